@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import { Secret } from './secret.js'
+
+/** What is said of a setting: in the reference page, and when it is wrong. */
+export interface SettingMeta {
+  /** What it is for, in a sentence or two, with its unit. */
+  readonly description: string
+  /** A value that would be accepted. */
+  readonly example: string
+  /** Whether its value must not be printed. Such a setting may also be given as `<NAME>_FILE`, the path of a file. */
+  readonly secret?: boolean
+}
+
+const TRUE_WORDS = ['true', '1', 'yes', 'on']
+const FALSE_WORDS = ['false', '0', 'no', 'off']
+const PORT_MAX = 65_535
+const SECRET_LENGTH_MIN = 16
+
+/** An http or https URL without credentials, query or fragment. */
+export function url(meta: SettingMeta) {
+  return z
+    .string()
+    .refine(isPlainUrl, { message: 'expected an http or https URL without credentials, query or fragment' })
+    .meta(documented(meta))
+}
+
+/** A URL with any scheme, such as of a database. Secret, as it may carry a password. */
+export function connectionUrl(meta: SettingMeta) {
+  return z
+    .string()
+    .refine((text) => URL.canParse(text), { message: 'expected a URL' })
+    .transform((text) => new Secret(text))
+    .meta(documented({ ...meta, secret: true }))
+}
+
+/** Free text. */
+export function text(meta: SettingMeta) {
+  return z.string().min(1, { message: 'must not be empty' }).meta(documented(meta))
+}
+
+/** A secret of at least 16 characters. */
+export function secret(meta: SettingMeta) {
+  return z
+    .string()
+    .min(SECRET_LENGTH_MIN, { message: `expected at least ${String(SECRET_LENGTH_MIN)} characters` })
+    .transform((value) => new Secret(value))
+    .meta(documented({ ...meta, secret: true }))
+}
+
+/** A whole number within bounds. */
+export function wholeNumber(meta: SettingMeta, bounds: { min: number; max: number }) {
+  const expected = `expected a whole number from ${String(bounds.min)} to ${String(bounds.max)}`
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, { message: expected })
+    .transform(Number)
+    .refine((value) => value >= bounds.min && value <= bounds.max, { message: expected })
+    .meta(documented(meta))
+}
+
+/** A TCP port; 0 lets the system choose. */
+export function port(meta: SettingMeta) {
+  return wholeNumber(meta, { min: 0, max: PORT_MAX })
+}
+
+/** A switch: true or false. */
+export function flag(meta: SettingMeta) {
+  return z
+    .string()
+    .transform((value) => value.toLowerCase())
+    .refine((value) => TRUE_WORDS.includes(value) || FALSE_WORDS.includes(value), {
+      message: 'expected true or false'
+    })
+    .transform((value) => TRUE_WORDS.includes(value))
+    .meta(documented(meta))
+}
+
+/** One of some words. */
+export function oneOf<const Words extends readonly [string, ...string[]]>(meta: SettingMeta, words: Words) {
+  return z.enum(words, { message: `expected one of ${words.join(', ')}` }).meta(documented(meta))
+}
+
+function documented(meta: SettingMeta): { description: string; examples: string[]; secret: boolean } {
+  return { description: meta.description, examples: [meta.example], secret: meta.secret ?? false }
+}
+
+function isPlainUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const url = new URL(text)
+  return (
+    (url.protocol === 'http:' || url.protocol === 'https:') &&
+    url.username === '' &&
+    url.password === '' &&
+    url.search === '' &&
+    url.hash === ''
+  )
+}

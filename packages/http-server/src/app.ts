@@ -1,0 +1,125 @@
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Router
+} from 'express'
+import type { Logger } from '@open-payments-server/runtime'
+import { errorBody, PublicError } from './public-error.js'
+
+/** How an app differs from the others. */
+export interface HttpAppOptions {
+  readonly logger: Logger
+  /** Longest body that is read, in bytes. */
+  readonly bodyBytesMax: number
+  /** Its routes. */
+  readonly routes: Router
+  /** Code of the opaque 500: `request_denied` on the auth server, `500` on the resource server. */
+  readonly unexpectedCode: string
+  /** Code of requests that no route takes, or that cannot be read. */
+  readonly badRequestCode: string
+  /** Headers for every error of a status, such as `WWW-Authenticate` for 401. */
+  readonly errorHeaders?: (status: number) => Readonly<Record<string, string>>
+}
+
+/**
+ * An express app with the manners of this project: bodies stay raw bytes, errors are rendered in one place, every
+ * request is one line in the log, and nothing tells what the server is made of.
+ */
+export function createHttpApp(options: HttpAppOptions): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.set('query parser', 'simple')
+  app.enable('case sensitive routing')
+  app.use(logRequests(options.logger))
+  app.use(readRawBody(options))
+  app.use(options.routes)
+  app.use((_request, _response, next) => {
+    next(
+      new PublicError({
+        status: 404,
+        code: options.badRequestCode === '400' ? '404' : options.badRequestCode,
+        description: 'not found'
+      })
+    )
+  })
+  app.use(renderErrors(options))
+  return app
+}
+
+/** The body of a request as it was received; undefined when there was none. */
+export function rawBody(request: Request): Uint8Array | undefined {
+  const body: unknown = request.body
+  return Buffer.isBuffer(body) && body.length > 0 ? body : undefined
+}
+
+function readRawBody(options: HttpAppOptions): RequestHandler {
+  // Inflating is off: a compressed body is answered with 415 and costs nothing.
+  return express.raw({ type: () => true, limit: options.bodyBytesMax, inflate: false })
+}
+
+function logRequests(logger: Logger): RequestHandler {
+  return (request, response, next) => {
+    const startedAt = process.hrtime.bigint()
+    response.on('close', () => {
+      const durationMs = Number(process.hrtime.bigint() - startedAt) / 1e6
+      const route = (request.route as { path?: unknown } | undefined)?.path
+      logger.info(
+        {
+          method: request.method,
+          route: typeof route === 'string' ? route : 'none',
+          status: response.statusCode,
+          durationMs: Math.round(durationMs * 1000) / 1000,
+          aborted: !response.writableFinished
+        },
+        'request'
+      )
+    })
+    next()
+  }
+}
+
+function renderErrors(options: HttpAppOptions): ErrorRequestHandler {
+  return (error: unknown, request, response, next) => {
+    if (response.headersSent) {
+      next(error)
+      return
+    }
+    const known = error instanceof PublicError ? error : fromExpress(error, options.badRequestCode)
+    if (known === undefined) {
+      options.logger.error({ err: error, method: request.method }, 'unexpected error')
+      response.set(options.errorHeaders?.(500) ?? {})
+      response.status(500).json(errorBody(options.unexpectedCode, 'internal server error'))
+      return
+    }
+    if (known.cause !== undefined) options.logger.debug({ err: known.cause, code: known.code }, known.message)
+    response.set({ ...options.errorHeaders?.(known.status), ...known.headers })
+    response.status(known.status).json(known.body())
+  }
+}
+
+/** Express and its body reader throw errors with a `status` of their own: only the status is taken over. */
+function fromExpress(error: unknown, code: string): PublicError | undefined {
+  if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined
+  const { status } = error
+  if (status < 400 || status > 499) return undefined
+  return new PublicError({
+    status,
+    code: code === '400' ? String(status) : code,
+    description: describe(status),
+    cause: error
+  })
+}
+
+function describe(status: number): string {
+  switch (status) {
+    case 413:
+      return 'the body is too large'
+    case 415:
+      return 'compressed bodies are not accepted'
+    default:
+      return 'the request cannot be read'
+  }
+}

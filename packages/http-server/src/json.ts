@@ -1,0 +1,142 @@
+import type { z } from 'zod'
+import { PublicError } from './public-error.js'
+
+/** Deepest nesting of a JSON body. */
+const JSON_DEPTH_MAX = 32
+/** Most problems told at once. */
+const PROBLEMS_MAX = 20
+
+/** The code that bad requests are answered with: `invalid_request` on the auth server, `400` on the resource server. */
+export type BadRequestCode = string
+
+/**
+ * Reads a request's body as a JSON object.
+ *
+ * @param body the bytes as received; undefined when there were none
+ * @param contentType value of `Content-Type`
+ * @throws PublicError 400 when it is not JSON in UTF-8, not an object, nested too deep, or holds text that cannot be
+ *   stored (NUL, lone surrogates); 415 for another content type
+ */
+export function parseJsonObject(
+  body: Uint8Array | undefined,
+  contentType: string | undefined,
+  code: BadRequestCode
+): Record<string, unknown> {
+  if (body === undefined || body.length === 0) throw badRequest(code, 'the request has no body')
+  if (!isJsonContentType(contentType)) {
+    throw new PublicError({ status: 415, code, description: 'the body must be application/json' })
+  }
+  const value = parseJson(body, code)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw badRequest(code, 'the body must be a JSON object')
+  }
+  const problem = findUnstorable(value, '', 0)
+  if (problem !== undefined) throw invalidField(code, problem.field, problem.message)
+  return value as Record<string, unknown>
+}
+
+/**
+ * Checks a value against a schema.
+ *
+ * @throws PublicError 400 whose `details` name each field that is wrong and what was expected of it
+ */
+export function validate<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  code: BadRequestCode
+): z.output<Schema> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const details: Record<string, string> = {}
+  for (const issue of flatten(parsed.error.issues).slice(0, PROBLEMS_MAX)) {
+    details[fieldName(issue)] ??= issue.message
+  }
+  const fields = Object.keys(details)
+  const [first = 'body'] = fields
+  throw new PublicError({
+    status: 400,
+    code,
+    description: `invalid ${first}: ${details[first] ?? 'malformed'}`,
+    details
+  })
+}
+
+/** A 400 that names one field. */
+export function invalidField(code: BadRequestCode, field: string, message: string): PublicError {
+  return new PublicError({
+    status: 400,
+    code,
+    description: `invalid ${field}: ${message}`,
+    details: { [field]: message }
+  })
+}
+
+function badRequest(code: BadRequestCode, description: string): PublicError {
+  return new PublicError({ status: 400, code, description, details: { body: description } })
+}
+
+function isJsonContentType(contentType: string | undefined): boolean {
+  const [type = '', ...parameters] = (contentType ?? '').toLowerCase().split(';')
+  if (type.trim() !== 'application/json') return false
+  const charset = parameters
+    .map((parameter) => parameter.trim())
+    .find((parameter) => parameter.startsWith('charset='))
+  return charset === undefined || /^charset="?utf-8"?$/.test(charset)
+}
+
+function parseJson(body: Uint8Array, code: BadRequestCode): unknown {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
+    return JSON.parse(text)
+  } catch (error) {
+    const description = 'the body is not valid JSON in UTF-8'
+    throw new PublicError({ status: 400, code, description, details: { body: description }, cause: error })
+  }
+}
+
+/** PostgreSQL stores neither NUL nor lone surrogates, and no legitimate request carries them. */
+function findUnstorable(
+  value: unknown,
+  path: string,
+  depth: number
+): { field: string; message: string } | undefined {
+  if (depth > JSON_DEPTH_MAX)
+    return { field: 'body', message: `nested deeper than ${String(JSON_DEPTH_MAX)}` }
+  if (typeof value === 'string') return findBadText(value, path)
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [key, child] of Object.entries(value)) {
+    const field = path === '' ? key : `${path}.${key}`
+    const problem = findBadText(key, path === '' ? 'body' : path) ?? findUnstorable(child, field, depth + 1)
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
+function findBadText(text: string, field: string): { field: string; message: string } | undefined {
+  if (text.includes('\u0000')) return { field, message: 'must not contain NUL' }
+  if (!text.isWellFormed()) return { field, message: 'must be well-formed Unicode' }
+  return undefined
+}
+
+/** An issue of a union says only that no branch fits; the branch that fits best says why. */
+function flatten(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
+  return issues.flatMap((issue) => {
+    if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
+    const best = issue.errors.toSorted((left, right) => left.length - right.length)[0] ?? []
+    return flatten(best).map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }))
+  })
+}
+
+function fieldName(issue: z.core.$ZodIssue): string {
+  const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] ?? ''] : issue.path
+  const name = path.reduce<string>(
+    (text, part) =>
+      typeof part === 'number'
+        ? `${text}[${String(part)}]`
+        : text === ''
+          ? String(part)
+          : `${text}.${String(part)}`,
+    ''
+  )
+  return name === '' ? 'body' : name
+}

@@ -1,0 +1,112 @@
+import type { Logger } from './logger.js'
+
+/** A part of a service that is started once and stopped once. */
+export interface Part {
+  /** What it is called in the log. */
+  readonly name: string
+  /** Stops it; resolves when it holds nothing any more. */
+  stop(): Promise<void>
+}
+
+/** A running service. */
+export interface RunningService {
+  /** Stops its parts, each after the one it depends on it: the last started first. Safe to call again. */
+  stop(): Promise<void>
+}
+
+/**
+ * Keeps the parts of a service in the order in which they were started, and stops them in reverse.
+ * A part that fails to stop is logged and does not keep the others running.
+ */
+export class Lifecycle implements RunningService {
+  readonly #logger: Logger
+  readonly #parts: Part[] = []
+  #stopping: Promise<void> | undefined
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  /** Adds a part that was just started. */
+  add(part: Part): void {
+    this.#parts.push(part)
+  }
+
+  /** Stops every part, the last started first. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopParts()
+    return this.#stopping
+  }
+
+  async #stopParts(): Promise<void> {
+    for (const part of this.#parts.toReversed()) {
+      try {
+        await part.stop()
+        this.#logger.debug({ part: part.name }, 'part stopped')
+      } catch (error) {
+        this.#logger.error({ part: part.name, err: error }, 'part did not stop')
+      }
+    }
+  }
+}
+
+/** Exit status of a service that stopped as asked. */
+const EXIT_STOPPED = 0
+/** Exit status of a service that could not start, or did not stop in time. */
+const EXIT_FAILED = 1
+
+/**
+ * Runs a service as the process: starts it, stops it on SIGTERM or SIGINT within the grace period, and exits.
+ * An error that nobody caught is logged and ends the process: a service in an unknown state must not go on with money.
+ *
+ * @param options.graceMs how long stopping may take before the process exits all the same
+ */
+export function runProcess(options: {
+  logger: Logger
+  graceMs: number
+  start: () => Promise<RunningService>
+}): void {
+  const { logger } = options
+  let service: RunningService | undefined
+  let ending = false
+
+  const end = (status: number, reason: object): void => {
+    if (ending) return
+    ending = true
+    logger.info({ ...reason }, 'stopping')
+    const timer = setTimeout(() => {
+      logger.error({ graceMs: options.graceMs }, 'not stopped within the grace period')
+      process.exit(EXIT_FAILED)
+    }, options.graceMs)
+    timer.unref()
+    void (service?.stop() ?? Promise.resolve()).finally(() => {
+      logger.info({}, 'stopped')
+      process.exit(status)
+    })
+  }
+
+  process.once('SIGTERM', () => {
+    end(EXIT_STOPPED, { signal: 'SIGTERM' })
+  })
+  process.once('SIGINT', () => {
+    end(EXIT_STOPPED, { signal: 'SIGINT' })
+  })
+  process.on('uncaughtException', (error) => {
+    logger.fatal({ err: error }, 'uncaught exception')
+    end(EXIT_FAILED, { reason: 'uncaught exception' })
+  })
+  process.on('unhandledRejection', (error) => {
+    logger.fatal({ err: error }, 'unhandled rejection')
+    end(EXIT_FAILED, { reason: 'unhandled rejection' })
+  })
+
+  options.start().then(
+    (started) => {
+      service = started
+    },
+    (error: unknown) => {
+      logger.fatal({ err: error }, 'could not start')
+      end(EXIT_FAILED, { reason: 'could not start' })
+    }
+  )
+}

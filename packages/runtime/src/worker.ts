@@ -1,0 +1,65 @@
+import type { Logger } from './logger.js'
+import type { Part } from './lifecycle.js'
+
+/** A loop that does bounded batches of work, woken by whoever makes work and by a slow poll. */
+export interface Worker extends Part {
+  /** Says that there may be work. Cheap, and safe at any time. */
+  wake(): void
+}
+
+/**
+ * Starts a worker. It works while `runBatch` finds work, then sleeps until it is woken or `pollMs` have passed. A batch
+ * that fails is logged, and tried again after the poll. Stopping waits for the batch that runs.
+ *
+ * @param options.runBatch does one bounded batch; resolves to whether there may be more. Must be safe to run twice, and
+ *   beside itself in another process
+ */
+export function startWorker(options: {
+  name: string
+  pollMs: number
+  logger: Logger
+  runBatch: (signal: AbortSignal) => Promise<boolean>
+}): Worker {
+  const abort = new AbortController()
+  let wakeUp: (() => void) | undefined
+  let woken = true
+
+  const sleep = (): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, options.pollMs)
+      wakeUp = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+
+  const run = async (): Promise<void> => {
+    while (!abort.signal.aborted) {
+      woken = false
+      let more = false
+      try {
+        more = await options.runBatch(abort.signal)
+      } catch (error) {
+        options.logger.error({ worker: options.name, err: error }, 'batch failed')
+      }
+      // `woken` may have been set by wake() or stop() while the batch ran.
+      // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- changed by other callbacks meanwhile
+      if (!more && !woken) await sleep()
+    }
+  }
+  const running = run()
+
+  return {
+    name: options.name,
+    wake() {
+      woken = true
+      wakeUp?.()
+    },
+    async stop() {
+      abort.abort()
+      woken = true
+      wakeUp?.()
+      await running
+    }
+  }
+}
