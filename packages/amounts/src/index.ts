@@ -1,0 +1,32 @@
+export { AmountError } from './amount-error.js'
+export {
+  type Amount,
+  type AmountWire,
+  type Asset,
+  ASSET_CODE_LENGTH_MAX,
+  ASSET_SCALE_MAX,
+  describeAmount,
+  formatAmount,
+  isSameAsset,
+  parseAmount,
+  parseAmountValue,
+  parseMajorUnits,
+  UINT64_MAX
+} from './amount.js'
+export { assertFeeSchedule, BASIS_POINTS_OF_ALL, feeFor, type FeeSchedule, NO_FEES } from './fees.js'
+export {
+  debitForPartialReceive,
+  minimumDebit,
+  type QuotedAmounts,
+  quoteFromDebit,
+  quoteFromReceive,
+  type QuoteTerms
+} from './quoted-amounts.js'
+export {
+  convertRoundedDown,
+  convertRoundedUp,
+  parseRate,
+  type Rate,
+  RATE_DIGITS_MAX,
+  RATE_ONE
+} from './rate.js'
