@@ -1,0 +1,14 @@
+import { startServers } from './servers.mjs'
+
+/** Starts what the tests need; see servers.mjs. */
+export default async function globalSetup() {
+  if (
+    !process.execArgv
+      .concat(process.env.NODE_OPTIONS ?? '')
+      .join(' ')
+      .includes('--experimental-vm-modules')
+  ) {
+    throw new Error('run the tests with `npm test`, or set NODE_OPTIONS=--experimental-vm-modules')
+  }
+  await startServers()
+}

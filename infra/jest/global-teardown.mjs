@@ -1,0 +1,4 @@
+import { stopServers } from './servers.mjs'
+
+/** Stops what global-setup.mjs started. */
+export default stopServers

@@ -1,0 +1,17 @@
+/** Names each skipped test, and ends the run with one line that people and scripts can read. */
+export default class SummaryReporter {
+  onRunComplete(_contexts, results) {
+    for (const file of results.testResults) {
+      for (const test of file.testResults) {
+        if (['pending', 'skipped', 'todo', 'disabled'].includes(test.status))
+          console.log(`skipped: ${test.fullName}`)
+      }
+    }
+    // A file that could not run at all has no failed tests of its own, and is a failure nevertheless.
+    const failed = results.numFailedTests + results.numRuntimeErrorTestSuites
+    const skipped = results.numPendingTests + results.numTodoTests
+    const summary = `tests: ${results.numPassedTests} passed, ${failed} failed`
+    // Kept until the process ends, so that nothing jest itself still says comes after it.
+    process.once('exit', () => console.log(skipped > 0 ? `${summary}, ${skipped} skipped` : summary))
+  }
+}

@@ -1,0 +1,27 @@
+/** @type {import('jest').Config} */
+export default {
+  roots: ['services', 'packages', 'proto', 'infra'].map((folder) => `<rootDir>/${folder}`),
+  testMatch: ['**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/.*/dist/', '<rootDir>/(.*/)?\\.local/'],
+  testEnvironment: 'node',
+  // Workspace packages resolve to their sources, so that tests need no build. Jest adds import or require itself.
+  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        swcrc: false,
+        sourceMaps: 'inline',
+        module: { type: 'es6' },
+        jsc: { target: 'es2022', parser: { syntax: 'typescript', decorators: false } }
+      }
+    ]
+  },
+  globalSetup: '<rootDir>/infra/jest/global-setup.mjs',
+  globalTeardown: '<rootDir>/infra/jest/global-teardown.mjs',
+  reporters: ['default', '<rootDir>/infra/jest/summary-reporter.mjs'],
+  testTimeout: 30_000,
+  maxWorkers: 2
+}

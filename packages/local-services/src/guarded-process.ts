@@ -1,0 +1,135 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { SystemUser } from './system-user.js'
+
+const guardPath = fileURLToPath(new URL('../guard.mjs', import.meta.url))
+
+/** How many of a server's last lines an error about it repeats. */
+const linesInErrors = 12
+const askAgainMs = 25
+
+/** How a server is run, recognised as ready, and ended. */
+export interface GuardedProcessOptions {
+  readonly command: string
+  readonly arguments: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+  /** Whom to run it as; absent: as ourselves. */
+  readonly user?: SystemUser | undefined
+  /** What its output says once it serves, or a question asked until the answer is yes. */
+  readonly ready: string | (() => Promise<boolean>)
+  readonly startTimeoutMs: number
+  /** Sent in this order, `graceMs` apart, until it has ended. */
+  readonly stopSignals: readonly [NodeJS.Signals, ...NodeJS.Signals[]]
+  readonly graceMs: number
+  /** Removed, with everything inside, once the server has ended, also when we have not lived to see it. */
+  readonly removeAfterwards?: readonly string[]
+  readonly removeAfterwardsIfEmpty?: readonly string[]
+  readonly log?: ((line: string) => void) | undefined
+}
+
+/** A running server that ends with this process at the latest. */
+export interface GuardedProcess {
+  /** Resolves with the server's exit code when it has ended, asked for or not. */
+  readonly ended: Promise<number>
+  /** Ends the server and resolves when it is gone. May be called again. */
+  stop(): Promise<void>
+}
+
+/** A server ended, or stayed silent, instead of becoming ready. `output` holds its last lines. */
+export class ServerDidNotStart extends Error {
+  override readonly name = 'ServerDidNotStart'
+
+  constructor(
+    reason: string,
+    readonly output: string
+  ) {
+    super(output === '' ? reason : `${reason}; its last words:\n${output}`)
+  }
+}
+
+/**
+ * Runs a server under a guard, a small process that ends the server when this process asks for it, ends or is
+ * killed.
+ *
+ * @throws ServerDidNotStart
+ */
+export async function startGuardedProcess(options: GuardedProcessOptions): Promise<GuardedProcess> {
+  const guard = spawnGuard(options)
+  const lastLines: string[] = []
+  const ended = once(guard, 'exit').then(([code]: unknown[]) => (typeof code === 'number' ? code : 1))
+  const over = new AbortController()
+  const said = new Promise<'ready'>((resolve) => {
+    forEachLine(guard, (line) => {
+      options.log?.(line)
+      lastLines.push(line)
+      if (lastLines.length > linesInErrors) lastLines.shift()
+      if (typeof options.ready === 'string' && line.includes(options.ready)) resolve('ready')
+    })
+  })
+  const stop = async (): Promise<void> => {
+    guard.ref()
+    guard.stdin.end()
+    await ended
+  }
+  const outcome = await Promise.race([
+    typeof options.ready === 'string' ? said : askUntilReady(options.ready, over.signal),
+    // Not `exit`: its last words may come after that.
+    once(guard, 'close').then(() => 'ended at once' as const),
+    delay(options.startTimeoutMs, `was not ready after ${String(options.startTimeoutMs)} ms`, {
+      signal: over.signal
+    })
+  ]).finally(() => {
+    over.abort()
+  })
+  if (outcome !== 'ready') {
+    await stop()
+    throw new ServerDidNotStart(`${options.command} ${outcome}`, lastLines.join('\n'))
+  }
+  letTheProcessEnd(guard)
+  return { ended, stop }
+}
+
+type Guard = ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable }
+
+function spawnGuard(options: GuardedProcessOptions): Guard {
+  const { command, environment, user, stopSignals, graceMs } = options
+  const guard = spawn(
+    process.execPath,
+    [
+      guardPath,
+      JSON.stringify({
+        command,
+        arguments: options.arguments,
+        environment,
+        user,
+        stopSignals,
+        graceMs,
+        removeAfterwards: options.removeAfterwards ?? [],
+        removeAfterwardsIfEmpty: options.removeAfterwardsIfEmpty ?? []
+      })
+    ],
+    { cwd: '/', env: environment, stdio: ['pipe', 'pipe', 'pipe'], detached: true }
+  )
+  // The guard may be gone before we close its input; `exit` tells what happened.
+  guard.stdin.on('error', () => undefined)
+  return guard
+}
+
+/** A forgotten server must not keep this process from ending; the guard then ends the server. */
+function letTheProcessEnd(guard: Guard): void {
+  guard.unref()
+  for (const stream of [guard.stdin, guard.stdout, guard.stderr]) (stream as { unref?: () => void }).unref?.()
+}
+
+function forEachLine(guard: Guard, onLine: (line: string) => void): void {
+  for (const input of [guard.stdout, guard.stderr]) createInterface({ input }).on('line', onLine)
+}
+
+async function askUntilReady(isReady: () => Promise<boolean>, over: AbortSignal): Promise<'ready'> {
+  while (!(await isReady())) await delay(askAgainMs, undefined, { signal: over })
+  return 'ready'
+}

