@@ -1,0 +1,10 @@
+export { describeInterval } from './describe-interval.js'
+export type { Duration } from './duration.js'
+export { IntervalError } from './interval-error.js'
+export {
+  INTERVAL_LENGTH_MAX,
+  intervalBounds,
+  intervalIndexAt,
+  parseRepeatingInterval,
+  type RepeatingInterval
+} from './repeating-interval.js'
