@@ -1,0 +1,80 @@
+import { type ChannelCredentials, type Client, type ClientOptions, credentials } from '@grpc/grpc-js'
+
+/** Most retries of one call, whatever is asked for. */
+export const RETRIES_MAX = 3
+
+/** How long a connection may be silent before the client asks whether the server is still there. */
+const KEEPALIVE_INTERVAL_MS = 10_000
+
+/** How long the server has to answer that. */
+const KEEPALIVE_TIMEOUT_MS = 5_000
+
+/** Pause before the second attempt to connect. */
+const RECONNECT_BACKOFF_INITIAL_MS = 100
+
+/** Longest pause between attempts to connect: how late a client may notice that a server is back. */
+const RECONNECT_BACKOFF_MAX_MS = 2_000
+
+/** Spreads calls over every address the target's name has. */
+const SERVICE_CONFIG = JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }], methodConfig: [] })
+
+/** Settings of a channel. */
+export interface ChannelOptions {
+  /** `host:port`, or `dns:///host:port` to spread calls over all addresses of the name. */
+  readonly target: string
+  /** TLS settings; plain text without. */
+  readonly credentials?: ChannelCredentials | undefined
+  /** How long a call may take that does not say otherwise, retries included. */
+  readonly deadlineMs: number
+  /** How often a call that may be repeated is tried again; at most {@link RETRIES_MAX}. */
+  readonly retriesMax: number
+  /** Largest message that is received or sent. */
+  readonly messageBytesMax: number
+}
+
+/** What calls over a client go by. */
+export type CallSettings = Pick<ChannelOptions, 'deadlineMs' | 'retriesMax'>
+
+const settingsOfClients = new WeakMap<Client, CallSettings>()
+
+/**
+ * Makes a client of a generated class. Close it with `client.close()`.
+ *
+ * @throws RangeError when `retriesMax` is not from 0 to {@link RETRIES_MAX}
+ */
+export function createClient<C extends Client>(
+  constructor: new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>) => C,
+  options: ChannelOptions
+): C {
+  const { deadlineMs, retriesMax } = options
+  if (!Number.isInteger(retriesMax) || retriesMax < 0 || retriesMax > RETRIES_MAX) {
+    throw new RangeError(`retriesMax must be from 0 to ${String(RETRIES_MAX)}`)
+  }
+  const client = new constructor(options.target, options.credentials ?? credentials.createInsecure(), {
+    'grpc.service_config': SERVICE_CONFIG,
+    'grpc.service_config_disable_resolution': 1,
+    'grpc.keepalive_time_ms': KEEPALIVE_INTERVAL_MS,
+    'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
+    'grpc.keepalive_permit_without_calls': 1,
+    'grpc.initial_reconnect_backoff_ms': RECONNECT_BACKOFF_INITIAL_MS,
+    'grpc.max_reconnect_backoff_ms': RECONNECT_BACKOFF_MAX_MS,
+    'grpc.max_receive_message_length': options.messageBytesMax,
+    'grpc.max_send_message_length': options.messageBytesMax,
+    // Services talk to each other directly, whatever proxy the environment names for the outside.
+    'grpc.enable_http_proxy': 0,
+    'grpc.enable_channelz': 0
+  })
+  settingsOfClients.set(client, { deadlineMs, retriesMax })
+  return client
+}
+
+/**
+ * What calls over this client go by.
+ *
+ * @throws TypeError for a client that {@link createClient} did not make
+ */
+export function settingsOf(client: Client): CallSettings {
+  const settings = settingsOfClients.get(client)
+  if (settings === undefined) throw new TypeError('The client must come from createClient')
+  return settings
+}

@@ -1,0 +1,26 @@
+export {
+  callUnary,
+  type RequestOf,
+  type ResponseOf,
+  type UnaryCallOptions,
+  type UnaryMethodName
+} from './call-unary.js'
+export { type ChannelOptions, createClient, RETRIES_MAX } from './client.js'
+export {
+  type CallContext,
+  createHandlers,
+  type Handlers,
+  type ResponseStream,
+  type StreamHandler,
+  type UnaryContext,
+  type UnaryHandler
+} from './handlers.js'
+export { ERROR_FIELD_KEY, isRpcError, RpcError } from './rpc-error.js'
+export {
+  type GrpcServerOptions,
+  type GrpcService,
+  type RunningGrpcServer,
+  startGrpcServer
+} from './server.js'
+// Named here too, so that features can name a code without a dependency of their own.
+export { Metadata, status } from '@grpc/grpc-js'

@@ -1,0 +1,74 @@
+import { Metadata, type ServiceError, status, type StatusObject } from '@grpc/grpc-js'
+
+/** Metadata key under which an error names the request field it is about. */
+export const ERROR_FIELD_KEY = 'error-field'
+
+/** Most characters of an error's message that are sent: messages travel in a header, and headers are limited. */
+export const ERROR_MESSAGE_LENGTH_MAX = 1_000
+
+/** What metadata values may consist of: visible ASCII and inner spaces. */
+const FIELD = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
+
+/**
+ * Codes that the transport itself gives, on either side, with texts about addresses and connections. Errors with them get
+ * the text given here, and what really happened stays in `cause`.
+ */
+const TRANSPORT_MESSAGES: ReadonlyMap<status, string> = new Map([
+  [status.CANCELLED, 'Call cancelled'],
+  [status.UNKNOWN, 'Internal error'],
+  [status.DEADLINE_EXCEEDED, 'Deadline exceeded'],
+  [status.INTERNAL, 'Internal error'],
+  [status.UNAVAILABLE, 'Service unavailable']
+])
+
+/** An error that crosses gRPC: what a handler throws to refuse a call, and what a caller gets when a call failed. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError'
+  /** Why the call failed. */
+  readonly code: status
+  /** The request field that the error is about, for example `debit_amount.value`. */
+  readonly field: string | undefined
+
+  /**
+   * @param options.message for the other side to read; nothing private. {@link ERROR_MESSAGE_LENGTH_MAX} characters are sent
+   * @param options.field path of the request field at fault, in printable ASCII
+   * @param options.cause what happened, for the log; is never sent
+   * @throws RangeError for a `field` that cannot be sent
+   */
+  constructor(options: { code: status; message: string; field?: string | undefined; cause?: unknown }) {
+    super(options.message, options.cause === undefined ? undefined : { cause: options.cause })
+    if (options.field !== undefined && !FIELD.test(options.field)) {
+      throw new RangeError('The field of an RpcError must be printable ASCII')
+    }
+    this.code = options.code
+    this.field = options.field
+  }
+}
+
+/** Whether an error is an {@link RpcError}, and with this code when one is given. */
+export function isRpcError(error: unknown, code?: status): error is RpcError {
+  return error instanceof RpcError && (code === undefined || error.code === code)
+}
+
+/** The status that an error ends a call with. */
+export function statusOf(error: RpcError): Partial<StatusObject> {
+  const metadata = new Metadata()
+  if (error.field !== undefined) metadata.set(ERROR_FIELD_KEY, error.field)
+  return { code: error.code, details: sendable(error.message), metadata }
+}
+
+/** A text as it may be sent: limited, and without halves of characters, on which the transport's encoder would throw. */
+function sendable(text: string): string {
+  return Buffer.from(text.slice(0, ERROR_MESSAGE_LENGTH_MAX), 'utf8').toString('utf8')
+}
+
+/** The error of a failed call, as its caller gets it. Codes of the transport get a fixed message. */
+export function errorOf(error: ServiceError): RpcError {
+  const [field] = error.metadata.get(ERROR_FIELD_KEY)
+  return new RpcError({
+    code: error.code,
+    message: TRANSPORT_MESSAGES.get(error.code) ?? error.details,
+    field: typeof field === 'string' && FIELD.test(field) ? field : undefined,
+    cause: error
+  })
+}

@@ -1,0 +1,199 @@
+import {
+  Server,
+  ServerCredentials,
+  type ServerOptions,
+  type ServerWritableStream,
+  type ServiceDefinition,
+  status,
+  type UntypedHandleCall,
+  type UntypedServiceImplementation
+} from '@grpc/grpc-js'
+import { ReflectionService } from '@grpc/reflection'
+import type { Logger } from '@open-payments-server/runtime'
+import { HealthImplementation, type ServingStatus } from 'grpc-health-check'
+import { RpcError, statusOf } from './rpc-error.js'
+
+/** Most calls that one connection may have open at a time. */
+export const CONCURRENT_CALLS_PER_CONNECTION_MAX = 1_000
+
+/** How long a connection may be silent before the server asks whether its client is still there. */
+const KEEPALIVE_INTERVAL_MS = 30_000
+
+/** How long a client has to answer that. */
+const KEEPALIVE_TIMEOUT_MS = 10_000
+
+/** The name under which the health service tells of the whole server (gRPC health checking protocol). */
+const WHOLE_SERVER = ''
+
+/** A service and what answers it. */
+export interface GrpcService {
+  /** The generated definition. */
+  readonly definition: ServiceDefinition
+  /** Its handlers, made with `createHandlers`. */
+  readonly implementation: UntypedServiceImplementation
+}
+
+/** Settings of a gRPC server. */
+export interface GrpcServerOptions {
+  /** Address to listen on. */
+  readonly host: string
+  /** Port to listen on; 0 for any free one. */
+  readonly port: number
+  /** TLS settings; plain text without. */
+  readonly credentials?: ServerCredentials | undefined
+  /** What is served. */
+  readonly services: readonly GrpcService[]
+  /** Whether the server describes its services to whoever asks (gRPC server reflection). Off in production. */
+  readonly reflection: boolean
+  /** The contract that reflection describes: one encoded `google.protobuf.FileDescriptorProto` a file. */
+  readonly fileDescriptors: readonly Uint8Array[]
+  readonly logger: Logger
+  /** Age at which a connection is closed gently, so that clients look the addresses up again. */
+  readonly connectionAgeMaxMs: number
+  /** Largest message that is received or sent. */
+  readonly messageBytesMax: number
+}
+
+/** A gRPC server that listens. */
+export interface RunningGrpcServer {
+  /** Port it listens on. */
+  readonly port: number
+  /** `host:port` it listens on, as a client's target. */
+  readonly address: string
+  /** Tells health checks whether to send calls here. A server that was just started says that it serves. */
+  setServing(serving: boolean): void
+  /**
+   * Stops: says NOT_SERVING, ends the streams with UNAVAILABLE, takes no more calls, waits for the running ones, and cuts
+   * off those that still run after `graceMs`. Safe to call again.
+   */
+  stop(graceMs: number): Promise<void>
+}
+
+/**
+ * Starts a gRPC server with the health service and, if asked for, reflection.
+ *
+ * @throws Error when it cannot listen
+ */
+export async function startGrpcServer(options: GrpcServerOptions): Promise<RunningGrpcServer> {
+  const { logger } = options
+  const server = new Server(serverOptions(options))
+  const streams = new Set<ServerWritableStream<unknown, unknown>>()
+  const add = (definition: ServiceDefinition, implementation: UntypedServiceImplementation): void => {
+    server.addService(definition, trackStreams(definition, implementation, streams))
+  }
+  for (const service of options.services) add(service.definition, service.implementation)
+
+  const names = options.services.map((service) => serviceName(service.definition))
+  const health = new HealthImplementation()
+  const setServing = (serving: boolean): void => {
+    const servingStatus: ServingStatus = serving ? 'SERVING' : 'NOT_SERVING'
+    for (const name of [WHOLE_SERVER, ...names]) health.setStatus(name, servingStatus)
+  }
+  health.addToServer({ addService: add } as Pick<Server, 'addService'> as Server)
+  if (options.reflection) addReflection(server, options.fileDescriptors, names)
+
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host
+  const port = await bind(server, `${host}:${String(options.port)}`, options.credentials)
+  setServing(true)
+  logger.info({ host: options.host, port, services: names }, 'gRPC server listens')
+
+  let stopping: Promise<void> | undefined
+  return {
+    port,
+    address: `${host}:${String(port)}`,
+    setServing,
+    stop(graceMs) {
+      stopping ??= (async () => {
+        setServing(false)
+        endStreams(streams)
+        if (!(await shutDown(server, graceMs)))
+          logger.warn({ graceMs }, 'gRPC calls cut off after the grace period')
+      })()
+      return stopping
+    }
+  }
+}
+
+function serverOptions(options: GrpcServerOptions): ServerOptions {
+  return {
+    'grpc.max_connection_age_ms': options.connectionAgeMaxMs,
+    'grpc.max_concurrent_streams': CONCURRENT_CALLS_PER_CONNECTION_MAX,
+    'grpc.max_receive_message_length': options.messageBytesMax,
+    'grpc.max_send_message_length': options.messageBytesMax,
+    'grpc.keepalive_time_ms': KEEPALIVE_INTERVAL_MS,
+    'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
+    'grpc.enable_channelz': 0
+  }
+}
+
+/** Full name of a service, from the path of its methods: `/<service>/<method>`. */
+function serviceName(definition: ServiceDefinition): string {
+  const [method] = Object.values(definition)
+  const name = method?.path.split('/')[1]
+  if (name === undefined) throw new Error('A gRPC service must have a method')
+  return name
+}
+
+function bind(
+  server: Server,
+  address: string,
+  credentials = ServerCredentials.createInsecure()
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, credentials, (error, port) => {
+      if (error === null) resolve(port)
+      else reject(error)
+    })
+  })
+}
+
+/** Remembers the open streams of a service: a stream may never end by itself, and stopping must not wait for one. */
+function trackStreams(
+  definition: ServiceDefinition,
+  implementation: UntypedServiceImplementation,
+  streams: Set<ServerWritableStream<unknown, unknown>>
+): UntypedServiceImplementation {
+  const tracked = { ...implementation }
+  for (const [name, method] of Object.entries(definition)) {
+    const handler = implementation[name]
+    if (handler === undefined || !method.responseStream || method.requestStream) continue
+    const track = (call: ServerWritableStream<unknown, unknown>): void => {
+      streams.add(call)
+      call.once('close', () => streams.delete(call))
+      call.once('cancelled', () => streams.delete(call))
+      ;(handler as (call: ServerWritableStream<unknown, unknown>) => void)(call)
+    }
+    tracked[name] = track as UntypedHandleCall
+  }
+  return tracked
+}
+
+function endStreams(streams: ReadonlySet<ServerWritableStream<unknown, unknown>>): void {
+  const error = new RpcError({ code: status.UNAVAILABLE, message: 'The server is stopping' })
+  for (const stream of streams) stream.emit('error', Object.assign(error, statusOf(error)))
+}
+
+/** Waits for the running calls; resolves to whether they ended by themselves. */
+function shutDown(server: Server, graceMs: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      server.forceShutdown()
+      resolve(false)
+    }, graceMs)
+    server.tryShutdown((error) => {
+      clearTimeout(timer)
+      if (error === undefined) resolve(true)
+      else reject(error)
+    })
+  })
+}
+
+/** The library takes the definitions of a `.proto` loader; all it reads of one is the encoded files. */
+function addReflection(server: Server, fileDescriptors: readonly Uint8Array[], services: string[]): void {
+  const contract = {
+    format: 'Protocol Buffer 3 EnumDescriptorProto' as const,
+    type: {},
+    fileDescriptorProtos: fileDescriptors.map((file) => Buffer.from(file))
+  }
+  new ReflectionService({ contract }, { services }).addToServer(server)
+}
