@@ -3,6 +3,8 @@ import { PublicError } from './public-error.js'
 
 /** Deepest nesting of a JSON body. */
 const JSON_DEPTH_MAX = 32
+/** In Unicode mode, a surrogate matches only where it stands alone. */
+const LONE_SURROGATE = /\p{Surrogate}/u
 /** Most problems told at once. */
 const PROBLEMS_MAX = 20
 
@@ -114,7 +116,7 @@ function findUnstorable(
 
 function findBadText(text: string, field: string): { field: string; message: string } | undefined {
   if (text.includes('\u0000')) return { field, message: 'must not contain NUL' }
-  if (!text.isWellFormed()) return { field, message: 'must be well-formed Unicode' }
+  if (LONE_SURROGATE.test(text)) return { field, message: 'must be well-formed Unicode' }
   return undefined
 }
 
