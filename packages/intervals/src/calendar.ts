@@ -47,7 +47,7 @@ export function parseInstant(text: string): number {
  * @param months may be negative
  */
 export function addMonths(instantMs: number, months: number): number {
-  // Not luxon: every reservation on a grant comes through here, and this takes a hundredth of the time.
+  // Not luxon: every reservation on a grant comes through here, and this takes a tenth of the time.
   const instant = new Date(instantMs)
   const day = instant.getUTCDate()
   instant.setUTCMonth(instant.getUTCMonth() + months)

@@ -1,0 +1,20 @@
+export { contentDigest, type DigestAlgorithm, verifyContentDigest } from './content-digest.js'
+export {
+  type Ed25519Jwk,
+  exportEd25519Jwk,
+  importEd25519Jwk,
+  jwkThumbprint,
+  KEY_ID_LENGTH_MAX,
+  parseEd25519Jwk
+} from './ed25519-jwk.js'
+export type { HttpRequestParts } from './http-request.js'
+export {
+  DEFAULT_POLICY,
+  GNAP_TAG,
+  type ReceivedSignature,
+  receiveSignature,
+  type VerificationPolicy
+} from './receive-signature.js'
+export { signRequest, type SigningOptions } from './sign-request.js'
+export { SignatureError, type SignatureErrorReason } from './signature-error.js'
+export { verifySignature } from './verify-signature.js'

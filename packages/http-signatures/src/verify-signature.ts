@@ -1,0 +1,25 @@
+import { type KeyObject, verify } from 'node:crypto'
+import type { ReceivedSignature } from './receive-signature.js'
+import { SignatureError } from './signature-error.js'
+
+/**
+ * Verifies a received signature with a client's key.
+ *
+ * @param key the client's key: its identifier, which must equal the signature's `keyid` (interface 5), and the
+ *   imported public key. Keep the imported key: importing costs more than verifying
+ * @throws SignatureError `key` for another or an unusable key, `mismatch` when the signature is not by this key
+ */
+export function verifySignature(
+  received: ReceivedSignature,
+  key: { kid: string; publicKey: KeyObject }
+): void {
+  if (received.keyId !== key.kid) {
+    throw new SignatureError('key', 'keyid is not the identifier of the key')
+  }
+  if (key.publicKey.type !== 'public' || key.publicKey.asymmetricKeyType !== 'ed25519') {
+    throw new SignatureError('key', 'the key is not an Ed25519 public key')
+  }
+  if (!verify(null, Buffer.from(received.base, 'ascii'), key.publicKey, received.signature)) {
+    throw new SignatureError('mismatch', 'the signature does not match the request')
+  }
+}
