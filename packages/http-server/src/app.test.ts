@@ -1,0 +1,146 @@
+import { request as httpRequest } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { createLogger } from '@open-payments-server/runtime'
+import { Router } from 'express'
+import { z } from 'zod'
+import {
+  createHttpApp,
+  parseJsonObject,
+  PublicError,
+  rawBody,
+  type RunningHttpServer,
+  startHttpServer,
+  validate
+} from './index.js'
+
+const schema = z.strictObject({
+  amount: z.strictObject({ value: z.string() }).optional(),
+  metadata: z.record(z.string(), z.unknown()).optional()
+})
+
+function routes(): Router {
+  const router = Router()
+  router.post('/echo', (request, response) => {
+    const body = parseJsonObject(rawBody(request), request.get('content-type'), '400')
+    response.json(validate(schema, body, '400'))
+  })
+  router.get('/fails', () => {
+    throw new Error('secret internals')
+  })
+  router.get('/refuses', () => {
+    throw new PublicError({ status: 409, code: '409', description: 'taken', headers: { 'Retry-After': '1' } })
+  })
+  return router
+}
+
+describe('an HTTP app', () => {
+  let server: RunningHttpServer
+  let url: string
+
+  beforeAll(async () => {
+    const app = createHttpApp({
+      logger: createLogger({ service: 'test', level: 'silent' }),
+      bodyBytesMax: 1000,
+      routes: routes(),
+      unexpectedCode: '500',
+      badRequestCode: '400',
+      errorHeaders: (status): Record<string, string> => (status === 401 ? { 'WWW-Authenticate': 'GNAP' } : {})
+    })
+    server = await startHttpServer(app, { host: '127.0.0.1', port: 0 })
+    url = `http://127.0.0.1:${String(server.port)}`
+  })
+  afterAll(() => server.stop(1000))
+
+  const post = (
+    body: string | Uint8Array<ArrayBuffer>,
+    headers: Record<string, string> = {}
+  ): Promise<Response> =>
+    fetch(`${url}/echo`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', ...headers }
+    })
+
+  it('answers an error that nobody foresaw with an opaque 500', async () => {
+    const response = await fetch(`${url}/fails`)
+    expect(response.status).toBe(500)
+    expect(await response.json()).toEqual({ error: { code: '500', description: 'internal server error' } })
+  })
+
+  it('answers a public error with its status, code, description and headers', async () => {
+    const response = await fetch(`${url}/refuses`)
+    expect(response.status).toBe(409)
+    expect(response.headers.get('retry-after')).toBe('1')
+    expect(await response.json()).toEqual({ error: { code: '409', description: 'taken' } })
+  })
+
+  it('answers an unknown path with 404 as JSON, and does not tell what it is made of', async () => {
+    const response = await fetch(`${url}/unknown`)
+    expect(response.status).toBe(404)
+    expect(response.headers.get('x-powered-by')).toBeNull()
+    expect(await response.json()).toEqual({ error: { code: '404', description: 'not found' } })
+  })
+
+  it.each([
+    ['text that is not JSON', '{', 400, 'body'],
+    ['an array', '[]', 400, 'body'],
+    ['null', 'null', 400, 'body'],
+    ['bytes that are not UTF-8', new Uint8Array([0x7b, 0xff, 0x7d]), 400, 'body'],
+    ['an unknown field', '{"other":1}', 400, 'other'],
+    ['an unknown field further in', '{"amount":{"value":"1","other":1}}', 400, 'amount.other'],
+    ['a field of the wrong type', '{"amount":{"value":1}}', 400, 'amount.value'],
+    ['NUL in a text', '{"metadata":{"note":"a\\u0000b"}}', 400, 'metadata.note'],
+    ['NUL in a key', '{"metadata":{"a\\u0000b":1}}', 400, 'metadata'],
+    ['a lone surrogate', '{"metadata":{"note":"\\ud800"}}', 400, 'metadata.note'],
+    ['nesting without end', `{"metadata":{"a":${'['.repeat(40)}${']'.repeat(40)}}}`, 400, 'body']
+  ])('refuses %s and names the field', async (_what, body, status, field) => {
+    const response = await post(body)
+    expect(response.status).toBe(status)
+    const { error } = (await response.json()) as { error: { code: string; details: Record<string, string> } }
+    expect(error.code).toBe('400')
+    expect(Object.keys(error.details)).toContain(field)
+  })
+
+  it('refuses an empty body, another content type, a compressed body and one that is too large', async () => {
+    expect((await post('')).status).toBe(400)
+    expect((await post('{}', { 'content-type': 'text/plain' })).status).toBe(415)
+    expect((await post('{}', { 'content-type': 'application/json; charset=latin1' })).status).toBe(415)
+    expect((await post(new Uint8Array(gzipSync('{}')), { 'content-encoding': 'gzip' })).status).toBe(415)
+    expect((await post(JSON.stringify({ metadata: { note: 'x'.repeat(1000) } }))).status).toBe(413)
+  })
+
+  it('keeps __proto__ in metadata inert', async () => {
+    const response = await post('{"metadata":{"__proto__":{"admin":true}}}')
+    expect(response.status).toBeLessThan(500)
+    expect(({} as Record<string, unknown>)['admin']).toBeUndefined()
+  })
+
+  it('lets a running request finish when it stops', async () => {
+    let release: () => void = () => undefined
+    const entered = new Promise<void>((resolveEntered) => {
+      release = resolveEntered
+    })
+    let answer: () => void = () => undefined
+    const slow = await startHttpServer(
+      (_request, response) => {
+        answer = () => response.end('done')
+        release()
+      },
+      { host: '127.0.0.1', port: 0 }
+    )
+    const status = new Promise((resolve, reject) => {
+      const request = httpRequest({ host: '127.0.0.1', port: slow.port }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+      request.on('error', reject)
+      request.end()
+    })
+    await entered
+    const stopped = slow.stop(5000)
+    answer()
+    expect(await status).toBe(200)
+    await stopped
+  })
+})

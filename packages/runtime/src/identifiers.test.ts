@@ -1,0 +1,42 @@
+import { describe, expect, it } from '@jest/globals'
+import { hashSecret, isUuid, newId, randomSecret, systemClock, systemRandom, uuidV7 } from './index.js'
+
+describe('identifiers', () => {
+  it('are UUIDs version 7 that carry their time', () => {
+    const id = uuidV7(Date.UTC(2026, 0, 1), Buffer.alloc(10, 0xff))
+    expect(id).toBe('019b76da-a800-7fff-bfff-ffffffffffff')
+    expect(isUuid(id)).toBe(true)
+  })
+
+  it('are the same for the same time and entropy, and sort by time', () => {
+    const entropy = systemRandom.bytes(10)
+    expect(uuidV7(1000, entropy)).toBe(uuidV7(1000, entropy))
+    expect(uuidV7(1000, Buffer.alloc(10, 0xff)) < uuidV7(1001, Buffer.alloc(10))).toBe(true)
+  })
+
+  it('need enough entropy', () => {
+    expect(() => uuidV7(1000, Buffer.alloc(9))).toThrow(RangeError)
+  })
+
+  it('do not repeat', () => {
+    const ids = Array.from({ length: 1000 }, () => newId(systemClock, systemRandom))
+    expect(new Set(ids).size).toBe(1000)
+  })
+
+  it.each([
+    '',
+    'x',
+    '019B7683-5C00-7FFF-BFFF-FFFFFFFFFFFF',
+    '019b76835c007fffbfffffffffffffff',
+    '019b7683-5c00-7fff-bfff-ffffffffffff '
+  ])('are recognised only in their canonical form: %j is none', (text) => {
+    expect(isUuid(text)).toBe(false)
+  })
+
+  it('secrets hold 256 bits and are kept as their hash', () => {
+    const secret = randomSecret(systemRandom)
+    expect(Buffer.from(secret, 'base64url')).toHaveLength(32)
+    expect(hashSecret(secret)).toHaveLength(32)
+    expect(hashSecret(secret)).not.toEqual(hashSecret(randomSecret(systemRandom)))
+  })
+})
