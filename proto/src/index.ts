@@ -4,3 +4,4 @@
  */
 export * as auth from './auth.js'
 export * as wallet from './wallet.js'
+export { fileDescriptors } from './descriptors.js'
