@@ -1,0 +1,135 @@
+/** How deep an error is searched for what the database said: Prisma wraps twice, services may add one. */
+const depthMax = 8
+
+/** What an error chain says about the database, whoever reported it: pg, Prisma's adapter or its client. */
+interface DatabaseFacts {
+  /** SQLSTATE, system (`ECONNREFUSED`) and Prisma (`P2002`) codes. */
+  readonly codes: ReadonlySet<string>
+  readonly messages: readonly string[]
+  /** Names of constraints and, where only these are known, the columns joined by commas. */
+  readonly constraints: ReadonlySet<string>
+}
+
+/**
+ * A unique or primary key refused the row (SQLSTATE 23505).
+ *
+ * @param constraint only when it was this constraint or unique index
+ */
+export function isUniqueViolation(error: unknown, constraint?: string): boolean {
+  return isViolation(error, ['23505', 'P2002'], constraint)
+}
+
+/**
+ * A check constraint refused the row (SQLSTATE 23514).
+ *
+ * @param constraint only when it was this constraint
+ */
+export function isCheckViolation(error: unknown, constraint?: string): boolean {
+  return isViolation(error, ['23514'], constraint)
+}
+
+/** The transaction lost against another one and may be tried again (SQLSTATE 40001, or 40P01: deadlock). */
+export function isSerializationFailure(error: unknown): boolean {
+  const { codes } = factsOf(error)
+  return ['40001', '40P01', 'P2034'].some((code) => codes.has(code))
+}
+
+/** Another session created the database meanwhile; the two codes are the two moments this can come out. */
+export function isDuplicateDatabase(error: unknown): boolean {
+  return factsOf(error).codes.has('42P04') || isUniqueViolation(error, 'pg_database_datname_index')
+}
+
+const unavailableCodes: ReadonlySet<string> = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'ETIMEDOUT', 'EPIPE'],
+  ...['ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN'],
+  // too many connections; out of memory; statement timeout; lock timeout; idle-in-transaction and session timeouts
+  ...['53300', '53200', '57014', '55P03', '25P03', '25P04', '57P05'],
+  // ended by an administrator; a crash elsewhere; starting up or shutting down
+  ...['57P01', '57P02', '57P03'],
+  // cannot reach; timed out; timed out; connection closed; no connection free; too many connections
+  ...['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2037']
+])
+
+/** What pg and Prisma say without any code when a connection breaks or none can be had in time. */
+const unavailableMessages = [
+  /^timeout exceeded when trying to connect/,
+  /^Connection terminated/,
+  /^Query read timeout/,
+  /^Client has encountered a connection error and is not queryable/,
+  /^Client was closed and is not queryable/,
+  /Unable to start a transaction in the given time/,
+  /expired transaction/
+]
+
+/**
+ * The database cannot be reached, is overloaded or did not answer in time. Whether a statement under way had its
+ * effect is then not known.
+ */
+export function isUnavailable(error: unknown): boolean {
+  const { codes, messages } = factsOf(error)
+  return (
+    [...codes].some((code) => unavailableCodes.has(code) || /^08\w{3}$/.test(code)) ||
+    messages.some((message) => unavailableMessages.some((pattern) => pattern.test(message)))
+  )
+}
+
+function isViolation(error: unknown, codes: readonly string[], constraint: string | undefined): boolean {
+  const facts = factsOf(error)
+  return (
+    codes.some((code) => facts.codes.has(code)) &&
+    (constraint === undefined || facts.constraints.has(constraint))
+  )
+}
+
+function factsOf(error: unknown): DatabaseFacts {
+  const facts = { codes: new Set<string>(), messages: [] as string[], constraints: new Set<string>() }
+  collect(error, facts, depthMax)
+  return facts
+}
+
+interface MutableFacts {
+  readonly codes: Set<string>
+  readonly messages: string[]
+  readonly constraints: Set<string>
+}
+
+/**
+ * Reads one level and goes on to `cause` (ours, and Prisma's adapter), `meta.driverAdapterError` (Prisma's client)
+ * and `errors` (several addresses tried in vain).
+ */
+function collect(value: unknown, facts: MutableFacts, depthLeft: number): void {
+  if (typeof value !== 'object' || value === null || depthLeft === 0) return
+  const level = value as Readonly<Record<string, unknown>>
+  for (const code of [level.code, level.originalCode]) if (typeof code === 'string') facts.codes.add(code)
+  if (typeof level.kind === 'string') facts.codes.add(codeOfKind[level.kind] ?? level.kind)
+  for (const message of [level.message, level.originalMessage]) {
+    if (typeof message !== 'string') continue
+    facts.messages.push(message)
+    // Prisma's adapter drops the name of a check constraint, and the message keeps it.
+    const named = / constraint "([^"]+)"/.exec(message)?.[1]
+    if (named !== undefined) facts.constraints.add(named)
+  }
+  collectConstraint(level.constraint, facts)
+  collect(level.cause, facts, depthLeft - 1)
+  if (typeof level.meta === 'object' && level.meta !== null && 'driverAdapterError' in level.meta) {
+    collect(level.meta.driverAdapterError, facts, depthLeft - 1)
+  }
+  if (Array.isArray(level.errors)) for (const inner of level.errors) collect(inner, facts, depthLeft - 1)
+}
+
+function collectConstraint(constraint: unknown, { constraints }: MutableFacts): void {
+  if (typeof constraint === 'string') constraints.add(constraint)
+  if (typeof constraint !== 'object' || constraint === null) return
+  if ('index' in constraint && typeof constraint.index === 'string') constraints.add(constraint.index)
+  if ('fields' in constraint && Array.isArray(constraint.fields)) constraints.add(constraint.fields.join(','))
+}
+
+/** Kinds of error of Prisma's adapter that come from the network, without any SQLSTATE. */
+const codeOfKind: Readonly<Record<string, string>> = {
+  DatabaseNotReachable: 'ECONNREFUSED',
+  ConnectionClosed: 'ECONNRESET',
+  SocketTimeout: 'ETIMEDOUT',
+  TooManyConnections: '53300',
+  TransactionWriteConflict: '40001',
+  UniqueConstraintViolation: '23505'
+}

@@ -1,0 +1,75 @@
+import { PrismaPg } from '@prisma/adapter-pg'
+import {
+  ColumnTypeEnum,
+  DriverAdapterError,
+  type SqlDriverAdapter,
+  type SqlMigrationAwareDriverAdapterFactory
+} from '@prisma/driver-adapter-utils'
+import pg from 'pg'
+
+/**
+ * Prisma's adapter, except that a script is sent whole. The original cuts scripts at every semicolon, also inside
+ * strings and function bodies, and sends the pieces one by one, so that a failure would leave half a migration. Sent
+ * whole, PostgreSQL runs it as one transaction.
+ */
+export class WholeScriptAdapterFactory extends PrismaPg {
+  override async connect(): ReturnType<PrismaPg['connect']> {
+    const adapter = await super.connect()
+    const pool = adapter.underlyingDriver()
+    const executeScript: SqlDriverAdapter['executeScript'] = async (script) => {
+      try {
+        await pool.query(script)
+      } catch (error) {
+        throw error instanceof pg.DatabaseError ? asAdapterError(error) : error
+      }
+    }
+    return Object.assign(adapter, { executeScript })
+  }
+}
+
+const oldestServer = { name: 'PostgreSQL 15', number: 150_000 }
+
+/**
+ * Answers the one question the engine asks on connecting (is the schema there, and which server is it?) and nothing
+ * else. Enough to compare schema files, which needs no database; anything more is refused.
+ */
+export const adapterWithoutDatabase: SqlMigrationAwareDriverAdapterFactory = {
+  provider: 'postgres',
+  adapterName: '@prisma/adapter-pg',
+  connect: () => Promise.resolve(silentConnection),
+  connectToShadowDb: refuse
+}
+
+const silentConnection: SqlDriverAdapter = {
+  provider: 'postgres',
+  adapterName: '@prisma/adapter-pg',
+  queryRaw: ({ sql }) =>
+    sql.includes('server_version_num')
+      ? Promise.resolve({
+          columnNames: ['exists', 'version', 'numeric_version'],
+          columnTypes: [ColumnTypeEnum.Boolean, ColumnTypeEnum.Text, ColumnTypeEnum.Int32],
+          rows: [[true, oldestServer.name, oldestServer.number]]
+        })
+      : refuse(),
+  executeRaw: refuse,
+  executeScript: refuse,
+  startTransaction: refuse,
+  dispose: () => Promise.resolve()
+}
+
+function refuse(): Promise<never> {
+  return Promise.reject(new Error('there is no database here: only schema files are compared'))
+}
+
+function asAdapterError(error: pg.DatabaseError): DriverAdapterError {
+  const { message, detail, column, hint } = error
+  return new DriverAdapterError({
+    kind: 'postgres',
+    code: error.code ?? 'unknown',
+    severity: error.severity ?? 'ERROR',
+    message,
+    detail,
+    column,
+    hint
+  })
+}
