@@ -45,7 +45,17 @@ export async function openSchemaEngine(
 async function load(): Promise<void> {
   const script = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg')
   const code = await readFile(join(dirname(script), 'schema_engine_bg.wasm'))
-  const { instance } = await WebAssembly.instantiate(code, { './schema_engine_bg.js': engineModule })
+  const { instance } = await WebAssembly.instantiate(code, {
+    './schema_engine_bg.js': { ...engineModule, ...timersThatLetGo() }
+  })
   engineModule.__wbg_set_wasm(instance.exports)
   ;(instance.exports.__wbindgen_start as () => void)()
+}
+
+/** The engine never clears its lock timer, which would keep a finished process alive for ten seconds. */
+function timersThatLetGo(): Record<string, (callback: () => void, milliseconds: number) => NodeJS.Timeout> {
+  const names = Object.keys(engineModule).filter((name) => name.startsWith('__wbg_setTimeout_'))
+  return Object.fromEntries(
+    names.map((name) => [name, (callback, milliseconds) => setTimeout(callback, milliseconds >>> 0).unref()])
+  )
 }
