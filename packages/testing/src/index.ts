@@ -1,0 +1,13 @@
+export { type ClientWallet, startClientWallet, type WalletAddressOptions } from './client-wallet.js'
+export { recordStatements, type StatementRecord } from './record-statements.js'
+export {
+  type Answer,
+  createSigningClient,
+  send,
+  type SignedRequestOptions,
+  type SigningClient,
+  type SigningClientOptions
+} from './signing-client.js'
+export { TestClock } from './test-clock.js'
+export { createTestDatabase, type ServiceSchema, type TestDatabase } from './test-database.js'
+export { createTestKey, type TestKey } from './test-key.js'

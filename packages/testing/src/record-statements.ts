@@ -1,0 +1,36 @@
+import type pg from 'pg'
+
+/** What went over a pool while it was watched. */
+export interface StatementRecord {
+  /** The texts of the statements, in the order they were sent; `begin` and `commit` included. */
+  readonly statements: readonly string[]
+  /** Stops watching. */
+  stop(): void
+}
+
+type Query = (...values: readonly unknown[]) => unknown
+
+/** Records every statement that is sent over a pool from now on: to count round trips. */
+export function recordStatements(pool: pg.Pool): StatementRecord {
+  const statements: string[] = []
+  const originals = new Map<pg.PoolClient, Query>()
+  const onAcquire = (client: pg.PoolClient): void => {
+    if (originals.has(client)) return
+    const query = client.query as Query
+    originals.set(client, query)
+    const recording: Query = (...values) => {
+      const [first] = values
+      statements.push(typeof first === 'string' ? first : (first as { text: string }).text)
+      return query.apply(client, [...values])
+    }
+    client.query = recording as typeof client.query
+  }
+  pool.on('acquire', onAcquire)
+  return {
+    statements,
+    stop() {
+      pool.off('acquire', onAcquire)
+      for (const [client, query] of originals) client.query = query as typeof client.query
+    }
+  }
+}

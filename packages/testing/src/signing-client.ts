@@ -1,0 +1,131 @@
+import type { KeyObject } from 'node:crypto'
+import { signRequest, type SigningOptions } from '@open-payments-server/http-signatures'
+import type { Clock } from '@open-payments-server/runtime'
+
+/** Who signs, and by which clock. */
+export interface SigningClientOptions {
+  readonly keyId: string
+  readonly privateKey: KeyObject
+  /** Gives `created`; the system's clock unless given. */
+  readonly clock?: Clock
+}
+
+/** What a request carries besides its method and URL. */
+export interface SignedRequestOptions {
+  /** Sent as JSON; a string or bytes are sent as they are. */
+  readonly body?: unknown
+  /** Sent as `Authorization: GNAP <token>`. */
+  readonly accessToken?: string
+  /** More headers, names in lower case. They win over those above. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** How the signature differs from what clients do. */
+  readonly signature?: Partial<Omit<SigningOptions, 'privateKey'>>
+  /** Leaves the signature out. */
+  readonly unsigned?: boolean
+  /** Changes the headers after signing: to tamper with them. */
+  readonly tamper?: (headers: Record<string, string>) => void
+}
+
+/** An answer, read whole. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The body as JSON; undefined when it is none. */
+  readonly body: unknown
+  /** What the body has under a path such as `access_token.value`; undefined when there is nothing. */
+  at(path: string): unknown
+  /**
+   * The text the body has under a path.
+   *
+   * @throws Error when it has none: the test was answered something else
+   */
+  textAt(path: string): string
+}
+
+/** Sends requests as a client: signed with its key. */
+export interface SigningClient {
+  /** Follows no redirect. */
+  request(method: string, url: string, options?: SignedRequestOptions): Promise<Answer>
+}
+
+/** A client that signs as the clients of Open Payments do: label `sig1`, `created` and `keyid`. */
+export function createSigningClient({ keyId, privateKey, clock }: SigningClientOptions): SigningClient {
+  return {
+    async request(method, url, options = {}) {
+      const body = encodeBody(options.body)
+      const headers: Record<string, string> = {
+        ...(body === undefined
+          ? {}
+          : { 'content-type': 'application/json', 'content-length': String(body.length) }),
+        ...(options.accessToken === undefined ? {} : { authorization: `GNAP ${options.accessToken}` }),
+        ...options.headers
+      }
+      if (options.unsigned !== true) {
+        // A URL without a path is requested, and signed, with a slash.
+        const parts = { method, targetUri: new URL(url).href, headers, body }
+        const createdSeconds = Math.floor((clock?.now() ?? Date.now()) / 1_000)
+        Object.assign(
+          headers,
+          signRequest(parts, { keyId, privateKey, createdSeconds, ...options.signature })
+        )
+      }
+      options.tamper?.(headers)
+      return send(method, url, headers, body)
+    }
+  }
+}
+
+/** Sends a request without a signature, and reads the answer whole. Follows no redirect. */
+export async function send(
+  method: string,
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+  body?: Uint8Array
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    headers: { ...headers },
+    redirect: 'manual',
+    ...(body === undefined ? {} : { body: Buffer.from(body) })
+  })
+  return createAnswer(response.status, response.headers, await response.text())
+}
+
+function createAnswer(status: number, headers: Headers, text: string): Answer {
+  const body = parseJson(text)
+  const at = (path: string): unknown =>
+    path
+      .split('.')
+      .reduce<unknown>(
+        (value, name) =>
+          typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined,
+        body
+      )
+  return {
+    status,
+    headers,
+    text,
+    body,
+    at,
+    textAt(path) {
+      const value = at(path)
+      if (typeof value !== 'string') throw new Error(`no text at ${path} in ${String(status)} ${text}`)
+      return value
+    }
+  }
+}
+
+function encodeBody(body: unknown): Buffer | undefined {
+  if (body === undefined) return undefined
+  if (body instanceof Uint8Array) return Buffer.from(body)
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,25 @@
+import type { Clock } from '@open-payments-server/runtime'
+
+/** A clock that stands still until it is moved. */
+export class TestClock implements Clock {
+  #nowMs: number
+
+  /** @param startMs where it starts, in milliseconds since 1970; the present unless given */
+  constructor(startMs = Date.now()) {
+    this.#nowMs = startMs
+  }
+
+  now(): number {
+    return this.#nowMs
+  }
+
+  /** Moves it forward. */
+  advanceSeconds(seconds: number): void {
+    this.#nowMs += seconds * 1_000
+  }
+
+  /** Moves it to an instant, in milliseconds since 1970. */
+  set(nowMs: number): void {
+    this.#nowMs = nowMs
+  }
+}

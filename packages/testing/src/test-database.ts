@@ -1,0 +1,102 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { migrateDatabase } from '@open-payments-server/database'
+import pg from 'pg'
+
+/** Held by the test process that makes a template, so that others wait for it. */
+const TEMPLATE_LOCK_KEY = 7_281_904_536
+
+/** Where a service keeps its schema. */
+export interface ServiceSchema {
+  /** Path of the Prisma schema. */
+  readonly schemaPath: string
+  /** Folder of its migrations. */
+  readonly migrationsPath: string
+}
+
+/** A database of one test file's own. */
+export interface TestDatabase {
+  /** Connects as its owner. */
+  readonly url: string
+  /** Runs a statement over a connection of its own pool: to look at what the service wrote. */
+  query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>
+  /** Ends the connections and drops the database. */
+  drop(): Promise<void>
+}
+
+/**
+ * Makes a fresh, migrated database on the server of the test run. The migrations run once per content of their folder,
+ * in a template that each test file copies.
+ *
+ * @throws Error when the test run has no PostgreSQL (`TEST_POSTGRES_URL`)
+ */
+export async function createTestDatabase(service: ServiceSchema): Promise<TestDatabase> {
+  const adminUrl = process.env.TEST_POSTGRES_URL
+  if (adminUrl === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests through jest')
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await withAdmin(adminUrl, async (admin) => {
+    // A session lock: one process makes the template while the others wait, and nobody copies half a template.
+    await admin.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK_KEY])
+    const template = await ensureTemplate(admin, adminUrl, service)
+    await admin.query(`create database ${name} template ${template}`)
+  })
+  const url = databaseUrl(adminUrl, name)
+  const pool = new pg.Pool({ connectionString: url, max: 2 })
+  pool.on('error', () => undefined) // dropping the database ends its connections
+  return {
+    url,
+    async query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]) {
+      const { rows } = await pool.query<Row>(text, values)
+      return rows
+    },
+    async drop() {
+      await pool.end()
+      await withAdmin(adminUrl, async (admin) => {
+        await admin.query(`drop database if exists ${name} with (force)`)
+      })
+    }
+  }
+}
+
+async function ensureTemplate(admin: pg.Client, adminUrl: string, service: ServiceSchema): Promise<string> {
+  const name = `template_${await hashFolder(service.migrationsPath)}`
+  const found = await admin.query<{ migrated: boolean }>(
+    'select datistemplate as migrated from pg_database where datname = $1',
+    [name]
+  )
+  if (found.rows[0]?.migrated === true) return name
+  // One that is not marked as a template was left unfinished by a process that died.
+  await admin.query(`drop database if exists ${name} with (force)`)
+  await admin.query(`create database ${name} template template0`)
+  await migrateDatabase({ url: databaseUrl(adminUrl, name), ...service })
+  await admin.query(`alter database ${name} is_template true`)
+  return name
+}
+
+async function hashFolder(folder: string): Promise<string> {
+  const hash = createHash('sha256')
+  for (const entry of (await readdir(folder, { recursive: true, withFileTypes: true }))
+    .filter((file) => file.isFile())
+    .map((file) => join(file.parentPath, file.name))
+    .sort()) {
+    hash.update(relative(folder, entry)).update(await readFile(entry))
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+async function withAdmin<Result>(url: string, work: (admin: pg.Client) => Promise<Result>): Promise<Result> {
+  const admin = new pg.Client({ connectionString: url })
+  await admin.connect()
+  try {
+    return await work(admin)
+  } finally {
+    await admin.end()
+  }
+}
+
+function databaseUrl(adminUrl: string, name: string): string {
+  const url = new URL(adminUrl)
+  url.pathname = `/${name}`
+  return url.href
+}
