@@ -1,0 +1,156 @@
+import { invalidField } from '@open-payments-server/http-server'
+import { isUuid } from '@open-payments-server/runtime'
+
+/** Items of a page where the client does not say. */
+export const PAGE_SIZE_DEFAULT = 20
+
+/** Most items of a page. */
+export const PAGE_SIZE_MAX = 100
+
+/** Longest URL of a wallet address in a query, in characters. */
+const WALLET_ADDRESS_LENGTH_MAX = 2_048
+
+/** Place of an item in a list, which is ordered by both, newest first. */
+export interface Position {
+  /** Milliseconds since the Unix epoch. */
+  readonly createdAtMs: number
+  /** Id (UUID). */
+  readonly id: string
+}
+
+/** Which part of a list is asked for. */
+export interface PageRequest {
+  /** `forward`: the items after the position; `backward`: the items before it. */
+  readonly direction: 'forward' | 'backward'
+  readonly limit: number
+  /** Where to go on from; undefined begins with the newest. */
+  readonly position: Position | undefined
+}
+
+/** What a list is asked with. */
+export interface ListQuery {
+  /** URL of the wallet address, as given. */
+  readonly walletAddress: string
+  readonly page: PageRequest
+}
+
+/** A page as it travels (published API, `page-info`). */
+export interface PageWire<Item> {
+  readonly pagination: {
+    readonly startCursor?: string
+    readonly endCursor?: string
+    readonly hasNextPage: boolean
+    readonly hasPreviousPage: boolean
+  }
+  readonly result: readonly Item[]
+}
+
+/** What a repository found for a {@link PageRequest}. */
+export interface FoundPage<Row> {
+  /** Up to `limit + 1` rows from the position on, in the order in which they were looked for: backward is oldest first. */
+  readonly rows: readonly Row[]
+  /** Whether there is anything on the other side of the position, where one was given. */
+  readonly hasOpposite: boolean
+}
+
+const PARAMETERS: ReadonlySet<string> = new Set(['wallet-address', 'first', 'last', 'cursor'])
+
+/**
+ * Reads the query of a list: `wallet-address` (required), `first` (1 to 100, default 20) after `cursor`, or `last` before
+ * it.
+ *
+ * @throws PublicError 400 naming the parameter that is wrong
+ */
+export function parseListQuery(query: Readonly<Record<string, unknown>>): ListQuery {
+  const unknown = Object.keys(query).find((name) => !PARAMETERS.has(name))
+  if (unknown !== undefined) throw invalidField('400', unknown.slice(0, 64), 'unknown parameter')
+  const walletAddress = readText(query, 'wallet-address')
+  if (walletAddress === undefined) throw invalidField('400', 'wallet-address', 'required')
+  if (walletAddress.length > WALLET_ADDRESS_LENGTH_MAX) {
+    throw invalidField('400', 'wallet-address', `at most ${String(WALLET_ADDRESS_LENGTH_MAX)} characters`)
+  }
+  const first = readSize(query, 'first')
+  const last = readSize(query, 'last')
+  const cursor = readText(query, 'cursor')
+  if (first !== undefined && last !== undefined) {
+    throw invalidField('400', 'last', 'cannot be combined with first')
+  }
+  if (last !== undefined && cursor === undefined) throw invalidField('400', 'last', 'needs a cursor')
+  return {
+    walletAddress,
+    page: {
+      direction: last === undefined ? 'forward' : 'backward',
+      limit: first ?? last ?? PAGE_SIZE_DEFAULT,
+      position: cursor === undefined ? undefined : parseCursor(cursor)
+    }
+  }
+}
+
+/**
+ * Makes the page that a client gets.
+ *
+ * @param positionOf where a row stands in the list
+ * @param render the row as it travels
+ */
+export function toPage<Row, Item>(
+  request: PageRequest,
+  found: FoundPage<Row>,
+  positionOf: (row: Row) => Position,
+  render: (row: Row) => Item
+): PageWire<Item> {
+  const hasMore = found.rows.length > request.limit
+  const rows = found.rows.slice(0, request.limit)
+  const forward = request.direction === 'forward'
+  if (!forward) rows.reverse()
+  const [start, end] = [rows[0], rows.at(-1)]
+  return {
+    pagination: {
+      ...(start === undefined ? {} : { startCursor: formatCursor(positionOf(start)) }),
+      ...(end === undefined ? {} : { endCursor: formatCursor(positionOf(end)) }),
+      hasNextPage: forward ? hasMore : found.hasOpposite,
+      hasPreviousPage: forward ? found.hasOpposite : hasMore
+    },
+    result: rows.map(render)
+  }
+}
+
+/** Bytes of a cursor: 6 of time, 16 of id. */
+const CURSOR_TIME_BYTES = 6
+const CURSOR_BYTES = 22
+
+/** The cursor of a position: opaque to clients. */
+export function formatCursor(position: Position): string {
+  const time = Buffer.alloc(CURSOR_TIME_BYTES)
+  time.writeUIntBE(position.createdAtMs, 0, CURSOR_TIME_BYTES)
+  return Buffer.concat([time, Buffer.from(position.id.replaceAll('-', ''), 'hex')]).toString('base64url')
+}
+
+function parseCursor(text: string): Position {
+  const bytes = Buffer.from(text.slice(0, 2 * CURSOR_BYTES), 'base64url')
+  const hex = bytes.toString('hex', CURSOR_TIME_BYTES)
+  const id = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join(
+    '-'
+  )
+  if (bytes.length !== CURSOR_BYTES || bytes.toString('base64url') !== text || !isUuid(id)) {
+    throw invalidField('400', 'cursor', 'not a cursor from a page of this list')
+  }
+  return { createdAtMs: bytes.readUIntBE(0, CURSOR_TIME_BYTES), id }
+}
+
+function readText(query: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  const value = query[name]
+  if (value === undefined) return undefined
+  if (typeof value !== 'string') throw invalidField('400', name, 'must be given once')
+  if (value === '') throw invalidField('400', name, 'must not be empty')
+  return value
+}
+
+function readSize(query: Readonly<Record<string, unknown>>, name: string): number | undefined {
+  const text = readText(query, name)
+  if (text === undefined) return undefined
+  const size = /^[1-9][0-9]{0,2}$/.test(text) ? Number(text) : 0
+  if (size < 1 || size > PAGE_SIZE_MAX) {
+    throw invalidField('400', name, `must be a whole number from 1 to ${String(PAGE_SIZE_MAX)}`)
+  }
+  return size
+}

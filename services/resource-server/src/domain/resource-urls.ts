@@ -1,0 +1,45 @@
+import { isUuid } from '@open-payments-server/runtime'
+import { PATHLESS_WALLET_ADDRESS } from './wallet-address.js'
+
+/** Kinds of resources that have URLs of their own, by their collection's name. */
+export type Collection = 'incoming-payments' | 'outgoing-payments' | 'quotes'
+
+/** Makes and reads the URLs of everything served here. All are built from the configured public URL. */
+export interface ResourceUrls {
+  /** The public URL, without a slash at its end. */
+  readonly base: string
+  /** Path of the public URL, without a slash at its end; empty when it has none. */
+  readonly basePath: string
+  /** URL of a resource. */
+  of(collection: Collection, id: string): string
+  /** Id in the URL of a resource served here; undefined for any other text. */
+  idOf(collection: Collection, url: string): string | undefined
+  /** URL of the wallet address of a path. */
+  ofWalletAddress(path: string): string
+  /** Path in the URL of what may be a wallet address served here; undefined for any other text. */
+  walletAddressPathOf(url: string): string | undefined
+  /** URL that a request was addressed to. */
+  ofRequest(pathAndQuery: string): string
+}
+
+/** Makes the {@link ResourceUrls} of a public URL. */
+export function createResourceUrls(publicUrl: string): ResourceUrls {
+  const base = publicUrl.replace(/\/+$/, '')
+  const { origin, pathname } = new URL(publicUrl)
+  return {
+    base,
+    basePath: pathname.replace(/\/+$/, ''),
+    of: (collection, id) => `${base}/${collection}/${id}`,
+    idOf(collection, url) {
+      const prefix = `${base}/${collection}/`
+      const id = url.startsWith(prefix) ? url.slice(prefix.length) : ''
+      return isUuid(id) ? id : undefined
+    },
+    ofWalletAddress: (path) => (path === PATHLESS_WALLET_ADDRESS ? base : `${base}${path}`),
+    walletAddressPathOf(url) {
+      if (url === base || url === `${base}/`) return PATHLESS_WALLET_ADDRESS
+      return url.startsWith(`${base}/`) ? url.slice(base.length) : undefined
+    },
+    ofRequest: (pathAndQuery) => `${origin}${pathAndQuery}`
+  }
+}

@@ -1,0 +1,54 @@
+import {
+  type AccessAction,
+  type AccessType,
+  type AuthorizedRequest,
+  findReach,
+  type Reach
+} from './authorization.js'
+import { insufficientGrant, notFound } from './errors.js'
+
+/** What decides who may see a resource. */
+export interface Owned {
+  /** URL of the wallet address it belongs to. */
+  readonly walletAddressUrl: string
+  /** Who created it. */
+  readonly client: string
+}
+
+/**
+ * Demands that a token reaches resources of a type.
+ *
+ * @param walletAddressUrl URL of the wallet address they belong to; undefined before it is known: a token that reaches
+ *   none at all is then refused without a look at the database
+ * @returns whether it reaches all of them, or only those that the client created
+ * @throws PublicError 403 `Insufficient Grant`
+ */
+export function requireReach(
+  request: Pick<AuthorizedRequest, 'access'>,
+  type: AccessType,
+  action: AccessAction,
+  walletAddressUrl: string | undefined
+): Reach {
+  const reach = findReach(request.access, type, action, walletAddressUrl)
+  if (reach === undefined) throw insufficientGrant()
+  return reach
+}
+
+/**
+ * Demands that a client may act on one resource: what it created itself, or anything where its access says `-all`.
+ *
+ * @param resource the resource; undefined when there is none
+ * @throws PublicError 403 `Insufficient Grant` when the token does not reach the wallet address, 404 when the client may
+ *   not know of the resource
+ */
+export function requireVisible<Resource extends Owned>(
+  request: Pick<AuthorizedRequest, 'access' | 'client'>,
+  type: AccessType,
+  action: AccessAction,
+  resource: Resource | undefined
+): Resource {
+  if (resource === undefined) throw notFound()
+  const reach = requireReach(request, type, action, resource.walletAddressUrl)
+  if (reach === 'own' && resource.client !== request.client) throw notFound()
+  return resource
+}

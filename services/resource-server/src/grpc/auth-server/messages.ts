@@ -1,0 +1,38 @@
+import { type Amount, formatAmount, parseAmount } from '@open-payments-server/amounts'
+import { isRpcError, status } from '@open-payments-server/grpc-transport'
+import type { auth } from '@open-payments-server/proto'
+import { AuthServerUnavailable } from '../../domain/ports.js'
+
+/** Codes after which it is not known whether the auth server did what it was asked. */
+const UNCERTAIN: ReadonlySet<status> = new Set([
+  status.UNAVAILABLE,
+  status.DEADLINE_EXCEEDED,
+  status.CANCELLED,
+  status.INTERNAL,
+  status.UNKNOWN,
+  status.ABORTED,
+  status.RESOURCE_EXHAUSTED
+])
+
+/**
+ * What a failed call means here.
+ *
+ * @returns AuthServerUnavailable when the auth server did not answer; any other error as it is
+ */
+export function failureOf(error: unknown): unknown {
+  return isRpcError(error) && UNCERTAIN.has(error.code) ? new AuthServerUnavailable(error) : error
+}
+
+/** An amount as it travels over gRPC. */
+export function toAmountMessage(amount: Amount): auth.Amount {
+  return formatAmount(amount)
+}
+
+/**
+ * An amount from the auth server.
+ *
+ * @throws AmountError when it is none, which would be a defect of the auth server
+ */
+export function fromAmountMessage(message: auth.Amount): Amount {
+  return parseAmount(message)
+}
