@@ -113,6 +113,7 @@ create table outgoing_payment (
   grant_spent_debit_value numeric(20, 0) not null,
   grant_spent_receive_value numeric(20, 0) not null,
   request_hash bytea not null,
+  signature_id uuid not null,
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
   constraint outgoing_payment_wallet_address_id_fkey foreign key (wallet_address_id) references wallet_address (id) on delete restrict on update cascade,
@@ -129,6 +130,7 @@ create table outgoing_payment (
     end)
 );
 create unique index outgoing_payment_quote_id_key on outgoing_payment (quote_id);
+create unique index outgoing_payment_signature_id_key on outgoing_payment (signature_id);
 create index outgoing_payment_wallet_address_id_created_at_id_idx on outgoing_payment (wallet_address_id, created_at, id);
 create index outgoing_payment_wallet_address_id_client_created_at_id_idx on outgoing_payment (wallet_address_id, client, created_at, id);
 create index outgoing_payment_pending_idx on outgoing_payment (created_at, id) where state = 'pending';
