@@ -1,0 +1,285 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  createInProcessStore,
+  createRedisStore,
+  keyLengthMax,
+  SharedStoreUnavailable,
+  type SharedStore,
+  type SubscriptionHandlers
+} from './index.js'
+
+const redisUrl = process.env.TEST_REDIS_URL ?? ''
+const describeWithRedis = redisUrl === '' ? describe.skip : describe
+const withRedis = redisUrl === '' ? 'no redis-server on the PATH and no TEST_REDIS_URL' : 'Redis'
+const commandTimeoutMs = 2_000
+
+interface StoreUnderTest {
+  /** Two replicas; where there is one process, both are it. */
+  readonly stores: readonly [SharedStore, SharedStore]
+  advance(milliseconds: number): Promise<void>
+}
+
+describe('in-process store', () => {
+  contract(() => {
+    let now = 0
+    const store = createInProcessStore(() => now)
+    const advance = (milliseconds: number) => {
+      now += milliseconds
+      return Promise.resolve()
+    }
+    return { stores: [store, store], advance }
+  })
+
+  it('refuses new marks when a million are alive, keeps those it has, and recovers when they expire', async () => {
+    let now = 0
+    const store = createInProcessStore(() => now)
+    for (let index = 0; index < 1_000_000; index++) await store.markOnce(`key ${String(index)}`, 60)
+    await expect(store.markOnce('one more', 60)).rejects.toThrow(SharedStoreUnavailable)
+    await expect(store.markOnce('key 0', 60)).resolves.toBe(false)
+    now = 60_000
+    await expect(store.markOnce('one more', 60)).resolves.toBe(true)
+  })
+})
+
+describeWithRedis(`Redis store (${withRedis})`, () => {
+  const keyPrefix = `test:${randomUUID()}:`
+  const newStore = (url = redisUrl) => createRedisStore({ url, keyPrefix, commandTimeoutMs })
+
+  contract(() => ({ stores: [newStore(), newStore()], advance: (milliseconds) => delay(milliseconds) }))
+
+  it('keeps marks apart by their prefix', async () => {
+    const key = randomUUID()
+    const [one, other] = [
+      newStore(),
+      createRedisStore({ url: redisUrl, keyPrefix: 'other:', commandTimeoutMs })
+    ]
+    await expect(one.markOnce(key, 10)).resolves.toBe(true)
+    await expect(other.markOnce(key, 10)).resolves.toBe(true)
+    await Promise.all([one.close(), other.close()])
+  })
+
+  it('tells when the connection of a subscription was lost, and when it is back', async () => {
+    const proxy = await startProxy()
+    const store = newStore(proxy.url)
+    const seen = recorder()
+    const subscription = await store.subscribe('news', seen.handlers)
+    proxy.drop()
+    await seen.until('interrupted')
+    await seen.until('resumed')
+    expect(subscription.live).toBe(true)
+    await store.publish('news', Buffer.from('after'))
+    await seen.until('after')
+    expect(seen.events).toEqual(['interrupted', 'resumed', 'after'])
+    await store.close()
+    await proxy.close()
+  })
+
+  it('notices a connection that hangs without closing, and answers in time meanwhile', async () => {
+    const proxy = await startProxy()
+    const store = createRedisStore({ url: proxy.url, keyPrefix, commandTimeoutMs: 300 })
+    const seen = recorder()
+    const subscription = await store.subscribe('news', seen.handlers)
+    await store.check()
+    proxy.hang()
+    await expect(store.markOnce(randomUUID(), 10)).rejects.toThrow(SharedStoreUnavailable)
+    await seen.until('interrupted')
+    expect(subscription.live).toBe(false)
+    proxy.recover()
+    await seen.until('resumed')
+    await expect(store.markOnce(randomUUID(), 10)).resolves.toBe(true)
+    await store.close()
+    await proxy.close()
+  })
+
+  it('says that it cannot tell when there is no server, and works once there is one', async () => {
+    const proxy = await startProxy()
+    await proxy.close()
+    const store = newStore(proxy.url)
+    await expect(store.markOnce('key', 10)).rejects.toThrow(SharedStoreUnavailable)
+    await expect(store.publish('news', new Uint8Array())).rejects.toThrow(SharedStoreUnavailable)
+    await expect(store.subscribe('news', recorder().handlers)).rejects.toThrow(SharedStoreUnavailable)
+    await expect(store.check()).rejects.toThrow(SharedStoreUnavailable)
+    const later = await startProxy(Number(new URL(proxy.url).port))
+    await expect(untilItWorks(() => store.check())).resolves.toBeUndefined()
+    await store.close()
+    await later.close()
+  })
+})
+
+function contract(create: () => StoreUnderTest): void {
+  let underTest: StoreUnderTest
+  let one: SharedStore
+  let other: SharedStore
+  beforeEach(() => {
+    underTest = create()
+    ;[one, other] = underTest.stores
+  })
+  afterEach(() => Promise.all([one.close(), other.close()]))
+
+  it('marks a key once, for all replicas', async () => {
+    const key = randomUUID()
+    await expect(one.markOnce(key, 10)).resolves.toBe(true)
+    await expect(one.markOnce(key, 10)).resolves.toBe(false)
+    await expect(other.markOnce(key, 10)).resolves.toBe(false)
+    await expect(other.markOnce(randomUUID(), 10)).resolves.toBe(true)
+  })
+
+  it('gives one of a hundred racing callers the mark', async () => {
+    const key = randomUUID()
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => (i % 2 ? one : other).markOnce(key, 10))
+    )
+    expect(answers.filter(Boolean)).toHaveLength(1)
+  })
+
+  it('forgets a mark after its lifetime, not before, and a second use does not prolong it', async () => {
+    const key = randomUUID()
+    await one.markOnce(key, 1)
+    await underTest.advance(600)
+    await expect(one.markOnce(key, 60)).resolves.toBe(false)
+    await underTest.advance(600)
+    await expect(one.markOnce(key, 60)).resolves.toBe(true)
+  })
+
+  it.each([0, -1, NaN, Infinity])('refuses a lifetime of %p seconds', async (lifetimeSeconds) => {
+    await expect(one.markOnce(randomUUID(), lifetimeSeconds)).rejects.toThrow(RangeError)
+  })
+
+  it('refuses a key that is too long', async () => {
+    await expect(one.markOnce('k'.repeat(keyLengthMax + 1), 1)).rejects.toThrow(RangeError)
+    await expect(one.markOnce(randomUUID().padEnd(keyLengthMax, 'k'), 1)).resolves.toBe(true)
+  })
+
+  it('brings each message to every subscriber of the channel, byte for byte and in order', async () => {
+    const [first, second, elsewhere] = [recorder('hex'), recorder('hex'), recorder('hex')]
+    await one.subscribe('news', first.handlers)
+    await other.subscribe('news', second.handlers)
+    await one.subscribe('other news', elsewhere.handlers)
+    await one.publish('news', new Uint8Array([0, 255, 10, 13]))
+    await one.publish('news', new Uint8Array())
+    // A view into a larger buffer: only the view is the message.
+    await one.publish('news', new Uint8Array([1, 2, 3, 4]).subarray(1, 3))
+    await Promise.all([first.until('0203'), second.until('0203')])
+    expect(first.events).toEqual(['00ff0a0d', '', '0203'])
+    expect(second.events).toEqual(first.events)
+    expect(elsewhere.events).toEqual([])
+  })
+
+  it('is live from the start, and silent once closed, while others still receive', async () => {
+    const [closing, staying] = [recorder(), recorder()]
+    const subscription = await one.subscribe('news', closing.handlers)
+    await one.subscribe('news', staying.handlers)
+    expect(subscription.live).toBe(true)
+    await subscription.close()
+    await subscription.close()
+    expect(subscription.live).toBe(false)
+    await other.publish('news', Buffer.from('later'))
+    await staying.until('later')
+    expect(closing.events).toEqual([])
+  })
+
+  it('can subscribe again while the last subscription of a channel is being closed', async () => {
+    const again = recorder()
+    const before = await one.subscribe('news', recorder().handlers)
+    await Promise.all([before.close(), one.subscribe('news', again.handlers)])
+    await other.publish('news', Buffer.from('later'))
+    await again.until('later')
+  })
+
+  it('answers a check, until it is closed', async () => {
+    await expect(one.check()).resolves.toBeUndefined()
+    const seen = recorder()
+    const subscription = await one.subscribe('news', seen.handlers)
+    await one.close()
+    await one.close()
+    expect(subscription.live).toBe(false)
+    expect(seen.events).toEqual([])
+    await expect(one.check()).rejects.toThrow(SharedStoreUnavailable)
+    await expect(one.markOnce('key', 1)).rejects.toThrow(SharedStoreUnavailable)
+    await expect(one.publish('news', new Uint8Array())).rejects.toThrow(SharedStoreUnavailable)
+    await expect(one.subscribe('news', seen.handlers)).rejects.toThrow(SharedStoreUnavailable)
+  })
+}
+
+/** Notes what a subscriber is told, and waits until it was told something. */
+function recorder(encoding: BufferEncoding = 'utf8') {
+  const events: string[] = []
+  const waiting = new Map<string, () => void>()
+  const note = (event: string) => {
+    events.push(event)
+    waiting.get(event)?.()
+  }
+  const handlers: SubscriptionHandlers = {
+    onMessage: (message) => {
+      note(Buffer.from(message).toString(encoding))
+    },
+    onInterrupted: () => {
+      note('interrupted')
+    },
+    onResumed: () => {
+      note('resumed')
+    }
+  }
+  const until = async (event: string): Promise<void> => {
+    if (!events.includes(event)) await new Promise<void>((resolve) => waiting.set(event, resolve))
+  }
+  return { events, handlers, until }
+}
+
+async function untilItWorks(attempt: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      await attempt()
+      return
+    } catch {
+      await delay(20)
+    }
+  }
+}
+
+/** A way to the Redis of this run that can be cut, or made to hang as a network does that loses packets. */
+async function startProxy(port = 0) {
+  const target = new URL(redisUrl)
+  const sockets = new Set<Socket>()
+  let hanging = false
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname)
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client]
+    ] as const) {
+      sockets.add(from)
+      from.on('data', (data) => {
+        if (!hanging) to.write(data)
+      })
+      from.on('error', () => undefined)
+      from.on('close', () => to.destroy())
+    }
+  })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const chosen = typeof address === 'object' && address !== null ? address.port : 0
+  const drop = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    drop,
+    url: Object.assign(new URL(redisUrl), { host: `127.0.0.1:${String(chosen)}` }).href,
+    hang: () => {
+      hanging = true
+    },
+    recover: () => {
+      hanging = false
+    },
+    close: async () => {
+      drop()
+      server.close()
+      await once(server, 'close')
+    }
+  }
+}

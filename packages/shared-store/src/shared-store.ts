@@ -1,0 +1,71 @@
+/**
+ * What the replicas of a service share and may lose: single-use marks and messages. Losing all of it loses no money
+ * and no grant.
+ */
+export interface SharedStore {
+  /**
+   * Marks a key as used.
+   *
+   * @param key at most {@link keyLengthMax} characters
+   * @param lifetimeSeconds how long the mark stays, greater than zero
+   * @returns true for the first caller within the lifetime, false for everyone after
+   * @throws SharedStoreUnavailable when it cannot tell; the key may then be marked or not
+   * @throws RangeError for a key too long or a lifetime that is not positive
+   */
+  markOnce(key: string, lifetimeSeconds: number): Promise<boolean>
+
+  /**
+   * Sends a message to whoever is subscribed to the channel right now.
+   *
+   * @throws SharedStoreUnavailable when it may not have been sent
+   */
+  publish(channel: string, message: Uint8Array): Promise<void>
+
+  /**
+   * Receives the messages of a channel, in the order in which they were sent, from before this resolves until closed.
+   *
+   * @throws SharedStoreUnavailable when the subscription cannot be made; no handler is called afterwards
+   */
+  subscribe(channel: string, handlers: SubscriptionHandlers): Promise<Subscription>
+
+  /**
+   * For readiness.
+   *
+   * @throws SharedStoreUnavailable when the store does not answer
+   */
+  check(): Promise<void>
+
+  /** Ends every subscription and connection. Everything afterwards throws SharedStoreUnavailable. May be repeated. */
+  close(): Promise<void>
+}
+
+/** What a subscriber is told. Called one at a time; they must not throw. */
+export interface SubscriptionHandlers {
+  readonly onMessage: (message: Uint8Array) => void
+  /** From now on messages may be missed, and some may have been missed already. */
+  readonly onInterrupted: () => void
+  /** After an interruption: from now on every message arrives again. Those in between are lost. */
+  readonly onResumed: () => void
+}
+
+export interface Subscription {
+  /** Whether every message arrives at present: false between onInterrupted and onResumed, and once closed. */
+  readonly live: boolean
+  /** No handler is called afterwards. May be repeated. */
+  close(): Promise<void>
+}
+
+/** The store did not answer, so what was asked is not known. */
+export class SharedStoreUnavailable extends Error {
+  override readonly name = 'SharedStoreUnavailable'
+}
+
+export const keyLengthMax = 1_024
+
+/** Refuses what no implementation accepts. */
+export function assertMarkable(key: string, lifetimeSeconds: number): void {
+  if (key.length > keyLengthMax) throw new RangeError(`a key is at most ${String(keyLengthMax)} characters`)
+  if (!(lifetimeSeconds > 0 && Number.isFinite(lifetimeSeconds))) {
+    throw new RangeError('a lifetime is a number of seconds greater than zero')
+  }
+}
