@@ -13,8 +13,10 @@ describe('an interval on the consent page', () => {
     ['R5/2026-01-01T00:00:00Z/PT1.5S', 'every 1.5 seconds from 1 January 2026, 5 times'],
     [
       'R-1/P1Y2M10DT2H30M/2022-05-11T15:30:00Z',
-      'every 1 year, 2 months, 10 days, 2 hours and 30 minutes from 1 March 2021, 13:00 UTC, without end'
+      'every 1 year, 2 months, 10 days, 2 hours and 30 minutes until 11 May 2022, 15:30 UTC'
     ],
+    ['R12/P1M/2027-01-01T00:00:00Z', 'every month until 1 January 2027, 12 times'],
+    ['R1/P1M/2026-02-01T00:00:00Z', 'once, from 1 January 2026 to 1 February 2026'],
     ['R3/2026-01-01T00:00:00Z/2026-02-01T00:00:00Z', 'every 31 days from 1 January 2026, 3 times'],
     ['R1/2026-01-01T00:00:00Z/P1M', 'once, from 1 January 2026 to 1 February 2026'],
     ['R1/2026-01-01T00:00:00Z/PT90M', 'once, from 1 January 2026 to 1 January 2026, 01:30 UTC']

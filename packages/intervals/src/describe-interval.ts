@@ -4,16 +4,20 @@ import { intervalBounds, type RepeatingInterval } from './repeating-interval.js'
 
 /**
  * A repeating interval in plain words, for the person who is asked to consent: `every month from 1 January 2026, 12
- * times`, `every 2 weeks from 1 January 2026, 09:30 UTC, without end`, `once, from 1 January 2026 to 1 February 2026`.
+ * times`, `every month until 1 January 2027, 12 times`, `every 2 weeks from 1 January 2026, 09:30 UTC, without end`, `once, from 1 January 2026 to 1 February 2026`.
  * All times are in UTC; midnight is left out.
  */
 export function describeInterval(interval: RepeatingInterval): string {
-  const { start, end } = intervalBounds(interval, 0n)
   if (interval.count === 1) {
+    const { start, end } = intervalBounds(interval, 0n)
     return `once, from ${describeInstant(start)} to ${describeInstant(end)}`
   }
-  const times = interval.count === undefined ? 'without end' : `${interval.count} times`
-  return `every ${describeDuration(interval.duration)} from ${describeInstant(start)}, ${times}`
+  const every = `every ${describeDuration(interval.duration)}`
+  const anchor = describeInstant(new Date(interval.anchorMs))
+  const times = interval.count === undefined ? undefined : `${interval.count} times`
+  return interval.anchor === 'start'
+    ? `${every} from ${anchor}, ${times ?? 'without end'}`
+    : [`${every} until ${anchor}`, times].filter((part) => part !== undefined).join(', ')
 }
 
 function describeInstant(date: Date): string {

@@ -62,14 +62,32 @@ describe('the intervals of a grant', () => {
     ])
   })
 
-  it('given by duration and end begin with the one that ends there', () => {
+  it('given by duration and end come before that end, the last one ending there', () => {
     const interval = parseRepeatingInterval('R3/P1M/2026-03-31T00:00:00Z')
     expect([0n, 1n, 2n].map((index) => intervalBounds(interval, index))).toEqual([
-      { start: new Date('2026-02-28T00:00:00Z'), end: new Date('2026-03-31T00:00:00Z') },
-      { start: new Date('2026-03-31T00:00:00Z'), end: new Date('2026-04-30T00:00:00Z') },
-      { start: new Date('2026-04-30T00:00:00Z'), end: new Date('2026-05-31T00:00:00Z') }
+      { start: new Date('2025-12-31T00:00:00Z'), end: new Date('2026-01-31T00:00:00Z') },
+      { start: new Date('2026-01-31T00:00:00Z'), end: new Date('2026-02-28T00:00:00Z') },
+      { start: new Date('2026-02-28T00:00:00Z'), end: new Date('2026-03-31T00:00:00Z') }
     ])
+    expect(intervalIndexAt(interval, new Date('2025-12-30T23:59:59.999Z'))).toBeUndefined()
+    expect(intervalIndexAt(interval, new Date('2025-12-31T00:00:00Z'))).toBe(0n)
+    expect(intervalIndexAt(interval, new Date('2026-03-30T23:59:59.999Z'))).toBe(2n)
+    expect(intervalIndexAt(interval, new Date('2026-03-31T00:00:00Z'))).toBeUndefined()
   })
+
+  it.each(['R', 'R-1'])(
+    'given by %s, duration and end have no first, and are numbered backwards from the last',
+    (repetitions) => {
+      const interval = parseRepeatingInterval(`${repetitions}/P1M/2026-03-31T00:00:00Z`)
+      expect(intervalIndexAt(interval, new Date('2026-03-30T00:00:00Z'))).toBe(-1n)
+      expect(intervalIndexAt(interval, new Date('2026-02-27T00:00:00Z'))).toBe(-2n)
+      expect(intervalIndexAt(interval, new Date('1970-01-01T00:00:00Z'))).toBe(-675n)
+      expect(intervalIndexAt(interval, new Date('2026-03-31T00:00:00Z'))).toBeUndefined()
+      expect(intervalBounds(interval, -1n).start).toEqual(new Date('2026-02-28T00:00:00Z'))
+      expect(() => intervalBounds(interval, 0n)).toThrow(IntervalError)
+      expect(() => intervalBounds(interval, -676n)).toThrow(IntervalError)
+    }
+  )
 
   it('include their start and exclude their end', () => {
     const monthly = 'R12/2019-08-24T14:15:22Z/P1M'
@@ -357,17 +375,15 @@ describe('any chain of intervals', () => {
     })
     .map(parseRepeatingInterval)
 
-  it('puts every instant after its start into the one interval whose bounds contain it', () => {
+  it('puts every instant on its side of the named one into the interval whose bounds contain it, and no other', () => {
     fc.assert(
       fc.property(interval, instantMs, (chain, at) => {
-        const instant = new Date(at)
-        const index = intervalIndexAt(chain, instant)
-        const first = intervalBounds(chain, 0n)
+        const index = intervalIndexAt(chain, new Date(at))
         if (index === undefined) {
-          expect(instant < first.start).toBe(true)
+          expect(chain.anchor === 'start' ? at < chain.anchorMs : at >= chain.anchorMs).toBe(true)
         } else {
           const { start, end } = intervalBounds(chain, index)
-          expect(start <= instant && instant < end).toBe(true)
+          expect(start.getTime() <= at && at < end.getTime()).toBe(true)
         }
       }),
       { numRuns: 5_000 }
@@ -376,16 +392,18 @@ describe('any chain of intervals', () => {
 
   it('has no gap and no overlap, and finds each interval at its first and last millisecond', () => {
     fc.assert(
-      fc.property(interval, instantMs, fc.nat({ max: 20 }), (chain, at, offset) => {
-        const index = (intervalIndexAt(chain, new Date(at)) ?? 0n) + BigInt(offset)
-        const { start, end } = intervalBoundsOrLast(chain, index)
+      fc.property(interval, instantMs, (chain, at) => {
+        const index = intervalIndexAt(chain, new Date(at))
+        fc.pre(index !== undefined)
+        const { start, end } = intervalBounds(chain, index)
         expect(start < end).toBe(true)
+        if (start.getTime() >= firstMs) expect(intervalIndexAt(chain, start)).toBe(index)
         if (end.getTime() <= lastMs) {
-          const at = intervalIndexAt(chain, end) ?? -1n
-          expect(intervalBounds(chain, at).start).toEqual(end)
-          expect(intervalIndexAt(chain, new Date(end.getTime() - 1))).toBe(at - 1n)
+          expect(intervalIndexAt(chain, new Date(end.getTime() - 1))).toBe(index)
+          const next = chain.anchor === 'end' && end.getTime() === chain.anchorMs ? undefined : index + 1n
+          expect(intervalIndexAt(chain, end)).toBe(next)
+          if (next !== undefined) expect(intervalBounds(chain, next).start).toEqual(end)
         }
-        expect(intervalBounds(chain, intervalIndexAt(chain, start) ?? -1n).start).toEqual(start)
       }),
       { numRuns: 5_000 }
     )
@@ -393,27 +411,29 @@ describe('any chain of intervals', () => {
 
   it('agrees with the calendar of another library', () => {
     fc.assert(
-      fc.property(interval, fc.nat({ max: 400 }), (chain, index) => {
-        const steps = index - chain.anchorBoundary
+      fc.property(interval, fc.nat({ max: 400 }), (chain, distance) => {
+        const steps = chain.anchor === 'start' ? distance : -1 - distance
         const expected = DateTime.fromMillis(chain.anchorMs, { zone: 'utc' }).plus({
           months: steps * chain.duration.months,
           milliseconds: steps * chain.duration.milliseconds
         })
-        fc.pre(expected.toMillis() <= lastMs)
-        expect(intervalBounds(chain, BigInt(index)).start.getTime()).toBe(expected.toMillis())
+        fc.pre(expected.toMillis() <= lastMs && expected.toMillis() >= firstMs)
+        expect(intervalBounds(chain, BigInt(steps)).start.getTime()).toBe(expected.toMillis())
       }),
       { numRuns: 2_000 }
     )
   })
 
-  function intervalBoundsOrLast(
-    chain: ReturnType<typeof parseRepeatingInterval>,
-    index: bigint
-  ): { start: Date; end: Date } {
-    try {
-      return intervalBounds(chain, index)
-    } catch {
-      return intervalBounds(chain, intervalIndexAt(chain, new Date(lastMs)) ?? 0n)
-    }
-  }
+  it('numbers a counted chain from 0, whichever end it is given by', () => {
+    fc.assert(
+      fc.property(interval, fc.integer({ min: 1, max: 50 }), instantMs, (chain, count, at) => {
+        const counted = parseRepeatingInterval(chain.text.replace(/^R/, `R${count}`))
+        const index = intervalIndexAt(chain, new Date(at))
+        const expected = index === undefined || chain.anchor === 'start' ? index : index + BigInt(count)
+        const within = expected !== undefined && expected >= 0n && expected < BigInt(count)
+        expect(intervalIndexAt(counted, new Date(at))).toBe(within ? expected : undefined)
+      }),
+      { numRuns: 2_000 }
+    )
+  })
 })
