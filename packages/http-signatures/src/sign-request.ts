@@ -67,9 +67,9 @@ function defaultComponents(request: HttpRequestParts): string[] {
 
 function signatureParameters(options: SigningOptions): Map<string, BareItem> {
   const parameters: readonly (readonly [name: string, value: BareItem | undefined])[] = [
-    ['keyid', options.keyId],
     ['created', options.createdSeconds],
     ['expires', options.expiresSeconds],
+    ['keyid', options.keyId],
     ['nonce', options.nonce],
     ['alg', options.includeAlg === true ? SIGNATURE_ALGORITHM : undefined],
     ['tag', options.tag]

@@ -1,0 +1,112 @@
+import { describe, expect, it } from '@jest/globals'
+import { generateKeyPairSync } from 'node:crypto'
+import fc from 'fast-check'
+import { outcomeOf, rfcPrivateKey, rfcPublicKey } from '../test/fixtures.js'
+import {
+  type Ed25519Jwk,
+  exportEd25519Jwk,
+  importEd25519Jwk,
+  jwkThumbprint,
+  parseEd25519Jwk,
+  SignatureError
+} from './index.js'
+
+/** The key of RFC 8037 Appendix A.2, whose thumbprint is in A.3. */
+const jwk: Ed25519Jwk = {
+  kid: 'key-1',
+  kty: 'OKP',
+  crv: 'Ed25519',
+  alg: 'EdDSA',
+  x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo'
+}
+
+describe('a client key', () => {
+  it('is read, and members that are not used are dropped', () => {
+    expect(parseEd25519Jwk({ ...jwk, key_ops: ['verify'], x5u: 'https://evil.example' })).toEqual(jwk)
+    expect(parseEd25519Jwk({ ...jwk, use: 'sig' })).toEqual({ ...jwk, use: 'sig' })
+  })
+
+  it('has the thumbprint that RFC 8037 prints', () => {
+    expect(jwkThumbprint(jwk)).toBe('kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k')
+  })
+
+  it('comes back as it went out, from its public or its private half', () => {
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+    const exported = exportEd25519Jwk(publicKey, 'k')
+    expect(exportEd25519Jwk(privateKey, 'k')).toEqual(exported)
+    expect(importEd25519Jwk(parseEd25519Jwk(JSON.parse(JSON.stringify(exported)))).equals(publicKey)).toBe(
+      true
+    )
+    expect(exportEd25519Jwk(rfcPrivateKey, 'rfc')).toEqual(exportEd25519Jwk(rfcPublicKey, 'rfc'))
+    expect(exportEd25519Jwk(rfcPublicKey, 'rfc').x).toBe('JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs')
+  })
+
+  it('is never exported with its private half', () => {
+    expect(exportEd25519Jwk(rfcPrivateKey, 'rfc')).not.toHaveProperty('d')
+  })
+
+  it.each([
+    ['jwk', null],
+    ['jwk', 'text'],
+    ['jwk', [jwk]],
+    ['d', { ...jwk, d: 'nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A' }],
+    ['d', { ...jwk, d: undefined }],
+    ['kid', { ...jwk, kid: undefined }],
+    ['kid', { ...jwk, kid: '' }],
+    ['kid', { ...jwk, kid: 5 }],
+    ['kid', { ...jwk, kid: 'k'.repeat(257) }],
+    ['kty', { ...jwk, kty: 'EC' }],
+    ['crv', { ...jwk, crv: 'X25519' }],
+    ['alg', { ...jwk, alg: 'none' }],
+    ['alg', { ...jwk, alg: undefined }],
+    ['use', { ...jwk, use: 'enc' }],
+    ['x', { ...jwk, x: undefined }],
+    ['x', { ...jwk, x: 5 }],
+    ['x', { ...jwk, x: '' }],
+    ['x', { ...jwk, x: `${jwk.x}=` }],
+    ['x', { ...jwk, x: jwk.x.replace('_', '/') }],
+    ['x', { ...jwk, x: `${jwk.x.slice(0, -1)}p` }], // bits after the 32nd byte
+    ['x', { ...jwk, x: jwk.x.slice(1) }],
+    ['x', { ...jwk, x: `${jwk.x}AAA` }],
+    ['x', { ...jwk, x: ` ${jwk.x}` }]
+  ])('with a wrong %s is refused by that name: %j', (field, value) => {
+    expect(() => parseEd25519Jwk(value)).toThrow(
+      expect.objectContaining({ reason: 'key', message: expect.stringMatching(new RegExp(`^${field} must`)) })
+    )
+  })
+
+  it.each([
+    '00'.repeat(32),
+    `${'00'.repeat(31)}80`,
+    `01${'00'.repeat(31)}`,
+    '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+    '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85',
+    'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+    `ec${'ff'.repeat(31)}`
+  ])('that is the point of small order %s is refused', (hex) => {
+    const x = Buffer.from(hex, 'hex').toString('base64url')
+    expect(outcomeOf(() => parseEd25519Jwk({ ...jwk, x }))).toBe('key')
+    expect(outcomeOf(() => importEd25519Jwk({ ...jwk, x }))).toBe('key')
+  })
+
+  it('of another kind cannot be exported', () => {
+    expect(outcomeOf(() => exportEd25519Jwk(generateKeyPairSync('x25519').publicKey, 'k'))).toBe('key')
+  })
+
+  it('of any shape is read or refused with its own error, never another', () => {
+    const member = fc.oneof(fc.jsonValue(), fc.constantFrom('OKP', 'Ed25519', 'EdDSA', jwk.x))
+    const shape = fc.record(
+      { kid: member, kty: member, crv: member, alg: member, x: member, use: member },
+      { requiredKeys: [] }
+    )
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), shape), (value) => {
+        try {
+          importEd25519Jwk(parseEd25519Jwk(value))
+        } catch (error) {
+          expect(error).toBeInstanceOf(SignatureError)
+        }
+      })
+    )
+  })
+})
