@@ -1,0 +1,39 @@
+import type { Request } from 'express'
+import { rawBody } from './app.js'
+
+/** What of a request an HTTP message signature can cover; the shape that `http-signatures` takes. */
+export interface RequestParts {
+  readonly method: string
+  /** Absolute, built from the public URL and the path and query as sent; never from `Host`. */
+  readonly targetUri: string
+  /** Names in lower case; the values of a repeated header in order. */
+  readonly headers: Readonly<Record<string, readonly string[] | undefined>>
+  /** The body as received; undefined when there was none. */
+  readonly body: Uint8Array | undefined
+}
+
+/**
+ * Takes a request apart for checking its signature.
+ *
+ * @param publicUrl where the service is reached from outside. A path in it is what the proxy in front takes off
+ */
+export function requestParts(request: Request, publicUrl: string): RequestParts {
+  return {
+    method: request.method,
+    targetUri: targetUri(publicUrl, request.originalUrl),
+    headers: request.headersDistinct,
+    body: rawBody(request)
+  }
+}
+
+/**
+ * The address a client used, as HTTP clients spell it.
+ *
+ * @param pathAndQuery as sent, beginning with a slash. The root is the public URL itself, with or without its final slash
+ */
+export function targetUri(publicUrl: string, pathAndQuery: string): string {
+  // Clients sign the URL as their HTTP library spells it: `https://host` is sent and signed as `https://host/`.
+  const { href } = new URL(publicUrl)
+  const isRoot = pathAndQuery === '/' || pathAndQuery.startsWith('/?')
+  return isRoot ? href + pathAndQuery.slice(1) : href.replace(/\/$/, '') + pathAndQuery
+}
