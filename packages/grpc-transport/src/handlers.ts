@@ -81,7 +81,7 @@ export function createHandlers(logger: Logger): Handlers {
       const finish = startLogging(logger, call.getPath())
       answer(call.request, handler, deadline, { ...describe(call), signal: abort.signal }).then(
         (response) => {
-          finish()
+          finish(endOf(abort.signal))
           callback(null, response)
         },
         (error: unknown) => {
@@ -100,9 +100,11 @@ export function createHandlers(logger: Logger): Handlers {
         abort.abort(error)
       })
       const stream = { write: writerOf(call, abort.signal), signal: abort.signal }
-      handler(call.request, stream, { ...describe(call), signal: abort.signal }).then(
+      const run = async (): Promise<void> =>
+        handler(call.request, stream, { ...describe(call), signal: abort.signal })
+      run().then(
         () => {
-          finish()
+          finish(endOf(abort.signal))
           call.end()
         },
         (error: unknown) => {
@@ -154,12 +156,16 @@ function abortOnCancel(call: Call, deadline: Date | undefined): AbortController 
   return abort
 }
 
+/** How the call ended, if it did before its handler. */
+function endOf(signal: AbortSignal): RpcError | undefined {
+  return signal.aborted && signal.reason instanceof RpcError ? signal.reason : undefined
+}
+
 /** How a thrown error ends the call. What is thrown because the call is over is no failure of the handler. */
 function refusalOf(error: unknown, signal: AbortSignal): RpcError {
   if (error instanceof RpcError) return error
-  const reason: unknown = signal.aborted ? signal.reason : undefined
-  if (reason instanceof RpcError)
-    return new RpcError({ code: reason.code, message: reason.message, cause: error })
+  const end = endOf(signal)
+  if (end !== undefined) return new RpcError({ code: end.code, message: end.message, cause: error })
   return new RpcError({ code: status.INTERNAL, message: 'Internal error', cause: error })
 }
 

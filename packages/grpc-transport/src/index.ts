@@ -15,6 +15,7 @@ export {
   type UnaryContext,
   type UnaryHandler
 } from './handlers.js'
+export { readStream, type StreamingMethodName } from './read-stream.js'
 export { ERROR_FIELD_KEY, isRpcError, RpcError } from './rpc-error.js'
 export {
   type GrpcServerOptions,

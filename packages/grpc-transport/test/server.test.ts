@@ -1,0 +1,264 @@
+import { Client, credentials, type ServiceError } from '@grpc/grpc-js'
+import { auth } from '@open-payments-server/proto'
+import { describe, expect, it, jest } from '@jest/globals'
+import { service as healthService } from 'grpc-health-check'
+import { callUnary, status } from '../src/index.js'
+import {
+  closing,
+  limitsClient,
+  promiseWithResolvers,
+  rejectionOf,
+  reserveRequest,
+  reserveResponse,
+  startServer
+} from './fixture.js'
+
+const INTROSPECTION = 'openpayments.auth.v1.IntrospectionService'
+const NOTHING = () => ({})
+
+function rawClient(address: string): Client {
+  return closing(new Client(address, credentials.createInsecure()))
+}
+
+/** Asks the health service about a service of the server; the empty name is the server as a whole. */
+function checkHealth(address: string, service: string): Promise<unknown> {
+  const { Check } = healthService
+  if (Check === undefined) throw new Error('the health service has no Check')
+  return new Promise((resolve, reject) => {
+    rawClient(address).makeUnaryRequest(
+      Check.path,
+      Check.requestSerialize,
+      Check.responseDeserialize,
+      { service },
+      (error: ServiceError | null, response?: object) => {
+        if (error === null) resolve(response)
+        else reject(error)
+      }
+    )
+  })
+}
+
+/**
+ * Sends one encoded `ServerReflectionRequest` and resolves to the encoded answer. Texts in it can be searched for as they
+ * are: Protocol Buffers write them plainly.
+ */
+function reflect(address: string, request: Buffer): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const call = rawClient(address).makeBidiStreamRequest(
+      '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+      (message: Buffer) => message,
+      (message) => message.toString('latin1')
+    )
+    call.on('data', resolve)
+    call.on('error', reject)
+    call.write(request)
+    call.end()
+  })
+}
+
+/** `ServerReflectionRequest` with one text field. */
+function reflectionRequest(fieldNumber: number, text: string): Buffer {
+  return Buffer.from([(fieldNumber << 3) | 2, text.length, ...Buffer.from(text)])
+}
+const LIST_SERVICES = reflectionRequest(7, '*')
+
+describe('health', () => {
+  it('of a server that was just started is good, as a whole and service by service', async () => {
+    const { server } = await startServer(NOTHING)
+    for (const service of ['', INTROSPECTION, 'openpayments.auth.v1.GrantLimitsService']) {
+      expect(await checkHealth(server.address, service)).toEqual({ status: 'SERVING' })
+    }
+  })
+
+  it('follows what the service says of itself', async () => {
+    const { server } = await startServer(NOTHING)
+    server.setServing(false)
+    expect(await checkHealth(server.address, '')).toEqual({ status: 'NOT_SERVING' })
+    expect(await checkHealth(server.address, INTROSPECTION)).toEqual({ status: 'NOT_SERVING' })
+    server.setServing(true)
+    expect(await checkHealth(server.address, '')).toEqual({ status: 'SERVING' })
+  })
+
+  it('of a service that is not here is unknown', async () => {
+    const { server } = await startServer(NOTHING)
+    expect(await rejectionOf(checkHealth(server.address, 'other.Service'))).toMatchObject({
+      code: status.NOT_FOUND
+    })
+  })
+
+  it('can be watched, and whoever watches is told that the server stops', async () => {
+    const { server } = await startServer(NOTHING)
+    const { Watch } = healthService
+    if (Watch === undefined) throw new Error('the health service has no Watch')
+    const call = rawClient(server.address).makeServerStreamRequest(
+      Watch.path,
+      Watch.requestSerialize,
+      Watch.responseDeserialize,
+      { service: '' }
+    )
+    const seen: unknown[] = []
+    const first = promiseWithResolvers()
+    const ended = promiseWithResolvers<unknown>()
+    call.on('data', (message: unknown) => {
+      seen.push(message)
+      first.resolve()
+    })
+    call.on('error', ended.resolve)
+    await first.promise
+
+    await server.stop(20_000)
+
+    expect(seen).toEqual([{ status: 'SERVING' }, { status: 'NOT_SERVING' }])
+    expect(await ended.promise).toMatchObject({ code: status.UNAVAILABLE })
+  })
+})
+
+describe('reflection', () => {
+  it('lists the services of the server, and only these', async () => {
+    const { server } = await startServer(NOTHING, { reflection: true })
+    const answer = await reflect(server.address, LIST_SERVICES)
+    expect(answer).toContain(INTROSPECTION)
+    expect(answer).toContain('openpayments.auth.v1.GrantLimitsService')
+    expect(answer).not.toContain('WalletOperatorService')
+  })
+
+  it('describes a service with its messages', async () => {
+    const { server } = await startServer(NOTHING, { reflection: true })
+    const answer = await reflect(server.address, reflectionRequest(4, INTROSPECTION))
+    for (const part of [
+      'introspection_service.proto',
+      'WatchRevocationsResponse',
+      'google/protobuf/timestamp.proto'
+    ]) {
+      expect(answer).toContain(part)
+    }
+  })
+
+  it('is not there when it is switched off', async () => {
+    const { server } = await startServer(NOTHING)
+    expect(await rejectionOf(reflect(server.address, LIST_SERVICES))).toMatchObject({
+      code: status.UNIMPLEMENTED
+    })
+  })
+})
+
+describe('a server', () => {
+  it('answers UNIMPLEMENTED for what it does not implement', async () => {
+    const { server } = await startServer(NOTHING)
+    const settle = callUnary(
+      limitsClient(server.address),
+      'settle',
+      auth.SettleRequest.fromPartial({ paymentId: 'p' }),
+      { idempotent: true }
+    )
+    expect(await rejectionOf(settle)).toMatchObject({ code: status.UNIMPLEMENTED })
+  })
+
+  it('keeps a handler together with the object it belongs to', async () => {
+    const { server } = await startServer(({ unary }) => {
+      const answer = unary(function () {
+        return Promise.resolve(reserveResponse('own'))
+      })
+      const limits = {
+        answer,
+        reserve(this: { answer: typeof answer }, ...call: Parameters<typeof answer>): void {
+          this.answer(...call)
+        }
+      }
+      return { limits }
+    })
+    expect(
+      await callUnary(limitsClient(server.address), 'reserve', reserveRequest(), { idempotent: true })
+    ).toEqual(reserveResponse('own'))
+  })
+
+  it('does not start where it cannot listen', async () => {
+    const { server } = await startServer(NOTHING)
+    // grpc-js complains on the console too.
+    jest.spyOn(console, 'error').mockImplementation(() => undefined)
+    await expect(startServer(NOTHING, { port: server.port })).rejects.toThrow('EADDRINUSE')
+    jest.mocked(console.error).mockRestore()
+  })
+
+  it('finishes the running calls before it has stopped, and takes no new ones', async () => {
+    const started = promiseWithResolvers()
+    const release = promiseWithResolvers()
+    const { server } = await startServer(({ unary }) => ({
+      limits: {
+        reserve: unary(async () => {
+          started.resolve()
+          await release.promise
+          return reserveResponse('finished')
+        })
+      }
+    }))
+    const running = callUnary(limitsClient(server.address), 'reserve', reserveRequest(), {
+      idempotent: false
+    })
+    await started.promise
+
+    let stopped = false
+    const stopping = server.stop(20_000).then(() => {
+      stopped = true
+    })
+    const refused = callUnary(limitsClient(server.address), 'reserve', reserveRequest(), {
+      idempotent: false
+    })
+    expect(await rejectionOf(refused)).toMatchObject({ code: status.UNAVAILABLE })
+    expect(stopped).toBe(false)
+    release.resolve()
+
+    expect(await running).toEqual(reserveResponse('finished'))
+    await stopping
+    expect(server.stop(0)).toBe(server.stop(0))
+  })
+
+  it('cuts off calls that outlast the grace period, and tells their handlers', async () => {
+    const started = promiseWithResolvers()
+    const aborted = promiseWithResolvers()
+    const { server, lines } = await startServer(({ unary }) => ({
+      limits: {
+        reserve: unary(async (_, { signal }) => {
+          signal.addEventListener('abort', () => {
+            aborted.resolve()
+          })
+          started.resolve()
+          await aborted.promise
+          return reserveResponse()
+        })
+      }
+    }))
+    const running = rejectionOf(
+      callUnary(limitsClient(server.address, { deadlineMs: 60_000 }), 'reserve', reserveRequest(), {
+        idempotent: false
+      })
+    )
+    await started.promise
+
+    await server.stop(50)
+
+    await aborted.promise
+    expect(await running).toMatchObject({ name: 'RpcError', code: status.CANCELLED })
+    expect(lines.filter(({ level }) => level === 'warn')).toEqual([
+      { level: 'warn', fields: { graceMs: 50 } }
+    ])
+  })
+
+  it('ends old connections gently: calls go on over new ones', async () => {
+    const peers = new Set<string>()
+    const { server } = await startServer(
+      ({ unary }) => ({
+        limits: {
+          reserve: unary((_, { peer }) => {
+            peers.add(peer)
+            return Promise.resolve(reserveResponse())
+          })
+        }
+      }),
+      { connectionAgeMaxMs: 100 }
+    )
+    const client = limitsClient(server.address, { retriesMax: 0 })
+    while (peers.size < 3) await callUnary(client, 'reserve', reserveRequest(), { idempotent: false })
+    expect(peers.size).toBe(3)
+  })
+})
