@@ -1,0 +1,74 @@
+import { Command } from 'commander'
+import { findAsset, limitOption, unknownAccount } from '../arguments.js'
+import type { OperatorAccount } from '../operator-client.js'
+import { amountCell, amountJson, instantText } from '../output.js'
+import type { RunSession } from '../session.js'
+
+/** `account create|list|show` */
+export function accountCommand(run: RunSession): Command {
+  const account = new Command('account').description('accounts that hold money, and their balances')
+
+  account
+    .command('create')
+    .description('create an account')
+    .argument('<name>', 'name: 1 to 64 of a-z, 0-9, "-", "_" and "."')
+    .requiredOption('--asset <asset>', 'its asset: USD, or USD/2 where several have that code')
+    .action((name: string, options: { asset: string }, command: Command) =>
+      run(command, async ({ client, print }) => {
+        const created = await client.createAccount(name, await findAsset(client, options.asset))
+        print.result(accountJson(created), `Created the account ${created.name} in ${created.asset.code}.`)
+      })
+    )
+
+  account
+    .command('list')
+    .description('list accounts with their balances, by name')
+    .addOption(limitOption())
+    .action((options: { limit: number }, command: Command) =>
+      run(command, async ({ client, print }) => {
+        const { items, more } = await client.listAccounts(options.limit)
+        print.list(items, {
+          name: 'accounts',
+          more,
+          columns: [
+            ['Account', ({ name }) => name],
+            ['Balance', ({ balance }) => amountCell(balance), 'right'],
+            ['Held', ({ held }) => amountCell(held), 'right'],
+            ['Available', ({ available }) => amountCell(available), 'right']
+          ],
+          json: accountJson
+        })
+      })
+    )
+
+  account
+    .command('show')
+    .description('show one account')
+    .argument('<name>', 'its name')
+    .action((name: string, _options, command: Command) =>
+      run(command, async ({ client, print }) => {
+        const found = await client.findAccount(name)
+        if (found === undefined) throw unknownAccount(name)
+        print.facts(accountJson(found), [
+          ['Account', found.name],
+          ['Balance', amountCell(found.balance)],
+          ['Held', amountCell(found.held)],
+          ['Available', amountCell(found.available)],
+          ['Created', instantText(found.createdAt)]
+        ])
+      })
+    )
+  return account
+}
+
+/** An account as commands print it with `--json`. */
+export function accountJson(account: OperatorAccount): unknown {
+  return {
+    name: account.name,
+    asset: account.asset,
+    balance: amountJson(account.balance),
+    held: amountJson(account.held),
+    available: amountJson(account.available),
+    createdAt: account.createdAt ?? null
+  }
+}

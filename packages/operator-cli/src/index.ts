@@ -1,0 +1,14 @@
+export { ensurePrivateKey, generatePrivateKey, readPublicKey } from './client-keys.js'
+export { CommandError } from './command-error.js'
+export {
+  type AuditCheck,
+  type GrantFilter,
+  type Listed,
+  type OperatorAccount,
+  OperatorClient,
+  type OperatorPayment,
+  type OperatorTargets,
+  type OperatorWalletAddress
+} from './operator-client.js'
+export { runCli } from './run-cli.js'
+export type { CliSurroundings } from './session.js'

@@ -1,0 +1,316 @@
+import { type Amount, type Asset, parseAmountValue } from '@open-payments-server/amounts'
+import { callUnary, createClient, type UnaryCallOptions } from '@open-payments-server/grpc-transport'
+import { auth, wallet } from '@open-payments-server/proto'
+
+/** How long one operator call may take, retries included. */
+const DEADLINE_MS = 10_000
+/** How long an audit may take: it reads every row. */
+const AUDIT_DEADLINE_MS = 600_000
+/** Largest message: a page of 1,000 grants with all their access. */
+const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
+/** Most that one page of a list holds. */
+const PAGE_SIZE_MAX = 1_000
+
+const REPEATABLE: UnaryCallOptions = { idempotent: true }
+const ONCE: UnaryCallOptions = { idempotent: false }
+
+/** Where the operator calls of both services are answered, each as `host:port` or `dns:///host:port`. */
+export interface OperatorTargets {
+  /** The auth server's gRPC listener. */
+  readonly auth: string
+  /** The resource server's gRPC listener. */
+  readonly wallet: string
+}
+
+/** An account and what it holds. */
+export interface OperatorAccount {
+  readonly name: string
+  readonly asset: Asset
+  /** What it holds, payments in flight included. */
+  readonly balance: Amount
+  /** Of that, held by payments in flight. */
+  readonly held: Amount
+  /** What can be spent now. */
+  readonly available: Amount
+  readonly createdAt: Date | undefined
+}
+
+/** A wallet address as operators see it. */
+export interface OperatorWalletAddress {
+  readonly url: string
+  /** Name shown to counterparties; undefined when none is. */
+  readonly publicName: string | undefined
+  readonly accountName: string
+  readonly asset: Asset
+  readonly keyIds: readonly string[]
+}
+
+/** A payment as operators see it. */
+export interface OperatorPayment {
+  readonly id: string
+  readonly walletAddress: string
+  /** `pending`, `completed`, `expired` or `failed`. */
+  readonly state: string
+  /** Why it failed; undefined unless it did. */
+  readonly failureReason: string | undefined
+  /** Incoming amount, or debit amount; undefined for an incoming payment that is open. */
+  readonly amount: Amount | undefined
+  /** What was really received, or really sent. */
+  readonly moved: Amount
+  /** URL of the incoming payment that an outgoing payment pays. */
+  readonly receiver: string | undefined
+  readonly createdAt: Date | undefined
+  readonly updatedAt: Date | undefined
+}
+
+/** One invariant and what an audit found of it. */
+export interface AuditCheck {
+  readonly invariant: string
+  readonly checkedCount: bigint
+  /** One sentence for each violation; empty when it holds. */
+  readonly violations: readonly string[]
+}
+
+/** A part of a list, and whether there is more. */
+export interface Listed<Item> {
+  readonly items: readonly Item[]
+  readonly more: boolean
+}
+
+/** Which grants are listed. */
+export interface GrantFilter {
+  /** URL of a wallet address that the grant's access is about. */
+  readonly walletAddress?: string | undefined
+  /** URL of the client's wallet address. */
+  readonly client?: string | undefined
+  readonly state?: auth.GrantState | undefined
+}
+
+/**
+ * The operator calls of both services over gRPC. Every method throws an `RpcError` with the code, message and field that
+ * the service refused with, or UNAVAILABLE / DEADLINE_EXCEEDED when it could not be asked. Lists hold at most `limit` items.
+ */
+export class OperatorClient {
+  readonly #wallet: wallet.WalletOperatorServiceClient
+  readonly #auth: auth.GrantOperatorServiceClient
+
+  constructor(targets: OperatorTargets) {
+    const options = { deadlineMs: DEADLINE_MS, retriesMax: 3, messageBytesMax: MESSAGE_BYTES_MAX }
+    this.#wallet = createClient(wallet.WalletOperatorServiceClient, { ...options, target: targets.wallet })
+    this.#auth = createClient(auth.GrantOperatorServiceClient, { ...options, target: targets.auth })
+  }
+
+  /** Ends the connections. */
+  close(): void {
+    this.#wallet.close()
+    this.#auth.close()
+  }
+
+  /** Creates an asset. */
+  async createAsset(asset: Asset): Promise<Asset> {
+    const { asset: created } = await callUnary(this.#wallet, 'createAsset', { asset }, ONCE)
+    return assetOf(created)
+  }
+
+  /** Lists all assets. */
+  async listAssets(): Promise<readonly Asset[]> {
+    const { assets } = await callUnary(this.#wallet, 'listAssets', {}, REPEATABLE)
+    return assets.map(assetOf)
+  }
+
+  /** Creates an account that holds money in one asset. */
+  async createAccount(name: string, asset: Asset): Promise<OperatorAccount> {
+    const { account } = await callUnary(this.#wallet, 'createAccount', { name, asset }, ONCE)
+    return accountOf(account)
+  }
+
+  /** Finds an account by its name; undefined when there is none. */
+  async findAccount(name: string): Promise<OperatorAccount | undefined> {
+    const request = { name, pageSize: 1, pageToken: '' }
+    const { accounts } = await callUnary(this.#wallet, 'listAccounts', request, REPEATABLE)
+    return accounts.map(accountOf).find((account) => account.name === name)
+  }
+
+  /** Lists accounts by name. */
+  listAccounts(limit: number): Promise<Listed<OperatorAccount>> {
+    return listPages(limit, async (page) => {
+      const answer = await callUnary(this.#wallet, 'listAccounts', { name: '', ...page }, REPEATABLE)
+      return { items: answer.accounts.map(accountOf), nextPageToken: answer.nextPageToken }
+    })
+  }
+
+  /**
+   * Creates a wallet address on an account.
+   *
+   * @param options.path below the resource server's public URL, such as `/alice`
+   */
+  async createWalletAddress(options: {
+    path: string
+    accountName: string
+    publicName?: string | undefined
+  }): Promise<OperatorWalletAddress> {
+    const request = { ...options, publicName: options.publicName ?? '' }
+    const { walletAddress } = await callUnary(this.#wallet, 'createWalletAddress', request, ONCE)
+    return walletAddressOf(walletAddress)
+  }
+
+  /** Lists wallet addresses by path. */
+  listWalletAddresses(limit: number): Promise<Listed<OperatorWalletAddress>> {
+    return listPages(limit, async (page) => {
+      const answer = await callUnary(this.#wallet, 'listWalletAddresses', page, REPEATABLE)
+      return { items: answer.walletAddresses.map(walletAddressOf), nextPageToken: answer.nextPageToken }
+    })
+  }
+
+  /**
+   * Brings money into an account from outside. Repeating it with the same id has no further effect.
+   *
+   * @param id UUID of the deposit
+   */
+  async deposit(id: string, accountName: string, value: bigint): Promise<OperatorAccount> {
+    const request = { depositId: id, accountName, value: value.toString() }
+    const { account } = await callUnary(this.#wallet, 'deposit', request, REPEATABLE)
+    return accountOf(account)
+  }
+
+  /**
+   * Takes money out of an account. Repeating it with the same id has no further effect.
+   *
+   * @param id UUID of the withdrawal
+   */
+  async withdraw(id: string, accountName: string, value: bigint): Promise<OperatorAccount> {
+    const request = { withdrawalId: id, accountName, value: value.toString() }
+    const { account } = await callUnary(this.#wallet, 'withdraw', request, REPEATABLE)
+    return accountOf(account)
+  }
+
+  /**
+   * Adds a key that the holder of a wallet address signs requests with.
+   *
+   * @param key.x base64url-encoded Ed25519 public key
+   */
+  async addClientKey(walletAddress: string, key: { kid: string; x: string }): Promise<void> {
+    await callUnary(this.#wallet, 'addClientKey', { walletAddress, ...key }, ONCE)
+  }
+
+  /** Removes a key from a wallet address. Repeating it has no effect. */
+  async revokeClientKey(walletAddress: string, kid: string): Promise<void> {
+    await callUnary(this.#wallet, 'revokeClientKey', { walletAddress, kid }, REPEATABLE)
+  }
+
+  /** Lists payments, newest first. */
+  listPayments(
+    kind: 'incoming' | 'outgoing',
+    filter: { walletAddress?: string | undefined },
+    limit: number
+  ): Promise<Listed<OperatorPayment>> {
+    const { PAYMENT_KIND_INCOMING, PAYMENT_KIND_OUTGOING } = wallet.PaymentKind
+    const query = {
+      kind: kind === 'incoming' ? PAYMENT_KIND_INCOMING : PAYMENT_KIND_OUTGOING,
+      walletAddress: filter.walletAddress ?? ''
+    }
+    return listPages(limit, async (page) => {
+      const answer = await callUnary(this.#wallet, 'listPayments', { ...query, ...page }, REPEATABLE)
+      return { items: answer.payments.map(paymentOf), nextPageToken: answer.nextPageToken }
+    })
+  }
+
+  /** Lists grants, newest first. */
+  listGrants(filter: GrantFilter, limit: number): Promise<Listed<auth.Grant>> {
+    const query = {
+      identifier: filter.walletAddress ?? '',
+      clientWalletAddress: filter.client ?? '',
+      state: filter.state ?? auth.GrantState.GRANT_STATE_UNSPECIFIED
+    }
+    return listPages(limit, async (page) => {
+      const answer = await callUnary(this.#auth, 'listGrants', { ...query, ...page }, REPEATABLE)
+      return { items: answer.grants, nextPageToken: answer.nextPageToken }
+    })
+  }
+
+  /** Revokes a grant and all its tokens. Repeating it has no effect. */
+  async revokeGrant(grantId: string): Promise<auth.Grant> {
+    const { grant } = await callUnary(this.#auth, 'revokeGrant', { grantId }, REPEATABLE)
+    return present(grant, 'grant')
+  }
+
+  /**
+   * Proves every invariant of money over both services.
+   *
+   * @param openReservationAgeMaxSeconds how long a reservation may stay open; the service's default when 0
+   */
+  async audit(openReservationAgeMaxSeconds: number): Promise<readonly AuditCheck[]> {
+    const options = { idempotent: true, deadlineMs: AUDIT_DEADLINE_MS }
+    const { checks } = await callUnary(this.#wallet, 'audit', { openReservationAgeMaxSeconds }, options)
+    return checks
+  }
+}
+
+/** A part of a list as a service answers it. */
+interface Page<Item> {
+  readonly items: readonly Item[]
+  readonly nextPageToken: string
+}
+
+async function listPages<Item>(
+  limit: number,
+  readPage: (page: { pageSize: number; pageToken: string }) => Promise<Page<Item>>
+): Promise<Listed<Item>> {
+  const items: Item[] = []
+  let pageToken = ''
+  do {
+    const page = await readPage({ pageSize: Math.min(limit - items.length, PAGE_SIZE_MAX), pageToken })
+    items.push(...page.items)
+    pageToken = page.nextPageToken
+  } while (pageToken !== '' && items.length < limit)
+  return { items, more: pageToken !== '' }
+}
+
+/** Messages of proto3 are optional on the wire even where the contract always has them. */
+function present<Message>(message: Message | undefined, name: string): Message {
+  if (message === undefined) throw new Error(`the service answered without ${name}`)
+  return message
+}
+
+function assetOf(message: wallet.Asset | undefined): Asset {
+  const { code, scale } = present(message, 'asset')
+  return { code, scale }
+}
+
+function accountOf(message: wallet.Account | undefined): OperatorAccount {
+  const account = present(message, 'account')
+  const asset = assetOf(account.asset)
+  return {
+    name: account.name,
+    asset,
+    balance: { value: parseAmountValue(account.balanceValue), asset },
+    held: { value: parseAmountValue(account.heldValue), asset },
+    available: { value: parseAmountValue(account.availableValue), asset },
+    createdAt: account.createTime
+  }
+}
+
+function walletAddressOf(message: wallet.WalletAddress | undefined): OperatorWalletAddress {
+  const { url, publicName, accountName, asset, keyIds } = present(message, 'wallet_address')
+  return { url, publicName: textOf(publicName), accountName, asset: assetOf(asset), keyIds }
+}
+
+function paymentOf(payment: wallet.Payment): OperatorPayment {
+  const asset = assetOf(payment.asset)
+  return {
+    id: payment.paymentId,
+    walletAddress: payment.walletAddress,
+    state: payment.state,
+    failureReason: textOf(payment.failureReason),
+    amount: payment.value === '' ? undefined : { value: parseAmountValue(payment.value), asset },
+    moved: { value: parseAmountValue(payment.movedValue), asset },
+    receiver: textOf(payment.receiver),
+    createdAt: payment.createTime,
+    updatedAt: payment.updateTime
+  }
+}
+
+/** A text of proto3, where empty means none. */
+function textOf(text: string): string | undefined {
+  return text === '' ? undefined : text
+}

@@ -1,0 +1,111 @@
+import { type Amount, describeAmount, formatAmount } from '@open-payments-server/amounts'
+import Table from 'cli-table3'
+import pc from 'picocolors'
+
+/** What a command writes to. */
+export interface Output {
+  /** Results. */
+  readonly stdout: (text: string) => void
+  /** Everything that is no result. */
+  readonly stderr: (text: string) => void
+  /** Whether results may carry colours. */
+  readonly colors: boolean
+}
+
+/** Prints results, as JSON for programs or as words and tables for people. */
+export class Printer {
+  readonly #output: Output
+  readonly #json: boolean
+  /** Colours, or none where they cannot be shown. */
+  readonly colors: ReturnType<typeof pc.createColors>
+
+  constructor(output: Output, json: boolean) {
+    this.#output = output
+    this.#json = json
+    this.colors = pc.createColors(output.colors && !json)
+  }
+
+  /** Prints one result: its JSON, or a sentence. */
+  result(value: unknown, sentence: string): void {
+    this.#output.stdout(this.#json ? toJson(value) : `${printable(sentence)}\n`)
+  }
+
+  /** Prints facts about one thing. */
+  facts(value: unknown, facts: readonly (readonly [name: string, fact: string])[]): void {
+    if (this.#json) {
+      this.#output.stdout(toJson(value))
+      return
+    }
+    const width = Math.max(...facts.map(([name]) => name.length))
+    for (const [name, fact] of facts) {
+      this.#output.stdout(`${this.colors.dim(name.padEnd(width))}  ${printable(fact)}\n`)
+    }
+  }
+
+  /** Prints a list: a JSON array, or a table. `more` says that the list was cut off at its limit. */
+  list<Item>(
+    items: readonly Item[],
+    options: {
+      /** What is listed, in the plural. */
+      name: string
+      more?: boolean
+      columns: readonly (readonly [title: string, cell: (item: Item) => string, align?: 'right'])[]
+      json: (item: Item) => unknown
+    }
+  ): void {
+    if (this.#json) {
+      this.#output.stdout(toJson(items.map(options.json)))
+    } else if (items.length === 0) {
+      this.#output.stdout(`No ${options.name}.\n`)
+    } else {
+      this.#output.stdout(`${this.#table(items, options.columns)}\n`)
+    }
+    if (options.more === true) {
+      this.#output.stderr(`There are more ${options.name}: ask for them with a higher --limit.\n`)
+    }
+  }
+
+  #table<Item>(
+    items: readonly Item[],
+    columns: readonly (readonly [title: string, cell: (item: Item) => string, align?: 'right'])[]
+  ): string {
+    const table = new Table({
+      head: columns.map(([title]) => this.colors.bold(title)),
+      colAligns: columns.map(([, , align]) => align ?? 'left'),
+      // Colours of the library's own would appear even where none can be shown.
+      style: { head: [], border: [], compact: true }
+    })
+    for (const item of items) table.push(columns.map(([, cell]) => printable(cell(item))))
+    return table.toString()
+  }
+}
+
+/** An amount for a table; a dash for none. */
+export function amountCell(amount: Amount | undefined): string {
+  return amount === undefined ? '-' : describeAmount(amount)
+}
+
+/** An amount in JSON, as on the wire; null for none. */
+export function amountJson(amount: Amount | undefined): unknown {
+  return amount === undefined ? null : formatAmount(amount)
+}
+
+/** An instant in JSON and tables: ISO 8601, in UTC. */
+export function instantText(instant: Date | undefined): string {
+  return instant?.toISOString() ?? '-'
+}
+
+/** Names and reasons come from others: control characters in them must not reach the terminal. */
+function printable(text: string): string {
+  // eslint-disable-next-line no-control-regex -- finding control characters is the purpose
+  return text.replace(
+    /(?!\n)[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => {
+      return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+    }
+  )
+}
+
+function toJson(value: unknown): string {
+  return `${JSON.stringify(value, (_key, member: unknown) => (typeof member === 'bigint' ? member.toString() : member), 2)}\n`
+}

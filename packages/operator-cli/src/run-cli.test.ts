@@ -1,0 +1,422 @@
+import { createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { auth, wallet } from '@open-payments-server/proto'
+import { type FakeServices, startFakeServices } from '../test/fake-services.js'
+import { runCli } from './index.js'
+
+const SHOP = 'http://localhost:4001/shop'
+const GRANT_ID = '01936000-0000-7000-8000-000000000001'
+const DEPOSIT_ID = '01936000-0000-7000-8000-000000000002'
+
+let services: FakeServices
+let directory: string
+
+beforeEach(async () => {
+  services = await startFakeServices()
+  directory = await mkdtemp(join(tmpdir(), 'operator-cli-'))
+})
+afterEach(async () => {
+  await services.stop()
+  await rm(directory, { recursive: true })
+})
+
+interface Outcome {
+  status: number
+  stdout: string
+  stderr: string
+}
+
+async function run(
+  words: readonly string[],
+  environment: Record<string, string> = {
+    AUTH_GRPC_TARGET: services.target,
+    WALLET_GRPC_TARGET: services.target
+  }
+): Promise<Outcome> {
+  const outcome = { status: 0, stdout: '', stderr: '' }
+  outcome.status = await runCli(words, {
+    environment,
+    stackFile: join(directory, 'stack.json'),
+    stdout: (text) => {
+      outcome.stdout += text
+    },
+    stderr: (text) => {
+      outcome.stderr += text
+    },
+    colors: false
+  })
+  return outcome
+}
+
+/** Runs a command that must succeed, and reads its JSON. */
+async function json(...words: string[]): Promise<unknown> {
+  const { status, stdout, stderr } = await run([...words, '--json'])
+  expect(stderr).toBe('')
+  expect(status).toBe(0)
+  return JSON.parse(stdout)
+}
+
+async function createAlice(): Promise<void> {
+  await json('asset', 'create', 'USD', '2')
+  await json('account', 'create', 'alice', '--asset', 'USD')
+}
+
+describe('help', () => {
+  const levels = [
+    [],
+    ['asset'],
+    ['asset', 'create'],
+    ['asset', 'list'],
+    ['account'],
+    ['account', 'create'],
+    ['account', 'list'],
+    ['account', 'show'],
+    ['wallet-address'],
+    ['wallet-address', 'create'],
+    ['wallet-address', 'list'],
+    ['deposit'],
+    ['withdraw'],
+    ['client-key'],
+    ['client-key', 'add'],
+    ['client-key', 'revoke'],
+    ['payment'],
+    ['payment', 'list'],
+    ['grant'],
+    ['grant', 'list'],
+    ['grant', 'revoke'],
+    ['audit']
+  ]
+  it.each(levels.map((level) => [level.join(' ') || '(top)', level]))(
+    'is given for %s',
+    async (_name, level) => {
+      const { status, stdout, stderr } = await run([...level, '--help'])
+      expect(status).toBe(0)
+      expect(stderr).toBe('')
+      expect(stdout).toContain('Usage: npm run cli --')
+      expect(stdout).toContain('--json')
+      expect(stdout).toContain('--auth <target>')
+    }
+  )
+
+  it('is offered with what was wrong when the words are', async () => {
+    const { status, stdout, stderr } = await run(['asset', 'create', 'USD', '300'])
+    expect(status).toBe(1)
+    expect(stdout).toBe('')
+    expect(stderr).toContain('Expected a whole number from 0 to 255.')
+    expect(stderr).toContain('--help')
+  })
+})
+
+describe('where the services are', () => {
+  it('is taken from the flags, at any place of the line', async () => {
+    const flags = ['--auth', services.target, '--wallet', services.target]
+    expect((await run([...flags, 'asset', 'list'], {})).stdout).toBe('No assets.\n')
+    expect((await run(['asset', 'list', ...flags], {})).stdout).toBe('No assets.\n')
+  })
+
+  it('is taken from the running stack when nothing else says it', async () => {
+    await writeFile(
+      join(directory, 'stack.json'),
+      JSON.stringify({ authGrpc: services.target, resourceGrpc: services.target })
+    )
+    expect((await run(['asset', 'list'], {})).status).toBe(0)
+  })
+
+  it('is asked for when it is nowhere said', async () => {
+    const { status, stderr } = await run(['asset', 'list'], {})
+    expect(status).toBe(1)
+    expect(stderr).toContain('npm start')
+    expect(stderr).toContain('--auth')
+  })
+
+  it('is doubted when nobody answers there', async () => {
+    const target = services.target
+    await services.stop()
+    const { status, stderr } = await run(['asset', 'list', '--auth', target, '--wallet', target], {})
+    expect(status).toBe(1)
+    expect(stderr).toContain('cannot be reached')
+  })
+})
+
+describe('accounts and money', () => {
+  it('counts amounts exactly, in units of the account', async () => {
+    await createAlice()
+    await json('deposit', 'alice', '184467440737095516.15')
+    expect(await json('account', 'show', 'alice')).toMatchObject({
+      name: 'alice',
+      asset: { code: 'USD', scale: 2 },
+      balance: { value: '18446744073709551615', assetCode: 'USD', assetScale: 2 }
+    })
+    await json('withdraw', 'alice', '0.01')
+    const { stdout } = await run(['account', 'list'])
+    expect(stdout).toContain('184467440737095516.14 USD')
+  })
+
+  it.each([
+    ['more decimals than the asset has', '1.001'],
+    ['zero', '0.00'],
+    ['a sign', '+1'],
+    ['words', 'ten'],
+    ['an exponent', '1e3'],
+    ['more than there can be', '184467440737095516.16']
+  ])('refuses an amount with %s, and moves nothing', async (_what, amount) => {
+    await createAlice()
+    const { status, stderr } = await run(['deposit', 'alice', amount])
+    expect(status).toBe(1)
+    expect(stderr).toContain('(amount)')
+    expect(services.movementIds).toEqual([])
+  })
+
+  it('says with words and field why the service refused', async () => {
+    await createAlice()
+    const { status, stdout, stderr } = await run(['withdraw', 'alice', '5'])
+    expect(status).toBe(1)
+    expect(stdout).toBe('')
+    expect(stderr).toBe('error: the balance is short (value)\n')
+    const asJson = await run(['withdraw', 'alice', '5', '--json'])
+    expect(JSON.parse(asJson.stderr)).toEqual({
+      error: { code: 'FAILED_PRECONDITION', message: 'the balance is short', field: 'value' }
+    })
+  })
+
+  it('has effect once for one id', async () => {
+    await createAlice()
+    await json('deposit', 'alice', '10', '--id', DEPOSIT_ID)
+    await json('deposit', 'alice', '10', '--id', DEPOSIT_ID)
+    expect(services.accounts.get('alice')?.balance).toBe(1000n)
+  })
+
+  it('tells how to ask again when an answer was lost, and repeats only with the same id', async () => {
+    await createAlice()
+    services.lostAnswers = 10
+    const { status, stderr } = await run(['deposit', 'alice', '10'])
+    expect(status).toBe(1)
+    expect(new Set(services.movementIds).size).toBe(1)
+    expect(stderr).toContain(`--id ${String(services.movementIds[0])}`)
+    expect(services.accounts.get('alice')?.balance).toBe(1000n)
+  })
+
+  it('names an account that does not exist', async () => {
+    for (const words of [
+      ['account', 'show', 'nobody'],
+      ['deposit', 'nobody', '1']
+    ]) {
+      const { status, stderr } = await run(words)
+      expect(status).toBe(1)
+      expect(stderr).toContain('there is no account nobody')
+    }
+  })
+
+  it('asks which asset is meant when a code names several', async () => {
+    await json('asset', 'create', 'USD', '2')
+    await json('asset', 'create', 'USD', '9')
+    expect((await run(['account', 'create', 'a', '--asset', 'USD'])).stderr).toContain('USD/2')
+    expect(await json('account', 'create', 'a', '--asset', 'USD/9')).toMatchObject({ asset: { scale: 9 } })
+    expect((await run(['account', 'create', 'b', '--asset', 'EUR'])).stderr).toContain(
+      'there is no asset EUR'
+    )
+  })
+})
+
+describe('lists', () => {
+  it('goes through all pages up to the limit, and says when there is more', async () => {
+    await json('asset', 'create', 'USD', '2')
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await json('account', 'create', name, '--asset', 'USD')
+    expect(await json('account', 'list')).toHaveLength(5)
+    const cut = await run(['account', 'list', '--limit', '3', '--json'])
+    expect(JSON.parse(cut.stdout)).toHaveLength(3)
+    expect(cut.stderr).toContain('--limit')
+  })
+
+  it('shows nothing that could steer the terminal', async () => {
+    await createAlice()
+    await json(
+      'wallet-address',
+      'create',
+      '/alice',
+      '--account',
+      'alice',
+      '--public-name',
+      'A\u001b[2J\u202eB'
+    )
+    const { stdout } = await run(['wallet-address', 'list'])
+    expect(stdout).toContain('A\\u001b[2J\\u202eB')
+    expect(stdout).not.toContain('\u001b')
+  })
+
+  it('shows payments of the kind that was asked for', async () => {
+    const asset = { code: 'USD', scale: 2 }
+    const payment = {
+      paymentId: GRANT_ID,
+      walletAddress: SHOP,
+      failureReason: '',
+      movedValue: '995',
+      asset,
+      receiver: '',
+      createTime: new Date(0),
+      updateTime: new Date(0)
+    }
+    const { PAYMENT_KIND_INCOMING, PAYMENT_KIND_OUTGOING } = wallet.PaymentKind
+    services.payments.push(
+      { ...payment, kind: PAYMENT_KIND_INCOMING, state: 'pending', value: '' },
+      {
+        ...payment,
+        kind: PAYMENT_KIND_OUTGOING,
+        state: 'failed',
+        value: '1000',
+        failureReason: 'receiver expired'
+      }
+    )
+    expect(await json('payment', 'list', '--incoming')).toMatchObject([
+      { state: 'pending', incomingAmount: null, receivedAmount: { value: '995' } }
+    ])
+    expect((await run(['payment', 'list', '--outgoing'])).stdout).toContain('failed: receiver expired')
+    expect((await run(['payment', 'list'])).stderr).toContain('--incoming or --outgoing')
+    expect((await run(['payment', 'list', '--incoming', '--outgoing'])).status).toBe(1)
+  })
+})
+
+describe('client keys', () => {
+  const pair = generateKeyPairSync('ed25519')
+  const jwk = pair.publicKey.export({ format: 'jwk' })
+  const x = jwk.x ?? ''
+
+  it.each([
+    ['PEM', pair.publicKey.export({ type: 'spki', format: 'pem' })],
+    ['PEM of the private key', pair.privateKey.export({ type: 'pkcs8', format: 'pem' })],
+    ['a JWK', JSON.stringify({ ...jwk, kid: 'other' })]
+  ])('are read from a file with %s', async (_what, content) => {
+    const file = join(directory, 'key')
+    await writeFile(file, content)
+    await json('client-key', 'add', SHOP, '--kid', 'k1', '--public-key', file)
+    expect(services.keys.get(`${SHOP}#k1`)).toBe(x)
+  })
+
+  it('are taken as base64url, and removed again', async () => {
+    await json('client-key', 'add', SHOP, '--kid', 'k1', '--public-key', x)
+    expect(services.keys.size).toBe(1)
+    await json('client-key', 'revoke', SHOP, 'k1')
+    expect(services.keys.size).toBe(0)
+    expect((await run(['client-key', 'revoke', SHOP, 'k1'])).stderr).toBe('error: no such key (kid)\n')
+  })
+
+  it('are generated into a new file that its owner alone can read, never over another', async () => {
+    const file = join(directory, 'new.pem')
+    const added = (await json('client-key', 'add', SHOP, '--generate', file)) as { kid: string; x: string }
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    const pem = await readFile(file, 'utf8')
+    expect(pem).toMatch(/^-----BEGIN PRIVATE KEY-----/)
+    expect(createPublicKey(pem).export({ format: 'jwk' }).x).toBe(added.x)
+    expect(services.keys.get(`${SHOP}#${added.kid}`)).toBe(added.x)
+    expect((await run(['client-key', 'add', SHOP, '--generate', file])).status).toBe(1)
+    expect(await readFile(file, 'utf8')).toBe(pem)
+  })
+
+  it.each([
+    [
+      'another algorithm',
+      generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ type: 'spki', format: 'pem' })
+    ],
+    ['no key', 'hello'],
+    ['broken JSON', '{']
+  ])('are refused from a file with %s', async (_what, content) => {
+    const file = join(directory, 'key')
+    await writeFile(file, content)
+    const { status, stderr } = await run(['client-key', 'add', SHOP, '--public-key', file])
+    expect(status).toBe(1)
+    expect(stderr).toContain('(public-key)')
+    expect(services.keys.size).toBe(0)
+  })
+
+  it('must be named one way or the other', async () => {
+    expect((await run(['client-key', 'add', SHOP])).stderr).toContain('--public-key or --generate')
+    expect((await run(['client-key', 'add', 'shop', '--public-key', x])).stderr).toContain(
+      'http or https URL'
+    )
+  })
+})
+
+describe('grants', () => {
+  beforeEach(() => {
+    services.grants.push({
+      grantId: GRANT_ID,
+      state: auth.GrantState.GRANT_STATE_ISSUED,
+      client: { walletAddress: SHOP, jwkThumbprint: '' },
+      access: [
+        {
+          type: 'outgoing-payment',
+          actions: ['create', 'read'],
+          identifier: 'http://localhost:4001/alice',
+          limits: {
+            receiver: '',
+            interval: 'R12/2026-01-01T00:00:00Z/P1M',
+            debitAmount: { value: '2500', assetCode: 'USD', assetScale: 2 },
+            receiveAmount: undefined
+          }
+        }
+      ],
+      createTime: new Date(0),
+      updateTime: new Date(0)
+    })
+  })
+
+  it('are listed with what they allow', async () => {
+    const { stdout } = await run(['grant', 'list'])
+    expect(stdout).toContain('at most debit 25.00 USD, R12/2026-01-01T00:00:00Z/P1M')
+    expect(await json('grant', 'list', '--state', 'issued')).toMatchObject([
+      { id: GRANT_ID, client: SHOP, access: [{ limits: { debitAmount: { value: '2500' } } }] }
+    ])
+    expect(await json('grant', 'list', '--state', 'pending')).toEqual([])
+  })
+
+  it('are revoked', async () => {
+    expect(await json('grant', 'revoke', GRANT_ID)).toMatchObject({ state: 'revoked' })
+    expect(services.grants[0]?.state).toBe(auth.GrantState.GRANT_STATE_REVOKED)
+    expect((await run(['grant', 'revoke', 'x'])).stderr).toContain('Expected a UUID')
+  })
+})
+
+describe('audit', () => {
+  const sound = { invariant: 'debits equal credits', checkedCount: 12n, violations: [] }
+  const broken = {
+    invariant: 'no balance is negative',
+    checkedCount: 3n,
+    violations: ['account alice holds -1']
+  }
+
+  it('names each invariant and ends with 0 when all hold', async () => {
+    services.checks = [sound]
+    const { status, stdout } = await run(['audit', '--open-reservation-age-max', '5'])
+    expect(status).toBe(0)
+    expect(stdout).toContain('✓ debits equal credits (12 checked)')
+    expect(services.auditRequest).toEqual({ openReservationAgeMaxSeconds: 5 })
+  })
+
+  it('ends with 1 and names every violation when one is found', async () => {
+    services.checks = [sound, broken]
+    const { status, stdout, stderr } = await run(['audit'])
+    expect(status).toBe(1)
+    expect(stdout).toContain('✗ no balance is negative (3 checked)\n    account alice holds -1')
+    expect(stderr).toBe('')
+    const asJson = await run(['audit', '--json'])
+    expect(asJson.status).toBe(1)
+    expect(JSON.parse(asJson.stdout)).toEqual({
+      holds: false,
+      checks: [
+        { ...sound, checkedCount: '12' },
+        { ...broken, checkedCount: '3' }
+      ]
+    })
+  })
+
+  it('ends with 2 when it cannot be run', async () => {
+    expect((await run(['audit', '--open-reservation-age-max', 'long'])).status).toBe(2)
+    expect((await run(['audit'], {})).status).toBe(2)
+    expect((await run(['audit'])).status).toBe(2) // a service that checks nothing
+    await services.stop()
+    expect((await run(['audit'])).status).toBe(2)
+  })
+})

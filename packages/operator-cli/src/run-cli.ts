@@ -1,0 +1,106 @@
+import { RpcError, status } from '@open-payments-server/grpc-transport'
+import { Command, CommanderError } from 'commander'
+import { CommandError } from './command-error.js'
+import { accountCommand } from './commands/account.js'
+import { assetCommand } from './commands/asset.js'
+import {
+  auditCommand,
+  EXIT_NOT_AUDITED,
+  EXIT_VIOLATIONS,
+  exitAsAudit,
+  ViolationsFound
+} from './commands/audit.js'
+import { clientKeyCommand } from './commands/client-key.js'
+import { grantCommand } from './commands/grant.js'
+import { depositCommand, withdrawCommand } from './commands/money.js'
+import { paymentCommand } from './commands/payment.js'
+import { walletAddressCommand } from './commands/wallet-address.js'
+import { type CliSurroundings, sessionRunner } from './session.js'
+
+const EXIT_DONE = 0
+const EXIT_FAILED = 1
+
+/**
+ * Runs a command line.
+ *
+ * @param words what follows the name of the program
+ * @returns the exit status: 0 done, 1 refused or failed (for `audit`: 1 violations, 2 it could not be run)
+ */
+export async function runCli(words: readonly string[], surroundings: CliSurroundings): Promise<number> {
+  const program = createProgram(surroundings)
+  let auditing = false
+  program.hook('preAction', (_program, command) => {
+    auditing = command.name() === 'audit'
+  })
+  try {
+    await program.parseAsync(words, { from: 'user' })
+    return EXIT_DONE
+  } catch (error) {
+    // Commander has said already what was wrong with the words.
+    if (error instanceof CommanderError) return error.exitCode
+    if (error instanceof ViolationsFound) return EXIT_VIOLATIONS
+    const { json } = program.opts<{ json?: boolean }>()
+    surroundings.stderr(json === true ? describeAsJson(error) : `error: ${describeError(error)}\n`)
+    return auditing ? EXIT_NOT_AUDITED : EXIT_FAILED
+  }
+}
+
+function createProgram(surroundings: CliSurroundings): Command {
+  const run = sessionRunner(surroundings)
+  const program = new Command('npm run cli --')
+    .description('Operates the auth server and the resource server over gRPC.')
+    .option('--json', 'print JSON')
+    .option('--auth <target>', "the auth server's gRPC address, host:port (AUTH_GRPC_TARGET)")
+    .option('--wallet <target>', "the resource server's gRPC address, host:port (WALLET_GRPC_TARGET)")
+    .configureOutput({ writeOut: surroundings.stdout, writeErr: surroundings.stderr })
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('(add --help for what is accepted)')
+    .exitOverride()
+    .addHelpText('after', '\nWithout addresses, the stack that `npm start` runs is operated.')
+  const audit = auditCommand(run)
+  const commands = [
+    assetCommand(run),
+    accountCommand(run),
+    walletAddressCommand(run),
+    depositCommand(run),
+    withdrawCommand(run),
+    clientKeyCommand(run),
+    paymentCommand(run),
+    grantCommand(run),
+    audit
+  ]
+  for (const command of commands) {
+    adopt(program, command)
+    program.addCommand(command)
+  }
+  audit.exitOverride(exitAsAudit)
+  return program
+}
+
+/** `addCommand` takes over nothing of its parent: output, help and the way of ending must be those of the program. */
+function adopt(parent: Command, command: Command): void {
+  command.copyInheritedSettings(parent)
+  for (const child of command.commands) adopt(command, child as Command)
+}
+
+function describeError(error: unknown): string {
+  const { message, field } = explain(error)
+  return field === undefined ? message : `${message} (${field})`
+}
+
+function describeAsJson(error: unknown): string {
+  return `${JSON.stringify({ error: explain(error) }, null, 2)}\n`
+}
+
+function explain(error: unknown): { code: string; message: string; field?: string | undefined } {
+  if (error instanceof RpcError) {
+    const { field } = error
+    const code = status[error.code]
+    if (error.code !== status.UNAVAILABLE) return { code, message: error.message, field }
+    return { code, message: 'a service cannot be reached: is it running, and is its address right?', field }
+  }
+  if (error instanceof CommandError) {
+    return { code: 'INVALID_COMMAND', message: error.message, field: error.field }
+  }
+  return { code: 'INTERNAL', message: error instanceof Error ? error.message : String(error) }
+}

@@ -1,0 +1,44 @@
+import type { Command } from 'commander'
+import { OperatorClient } from './operator-client.js'
+import { Printer, type Output } from './output.js'
+import { findTargets } from './targets.js'
+
+/** Where a command line runs. */
+export interface CliSurroundings extends Output {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** What the quick start writes while it runs. */
+  readonly stackFile: string
+}
+
+/** What a command works with. */
+export interface Session {
+  readonly client: OperatorClient
+  readonly print: Printer
+}
+
+/** Options that every command takes. */
+interface GlobalOptions {
+  readonly json?: boolean
+  readonly auth?: string
+  readonly wallet?: string
+}
+
+/** Runs the work of a command with a connection to both services, which ends with it. */
+export type RunSession = (command: Command, work: (session: Session) => Promise<void>) => Promise<void>
+
+/**
+ * Makes the runner of commands.
+ *
+ * @throws CommandError (the runner) when the services are not named anywhere
+ */
+export function sessionRunner(surroundings: CliSurroundings): RunSession {
+  return async (command, work) => {
+    const options: GlobalOptions = command.optsWithGlobals()
+    const client = new OperatorClient(await findTargets({ ...surroundings, flags: options }))
+    try {
+      await work({ client, print: new Printer(surroundings, options.json === true) })
+    } finally {
+      client.close()
+    }
+  }
+}

@@ -1,0 +1,194 @@
+import { createHandlers, RpcError, startGrpcServer, status } from '@open-payments-server/grpc-transport'
+import { auth, fileDescriptors, wallet } from '@open-payments-server/proto'
+import { createLogger } from '@open-payments-server/runtime'
+
+/** Both services' operator calls, in memory, over real gRPC. */
+export interface FakeServices {
+  /** `host:port` of both. */
+  readonly target: string
+  readonly accounts: Map<string, { asset: wallet.Asset; balance: bigint }>
+  readonly keys: Map<string, string>
+  readonly grants: auth.Grant[]
+  readonly payments: wallet.Payment[]
+  /** What an audit answers. */
+  checks: wallet.AuditCheck[]
+  /** What the last audit was asked. */
+  auditRequest: wallet.AuditRequest | undefined
+  /** Ids of deposits and withdrawals that arrived, repetitions included. */
+  readonly movementIds: string[]
+  /** Says UNAVAILABLE to this many of the next deposits, after having booked them. */
+  lostAnswers: number
+  stop(): Promise<void>
+}
+
+const now = new Date('2026-11-21T10:00:00Z')
+
+/** Starts the fakes. Pages hold two items at most, so that every list has several. */
+export async function startFakeServices(): Promise<FakeServices> {
+  const logger = createLogger({ service: 'fake', level: 'silent' })
+  const state: Omit<FakeServices, 'target' | 'stop'> = {
+    accounts: new Map(),
+    keys: new Map(),
+    grants: [],
+    payments: [],
+    checks: [],
+    auditRequest: undefined,
+    movementIds: [],
+    lostAnswers: 0
+  }
+  const handlers = createHandlers(logger)
+  const server = await startGrpcServer({
+    host: '127.0.0.1',
+    port: 0,
+    services: [
+      { definition: wallet.WalletOperatorServiceService, implementation: walletService(state, handlers) },
+      { definition: auth.GrantOperatorServiceService, implementation: grantService(state, handlers) }
+    ],
+    reflection: false,
+    fileDescriptors,
+    logger,
+    connectionAgeMaxMs: 60_000,
+    messageBytesMax: 1_000_000
+  })
+  return Object.assign(state, { target: server.address, stop: () => server.stop(1_000) })
+}
+
+type State = Omit<FakeServices, 'target' | 'stop'>
+type Handlers = ReturnType<typeof createHandlers>
+
+function pageOf<Item>(
+  items: readonly Item[],
+  request: { pageSize: number; pageToken: string }
+): [Item[], string] {
+  const start = Number(request.pageToken)
+  const end = start + Math.min(request.pageSize, 2)
+  return [items.slice(start, end), end < items.length ? String(end) : '']
+}
+
+function walletService(state: State, { unary }: Handlers): wallet.WalletOperatorServiceServer {
+  const assets: wallet.Asset[] = []
+  const walletAddresses: wallet.WalletAddress[] = []
+  const moved = new Set<string>()
+  const accountOf = (name: string): wallet.Account => {
+    const account = state.accounts.get(name)
+    if (account === undefined)
+      throw new RpcError({ code: status.NOT_FOUND, message: 'no such account', field: 'account_name' })
+    const value = account.balance.toString()
+    return {
+      name,
+      asset: account.asset,
+      balanceValue: value,
+      heldValue: '0',
+      availableValue: value,
+      createTime: now
+    }
+  }
+  const move = (id: string, name: string, value: bigint): wallet.Account => {
+    accountOf(name)
+    state.movementIds.push(id)
+    const account = state.accounts.get(name)
+    if (account !== undefined && !moved.has(id)) {
+      if (account.balance + value < 0n) {
+        throw new RpcError({
+          code: status.FAILED_PRECONDITION,
+          message: 'the balance is short',
+          field: 'value'
+        })
+      }
+      account.balance += value
+    }
+    moved.add(id)
+    if (state.lostAnswers > 0) {
+      state.lostAnswers -= 1
+      throw new RpcError({ code: status.UNAVAILABLE, message: 'gone' })
+    }
+    return accountOf(name)
+  }
+  return {
+    createAsset: unary(async ({ asset }) => {
+      if (asset === undefined)
+        throw new RpcError({ code: status.INVALID_ARGUMENT, message: 'no asset', field: 'asset' })
+      if (assets.some(({ code, scale }) => code === asset.code && scale === asset.scale)) {
+        throw new RpcError({ code: status.ALREADY_EXISTS, message: 'the asset exists', field: 'asset' })
+      }
+      assets.push(asset)
+      return { asset }
+    }),
+    listAssets: unary(async () => ({ assets })),
+    createAccount: unary(async ({ name, asset }) => {
+      if (asset === undefined)
+        throw new RpcError({ code: status.INVALID_ARGUMENT, message: 'no asset', field: 'asset' })
+      state.accounts.set(name, { asset, balance: 0n })
+      return { account: accountOf(name) }
+    }),
+    listAccounts: unary(async (request) => {
+      const names = [...state.accounts.keys()].filter((name) => request.name === '' || name === request.name)
+      const [page, nextPageToken] = pageOf(names.sort(), request)
+      return { accounts: page.map(accountOf), nextPageToken }
+    }),
+    createWalletAddress: unary(async ({ path, publicName, accountName }) => {
+      const { asset } = accountOf(accountName)
+      const walletAddress = {
+        url: `http://localhost:4001${path}`,
+        publicName,
+        accountName,
+        asset,
+        keyIds: []
+      }
+      walletAddresses.push(walletAddress)
+      return { walletAddress }
+    }),
+    listWalletAddresses: unary(async (request) => {
+      const [page, nextPageToken] = pageOf(walletAddresses, request)
+      return { walletAddresses: page, nextPageToken }
+    }),
+    deposit: unary(async ({ depositId, accountName, value }) => ({
+      account: move(depositId, accountName, BigInt(value))
+    })),
+    withdraw: unary(async ({ withdrawalId, accountName, value }) => ({
+      account: move(withdrawalId, accountName, -BigInt(value))
+    })),
+    addClientKey: unary(async ({ walletAddress, kid, x }) => {
+      state.keys.set(`${walletAddress}#${kid}`, x)
+      return {}
+    }),
+    revokeClientKey: unary(async ({ walletAddress, kid }) => {
+      if (!state.keys.delete(`${walletAddress}#${kid}`)) {
+        throw new RpcError({ code: status.NOT_FOUND, message: 'no such key', field: 'kid' })
+      }
+      return {}
+    }),
+    listPayments: unary(async (request) => {
+      const found = state.payments.filter(
+        ({ kind, walletAddress }) =>
+          kind === request.kind && (request.walletAddress === '' || walletAddress === request.walletAddress)
+      )
+      const [payments, nextPageToken] = pageOf(found, request)
+      return { payments, nextPageToken }
+    }),
+    audit: unary(async (request) => {
+      state.auditRequest = request
+      return { checks: state.checks }
+    })
+  }
+}
+
+function grantService(state: State, { unary }: Handlers): auth.GrantOperatorServiceServer {
+  return {
+    listGrants: unary(async (request) => {
+      const found = state.grants.filter(
+        (grant) => request.state === auth.GrantState.GRANT_STATE_UNSPECIFIED || grant.state === request.state
+      )
+      const [grants, nextPageToken] = pageOf(found, request)
+      return { grants, nextPageToken }
+    }),
+    revokeGrant: unary(async ({ grantId }) => {
+      const grant = state.grants.find((candidate) => candidate.grantId === grantId)
+      if (grant === undefined)
+        throw new RpcError({ code: status.NOT_FOUND, message: 'no such grant', field: 'grant_id' })
+      grant.state = auth.GrantState.GRANT_STATE_REVOKED
+      return { grant }
+    }),
+    auditLimits: unary(async () => ({ windowCount: 0n, reservationCount: 0n, violations: [] }))
+  }
+}
