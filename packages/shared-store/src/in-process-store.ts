@@ -26,18 +26,15 @@ export function createInProcessStore(clock: () => number = Date.now): SharedStor
     if (closed) throw new SharedStoreUnavailable('the store is closed')
   }
   return {
-    // eslint-disable-next-line @typescript-eslint/require-await -- async turns what is thrown into a rejection
     async markOnce(key, lifetimeSeconds) {
       assertMarkable(key, lifetimeSeconds)
       assertOpen()
       return marks.add(key, lifetimeSeconds * 1_000)
     },
-    // eslint-disable-next-line @typescript-eslint/require-await -- as above
     async publish(channel, message) {
       assertOpen()
       for (const subscription of channels.get(channel) ?? []) subscription.deliver(message.slice())
     },
-    // eslint-disable-next-line @typescript-eslint/require-await -- as above
     async subscribe(channel, handlers) {
       assertOpen()
       const subscriptions = channels.get(channel) ?? new Set()
@@ -49,7 +46,6 @@ export function createInProcessStore(clock: () => number = Date.now): SharedStor
       subscriptions.add(subscription)
       return subscription
     },
-    // eslint-disable-next-line @typescript-eslint/require-await -- as above
     async check() {
       assertOpen()
     },

@@ -41,6 +41,10 @@ export class RedisConnection {
     this.redis.on('error', (error: Error) => options.onConnectionError?.(error))
   }
 
+  isReady(): boolean {
+    return this.redis.status === 'ready'
+  }
+
   /**
    * Runs a command on the ready connection, connecting first where needed.
    *
@@ -49,7 +53,7 @@ export class RedisConnection {
   async run<Result>(command: (redis: Redis) => Promise<Result>): Promise<Result> {
     if (this.closed) throw new SharedStoreUnavailable('the store is closed')
     try {
-      if (this.redis.status !== 'ready') await this.ready()
+      if (!this.isReady()) await this.ready()
       return await command(this.redis)
     } catch (error) {
       throw new SharedStoreUnavailable('Redis did not answer', { cause: error })

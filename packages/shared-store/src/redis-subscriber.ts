@@ -61,7 +61,7 @@ export class RedisSubscriber {
     this.channels.delete(channel)
     const { redis } = this.connection
     // A connection that is not there has no subscriptions; one that breaks meanwhile loses them.
-    if (redis.status === 'ready') await redis.unsubscribe(channel).catch(() => undefined)
+    if (this.connection.isReady()) await redis.unsubscribe(channel).catch(() => undefined)
   }
 
   /** After each connect. Those still waiting for their first confirmation are confirmed by their own command. */
@@ -81,11 +81,11 @@ export class RedisSubscriber {
   /** The timeouts of the connection end it when no answer comes. */
   private async beat(): Promise<void> {
     const { redis } = this.connection
-    if (redis.status !== 'ready') return
+    if (!this.connection.isReady()) return
     try {
       await redis.ping()
     } catch {
-      if (redis.status === 'ready') redis.disconnect(true)
+      if (this.connection.isReady()) redis.disconnect(true)
     }
   }
 }

@@ -1,0 +1,122 @@
+// Which way imports may point: main → compose → {http, grpc, workers} → features → domain → packages.
+// Types count: an import that only names a type is an arrow too.
+
+const serviceSource = '^services/[^/]+/src/'
+const tests = '\\.test\\.ts$|^(services|packages|infra)/[^/]+/test/'
+const composition = '(main|compose|index)\\.ts$'
+
+/** A rule inside one service: files matching `from` must not import files of the same service matching `to`. */
+const within = (name, comment, from, to) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: `^services/([^/]+)/src/${from}`, pathNot: tests },
+  to: { path: `^services/$1/src/${to}` }
+})
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment: 'Two files that need each other are one file, or three.',
+      severity: 'error',
+      from: { pathNot: '/generated/' },
+      to: { circular: true, viaOnly: { pathNot: '/generated/' } }
+    },
+    {
+      name: 'resolvable',
+      comment: 'Every import leads somewhere.',
+      severity: 'error',
+      from: { pathNot: '/generated/' },
+      to: { couldNotResolve: true }
+    },
+    within('only-main-starts', 'Nothing imports main.ts.', '(?!index\\.ts$)', 'main\\.ts$'),
+    within(
+      'only-main-composes',
+      'Wiring is done in one place.',
+      `(?!${composition})`,
+      '(compose|index)\\.ts$'
+    ),
+    within(
+      'features-below-transport',
+      'Features do not know transports.',
+      'features/',
+      '(http|grpc|workers)/'
+    ),
+    within(
+      'domain-below-all',
+      'The domain knows nothing above it.',
+      'domain/',
+      '(http|grpc|workers|features|generated)/'
+    ),
+    {
+      name: 'features-apart',
+      comment: 'A feature never imports another; what two need belongs to the domain or to a package.',
+      severity: 'error',
+      from: { path: '^services/([^/]+)/src/features/([^/]+)/', pathNot: tests },
+      to: { path: '^services/$1/src/features/', pathNot: '^services/$1/src/features/$2/' }
+    },
+    {
+      name: 'domain-without-input-or-output',
+      comment: 'The domain is pure: no files, sockets, databases or frameworks.',
+      severity: 'error',
+      from: { path: `${serviceSource}domain/`, pathNot: tests },
+      to: {
+        path:
+          '^(node:)?(fs|net|http|https|http2|tls|dns|child_process|worker_threads|cluster|timers)(/|$)|' +
+          'node_modules/(pg|express|ioredis|undici|@prisma|@grpc)/'
+      }
+    },
+    {
+      name: 'generated-database-code-in-repositories',
+      comment: 'Only repositories know Prisma; compose.ts makes the client.',
+      severity: 'error',
+      from: {
+        path: serviceSource,
+        pathNot: [tests, '/generated/', 'repository[^/]*\\.ts$', `${serviceSource}(compose|index)\\.ts$`]
+      },
+      to: { path: [`${serviceSource}generated/prisma`, 'node_modules/@prisma/'] }
+    },
+    {
+      name: 'services-apart',
+      comment: 'A service never imports another: proto/ is the whole contract.',
+      severity: 'error',
+      from: { path: '^services/([^/]+)/' },
+      to: { path: '^services/', pathNot: '^services/$1/' }
+    },
+    {
+      name: 'packages-below-services',
+      comment: 'Only infra and the shared test helpers know services.',
+      severity: 'error',
+      from: { path: '^(packages|proto)/', pathNot: '^packages/testing/' },
+      to: { path: '^(services|infra)/' }
+    },
+    {
+      name: 'infra-above-all',
+      comment: 'Nothing a service runs depends on infra.',
+      severity: 'error',
+      from: { path: '^(services|packages|proto)/' },
+      to: { path: '^infra/' }
+    },
+    {
+      name: 'test-helpers-in-tests',
+      comment: 'What is shipped does not depend on the test helpers.',
+      severity: 'error',
+      from: { path: '^(services|packages|proto|infra)/[^/]+/src/', pathNot: [tests, '^packages/testing/', '^infra/acceptance/'] },
+      to: { path: '^packages/testing/' }
+    }
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules|/generated/' },
+    exclude: { path: '/dist/|/\\.local/|^infra/jest/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.base.json' },
+    combinedDependencies: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['source', 'import', 'node', 'require', 'default', 'types'],
+      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json']
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import eslint from '@eslint/js'
+import typescript from 'typescript-eslint'
+
+const tests = ['**/*.test.ts', '**/test/**/*.ts', 'packages/testing/**/*.ts', 'infra/acceptance/**/*.ts']
+
+/** Whoever switches a rule off says why, after two dashes. */
+const explainDisabling = {
+  meta: {
+    type: 'suggestion',
+    schema: [],
+    messages: { explain: 'Say why the rule is switched off: `-- because …`.' }
+  },
+  create: (context) => ({
+    Program() {
+      for (const comment of context.sourceCode.getAllComments()) {
+        const directive = /^\s*eslint-(disable\S*|enable)/.exec(comment.value)
+        if (directive && directive[1] !== 'enable' && !/\s--\s+\S/.test(comment.value)) {
+          context.report({ loc: comment.loc, messageId: 'explain' })
+        }
+      }
+    }
+  })
+}
+
+export default typescript.config(
+  { ignores: ['**/node_modules/', '**/dist/', '**/generated/', '**/.local/', '**/.turbo/', '**/coverage/'] },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  eslint.configs.recommended,
+  {
+    plugins: { house: { rules: { 'explain-disabling': explainDisabling } } },
+    rules: { 'house/explain-disabling': 'error', eqeqeq: 'error', 'no-console': 'off' }
+  },
+  {
+    files: ['**/*.{js,mjs,cjs}'],
+    languageOptions: {
+      globals: Object.fromEntries(
+        [
+          'process',
+          'console',
+          'URL',
+          'Buffer',
+          'setTimeout',
+          'clearTimeout',
+          'setInterval',
+          'clearInterval',
+          'fetch'
+        ]
+          .concat([
+            'AbortSignal',
+            'AbortController',
+            'setImmediate',
+            'performance',
+            'structuredClone',
+            'module'
+          ])
+          .map((name) => [name, 'readonly'])
+      )
+    }
+  },
+  { files: ['**/*.config.ts'], extends: [typescript.configs.strict] },
+  {
+    files: ['**/*.ts'],
+    ignores: ['**/*.config.ts'],
+    extends: [typescript.configs.strictTypeChecked],
+    languageOptions: {
+      parserOptions: {
+        projectService: true,
+        tsconfigRootDir: import.meta.dirname
+      }
+    },
+    rules: {
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-non-null-assertion': 'error',
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true }
+      ],
+      '@typescript-eslint/consistent-type-imports': 'error',
+      // Numbers and bigints print well; what must not slip into a string are objects and undefined.
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', caughtErrors: 'none' }],
+      // Implementing an asynchronous port with something immediate is no mistake.
+      '@typescript-eslint/require-await': 'off',
+      'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
+      'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }]
+    }
+  },
+  {
+    files: ['services/*/src/**/*.ts', 'packages/*/src/**/*.ts'],
+    ignores: [...tests, 'packages/operator-cli/**'],
+    rules: { 'no-console': 'error' }
+  },
+  {
+    // Tests read bodies of any shape and describe long stories.
+    files: tests,
+    rules: {
+      'max-lines-per-function': 'off',
+      'max-lines': 'off',
+      '@typescript-eslint/no-misused-spread': 'off',
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/no-unnecessary-condition': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/only-throw-error': 'off',
+      '@typescript-eslint/unbound-method': 'off'
+    }
+  }
+)
