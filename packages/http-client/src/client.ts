@@ -71,7 +71,9 @@ export function createSafeHttpClient(options: SafeHttpClientOptions): SafeHttpCl
   const agent = new Agent({
     connect: {
       lookup: guardedLookup(options.lookup ?? systemLookup, allowPrivateNetworks),
-      timeout: timeoutMs
+      timeout: timeoutMs,
+      // Stands whatever the environment says of certificates.
+      rejectUnauthorized: true
     },
     connections: options.connectionsMax ?? CONNECTIONS_PER_HOST_MAX,
     headersTimeout: timeoutMs,
