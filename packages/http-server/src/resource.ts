@@ -38,7 +38,7 @@ export function sendResource(
   if (options.updatedAtMs !== undefined) {
     response.set('Last-Modified', new Date(options.updatedAtMs).toUTCString())
   }
-  if (options.vary !== undefined) response.vary([...options.vary])
+  if (options.vary !== undefined) response.vary(options.vary.join(', '))
   if (options.location !== undefined) response.set('Location', options.location)
   if (isReading(request) && names(request.get('if-none-match'), tag)) {
     response.status(304).end()

@@ -74,13 +74,14 @@ export function unknownWalletAddress(field: string): PublicError {
   })
 }
 
-/** 400: an amount is in another asset than the wallet address. */
+/** 400: an amount is in another asset than the wallet address, or the receiver. */
 export function assetMismatch(
   field: string,
   given: { code: string; scale: number },
-  expected: { code: string; scale: number }
+  expected: { code: string; scale: number },
+  owner = 'the wallet address'
 ): PublicError {
-  const described = `assetCode ${given.code} and assetScale ${String(given.scale)} differ from the wallet address's ${expected.code} and ${String(expected.scale)}`
+  const described = `assetCode ${given.code} and assetScale ${String(given.scale)} differ from ${owner}'s ${expected.code} and ${String(expected.scale)}`
   return new PublicError({
     status: 400,
     code: '400',
@@ -115,5 +116,15 @@ export function temporarilyUnavailable(cause: unknown): PublicError {
     description: 'temporarily unavailable',
     headers: { 'Retry-After': '1' },
     cause
+  })
+}
+
+/** 422: the idempotency key, or the id derived from it, belongs to another request. */
+export function differentRequest(): PublicError {
+  return new PublicError({
+    status: 422,
+    code: '422',
+    description: 'the Idempotency-Key was used with another request',
+    details: { 'Idempotency-Key': 'used with another request' }
   })
 }

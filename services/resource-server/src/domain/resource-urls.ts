@@ -8,8 +8,6 @@ export type Collection = 'incoming-payments' | 'outgoing-payments' | 'quotes'
 export interface ResourceUrls {
   /** The public URL, without a slash at its end. */
   readonly base: string
-  /** Path of the public URL, without a slash at its end; empty when it has none. */
-  readonly basePath: string
   /** URL of a resource. */
   of(collection: Collection, id: string): string
   /** Id in the URL of a resource served here; undefined for any other text. */
@@ -18,17 +16,13 @@ export interface ResourceUrls {
   ofWalletAddress(path: string): string
   /** Path in the URL of what may be a wallet address served here; undefined for any other text. */
   walletAddressPathOf(url: string): string | undefined
-  /** URL that a request was addressed to. */
-  ofRequest(pathAndQuery: string): string
 }
 
 /** Makes the {@link ResourceUrls} of a public URL. */
 export function createResourceUrls(publicUrl: string): ResourceUrls {
   const base = publicUrl.replace(/\/+$/, '')
-  const { origin, pathname } = new URL(publicUrl)
   return {
     base,
-    basePath: pathname.replace(/\/+$/, ''),
     of: (collection, id) => `${base}/${collection}/${id}`,
     idOf(collection, url) {
       const prefix = `${base}/${collection}/`
@@ -39,7 +33,6 @@ export function createResourceUrls(publicUrl: string): ResourceUrls {
     walletAddressPathOf(url) {
       if (url === base || url === `${base}/`) return PATHLESS_WALLET_ADDRESS
       return url.startsWith(`${base}/`) ? url.slice(base.length) : undefined
-    },
-    ofRequest: (pathAndQuery) => `${origin}${pathAndQuery}`
+    }
   }
 }

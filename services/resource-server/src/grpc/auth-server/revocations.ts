@@ -1,4 +1,4 @@
-import type { ClientReadableStream } from '@grpc/grpc-js'
+import { readStream } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
 import type { RevocationFeed, RevocationListener } from '../../domain/ports.js'
 
@@ -6,35 +6,29 @@ import type { RevocationFeed, RevocationListener } from '../../domain/ports.js'
 export function createRevocationFeed(client: auth.IntrospectionServiceClient): RevocationFeed {
   return {
     watch(listener) {
-      const stream = client.watchRevocations({})
-      follow(stream, listener)
+      const abort = new AbortController()
+      void follow(client, listener, abort.signal)
       return {
         close: () => {
-          stream.cancel()
+          abort.abort()
         }
       }
     }
   }
 }
 
-function follow(
-  stream: ClientReadableStream<auth.WatchRevocationsResponse>,
-  listener: RevocationListener
-): void {
-  let ended = false
-  const end = (reason: unknown): void => {
-    if (ended) return
-    ended = true
-    listener.onEnded(reason)
+async function follow(
+  client: auth.IntrospectionServiceClient,
+  listener: RevocationListener,
+  signal: AbortSignal
+): Promise<void> {
+  try {
+    for await (const message of readStream(client, 'watchRevocations', {}, { signal }))
+      tell(message, listener)
+    listener.onEnded(new Error('the auth server ended the stream'))
+  } catch (error) {
+    listener.onEnded(error)
   }
-  stream.on('data', (message: auth.WatchRevocationsResponse) => {
-    if (!ended) tell(message, listener)
-  })
-  // After an error may come an end, or nothing: whichever is first counts.
-  stream.on('error', end)
-  stream.on('end', () => {
-    end(new Error('the auth server ended the stream'))
-  })
 }
 
 function tell({ event }: auth.WatchRevocationsResponse, listener: RevocationListener): void {
@@ -49,5 +43,6 @@ function tell({ event }: auth.WatchRevocationsResponse, listener: RevocationList
       listener.onGrantRevoked(event.value.grantId)
       return
     case undefined:
+      throw new Error('the auth server told of a revocation in words not known here')
   }
 }

@@ -1,0 +1,297 @@
+import type { Client } from '@grpc/grpc-js'
+import { PrismaPg } from '@prisma/adapter-pg'
+import { ConfigurationError } from '@open-payments-server/configuration'
+import { createPool } from '@open-payments-server/database'
+import { createClient, RETRIES_MAX, startGrpcServer } from '@open-payments-server/grpc-transport'
+import { createSafeHttpClient } from '@open-payments-server/http-client'
+import { startHttpServer } from '@open-payments-server/http-server'
+import { auth, fileDescriptors } from '@open-payments-server/proto'
+import {
+  type Clock,
+  createLogger,
+  Lifecycle,
+  type Logger,
+  type Random,
+  type RunningService,
+  systemClock,
+  systemRandom
+} from '@open-payments-server/runtime'
+import { createInProcessStore, createRedisStore, type SharedStore } from '@open-payments-server/shared-store'
+import type { Router } from 'express'
+import type { Pool } from 'pg'
+import type { ResourceServerConfig } from './config.js'
+import type { RateProvider } from './domain/rates.js'
+import { createResourceUrls } from './domain/resource-urls.js'
+import { createRequestAuthorizer } from './features/authorize-request/request-authorizer.js'
+import { TokenRecords } from './features/authorize-request/token-records.js'
+import { parseFeeTable } from './features/exchange-rates/fee-table.js'
+import { createRateService } from './features/exchange-rates/rate-service.js'
+import { createRateTable } from './features/exchange-rates/rate-table.js'
+import { createWalletAddressDirectory } from './features/serve-wallet-address/wallet-address-directory.js'
+import { PrismaClient } from './generated/prisma/client.js'
+import { createGrantLimits } from './grpc/auth-server/grant-limits.js'
+import { createIntrospection } from './grpc/auth-server/introspection.js'
+import { createRevocationFeed } from './grpc/auth-server/revocations.js'
+import { createHealthRoutes } from './http/health-routes.js'
+import { createPublicApp } from './http/public-app.js'
+import { followRevocations } from './workers/follow-revocations.js'
+
+/** What tests, and those who embed the service, may put in the place of the real thing. */
+export interface ResourceServerOverrides {
+  readonly clock?: Clock
+  readonly random?: Random
+  readonly logger?: Logger
+  readonly sharedStore?: SharedStore
+  readonly rates?: RateProvider
+}
+
+/** The resource server, running. */
+export interface RunningResourceServer extends RunningService {
+  /** Port of the public listener. */
+  readonly httpPort: number
+  /** Port of the operator gRPC listener. */
+  readonly grpcPort: number
+  /** Its database connections. */
+  readonly pool: Pool
+}
+
+/** Longest that one SQL statement may take, in milliseconds. */
+const STATEMENT_TIMEOUT_MS = 5_000
+/** Longest that a database connection is waited for, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 3_000
+/** Longest that one operation of the shared store may take, in milliseconds. */
+const SHARED_STORE_TIMEOUT_MS = 500
+/** Age at which a gRPC connection is closed gently, in milliseconds. */
+const CONNECTION_AGE_MAX_MS = 300_000
+/** Largest gRPC message, in bytes. */
+const MESSAGE_BYTES_MAX = 4_194_304
+/** How long readiness waits for the auth server's channel, in milliseconds. */
+const READINESS_TIMEOUT_MS = 1_000
+/** Deadline of a rate from EXCHANGE_RATES_URL, in milliseconds. */
+const RATE_TIMEOUT_MS = 2_000
+/** Longest answer of EXCHANGE_RATES_URL, in bytes. */
+const RATE_BYTES_MAX = 4_096
+
+/**
+ * Starts the resource server: the only place where its parts are wired together.
+ *
+ * @throws ConfigurationError for a table in the settings that cannot be read; any error of a part that cannot start, after
+ *   those already started were stopped
+ */
+export async function composeResourceServer(
+  config: ResourceServerConfig,
+  overrides: ResourceServerOverrides = {}
+): Promise<RunningResourceServer> {
+  const logger = overrides.logger ?? createLogger({ service: 'resource-server', level: config.LOG_LEVEL })
+  const lifecycle = new Lifecycle(logger)
+  try {
+    return await start(config, overrides, logger, lifecycle)
+  } catch (error) {
+    await lifecycle.stop()
+    throw error
+  }
+}
+
+async function start(
+  config: ResourceServerConfig,
+  overrides: ResourceServerOverrides,
+  logger: Logger,
+  lifecycle: Lifecycle
+): Promise<RunningResourceServer> {
+  const context: Context = {
+    config,
+    logger,
+    lifecycle,
+    clock: overrides.clock ?? systemClock,
+    random: overrides.random ?? systemRandom
+  }
+  // The two listeners stop one after the other, within the grace period of the process.
+  const graceMs = (config.SHUTDOWN_GRACE_SECONDS * 1_000) / 2
+  const resources = openResources(context, overrides)
+  const domain = createDomainPorts(context, resources, overrides)
+
+  let stopping = false
+  const grpcServer = await startGrpcServer({
+    host: config.GRPC_HOST,
+    port: config.GRPC_PORT,
+    services: [],
+    reflection: config.GRPC_REFLECTION,
+    fileDescriptors,
+    logger,
+    connectionAgeMaxMs: CONNECTION_AGE_MAX_MS,
+    messageBytesMax: MESSAGE_BYTES_MAX
+  })
+  lifecycle.add({ name: 'gRPC server', stop: () => grpcServer.stop(graceMs) })
+
+  const app = createPublicApp({
+    routes: [createHealth(resources, () => stopping, logger), ...createRoutes(context, resources, domain)],
+    authServerUrl: config.AUTH_SERVER_URL,
+    logger
+  })
+  const httpServer = await startHttpServer(app, { host: config.HTTP_HOST, port: config.HTTP_PORT })
+  lifecycle.add({ name: 'HTTP server', stop: () => httpServer.stop(graceMs) })
+  logger.info({ host: config.HTTP_HOST, port: httpServer.port }, 'HTTP server listens')
+
+  return {
+    httpPort: httpServer.port,
+    grpcPort: grpcServer.port,
+    pool: resources.pool,
+    stop() {
+      stopping = true
+      return lifecycle.stop()
+    }
+  }
+}
+
+/** What everything is made with. */
+interface Context {
+  readonly config: ResourceServerConfig
+  readonly logger: Logger
+  readonly lifecycle: Lifecycle
+  readonly clock: Clock
+  readonly random: Random
+}
+
+type Resources = ReturnType<typeof openResources>
+
+/** Connections to everything outside the process. */
+function openResources({ config, logger, lifecycle, clock }: Context, overrides: ResourceServerOverrides) {
+  const pool = createPool({
+    url: config.DATABASE_URL.reveal(),
+    connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+    applicationName: 'resource-server',
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    onIdleConnectionLost: (error) => {
+      logger.warn({ err: error }, 'idle database connection lost')
+    }
+  })
+  lifecycle.add({ name: 'database', stop: () => pool.end() })
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
+  lifecycle.add({ name: 'prisma', stop: () => prisma.$disconnect() })
+
+  const sharedStore = overrides.sharedStore ?? openSharedStore(config, logger, clock)
+  if (overrides.sharedStore === undefined) {
+    lifecycle.add({ name: 'shared store', stop: () => sharedStore.close() })
+  }
+
+  const channel = {
+    target: config.AUTH_GRPC_TARGET,
+    deadlineMs: config.AUTH_GRPC_DEADLINE_MS,
+    retriesMax: RETRIES_MAX,
+    messageBytesMax: MESSAGE_BYTES_MAX
+  }
+  const introspectionClient = createClient(auth.IntrospectionServiceClient, channel)
+  const grantLimitsClient = createClient(auth.GrantLimitsServiceClient, channel)
+  lifecycle.add({
+    name: 'auth server channels',
+    stop: () => {
+      introspectionClient.close()
+      grantLimitsClient.close()
+      return Promise.resolve()
+    }
+  })
+  return { pool, prisma, sharedStore, introspectionClient, grantLimitsClient }
+}
+
+function openSharedStore(config: ResourceServerConfig, logger: Logger, clock: Clock): SharedStore {
+  if (config.REDIS_URL === undefined) {
+    if (config.REPLICA_COUNT > 1) {
+      throw new ConfigurationError([
+        'REDIS_URL: is not set, and REPLICA_COUNT is more than 1. Replicas must share single-use marks.'
+      ])
+    }
+    return createInProcessStore(() => clock.now())
+  }
+  return createRedisStore({
+    url: config.REDIS_URL.reveal(),
+    keyPrefix: 'resource-server:',
+    commandTimeoutMs: SHARED_STORE_TIMEOUT_MS,
+    onConnectionError: (error) => {
+      logger.warn({ err: error }, 'shared store connection failed')
+    }
+  })
+}
+
+type DomainPorts = ReturnType<typeof createDomainPorts>
+
+/** The ports that features share. */
+function createDomainPorts(
+  { config, logger, lifecycle, clock }: Context,
+  { pool, sharedStore, introspectionClient, grantLimitsClient }: Resources,
+  overrides: ResourceServerOverrides
+) {
+  const urls = createResourceUrls(config.PUBLIC_URL)
+  const tokens = new TokenRecords({
+    introspection: createIntrospection(introspectionClient),
+    clock,
+    cacheSeconds: config.INTROSPECTION_CACHE_SECONDS
+  })
+  lifecycle.add(
+    followRevocations({ feed: createRevocationFeed(introspectionClient), listener: tokens, logger })
+  )
+  return {
+    urls,
+    walletAddresses: createWalletAddressDirectory({ pool, urls }),
+    authorizer: createRequestAuthorizer({
+      tokens,
+      sharedStore,
+      clock,
+      publicUrl: config.PUBLIC_URL,
+      policy: {
+        ageMaxSeconds: config.SIGNATURE_AGE_MAX_SECONDS,
+        futureMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
+        tagRequired: config.SIGNATURE_TAG_REQUIRED,
+        authorizationRequired: true
+      }
+    }),
+    grantLimits: createGrantLimits(grantLimitsClient),
+    fees: parseFeeTable(config.FEES),
+    rates: overrides.rates ?? createRates(config, clock, lifecycle)
+  }
+}
+
+function createRates(config: ResourceServerConfig, clock: Clock, lifecycle: Lifecycle): RateProvider {
+  if (config.EXCHANGE_RATES_URL === undefined) return createRateTable(config.EXCHANGE_RATES)
+  // The operator names this address, so it may be on a private network.
+  const http = createSafeHttpClient({
+    allowPrivateNetworks: true,
+    timeoutMs: RATE_TIMEOUT_MS,
+    bodyBytesMax: RATE_BYTES_MAX,
+    userAgent: 'open-payments-resource-server'
+  })
+  lifecycle.add({ name: 'exchange rates', stop: () => http.close() })
+  return createRateService({
+    url: config.EXCHANGE_RATES_URL,
+    http,
+    clock,
+    cacheSeconds: config.EXCHANGE_RATES_CACHE_SECONDS
+  })
+}
+
+/** The routes of every feature, in the order in which they are tried: wallet addresses take any path, so they are last. */
+function createRoutes(_context: Context, _resources: Resources, _ports: DomainPorts): Router[] {
+  return []
+}
+
+function createHealth(
+  { pool, introspectionClient }: Resources,
+  isStopping: () => boolean,
+  logger: Logger
+): Router {
+  const dependencies = [
+    { name: 'database', check: () => pool.query('select 1') },
+    { name: 'auth-server', check: () => waitForChannel(introspectionClient) }
+  ]
+  return createHealthRoutes({ dependencies, isStopping, logger })
+}
+
+/** Resolves when a channel is connected. */
+function waitForChannel(client: Client): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.waitForReady(Date.now() + READINESS_TIMEOUT_MS, (error) => {
+      if (error === undefined) resolve()
+      else reject(error)
+    })
+  })
+}

@@ -1,0 +1,145 @@
+import type { KeyObject } from 'node:crypto'
+import { importEd25519Jwk } from '@open-payments-server/http-signatures'
+import { type Clock, hashSecret } from '@open-payments-server/runtime'
+import { LRUCache } from 'lru-cache'
+import type { ActiveToken, Introspection, RevocationListener, TokenStatus } from '../../domain/ports.js'
+
+/** Most tokens whose answers are kept. */
+const TOKENS_KEPT_MAX = 10_000
+
+/** Most key ids of one token whose answers are kept: a client may change keys, and no client needs many. */
+const KEY_IDS_KEPT_MAX = 4
+
+/** A token that may be used, with its key ready to verify with: importing a key costs more than verifying. */
+export interface ActiveRecord extends Omit<ActiveToken, 'key'> {
+  readonly key: { readonly kid: string; readonly publicKey: KeyObject } | undefined
+}
+
+/** What is known of a token. */
+export type TokenRecord = Exclude<TokenStatus, ActiveToken> | ActiveRecord
+
+/** Answers of one token, by key id. */
+interface KeptToken {
+  readonly grantId: string
+  readonly answers: Map<string, { readonly record: ActiveRecord; readonly keptUntilMs: number }>
+}
+
+/** A question that was asked and not answered yet. */
+interface Pending {
+  readonly tokenHash: string
+  /** Whether its answer may already be out of date when it comes. */
+  void: boolean
+  /** Grants that were revoked since it was asked. */
+  readonly revokedGrants: Set<string>
+}
+
+/** What {@link TokenRecords} needs. */
+export interface TokenRecordsOptions {
+  readonly introspection: Introspection
+  readonly clock: Clock
+  /** How long an active answer may be kept, in seconds; 0 asks every time. */
+  readonly cacheSeconds: number
+}
+
+/**
+ * Knows what tokens are worth. Asks the auth server, and keeps the answers about active tokens for a short time, but only
+ * while the stream of revocations is live: a revoked token is refused as soon as the stream says so, and when the stream
+ * is down every request asks. Money is never moved on a kept answer: reserving checks again.
+ */
+export class TokenRecords implements RevocationListener {
+  readonly #options: TokenRecordsOptions
+  readonly #pending = new Set<Pending>()
+  /** By the token's hash, so that no token stays in memory. */
+  readonly #tokens: LRUCache<string, KeptToken>
+  readonly #tokensOfGrants = new Map<string, Set<string>>()
+  #live = false
+
+  constructor(options: TokenRecordsOptions) {
+    this.#options = options
+    this.#tokens = new LRUCache({
+      max: TOKENS_KEPT_MAX,
+      dispose: (kept, tokenHash) => {
+        this.#forgetGrantOf(kept, tokenHash)
+      }
+    })
+  }
+
+  /**
+   * What a token is worth now.
+   *
+   * @param keyId `keyid` of the signature that came with it
+   * @throws AuthServerUnavailable
+   * @throws SignatureError when the auth server tells of a key that cannot be used
+   */
+  async find(accessToken: string, keyId: string | undefined): Promise<TokenRecord> {
+    const tokenHash = hashSecret(accessToken).toString('base64url')
+    const kept = this.#kept(tokenHash, keyId ?? '')
+    if (kept !== undefined) return kept
+    const pending: Pending = { tokenHash, void: !this.#live, revokedGrants: new Set() }
+    this.#pending.add(pending)
+    try {
+      const record = toRecord(await this.#options.introspection.introspect(accessToken, keyId))
+      if (record.status === 'active') this.#keep(pending, keyId ?? '', record)
+      return record
+    } finally {
+      this.#pending.delete(pending)
+    }
+  }
+
+  onStarted(): void {
+    this.#tokens.clear()
+    this.#live = true
+  }
+
+  onTokenRevoked(accessTokenHash: Buffer): void {
+    const tokenHash = accessTokenHash.toString('base64url')
+    this.#tokens.delete(tokenHash)
+    for (const pending of this.#pending) if (pending.tokenHash === tokenHash) pending.void = true
+  }
+
+  onGrantRevoked(grantId: string): void {
+    for (const tokenHash of [...(this.#tokensOfGrants.get(grantId) ?? [])]) this.#tokens.delete(tokenHash)
+    for (const pending of this.#pending) pending.revokedGrants.add(grantId)
+  }
+
+  onEnded(): void {
+    this.#live = false
+    this.#tokens.clear()
+    for (const pending of this.#pending) pending.void = true
+  }
+
+  #kept(tokenHash: string, keyId: string): ActiveRecord | undefined {
+    const answer = this.#tokens.get(tokenHash)?.answers.get(keyId)
+    return answer !== undefined && this.#options.clock.now() < answer.keptUntilMs ? answer.record : undefined
+  }
+
+  #keep(pending: Pending, keyId: string, record: ActiveRecord): void {
+    if (pending.void || pending.revokedGrants.has(record.grantId)) return
+    const nowMs = this.#options.clock.now()
+    const keptUntilMs = Math.min(nowMs + this.#options.cacheSeconds * 1_000, record.expiresAtMs)
+    if (keptUntilMs <= nowMs) return
+    const { tokenHash } = pending
+    const kept: KeptToken = this.#tokens.get(tokenHash) ?? { grantId: record.grantId, answers: new Map() }
+    if (kept.answers.size >= KEY_IDS_KEPT_MAX && !kept.answers.has(keyId)) kept.answers.clear()
+    kept.answers.set(keyId, { record, keptUntilMs })
+    if (this.#tokens.peek(tokenHash) === undefined) {
+      this.#tokens.set(tokenHash, kept)
+      const tokens = this.#tokensOfGrants.get(kept.grantId) ?? new Set()
+      this.#tokensOfGrants.set(kept.grantId, tokens.add(tokenHash))
+    }
+  }
+
+  #forgetGrantOf(kept: KeptToken, tokenHash: string): void {
+    const tokens = this.#tokensOfGrants.get(kept.grantId)
+    tokens?.delete(tokenHash)
+    if (tokens?.size === 0) this.#tokensOfGrants.delete(kept.grantId)
+  }
+}
+
+function toRecord(answer: TokenStatus): TokenRecord {
+  if (answer.status !== 'active') return answer
+  const { key } = answer
+  if (key === undefined) return { ...answer, key }
+  const publicKey = importEd25519Jwk({ kid: key.kid, kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', x: key.x })
+  return { ...answer, key: { kid: key.kid, publicKey } }
+}

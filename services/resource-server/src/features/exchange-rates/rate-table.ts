@@ -1,0 +1,53 @@
+import {
+  AmountError,
+  ASSET_CODE_LENGTH_MAX,
+  parseRate,
+  type Rate,
+  RATE_ONE
+} from '@open-payments-server/amounts'
+import { ConfigurationError } from '@open-payments-server/configuration'
+import type { RateProvider } from '../../domain/rates.js'
+
+/** `SOURCE/TARGET=rate` */
+const ENTRY = /^([^/=\s]+)\/([^/=\s]+)=(\S+)$/
+
+/**
+ * Rates from a table in the configuration, such as `USD/EUR=0.92,EUR/USD=1.08`. Each direction stands for itself.
+ *
+ * @param text the table; undefined for none
+ * @throws ConfigurationError naming EXCHANGE_RATES and the entry that is wrong
+ */
+export function createRateTable(text: string | undefined): RateProvider {
+  const rates = new Map<string, Rate>()
+  for (const entry of (text ?? '').split(',').map((part) => part.trim())) {
+    if (entry === '') continue
+    const { pair, rate } = parseEntry(entry)
+    if (rates.has(pair)) throw malformed(entry, `the rate ${pair} is given twice`)
+    rates.set(pair, rate)
+  }
+  return {
+    getRate: (source, target) =>
+      Promise.resolve(source.code === target.code ? RATE_ONE : rates.get(`${source.code}/${target.code}`))
+  }
+}
+
+function parseEntry(entry: string): { pair: string; rate: Rate } {
+  const [, source = '', target = '', rateText = ''] = ENTRY.exec(entry) ?? []
+  if (source === '') throw malformed(entry, 'expected SOURCE/TARGET=rate')
+  if (Math.max(source.length, target.length) > ASSET_CODE_LENGTH_MAX) {
+    throw malformed(entry, `asset codes have at most ${String(ASSET_CODE_LENGTH_MAX)} characters`)
+  }
+  if (source === target) throw malformed(entry, 'assets of the same code are one to one')
+  try {
+    return { pair: `${source}/${target}`, rate: parseRate(rateText) }
+  } catch (error) {
+    if (error instanceof AmountError) throw malformed(entry, error.message)
+    throw error
+  }
+}
+
+function malformed(entry: string, reason: string): ConfigurationError {
+  return new ConfigurationError([
+    `EXCHANGE_RATES: ${reason} in "${entry.slice(0, 100)}". Example: EXCHANGE_RATES=USD/EUR=0.92,EUR/USD=1.08`
+  ])
+}
