@@ -1,4 +1,4 @@
-import type { BareItem, Parameters } from 'structured-headers'
+import type { Parameters } from 'structured-headers'
 import { verifyContentDigest } from './content-digest.js'
 import { hasBody, type HttpRequestParts, joinedHeader } from './http-request.js'
 import { signatureBase } from './signature-base.js'
@@ -113,14 +113,14 @@ function checkDigest(request: HttpRequestParts, components: readonly string[]): 
 }
 
 function checkAlgorithm(parameters: Parameters): void {
-  const algorithm = parameters.get('alg')
+  const algorithm: unknown = parameters.get('alg')
   if (algorithm !== undefined && algorithm !== SIGNATURE_ALGORITHM) {
     throw new SignatureError('algorithm', `alg must be "${SIGNATURE_ALGORITHM}"`)
   }
 }
 
 function readTag(parameters: Parameters, policy: VerificationPolicy): string | undefined {
-  const tag = parameters.get('tag')
+  const tag: unknown = parameters.get('tag')
   if (tag === undefined && !policy.tagRequired) {
     return undefined
   }
@@ -156,7 +156,7 @@ function checkFreshness(
 }
 
 function readString(parameters: Parameters, name: string): string | undefined {
-  const value = parameters.get(name)
+  const value: unknown = parameters.get(name)
   if (value === undefined) {
     return undefined
   }
@@ -170,8 +170,11 @@ function readString(parameters: Parameters, name: string): string | undefined {
 }
 
 function readSeconds(parameters: Parameters, name: string): number | undefined {
-  const value: BareItem | undefined = parameters.get(name)
-  if (value !== undefined && !(typeof value === 'number' && Number.isInteger(value))) {
+  const value: unknown = parameters.get(name)
+  if (value === undefined) {
+    return undefined
+  }
+  if (typeof value !== 'number' || !Number.isInteger(value)) {
     throw new SignatureError('malformed', `${name} must be an integer`)
   }
   return value

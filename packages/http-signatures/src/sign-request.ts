@@ -1,5 +1,5 @@
 import { type KeyObject, sign } from 'node:crypto'
-import { type BareItem, serializeDictionary } from 'structured-headers'
+import { serializeDictionary } from 'structured-headers'
 import { assertComponentName } from './components.js'
 import { contentDigest } from './content-digest.js'
 import { hasBody, type HttpRequestParts, joinedHeader } from './http-request.js'
@@ -65,8 +65,8 @@ function defaultComponents(request: HttpRequestParts): string[] {
   return ['@method', '@target-uri', ...fields.filter((name) => joinedHeader(request, name) !== undefined)]
 }
 
-function signatureParameters(options: SigningOptions): Map<string, BareItem> {
-  const parameters: readonly (readonly [name: string, value: BareItem | undefined])[] = [
+function signatureParameters(options: SigningOptions): Map<string, string | number> {
+  const parameters: readonly (readonly [name: string, value: string | number | undefined])[] = [
     ['created', options.createdSeconds],
     ['expires', options.expiresSeconds],
     ['keyid', options.keyId],

@@ -10,7 +10,7 @@ export interface SignatureInput {
 
 /** The canonical form of a signature's input: the value of its `Signature-Input` member (RFC 9421 §2.3). */
 export function serializeSignatureInput({ components, parameters }: SignatureInput): string {
-  return serializeInnerList([components.map((name) => [name, new Map()]), parameters])
+  return serializeInnerList([components.map((name) => [name, new Map<string, never>()]), parameters])
 }
 
 /**

@@ -4,8 +4,8 @@ import { intervalBounds, type RepeatingInterval } from './repeating-interval.js'
 
 /**
  * A repeating interval in plain words, for the person who is asked to consent: `every month from 1 January 2026, 12
- * times`, `every month until 1 January 2027, 12 times`, `every 2 weeks from 1 January 2026, 09:30 UTC, without end`, `once, from 1 January 2026 to 1 February 2026`.
- * All times are in UTC; midnight is left out.
+ * times`, `every month until 1 January 2027, 12 times`, `every 2 weeks from 1 January 2026, 09:30 UTC, without end`,
+ * `once, from 1 January 2026 to 1 February 2026`. All times are in UTC; midnight is left out.
  */
 export function describeInterval(interval: RepeatingInterval): string {
   if (interval.count === 1) {

@@ -61,7 +61,7 @@ describe('any chain of intervals', () => {
           expect(start.getTime() <= at && at < end.getTime()).toBe(true)
         }
       }),
-      { numRuns: 5_000 }
+      { numRuns: 2_000 }
     )
   })
 
@@ -80,7 +80,7 @@ describe('any chain of intervals', () => {
           if (next !== undefined) expect(intervalBounds(chain, next).start).toEqual(end)
         }
       }),
-      { numRuns: 5_000 }
+      { numRuns: 2_000 }
     )
   })
 
