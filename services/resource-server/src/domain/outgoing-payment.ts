@@ -1,0 +1,117 @@
+import { type AmountWire, type Asset, formatAmount } from '@open-payments-server/amounts'
+import type { Representation } from './representation.js'
+import type { ResourceUrls } from './resource-urls.js'
+
+/** State of an outgoing payment. */
+export type OutgoingPaymentState = 'pending' | 'completed' | 'failed'
+
+/** An outgoing payment (interface 2.4). Values are in the smallest units of the asset named beside them. */
+export interface OutgoingPayment {
+  /** Id (UUID). */
+  readonly id: string
+  /** URL of the wallet address it is sent from. */
+  readonly walletAddressUrl: string
+  /** Who created it; see `nameClient`. */
+  readonly client: string
+  /** Id (UUID) of the quote it was created from. */
+  readonly quoteId: string | undefined
+  /** URL of the incoming payment being paid. */
+  readonly receiver: string
+  readonly debitAsset: Asset
+  /** In the debit asset. */
+  readonly debitValue: bigint
+  readonly receiveAsset: Asset
+  /** In the receive asset. */
+  readonly receiveValue: bigint
+  readonly state: OutgoingPaymentState
+  /** Really debited, in the debit asset. */
+  readonly sentValue: bigint
+  /** Debited under the grant when it was created, itself included, in the debit asset. */
+  readonly grantSpentDebitValue: bigint
+  /** Received under the grant when it was created, itself included, in the receive asset. */
+  readonly grantSpentReceiveValue: bigint
+  readonly metadata: Readonly<Record<string, unknown>> | undefined
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
+}
+
+/** An outgoing payment as it travels (interface 2.4). */
+export interface OutgoingPaymentWire {
+  readonly id: string
+  readonly walletAddress: string
+  readonly quoteId?: string
+  readonly failed: boolean
+  readonly receiver: string
+  readonly receiveAmount: AmountWire
+  readonly debitAmount: AmountWire
+  readonly sentAmount: AmountWire
+  readonly grantSpentDebitAmount?: AmountWire
+  readonly grantSpentReceiveAmount?: AmountWire
+  readonly metadata?: Readonly<Record<string, unknown>>
+  readonly createdAt: string
+  readonly updatedAt?: string
+}
+
+/** The payment as it is read (interface 4.5): its latest state, without what the grant had spent. */
+export function renderOutgoingPayment(
+  payment: OutgoingPayment,
+  urls: ResourceUrls,
+  representation: Representation
+): OutgoingPaymentWire {
+  return {
+    ...renderTerms(payment, urls),
+    failed: payment.state === 'failed',
+    sentAmount: formatAmount({ value: payment.sentValue, asset: payment.debitAsset }),
+    ...renderMetadata(payment),
+    createdAt: renderTime(payment.createdAtMs),
+    ...(representation === 'full' ? { updatedAt: renderTime(payment.updatedAtMs) } : {})
+  }
+}
+
+/**
+ * The payment as its creation was answered (interface 4.3), whatever became of it since: nothing sent, not failed, and
+ * what the grant had spent then.
+ */
+export function renderCreatedOutgoingPayment(
+  payment: OutgoingPayment,
+  urls: ResourceUrls
+): OutgoingPaymentWire {
+  return {
+    ...renderTerms(payment, urls),
+    failed: false,
+    sentAmount: formatAmount({ value: 0n, asset: payment.debitAsset }),
+    grantSpentDebitAmount: formatAmount({ value: payment.grantSpentDebitValue, asset: payment.debitAsset }),
+    grantSpentReceiveAmount: formatAmount({
+      value: payment.grantSpentReceiveValue,
+      asset: payment.receiveAsset
+    }),
+    ...renderMetadata(payment),
+    createdAt: renderTime(payment.createdAtMs),
+    updatedAt: renderTime(payment.createdAtMs)
+  }
+}
+
+function renderTerms(
+  payment: OutgoingPayment,
+  urls: ResourceUrls
+): Pick<
+  OutgoingPaymentWire,
+  'id' | 'walletAddress' | 'quoteId' | 'receiver' | 'receiveAmount' | 'debitAmount'
+> {
+  return {
+    id: urls.of('outgoing-payments', payment.id),
+    walletAddress: payment.walletAddressUrl,
+    ...(payment.quoteId === undefined ? {} : { quoteId: urls.of('quotes', payment.quoteId) }),
+    receiver: payment.receiver,
+    receiveAmount: formatAmount({ value: payment.receiveValue, asset: payment.receiveAsset }),
+    debitAmount: formatAmount({ value: payment.debitValue, asset: payment.debitAsset })
+  }
+}
+
+function renderMetadata(payment: OutgoingPayment): Pick<OutgoingPaymentWire, 'metadata'> {
+  return payment.metadata === undefined ? {} : { metadata: payment.metadata }
+}
+
+function renderTime(ms: number): string {
+  return new Date(ms).toISOString()
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto'
+import { invalidField } from '@open-payments-server/http-server'
+import { uuidV7 } from '@open-payments-server/runtime'
+import type { AuthorizedRequest } from './authorization.js'
+
+/** Visible ASCII, so that a key has one spelling on its way through proxies. */
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
+
+/** How often one request may be given a further payment id because the ones before it were given up. */
+export const PAYMENT_ID_ATTEMPTS_MAX = 4
+
+/**
+ * What makes a request to create an outgoing payment the same request as another: everything about the payment's id is
+ * derived from it, so that whoever repeats the request, on whichever replica, arrives at the same payment.
+ */
+export interface PaymentIdentity {
+  /**
+   * Ids (UUID) that the payment may get, in order. The next is used only where the one before was given up for good:
+   * a reservation under it was released without a payment. So at most one of them ever becomes a payment.
+   */
+  readonly paymentIds: readonly [string, ...string[]]
+  /** Id (UUID) of the signed request itself. No two payments share one, even if an idempotency key tells them apart. */
+  readonly signatureId: string
+  /** SHA-256 over the method, path and body. */
+  readonly requestHash: Buffer
+}
+
+/**
+ * Derives the identity of a request to create an outgoing payment.
+ *
+ * Without an idempotency key, the id is a UUID version 7 of the signature's `created` and its SHA-256: Ed25519 is
+ * deterministic, so the very same signed request carries the same bytes. With one, it is a UUID version 8 (RFC 9562
+ * §5.8) of the SHA-256 of client and key, which holds no time: the same key must give the same id whenever it comes.
+ *
+ * @param idempotencyKey as {@link readIdempotencyKey} read it
+ * @param target method and path of the request
+ */
+export function identifyPayment(
+  request: Pick<AuthorizedRequest, 'client' | 'signature' | 'body'>,
+  idempotencyKey: string | undefined,
+  target: { method: string; path: string }
+): PaymentIdentity {
+  const { createdSeconds, bytes } = request.signature
+  const idOfSignature = (attempt: number): string =>
+    uuidV7(createdSeconds * 1000, sha256(bytes, attemptSuffix(attempt)))
+  // A client's name is a URL or a thumbprint: neither it nor the key can hold the line break between them.
+  const idOfKey = (attempt: number): string =>
+    uuidV8(sha256(`${request.client}\n${idempotencyKey ?? ''}`, attemptSuffix(attempt)))
+  const idOf = idempotencyKey === undefined ? idOfSignature : idOfKey
+  const further = Array.from({ length: PAYMENT_ID_ATTEMPTS_MAX - 1 }, (_, index) => idOf(index + 1))
+  return {
+    paymentIds: [idOf(0), ...further],
+    signatureId: idOfSignature(0),
+    requestHash: sha256(`${target.method} ${target.path}\n`, request.body ?? '')
+  }
+}
+
+/**
+ * Reads the header `Idempotency-Key`.
+ *
+ * @throws PublicError 400 when it is not 1 to 255 visible ASCII characters
+ */
+export function readIdempotencyKey(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined
+  if (!IDEMPOTENCY_KEY.test(header)) {
+    throw invalidField('400', 'Idempotency-Key', 'must be 1 to 255 visible ASCII characters')
+  }
+  return header
+}
+
+function attemptSuffix(attempt: number): string {
+  return attempt === 0 ? '' : `\n${String(attempt)}`
+}
+
+function sha256(...parts: readonly (string | Uint8Array)[]): Buffer {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest()
+}
+
+/** A UUID version 8 (RFC 9562 §5.8): 122 bits of a hash. */
+function uuidV8(hash: Buffer): string {
+  const bytes = Buffer.from(hash.subarray(0, 16))
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6)
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
+  const hex = bytes.toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}

@@ -1,0 +1,62 @@
+import { debitForPartialReceive, type QuotedAmounts } from '@open-payments-server/amounts'
+
+/** What an incoming payment can take, once it is locked. */
+export interface ReceiverRoom {
+  /** Whether its end was reached: everything received, or nothing more expected. */
+  readonly completed: boolean
+  /** Whether its time is over. */
+  readonly expired: boolean
+  /** What it may still receive, in units of its asset. */
+  readonly room: bigint
+}
+
+/** How a payment ended. */
+export interface Settlement {
+  readonly state: 'completed' | 'failed'
+  /** Why it failed, in words for an operator. */
+  readonly failureReason: string | undefined
+  /** Really debited from the sender, the fee included, in the debit asset. */
+  readonly sent: bigint
+  /** Part of `sent` that is the provider's fee. */
+  readonly fee: bigint
+  /** Really received, in the receive asset. */
+  readonly delivered: bigint
+}
+
+/**
+ * Settles a payment whose sender has the money.
+ *
+ * The receiver gets what fits, and the sender pays its share of the debit, rounded up. Of that, what covers the delivered
+ * part (the same share of the debit less the fee, rounded up) is what is delivered or converted; the rest is the fee. In
+ * one asset that is exactly: sent = fee + delivered.
+ *
+ * A part is cut down, if it must be, to what leaves the sender at least one unit: a payment that failed has not sent its
+ * whole debit (clients in the field refuse one that says so).
+ *
+ * @param receiver undefined when there is no such incoming payment
+ */
+export function settle(quoted: QuotedAmounts, receiver: ReceiverRoom | undefined): Settlement {
+  if (receiver === undefined) return nothingSent('the receiver does not exist')
+  if (receiver.completed) return nothingSent('the receiver is completed')
+  if (receiver.expired) return nothingSent('the receiver is expired')
+  if (receiver.room >= quoted.receive) {
+    const { debit: sent, fee, receive: delivered } = quoted
+    return { state: 'completed', failureReason: undefined, sent, fee, delivered }
+  }
+  const coveredPart = ((quoted.debit - 1n) * quoted.receive) / quoted.debit
+  const delivered = receiver.room < coveredPart ? receiver.room : coveredPart
+  if (delivered === 0n) return nothingSent('the receiver cannot take any of it')
+  const sent = debitForPartialReceive(quoted, delivered)
+  const net = { ...quoted, debit: quoted.debit - quoted.fee, fee: 0n }
+  const fee = sent - debitForPartialReceive(net, delivered)
+  return { state: 'failed', failureReason: 'the receiver could take only a part', sent, fee, delivered }
+}
+
+/** A payment whose sender does not have the money. */
+export function insufficientBalance(): Settlement {
+  return nothingSent('insufficient balance')
+}
+
+function nothingSent(failureReason: string): Settlement {
+  return { state: 'failed', failureReason, sent: 0n, fee: 0n, delivered: 0n }
+}

@@ -1,0 +1,65 @@
+import { type Amount, AmountError, parseAmount } from '@open-payments-server/amounts'
+import { validate } from '@open-payments-server/http-server'
+import { z } from 'zod'
+
+/** Longest URL in a body, in characters. */
+const URL_LENGTH_MAX = 2_048
+
+/** What a client asks for: both forms name the wallet address that pays (interface 4.3). */
+export type OutgoingPaymentOrder = OrderFromQuote | OrderFromIncomingPayment
+
+/** A payment on the terms of a quote. */
+export interface OrderFromQuote {
+  readonly form: 'quote'
+  /** URL of the wallet address, as given. */
+  readonly walletAddress: string
+  /** URL of the quote, as given. */
+  readonly quoteId: string
+  readonly metadata: Readonly<Record<string, unknown>> | undefined
+}
+
+/** A payment of a fixed debit to an incoming payment. */
+export interface OrderFromIncomingPayment {
+  readonly form: 'incoming-payment'
+  /** URL of the wallet address, as given. */
+  readonly walletAddress: string
+  /** URL of the incoming payment, as given. */
+  readonly incomingPayment: string
+  readonly debitAmount: Amount
+  readonly metadata: Readonly<Record<string, unknown>> | undefined
+}
+
+const url = z.string().min(1).max(URL_LENGTH_MAX)
+const metadata = z.record(z.string(), z.unknown()).optional()
+const amount = z
+  .strictObject({ value: z.string(), assetCode: z.string(), assetScale: z.number() })
+  .transform((wire, context) => {
+    try {
+      return parseAmount(wire)
+    } catch (error) {
+      if (!(error instanceof AmountError)) throw error
+      context.addIssue({ code: 'custom', path: [error.field], message: error.message })
+      return z.NEVER
+    }
+  })
+
+const fromQuote = z
+  .strictObject({ walletAddress: url, quoteId: url, metadata })
+  .transform((body): OrderFromQuote => ({ form: 'quote', ...body, metadata: body.metadata }))
+const fromIncomingPayment = z
+  .strictObject({ walletAddress: url, incomingPayment: url, debitAmount: amount, metadata })
+  .transform((body): OrderFromIncomingPayment => ({
+    form: 'incoming-payment',
+    ...body,
+    metadata: body.metadata
+  }))
+
+/**
+ * Reads the body of a request to create an outgoing payment. Which form it is, `quoteId` decides: the error then names what
+ * does not belong to that form.
+ *
+ * @throws PublicError 400 naming each field that is wrong, missing or not of this form
+ */
+export function readOrder(body: Readonly<Record<string, unknown>>): OutgoingPaymentOrder {
+  return 'quoteId' in body ? validate(fromQuote, body, '400') : validate(fromIncomingPayment, body, '400')
+}

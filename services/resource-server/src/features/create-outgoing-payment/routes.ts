@@ -1,0 +1,44 @@
+import { parseJsonObject, sendResource } from '@open-payments-server/http-server'
+import { Router } from 'express'
+import type { Pool } from 'pg'
+import type { RequestAuthorizer } from '../../domain/authorization.js'
+import { renderCreatedOutgoingPayment } from '../../domain/outgoing-payment.js'
+import { identifyPayment, readIdempotencyKey } from '../../domain/payment-identity.js'
+import { requireReach } from '../../domain/visibility.js'
+import { createOutgoingPayment, type CreateOutgoingPaymentDeps } from './create-outgoing-payment.js'
+import { rememberReceivers } from './remembered-receivers.js'
+import { createOutgoingPaymentRepository } from './repository.js'
+import { readOrder } from './request.js'
+
+/** What the route needs. */
+export interface CreateOutgoingPaymentRouteDeps extends Omit<CreateOutgoingPaymentDeps, 'repository'> {
+  readonly pool: Pool
+  readonly authorizer: RequestAuthorizer
+}
+
+/** `POST /outgoing-payments` (interface 4.3). */
+export function createOutgoingPaymentRoutes(deps: CreateOutgoingPaymentRouteDeps): Router {
+  const router = Router()
+  const service: CreateOutgoingPaymentDeps = {
+    ...deps,
+    repository: createOutgoingPaymentRepository(deps),
+    receivers: rememberReceivers(deps.receivers)
+  }
+  router.post('/outgoing-payments', async (request, response) => {
+    const authorized = await deps.authorizer.authorize(request)
+    requireReach(authorized, 'outgoing-payment', 'create', undefined)
+    const idempotencyKey = readIdempotencyKey(request.get('idempotency-key'))
+    const order = readOrder(parseJsonObject(authorized.body, request.get('content-type'), '400'))
+    const identity = identifyPayment(authorized, idempotencyKey, {
+      method: request.method,
+      path: request.path
+    })
+    const payment = await createOutgoingPayment({ authorized, order, identity }, service)
+    sendResource(request, response, renderCreatedOutgoingPayment(payment, deps.urls), {
+      status: 201,
+      updatedAtMs: payment.createdAtMs,
+      location: deps.urls.of('outgoing-payments', payment.id)
+    })
+  })
+  return router
+}
