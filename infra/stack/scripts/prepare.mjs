@@ -64,12 +64,12 @@ function installFingerprint() {
 
 async function buildIfNeeded() {
   const packages = workspacePackages()
-  if (packages.every(isBuilt) && readIfThere(buildStamp) === sourceFingerprint(packages)) return
+  const sources = sourceFingerprint(packages)
+  if (packages.every(isBuilt) && readIfThere(buildStamp) === sources) return
   await showing('Building the services', () =>
     pnpm(['exec', 'turbo', 'run', 'build', '--cache=local:rw', '--output-logs=errors-only'])
   )
-  // Taken afterwards, because generating code is part of building.
-  writeFileSync(buildStamp, sourceFingerprint(packages))
+  writeFileSync(buildStamp, sources)
 }
 
 /** Folders of the packages that are built, as pnpm-workspace.yaml lists them. */
@@ -80,8 +80,11 @@ function workspacePackages() {
     .filter((folder) => readIfThere(join(folder, 'package.json'))?.includes('"build":'))
 }
 
+/** Generated code has two possible homes: the contract's is a folder of its own, a service's lies in its sources. */
 function isBuilt(folder) {
-  return existsSync(join(folder, 'dist'))
+  const generates = readFileSync(join(folder, 'package.json'), 'utf8').includes('"generate":')
+  const generated = ['generated', 'src/generated'].some((name) => existsSync(join(folder, name)))
+  return existsSync(join(folder, 'dist')) && (generated || !generates)
 }
 
 /** Changes whenever a file that a build may read was changed, added, moved or removed. Reads no contents: it is quick. */
@@ -93,7 +96,7 @@ function sourceFingerprint(packages) {
   return hash.digest('hex')
 }
 
-const notSources = new Set(['node_modules', 'dist', 'test', '.turbo', '.local', 'README.md'])
+const notSources = new Set(['node_modules', 'dist', 'generated', 'test', '.turbo', '.local', 'README.md'])
 
 function addFolder(folder, hash) {
   for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) =>
