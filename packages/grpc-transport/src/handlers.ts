@@ -184,9 +184,10 @@ function writerOf<Request, Response>(
       }
       // grpc-js never calls back for a message of a cancelled call.
       signal.addEventListener('abort', onAbort, { once: true })
-      call.write(response, () => {
+      call.write(response, (error?: Error | null) => {
         signal.removeEventListener('abort', onAbort)
-        resolve()
+        if (error) reject(error)
+        else resolve()
       })
     })
 }

@@ -1,4 +1,5 @@
 import {
+  type handleServerStreamingCall,
   Server,
   ServerCredentials,
   type ServerOptions,
@@ -89,7 +90,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<Runni
     const servingStatus: ServingStatus = serving ? 'SERVING' : 'NOT_SERVING'
     for (const name of [WHOLE_SERVER, ...names]) health.setStatus(name, servingStatus)
   }
-  health.addToServer({ addService: add } as Pick<Server, 'addService'> as Server)
+  health.addToServer({ addService: add })
   if (options.reflection) addReflection(server, options.fileDescriptors, names)
 
   const host = options.host.includes(':') ? `[${options.host}]` : options.host
@@ -148,7 +149,7 @@ function bind(
   })
 }
 
-/** A handler of server streams, as grpc-js calls it. */
+/** A call that is answered with a stream. */
 type StreamingCall = ServerWritableStream<unknown, unknown>
 
 /** Remembers the open streams of a service: a stream may never end by itself, and stopping must not wait for one. */
@@ -162,14 +163,13 @@ function trackStreams(
     // Like grpc-js, which looks for a handler under either name.
     const handler = implementation[name] ?? implementation[method.originalName ?? name]
     if (handler === undefined) continue
-    const bound = handler.bind(implementation) as UntypedHandleCall
-    const answer = bound as (call: StreamingCall) => void
     const track = (call: StreamingCall): void => {
       streams.add(call)
       call.once('cancelled', () => streams.delete(call))
-      answer(call)
+      ;(handler as handleServerStreamingCall<unknown, unknown>).call(implementation, call)
     }
-    tracked[name] = method.responseStream && !method.requestStream ? (track as UntypedHandleCall) : bound
+    const isServerStream = method.responseStream && !method.requestStream
+    tracked[name] = isServerStream ? track : handler.bind<UntypedHandleCall>(implementation)
   }
   return tracked
 }

@@ -1,5 +1,5 @@
 import { Metadata, type ServiceError } from '@grpc/grpc-js'
-import { auth } from '@open-payments-server/proto'
+import type { auth } from '@open-payments-server/proto'
 import { describe, expect, it } from '@jest/globals'
 import { callUnary, RpcError, status, type UnaryContext, type UnaryHandler } from '../src/index.js'
 import {
