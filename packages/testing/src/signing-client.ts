@@ -8,6 +8,8 @@ export interface SigningClientOptions {
   readonly privateKey: KeyObject
   /** Gives `created`; the system's clock unless given. */
   readonly clock?: Clock
+  /** Where the URL that is signed is really reached, as behind a proxy; the same URL unless given. */
+  readonly connect?: (url: string) => string
 }
 
 /** What a request carries besides its method and URL. */
@@ -50,7 +52,8 @@ export interface SigningClient {
 }
 
 /** A client that signs as the clients of Open Payments do: label `sig1`, `created` and `keyid`. */
-export function createSigningClient({ keyId, privateKey, clock }: SigningClientOptions): SigningClient {
+export function createSigningClient(client: SigningClientOptions): SigningClient {
+  const { keyId, privateKey, clock, connect = (url: string) => url } = client
   return {
     async request(method, url, options = {}) {
       const body = encodeBody(options.body)
@@ -71,7 +74,7 @@ export function createSigningClient({ keyId, privateKey, clock }: SigningClientO
         )
       }
       options.tamper?.(headers)
-      return send(method, url, headers, body)
+      return send(method, connect(url), headers, body)
     }
   }
 }

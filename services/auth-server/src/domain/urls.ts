@@ -1,0 +1,68 @@
+/** Longest URL in a request, in characters. */
+export const URL_LENGTH_MAX = 2_048
+
+/** Reads an absolute http or https URL without credentials; undefined when the text is none. */
+export function parseHttpUrl(text: string): URL | undefined {
+  if (text.length > URL_LENGTH_MAX || !URL.canParse(text)) return undefined
+  const url = new URL(text)
+  const isHttp = url.protocol === 'https:' || url.protocol === 'http:'
+  return isHttp && url.username === '' && url.password === '' ? url : undefined
+}
+
+/**
+ * The one spelling of a wallet address that clients are known by: without a final slash.
+ *
+ * @returns undefined when the text is not an http or https URL, or has a query or fragment
+ */
+export function normalizeWalletAddress(text: string): string | undefined {
+  const url = parseHttpUrl(text)
+  if (url === undefined || /[?#]/.test(text)) return undefined
+  return url.href.replace(/\/+$/, '')
+}
+
+/** Whether two URLs name the same grant endpoint: a final slash makes no difference. */
+export function isSameEndpoint(left: string, right: string): boolean {
+  const normalized = normalizeWalletAddress(left)
+  return normalized !== undefined && normalized === normalizeWalletAddress(right)
+}
+
+/** Whether a URL points to the browser's own machine (RFC 9635 §2.5.2 lets it be http). */
+export function isLoopback(url: URL): boolean {
+  return (
+    url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(url.hostname)
+  )
+}
+
+/** The addresses this service tells clients, all below its public URL. */
+export interface ServiceAddresses {
+  /** The public URL exactly as configured, and as wallet addresses advertise it. */
+  readonly grantEndpoint: string
+  /** Where a grant is continued and cancelled. */
+  continueUri(grantId: string): string
+  /** Where a token is rotated and revoked. Names the token by its id, never by its value. */
+  manageUri(tokenId: string): string
+  /** Where the account holder's browser starts the interaction. */
+  interactUri(interactionId: string, nonce: string): string
+  /** Path below which the browser's cookie of an interaction is sent. */
+  interactPath(interactionId: string): string
+}
+
+/** Builds addresses from the configured public URL. */
+export function createAddresses(publicUrl: string): ServiceAddresses {
+  const base = new URL(publicUrl).href.replace(/\/$/, '')
+  const path = new URL(publicUrl).pathname.replace(/\/$/, '')
+  return {
+    grantEndpoint: publicUrl,
+    continueUri: (grantId) => `${base}/continue/${grantId}`,
+    manageUri: (tokenId) => `${base}/token/${tokenId}`,
+    interactUri: (interactionId, nonce) => `${base}/interact/${interactionId}/${nonce}`,
+    interactPath: (interactionId) => `${path}/interact/${interactionId}`
+  }
+}
+
+/** A URL with parameters added to its query; what the query already has stays. */
+export function withQuery(url: string, parameters: Readonly<Record<string, string>>): string {
+  const result = new URL(url)
+  for (const [name, value] of Object.entries(parameters)) result.searchParams.set(name, value)
+  return result.href
+}

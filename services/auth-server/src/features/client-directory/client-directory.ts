@@ -1,0 +1,79 @@
+import { OutgoingRequestError, type SafeHttpClient } from '@open-payments-server/http-client'
+import type { Clock } from '@open-payments-server/runtime'
+import {
+  type ClientDirectory,
+  DocumentUnavailable,
+  type WalletAddressDocument
+} from '../../domain/clients.js'
+import { DocumentCache, type Fetched } from './document-cache.js'
+import { type ClientKeys, readKeys, readReceiverAsset, readWalletAddress } from './documents.js'
+
+/** Most clients whose documents are kept. */
+const DOCUMENTS_MAX = 10_000
+/** How long a failure to fetch is kept. */
+const FAILURE_LIFETIME_SECONDS = 3
+/** A client that signs with a key it does not publish makes us look again at most this often. */
+const UNKNOWN_KEY_REFETCH_SECONDS = 5
+
+/** What the directory needs. */
+export interface ClientDirectoryOptions {
+  readonly httpClient: Pick<SafeHttpClient, 'getJson'>
+  readonly clock: Clock
+  /** Longest that a document is kept; `Cache-Control` can shorten it. */
+  readonly lifetimeMaxSeconds: number
+}
+
+/** Looks up wallet address documents and keys over HTTP, and keeps them for a while. */
+export function createClientDirectory(options: ClientDirectoryOptions): ClientDirectory {
+  const { httpClient, clock } = options
+  const limits = {
+    clock,
+    entriesMax: DOCUMENTS_MAX,
+    lifetimeMaxSeconds: options.lifetimeMaxSeconds,
+    failureLifetimeSeconds: FAILURE_LIFETIME_SECONDS
+  }
+  const keySets = new DocumentCache<ClientKeys>({
+    ...limits,
+    fetch: (url) => fetchDocument(httpClient, url, readKeys)
+  })
+  const walletAddresses = new DocumentCache<WalletAddressDocument>({
+    ...limits,
+    fetch: (url) => fetchDocument(httpClient, url, readWalletAddress)
+  })
+
+  return {
+    async findKey(walletAddress, keyId) {
+      const url = `${walletAddress}/jwks.json`
+      const kept = await keySets.get(url)
+      const key = kept.document.get(keyId)
+      if (key !== undefined || clock.now() < kept.fetchedAtMs + UNKNOWN_KEY_REFETCH_SECONDS * 1_000)
+        return key
+      // The client may have added the key since.
+      return (await keySets.refresh(url)).document.get(keyId)
+    },
+    async getWalletAddress(url) {
+      return (await walletAddresses.get(url)).document
+    },
+    async getReceiverAsset(url) {
+      return (await fetchDocument(httpClient, url, readReceiverAsset)).document
+    }
+  }
+}
+
+async function fetchDocument<Document>(
+  httpClient: Pick<SafeHttpClient, 'getJson'>,
+  url: string,
+  read: (body: unknown) => Document | undefined
+): Promise<Fetched<Document>> {
+  try {
+    const { body, maxAgeSeconds } = await httpClient.getJson(url)
+    const document = read(body)
+    if (document === undefined) throw new DocumentUnavailable('the document is not what it should be')
+    return { document, maxAgeSeconds }
+  } catch (error) {
+    if (error instanceof OutgoingRequestError) {
+      throw new DocumentUnavailable('the document cannot be fetched', { cause: error })
+    }
+    throw error
+  }
+}

@@ -1,0 +1,72 @@
+import { importEd25519Jwk, parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
+import { z } from 'zod'
+import type { ClientKey, WalletAddressDocument } from '../../domain/clients.js'
+import { URL_LENGTH_MAX } from '../../domain/urls.js'
+
+/** Most keys of one client that are read. */
+const KEYS_MAX = 100
+/** Longest name of a client that is shown, in characters. */
+const PUBLIC_NAME_LENGTH_MAX = 256
+const ASSET_CODE_LENGTH_MAX = 32
+const ASSET_SCALE_MAX = 255
+
+const assetFields = {
+  assetCode: z.string().min(1).max(ASSET_CODE_LENGTH_MAX),
+  assetScale: z.number().int().min(0).max(ASSET_SCALE_MAX)
+}
+
+const walletAddressSchema = z.object({
+  ...assetFields,
+  publicName: z.string().nullish(),
+  authServer: z.string().max(URL_LENGTH_MAX)
+})
+
+const jwksSchema = z.object({ keys: z.array(z.unknown()) })
+
+const receiverSchema = z.object({ receivedAmount: z.object(assetFields) })
+
+/** Reads a wallet address document; undefined when it is none. */
+export function readWalletAddress(body: unknown): WalletAddressDocument | undefined {
+  const { data } = walletAddressSchema.safeParse(body)
+  if (data === undefined) return undefined
+  const { publicName, assetCode, assetScale, authServer } = data
+  // What cannot be stored or shown is dropped: a name is for people only.
+  const name = publicName
+    ?.replace(/[\p{Cc}\p{Surrogate}]/gu, '')
+    .slice(0, PUBLIC_NAME_LENGTH_MAX)
+    .trim()
+  return { publicName: name === '' ? undefined : name, assetCode, assetScale, authServer }
+}
+
+/** The keys of a client by identifier. Keys of other kinds are skipped, of two with one identifier the first counts. */
+export type ClientKeys = ReadonlyMap<string, ClientKey>
+
+/** Reads a JWK Set (RFC 7517 §5); undefined when it is none. */
+export function readKeys(body: unknown): ClientKeys | undefined {
+  const { data } = jwksSchema.safeParse(body)
+  if (data === undefined) return undefined
+  const keys = new Map<string, ClientKey>()
+  for (const value of data.keys.slice(0, KEYS_MAX)) {
+    const key = readKey(value)
+    if (key !== undefined && !keys.has(key.kid)) keys.set(key.kid, key)
+  }
+  return keys
+}
+
+function readKey(value: unknown): ClientKey | undefined {
+  try {
+    const jwk = parseEd25519Jwk(value)
+    return { kid: jwk.kid, x: jwk.x, publicKey: importEd25519Jwk(jwk) }
+  } catch (error) {
+    if (error instanceof SignatureError) return undefined
+    throw error
+  }
+}
+
+/** Reads the asset of the public form of an incoming payment; undefined when it does not say. */
+export function readReceiverAsset(body: unknown): { code: string; scale: number } | undefined {
+  const { data } = receiverSchema.safeParse(body)
+  return data === undefined
+    ? undefined
+    : { code: data.receivedAmount.assetCode, scale: data.receivedAmount.assetScale }
+}

@@ -1,0 +1,19 @@
+import { parseJsonObject, rawBody, requestParts, validate } from '@open-payments-server/http-server'
+import type { RequestHandler } from 'express'
+import type { ClientAuthenticator } from '../../domain/authentication.js'
+import { grantRequestSchema } from './schema.js'
+import type { RequestGrantService } from './service.js'
+
+/** `POST /`: a grant request (RFC 9635 §2). */
+export function requestGrantRoute(
+  service: RequestGrantService,
+  authenticator: Pick<ClientAuthenticator, 'receive'>,
+  publicUrl: string
+): RequestHandler {
+  return async (request, response) => {
+    const signature = authenticator.receive(requestParts(request, publicUrl))
+    const body = parseJsonObject(rawBody(request), request.get('content-type'), 'invalid_request')
+    const grantRequest = validate(grantRequestSchema, body, 'invalid_request')
+    response.json(await service.requestGrant(grantRequest, signature))
+  }
+}

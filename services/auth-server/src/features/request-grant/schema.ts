@@ -1,0 +1,166 @@
+import { type Amount, AmountError, parseAmount } from '@open-payments-server/amounts'
+import { type Ed25519Jwk, parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
+import { INTERVAL_LENGTH_MAX, IntervalError, parseRepeatingInterval } from '@open-payments-server/intervals'
+import { z } from 'zod'
+import { ACTIONS_BY_TYPE, type AccessItem, type AccessType } from '../../domain/access.js'
+import { normalizeWalletAddress, parseHttpUrl, URL_LENGTH_MAX } from '../../domain/urls.js'
+
+/** Most access items of one grant. */
+const ACCESS_ITEMS_MAX = 3
+/** Longest nonce of a client, in characters. */
+const NONCE_LENGTH_MAX = 256
+/** Most interaction start modes that are read. */
+const START_MODES_MAX = 16
+const START_MODE_LENGTH_MAX = 64
+
+const RECEIVER = /^https?:\/\/.+\/incoming-payments\/.+$/
+
+const httpUrl = z
+  .string()
+  .max(URL_LENGTH_MAX)
+  .refine((text) => parseHttpUrl(text) !== undefined, { message: 'expected an absolute http or https URL' })
+
+const receiver = httpUrl.refine((text) => RECEIVER.test(text), {
+  message: 'expected the URL of an incoming payment'
+})
+
+const interval = z
+  .string()
+  .max(INTERVAL_LENGTH_MAX)
+  .superRefine((text, context) => {
+    try {
+      parseRepeatingInterval(text)
+    } catch (error) {
+      if (!(error instanceof IntervalError)) throw error
+      context.addIssue({ code: 'custom', message: error.message })
+    }
+  })
+
+const amount = z
+  .strictObject({ value: z.string(), assetCode: z.string(), assetScale: z.number() })
+  .transform((wire, context): Amount => {
+    try {
+      return parseAmount(wire)
+    } catch (error) {
+      if (!(error instanceof AmountError)) throw error
+      context.addIssue({ code: 'custom', message: error.message, path: [error.field] })
+      return z.NEVER
+    }
+  })
+
+const limits = z.strictObject({
+  receiver: receiver.optional(),
+  interval: interval.optional(),
+  debitAmount: amount.optional(),
+  receiveAmount: amount.optional()
+})
+
+function actionsOf(type: AccessType) {
+  return z
+    .array(z.enum(ACTIONS_BY_TYPE[type]))
+    .min(1)
+    .max(ACTIONS_BY_TYPE[type].length)
+    .refine((actions) => new Set(actions).size === actions.length, { message: 'expected each action once' })
+}
+
+const accessItem = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('incoming-payment'),
+    actions: actionsOf('incoming-payment'),
+    identifier: httpUrl.optional()
+  }),
+  z.strictObject({
+    type: z.literal('outgoing-payment'),
+    actions: actionsOf('outgoing-payment'),
+    identifier: httpUrl,
+    limits: limits.optional()
+  }),
+  z.strictObject({
+    type: z.literal('quote'),
+    actions: actionsOf('quote'),
+    identifier: httpUrl.optional()
+  })
+])
+
+// Items are compared as they were sent, which is how JSON Schema's `uniqueItems` compares them but for the order of keys.
+const access = z
+  .array(z.unknown())
+  .refine((items) => new Set(items.map((item) => JSON.stringify(item))).size === items.length, {
+    message: 'expected each item once'
+  })
+  .pipe(z.array(accessItem).min(1).max(ACCESS_ITEMS_MAX))
+
+const walletAddress = z
+  .string()
+  .max(URL_LENGTH_MAX)
+  .transform((text, context) => {
+    const normalized = normalizeWalletAddress(text)
+    if (normalized !== undefined) return normalized
+    context.addIssue({ code: 'custom', message: 'expected the URL of a wallet address' })
+    return z.NEVER
+  })
+
+const jwk = z.unknown().transform((value, context): Ed25519Jwk => {
+  try {
+    return parseEd25519Jwk(value)
+  } catch (error) {
+    if (!(error instanceof SignatureError)) throw error
+    context.addIssue({ code: 'custom', message: error.message })
+    return z.NEVER
+  }
+})
+
+/** How a client identifies itself: by its wallet address, or by its key alone (directed identity). */
+export type RequestingClient =
+  | { readonly kind: 'wallet-address'; readonly walletAddress: string }
+  | { readonly kind: 'key'; readonly jwk: Ed25519Jwk }
+
+const client = z.union([
+  walletAddress.transform((url): RequestingClient => ({ kind: 'wallet-address', walletAddress: url })),
+  z
+    .strictObject({ walletAddress })
+    .transform((given): RequestingClient => ({ kind: 'wallet-address', ...given })),
+  z.strictObject({ jwk }).transform((given): RequestingClient => ({ kind: 'key', ...given }))
+])
+
+const finish = z.object({
+  method: z.literal('redirect'),
+  uri: httpUrl.refine((text) => !text.includes('#'), { message: 'expected a URL without a fragment' }),
+  nonce: z.string().min(1).max(NONCE_LENGTH_MAX),
+  hash_method: z.literal('sha-256').optional()
+})
+
+const interact = z.object({
+  start: z
+    .array(z.union([z.string().max(START_MODE_LENGTH_MAX), z.looseObject({})]))
+    .max(START_MODES_MAX)
+    .refine((modes) => modes.includes('redirect'), { message: 'expected to include "redirect"' }),
+  finish: finish.optional()
+})
+
+const subject = z.object({
+  sub_ids: z.array(z.strictObject({ id: httpUrl, format: z.literal('uri') })).length(1)
+})
+
+/** A grant request (RFC 9635 §2, as far as Open Payments uses it). What else RFC 9635 defines is ignored. */
+export const grantRequestSchema = z
+  .object({
+    client,
+    access_token: z.object({ access }).optional(),
+    subject: subject.optional(),
+    interact: interact.optional()
+  })
+  .refine((request) => request.access_token !== undefined || request.subject !== undefined, {
+    message: 'expected access_token or subject',
+    path: ['access_token']
+  })
+  .transform((request) => ({
+    client: request.client,
+    // Empty when only the subject is asked for.
+    access: (request.access_token?.access ?? []) satisfies readonly AccessItem[] as readonly AccessItem[],
+    subject: request.subject,
+    interact: request.interact === undefined ? undefined : { finish: request.interact.finish }
+  }))
+
+/** A grant request, checked. */
+export type GrantRequest = z.output<typeof grantRequestSchema>

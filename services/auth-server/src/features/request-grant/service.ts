@@ -1,0 +1,199 @@
+import { jwkThumbprint, type ReceivedSignature } from '@open-payments-server/http-signatures'
+import { invalidField } from '@open-payments-server/http-server'
+import { type Clock, hashSecret, newId, type Random, randomSecret } from '@open-payments-server/runtime'
+import { type ConfiguredInteraction, formatAccessItem, needsInteraction } from '../../domain/access.js'
+import type { ClientAuthenticator } from '../../domain/authentication.js'
+import {
+  type BoundClient,
+  type ClientDirectory,
+  type ClientKey,
+  DocumentUnavailable
+} from '../../domain/clients.js'
+import { unresolvedClient } from '../../domain/errors.js'
+import type { AccessTokenWire, ContinueWire } from '../../domain/grants.js'
+import { type ServiceAddresses, withQuery } from '../../domain/urls.js'
+import { checkFinishUri, checkOutgoingPayments } from './client-policy.js'
+import type { GrantRepository, IssuedToken, NewGrant, PendingInteraction } from './repository.js'
+import type { GrantRequest, RequestingClient } from './schema.js'
+
+/** The answer to a grant request (RFC 9635 §3): a token at once, or where the account holder is to go. */
+export interface GrantResponse {
+  access_token?: AccessTokenWire
+  interact?: { redirect: string; finish: string }
+  continue: ContinueWire
+}
+
+/** What requesting grants needs. */
+export interface RequestGrantDependencies {
+  readonly authenticator: Pick<ClientAuthenticator, 'verify' | 'importKey'>
+  readonly directory: ClientDirectory
+  readonly repository: GrantRepository
+  readonly addresses: ServiceAddresses
+  readonly clock: Clock
+  readonly random: Random
+  readonly configuredInteraction: ConfiguredInteraction
+  readonly allowHttp: boolean
+  readonly tokenLifetimeSeconds: number
+  readonly interactionLifetimeSeconds: number
+  readonly continuationWaitSeconds: number
+}
+
+/** Decides grant requests (RFC 9635 §2). */
+export interface RequestGrantService {
+  /**
+   * @param signature the request's signature, not verified yet
+   * @throws PublicError 400 `invalid_client`, 401 `invalid_client`, or 400 `invalid_request` naming the field
+   */
+  requestGrant(request: GrantRequest, signature: ReceivedSignature): Promise<GrantResponse>
+}
+
+/** Decides grant requests. */
+export function createRequestGrantService(dependencies: RequestGrantDependencies): RequestGrantService {
+  return {
+    async requestGrant(request, signature) {
+      const key = await findKey(request.client, signature.keyId, dependencies)
+      await dependencies.authenticator.verify(signature, key)
+      const interactive =
+        request.subject !== undefined || needsInteraction(request.access, dependencies.configuredInteraction)
+      if (!interactive) return issueAtOnce(request, holderOf(request.client, key), dependencies)
+      const walletAddress = checkMayInteract(request, dependencies.allowHttp)
+      await checkOutgoingPayments(
+        request.access,
+        dependencies.addresses.grantEndpoint,
+        dependencies.directory
+      )
+      const clientName = await findClientName(walletAddress, dependencies.directory)
+      const shown = { name: clientName, uri: walletAddress }
+      return startInteraction(request, holderOf(request.client, key), shown, dependencies)
+    }
+  }
+}
+
+async function findKey(
+  client: RequestingClient,
+  keyId: string,
+  { directory, authenticator }: RequestGrantDependencies
+): Promise<ClientKey> {
+  if (client.kind === 'key') return authenticator.importKey(client.jwk)
+  try {
+    const key = await directory.findKey(client.walletAddress, keyId)
+    if (key !== undefined) return key
+  } catch (error) {
+    if (!(error instanceof DocumentUnavailable)) throw error
+    throw unresolvedClient("the client's keys cannot be fetched", error)
+  }
+  throw unresolvedClient('the client publishes no key with the keyid of the signature')
+}
+
+/** Answers the client's wallet address, once it is certain that the account holder can be asked. */
+function checkMayInteract(request: GrantRequest, allowHttp: boolean): string {
+  if (request.client.kind === 'key') {
+    throw unresolvedClient(
+      'this access needs the account holder, and a client known by its key alone cannot ask for it'
+    )
+  }
+  if (request.interact === undefined) {
+    throw invalidField('invalid_request', 'interact', 'this access needs the account holder')
+  }
+  if (request.interact.finish !== undefined) checkFinishUri(request.interact.finish.uri, allowHttp)
+  return request.client.walletAddress
+}
+
+/** The name the account holder is shown; the client's address where it gives none. */
+async function findClientName(
+  walletAddress: string,
+  directory: Pick<ClientDirectory, 'getWalletAddress'>
+): Promise<string> {
+  try {
+    return (await directory.getWalletAddress(walletAddress)).publicName ?? walletAddress
+  } catch (error) {
+    if (error instanceof DocumentUnavailable) {
+      throw unresolvedClient("the client's wallet address cannot be fetched", error)
+    }
+    throw error
+  }
+}
+
+function holderOf(client: RequestingClient, key: ClientKey): BoundClient {
+  const keyFields = { keyId: key.kid, keyX: key.x }
+  return client.kind === 'wallet-address'
+    ? { walletAddress: client.walletAddress, jwkThumbprint: undefined, ...keyFields }
+    : { walletAddress: undefined, jwkThumbprint: jwkThumbprint(key), ...keyFields }
+}
+
+async function issueAtOnce(
+  request: GrantRequest,
+  holder: BoundClient,
+  dependencies: RequestGrantDependencies
+): Promise<GrantResponse> {
+  const { addresses, clock, random, tokenLifetimeSeconds } = dependencies
+  const value = randomSecret(random)
+  const token: IssuedToken = {
+    state: 'issued',
+    tokenId: newId(clock, random),
+    tokenHash: hashSecret(value),
+    expiresAt: new Date(clock.now() + tokenLifetimeSeconds * 1_000)
+  }
+  const continuation = await insertGrant(request, holder, undefined, token, dependencies)
+  return {
+    access_token: {
+      value,
+      manage: addresses.manageUri(token.tokenId),
+      expires_in: tokenLifetimeSeconds,
+      access: request.access.map(formatAccessItem)
+    },
+    continue: continuation
+  }
+}
+
+async function startInteraction(
+  request: GrantRequest,
+  holder: BoundClient,
+  shown: { readonly name: string; readonly uri: string },
+  dependencies: RequestGrantDependencies
+): Promise<GrantResponse> {
+  const { addresses, clock, random, continuationWaitSeconds, interactionLifetimeSeconds } = dependencies
+  const interaction: PendingInteraction = {
+    state: 'pending',
+    interactionId: newId(clock, random),
+    nonce: randomSecret(random),
+    reference: randomSecret(random),
+    expiresAt: new Date(clock.now() + interactionLifetimeSeconds * 1_000),
+    continueAfter: new Date(clock.now() + continuationWaitSeconds * 1_000),
+    finish: request.interact?.finish
+  }
+  const continuation = await insertGrant(request, holder, shown.name, interaction, dependencies)
+  const { interactionId, nonce } = interaction
+  return {
+    interact: {
+      redirect: withQuery(addresses.interactUri(interactionId, nonce), {
+        clientName: shown.name,
+        clientUri: shown.uri
+      }),
+      finish: nonce
+    },
+    continue: { ...continuation, wait: continuationWaitSeconds }
+  }
+}
+
+async function insertGrant(
+  request: GrantRequest,
+  holder: BoundClient,
+  clientName: string | undefined,
+  beginning: NewGrant['beginning'],
+  { addresses, clock, random, repository }: RequestGrantDependencies
+): Promise<ContinueWire> {
+  const id = newId(clock, random)
+  const continuationToken = randomSecret(random)
+  await repository.insert({
+    id,
+    holder,
+    clientName,
+    continuationTokenHash: hashSecret(continuationToken),
+    access: request.access.map((item) => ({ ...item, id: newId(clock, random) })),
+    subject: request.subject,
+    createdAt: new Date(clock.now()),
+    beginning
+  })
+  return { access_token: { value: continuationToken }, uri: addresses.continueUri(id) }
+}

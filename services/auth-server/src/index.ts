@@ -1,0 +1,2 @@
+export { composeAuthServer, type Overrides, type RunningAuthServer } from './compose.js'
+export { type AuthServerConfig, authServerSchema, loadConfig } from './config.js'
