@@ -1,0 +1,18 @@
+import type { UnaryHandler } from '@open-payments-server/grpc-transport'
+import type { auth } from '@open-payments-server/proto'
+import type { LimitsAuditRepository } from './repository.js'
+
+/** Most violations that one audit tells of. One is too many already; this bounds the answer. */
+export const VIOLATIONS_MAX = 1000
+
+/** `GrantOperatorService.AuditLimits`. */
+export function createAuditLimitsRpc(
+  repository: LimitsAuditRepository
+): UnaryHandler<auth.AuditLimitsRequest, auth.AuditLimitsResponse> {
+  return async () => {
+    const { windowCount, reservationCount, violations } = await repository.audit(VIOLATIONS_MAX + 1)
+    const told = violations.slice(0, VIOLATIONS_MAX)
+    if (violations.length > told.length) told.push('There are more violations than can be told here.')
+    return { windowCount, reservationCount, violations: told }
+  }
+}

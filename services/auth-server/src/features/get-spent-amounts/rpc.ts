@@ -1,0 +1,33 @@
+import { formatAmount } from '@open-payments-server/amounts'
+import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
+import type { auth } from '@open-payments-server/proto'
+import { readAccessToken } from '../../domain/request-fields.js'
+import type { GetSpentAmounts, SpentAmountsOutcome } from './service.js'
+
+/**
+ * `GrantLimitsService.GetSpentAmounts`. NOT_FOUND for a token that was not issued here, FAILED_PRECONDITION for one that
+ * is not active.
+ */
+export function createGetSpentAmountsRpc(
+  getSpentAmounts: GetSpentAmounts
+): UnaryHandler<auth.GetSpentAmountsRequest, auth.GetSpentAmountsResponse> {
+  return async ({ accessToken }) => toResponse(await getSpentAmounts(readAccessToken(accessToken)))
+}
+
+function toResponse(result: SpentAmountsOutcome): auth.GetSpentAmountsResponse {
+  switch (result.outcome) {
+    case 'found':
+      return {
+        spentDebitAmount: result.spent && formatAmount(result.spent.debited),
+        spentReceiveAmount: result.spent && formatAmount(result.spent.received)
+      }
+    case 'token_unknown':
+      throw new RpcError({ code: status.NOT_FOUND, message: 'The token is unknown', field: 'access_token' })
+    case 'token_inactive':
+      throw new RpcError({
+        code: status.FAILED_PRECONDITION,
+        message: 'The token is not active',
+        field: 'access_token'
+      })
+  }
+}

@@ -1,0 +1,38 @@
+import { type Clock, hashSecret } from '@open-payments-server/runtime'
+import { chargeableItems, currentWindows } from '../../domain/limits.js'
+import type { TokenAccessReader } from '../../domain/token-record.js'
+import type { SpentAmounts, SpentAmountsRepository } from './repository.js'
+
+/** What became of a call. */
+export type SpentAmountsOutcome =
+  /** `spent` is undefined before any payment in the current interval. */
+  | { readonly outcome: 'found'; readonly spent: SpentAmounts | undefined }
+  | { readonly outcome: 'token_unknown' }
+  | { readonly outcome: 'token_inactive' }
+
+/**
+ * Tells what the grant of a token has spent in the current interval.
+ *
+ * @param accessToken value of the token
+ */
+export type GetSpentAmounts = (accessToken: string) => Promise<SpentAmountsOutcome>
+
+/** What it needs. */
+export interface GetSpentAmountsDependencies {
+  readonly repository: SpentAmountsRepository
+  readonly tokenAccess: TokenAccessReader
+  readonly clock: Clock
+}
+
+export function createGetSpentAmounts(dependencies: GetSpentAmountsDependencies): GetSpentAmounts {
+  const { repository, tokenAccess, clock } = dependencies
+  return async (accessToken) => {
+    const now = new Date(clock.now())
+    const tokenHash = hashSecret(accessToken)
+    const access = await tokenAccess.accessOf(tokenHash)
+    if (access === undefined) return { outcome: 'token_unknown' }
+    const windows = currentWindows(chargeableItems(access.items), now)
+    const { tokenActive, spent } = await repository.read(tokenHash, now, windows)
+    return tokenActive ? { outcome: 'found', spent } : { outcome: 'token_inactive' }
+  }
+}

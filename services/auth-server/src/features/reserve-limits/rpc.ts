@@ -1,0 +1,61 @@
+import { formatAmount } from '@open-payments-server/amounts'
+import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
+import { auth } from '@open-payments-server/proto'
+import { hashSecret } from '@open-payments-server/runtime'
+import type { PaymentContent, RefusalReason } from '../../domain/limits.js'
+import { readAccessToken, readAmount, readUrl, readUuid } from '../../domain/request-fields.js'
+import type { ReserveLimits, ReserveOutcome } from './service.js'
+
+/** `GrantLimitsService.Reserve`. */
+export function createReserveRpc(
+  reserveLimits: ReserveLimits
+): UnaryHandler<auth.ReserveRequest, auth.ReserveResponse> {
+  return async (request) => {
+    const paymentId = readUuid(request.paymentId, 'payment_id')
+    const content = readContent(request)
+    return toResponse(await reserveLimits(paymentId, content), content)
+  }
+}
+
+function readContent(request: auth.ReserveRequest): PaymentContent {
+  return {
+    tokenHash: hashSecret(readAccessToken(request.accessToken)),
+    walletAddress: readUrl(request.walletAddress, 'wallet_address'),
+    receiver: readUrl(request.receiver, 'receiver'),
+    debitAmount: readAmount(request.debitAmount, 'debit_amount'),
+    receiveAmount: readAmount(request.receiveAmount, 'receive_amount')
+  }
+}
+
+function toResponse(
+  outcome: ReserveOutcome,
+  { debitAmount, receiveAmount }: PaymentContent
+): auth.ReserveResponse {
+  switch (outcome.outcome) {
+    case 'reserved': {
+      const { grantId, spent } = outcome
+      const value = {
+        grantId,
+        spentDebitAmount: formatAmount({ value: spent.debit, asset: debitAmount.asset }),
+        spentReceiveAmount: formatAmount({ value: spent.receive, asset: receiveAmount.asset })
+      }
+      return { outcome: { $case: 'reserved', value } }
+    }
+    case 'refused':
+      return { outcome: { $case: 'refused', value: { reason: REASONS[outcome.reason] } } }
+    case 'mismatch':
+      throw new RpcError({
+        code: status.ALREADY_EXISTS,
+        message: 'payment_id was used with other content',
+        field: 'payment_id'
+      })
+  }
+}
+
+const REASONS: Readonly<Record<RefusalReason, auth.RefusalReason>> = {
+  token_inactive: auth.RefusalReason.REFUSAL_REASON_TOKEN_INACTIVE,
+  insufficient_grant: auth.RefusalReason.REFUSAL_REASON_INSUFFICIENT_GRANT,
+  limit_exceeded: auth.RefusalReason.REFUSAL_REASON_LIMIT_EXCEEDED,
+  outside_interval: auth.RefusalReason.REFUSAL_REASON_OUTSIDE_INTERVAL,
+  released: auth.RefusalReason.REFUSAL_REASON_RELEASED
+}

@@ -1,0 +1,69 @@
+import { RpcError, status, type StreamHandler } from '@open-payments-server/grpc-transport'
+import { auth } from '@open-payments-server/proto'
+import type { RevocationBus, RevocationEvent, RevocationSubscription } from '../../domain/revocations.js'
+import { Backlog } from './backlog.js'
+
+/** Most revocations that wait for a slow watcher. */
+export const BACKLOG_LENGTH_MAX = 1000
+
+/**
+ * `IntrospectionService.WatchRevocations`. The stream ends with UNAVAILABLE whenever a revocation may have been missed, so
+ * that the watcher drops what it cached; it then comes back and starts anew.
+ */
+export function createWatchRevocationsRpc(
+  revocations: RevocationBus
+): StreamHandler<auth.WatchRevocationsRequest, auth.WatchRevocationsResponse> {
+  return async (_request, stream) => {
+    const backlog = new Backlog<RevocationEvent>(BACKLOG_LENGTH_MAX)
+    const onEnd = (): void => {
+      backlog.fail(stream.signal.reason as Error)
+    }
+    stream.signal.addEventListener('abort', onEnd, { once: true })
+    // Said only once the subscription is live: from here on no revocation is missed without an end of the stream.
+    const subscription = await subscribe(revocations, backlog)
+    try {
+      await backlog.whileSound(stream.write({ event: { $case: 'started', value: {} } }))
+      for (;;) await backlog.whileSound(stream.write(toMessage(await backlog.next())))
+    } finally {
+      stream.signal.removeEventListener('abort', onEnd)
+      await subscription.close()
+    }
+  }
+}
+
+async function subscribe(
+  revocations: RevocationBus,
+  backlog: Backlog<RevocationEvent>
+): Promise<RevocationSubscription> {
+  try {
+    return await revocations.subscribe({
+      onEvent(event) {
+        if (!backlog.add(event))
+          backlog.fail(interrupted('The watcher does not keep up with the revocations'))
+      },
+      onInterrupted() {
+        backlog.fail(interrupted('Revocations may have been missed'))
+      },
+      onResumed() {
+        // The stream has ended already: the watcher starts anew.
+      }
+    })
+  } catch (error) {
+    throw interrupted('Revocations cannot be watched now', error)
+  }
+}
+
+function interrupted(message: string, cause?: unknown): RpcError {
+  return new RpcError({ code: status.UNAVAILABLE, message, cause })
+}
+
+function toMessage(event: RevocationEvent): auth.WatchRevocationsResponse {
+  switch (event.kind) {
+    case 'token':
+      return {
+        event: { $case: 'tokenRevoked', value: { accessTokenHash: Buffer.from(event.accessTokenHash) } }
+      }
+    case 'grant':
+      return { event: { $case: 'grantRevoked', value: { grantId: event.grantId } } }
+  }
+}

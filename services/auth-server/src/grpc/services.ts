@@ -1,0 +1,140 @@
+import { isSerializationFailure, isUnavailable } from '@open-payments-server/database'
+import {
+  createHandlers,
+  type GrpcService,
+  RpcError,
+  status,
+  type UnaryHandler
+} from '@open-payments-server/grpc-transport'
+import { auth } from '@open-payments-server/proto'
+import type { Clock, Logger } from '@open-payments-server/runtime'
+import type pg from 'pg'
+import type { ClientDirectory } from '../domain/clients.js'
+import type { RevocationBus } from '../domain/revocations.js'
+import { TokenAccessCache } from '../domain/token-record.js'
+import { createLimitsAuditRepository } from '../features/audit-limits/repository.js'
+import { createAuditLimitsRpc } from '../features/audit-limits/rpc.js'
+import { createSpentAmountsRepository } from '../features/get-spent-amounts/repository.js'
+import { createGetSpentAmountsRpc } from '../features/get-spent-amounts/rpc.js'
+import { createGetSpentAmounts } from '../features/get-spent-amounts/service.js'
+import { createTokenRepository } from '../features/introspect-token/repository.js'
+import { createIntrospectRpc } from '../features/introspect-token/rpc.js'
+import { createIntrospectToken } from '../features/introspect-token/service.js'
+import { createTokenAccessReader } from '../features/introspect-token/token-access-reader.js'
+import { createReservationRepository } from '../features/list-reservations/repository.js'
+import {
+  createListOpenReservationsRpc,
+  createListReservationsRpc
+} from '../features/list-reservations/rpc.js'
+import { createGrantRepository } from '../features/operate-grants/repository.js'
+import { createListGrantsRpc, createRevokeGrantRpc } from '../features/operate-grants/rpc.js'
+import { createReleaseReservationRepository } from '../features/release-reservation/repository.js'
+import { createReleaseRpc } from '../features/release-reservation/rpc.js'
+import { createReleaseReservation } from '../features/release-reservation/service.js'
+import { createReserveLimitsRepository } from '../features/reserve-limits/repository.js'
+import { createReserveRpc } from '../features/reserve-limits/rpc.js'
+import { createReserveLimits } from '../features/reserve-limits/service.js'
+import { createSettleReservationRepository } from '../features/settle-reservation/repository.js'
+import { createSettleRpc } from '../features/settle-reservation/rpc.js'
+import { createSettleReservation } from '../features/settle-reservation/service.js'
+import { createWatchRevocationsRpc } from '../features/watch-revocations/rpc.js'
+import type { PrismaClient } from '../generated/prisma/client.js'
+
+/** What the gRPC side stands on. */
+export interface GrpcDependencies {
+  /** For the hot statements; the same that Prisma uses. */
+  readonly pool: pg.Pool
+  readonly prisma: PrismaClient
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly revocations: RevocationBus
+  readonly clientDirectory: Pick<ClientDirectory, 'findKey'>
+}
+
+/** Everything the auth server serves over gRPC. */
+export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[] {
+  const { pool, clock } = dependencies
+  const cache = new TokenAccessCache()
+  const tokens = createTokenRepository(pool, cache)
+  const tokenAccess = createTokenAccessReader(cache, tokens, clock)
+  return [
+    {
+      definition: auth.IntrospectionServiceService,
+      implementation: introspectionService(dependencies, tokens)
+    },
+    {
+      definition: auth.GrantLimitsServiceService,
+      implementation: grantLimitsService(dependencies, tokenAccess)
+    },
+    { definition: auth.GrantOperatorServiceService, implementation: grantOperatorService(dependencies) }
+  ]
+}
+
+function introspectionService(
+  { clock, logger, clientDirectory, revocations }: GrpcDependencies,
+  repository: ReturnType<typeof createTokenRepository>
+): auth.IntrospectionServiceServer {
+  const { unary, serverStreaming } = createHandlers(logger)
+  const introspectToken = createIntrospectToken({ repository, clientDirectory, clock, logger })
+  return {
+    introspect: unary(retriable(createIntrospectRpc(introspectToken))),
+    watchRevocations: serverStreaming(createWatchRevocationsRpc(revocations))
+  }
+}
+
+function grantLimitsService(
+  { pool, prisma, clock, logger }: GrpcDependencies,
+  tokenAccess: ReturnType<typeof createTokenAccessReader>
+): auth.GrantLimitsServiceServer {
+  const { unary } = createHandlers(logger)
+  const reserve = createReserveLimits({ repository: createReserveLimitsRepository(pool), tokenAccess, clock })
+  const settle = createSettleReservation(createSettleReservationRepository(pool))
+  const release = createReleaseReservation(createReleaseReservationRepository(pool))
+  const getSpent = createGetSpentAmounts({
+    repository: createSpentAmountsRepository(pool),
+    tokenAccess,
+    clock
+  })
+  const reservations = createReservationRepository(pool, prisma)
+  return {
+    reserve: unary(retriable(createReserveRpc(reserve))),
+    settle: unary(retriable(createSettleRpc(settle))),
+    release: unary(retriable(createReleaseRpc(release))),
+    getSpentAmounts: unary(retriable(createGetSpentAmountsRpc(getSpent))),
+    listOpenReservations: unary(retriable(createListOpenReservationsRpc(reservations))),
+    listReservations: unary(retriable(createListReservationsRpc(reservations)))
+  }
+}
+
+function grantOperatorService({
+  pool,
+  prisma,
+  clock,
+  logger,
+  revocations
+}: GrpcDependencies): auth.GrantOperatorServiceServer {
+  const { unary } = createHandlers(logger)
+  const repository = createGrantRepository(prisma)
+  return {
+    listGrants: unary(retriable(createListGrantsRpc(repository))),
+    revokeGrant: unary(retriable(createRevokeGrantRpc({ repository, revocations, clock }))),
+    auditLimits: unary(retriable(createAuditLimitsRpc(createLimitsAuditRepository(pool))))
+  }
+}
+
+/**
+ * Says UNAVAILABLE when the database could not be asked, or gave up on a statement: every call may be repeated with the
+ * effect of one, and callers repeat what is unavailable.
+ */
+function retriable<Request, Response>(
+  handler: UnaryHandler<Request, Response>
+): UnaryHandler<Request, Response> {
+  return async (request, context) => {
+    try {
+      return await handler(request, context)
+    } catch (error) {
+      if (!isUnavailable(error) && !isSerializationFailure(error)) throw error
+      throw new RpcError({ code: status.UNAVAILABLE, message: 'Service unavailable', cause: error })
+    }
+  }
+}
