@@ -125,7 +125,12 @@ export function formatCursor(position: Position): string {
   return Buffer.concat([time, Buffer.from(position.id.replaceAll('-', ''), 'hex')]).toString('base64url')
 }
 
-function parseCursor(text: string): Position {
+/**
+ * The position of a cursor.
+ *
+ * @throws PublicError 400 naming `cursor`
+ */
+export function parseCursor(text: string): Position {
   const bytes = Buffer.from(text.slice(0, 2 * CURSOR_BYTES), 'base64url')
   const hex = bytes.toString('hex', CURSOR_TIME_BYTES)
   const id = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join(

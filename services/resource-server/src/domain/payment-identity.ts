@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { invalidField } from '@open-payments-server/http-server'
-import { uuidV7 } from '@open-payments-server/runtime'
+import { uuidV7, uuidV8 } from '@open-payments-server/runtime'
 import type { AuthorizedRequest } from './authorization.js'
 
 /** Visible ASCII, so that a key has one spelling on its way through proxies. */
@@ -76,13 +76,4 @@ function sha256(...parts: readonly (string | Uint8Array)[]): Buffer {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(part)
   return hash.digest()
-}
-
-/** A UUID version 8 (RFC 9562 §5.8): 122 bits of a hash. */
-function uuidV8(hash: Buffer): string {
-  const bytes = Buffer.from(hash.subarray(0, 16))
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6)
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
-  const hex = bytes.toString('hex')
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }

@@ -73,6 +73,7 @@ create table incoming_payment (
 );
 create index incoming_payment_wallet_address_id_created_at_id_idx on incoming_payment (wallet_address_id, created_at, id);
 create index incoming_payment_wallet_address_id_client_created_at_id_idx on incoming_payment (wallet_address_id, client, created_at, id);
+create index incoming_payment_created_at_id_idx on incoming_payment (created_at, id);
 
 create table quote (
   id uuid primary key,
@@ -133,6 +134,7 @@ create unique index outgoing_payment_quote_id_key on outgoing_payment (quote_id)
 create unique index outgoing_payment_signature_id_key on outgoing_payment (signature_id);
 create index outgoing_payment_wallet_address_id_created_at_id_idx on outgoing_payment (wallet_address_id, created_at, id);
 create index outgoing_payment_wallet_address_id_client_created_at_id_idx on outgoing_payment (wallet_address_id, client, created_at, id);
+create index outgoing_payment_created_at_id_idx on outgoing_payment (created_at, id);
 create index outgoing_payment_pending_idx on outgoing_payment (created_at, id) where state = 'pending';
 
 create table grant_reservation (

@@ -1,9 +1,7 @@
-import { type Amount, AmountError, parseAmount } from '@open-payments-server/amounts'
+import type { Amount } from '@open-payments-server/amounts'
 import { validate } from '@open-payments-server/http-server'
 import { z } from 'zod'
-
-/** Longest URL in a body, in characters. */
-const URL_LENGTH_MAX = 2_048
+import { amountSchema, metadataSchema, urlSchema } from '../../domain/wire.js'
 
 /** What a client asks for: both forms name the wallet address that pays (interface 4.3). */
 export type OutgoingPaymentOrder = OrderFromQuote | OrderFromIncomingPayment
@@ -29,25 +27,13 @@ export interface OrderFromIncomingPayment {
   readonly metadata: Readonly<Record<string, unknown>> | undefined
 }
 
-const url = z.string().min(1).max(URL_LENGTH_MAX)
-const metadata = z.record(z.string(), z.unknown()).optional()
-const amount = z
-  .strictObject({ value: z.string(), assetCode: z.string(), assetScale: z.number() })
-  .transform((wire, context) => {
-    try {
-      return parseAmount(wire)
-    } catch (error) {
-      if (!(error instanceof AmountError)) throw error
-      context.addIssue({ code: 'custom', path: [error.field], message: error.message })
-      return z.NEVER
-    }
-  })
+const metadata = metadataSchema.optional()
 
 const fromQuote = z
-  .strictObject({ walletAddress: url, quoteId: url, metadata })
+  .strictObject({ walletAddress: urlSchema, quoteId: urlSchema, metadata })
   .transform((body): OrderFromQuote => ({ form: 'quote', ...body, metadata: body.metadata }))
 const fromIncomingPayment = z
-  .strictObject({ walletAddress: url, incomingPayment: url, debitAmount: amount, metadata })
+  .strictObject({ walletAddress: urlSchema, incomingPayment: urlSchema, debitAmount: amountSchema, metadata })
   .transform((body): OrderFromIncomingPayment => ({
     form: 'incoming-payment',
     ...body,

@@ -1,0 +1,24 @@
+/** Why an operator's call was refused. */
+export type RefusedBecause =
+  /** What it names does not exist. */
+  | 'not-found'
+  /** What it would create exists, with other content. */
+  | 'already-exists'
+  /** A field is malformed. */
+  | 'invalid'
+  /** The state of things does not allow it now. */
+  | 'not-possible'
+
+/** An operator's call that was refused, and changed nothing. The message is for the operator. */
+export class OperationRefused extends Error {
+  override readonly name = 'OperationRefused'
+
+  /** @param field the field at fault, in the terms of the contract: `account_name` */
+  constructor(
+    readonly because: RefusedBecause,
+    readonly field: string,
+    message: string
+  ) {
+    super(message)
+  }
+}

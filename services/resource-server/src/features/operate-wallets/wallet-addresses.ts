@@ -1,0 +1,151 @@
+import type { Asset } from '@open-payments-server/amounts'
+import { isUniqueViolation } from '@open-payments-server/database'
+import { newId } from '@open-payments-server/runtime'
+import { OperationRefused } from '../../domain/operation-refused.js'
+import { findPathProblem, PATHLESS_WALLET_ADDRESS } from '../../domain/wallet-address.js'
+import { getAccount } from './accounts.js'
+import type { OperatorDeps } from './deps.js'
+import {
+  cutPage,
+  type OperatorPage,
+  type OperatorPageResult,
+  readPageSize,
+  readTextToken,
+  writeTextToken
+} from './paging.js'
+
+/**
+ * What operators may make of a path: of all that a URL could hold, what people can tell apart and type. Wallet addresses
+ * that differ in case alone would be an invitation to pay the wrong one.
+ */
+const PATH = /^(?:\/[a-z0-9._-]+)+$/
+
+/** Longest public name, in characters. */
+const PUBLIC_NAME_LENGTH_MAX = 128
+
+/** A wallet address as operators see it. */
+export interface OperatedWalletAddress {
+  readonly url: string
+  /** Empty when none is shown. */
+  readonly publicName: string
+  readonly accountName: string
+  readonly asset: Asset
+  /** Ids of its keys that are not revoked. */
+  readonly keyIds: readonly string[]
+}
+
+/**
+ * Creates a wallet address on an account.
+ *
+ * @param request.path such as `/alice`; `/` for the wallet address without a path
+ * @throws OperationRefused `invalid` for a path that is malformed or reserved, `not-found` for the account, or
+ *   `already-exists` for the path
+ */
+export async function createWalletAddress(
+  request: { path: string; publicName: string; accountName: string },
+  deps: OperatorDeps
+): Promise<OperatedWalletAddress> {
+  const path = readPath(request.path)
+  assertPublicName(request.publicName)
+  const account = await getAccount(request.accountName, deps)
+  const now = new Date(deps.clock.now())
+  const publicName = request.publicName === '' ? null : request.publicName
+  try {
+    await deps.prisma.walletAddress.create({
+      data: {
+        id: newId(deps.clock, deps.random),
+        path,
+        publicName,
+        accountId: account.id,
+        createdAt: now,
+        updatedAt: now
+      }
+    })
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error
+    throw new OperationRefused('already-exists', 'path', `there is a wallet address ${request.path} already`)
+  }
+  return {
+    url: deps.urls.ofWalletAddress(path),
+    publicName: request.publicName,
+    accountName: account.name,
+    asset: account.asset,
+    keyIds: []
+  }
+}
+
+/**
+ * Wallet addresses by path.
+ *
+ * @throws OperationRefused `invalid`
+ */
+export async function listWalletAddresses(
+  request: OperatorPage,
+  deps: OperatorDeps
+): Promise<OperatorPageResult<OperatedWalletAddress>> {
+  const size = readPageSize(request)
+  const walletAddresses = await deps.prisma.walletAddress.findMany({
+    where: { path: { gt: readTextToken(request) } },
+    include: {
+      account: { include: { asset: true } },
+      keys: { where: { revokedAt: null }, orderBy: { kid: 'asc' }, select: { kid: true } }
+    },
+    orderBy: { path: 'asc' },
+    take: size + 1
+  })
+  return cutPage(
+    walletAddresses,
+    size,
+    ({ path }) => writeTextToken(path),
+    ({ path, publicName, account, keys }) => ({
+      url: deps.urls.ofWalletAddress(path),
+      publicName: publicName ?? '',
+      accountName: account.name ?? '',
+      asset: { code: account.asset.code, scale: account.asset.scale },
+      keyIds: keys.map(({ kid }) => kid)
+    })
+  )
+}
+
+/**
+ * The id (UUID) of the wallet address of a URL.
+ *
+ * @throws OperationRefused `not-found`
+ */
+export async function findWalletAddressId(url: string, { prisma, urls }: OperatorDeps): Promise<string> {
+  const path = urls.walletAddressPathOf(url)
+  const possible = path !== undefined && findPathProblem(path) === undefined
+  const found = possible
+    ? await prisma.walletAddress.findUnique({ where: { path }, select: { id: true } })
+    : null
+  if (found === null) {
+    throw new OperationRefused(
+      'not-found',
+      'wallet_address',
+      'wallet_address must be one that is hosted here'
+    )
+  }
+  return found.id
+}
+
+function readPath(path: string): string {
+  if (path === '/') return PATHLESS_WALLET_ADDRESS
+  const problem =
+    path === PATHLESS_WALLET_ADDRESS
+      ? 'is written "/" for the wallet address without a path'
+      : PATH.test(path)
+        ? findPathProblem(path)
+        : 'must begin with "/" and consist of segments of a-z, 0-9, ".", "_" and "-"'
+  if (problem !== undefined) throw new OperationRefused('invalid', 'path', `path ${problem}`)
+  return path
+}
+
+function assertPublicName(publicName: string): void {
+  // eslint-disable-next-line no-control-regex -- because control characters are what must not be in a name
+  if (publicName.length <= PUBLIC_NAME_LENGTH_MAX && !/[\u0000-\u001f\u007f]/.test(publicName)) return
+  throw new OperationRefused(
+    'invalid',
+    'public_name',
+    `public_name must be at most ${PUBLIC_NAME_LENGTH_MAX} characters, none of them control characters`
+  )
+}

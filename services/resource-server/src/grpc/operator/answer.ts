@@ -1,0 +1,35 @@
+import { RpcError, status, type UnaryContext, type UnaryHandler } from '@open-payments-server/grpc-transport'
+import { OperationRefused, type RefusedBecause } from '../../domain/operation-refused.js'
+
+/** What each refusal is in gRPC. */
+const CODES: Readonly<Record<RefusedBecause, status>> = {
+  'not-found': status.NOT_FOUND,
+  'already-exists': status.ALREADY_EXISTS,
+  invalid: status.INVALID_ARGUMENT,
+  'not-possible': status.FAILED_PRECONDITION
+}
+
+/** A handler whose refusals become the errors of the contract, with the field named. */
+export function answer<Request, Response>(
+  handler: (request: Request, context: UnaryContext) => Promise<Response>
+): UnaryHandler<Request, Response> {
+  return async (request, context) => {
+    try {
+      return await handler(request, context)
+    } catch (error) {
+      if (!(error instanceof OperationRefused)) throw error
+      const { because, field, message } = error
+      throw new RpcError({ code: CODES[because], message, field, cause: error })
+    }
+  }
+}
+
+/**
+ * A part of a request that must be there.
+ *
+ * @throws OperationRefused `invalid` naming it
+ */
+export function required<Part>(part: Part | undefined, field: string): Part {
+  if (part === undefined) throw new OperationRefused('invalid', field, `${field} is required`)
+  return part
+}

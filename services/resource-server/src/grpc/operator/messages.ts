@@ -1,0 +1,41 @@
+import { wallet } from '@open-payments-server/proto'
+import type { OperatedAccount } from '../../features/operate-wallets/accounts.js'
+import type { OperatedPayment } from '../../features/operate-wallets/payments.js'
+import type { OperatedWalletAddress } from '../../features/operate-wallets/wallet-addresses.js'
+
+/** An account as it travels. */
+export function toAccountMessage(account: OperatedAccount): wallet.Account {
+  return {
+    name: account.name,
+    asset: account.asset,
+    balanceValue: account.balance.toString(),
+    heldValue: account.held.toString(),
+    availableValue: account.available.toString(),
+    createTime: account.createdAt
+  }
+}
+
+/** A wallet address as it travels. */
+export function toWalletAddressMessage(walletAddress: OperatedWalletAddress): wallet.WalletAddress {
+  return { ...walletAddress, keyIds: [...walletAddress.keyIds] }
+}
+
+/** A payment as it travels. */
+export function toPaymentMessage(payment: OperatedPayment): wallet.Payment {
+  return {
+    paymentId: payment.id,
+    kind:
+      payment.kind === 'incoming'
+        ? wallet.PaymentKind.PAYMENT_KIND_INCOMING
+        : wallet.PaymentKind.PAYMENT_KIND_OUTGOING,
+    walletAddress: payment.walletAddress,
+    state: payment.state,
+    failureReason: payment.failureReason,
+    value: payment.value?.toString() ?? '',
+    movedValue: payment.movedValue.toString(),
+    asset: payment.asset,
+    receiver: payment.receiver,
+    createTime: payment.createdAt,
+    updateTime: payment.updatedAt
+  }
+}

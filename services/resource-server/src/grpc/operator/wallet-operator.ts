@@ -1,0 +1,103 @@
+import { createHandlers, type GrpcService } from '@open-payments-server/grpc-transport'
+import { wallet } from '@open-payments-server/proto'
+import type { Logger } from '@open-payments-server/runtime'
+import { OperationRefused } from '../../domain/operation-refused.js'
+import { createAccount, listAccounts } from '../../features/operate-wallets/accounts.js'
+import { createAsset, listAssets } from '../../features/operate-wallets/assets.js'
+import { addClientKey, revokeClientKey } from '../../features/operate-wallets/client-keys.js'
+import type { OperatorDeps } from '../../features/operate-wallets/deps.js'
+import { deposit, withdraw } from '../../features/operate-wallets/money.js'
+import { listPayments, type OperatedPayment } from '../../features/operate-wallets/payments.js'
+import { createWalletAddress, listWalletAddresses } from '../../features/operate-wallets/wallet-addresses.js'
+import { answer, required } from './answer.js'
+import { toAccountMessage, toPaymentMessage, toWalletAddressMessage } from './messages.js'
+
+/** What the operator services need. */
+export interface OperatorServiceDeps extends OperatorDeps {
+  readonly logger: Logger
+}
+
+/** What operators may do with wallets, money and payments, over gRPC. */
+export function createGrpcServices(deps: OperatorServiceDeps): GrpcService[] {
+  const handlers = createHandlers(deps.logger)
+  const implementation: wallet.WalletOperatorServiceServer = {
+    createAsset: handlers.unary(
+      answer(async ({ asset }) => ({ asset: await createAsset(required(asset, 'asset'), deps) }))
+    ),
+    listAssets: handlers.unary(answer(async () => ({ assets: [...(await listAssets(deps))] }))),
+    createAccount: handlers.unary(
+      answer(async ({ name, asset }) => ({
+        account: toAccountMessage(await createAccount({ name, asset: required(asset, 'asset') }, deps))
+      }))
+    ),
+    listAccounts: handlers.unary(
+      answer(async (request) => {
+        const { items, nextPageToken } = await listAccounts(request, deps)
+        return { accounts: items.map(toAccountMessage), nextPageToken }
+      })
+    ),
+    createWalletAddress: handlers.unary(
+      answer(async (request) => ({
+        walletAddress: toWalletAddressMessage(await createWalletAddress(request, deps))
+      }))
+    ),
+    listWalletAddresses: handlers.unary(
+      answer(async (request) => {
+        const { items, nextPageToken } = await listWalletAddresses(request, deps)
+        return { walletAddresses: items.map(toWalletAddressMessage), nextPageToken }
+      })
+    ),
+    deposit: handlers.unary(
+      answer(async ({ depositId, accountName, value }) => ({
+        account: toAccountMessage(await deposit({ id: depositId, accountName, value }, deps))
+      }))
+    ),
+    withdraw: handlers.unary(
+      answer(async ({ withdrawalId, accountName, value }) => ({
+        account: toAccountMessage(await withdraw({ id: withdrawalId, accountName, value }, deps))
+      }))
+    ),
+    addClientKey: handlers.unary(
+      answer(async (request) => {
+        await addClientKey(request, deps)
+        return {}
+      })
+    ),
+    revokeClientKey: handlers.unary(
+      answer(async (request) => {
+        await revokeClientKey(request, deps)
+        return {}
+      })
+    ),
+    listPayments: handlers.unary(
+      answer(async (request) => {
+        const { items, nextPageToken } = await listPayments(
+          { ...request, kind: readKind(request.kind) },
+          deps
+        )
+        return { payments: items.map(toPaymentMessage), nextPageToken }
+      })
+    ),
+    audit: handlers.unary(
+      answer(async () => Promise.reject(new OperationRefused('not-possible', 'audit', 'not yet')))
+    )
+  }
+  return [
+    {
+      definition: wallet.WalletOperatorServiceService,
+      implementation
+    }
+  ]
+}
+
+function readKind(kind: wallet.PaymentKind): OperatedPayment['kind'] {
+  switch (kind) {
+    case wallet.PaymentKind.PAYMENT_KIND_INCOMING:
+      return 'incoming'
+    case wallet.PaymentKind.PAYMENT_KIND_OUTGOING:
+      return 'outgoing'
+    case wallet.PaymentKind.PAYMENT_KIND_UNSPECIFIED:
+    case wallet.PaymentKind.UNRECOGNIZED:
+      throw new OperationRefused('invalid', 'kind', 'kind must be incoming or outgoing')
+  }
+}
