@@ -97,13 +97,9 @@ export function instantText(instant: Date | undefined): string {
 
 /** Names and reasons come from others: control characters in them must not reach the terminal. */
 function printable(text: string): string {
-  // eslint-disable-next-line no-control-regex -- finding control characters is the purpose
-  return text.replace(
-    /(?!\n)[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-    (character) => {
-      return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-    }
-  )
+  return text.replace(/(?!\n)[\p{Cc}\p{Bidi_Control}]/gu, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
 }
 
 function toJson(value: unknown): string {

@@ -18,7 +18,7 @@ import { walletAddressCommand } from './commands/wallet-address.js'
 import { type CliSurroundings, sessionRunner } from './session.js'
 
 const EXIT_DONE = 0
-const EXIT_FAILED = 1
+const EXIT_FAILED: number = 1
 
 /**
  * Runs a command line.
@@ -28,9 +28,9 @@ const EXIT_FAILED = 1
  */
 export async function runCli(words: readonly string[], surroundings: CliSurroundings): Promise<number> {
   const program = createProgram(surroundings)
-  let auditing = false
+  let exitFailed = EXIT_FAILED
   program.hook('preAction', (_program, command) => {
-    auditing = command.name() === 'audit'
+    if (command.name() === 'audit') exitFailed = EXIT_NOT_AUDITED
   })
   try {
     await program.parseAsync(words, { from: 'user' })
@@ -41,7 +41,7 @@ export async function runCli(words: readonly string[], surroundings: CliSurround
     if (error instanceof ViolationsFound) return EXIT_VIOLATIONS
     const { json } = program.opts<{ json?: boolean }>()
     surroundings.stderr(json === true ? describeAsJson(error) : `error: ${describeError(error)}\n`)
-    return auditing ? EXIT_NOT_AUDITED : EXIT_FAILED
+    return exitFailed
   }
 }
 
@@ -80,7 +80,7 @@ function createProgram(surroundings: CliSurroundings): Command {
 /** `addCommand` takes over nothing of its parent: output, help and the way of ending must be those of the program. */
 function adopt(parent: Command, command: Command): void {
   command.copyInheritedSettings(parent)
-  for (const child of command.commands) adopt(command, child as Command)
+  for (const child of command.commands) adopt(command, child)
 }
 
 function describeError(error: unknown): string {

@@ -1,0 +1,36 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { InteractionAddress } from './identity-provider.js'
+
+/** Makes and checks the proof that a form was given to the browser that sends it. */
+export interface AntiForgery {
+  /** A new value for the browser's cookie: 256 random bits, base64url. */
+  newCookie(): string
+  /** Whether a text can be such a value. */
+  isCookie(text: string | undefined): text is string
+  /** The proof that goes into the form: it fits only this cookie and this interaction. */
+  proofFor(cookie: string, address: InteractionAddress): string
+  /** Whether a form's proof fits, compared in constant time. */
+  isProof(proof: string, cookie: string, address: InteractionAddress): boolean
+}
+
+/**
+ * A signed double-submit cookie: knowing or planting a cookie is not enough to make a proof, as that takes the key.
+ *
+ * @param key secret of the page; a new one invalidates the forms that are open
+ */
+export function createAntiForgery(key: Uint8Array): AntiForgery {
+  const proofFor = (cookie: string, { interactId, nonce }: InteractionAddress): string =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([cookie, interactId, nonce]))
+      .digest('base64url')
+  return {
+    newCookie: () => randomBytes(32).toString('base64url'),
+    isCookie: (text): text is string => text !== undefined && /^[A-Za-z0-9_-]{43}$/.test(text),
+    proofFor,
+    isProof(proof, cookie, address) {
+      const expected = Buffer.from(proofFor(cookie, address))
+      const given = Buffer.from(proof)
+      return given.length === expected.length && timingSafeEqual(given, expected)
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  CLIENT,
+  type ConsentSetting,
+  payingAccess,
+  startConsentSetting
+} from '../../test/fake-auth-server.js'
+
+let setting: ConsentSetting
+
+beforeAll(async () => {
+  setting = await startConsentSetting()
+})
+afterAll(() => setting.stop())
+beforeEach(() => {
+  setting.broken = undefined
+  setting.logged.length = 0
+  setting.interactions.clear()
+  setting.interactions.set('one', { state: 'PENDING', details: { access: [payingAccess], client: CLIENT } })
+})
+
+interface Shown {
+  status: number
+  headers: Headers
+  text: string
+  cookie: string
+  proof: string
+}
+
+async function show(url: string, cookie?: string): Promise<Shown> {
+  const response = await fetch(url, { headers: cookie === undefined ? {} : { cookie } })
+  const text = await response.text()
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    cookie: response.headers.get('set-cookie')?.split(';')[0] ?? cookie ?? '',
+    proof: /name="proof" value="([^"]+)"/.exec(text)?.[1] ?? ''
+  }
+}
+
+function choose(fields: Record<string, string>, headers: Record<string, string>): Promise<Response> {
+  return fetch(setting.pageUrl, {
+    method: 'POST',
+    body: new URLSearchParams({ interactId: 'one', nonce: 'n0nce', choice: 'accept', ...fields }),
+    headers,
+    redirect: 'manual'
+  })
+}
+
+const stateOf = (id: string): string | undefined => setting.interactions.get(id)?.state
+
+describe('the consent page', () => {
+  it('says who asks, for what, how much, how often and from which wallet', async () => {
+    const { status, text } = await show(setting.consentUrl('one'))
+    expect(status).toBe(200)
+    for (const words of [
+      'Corner Shop',
+      'shop.example',
+      '/pay',
+      '25.00 USD',
+      'every month',
+      '12 times',
+      '/alice'
+    ]) {
+      expect(text).toContain(words)
+    }
+  })
+
+  it('runs no script, stands in no frame and is not kept', async () => {
+    const { headers, text } = await show(setting.consentUrl('one'))
+    const policy = headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toContain('unsafe')
+    expect(policy).not.toContain('script-src')
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('referrer-policy')).toBe('no-referrer')
+    expect(headers.get('set-cookie')).toMatch(/HttpOnly; SameSite=Lax/)
+    expect(text).not.toMatch(/<script|style=| on[a-z]+=/i)
+  })
+
+  it.each([
+    ['accept', 'APPROVED'],
+    ['reject', 'DENIED']
+  ])('records %s and sends the browser on to the auth server', async (choice, state) => {
+    const { cookie, proof } = await show(setting.consentUrl('one'))
+    const response = await choose({ proof, choice }, { cookie })
+    expect(response.status).toBe(303)
+    expect(response.headers.get('location')).toBe(`${setting.authServer}interact/one/n0nce/finish`)
+    expect(stateOf('one')).toBe(state)
+  })
+
+  it('escapes everything that others wrote', async () => {
+    const evil = `"><script>alert('1')</script>`
+    setting.interactions.set('evil', {
+      state: 'PENDING',
+      details: { access: [{ ...payingAccess, type: evil, actions: [evil], identifier: evil }] }
+    })
+    const { text } = await show(setting.consentUrl('evil', { clientName: evil, clientUri: evil }))
+    expect(text).toContain('&lt;script&gt;')
+    expect(text).not.toContain('<script')
+  })
+
+  it('does not let a name pretend to be another: it is quoted, on one line, short, and follows no other direction', async () => {
+    const clientName = `Your bank\u202e\u0000\n\u200bsays: ${'x'.repeat(500)}`
+    const { text } = await show(setting.consentUrl('one', { clientName }))
+    const shown = /“<bdi>([^<]*)<\/bdi>”/.exec(text)?.[1] ?? ''
+    expect(shown).toMatch(/^Your bank says: x+…$/)
+    expect(shown.length).toBeLessThanOrEqual(60)
+    expect(text).toContain('Anyone can choose any name')
+  })
+
+  it('believes the auth server, not the link, about who asks', async () => {
+    const { text } = await show(
+      setting.consentUrl('one', { clientUri: 'https://bank.example/', clientName: 'Bank' })
+    )
+    expect(text).toContain('<strong>shop.example')
+    expect(text).not.toContain('bank.example')
+    expect(text).not.toContain('Bank')
+    expect(text).toContain('Someone without a name')
+  })
+
+  it('shows international host names in the form that cannot deceive', async () => {
+    setting.interactions.set('idn', { state: 'PENDING', details: { access: [] } })
+    const { text } = await show(setting.consentUrl('idn', { clientUri: 'https://аррle.example/' }))
+    expect(text).toContain('<strong>xn--')
+  })
+})
+
+describe('a choice is refused and changes nothing', () => {
+  it('without the cookie that the page gave', async () => {
+    const { proof } = await show(setting.consentUrl('one'))
+    expect((await choose({ proof }, {})).status).toBe(403)
+    expect(stateOf('one')).toBe('PENDING')
+  })
+
+  it('with a proof of another browser, or made up', async () => {
+    const [mine, theirs] = [await show(setting.consentUrl('one')), await show(setting.consentUrl('one'))]
+    for (const proof of [theirs.proof, '', 'x'.repeat(43), 'ü']) {
+      expect((await choose({ proof }, { cookie: mine.cookie })).status).toBe(403)
+    }
+    expect(stateOf('one')).toBe('PENDING')
+  })
+
+  it('with a proof of another interaction of the same browser', async () => {
+    setting.interactions.set('two', { state: 'PENDING', details: { access: [payingAccess] } })
+    const { cookie, proof } = await show(setting.consentUrl('two'))
+    expect((await choose({ proof }, { cookie })).status).toBe(403)
+    expect((await choose({ proof, interactId: 'two', nonce: 'other' }, { cookie })).status).toBe(403)
+    expect([stateOf('one'), stateOf('two')]).toEqual(['PENDING', 'PENDING'])
+  })
+
+  it('when another site sent it', async () => {
+    const { cookie, proof } = await show(setting.consentUrl('one'))
+    expect((await choose({ proof }, { cookie, 'sec-fetch-site': 'cross-site' })).status).toBe(403)
+    expect(stateOf('one')).toBe('PENDING')
+  })
+
+  it.each([
+    ['no choice', { choice: '' }, 400],
+    ['another choice', { choice: 'perhaps' }, 400],
+    ['an id that is a path', { interactId: '../x' }, 400],
+    ['too much', { padding: 'x'.repeat(5000) }, 413]
+  ])('with %s', async (_what, fields, status) => {
+    const { cookie, proof } = await show(setting.consentUrl('one'))
+    const response = await choose({ proof, ...fields }, { cookie })
+    expect(response.status).toBe(status)
+    expect(response.headers.get('content-type')).toContain('text/html')
+    expect(stateOf('one')).toBe('PENDING')
+  })
+})
+
+describe('a friendly page is shown', () => {
+  it('keeps the forms of other tabs working', async () => {
+    const first = await show(setting.consentUrl('one'))
+    setting.interactions.set('two', { state: 'PENDING', details: { access: [payingAccess] } })
+    await show(setting.consentUrl('two'), first.cookie)
+    expect((await choose({ proof: first.proof }, { cookie: first.cookie })).status).toBe(303)
+  })
+
+  it('for an interaction that is not known', async () => {
+    const { status, text } = await show(setting.consentUrl('none'))
+    expect(status).toBe(404)
+    expect(text).toContain('This request is over')
+  })
+
+  it('for one that was answered already, with the way back', async () => {
+    setting.interactions.set('done', { state: 'APPROVED', details: { access: [payingAccess] } })
+    const { status, text } = await show(setting.consentUrl('done'))
+    expect(status).toBe(409)
+    expect(text).toContain('You have chosen already')
+    expect(text).toContain('/interact/done/n0nce/finish')
+  })
+
+  it('when the choice comes a second time', async () => {
+    const { cookie, proof } = await show(setting.consentUrl('one'))
+    await choose({ proof }, { cookie })
+    const second = await choose({ proof, choice: 'reject' }, { cookie })
+    expect(second.status).toBe(410)
+    expect(stateOf('one')).toBe('APPROVED')
+  })
+
+  it.each(['', '?interactId=one', '?interactId=one&nonce=..%2Fx', '?interactId=one&interactId=two&nonce=n'])(
+    'for the incomplete link "%s"',
+    async (query) => {
+      expect((await show(`${setting.pageUrl}${query}`)).status).toBe(400)
+    }
+  )
+
+  it.each([500, 401])('when the auth server answers %d, with the reason in the log alone', async (status) => {
+    setting.broken = status
+    const shown = await show(setting.consentUrl('one'))
+    expect(shown.status).toBe(503)
+    expect(shown.text).not.toContain(String(status))
+    expect(setting.logged[0]?.message).toContain(String(status))
+  })
+
+  it('for every other address', async () => {
+    expect((await show(`${setting.pageUrl}admin`)).status).toBe(404)
+  })
+})

@@ -1,0 +1,252 @@
+import { randomBytes } from 'node:crypto'
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response
+} from 'express'
+import { z } from 'zod'
+import { type AntiForgery, createAntiForgery } from './anti-forgery.js'
+import type { Html } from './html.js'
+import {
+  type GrantDetails,
+  type IdentityProvider,
+  IdentityProviderUnavailable,
+  type InteractionAddress,
+  InteractionOver
+} from './identity-provider.js'
+import { type AskingClient, consentPage, noticePage, presentableName } from './page.js'
+import { ICON, STYLE } from './style.js'
+
+const COOKIE = 'open_payments_consent'
+const FORM_BYTES_MAX = 4_096
+const FORM_FIELDS_MAX = 10
+/** Bytes of the key that signs the proofs in forms. */
+const KEY_BYTES = 32
+
+const identifier = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/)
+const query = z.object({
+  interactId: identifier,
+  nonce: identifier,
+  clientName: z.string().max(1_024).optional().catch(undefined),
+  clientUri: z.string().max(2_048).optional().catch(undefined)
+})
+const form = z.object({
+  interactId: identifier,
+  nonce: identifier,
+  proof: z.string().max(128),
+  choice: z.enum(['accept', 'reject'])
+})
+
+/** What the consent page is made of. */
+export interface ConsentPageOptions {
+  readonly identityProvider: IdentityProvider
+  /** The auth server's grant endpoint: interactions finish below it. */
+  readonly authServer: string
+  /** Where people reach this page. Over https, its cookie is sent over https alone. */
+  readonly publicUrl: string
+  /** Receives what people are not told: why the auth server could not be asked. */
+  readonly log: (error: Error) => void
+}
+
+/**
+ * The page where an account holder accepts or declines what a client asks for. It is built on the identity-provider API
+ * alone, keeps nothing, and runs no script.
+ */
+export function createConsentPage(options: ConsentPageOptions): Express {
+  const antiForgery = createAntiForgery(randomBytes(KEY_BYTES))
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.set('query parser', 'simple')
+  app.use(guard)
+  app.get('/style.css', asset('text/css', STYLE))
+  app.get('/icon.svg', asset('image/svg+xml', ICON))
+  app.get('/', ask(options, antiForgery))
+  const readForm = express.urlencoded({
+    extended: false,
+    limit: FORM_BYTES_MAX,
+    parameterLimit: FORM_FIELDS_MAX
+  })
+  app.post('/', readForm, answer(options, antiForgery))
+  app.use((_request, response) => {
+    send(
+      response,
+      404,
+      noticePage('There is no such page', ['Start again from the site that sent you here.'])
+    )
+  })
+  app.use(renderErrors(options))
+  return app
+}
+
+/** No script, no frame, nothing from elsewhere, nothing kept. */
+const guard: RequestHandler = (_request, response, next) => {
+  response.set({
+    // Choosing redirects through the auth server to wherever the client asked to finish. Browsers hold redirects of a
+    // form against form-action, so it cannot name a host; it still keeps forms away from other schemes.
+    'Content-Security-Policy':
+      "default-src 'none'; style-src 'self'; img-src 'self'; form-action http: https:; base-uri 'none'; frame-ancestors 'none'",
+    'X-Frame-Options': 'DENY',
+    'X-Content-Type-Options': 'nosniff',
+    // The address holds the interaction's nonce.
+    'Referrer-Policy': 'no-referrer',
+    'Cache-Control': 'no-store'
+  })
+  next()
+}
+
+function asset(type: string, content: string): RequestHandler {
+  return (_request, response) => {
+    response.set('Cache-Control', 'public, max-age=300').type(type).send(content)
+  }
+}
+
+function ask(options: ConsentPageOptions, antiForgery: AntiForgery): RequestHandler {
+  return async (request, response) => {
+    const parsed = query.safeParse(request.query)
+    if (!parsed.success) {
+      send(
+        response,
+        400,
+        noticePage('This link is not complete', ['Start again from the site that sent you here.'])
+      )
+      return
+    }
+    const { interactId, nonce, clientName, clientUri } = parsed.data
+    const address = { interactId, nonce }
+    const details = await options.identityProvider.getGrant(address)
+    if (details.state !== 'PENDING') {
+      send(response, 409, answeredPage(options, address))
+      return
+    }
+    const cookie = readCookie(request, antiForgery) ?? giveCookie(response, antiForgery, options)
+    const client = askingClient(details, clientName, clientUri)
+    const proof = antiForgery.proofFor(cookie, address)
+    send(response, 200, consentPage({ client, details, address, proof }))
+  }
+}
+
+/**
+ * The query can be written by anyone, the details come from the auth server: where they name the client, its name in the
+ * query counts only if the query means the same client.
+ */
+function askingClient(
+  details: GrantDetails,
+  name: string | undefined,
+  uri: string | undefined
+): AskingClient {
+  const known = details.client ?? undefined
+  if (known === undefined || known === uri) return { name: presentableName(name), uri }
+  return { name: undefined, uri: known }
+}
+
+function answer(options: ConsentPageOptions, antiForgery: AntiForgery): RequestHandler {
+  return async (request, response) => {
+    const parsed = form.safeParse(request.body)
+    if (!parsed.success) {
+      send(
+        response,
+        400,
+        noticePage('This form is not complete', ['Start again from the site that sent you here.'])
+      )
+      return
+    }
+    const { interactId, nonce, proof, choice } = parsed.data
+    const address = { interactId, nonce }
+    const cookie = readCookie(request, antiForgery)
+    if (isFromElsewhere(request) || cookie === undefined || !antiForgery.isProof(proof, cookie, address)) {
+      const sentences = [
+        'Your choice was not sent from a page that this browser was shown, so nothing was done.'
+      ]
+      send(
+        response,
+        403,
+        noticePage('Nothing was done', [...sentences, 'Go back, reload the page, and choose again.'])
+      )
+      return
+    }
+    await options.identityProvider.answer(address, choice)
+    response.redirect(303, finishUrl(options, address))
+  }
+}
+
+/** Browsers say where a request was started. With no-referrer they hide the origin, but not this. */
+function isFromElsewhere(request: Request): boolean {
+  const site = request.get('sec-fetch-site')
+  return site !== undefined && site !== 'same-origin'
+}
+
+function readCookie(request: Request, antiForgery: AntiForgery): string | undefined {
+  const pairs = (request.get('cookie') ?? '').split(';').map((pair) => pair.trim().split('='))
+  const [, value] = pairs.find(([name]) => name === COOKIE) ?? []
+  return antiForgery.isCookie(value) ? value : undefined
+}
+
+function giveCookie(response: Response, antiForgery: AntiForgery, { publicUrl }: ConsentPageOptions): string {
+  const cookie = antiForgery.newCookie()
+  // Lax, so that a second tab that comes from another site finds the cookie of the first and leaves it in place.
+  const secure = publicUrl.startsWith('https:')
+  response.cookie(COOKIE, cookie, { httpOnly: true, sameSite: 'lax', secure, path: '/' })
+  return cookie
+}
+
+function finishUrl({ authServer }: ConsentPageOptions, { interactId, nonce }: InteractionAddress): string {
+  const base = authServer.endsWith('/') ? authServer : `${authServer}/`
+  return new URL(`interact/${interactId}/${nonce}/finish`, base).href
+}
+
+function answeredPage(options: ConsentPageOptions, address: InteractionAddress): Html {
+  return noticePage('You have chosen already', ['Your choice was recorded; it cannot be changed here.'], {
+    href: finishUrl(options, address),
+    words: 'Go back to the site that asked'
+  })
+}
+
+function renderErrors(options: ConsentPageOptions): ErrorRequestHandler {
+  return (error: unknown, _request, response, next) => {
+    if (response.headersSent) {
+      next(error)
+      return
+    }
+    if (error instanceof InteractionOver) {
+      send(response, error.reason === 'unknown' ? 404 : 410, overPage())
+      return
+    }
+    const status = statusOf(error)
+    if (status >= 400 && status < 500) {
+      send(
+        response,
+        status,
+        noticePage('This cannot be read', ['Start again from the site that sent you here.'])
+      )
+      return
+    }
+    options.log(error instanceof Error ? error : new Error(String(error)))
+    const sentences = [
+      'Your wallet cannot be reached right now. Nothing was done.',
+      'Reload this page in a moment.'
+    ]
+    send(
+      response,
+      error instanceof IdentityProviderUnavailable ? 503 : 500,
+      noticePage('Please try again', sentences)
+    )
+  }
+}
+
+function overPage(): Html {
+  return noticePage('This request is over', [
+    'It was answered already, was withdrawn, or waited too long. Nothing more can be done with it.',
+    'If you still want to go on, start again from the site that asked you.'
+  ])
+}
+
+function statusOf(error: unknown): number {
+  return error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : 500
+}
+
+function send(response: Response, status: number, page: Html): void {
+  response.status(status).type('html').send(page.text)
+}

@@ -1,0 +1,131 @@
+import { z } from 'zod'
+
+/** How long the auth server may take to answer, in milliseconds. */
+const ANSWER_TIMEOUT_MS = 5_000
+/** Longest answer that is read, in characters. */
+const ANSWER_LENGTH_MAX = 262_144
+
+const amount = z.object({ value: z.string(), assetCode: z.string(), assetScale: z.number() })
+
+const accessItem = z.object({
+  type: z.string(),
+  actions: z.array(z.string()),
+  identifier: z.string().optional(),
+  limits: z
+    .object({
+      receiver: z.string().optional(),
+      interval: z.string().optional(),
+      debitAmount: amount.optional(),
+      receiveAmount: amount.optional()
+    })
+    .nullish()
+})
+
+const grantDetails = z.object({
+  access: z.array(accessItem).default([]),
+  /** Who asks. The reference implementation leaves it out. */
+  client: z
+    .union([z.string(), z.looseObject({ walletAddress: z.string().optional() })])
+    .nullish()
+    .transform((client) => (typeof client === 'string' ? client : client?.walletAddress)),
+  subject: z.object({ sub_ids: z.array(z.object({ id: z.string(), format: z.string() })) }).nullish(),
+  state: z.string()
+})
+
+/** An access item as a client asks for it (interface 2.3). */
+export type AskedAccessItem = z.output<typeof accessItem>
+
+/** What a client asks the account holder for. */
+export type GrantDetails = z.output<typeof grantDetails>
+
+/** The parts of an interaction's address. */
+export interface InteractionAddress {
+  readonly interactId: string
+  readonly nonce: string
+}
+
+/** An interaction that cannot be answered any more, or never could. */
+export class InteractionOver extends Error {
+  override readonly name = 'InteractionOver'
+
+  /** @param reason `unknown`: there is none of this address; `ended`: it was answered or has expired */
+  constructor(readonly reason: 'unknown' | 'ended') {
+    super(`the interaction is ${reason}`)
+  }
+}
+
+/** The auth server cannot be asked, refuses our secret, or answers something else than the API says. */
+export class IdentityProviderUnavailable extends Error {
+  override readonly name = 'IdentityProviderUnavailable'
+}
+
+/** The identity-provider API of the auth server, as far as a consent page needs it. */
+export interface IdentityProvider {
+  /**
+   * What is asked for.
+   *
+   * @throws InteractionOver, IdentityProviderUnavailable
+   */
+  getGrant(address: InteractionAddress): Promise<GrantDetails>
+  /**
+   * Records the account holder's choice.
+   *
+   * @throws InteractionOver, IdentityProviderUnavailable
+   */
+  answer(address: InteractionAddress, choice: 'accept' | 'reject'): Promise<void>
+}
+
+/**
+ * Talks to the identity-provider API over HTTP.
+ *
+ * @param options.api its base URL
+ * @param options.secret what it expects in `x-idp-secret`
+ */
+export function createIdentityProvider(options: { api: string; secret: string }): IdentityProvider {
+  const call = async (address: InteractionAddress, method: string, choice = ''): Promise<string> => {
+    const path = ['grant', address.interactId, address.nonce, choice].filter((part) => part !== '')
+    const url = new URL(path.map(encodeURIComponent).join('/'), ensureTrailingSlash(options.api))
+    const response = await fetchFrom(url, { method, headers: { 'x-idp-secret': options.secret } })
+    const body = await readAnswer(response)
+    if (response.ok) return body
+    if (response.status === 404) throw new InteractionOver('unknown')
+    // 401 says that our secret is wrong: that is no fault of the account holder.
+    if (response.status < 500 && response.status !== 401) throw new InteractionOver('ended')
+    throw new IdentityProviderUnavailable(`${method} ${url.origin} answered ${String(response.status)}`)
+  }
+  return {
+    async getGrant(address) {
+      const body = await call(address, 'GET')
+      try {
+        return grantDetails.parse(JSON.parse(body))
+      } catch (error) {
+        throw new IdentityProviderUnavailable('the answer is not one of the API', { cause: error })
+      }
+    },
+    async answer(address, choice) {
+      await call(address, 'POST', choice)
+    }
+  }
+}
+
+function ensureTrailingSlash(url: string): string {
+  return url.endsWith('/') ? url : `${url}/`
+}
+
+async function fetchFrom(url: URL, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) })
+  } catch (error) {
+    throw new IdentityProviderUnavailable(`${url.origin} cannot be reached`, { cause: error })
+  }
+}
+
+async function readAnswer(response: Response): Promise<string> {
+  try {
+    const body = await response.text()
+    if (body.length <= ANSWER_LENGTH_MAX) return body
+  } catch (error) {
+    throw new IdentityProviderUnavailable('the answer broke off', { cause: error })
+  }
+  throw new IdentityProviderUnavailable('the answer is too long')
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from '@jest/globals'
+import { type AskedForWords, describeRequest } from './plain-words.js'
+
+const ALICE = 'https://wallet.example/alice'
+const RECEIVER = 'https://wallet.example/incoming-payments/1'
+const usd = { value: '2500', assetCode: 'USD', assetScale: 2 }
+const eur = { value: '2000', assetCode: 'EUR', assetScale: 2 }
+
+type Limits = Partial<{
+  receiver: string
+  interval: string
+  debitAmount: typeof usd
+  receiveAmount: typeof usd
+}>
+
+function paying(limits?: Limits, actions = ['create']): AskedForWords {
+  const access = [{ type: 'outgoing-payment', actions, identifier: ALICE, limits }]
+  const [described] = describeRequest({ access, client: undefined, state: 'PENDING' })
+  if (described === undefined) throw new Error('nothing was described')
+  return described
+}
+
+function fact(words: AskedForWords, name: string): string | undefined {
+  return words.facts.find(([candidate]) => candidate === name)?.[1]
+}
+
+describe('what is asked for, in plain words', () => {
+  it('says how much may be paid in all', () => {
+    const words = paying({ debitAmount: usd })
+    expect(words.amount).toEqual({ figure: '25.00 USD', explanation: 'is the most you pay, in total' })
+    expect(words.warning).toBeUndefined()
+    expect(fact(words, 'From')).toBe(ALICE)
+    expect(fact(words, 'To')).toBe('anyone it chooses')
+    expect(fact(words, 'How often')).toBe('in one payment or in several, until that is used up')
+  })
+
+  it('says how often the amount begins anew', () => {
+    const words = paying({ debitAmount: usd, interval: 'R12/2026-01-01T00:00:00Z/P1M' })
+    expect(words.amount?.explanation).toBe('is the most you pay, in each period')
+    expect(fact(words, 'How often')).toBe(
+      'every month from 1 January 2026, 12 times; the amount holds for each period'
+    )
+  })
+
+  it('names both amounts when both hold, and the one receiver', () => {
+    const words = paying({ debitAmount: usd, receiveAmount: eur, receiver: RECEIVER })
+    expect(fact(words, 'How much')).toBe(
+      'at most 25.00 USD leaves your wallet, and receivers get at most 20.00 EUR'
+    )
+    expect(fact(words, 'To')).toBe(RECEIVER)
+  })
+
+  it('does not call what receivers get what the account holder pays', () => {
+    const words = paying({ receiveAmount: eur })
+    expect(words.amount?.explanation).toBe('is the most that is received, in total')
+    expect(fact(words, 'How much')).toContain('you pay what it costs')
+  })
+
+  it.each([
+    ['no limits', undefined],
+    ['empty limits', {}],
+    ['an interval alone', { interval: 'R/2026-01-01T00:00:00Z/P1M' }]
+  ])('warns when there is no limit: %s', (_what, limits) => {
+    const words = paying(limits)
+    expect(words.amount).toBeUndefined()
+    expect(words.warning).toContain('There is no limit. It may send any amount')
+    expect(fact(words, 'How much')).toBe('no limit')
+  })
+
+  it('warns when only the receiver is limited', () => {
+    expect(paying({ receiver: RECEIVER }).warning).toContain('no limit on the amount')
+  })
+
+  it('says what can be seen, and of whose payments', () => {
+    expect(fact(paying({}, ['create', 'list-all']), 'Also')).toContain('every payment you made')
+    const words = paying({}, ['read', 'list'])
+    expect(words.title).toBe('See payments from your wallet')
+    expect(words.warning).toBeUndefined()
+    expect(fact(words, 'It may')).toBe('see the payments it made and list the payments it made')
+    expect(fact(words, 'Your money')).toContain('no money leaves')
+  })
+
+  it('describes every item of a request, and the question whose wallet it is', () => {
+    const words = describeRequest({
+      access: [
+        { type: 'incoming-payment', actions: ['create', 'complete'], identifier: ALICE },
+        { type: 'quote', actions: ['create'] },
+        { type: 'other', actions: ['dance'] }
+      ],
+      subject: { sub_ids: [{ id: ALICE, format: 'uri' }] },
+      client: undefined,
+      state: 'PENDING'
+    })
+    expect(words.map(({ title }) => title)).toEqual([
+      'Request payments into your wallet',
+      'Ask what a payment would cost',
+      'Something this page does not know: other',
+      'Know that this wallet is yours'
+    ])
+    expect(words[2]?.facts).toContainEqual(['It may', '“dance”'])
+  })
+
+  it('shows the raw text rather than no page for an amount or interval that cannot be read', () => {
+    const words = paying({ debitAmount: { ...usd, value: '-1' }, interval: 'often' })
+    expect(words.amount?.figure).toBe('-1 units of USD')
+    expect(fact(words, 'How often')).toContain('often')
+  })
+})

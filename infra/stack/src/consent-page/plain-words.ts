@@ -1,0 +1,191 @@
+import { AmountError, describeAmount, parseAmount } from '@open-payments-server/amounts'
+import { describeInterval, IntervalError, parseRepeatingInterval } from '@open-payments-server/intervals'
+import type { AskedAccessItem, GrantDetails } from './identity-provider.js'
+
+/** One thing that is asked for, as the account holder reads it. */
+export interface AskedForWords {
+  readonly title: string
+  /** The most that can be spent, to be shown large; undefined where no money moves. */
+  readonly amount: { readonly figure: string; readonly explanation: string } | undefined
+  /** Said with emphasis, where the account holder would not expect how much is asked for. */
+  readonly warning: string | undefined
+  readonly facts: readonly (readonly [name: string, words: string, kind?: 'address'])[]
+}
+
+type Amount = NonNullable<NonNullable<AskedAccessItem['limits']>['debitAmount']>
+
+/** Says in plain words what is asked for, item by item. */
+export function describeRequest({ access, subject }: GrantDetails): AskedForWords[] {
+  const subjects = subject?.sub_ids ?? []
+  return [...access.map(describeItem), ...(subjects.length === 0 ? [] : [describeSubject(subjects)])]
+}
+
+/** What the account holder gives away, in the order of its weight. */
+function describeItem(item: AskedAccessItem): AskedForWords {
+  switch (item.type) {
+    case 'outgoing-payment':
+      return item.actions.includes('create') ? describePaying(item) : describeSeeing(item)
+    case 'incoming-payment':
+      return {
+        ...noMoney('Request payments into your wallet', item, INCOMING_ACTIONS),
+        facts: [...walletFact('Into', item), ...mayFact(item, INCOMING_ACTIONS), NOTHING_LEAVES]
+      }
+    case 'quote':
+      return noMoney('Ask what a payment would cost', item, QUOTE_ACTIONS)
+    default:
+      return noMoney(`Something this page does not know: ${item.type}`, item, {})
+  }
+}
+
+function describePaying(item: AskedAccessItem): AskedForWords {
+  const { receiver, interval } = item.limits ?? {}
+  return {
+    title: 'Send payments from your wallet',
+    amount: describeMaximum(item),
+    warning: describeMissingLimit(item),
+    facts: [
+      ...walletFact('From', item),
+      receiver === undefined ? ['To', 'anyone it chooses'] : ['To', receiver, 'address'],
+      ['How much', describeHowMuch(item)],
+      ['How often', describeHowOften(interval, hasAmount(item))],
+      ...mayFact(
+        { ...item, actions: item.actions.filter((action) => action !== 'create') },
+        OUTGOING_ACTIONS,
+        'Also'
+      )
+    ]
+  }
+}
+
+function describeSeeing(item: AskedAccessItem): AskedForWords {
+  return noMoney('See payments from your wallet', item, OUTGOING_ACTIONS)
+}
+
+function describeSubject(subjects: readonly { id: string }[]): AskedForWords {
+  return {
+    title: 'Know that this wallet is yours',
+    amount: undefined,
+    warning: undefined,
+    facts: [...subjects.map(({ id }) => ['Wallet', id, 'address'] as const), NOTHING_LEAVES]
+  }
+}
+
+const OUTGOING_ACTIONS: Readonly<Record<string, string>> = {
+  read: 'see the payments it made',
+  list: 'list the payments it made',
+  'read-all': 'see every payment you made, also those that others made for you',
+  'list-all': 'list every payment you made, also those that others made for you'
+}
+
+const INCOMING_ACTIONS: Readonly<Record<string, string>> = {
+  create: 'create requests for payment',
+  complete: 'close requests for payment',
+  read: 'see the requests it made',
+  list: 'list the requests it made',
+  'read-all': 'see every request for payment into this wallet, and what was received',
+  'list-all': 'list every request for payment into this wallet, and what was received'
+}
+
+const QUOTE_ACTIONS: Readonly<Record<string, string>> = {
+  create: 'ask what a payment would cost',
+  read: 'see the prices it asked for',
+  'read-all': 'see every price that was asked for'
+}
+
+const NOTHING_LEAVES = ['Your money', 'no money leaves your wallet by this'] as const
+
+function noMoney(
+  title: string,
+  item: AskedAccessItem,
+  words: Readonly<Record<string, string>>
+): AskedForWords {
+  return {
+    title,
+    amount: undefined,
+    warning: undefined,
+    facts: [...walletFact('Wallet', item), ...mayFact(item, words), NOTHING_LEAVES]
+  }
+}
+
+function walletFact(name: string, { identifier }: AskedAccessItem): AskedForWords['facts'] {
+  return identifier === undefined ? [[name, 'any wallet of yours here']] : [[name, identifier, 'address']]
+}
+
+function mayFact(
+  { actions }: AskedAccessItem,
+  words: Readonly<Record<string, string>>,
+  name = 'It may'
+): AskedForWords['facts'] {
+  if (actions.length === 0) return []
+  return [[name, joinWords([...new Set(actions)].map((action) => words[action] ?? `“${action}”`))]]
+}
+
+function hasAmount({ limits }: AskedAccessItem): boolean {
+  return limits?.debitAmount !== undefined || limits?.receiveAmount !== undefined
+}
+
+function describeMaximum({ limits }: AskedAccessItem): AskedForWords['amount'] {
+  const period = limits?.interval === undefined ? 'in total' : 'in each period'
+  if (limits?.debitAmount !== undefined) {
+    return { figure: amountWords(limits.debitAmount), explanation: `is the most you pay, ${period}` }
+  }
+  if (limits?.receiveAmount !== undefined) {
+    return {
+      figure: amountWords(limits.receiveAmount),
+      explanation: `is the most that is received, ${period}`
+    }
+  }
+  return undefined
+}
+
+function describeMissingLimit(item: AskedAccessItem): string | undefined {
+  if (hasAmount(item)) return undefined
+  return item.limits?.receiver === undefined
+    ? 'There is no limit. It may send any amount from this wallet, to anyone.'
+    : 'There is no limit on the amount. It may send as much as this receiver accepts.'
+}
+
+function describeHowMuch({ limits }: AskedAccessItem): string {
+  const { debitAmount, receiveAmount } = limits ?? {}
+  if (debitAmount !== undefined && receiveAmount !== undefined) {
+    return `at most ${amountWords(debitAmount)} leaves your wallet, and receivers get at most ${amountWords(receiveAmount)}`
+  }
+  if (debitAmount !== undefined)
+    return `at most ${amountWords(debitAmount)} leaves your wallet, fees included`
+  if (receiveAmount !== undefined) {
+    return `receivers get at most ${amountWords(receiveAmount)}; you pay what it costs to deliver that, fees included`
+  }
+  return 'no limit'
+}
+
+function describeHowOften(interval: string | undefined, isLimited: boolean): string {
+  if (interval === undefined) {
+    return isLimited
+      ? 'in one payment or in several, until that is used up'
+      : 'as often as it likes, without end'
+  }
+  return isLimited ? `${intervalWords(interval)}; the amount holds for each period` : intervalWords(interval)
+}
+
+/** The auth server has checked both; should it ever let something else through, the raw text is better than no page. */
+function amountWords(amount: Amount): string {
+  try {
+    return describeAmount(parseAmount(amount))
+  } catch (error) {
+    if (!(error instanceof AmountError)) throw error
+    return `${amount.value} units of ${amount.assetCode}`
+  }
+}
+
+function intervalWords(interval: string): string {
+  try {
+    return describeInterval(parseRepeatingInterval(interval))
+  } catch (error) {
+    if (!(error instanceof IntervalError)) throw error
+    return interval
+  }
+}
+
+function joinWords(words: readonly string[]): string {
+  return words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} and ${words.slice(-1).join()}`
+}
