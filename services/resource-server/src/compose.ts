@@ -32,6 +32,7 @@ import { PrismaClient } from './generated/prisma/client.js'
 import { createGrantLimits } from './grpc/auth-server/grant-limits.js'
 import { createIntrospection } from './grpc/auth-server/introspection.js'
 import { createRevocationFeed } from './grpc/auth-server/revocations.js'
+import { createGrpcServices } from './grpc/operator/wallet-operator.js'
 import { createHealthRoutes } from './http/health-routes.js'
 import { createPublicApp } from './http/public-app.js'
 import { followRevocations } from './workers/follow-revocations.js'
@@ -114,7 +115,7 @@ async function start(
   const grpcServer = await startGrpcServer({
     host: config.GRPC_HOST,
     port: config.GRPC_PORT,
-    services: [],
+    services: createGrpcServices({ ...context, ...resources, ...domain }),
     reflection: config.GRPC_REFLECTION,
     fileDescriptors,
     logger,
