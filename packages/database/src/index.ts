@@ -1,4 +1,5 @@
 export { createDatabaseIfMissing } from './create-database.js'
 export { isCheckViolation, isSerializationFailure, isUnavailable, isUniqueViolation } from './errors.js'
+export { type KeysetList, type KeysetRange, type KeysetRows, queryKeyset } from './keyset.js'
 export { migrateDatabase, MigrationFailed, migrationSql, type MigrateOptions } from './migrate.js'
 export { createPool, type PoolOptions } from './pool.js'

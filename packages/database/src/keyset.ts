@@ -1,0 +1,81 @@
+import type { Pool, QueryResultRow } from 'pg'
+
+/** A list to read a part of, ordered by `created_at` and `id`, newest first. */
+export interface KeysetList {
+  /** Name that its prepared statements begin with. */
+  readonly name: string
+  /** Columns of a row: `created_at` and `id` must be among them under these names. */
+  readonly columns: string
+  /** Tables; `p` is the one that the list is ordered by. */
+  readonly from: string
+  /** Which rows belong to the list, with parameters from `$1` on. The same text for the same `name`. */
+  readonly where: string
+  readonly values: readonly unknown[]
+}
+
+/** Which part of the list. */
+export interface KeysetRange {
+  /** `forward`: older than the position; `backward`: newer than it. */
+  readonly direction: 'forward' | 'backward'
+  /** One row more is read, which tells whether there is more. */
+  readonly limit: number
+  /** Undefined begins with the newest. */
+  readonly position: { readonly createdAtMs: number; readonly id: string } | undefined
+}
+
+/** What was found. */
+export interface KeysetRows<Row> {
+  /** Up to `limit + 1` rows going away from the position: backward, the oldest is first. */
+  readonly rows: readonly Row[]
+  /** Whether the list has rows at the position or on its other side; false without a position. */
+  readonly hasOpposite: boolean
+}
+
+/**
+ * Reads a part of a list by keyset, never by offset: one statement, whose cost does not grow with the distance from the
+ * list's beginning.
+ */
+export async function queryKeyset<Row extends QueryResultRow>(
+  pool: Pool,
+  list: KeysetList,
+  range: KeysetRange
+): Promise<KeysetRows<Row>> {
+  const { position } = range
+  const { rows } = await pool.query<Row & { has_opposite: boolean; found: boolean | null }>({
+    name: `${list.name}-${position === undefined ? 'newest' : range.direction}`,
+    text: keysetText(list, range),
+    values: [
+      ...list.values,
+      range.limit + 1,
+      ...(position === undefined ? [] : [new Date(position.createdAtMs), position.id])
+    ]
+  })
+  return {
+    // An empty part is one row of nulls beside `has_opposite`.
+    rows: rows.filter((row) => row.found === true),
+    hasOpposite: rows[0]?.has_opposite ?? false
+  }
+}
+
+function keysetText(list: KeysetList, range: KeysetRange): string {
+  const limit = list.values.length + 1
+  const [beyond, opposite, order] = range.direction === 'forward' ? ['<', '>=', 'desc'] : ['>', '<=', 'asc']
+  const compare = (operator: string): string =>
+    range.position === undefined
+      ? ''
+      : `and (p.created_at, p.id) ${operator} ($${String(limit + 1)}::timestamptz, $${String(limit + 2)}::uuid)`
+  const hasOpposite =
+    range.position === undefined
+      ? 'select false as has_opposite'
+      : `select exists (select 1 from ${list.from} where ${list.where} ${compare(opposite)}) as has_opposite`
+  return `select part.*, o.has_opposite
+    from (${hasOpposite}) o
+    left join lateral (
+      select true as found, ${list.columns}
+        from ${list.from}
+       where ${list.where} ${compare(beyond)}
+       order by p.created_at ${order}, p.id ${order}
+       limit $${String(limit)}
+    ) part on true
+    order by part.created_at ${order}, part.id ${order}`
+}
