@@ -95,11 +95,12 @@ describe('errors of the database, as the Prisma client reports them', () => {
     const nowhere = newPool('postgresql://postgres@127.0.0.1:1/postgres')
     const lost = new PrismaClient({ adapter: new PrismaPg(nowhere) })
     for (const attempt of [
-      lost.grant.count(),
-      lost.$queryRaw`select 1`,
-      lost.$transaction([lost.grant.count()])
+      () => lost.grant.count(),
+      () => lost.$queryRaw`select 1`,
+      () => lost.$transaction([lost.grant.count()]),
+      () => lost.$transaction((transaction) => transaction.grant.count())
     ]) {
-      expect(recognised(await failureOf(attempt))).toEqual(['isUnavailable'])
+      expect(recognised(await failureOf(attempt()))).toEqual(['isUnavailable'])
     }
     await nowhere.end()
   })
