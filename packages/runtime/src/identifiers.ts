@@ -34,7 +34,22 @@ export function uuidV7(timestampMs: number, entropy: Uint8Array): string {
   const bytes = Buffer.alloc(16)
   bytes.writeUIntBE(timestampMs, 0, 6)
   bytes.set(entropy.subarray(0, 10), 6)
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6)
+  return formatUuid(bytes, 7)
+}
+
+/**
+ * A UUID version 8 (RFC 9562 §5.8): 122 bits of a hash, for ids that are derived and hold no time.
+ *
+ * @param hash at least 16 bytes
+ */
+export function uuidV8(hash: Uint8Array): string {
+  if (hash.length < 16) throw new RangeError('A UUID needs 16 bytes of hash')
+  return formatUuid(Buffer.from(hash.subarray(0, 16)), 8)
+}
+
+/** Writes version and variant into 16 bytes, and the bytes in their canonical form. */
+function formatUuid(bytes: Buffer, version: number): string {
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | (version << 4), 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
   const hex = bytes.toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`

@@ -20,13 +20,23 @@ import { createInProcessStore, createRedisStore, type SharedStore } from '@open-
 import type { Router } from 'express'
 import type { Pool } from 'pg'
 import type { ResourceServerConfig } from './config.js'
+import { createPaymentMethods } from './domain/incoming-payment.js'
 import type { RateProvider } from './domain/rates.js'
 import { createResourceUrls } from './domain/resource-urls.js'
 import { createRequestAuthorizer } from './features/authorize-request/request-authorizer.js'
 import { TokenRecords } from './features/authorize-request/token-records.js'
+import { createCompleteIncomingPaymentRoutes } from './features/complete-incoming-payment/routes.js'
+import { createIncomingPaymentRoutes } from './features/create-incoming-payment/routes.js'
+import { createLocalReceivers } from './features/create-quote/local-receivers.js'
+import { createQuoteRoutes } from './features/create-quote/routes.js'
 import { parseFeeTable } from './features/exchange-rates/fee-table.js'
 import { createRateService } from './features/exchange-rates/rate-service.js'
 import { createRateTable } from './features/exchange-rates/rate-table.js'
+import { createGetIncomingPaymentRoutes } from './features/get-incoming-payment/routes.js'
+import { createGetQuoteRoutes } from './features/get-quote/routes.js'
+import { createListIncomingPaymentsRoutes } from './features/list-incoming-payments/routes.js'
+import { createWalletAddressKeysRoutes } from './features/serve-wallet-address-keys/routes.js'
+import { createWalletAddressRoutes } from './features/serve-wallet-address/routes.js'
 import { createWalletAddressDirectory } from './features/serve-wallet-address/wallet-address-directory.js'
 import { PrismaClient } from './generated/prisma/client.js'
 import { createGrantLimits } from './grpc/auth-server/grant-limits.js'
@@ -223,6 +233,7 @@ function createDomainPorts(
   overrides: ResourceServerOverrides
 ) {
   const urls = createResourceUrls(config.PUBLIC_URL)
+  const masterKey = config.SHARED_SECRET_KEY.reveal()
   const tokens = new TokenRecords({
     introspection: createIntrospection(introspectionClient),
     clock,
@@ -247,8 +258,14 @@ function createDomainPorts(
       }
     }),
     grantLimits: createGrantLimits(grantLimitsClient),
-    fees: parseFeeTable(config.FEES),
-    rates: overrides.rates ?? createRates(config, clock, lifecycle)
+    receivers: createLocalReceivers({ pool, urls }),
+    termSources: {
+      rates: overrides.rates ?? createRates(config, clock, lifecycle),
+      fees: parseFeeTable(config.FEES)
+    },
+    methods: createPaymentMethods({ ilpAddress: config.ILP_ADDRESS, masterKey }),
+    representation: config.PAYMENT_REPRESENTATION,
+    masterKey
   }
 }
 
@@ -271,8 +288,22 @@ function createRates(config: ResourceServerConfig, clock: Clock, lifecycle: Life
 }
 
 /** The routes of every feature, in the order in which they are tried: wallet addresses take any path, so they are last. */
-function createRoutes(_context: Context, _resources: Resources, _ports: DomainPorts): Router[] {
-  return []
+function createRoutes(context: Context, resources: Resources, ports: DomainPorts): Router[] {
+  const { config } = context
+  const deps = { ...context, ...resources, ...ports, authServerUrl: config.AUTH_SERVER_URL }
+  const incomingLifetimeSeconds = config.INCOMING_PAYMENT_LIFETIME_SECONDS
+  const quoteLifetimeSeconds = config.QUOTE_LIFETIME_SECONDS
+  const cacheSeconds = config.WALLET_ADDRESS_CACHE_SECONDS
+  return [
+    createIncomingPaymentRoutes({ ...deps, lifetimeSeconds: incomingLifetimeSeconds }),
+    createGetIncomingPaymentRoutes(deps),
+    createListIncomingPaymentsRoutes(deps),
+    createCompleteIncomingPaymentRoutes(deps),
+    createQuoteRoutes({ ...deps, lifetimeSeconds: quoteLifetimeSeconds }),
+    createGetQuoteRoutes(deps),
+    createWalletAddressKeysRoutes({ ...deps, cacheSeconds }),
+    createWalletAddressRoutes({ ...deps, cacheSeconds, pageUrl: config.WALLET_ADDRESS_PAGE_URL })
+  ]
 }
 
 function createHealth(

@@ -9,7 +9,6 @@ import {
 } from '@open-payments-server/http-signatures'
 import { type Clock, hashSecret } from '@open-payments-server/runtime'
 import { type SharedStore, SharedStoreUnavailable } from '@open-payments-server/shared-store'
-import type { Request } from 'express'
 import type { AuthorizedRequest, RequestAuthorizer } from '../../domain/authorization.js'
 import { inactiveToken, invalidSignature, invalidToken, temporarilyUnavailable } from '../../domain/errors.js'
 import { AuthServerUnavailable } from '../../domain/ports.js'
@@ -45,11 +44,6 @@ export function createRequestAuthorizer(options: RequestAuthorizerOptions): Requ
       return toAuthorized(accessToken, record, received, parts.body)
     }
   }
-}
-
-/** Whether a request wants to be authorized at all: it carries a token or a signature. */
-export function carriesCredentials(request: Request): boolean {
-  return ['authorization', 'signature', 'signature-input'].some((name) => request.get(name) !== undefined)
 }
 
 function receive(

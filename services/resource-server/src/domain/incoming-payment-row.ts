@@ -1,0 +1,46 @@
+import type { IncomingPayment } from './incoming-payment.js'
+import type { ResourceUrls } from './resource-urls.js'
+
+/** The columns that an {@link IncomingPaymentRow} is made of: `p` the payment, `w` its wallet address, `s` its asset. */
+export const INCOMING_PAYMENT_COLUMNS = `
+  p.id, p.client, p.incoming_value, p.received_value, p.completed, p.expires_at, p.metadata, p.created_at, p.updated_at,
+  w.path, s.code, s.scale`
+
+/** What joins the wallet address and the asset to an incoming payment `p`. */
+export const INCOMING_PAYMENT_JOINS = `
+  join wallet_address w on w.id = p.wallet_address_id
+  join account a on a.id = w.account_id
+  join asset s on s.id = a.asset_id`
+
+/** An incoming payment as the database returns it: numbers of arbitrary size are text. */
+export interface IncomingPaymentRow {
+  readonly id: string
+  readonly client: string
+  readonly incoming_value: string | null
+  readonly received_value: string
+  readonly completed: boolean
+  readonly expires_at: Date
+  readonly metadata: Readonly<Record<string, unknown>> | null
+  readonly created_at: Date
+  readonly updated_at: Date
+  readonly path: string
+  readonly code: string
+  readonly scale: number
+}
+
+/** Reads a row. */
+export function readIncomingPaymentRow(row: IncomingPaymentRow, urls: ResourceUrls): IncomingPayment {
+  return {
+    id: row.id,
+    walletAddressUrl: urls.ofWalletAddress(row.path),
+    client: row.client,
+    asset: { code: row.code, scale: row.scale },
+    incomingValue: row.incoming_value === null ? undefined : BigInt(row.incoming_value),
+    receivedValue: BigInt(row.received_value),
+    completed: row.completed,
+    expiresAtMs: row.expires_at.getTime(),
+    metadata: row.metadata ?? undefined,
+    createdAtMs: row.created_at.getTime(),
+    updatedAtMs: row.updated_at.getTime()
+  }
+}

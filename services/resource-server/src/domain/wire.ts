@@ -1,0 +1,49 @@
+import { AmountError, parseAmount } from '@open-payments-server/amounts'
+import { z } from 'zod'
+
+// Schemas of what several requests carry. Each names the field that is wrong.
+
+/** Longest URL in a body, in characters. */
+export const URL_LENGTH_MAX = 2_048
+
+/** Longest metadata, in bytes of its JSON. */
+export const METADATA_BYTES_MAX = 16_384
+
+/** A URL: which one is checked where it is looked up. */
+export const urlSchema = z
+  .string({ message: 'must be a URL' })
+  .min(1, { message: 'must be a URL' })
+  .max(URL_LENGTH_MAX, { message: `must have at most ${String(URL_LENGTH_MAX)} characters` })
+
+/** An amount (interface 2.1), parsed. */
+export const amountSchema = z
+  .strictObject(
+    {
+      value: z.string({ message: 'must be a string' }),
+      assetCode: z.string({ message: 'must be a string' }),
+      assetScale: z.number({ message: 'must be a number' })
+    },
+    { error: (issue) => (issue.code === 'invalid_type' ? 'must be an amount' : undefined) }
+  )
+  .transform((wire, context) => {
+    try {
+      return parseAmount(wire)
+    } catch (error) {
+      if (!(error instanceof AmountError)) throw error
+      context.addIssue({ code: 'custom', path: [error.field], message: error.message })
+      return z.NEVER
+    }
+  })
+
+/** Metadata: any JSON object within its limit. */
+export const metadataSchema = z
+  .record(z.string(), z.unknown(), { message: 'must be an object' })
+  .refine((metadata) => Buffer.byteLength(JSON.stringify(metadata)) <= METADATA_BYTES_MAX, {
+    message: `must have at most ${String(METADATA_BYTES_MAX)} bytes`
+  })
+
+/** An instant (ISO 8601, with its offset), as milliseconds since the Unix epoch. */
+export const instantSchema = z.iso
+  .datetime({ offset: true, message: 'must be a date and time such as 2030-01-31T12:00:00Z' })
+  .transform((text) => Date.parse(text))
+  .refine((ms) => Number.isFinite(ms), { message: 'is not a date that exists' })

@@ -1,0 +1,50 @@
+import { type Clock, isUuid } from '@open-payments-server/runtime'
+import type { AccessItem, AuthorizedRequest } from '../../domain/authorization.js'
+import { conflict, notFound } from '../../domain/errors.js'
+import type { IncomingPayment } from '../../domain/incoming-payment.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { requireReach } from '../../domain/visibility.js'
+import type { IncomingPaymentCompleter } from './repository.js'
+
+/** What completing incoming payments needs. */
+export interface CompleteIncomingPaymentDeps {
+  readonly completer: IncomingPaymentCompleter
+  readonly urls: ResourceUrls
+  readonly clock: Clock
+}
+
+/**
+ * Completes an incoming payment (interface 4.6): only who created it may, and only while it is neither expired nor
+ * completed.
+ *
+ * @param id as it stood in the path
+ * @throws PublicError 403 `Insufficient Grant`; 404 when there is none that the client may know of; 409 when it is expired
+ *   or was completed before
+ */
+export async function completeIncomingPayment(
+  request: Pick<AuthorizedRequest, 'access' | 'client'>,
+  id: string,
+  deps: CompleteIncomingPaymentDeps
+): Promise<IncomingPayment> {
+  requireReach(request, 'incoming-payment', 'complete', undefined)
+  if (!isUuid(id)) throw notFound()
+  const nowMs = deps.clock.now()
+  const paths = coveredPaths(request.access, deps.urls)
+  const result = await deps.completer.complete({ id, client: request.client, paths, nowMs })
+  if (result === undefined) throw notFound()
+  const { payment, done } = result
+  if (done) return payment
+  requireReach(request, 'incoming-payment', 'complete', payment.walletAddressUrl)
+  if (payment.client !== request.client) throw notFound()
+  const expired = !payment.completed && payment.expiresAtMs <= nowMs
+  throw conflict(`the incoming payment ${expired ? 'has expired' : 'is already completed'}`)
+}
+
+/** Paths of the wallet addresses whose payments may be completed; undefined for any. */
+function coveredPaths(access: readonly AccessItem[], urls: ResourceUrls): string[] | undefined {
+  const covering = access.filter(
+    (item) => item.type === 'incoming-payment' && item.actions.includes('complete')
+  )
+  if (covering.some((item) => item.identifier === undefined)) return undefined
+  return covering.flatMap(({ identifier = '' }) => urls.walletAddressPathOf(identifier) ?? [])
+}

@@ -1,0 +1,35 @@
+import { sendResource } from '@open-payments-server/http-server'
+import type { Clock } from '@open-payments-server/runtime'
+import { Router } from 'express'
+import type { Pool } from 'pg'
+import type { RequestAuthorizer } from '../../domain/authorization.js'
+import { renderIncomingPayment } from '../../domain/incoming-payment.js'
+import { chooseRepresentation, type RepresentationSetting } from '../../domain/representation.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { completeIncomingPayment } from './complete-incoming-payment.js'
+import { createIncomingPaymentCompleter } from './repository.js'
+
+/** What the route needs. */
+export interface CompleteIncomingPaymentRouteDeps {
+  readonly pool: Pool
+  readonly authorizer: RequestAuthorizer
+  readonly urls: ResourceUrls
+  readonly clock: Clock
+  readonly representation: RepresentationSetting
+}
+
+/** `POST /incoming-payments/{id}/complete` (interface 4.6). */
+export function createCompleteIncomingPaymentRoutes(deps: CompleteIncomingPaymentRouteDeps): Router {
+  const router = Router({ caseSensitive: true })
+  const service = { ...deps, completer: createIncomingPaymentCompleter(deps) }
+  router.post('/incoming-payments/:id/complete', async (request, response) => {
+    const authorized = await deps.authorizer.authorize(request)
+    const payment = await completeIncomingPayment(authorized, request.params.id, service)
+    const representation = chooseRepresentation(request.get('accept'), deps.representation)
+    sendResource(request, response, renderIncomingPayment(payment, deps.urls, representation), {
+      updatedAtMs: payment.updatedAtMs,
+      vary: ['Accept']
+    })
+  })
+  return router
+}

@@ -1,0 +1,96 @@
+import { isSameAsset } from '@open-payments-server/amounts'
+import { invalidField } from '@open-payments-server/http-server'
+import type { Clock, Random } from '@open-payments-server/runtime'
+import type { AccessItem, AuthorizedRequest } from '../../domain/authorization.js'
+import { assetMismatch, unknownWalletAddress } from '../../domain/errors.js'
+import { acceptCreated, identifyCreation } from '../../domain/idempotency.js'
+import type { IncomingPayment } from '../../domain/incoming-payment.js'
+import { requireReach } from '../../domain/visibility.js'
+import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
+import type { IncomingPaymentRepository } from './repository.js'
+import type { IncomingPaymentOrder } from './request.js'
+
+/** What creating incoming payments needs. */
+export interface CreateIncomingPaymentDeps {
+  readonly repository: IncomingPaymentRepository
+  readonly walletAddresses: WalletAddressDirectory
+  readonly clock: Clock
+  readonly random: Random
+  /** Keys the ids that are derived from idempotency keys. */
+  readonly masterKey: string
+  /** When a payment expires that does not say, in seconds from its creation. */
+  readonly lifetimeSeconds: number
+}
+
+/** A request to create an incoming payment, read. */
+export interface CreationRequest {
+  readonly authorized: Pick<AuthorizedRequest, 'access' | 'client' | 'body'>
+  readonly order: IncomingPaymentOrder
+  readonly idempotencyKey: string | undefined
+}
+
+/**
+ * Creates an incoming payment (interface 4.4), or answers with the one that the same request created before.
+ *
+ * @throws PublicError 400 for what is wrong with the order; 403 when the grant does not cover the wallet address; 409 and
+ *   422 when its idempotency key belongs to another request
+ */
+export async function createIncomingPayment(
+  { authorized, order, idempotencyKey }: CreationRequest,
+  deps: CreateIncomingPaymentDeps
+): Promise<IncomingPayment> {
+  const walletAddress = await findWalletAddress(authorized.access, order, deps.walletAddresses)
+  requireReach(authorized, 'incoming-payment', 'create', walletAddress.url)
+  checkAsset(order, walletAddress)
+  const nowMs = deps.clock.now()
+  const expiresAtMs = order.expiresAt ?? nowMs + deps.lifetimeSeconds * 1_000
+  const expired = expiresAtMs <= nowMs
+  if (expired && idempotencyKey === undefined) throw notInTheFuture()
+  const content = ['incoming-payment\n', walletAddress.url, '\n', authorized.body ?? '']
+  const identity = identifyCreation({ client: authorized.client, idempotencyKey, content }, deps)
+  const stored = await deps.repository.create({
+    id: identity.id,
+    walletAddressId: walletAddress.id,
+    client: authorized.client,
+    incomingValue: order.incomingAmount?.value,
+    expiresAtMs,
+    metadata: order.metadata,
+    requestHash: identity.requestHash,
+    createdAtMs: nowMs
+  })
+  // A repeated request may come after the expiry that it asked for; a first one must not.
+  if (stored === undefined && expired) throw notInTheFuture()
+  return acceptCreated(stored, identity).payment
+}
+
+/** The wallet address of the order, or where it names none, of the access that covers it. */
+async function findWalletAddress(
+  access: readonly AccessItem[],
+  order: IncomingPaymentOrder,
+  walletAddresses: WalletAddressDirectory
+): Promise<WalletAddress> {
+  const url = order.walletAddress ?? findIdentifier(access)
+  if (url === undefined) {
+    throw invalidField('400', 'walletAddress', 'required, since the access token names no wallet address')
+  }
+  const walletAddress = await walletAddresses.findByUrl(url)
+  if (walletAddress === undefined) throw unknownWalletAddress('walletAddress')
+  return walletAddress
+}
+
+function findIdentifier(access: readonly AccessItem[]): string | undefined {
+  return access.find(
+    (item) =>
+      item.type === 'incoming-payment' && item.actions.includes('create') && item.identifier !== undefined
+  )?.identifier
+}
+
+function checkAsset({ incomingAmount }: IncomingPaymentOrder, { asset }: WalletAddress): void {
+  if (incomingAmount !== undefined && !isSameAsset(incomingAmount.asset, asset)) {
+    throw assetMismatch('incomingAmount', incomingAmount.asset, asset)
+  }
+}
+
+function notInTheFuture() {
+  return invalidField('400', 'expiresAt', 'must be in the future')
+}

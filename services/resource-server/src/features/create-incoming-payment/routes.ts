@@ -1,0 +1,39 @@
+import { parseJsonObject, sendResource } from '@open-payments-server/http-server'
+import { Router } from 'express'
+import type { Pool } from 'pg'
+import type { RequestAuthorizer } from '../../domain/authorization.js'
+import { type PaymentMethods, renderCreatedIncomingPayment } from '../../domain/incoming-payment.js'
+import { readIdempotencyKey } from '../../domain/payment-identity.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { requireReach } from '../../domain/visibility.js'
+import { createIncomingPayment, type CreateIncomingPaymentDeps } from './create-incoming-payment.js'
+import { createIncomingPaymentRepository } from './repository.js'
+import { readOrder } from './request.js'
+
+/** What the route needs. */
+export interface CreateIncomingPaymentRouteDeps extends Omit<CreateIncomingPaymentDeps, 'repository'> {
+  readonly pool: Pool
+  readonly authorizer: RequestAuthorizer
+  readonly urls: ResourceUrls
+  readonly methods: PaymentMethods
+}
+
+/** `POST /incoming-payments` (interface 4.4). */
+export function createIncomingPaymentRoutes(deps: CreateIncomingPaymentRouteDeps): Router {
+  const router = Router({ caseSensitive: true })
+  const service = { ...deps, repository: createIncomingPaymentRepository(deps) }
+  router.post('/incoming-payments', async (request, response) => {
+    const authorized = await deps.authorizer.authorize(request)
+    requireReach(authorized, 'incoming-payment', 'create', undefined)
+    const idempotencyKey = readIdempotencyKey(request.get('idempotency-key'))
+    const body = parseJsonObject(authorized.body, request.get('content-type'), '400')
+    const order = readOrder(body, deps.clock.now())
+    const payment = await createIncomingPayment({ authorized, order, idempotencyKey }, service)
+    sendResource(request, response, renderCreatedIncomingPayment(payment, deps), {
+      status: 201,
+      updatedAtMs: payment.createdAtMs,
+      location: deps.urls.of('incoming-payments', payment.id)
+    })
+  })
+  return router
+}

@@ -1,0 +1,48 @@
+import type { Pool } from 'pg'
+import type { Receiver, ReceiverDirectory } from '../../domain/receiver.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+
+interface ReceiverRow {
+  readonly id: string
+  readonly incoming_value: string | null
+  readonly received_value: string
+  readonly completed: boolean
+  readonly expires_at: Date
+  readonly asset_id: number
+  readonly code: string
+  readonly scale: number
+}
+
+/** Finds the incoming payments hosted here, with one prepared statement: every quote and direct payment asks for one. */
+export function createLocalReceivers(deps: { pool: Pool; urls: ResourceUrls }): ReceiverDirectory {
+  return {
+    async find(url) {
+      const id = deps.urls.idOf('incoming-payments', url)
+      if (id === undefined) return undefined
+      const { rows } = await deps.pool.query<ReceiverRow>({
+        name: 'find-receiver',
+        text: `select p.id, p.incoming_value, p.received_value, p.completed, p.expires_at, s.id as asset_id, s.code, s.scale
+                 from incoming_payment p
+                 join wallet_address w on w.id = p.wallet_address_id
+                 join account a on a.id = w.account_id
+                 join asset s on s.id = a.asset_id
+                where p.id = $1`,
+        values: [id]
+      })
+      return rows[0] === undefined ? undefined : toReceiver(rows[0], url)
+    }
+  }
+}
+
+function toReceiver(row: ReceiverRow, url: string): Receiver {
+  return {
+    url,
+    incomingPaymentId: row.id,
+    asset: { code: row.code, scale: row.scale },
+    assetId: row.asset_id,
+    incomingValue: row.incoming_value === null ? undefined : BigInt(row.incoming_value),
+    receivedValue: BigInt(row.received_value),
+    completed: row.completed,
+    expiresAtMs: row.expires_at.getTime()
+  }
+}

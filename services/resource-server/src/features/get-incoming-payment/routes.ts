@@ -1,0 +1,78 @@
+import { sendResource } from '@open-payments-server/http-server'
+import { type Clock, isUuid } from '@open-payments-server/runtime'
+import { type Request, type Response, Router } from 'express'
+import type { Pool } from 'pg'
+import { formatAmount } from '@open-payments-server/amounts'
+import type { RequestAuthorizer } from '../../domain/authorization.js'
+import { carriesCredentials } from '../../domain/credentials.js'
+import { notFound } from '../../domain/errors.js'
+import { type PaymentMethods, renderPayableIncomingPayment } from '../../domain/incoming-payment.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { requireReach, requireVisible } from '../../domain/visibility.js'
+import { createIncomingPaymentReader, type IncomingPaymentReader } from './repository.js'
+
+/** What the route needs. */
+export interface GetIncomingPaymentDeps {
+  readonly pool: Pool
+  readonly authorizer: RequestAuthorizer
+  readonly urls: ResourceUrls
+  readonly methods: PaymentMethods
+  readonly clock: Clock
+  /** Grant endpoint, told with the public form. */
+  readonly authServerUrl: string
+}
+
+/** Both forms have one URL: which one is answered, the credentials decide. */
+const VARY = ['Accept', 'Authorization', 'Signature', 'Signature-Input']
+
+/**
+ * `GET /incoming-payments/{id}`: the whole payment for a client that may read it, and its public form for a request that
+ * carries no credentials at all.
+ */
+export function createGetIncomingPaymentRoutes(deps: GetIncomingPaymentDeps): Router {
+  const router = Router({ caseSensitive: true })
+  const reader = createIncomingPaymentReader(deps)
+  router.get('/incoming-payments/:id', async (request, response) => {
+    if (carriesCredentials(request)) await answerClient(request, response, deps, reader)
+    else await answerPublic(request, response, deps, reader)
+  })
+  return router
+}
+
+async function answerClient(
+  request: Request<{ id: string }>,
+  response: Response,
+  deps: GetIncomingPaymentDeps,
+  reader: IncomingPaymentReader
+): Promise<void> {
+  const authorized = await deps.authorizer.authorize(request)
+  requireReach(authorized, 'incoming-payment', 'read', undefined)
+  const found = await find(request.params.id, reader)
+  const payment = requireVisible(authorized, 'incoming-payment', 'read', found)
+  const nowMs = deps.clock.now()
+  sendResource(request, response, renderPayableIncomingPayment(payment, { ...deps, nowMs }), {
+    updatedAtMs: payment.updatedAtMs,
+    vary: VARY
+  })
+}
+
+async function answerPublic(
+  request: Request<{ id: string }>,
+  response: Response,
+  deps: GetIncomingPaymentDeps,
+  reader: IncomingPaymentReader
+): Promise<void> {
+  const payment = await find(request.params.id, reader)
+  if (payment === undefined) throw notFound()
+  const receivedAmount = formatAmount({ value: payment.receivedValue, asset: payment.asset })
+  sendResource(
+    request,
+    response,
+    { receivedAmount, authServer: deps.authServerUrl },
+    { updatedAtMs: payment.updatedAtMs, vary: VARY }
+  )
+}
+
+function find(id: string, reader: IncomingPaymentReader): ReturnType<IncomingPaymentReader['find']> {
+  return isUuid(id) ? reader.find(id) : Promise.resolve(undefined)
+}
