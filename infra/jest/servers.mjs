@@ -25,7 +25,6 @@ const running = []
  * machine has no redis-server). Addresses that are set already win, and nothing is started for them.
  */
 export async function startServers() {
-  if (process.env.TEST_POSTGRES_URL && process.env.TEST_REDIS_URL) return
   const { startPostgres, startRedis } = await importLocalServices()
   if (!process.env.TEST_POSTGRES_URL) {
     const directory = await mkdtemp(join(await realpath(tmpdir()), 'open-payments-tests-'))
@@ -46,7 +45,7 @@ export async function stopServers() {
   await Promise.all(running.splice(0).map((server) => server.stop()))
 }
 
-/** Tests run without a build; this one package is needed before any test can run, so it is built when it changed. */
+/** Tests run without a build, except for this package: it is needed before any test can run, and built when it changed. */
 async function importLocalServices() {
   if (newest(join(localServices, 'src')) > newest(join(localServices, 'dist'))) {
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
