@@ -1,5 +1,5 @@
 import { createPool } from '@open-payments-server/database'
-import { createSafeHttpClient } from '@open-payments-server/http-client'
+import { createSafeHttpClient, type SafeHttpClient } from '@open-payments-server/http-client'
 import { startHttpServer } from '@open-payments-server/http-server'
 import {
   type Clock,
@@ -12,18 +12,55 @@ import {
   systemRandom
 } from '@open-payments-server/runtime'
 import { createInProcessStore, createRedisStore, type SharedStore } from '@open-payments-server/shared-store'
+import { PrismaPg } from '@prisma/adapter-pg'
 import type { Pool } from 'pg'
 import type { AuthServerConfig } from './config.js'
 import { parseConfiguredInteraction } from './domain/access.js'
+import type { ClientAuthenticator, HolderAuthorizer } from './domain/authentication.js'
+import type { ClientDirectory } from './domain/clients.js'
+import type { InteractionReader } from './domain/interactions.js'
+import type { TokenMaker } from './domain/issued-token.js'
+import type { RevocationBus } from './domain/revocations.js'
 import { createAddresses } from './domain/urls.js'
+import { createAcceptGrantRepository } from './features/accept-grant/repository.js'
+import { acceptGrantRoute } from './features/accept-grant/route.js'
+import { createAcceptGrantService } from './features/accept-grant/service.js'
 import { createClientAuthenticator } from './features/authenticate-client/client-authenticator.js'
+import { createHolderAuthorizer } from './features/authorize-holder/holder-authorizer.js'
+import { createHolderRepository } from './features/authorize-holder/repository.js'
+import { createCancelGrantRepository } from './features/cancel-grant/repository.js'
+import { cancelGrantRoute } from './features/cancel-grant/route.js'
+import { createCancelGrantService } from './features/cancel-grant/service.js'
 import { createClientDirectory } from './features/client-directory/client-directory.js'
+import { createContinueGrantRepository } from './features/continue-grant/repository.js'
+import { continueGrantRoute } from './features/continue-grant/route.js'
+import { createContinueGrantService } from './features/continue-grant/service.js'
+import { discoverForResourceServersRoute, discoverRoute } from './features/discover/route.js'
+import { createInteractionReader } from './features/find-interaction/repository.js'
+import { finishInteractionRoute } from './features/finish-interaction/route.js'
+import { createFinishInteractionService } from './features/finish-interaction/service.js'
+import { createRevocationBus } from './features/publish-revocations/revocation-bus.js'
+import { createRejectGrantRepository } from './features/reject-grant/repository.js'
+import { rejectGrantRoute } from './features/reject-grant/route.js'
+import { createRejectGrantService } from './features/reject-grant/service.js'
 import { createGrantRepository } from './features/request-grant/repository.js'
 import { requestGrantRoute } from './features/request-grant/route.js'
 import { createRequestGrantService } from './features/request-grant/service.js'
-import { createPublicApp } from './http/public-app.js'
+import { createRevokeTokenRepository } from './features/revoke-token/repository.js'
+import { revokeTokenRoute } from './features/revoke-token/route.js'
+import { createRevokeTokenService } from './features/revoke-token/service.js'
+import { createRotateTokenRepository } from './features/rotate-token/repository.js'
+import { rotateTokenRoute } from './features/rotate-token/route.js'
+import { createRotateTokenService } from './features/rotate-token/service.js'
+import { showGrantRoute } from './features/show-grant/route.js'
+import { startInteractionRoute } from './features/start-interaction/route.js'
+import { createStartInteractionService } from './features/start-interaction/service.js'
+import { PrismaClient } from './generated/prisma/client.js'
+import { startAuthGrpcServer } from './grpc/server.js'
+import { createGrpcServices } from './grpc/services.js'
+import { createIdentityProviderApp, type IdentityProviderRoutes } from './http/identity-provider-app.js'
+import { createPublicApp, type PublicRoutes } from './http/public-app.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
-import { createIdentityProviderApp } from './http/identity-provider-app.js'
 
 const STATEMENT_TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5_000
@@ -34,7 +71,7 @@ const FETCH_TIMEOUT_MS = 5_000
 const FETCHED_BYTES_MAX = 131_072
 const MS_PER_SECOND = 1_000
 
-/** What tests put in the place of the real thing. */
+/** What tests put in the place of the real thing. What is given here is not closed when the server stops. */
 export interface Overrides {
   readonly clock?: Clock
   readonly random?: Random
@@ -48,19 +85,25 @@ export interface RunningAuthServer extends RunningService {
   readonly httpPort: number
   /** Port of the identity-provider listener. */
   readonly identityProviderPort: number
+  /** Port of the gRPC listener. */
+  readonly grpcPort: number
   /** The one pool of connections to its database. */
   readonly pool: Pool
 }
 
-/** What everything else is made of. */
+/** What the features are made of. */
 interface Foundations {
   readonly config: AuthServerConfig
-  readonly clock: Clock
-  readonly random: Random
-  readonly logger: Logger
-  readonly sharedStore: SharedStore
-  readonly pool: Pool
   readonly lifecycle: Lifecycle
+  readonly logger: Logger
+  readonly pool: Pool
+  readonly prisma: PrismaClient
+  readonly revocations: RevocationBus
+  readonly directory: ClientDirectory
+  readonly authenticator: ClientAuthenticator
+  readonly holders: HolderAuthorizer
+  readonly interactions: InteractionReader
+  readonly tokens: TokenMaker
 }
 
 /**
@@ -85,8 +128,40 @@ export async function composeAuthServer(
 }
 
 function layFoundations(config: AuthServerConfig, overrides: Overrides): Foundations {
+  const { clock = systemClock, random = systemRandom } = overrides
   const logger = overrides.logger ?? createLogger({ service: 'auth-server', level: config.LOG_LEVEL })
   const lifecycle = new Lifecycle(logger)
+  const pool = openPool(config, logger, lifecycle)
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
+  lifecycle.add({ name: 'Prisma', stop: () => prisma.$disconnect() })
+  const sharedStore = overrides.sharedStore ?? openSharedStore(config, logger, lifecycle)
+  const httpClient = openHttpClient(config, lifecycle)
+  const lifetimeMaxSeconds = config.CLIENT_KEYS_CACHE_SECONDS
+  const directory = createClientDirectory({ httpClient, clock, lifetimeMaxSeconds })
+  const policy = {
+    ageMaxSeconds: config.SIGNATURE_AGE_MAX_SECONDS,
+    futureMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
+    tagRequired: config.SIGNATURE_TAG_REQUIRED,
+    authorizationRequired: false
+  }
+  const authenticator = createClientAuthenticator({ directory, sharedStore, policy, clock })
+  const addresses = createAddresses(config.PUBLIC_URL)
+  return {
+    config,
+    lifecycle,
+    logger,
+    pool,
+    prisma,
+    directory,
+    authenticator,
+    revocations: createRevocationBus(sharedStore, logger),
+    holders: createHolderAuthorizer(createHolderRepository(pool), authenticator),
+    interactions: createInteractionReader(prisma),
+    tokens: { clock, random, addresses, tokenLifetimeSeconds: config.ACCESS_TOKEN_LIFETIME_SECONDS }
+  }
+}
+
+function openPool(config: AuthServerConfig, logger: Logger, lifecycle: Lifecycle): Pool {
   const pool = createPool({
     url: config.DATABASE_URL.reveal(),
     connectionsMax: config.DATABASE_CONNECTIONS_MAX,
@@ -98,49 +173,26 @@ function layFoundations(config: AuthServerConfig, overrides: Overrides): Foundat
     }
   })
   lifecycle.add({ name: 'database', stop: () => pool.end() })
-  const sharedStore = overrides.sharedStore ?? createSharedStore(config, logger)
-  if (overrides.sharedStore === undefined) {
-    lifecycle.add({ name: 'shared store', stop: () => sharedStore.close() })
-  }
-  const { clock = systemClock, random = systemRandom } = overrides
-  return { config, clock, random, logger, sharedStore, pool, lifecycle }
+  return pool
 }
 
-function createSharedStore(config: AuthServerConfig, logger: Logger): SharedStore {
-  if (config.REDIS_URL === undefined) return createInProcessStore()
-  return createRedisStore({
-    url: config.REDIS_URL.reveal(),
-    keyPrefix: 'auth-server:',
-    commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS,
-    onConnectionError: (error) => {
-      logger.warn({ err: error }, 'Redis connection lost')
-    }
-  })
+function openSharedStore(config: AuthServerConfig, logger: Logger, lifecycle: Lifecycle): SharedStore {
+  const sharedStore =
+    config.REDIS_URL === undefined
+      ? createInProcessStore()
+      : createRedisStore({
+          url: config.REDIS_URL.reveal(),
+          keyPrefix: 'auth-server:',
+          commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS,
+          onConnectionError: (error) => {
+            logger.warn({ err: error }, 'Redis connection lost')
+          }
+        })
+  lifecycle.add({ name: 'shared store', stop: () => sharedStore.close() })
+  return sharedStore
 }
 
-async function listen(
-  foundations: Foundations
-): Promise<Pick<RunningAuthServer, 'httpPort' | 'identityProviderPort'>> {
-  const { config, lifecycle, logger, pool } = foundations
-  const graceMs = config.SHUTDOWN_GRACE_SECONDS * MS_PER_SECOND
-  const checkReady = async (): Promise<void> => {
-    await pool.query('select 1')
-  }
-  const publicServer = await startHttpServer(composePublicApp(foundations), {
-    host: config.HTTP_HOST,
-    port: config.HTTP_PORT
-  })
-  lifecycle.add({ name: 'public listener', stop: () => publicServer.stop(graceMs) })
-  const identityProviderServer = await startHttpServer(createIdentityProviderApp(checkReady, logger), {
-    host: config.IDENTITY_PROVIDER_HOST,
-    port: config.IDENTITY_PROVIDER_PORT
-  })
-  lifecycle.add({ name: 'identity-provider listener', stop: () => identityProviderServer.stop(graceMs) })
-  return { httpPort: publicServer.port, identityProviderPort: identityProviderServer.port }
-}
-
-function composePublicApp(foundations: Foundations): ReturnType<typeof createPublicApp> {
-  const { config, clock, random, logger, sharedStore, pool, lifecycle } = foundations
+function openHttpClient(config: AuthServerConfig, lifecycle: Lifecycle): SafeHttpClient {
   const httpClient = createSafeHttpClient({
     allowPrivateNetworks: config.ENVIRONMENT === 'development',
     timeoutMs: FETCH_TIMEOUT_MS,
@@ -148,37 +200,129 @@ function composePublicApp(foundations: Foundations): ReturnType<typeof createPub
     userAgent: 'open-payments-server'
   })
   lifecycle.add({ name: 'HTTP client', stop: () => httpClient.close() })
-  const directory = createClientDirectory({
-    httpClient,
-    clock,
-    lifetimeMaxSeconds: config.CLIENT_KEYS_CACHE_SECONDS
+  return httpClient
+}
+
+async function listen(foundations: Foundations): Promise<Omit<RunningAuthServer, 'pool' | 'stop'>> {
+  const { config, lifecycle, logger, pool, prisma, revocations, directory, tokens } = foundations
+  const graceMs = config.SHUTDOWN_GRACE_SECONDS * MS_PER_SECOND
+
+  const grpcServer = await startAuthGrpcServer({
+    config,
+    logger,
+    services: createGrpcServices({
+      pool,
+      prisma,
+      revocations,
+      logger,
+      clock: tokens.clock,
+      clientDirectory: directory
+    })
   })
-  const authenticator = createClientAuthenticator({
-    directory,
-    sharedStore,
-    clock,
-    policy: {
-      ageMaxSeconds: config.SIGNATURE_AGE_MAX_SECONDS,
-      futureMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
-      tagRequired: config.SIGNATURE_TAG_REQUIRED,
-      authorizationRequired: false
-    }
+  const listeners: { stop(graceMs: number): Promise<void> }[] = [grpcServer]
+  const stopListeners = async (): Promise<void> => {
+    await Promise.all(listeners.map((listener) => listener.stop(graceMs)))
+  }
+  // One part, because the listeners share the grace period.
+  lifecycle.add({ name: 'listeners', stop: stopListeners })
+
+  const identityProviderServer = await startHttpServer(composeIdentityProviderApp(foundations), {
+    host: config.IDENTITY_PROVIDER_HOST,
+    port: config.IDENTITY_PROVIDER_PORT
   })
+  listeners.push(identityProviderServer)
+  const publicServer = await startHttpServer(createPublicApp(composePublicRoutes(foundations), logger), {
+    host: config.HTTP_HOST,
+    port: config.HTTP_PORT
+  })
+  listeners.push(publicServer)
+  return {
+    httpPort: publicServer.port,
+    identityProviderPort: identityProviderServer.port,
+    grpcPort: grpcServer.port
+  }
+}
+
+function composePublicRoutes(foundations: Foundations): PublicRoutes {
+  const { config, pool, revocations, directory, authenticator, holders, interactions, tokens, logger } =
+    foundations
+  const { PUBLIC_URL: publicUrl } = config
+  const { clock, addresses } = tokens
+  const cookieSecret = config.INTERACTION_COOKIE_SECRET.reveal()
   const requestGrant = createRequestGrantService({
+    ...tokens,
     authenticator,
     directory,
-    clock,
-    random,
     repository: createGrantRepository(pool),
-    addresses: createAddresses(config.PUBLIC_URL),
     configuredInteraction: parseConfiguredInteraction(config.INTERACTION_REQUIRED_FOR),
     allowHttp: config.ENVIRONMENT === 'development',
-    tokenLifetimeSeconds: config.ACCESS_TOKEN_LIFETIME_SECONDS,
     interactionLifetimeSeconds: config.INTERACTION_LIFETIME_SECONDS,
     continuationWaitSeconds: config.CONTINUATION_WAIT_SECONDS
   })
-  return createPublicApp(
-    { requestGrant: requestGrantRoute(requestGrant, authenticator, config.PUBLIC_URL) },
-    logger
-  )
+  const startInteraction = createStartInteractionService({
+    interactions,
+    clock,
+    cookieSecret,
+    consentPageUrl: config.CONSENT_PAGE_URL
+  })
+  const finishInteraction = createFinishInteractionService({
+    interactions,
+    cookieSecret,
+    grantEndpoint: addresses.grantEndpoint
+  })
+  const continueGrant = createContinueGrantService({
+    ...tokens,
+    repository: createContinueGrantRepository(pool),
+    continuationWaitSeconds: config.CONTINUATION_WAIT_SECONDS
+  })
+  const cancelGrant = createCancelGrantService({
+    clock,
+    revocations,
+    repository: createCancelGrantRepository(pool)
+  })
+  const rotateToken = createRotateTokenService({
+    ...tokens,
+    revocations,
+    logger,
+    repository: createRotateTokenRepository(pool)
+  })
+  const revokeToken = createRevokeTokenService({
+    clock,
+    revocations,
+    repository: createRevokeTokenRepository(pool)
+  })
+  return {
+    requestGrant: requestGrantRoute(requestGrant, authenticator, publicUrl),
+    discover: discoverRoute(addresses.grantEndpoint),
+    discoverForResourceServers: discoverForResourceServersRoute(addresses.grantEndpoint),
+    startInteraction: startInteractionRoute(startInteraction, addresses, config.INTERACTION_LIFETIME_SECONDS),
+    finishInteraction: finishInteractionRoute(finishInteraction),
+    continueGrant: continueGrantRoute(continueGrant, holders, publicUrl),
+    cancelGrant: cancelGrantRoute(cancelGrant, holders, publicUrl),
+    rotateToken: rotateTokenRoute(rotateToken, holders, publicUrl),
+    revokeToken: revokeTokenRoute(revokeToken, holders, publicUrl)
+  }
+}
+
+function composeIdentityProviderApp(foundations: Foundations): ReturnType<typeof createIdentityProviderApp> {
+  const { config, pool, interactions, tokens, logger } = foundations
+  const { clock } = tokens
+  const acceptRepository = createAcceptGrantRepository(pool)
+  const rejectRepository = createRejectGrantRepository(pool)
+  const routes: IdentityProviderRoutes = {
+    showGrant: showGrantRoute(interactions),
+    acceptGrant: acceptGrantRoute(
+      createAcceptGrantService({ interactions, clock, repository: acceptRepository })
+    ),
+    rejectGrant: rejectGrantRoute(
+      createRejectGrantService({ interactions, clock, repository: rejectRepository })
+    )
+  }
+  return createIdentityProviderApp(routes, {
+    logger,
+    secret: config.IDENTITY_PROVIDER_SECRET.reveal(),
+    checkReady: async () => {
+      await pool.query('select 1')
+    }
+  })
 }

@@ -1,17 +1,44 @@
-import { createHttpApp } from '@open-payments-server/http-server'
+import { createHttpApp, PublicError } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
-import { type Express, Router } from 'express'
+import { type Express, type RequestHandler, Router } from 'express'
 import { healthRoutes } from './health-routes.js'
+import { requireSecret } from './require-secret.js'
 import { securityHeaders } from './security-headers.js'
 
 /** Longest body of a request, in bytes. */
 const BODY_BYTES_MAX = 16_384
 
+/** What answers the identity provider. */
+export interface IdentityProviderRoutes {
+  readonly showGrant: RequestHandler<{ id: string; nonce: string }>
+  readonly acceptGrant: RequestHandler<{ id: string; nonce: string }>
+  readonly rejectGrant: RequestHandler<{ id: string; nonce: string }>
+}
+
+/** What the app needs besides its routes. */
+export interface IdentityProviderAppOptions {
+  readonly logger: Logger
+  /** What the identity provider sends in `x-idp-secret`. */
+  readonly secret: string
+  /** Resolves when what the service needs answers. */
+  readonly checkReady: () => Promise<void>
+}
+
 /** The app for the identity provider and for whoever runs the service; not for the internet. */
-export function createIdentityProviderApp(checkReady: () => Promise<void>, logger: Logger): Express {
+export function createIdentityProviderApp(
+  routes: IdentityProviderRoutes,
+  { logger, secret, checkReady }: IdentityProviderAppOptions
+): Express {
   const router = Router({ caseSensitive: true })
   router.use(securityHeaders)
   router.use(healthRoutes(checkReady, logger))
+  router.use('/grant', requireSecret(secret))
+  router.get('/grant/:id/:nonce', routes.showGrant)
+  router.post('/grant/:id/:nonce/accept', routes.acceptGrant)
+  router.post('/grant/:id/:nonce/reject', routes.rejectGrant)
+  router.post('/grant/:id/:nonce/:choice', () => {
+    throw new PublicError({ status: 400, code: 'invalid_request', description: 'invalid interaction choice' })
+  })
   return createHttpApp({
     logger,
     routes: router,

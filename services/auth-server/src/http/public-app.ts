@@ -9,6 +9,14 @@ const BODY_BYTES_MAX = 65_536
 /** What answers the requests of clients, and of the browsers of account holders. */
 export interface PublicRoutes {
   readonly requestGrant: RequestHandler
+  readonly discover: RequestHandler
+  readonly discoverForResourceServers: RequestHandler
+  readonly startInteraction: RequestHandler<{ id: string; nonce: string }>
+  readonly finishInteraction: RequestHandler<{ id: string; nonce: string }>
+  readonly continueGrant: RequestHandler<{ id: string }>
+  readonly cancelGrant: RequestHandler<{ id: string }>
+  readonly rotateToken: RequestHandler<{ id: string }>
+  readonly revokeToken: RequestHandler<{ id: string }>
 }
 
 /** The app that faces the internet. */
@@ -16,6 +24,14 @@ export function createPublicApp(routes: PublicRoutes, logger: Logger): Express {
   const router = Router({ caseSensitive: true })
   router.use(securityHeaders)
   router.post('/', routes.requestGrant)
+  router.options('/', routes.discover)
+  router.get('/.well-known/gnap-as-rs', routes.discoverForResourceServers)
+  router.get('/interact/:id/:nonce', routes.startInteraction)
+  router.get('/interact/:id/:nonce/finish', routes.finishInteraction)
+  router.post('/continue/:id', routes.continueGrant)
+  router.delete('/continue/:id', routes.cancelGrant)
+  router.post('/token/:id', routes.rotateToken)
+  router.delete('/token/:id', routes.revokeToken)
   return createHttpApp({
     logger,
     routes: router,

@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { type AccessItem, storeAccessItem } from '../../domain/access.js'
 import type { BoundClient } from '../../domain/clients.js'
 import type { SubjectRequest } from '../../domain/grants.js'
+import type { IssuedToken } from '../../domain/issued-token.js'
 
 /** A grant to be written. Times are instants of the service's clock. */
 export interface NewGrant {
@@ -13,15 +14,7 @@ export interface NewGrant {
   readonly subject: SubjectRequest | undefined
   readonly createdAt: Date
   /** What it begins with: a token at once, or an interaction with the account holder. */
-  readonly beginning: IssuedToken | PendingInteraction
-}
-
-/** A token that is issued with the grant. */
-export interface IssuedToken {
-  readonly state: 'issued'
-  readonly tokenId: string
-  readonly tokenHash: Buffer
-  readonly expiresAt: Date
+  readonly beginning: { readonly state: 'issued'; readonly token: IssuedToken } | PendingInteraction
 }
 
 /** An interaction that decides the grant. */
@@ -81,7 +74,7 @@ export function createGrantRepository(pool: Pool): GrantRepository {
     async insert(grant) {
       const { beginning, holder } = grant
       const interaction = beginning.state === 'pending' ? beginning : undefined
-      const token = beginning.state === 'issued' ? beginning : undefined
+      const token = beginning.state === 'issued' ? beginning.token : undefined
       const items = grant.access.map((item, position) => ({
         id: item.id,
         position,
@@ -108,9 +101,9 @@ export function createGrantRepository(pool: Pool): GrantRepository {
           interaction?.interactionId,
           interaction?.nonce,
           interaction?.reference,
-          beginning.expiresAt,
-          token?.tokenId,
-          token?.tokenHash
+          (token ?? interaction)?.expiresAt,
+          token?.id,
+          token?.hash
         ]
       })
     }

@@ -1,7 +1,7 @@
 import { jwkThumbprint, type ReceivedSignature } from '@open-payments-server/http-signatures'
 import { invalidField } from '@open-payments-server/http-server'
-import { type Clock, hashSecret, newId, type Random, randomSecret } from '@open-payments-server/runtime'
-import { type ConfiguredInteraction, formatAccessItem, needsInteraction } from '../../domain/access.js'
+import { hashSecret, newId, randomSecret } from '@open-payments-server/runtime'
+import { type ConfiguredInteraction, needsInteraction } from '../../domain/access.js'
 import type { ClientAuthenticator } from '../../domain/authentication.js'
 import {
   type BoundClient,
@@ -11,9 +11,10 @@ import {
 } from '../../domain/clients.js'
 import { unresolvedClient } from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire } from '../../domain/grants.js'
-import { type ServiceAddresses, withQuery } from '../../domain/urls.js'
+import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
+import { withQuery } from '../../domain/urls.js'
 import { checkFinishUri, checkOutgoingPayments } from './client-policy.js'
-import type { GrantRepository, IssuedToken, NewGrant, PendingInteraction } from './repository.js'
+import type { GrantRepository, NewGrant, PendingInteraction } from './repository.js'
 import type { GrantRequest, RequestingClient } from './schema.js'
 
 /** The answer to a grant request (RFC 9635 §3): a token at once, or where the account holder is to go. */
@@ -24,16 +25,12 @@ export interface GrantResponse {
 }
 
 /** What requesting grants needs. */
-export interface RequestGrantDependencies {
+export interface RequestGrantDependencies extends TokenMaker {
   readonly authenticator: Pick<ClientAuthenticator, 'verify' | 'importKey'>
   readonly directory: ClientDirectory
   readonly repository: GrantRepository
-  readonly addresses: ServiceAddresses
-  readonly clock: Clock
-  readonly random: Random
   readonly configuredInteraction: ConfiguredInteraction
   readonly allowHttp: boolean
-  readonly tokenLifetimeSeconds: number
   readonly interactionLifetimeSeconds: number
   readonly continuationWaitSeconds: number
 }
@@ -126,24 +123,10 @@ async function issueAtOnce(
   holder: BoundClient,
   dependencies: RequestGrantDependencies
 ): Promise<GrantResponse> {
-  const { addresses, clock, random, tokenLifetimeSeconds } = dependencies
-  const value = randomSecret(random)
-  const token: IssuedToken = {
-    state: 'issued',
-    tokenId: newId(clock, random),
-    tokenHash: hashSecret(value),
-    expiresAt: new Date(clock.now() + tokenLifetimeSeconds * 1_000)
-  }
-  const continuation = await insertGrant(request, holder, undefined, token, dependencies)
-  return {
-    access_token: {
-      value,
-      manage: addresses.manageUri(token.tokenId),
-      expires_in: tokenLifetimeSeconds,
-      access: request.access.map(formatAccessItem)
-    },
-    continue: continuation
-  }
+  const token = makeToken(dependencies)
+  const beginning = { state: 'issued', token } as const
+  const continuation = await insertGrant(request, holder, undefined, beginning, dependencies)
+  return { access_token: token.tellClient(request.access), continue: continuation }
 }
 
 async function startInteraction(

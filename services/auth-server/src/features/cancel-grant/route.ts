@@ -1,0 +1,17 @@
+import { requestParts } from '@open-payments-server/http-server'
+import type { RequestHandler } from 'express'
+import type { HolderAuthorizer } from '../../domain/authentication.js'
+import type { CancelGrantService } from './service.js'
+
+/** `DELETE /continue/{id}`: the client cancels its grant (RFC 9635 §5.4). Repeating it has no effect. */
+export function cancelGrantRoute(
+  service: CancelGrantService,
+  holders: Pick<HolderAuthorizer, 'authorizeContinuation'>,
+  publicUrl: string
+): RequestHandler<{ id: string }> {
+  return async (request, response) => {
+    const grant = await holders.authorizeContinuation(request.params.id, requestParts(request, publicUrl))
+    await service.cancelGrant(grant.id)
+    response.status(204).end()
+  }
+}

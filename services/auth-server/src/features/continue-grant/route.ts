@@ -1,0 +1,29 @@
+import { parseJsonObject, rawBody, requestParts, validate } from '@open-payments-server/http-server'
+import type { Request, RequestHandler } from 'express'
+import { z } from 'zod'
+import type { HolderAuthorizer } from '../../domain/authentication.js'
+import type { ContinueGrantService } from './service.js'
+
+/** Longest `interact_ref`, in characters: several times as long as those that are made. */
+const REFERENCE_LENGTH_MAX = 256
+
+const bodySchema = z.object({ interact_ref: z.string().max(REFERENCE_LENGTH_MAX).optional() })
+
+/** `POST /continue/{id}` (interface 4.1, RFC 9635 §5). The body may be empty: then the client polls. */
+export function continueGrantRoute(
+  service: ContinueGrantService,
+  holders: Pick<HolderAuthorizer, 'authorizeContinuation'>,
+  publicUrl: string
+): RequestHandler<{ id: string }> {
+  return async (request, response) => {
+    const grant = await holders.authorizeContinuation(request.params.id, requestParts(request, publicUrl))
+    response.json(await service.continueGrant(grant, readReference(request)))
+  }
+}
+
+function readReference(request: Request<{ id: string }>): string | undefined {
+  const body = rawBody(request)
+  if (body === undefined) return undefined
+  const json = parseJsonObject(body, request.get('content-type'), 'invalid_request')
+  return validate(bodySchema, json, 'invalid_request').interact_ref
+}

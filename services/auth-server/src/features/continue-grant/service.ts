@@ -1,0 +1,104 @@
+import { type ContinuedGrant, decideContinuation } from '../../domain/continuation.js'
+import { requestDenied, tooFast, userDenied, wrongInteractionReference } from '../../domain/errors.js'
+import type { AccessTokenWire, ContinueWire, SubjectRequest } from '../../domain/grants.js'
+import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
+import { isSameSecret } from '../../domain/secrets.js'
+import type { ContinueGrantRepository } from './repository.js'
+
+/** The answer to a continuation (interface 2.2). */
+export interface ContinuationResponse {
+  access_token?: AccessTokenWire
+  subject?: SubjectRequest
+  continue: ContinueWire
+}
+
+/** What continuing grants needs. */
+export interface ContinueGrantDependencies extends TokenMaker {
+  readonly repository: ContinueGrantRepository
+  readonly continuationWaitSeconds: number
+}
+
+/** Continues grants (RFC 9635 §5). */
+export interface ContinueGrantService {
+  /**
+   * @param grant a grant whose holder was authorized
+   * @param interactionReference `interact_ref`; undefined when the request has none
+   * @throws PublicError 400 `too_fast`, 401 `request_denied` or `user_denied`, 404 `invalid_continuation`
+   */
+  continueGrant(
+    grant: ContinuedGrant,
+    interactionReference: string | undefined
+  ): Promise<ContinuationResponse>
+}
+
+/** Continues grants. */
+export function createContinueGrantService(dependencies: ContinueGrantDependencies): ContinueGrantService {
+  return {
+    async continueGrant(grant, interactionReference) {
+      const reference =
+        interactionReference === undefined
+          ? undefined
+          : { isRight: isReferenceOf(grant, interactionReference) }
+      const decision = decideContinuation(grant, reference, dependencies.clock.now())
+      switch (decision) {
+        case 'issue':
+          return issue(grant, dependencies)
+        case 'wait':
+          return wait(grant, dependencies)
+        case 'over':
+          throw requestDenied('the grant is not to be continued any more')
+        case 'rejected':
+          throw userDenied(grant.rejectionReason)
+        case 'expired':
+          throw requestDenied('the account holder did not answer in time')
+        case 'wrong-reference':
+          throw wrongInteractionReference()
+        case 'too-fast':
+          throw tooFast()
+        case 'unfinished':
+          throw requestDenied('the interaction is not finished')
+        case 'reference-missing':
+          throw requestDenied('the request has no interact_ref')
+      }
+    }
+  }
+}
+
+function isReferenceOf(grant: ContinuedGrant, given: string): boolean {
+  // A client that was never told the reference cannot have it.
+  return (
+    grant.hasFinish && grant.interaction !== undefined && isSameSecret(given, grant.interaction.reference)
+  )
+}
+
+async function issue(
+  grant: ContinuedGrant,
+  dependencies: ContinueGrantDependencies
+): Promise<ContinuationResponse> {
+  const token = grant.access.length === 0 ? undefined : makeToken(dependencies)
+  const now = new Date(dependencies.clock.now())
+  const isOurs = await dependencies.repository.issue(grant.id, token, now)
+  if (!isOurs) throw requestDenied('the grant is not to be continued any more')
+  return {
+    ...(token === undefined ? {} : { access_token: token.tellClient(grant.access) }),
+    ...(grant.subject === undefined ? {} : { subject: grant.subject }),
+    continue: continuationOf(grant, dependencies)
+  }
+}
+
+async function wait(
+  grant: ContinuedGrant,
+  dependencies: ContinueGrantDependencies
+): Promise<ContinuationResponse> {
+  const { clock, repository, continuationWaitSeconds } = dependencies
+  const now = clock.now()
+  const continueAfter = new Date(now + continuationWaitSeconds * 1_000)
+  // Of two polls at once, the second comes too early by definition.
+  if (!(await repository.restartWait(grant.id, continueAfter, new Date(now)))) throw tooFast()
+  return { continue: { ...continuationOf(grant, dependencies), wait: continuationWaitSeconds } }
+}
+
+/** The continuation token stays the same for the life of the grant. */
+function continuationOf(grant: ContinuedGrant, { addresses }: ContinueGrantDependencies): ContinueWire {
+  return { access_token: { value: grant.continuationToken }, uri: addresses.continueUri(grant.id) }
+}

@@ -1,0 +1,28 @@
+import type { RequestHandler } from 'express'
+
+/** `OPTIONS /`: what the grant endpoint can do (RFC 9635 §9). */
+export function discoverRoute(grantEndpoint: string): RequestHandler {
+  const document = {
+    grant_request_endpoint: grantEndpoint,
+    interaction_start_modes_supported: ['redirect'],
+    interaction_finish_methods_supported: ['redirect'],
+    key_proofs_supported: ['httpsig'],
+    sub_id_formats_supported: ['uri'],
+    assertion_formats_supported: [],
+    key_rotation_supported: false
+  }
+  return (_request, response) => {
+    response.set('Allow', 'POST, OPTIONS').json(document)
+  }
+}
+
+/**
+ * `GET /.well-known/gnap-as-rs`: the same for resource servers (RFC 9767 §3.1). Introspection is not offered over HTTP:
+ * services ask over gRPC.
+ */
+export function discoverForResourceServersRoute(grantEndpoint: string): RequestHandler {
+  const document = { grant_request_endpoint: grantEndpoint, key_proofs_supported: ['httpsig'] }
+  return (_request, response) => {
+    response.json(document)
+  }
+}

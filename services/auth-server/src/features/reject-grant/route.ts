@@ -1,0 +1,26 @@
+import { parseJsonObject, rawBody, validate } from '@open-payments-server/http-server'
+import type { RequestHandler } from 'express'
+import { z } from 'zod'
+import type { RejectGrantService } from './service.js'
+
+/** Longest reason, in characters. */
+const REASON_LENGTH_MAX = 500
+
+const bodySchema = z.object({ reason: z.string().min(1).max(REASON_LENGTH_MAX).optional() })
+
+/** `POST /grant/{id}/{nonce}/reject` for identity providers: the account holder declines. May carry JSON `{ reason }`. */
+export function rejectGrantRoute(service: RejectGrantService): RequestHandler<{ id: string; nonce: string }> {
+  return async (request, response) => {
+    const body = rawBody(request)
+    const { reason } =
+      body === undefined
+        ? {}
+        : validate(
+            bodySchema,
+            parseJsonObject(body, request.get('content-type'), 'invalid_request'),
+            'invalid_request'
+          )
+    await service.rejectGrant(request.params.id, request.params.nonce, reason)
+    response.status(202).end()
+  }
+}

@@ -1,0 +1,17 @@
+import { requestParts } from '@open-payments-server/http-server'
+import type { RequestHandler } from 'express'
+import type { HolderAuthorizer } from '../../domain/authentication.js'
+import type { RevokeTokenService } from './service.js'
+
+/** `DELETE /token/{id}`: the client gives its token back (RFC 9635 §6.2). Repeating it has no effect. */
+export function revokeTokenRoute(
+  service: RevokeTokenService,
+  holders: Pick<HolderAuthorizer, 'authorizeManagement'>,
+  publicUrl: string
+): RequestHandler<{ id: string }> {
+  return async (request, response) => {
+    const token = await holders.authorizeManagement(request.params.id, requestParts(request, publicUrl))
+    await service.revokeToken(token)
+    response.status(204).end()
+  }
+}

@@ -1,0 +1,26 @@
+import type { RequestHandler } from 'express'
+import { formatAccessItem } from '../../domain/access.js'
+import { unknownInteraction } from '../../domain/errors.js'
+import type { InteractionReader } from '../../domain/interactions.js'
+
+/**
+ * `GET /grant/{id}/{nonce}` for identity providers: what is asked, by whom, and what was decided. A cancelled grant asks
+ * for nothing any more.
+ */
+export function showGrantRoute(
+  interactions: InteractionReader
+): RequestHandler<{ id: string; nonce: string }> {
+  return async (request, response) => {
+    const interaction = await interactions.find(request.params.id, request.params.nonce)
+    if (interaction === undefined || interaction.grant.state === 'revoked') throw unknownInteraction(404)
+    const { grant, state } = interaction
+    response.json({
+      grantId: grant.id,
+      access: grant.access.map(formatAccessItem),
+      ...(grant.subject === undefined ? {} : { subject: grant.subject }),
+      state,
+      client: grant.client,
+      clientName: grant.clientName
+    })
+  }
+}
