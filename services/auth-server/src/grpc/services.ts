@@ -74,11 +74,11 @@ function introspectionService(
   { clock, logger, clientDirectory, revocations }: GrpcDependencies,
   repository: ReturnType<typeof createTokenRepository>
 ): auth.IntrospectionServiceServer {
-  const { unary, serverStreaming } = createHandlers(logger)
+  const handlers = createHandlers(logger)
   const introspectToken = createIntrospectToken({ repository, clientDirectory, clock, logger })
   return {
-    introspect: unary(retriable(createIntrospectRpc(introspectToken))),
-    watchRevocations: serverStreaming(createWatchRevocationsRpc(revocations))
+    introspect: handlers.unary(retriable(createIntrospectRpc(introspectToken))),
+    watchRevocations: handlers.serverStreaming(createWatchRevocationsRpc(revocations))
   }
 }
 
@@ -86,7 +86,7 @@ function grantLimitsService(
   { pool, prisma, clock, logger }: GrpcDependencies,
   tokenAccess: ReturnType<typeof createTokenAccessReader>
 ): auth.GrantLimitsServiceServer {
-  const { unary } = createHandlers(logger)
+  const handlers = createHandlers(logger)
   const reserve = createReserveLimits({ repository: createReserveLimitsRepository(pool), tokenAccess, clock })
   const settle = createSettleReservation(createSettleReservationRepository(pool))
   const release = createReleaseReservation(createReleaseReservationRepository(pool))
@@ -97,12 +97,12 @@ function grantLimitsService(
   })
   const reservations = createReservationRepository(pool, prisma)
   return {
-    reserve: unary(retriable(createReserveRpc(reserve))),
-    settle: unary(retriable(createSettleRpc(settle))),
-    release: unary(retriable(createReleaseRpc(release))),
-    getSpentAmounts: unary(retriable(createGetSpentAmountsRpc(getSpent))),
-    listOpenReservations: unary(retriable(createListOpenReservationsRpc(reservations))),
-    listReservations: unary(retriable(createListReservationsRpc(reservations)))
+    reserve: handlers.unary(retriable(createReserveRpc(reserve))),
+    settle: handlers.unary(retriable(createSettleRpc(settle))),
+    release: handlers.unary(retriable(createReleaseRpc(release))),
+    getSpentAmounts: handlers.unary(retriable(createGetSpentAmountsRpc(getSpent))),
+    listOpenReservations: handlers.unary(retriable(createListOpenReservationsRpc(reservations))),
+    listReservations: handlers.unary(retriable(createListReservationsRpc(reservations)))
   }
 }
 
@@ -113,12 +113,12 @@ function grantOperatorService({
   logger,
   revocations
 }: GrpcDependencies): auth.GrantOperatorServiceServer {
-  const { unary } = createHandlers(logger)
+  const handlers = createHandlers(logger)
   const repository = createGrantRepository(prisma)
   return {
-    listGrants: unary(retriable(createListGrantsRpc(repository))),
-    revokeGrant: unary(retriable(createRevokeGrantRpc({ repository, revocations, clock }))),
-    auditLimits: unary(retriable(createAuditLimitsRpc(createLimitsAuditRepository(pool))))
+    listGrants: handlers.unary(retriable(createListGrantsRpc(repository))),
+    revokeGrant: handlers.unary(retriable(createRevokeGrantRpc({ repository, revocations, clock }))),
+    auditLimits: handlers.unary(retriable(createAuditLimitsRpc(createLimitsAuditRepository(pool))))
   }
 }
 

@@ -1,5 +1,5 @@
 import { RpcError, status, type StreamHandler } from '@open-payments-server/grpc-transport'
-import { auth } from '@open-payments-server/proto'
+import type { auth } from '@open-payments-server/proto'
 import type { RevocationBus, RevocationEvent, RevocationSubscription } from '../../domain/revocations.js'
 import { Backlog } from './backlog.js'
 

@@ -1,0 +1,357 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { recordStatements } from '@open-payments-server/testing'
+import { ALICE, eur, GrpcFixture, RECEIVER, spending, usd } from '../../../test/support/grpc-fixture.js'
+
+let auth: GrpcFixture
+
+beforeAll(async () => {
+  auth = await GrpcFixture.start()
+})
+afterAll(() => auth.stop())
+
+const LIMIT_EXCEEDED = { refused: 'LIMIT_EXCEEDED' }
+const reserved = (debited: string, received: string) => ({ reserved: [debited, received] })
+
+describe('Reserve: room under the limits', () => {
+  it('takes room until a payment would go over the debit limit, and tells what is spent each time', async () => {
+    const { token } = await auth.grant({ access: [spending({ debitAmount: usd(250n) })] })
+    expect(await auth.reserve(token, { receive: eur(90n) })).toEqual(reserved('100 USD', '90 EUR'))
+    expect(await auth.reserve(token, { receive: eur(90n) })).toEqual(reserved('200 USD', '180 EUR'))
+    expect(await auth.reserve(token, { receive: eur(90n) })).toEqual(LIMIT_EXCEEDED)
+    expect(await auth.reserve(token, { debit: usd(51n) })).toEqual(LIMIT_EXCEEDED)
+    expect(await auth.reserve(token, { debit: usd(50n), receive: eur(40n) })).toEqual(
+      reserved('250 USD', '220 EUR')
+    )
+    expect(await auth.reserve(token, { debit: usd(1n) })).toEqual(LIMIT_EXCEEDED)
+  })
+
+  it('takes room until a payment would go over the receive limit', async () => {
+    const { token } = await auth.grant({ access: [spending({ receiveAmount: eur(150n) })] })
+    expect(await auth.reserve(token, { receive: eur(100n) })).toEqual(reserved('100 USD', '100 EUR'))
+    expect(await auth.reserve(token, { receive: eur(51n) })).toEqual(LIMIT_EXCEEDED)
+    expect(await auth.reserve(token, { receive: eur(50n) })).toEqual(reserved('200 USD', '150 EUR'))
+  })
+
+  it('holds both limits when both are given', async () => {
+    const limits = { debitAmount: usd(300n), receiveAmount: eur(150n) }
+    const { token } = await auth.grant({ access: [spending(limits)] })
+    expect(await auth.reserve(token, { debit: usd(301n), receive: eur(1n) })).toEqual(LIMIT_EXCEEDED)
+    expect(await auth.reserve(token, { debit: usd(1n), receive: eur(151n) })).toEqual(LIMIT_EXCEEDED)
+    expect(await auth.reserve(token, { debit: usd(300n), receive: eur(150n) })).toEqual(
+      reserved('300 USD', '150 EUR')
+    )
+    expect(await auth.reserve(token, { debit: usd(0n), receive: eur(1n) })).toEqual(LIMIT_EXCEEDED)
+    expect(await auth.reserve(token, { debit: usd(0n), receive: eur(0n) })).toEqual(
+      reserved('300 USD', '150 EUR')
+    )
+  })
+
+  it('counts a grant without limits, up to the largest amount there is', async () => {
+    const { token } = await auth.grant({ access: [spending()] })
+    const largest = 18_446_744_073_709_551_615n
+    expect(await auth.reserve(token, { debit: usd(largest - 1n), receive: usd(5n) })).toEqual(
+      reserved('18446744073709551614 USD', '5 USD')
+    )
+    expect(await auth.reserve(token, { debit: usd(2n) })).toEqual(LIMIT_EXCEEDED)
+    expect(await auth.reserve(token, { debit: usd(1n), receive: usd(0n) })).toEqual(
+      reserved('18446744073709551615 USD', '5 USD')
+    )
+  })
+
+  it('refuses another receiver than the limits name', async () => {
+    const { token } = await auth.grant({ access: [spending({ receiver: RECEIVER })] })
+    expect(await auth.reserve(token, { receiver: `${RECEIVER}0` })).toEqual(LIMIT_EXCEEDED)
+    expect(await auth.reserve(token)).toEqual(reserved('100 USD', '100 USD'))
+  })
+
+  it('refuses another asset, or another scale, than the limits are in', async () => {
+    const { token } = await auth.grant({
+      access: [spending({ debitAmount: usd(1_000n), receiveAmount: eur(1_000n) })]
+    })
+    const milli = { value: 1n, asset: { code: 'USD', scale: 3 } }
+    expect(await auth.reserve(token, { debit: eur(1n), receive: eur(1n) })).toEqual(LIMIT_EXCEEDED)
+    expect(await auth.reserve(token, { debit: milli, receive: eur(1n) })).toEqual(LIMIT_EXCEEDED)
+    expect(await auth.reserve(token, { debit: usd(1n), receive: usd(1n) })).toEqual(LIMIT_EXCEEDED)
+    expect(await auth.reserve(token, { debit: usd(1n), receive: eur(1n) })).toEqual(
+      reserved('1 USD', '1 EUR')
+    )
+  })
+
+  it('never adds up two debit assets: the second one gets no room', async () => {
+    const { token } = await auth.grant({ access: [spending({}, null)] })
+    expect(await auth.reserve(token)).toEqual(reserved('100 USD', '100 USD'))
+    expect(await auth.reserve(token, { walletAddress: `${ALICE}-2`, debit: eur(1n) })).toEqual(LIMIT_EXCEEDED)
+  })
+})
+
+describe('Reserve: which access item covers a payment', () => {
+  const INSUFFICIENT_GRANT = { refused: 'INSUFFICIENT_GRANT' }
+
+  it('refuses a token that may not create outgoing payments from this wallet address', async () => {
+    const quote = { type: 'quote', actions: ['create'], identifier: ALICE } as const
+    const reading = { ...spending(), actions: ['read'] }
+    for (const access of [[], [quote], [reading], [spending({}, `${ALICE}/other`)]]) {
+      const { token } = await auth.grant({ access })
+      expect(await auth.reserve(token)).toEqual(INSUFFICIENT_GRANT)
+    }
+  })
+
+  it('covers any wallet address where the item names none', async () => {
+    const { token } = await auth.grant({ access: [spending({}, null)] })
+    expect(await auth.reserve(token, { walletAddress: 'https://wallet.example/bob' })).toEqual(
+      reserved('100 USD', '100 USD')
+    )
+  })
+
+  it('charges the first item, in order, that has room, and tells the total over all items', async () => {
+    const grant = await auth.grant({
+      access: [
+        spending({ debitAmount: usd(150n) }),
+        spending({ receiver: `${RECEIVER}0` }),
+        spending({ debitAmount: usd(1_000n) })
+      ]
+    })
+    expect(await auth.reserve(grant.token)).toEqual(reserved('100 USD', '100 USD'))
+    expect(await auth.reserve(grant.token)).toEqual(reserved('200 USD', '200 USD'))
+    expect(await auth.reserve(grant.token, { debit: usd(50n), receive: usd(7n) })).toEqual(
+      reserved('250 USD', '207 USD')
+    )
+    const windows = await auth.windows()
+    const [first, second, third] = grant.itemIds.map((id) => windows[`${id}/0`])
+    expect([first, second, third]).toEqual([['150', '107'], undefined, ['100', '100']])
+  })
+
+  it('leaves out of the total what another item spent in another asset', async () => {
+    const { token } = await auth.grant({
+      access: [spending({ receiver: `${RECEIVER}0` }), spending({ receiveAmount: eur(1_000n) })]
+    })
+    expect(await auth.reserve(token, { receiver: `${RECEIVER}0` })).toEqual(reserved('100 USD', '100 USD'))
+    expect(await auth.reserve(token, { receive: eur(80n) })).toEqual(reserved('200 USD', '80 EUR'))
+  })
+})
+
+describe('Reserve: payments in several receive assets under one limit', () => {
+  it('counts all of them as debited, and tells each one what its own asset received', async () => {
+    const { token, itemIds } = await auth.grant({ access: [spending({ debitAmount: usd(1_000n) })] })
+    const inEuro = auth.payment(token, { receive: eur(90n) })
+    expect(await auth.reserve(token)).toEqual(reserved('100 USD', '100 USD'))
+    expect(await auth.reserveAs(inEuro)).toEqual(reserved('200 USD', '90 EUR'))
+    expect(await auth.reserve(token, { receive: eur(80n) })).toEqual(reserved('300 USD', '170 EUR'))
+    expect(await auth.reserve(token)).toEqual(reserved('400 USD', '200 USD'))
+    expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(['400', '200'])
+
+    expect(await auth.settle(inEuro.paymentId, 60n, 50n)).toBe('OK')
+    expect(await auth.reserve(token, { receive: eur(1n) })).toEqual(reserved('460 USD', '131 EUR'))
+    expect(await auth.reserveAs(inEuro)).toEqual(reserved('200 USD', '90 EUR'))
+    expect(await auth.violations()).toEqual([])
+  })
+
+  it('leaves released payments out of what an asset received', async () => {
+    const { token } = await auth.grant({ access: [spending()] })
+    await auth.reserve(token)
+    const inEuro = auth.payment(token, { receive: eur(90n) })
+    await auth.reserveAs(inEuro)
+    expect(await auth.release(inEuro.paymentId)).toBe('OK')
+    expect(await auth.reserve(token, { receive: eur(5n) })).toEqual(reserved('200 USD', '5 EUR'))
+  })
+
+  it('adds up when asked again what was not added up before the server died', async () => {
+    const { token } = await auth.grant({ access: [spending()] })
+    await auth.reserve(token)
+    const inEuro = auth.payment(token, { receive: eur(90n) })
+    await auth.reserveAs(inEuro)
+    await auth.database.query(
+      'update reservation set spent_debit = null, spent_receive = null where payment_id = $1',
+      [inEuro.paymentId]
+    )
+    expect(await auth.reserveAs(inEuro)).toEqual(reserved('200 USD', '90 EUR'))
+  })
+})
+
+describe('Reserve: the token', () => {
+  const TOKEN_INACTIVE = { refused: 'TOKEN_INACTIVE' }
+
+  it('refuses a token that was not issued here', async () => {
+    expect(await auth.reserve('not a token')).toEqual(TOKEN_INACTIVE)
+  })
+
+  it('refuses a token from the instant it expires', async () => {
+    const expiresAtMs = auth.clock.now() + 1
+    const { token } = await auth.grant({ access: [spending()], expiresAtMs })
+    expect(await auth.reserve(token)).toEqual(reserved('100 USD', '100 USD'))
+    auth.clock.set(expiresAtMs)
+    expect(await auth.reserve(token)).toEqual(TOKEN_INACTIVE)
+  })
+
+  it('refuses a token that was rotated or revoked, though it is known from before', async () => {
+    for (const reason of ['rotated', 'revoked']) {
+      const { token, tokenId } = await auth.grant({ access: [spending()] })
+      expect(await auth.reserve(token)).toEqual(reserved('100 USD', '100 USD'))
+      await auth.database.query('update access_token set ended_at = now(), end_reason = $2 where id = $1', [
+        tokenId,
+        reason
+      ])
+      expect(await auth.reserve(token)).toEqual(TOKEN_INACTIVE)
+    }
+  })
+
+  it('refuses a token whose grant is over', async () => {
+    for (const state of ['pending', 'approved', 'rejected', 'revoked'] as const) {
+      const { token } = await auth.grant({ access: [spending()], state })
+      expect(await auth.reserve(token)).toEqual(TOKEN_INACTIVE)
+    }
+  })
+
+  it('says that the token is inactive before it says what it would not cover', async () => {
+    const { token } = await auth.grant({ access: [], state: 'revoked' })
+    expect(await auth.reserve(token)).toEqual(TOKEN_INACTIVE)
+  })
+})
+
+describe('Reserve: the same payment id again', () => {
+  it('answers the same content the same, and takes no more room', async () => {
+    const { token, itemIds } = await auth.grant({ access: [spending({ debitAmount: usd(150n) })] })
+    const first = auth.payment(token)
+    expect(await auth.reserveAs(first)).toEqual(reserved('100 USD', '100 USD'))
+    expect(await auth.reserve(token, { debit: usd(50n) })).toEqual(reserved('150 USD', '200 USD'))
+    expect(await auth.reserveAs(first)).toEqual(reserved('100 USD', '100 USD'))
+    expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(['150', '200'])
+  })
+
+  it('answers the same after the payment was settled, and after its token died', async () => {
+    const { token, grantId } = await auth.grant({ access: [spending()] })
+    const payment = auth.payment(token)
+    await auth.reserveAs(payment)
+    await auth.settle(payment.paymentId, 1n, 1n)
+    await auth.prisma.grant.update({ where: { id: grantId }, data: { state: 'revoked' } })
+    expect(await auth.reserveAs(payment)).toEqual(reserved('100 USD', '100 USD'))
+  })
+
+  it('refuses again what was refused, though there is room by now', async () => {
+    const { token } = await auth.grant({ access: [spending({ debitAmount: usd(100n) })] })
+    const first = auth.payment(token)
+    const late = auth.payment(token)
+    await auth.reserveAs(first)
+    expect(await auth.reserveAs(late)).toEqual(LIMIT_EXCEEDED)
+    expect(await auth.release(first.paymentId)).toBe('OK')
+    expect(await auth.reserveAs(late)).toEqual(LIMIT_EXCEEDED)
+    expect(await auth.reserve(token)).toEqual(reserved('100 USD', '100 USD'))
+  })
+
+  it('refuses again for the same reason a token that was inactive, or did not cover the payment', async () => {
+    const { token, grantId } = await auth.grant({ access: [spending()], state: 'approved' })
+    const dead = auth.payment(token)
+    expect(await auth.reserveAs(dead)).toEqual({ refused: 'TOKEN_INACTIVE' })
+    await auth.prisma.grant.update({ where: { id: grantId }, data: { state: 'issued' } })
+    const foreign = auth.payment(token, { walletAddress: 'https://wallet.example/bob' })
+    expect(await auth.reserveAs(foreign)).toEqual({ refused: 'INSUFFICIENT_GRANT' })
+    await auth.prisma.grant.update({ where: { id: grantId }, data: { state: 'revoked' } })
+    expect(await auth.reserveAs(dead)).toEqual({ refused: 'TOKEN_INACTIVE' })
+    expect(await auth.reserveAs(foreign)).toEqual({ refused: 'INSUFFICIENT_GRANT' })
+  })
+
+  it('is ALREADY_EXISTS with any other content, and changes nothing', async () => {
+    const { token, itemIds } = await auth.grant({ access: [spending()] })
+    const other = await auth.grant({ access: [spending()] })
+    const payment = auth.payment(token)
+    await auth.reserveAs(payment)
+    const changed = [
+      { accessToken: other.token },
+      { accessToken: 'unknown' },
+      { walletAddress: `${ALICE}2` },
+      { receiver: `${RECEIVER}2` },
+      { debitAmount: { value: '101', assetCode: 'USD', assetScale: 2 } },
+      { debitAmount: { value: '100', assetCode: 'USD', assetScale: 3 } },
+      { receiveAmount: { value: '99', assetCode: 'USD', assetScale: 2 } },
+      { receiveAmount: { value: '100', assetCode: 'EUR', assetScale: 2 } }
+    ]
+    for (const change of changed) {
+      expect(await auth.reserveAs({ ...payment, ...change })).toEqual({
+        error: 'ALREADY_EXISTS',
+        field: 'payment_id'
+      })
+    }
+    expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(['100', '100'])
+  })
+
+  it('is refused as released once it was released, whether it was reserved before or not', async () => {
+    const { token } = await auth.grant({ access: [spending()] })
+    const never = auth.payment(token)
+    const before = auth.payment(token)
+    await auth.reserveAs(before)
+    for (const payment of [never, before]) {
+      expect(await auth.release(payment.paymentId)).toBe('OK')
+      expect(await auth.reserveAs(payment)).toEqual({ refused: 'RELEASED' })
+    }
+    expect(await auth.violations()).toEqual([])
+  })
+})
+
+describe('Reserve: malformed requests', () => {
+  const amount = { value: '1', assetCode: 'USD', assetScale: 2 }
+  const long = `https://wallet.example/${'a'.repeat(2_048)}`
+
+  it.each([
+    ['payment_id', 'none', { paymentId: '' }],
+    ['payment_id', 'no UUID', { paymentId: 'not-a-uuid' }],
+    ['payment_id', 'upper case', { paymentId: '0190A8B1-0000-7000-8000-000000000001' }],
+    ['access_token', 'none', { accessToken: '' }],
+    ['wallet_address', 'none', { walletAddress: '' }],
+    ['wallet_address', 'too long', { walletAddress: long }],
+    ['wallet_address', 'no http URL', { walletAddress: 'ftp://wallet.example/alice' }],
+    ['receiver', 'relative', { receiver: 'incoming-payments/1' }],
+    ['receiver', 'a NUL', { receiver: `${RECEIVER}\u0000` }],
+    ['receiver', 'too long', { receiver: long }],
+    ['debit_amount', 'none', { debitAmount: undefined }],
+    ['receive_amount', 'none', { receiveAmount: undefined }],
+    ['debit_amount.value', 'empty', { debitAmount: { ...amount, value: '' } }],
+    ['debit_amount.value', 'signed', { debitAmount: { ...amount, value: '-1' } }],
+    ['debit_amount.value', 'leading zero', { debitAmount: { ...amount, value: '01' } }],
+    ['debit_amount.value', 'decimals', { debitAmount: { ...amount, value: '1.5' } }],
+    ['debit_amount.value', 'beyond 64 bits', { debitAmount: { ...amount, value: '18446744073709551616' } }],
+    ['receive_amount.value', 'exponent', { receiveAmount: { ...amount, value: '1e3' } }],
+    ['receive_amount.asset_code', 'none', { receiveAmount: { ...amount, assetCode: '' } }],
+    ['receive_amount.asset_code', 'a NUL', { receiveAmount: { ...amount, assetCode: 'U\u0000' } }],
+    ['debit_amount.asset_scale', 'beyond 255', { debitAmount: { ...amount, assetScale: 256 } }]
+  ])('are INVALID_ARGUMENT naming %s, and record nothing: %s', async (field, _problem, change) => {
+    const { token } = await auth.grant({ access: [spending()] })
+    const request = { ...auth.payment(token), ...change }
+    expect(await auth.reserveAs(request)).toEqual({ error: 'INVALID_ARGUMENT', field })
+    const recorded = await auth.database.query('select 1 from reservation where payment_id::text = $1', [
+      request.paymentId.replaceAll('\u0000', '')
+    ])
+    expect(recorded).toEqual([])
+  })
+})
+
+describe('Reserve: cost', () => {
+  it('is one statement for a token that was seen before, two for a new one', async () => {
+    const { token } = await auth.grant({ access: [spending({ debitAmount: usd(1_000n) })] })
+    const record = recordStatements(auth.pool)
+    await auth.reserve(token)
+    expect(record.statements).toHaveLength(2)
+    for (let count = 3; count <= 8; count += 1) {
+      expect(await auth.reserve(token)).toHaveProperty('reserved')
+      expect(record.statements).toHaveLength(count)
+    }
+    record.stop()
+  })
+
+  it('is one statement for a token that was introspected before', async () => {
+    const { token } = await auth.grant({ access: [spending()] })
+    await new Promise((resolve, reject) => {
+      auth.introspection.introspect(
+        { accessToken: token, keyId: '' },
+        { deadline: Date.now() + 5_000 },
+        (error, response) => {
+          if (error === null) resolve(response)
+          else reject(error)
+        }
+      )
+    })
+    const record = recordStatements(auth.pool)
+    expect(await auth.reserve(token)).toHaveProperty('reserved')
+    expect(record.statements).toHaveLength(1)
+    record.stop()
+  })
+})

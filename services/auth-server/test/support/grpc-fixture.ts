@@ -1,0 +1,311 @@
+import { PrismaPg } from '@prisma/adapter-pg'
+import type { Amount } from '@open-payments-server/amounts'
+import { createPool } from '@open-payments-server/database'
+import {
+  callUnary,
+  createClient,
+  isRpcError,
+  type RequestOf,
+  type ResponseOf,
+  status,
+  type UnaryMethodName
+} from '@open-payments-server/grpc-transport'
+import { auth } from '@open-payments-server/proto'
+import { createLogger, hashSecret, newId, randomSecret, systemRandom } from '@open-payments-server/runtime'
+import { createInProcessStore } from '@open-payments-server/shared-store'
+import { createTestDatabase, type TestDatabase, TestClock } from '@open-payments-server/testing'
+import type pg from 'pg'
+import { type AccessItem, storeAccessItem } from '../../src/domain/access.js'
+import type { ClientKey } from '../../src/domain/clients.js'
+import type { RevocationBus } from '../../src/domain/revocations.js'
+import { createRevocationBus } from '../../src/features/publish-revocations/revocation-bus.js'
+import { type GrantState, PrismaClient } from '../../src/generated/prisma/client.js'
+import { startAuthGrpcServer } from '../../src/grpc/server.js'
+import { createGrpcServices } from '../../src/grpc/services.js'
+
+type Limits = auth.GrantLimitsServiceClient
+
+/** Wallet address that payments of the tests are sent from, unless they say otherwise. */
+export const ALICE = 'https://wallet.example/alice'
+/** Incoming payment that payments of the tests are sent to, unless they say otherwise. */
+export const RECEIVER = 'https://wallet.example/incoming-payments/1'
+/** Client that holds the grants of the tests, unless they say otherwise. */
+export const SHOP = 'https://wallet.example/shop'
+/** Key that the grants of the tests are bound to. */
+export const BOUND_KEY = { kid: 'shop-1', x: 'Vn6u-0yCm3IlJRAxvWPyb4HQUn3uQqPJnwcwNJfRcFU' }
+
+export const usd = (value: bigint): Amount => ({ value, asset: { code: 'USD', scale: 2 } })
+export const eur = (value: bigint): Amount => ({ value, asset: { code: 'EUR', scale: 2 } })
+
+/** An access item that allows creating outgoing payments; from any wallet address with `null`. */
+export const spending = (limits?: AccessItem['limits'], identifier: string | null = ALICE): AccessItem => ({
+  type: 'outgoing-payment',
+  actions: ['create', 'read'],
+  identifier: identifier ?? undefined,
+  limits
+})
+
+/** A grant as tests want it. */
+export interface GrantOptions {
+  readonly access: readonly AccessItem[]
+  readonly state?: GrantState
+  readonly clientWalletAddress?: string
+  /** Makes the client one that is known by its key alone. */
+  readonly clientJwkThumbprint?: string
+  readonly expiresAtMs?: number
+}
+
+/** A grant that was written into the database. */
+export interface WrittenGrant {
+  readonly grantId: string
+  readonly token: string
+  readonly tokenId: string
+  /** In the order of the access items. */
+  readonly itemIds: readonly string[]
+}
+
+/** A payment as tests want it. */
+export interface PaymentOptions {
+  readonly paymentId?: string
+  readonly debit?: Amount
+  readonly receive?: Amount
+  readonly receiver?: string
+  readonly walletAddress?: string
+}
+
+/** What a reservation was answered with, in short. */
+export type Answer =
+  | { readonly reserved: readonly [debited: string, received: string] }
+  | { readonly refused: string }
+  | { readonly error: string; readonly field?: string | undefined }
+
+/** The gRPC side of the auth server on a database of its own, called over the network as services call it. */
+export class GrpcFixture {
+  readonly introspection: auth.IntrospectionServiceClient
+  readonly limits: Limits
+  readonly operator: auth.GrantOperatorServiceClient
+
+  private constructor(
+    readonly database: TestDatabase,
+    readonly pool: pg.Pool,
+    readonly prisma: PrismaClient,
+    readonly clock: TestClock,
+    readonly bus: RevocationBus,
+    /** Keys that clients publish, besides the bound one, by `walletAddress kid`; an error when they cannot be fetched. */
+    readonly publishedKeys: Map<string, ClientKey | Error>,
+    /** `host:port` of the server. */
+    readonly address: string,
+    private readonly stopServer: () => Promise<void>
+  ) {
+    const channel = { target: address, deadlineMs: 20_000, retriesMax: 0, messageBytesMax: 4 << 20 }
+    this.introspection = createClient(auth.IntrospectionServiceClient, channel)
+    this.limits = createClient(auth.GrantLimitsServiceClient, channel)
+    this.operator = createClient(auth.GrantOperatorServiceClient, channel)
+  }
+
+  /** @param connectionsMax of the server's pool */
+  static async start(
+    options: { connectionsMax?: number; wrapBus?: (bus: RevocationBus) => RevocationBus } = {}
+  ): Promise<GrpcFixture> {
+    const directory = new URL('../..', import.meta.url).pathname
+    const database = await createTestDatabase({
+      schemaPath: `${directory}prisma/schema.prisma`,
+      migrationsPath: `${directory}prisma/migrations`
+    })
+    const pool = createPool({
+      url: database.url,
+      connectionsMax: options.connectionsMax ?? 16,
+      applicationName: 'auth-server-test',
+      statementTimeoutMs: 20_000,
+      connectTimeoutMs: 20_000
+    })
+    const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
+    const clock = new TestClock(Date.UTC(2026, 0, 15))
+    const logger = createLogger({ service: 'test', level: 'silent' })
+    const store = createInProcessStore()
+    const plainBus = createRevocationBus(store, logger)
+    const bus = options.wrapBus?.(plainBus) ?? plainBus
+    const publishedKeys = new Map<string, ClientKey | Error>()
+    const server = await startAuthGrpcServer({
+      config: { GRPC_HOST: '127.0.0.1', GRPC_PORT: 0, GRPC_REFLECTION: true },
+      services: createGrpcServices({
+        pool,
+        prisma,
+        clock,
+        logger,
+        revocations: bus,
+        clientDirectory: {
+          findKey: (walletAddress, kid) => {
+            const found = publishedKeys.get(`${walletAddress} ${kid}`)
+            return found instanceof Error ? Promise.reject(found) : Promise.resolve(found)
+          }
+        }
+      }),
+      logger
+    })
+    const stop = async (): Promise<void> => {
+      await server.stop(1_000)
+      await prisma.$disconnect()
+      await pool.end()
+      await store.close()
+      await database.drop()
+    }
+    return new GrpcFixture(database, pool, prisma, clock, bus, publishedKeys, server.address, stop)
+  }
+
+  async stop(): Promise<void> {
+    for (const client of [this.introspection, this.limits, this.operator]) client.close()
+    await this.stopServer()
+  }
+
+  newId(): string {
+    return newId(this.clock, systemRandom)
+  }
+
+  /** Writes a grant with a token, issued unless told otherwise. */
+  async grant(options: GrantOptions): Promise<WrittenGrant> {
+    const [grantId, tokenId, token] = [this.newId(), this.newId(), randomSecret(systemRandom)]
+    const itemIds = options.access.map(() => this.newId())
+    const createdAt = new Date(this.clock.now())
+    const { clientJwkThumbprint } = options
+    await this.prisma.grant.create({
+      data: {
+        id: grantId,
+        state: options.state ?? 'issued',
+        ...(clientJwkThumbprint === undefined
+          ? { clientWalletAddress: options.clientWalletAddress ?? SHOP }
+          : { clientJwkThumbprint }),
+        keyId: BOUND_KEY.kid,
+        keyX: BOUND_KEY.x,
+        continuationTokenHash: Buffer.alloc(32),
+        createdAt,
+        updatedAt: createdAt,
+        accessItems: {
+          create: options.access.map((item, position) => ({
+            ...storeAccessItem(item),
+            actions: [...item.actions],
+            id: itemIds[position] as string, // made above, one for each item
+            position
+          }))
+        },
+        tokens: {
+          create: {
+            id: tokenId,
+            valueHash: Uint8Array.from(hashSecret(token)),
+            // Tests move the clock by years, and the token should outlive it unless that is what is tested.
+            expiresAt: new Date(options.expiresAtMs ?? Date.UTC(2099, 0, 1)),
+            createdAt
+          }
+        }
+      }
+    })
+    return { grantId, tokenId, token, itemIds }
+  }
+
+  /** The message that asks for a reservation. */
+  payment(token: string, options: PaymentOptions = {}): auth.ReserveRequest {
+    const { debit = usd(100n), receive = usd(100n) } = options
+    return {
+      paymentId: options.paymentId ?? this.newId(),
+      accessToken: token,
+      walletAddress: options.walletAddress ?? ALICE,
+      receiver: options.receiver ?? RECEIVER,
+      debitAmount: amountMessage(debit),
+      receiveAmount: amountMessage(receive)
+    }
+  }
+
+  call<Name extends UnaryMethodName<Limits>>(
+    method: Name,
+    request: RequestOf<Limits, Name>
+  ): Promise<ResponseOf<Limits, Name>> {
+    return callUnary(this.limits, method, request, { idempotent: false })
+  }
+
+  /** Reserves, and answers in short. */
+  async reserve(token: string, options: PaymentOptions = {}): Promise<Answer> {
+    return this.reserveAs(this.payment(token, options))
+  }
+
+  async reserveAs(request: auth.ReserveRequest): Promise<Answer> {
+    try {
+      return shorten(await this.call('reserve', request))
+    } catch (error) {
+      return refusalOf(error)
+    }
+  }
+
+  /** Settles, and answers `OK` or the code. */
+  settle(paymentId: string, debited: bigint, received: bigint): Promise<string> {
+    return codeOf(
+      this.call('settle', { paymentId, debitedValue: debited.toString(), receivedValue: received.toString() })
+    )
+  }
+
+  /** Releases, and answers `OK` or the code. */
+  release(paymentId: string): Promise<string> {
+    return codeOf(this.call('release', { paymentId }))
+  }
+
+  /** What the server counts, by item and interval, as `[debited, received]`. */
+  async windows(): Promise<Record<string, [string, string]>> {
+    const rows = await this.database.query<{ key: string; debited: string; received: string }>(
+      `select access_item_id || '/' || interval_index as key, debited, received from limit_window`
+    )
+    return Object.fromEntries(rows.map(({ key, debited, received }) => [key, [debited, received]]))
+  }
+
+  /** The sentences of an audit: empty when every counter equals its reservations and stays within its limits. */
+  async violations(): Promise<string[]> {
+    return (await callUnary(this.operator, 'auditLimits', {}, { idempotent: false })).violations
+  }
+
+  /** How many statements the database gave up on because they waited for each other. */
+  async deadlocks(): Promise<number> {
+    const [row] = await this.database.query<{ deadlocks: string }>(
+      'select deadlocks from pg_stat_database where datname = current_database()'
+    )
+    return Number(row?.deadlocks)
+  }
+}
+
+export function amountMessage({ value, asset }: Amount): auth.Amount {
+  return { value: value.toString(), assetCode: asset.code, assetScale: asset.scale }
+}
+
+function shorten({ outcome }: auth.ReserveResponse): Answer {
+  switch (outcome?.$case) {
+    case 'reserved': {
+      const { spentDebitAmount, spentReceiveAmount } = outcome.value
+      return { reserved: [describe(spentDebitAmount), describe(spentReceiveAmount)] }
+    }
+    case 'refused':
+      return { refused: (auth.RefusalReason[outcome.value.reason] ?? '').replace('REFUSAL_REASON_', '') }
+    case undefined:
+      throw new Error('an answer without an outcome')
+  }
+}
+
+/** An amount in short: `12 USD`. */
+export function describe(amount: auth.Amount | undefined): string {
+  return amount === undefined ? 'none' : `${amount.value} ${amount.assetCode}`
+}
+
+/** What a failed call failed with. */
+export function refusalOf(error: unknown): { error: string; field?: string } {
+  if (!isRpcError(error)) throw error
+  return {
+    error: status[error.code],
+    ...(error.field === undefined ? {} : { field: error.field })
+  }
+}
+
+async function codeOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call
+    return 'OK'
+  } catch (error) {
+    const { error: code, field } = refusalOf(error)
+    return code === 'INVALID_ARGUMENT' ? `${code} ${String(field)}` : code
+  }
+}
