@@ -1,0 +1,257 @@
+import { isSerializationFailure } from '@open-payments-server/database'
+import type { Pool, PoolClient } from 'pg'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import type { ClaimedPayment, LockedReceiver, SettledBatch } from './settle-batch.js'
+
+/** Which pending payments to claim: the oldest, or certain ones. */
+export interface Claim {
+  readonly limit: number
+  /** Ids (UUID); any when undefined. */
+  readonly ids?: readonly string[]
+}
+
+/** How often a transaction that lost against another one is tried again. */
+const RETRIES_MAX = 3
+
+/**
+ * Runs `work` in a transaction; again, when it lost against another one.
+ *
+ * @throws what `work` or the database throws; then nothing of it is kept
+ */
+export async function inTransaction<Result>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<Result>
+): Promise<Result> {
+  for (let retries = 0; ; retries += 1) {
+    const client = await pool.connect()
+    let broken: unknown
+    try {
+      await client.query('begin')
+      const result = await work(client)
+      await client.query('commit')
+      return result
+    } catch (error) {
+      await client.query('rollback').catch((failure: unknown) => {
+        broken = failure
+      })
+      if (!isSerializationFailure(error) || retries >= RETRIES_MAX) throw error
+    } finally {
+      // A connection that could not roll back is in an unknown state.
+      client.release(broken !== undefined)
+    }
+  }
+}
+
+// Payments are locked first and without waiting, then incoming payments, then accounts, each kind in the order of ids: two
+// batches that touch the same rows wait for each other and never in a circle. "no key update" because rows that refer to
+// these, such as the transfers of payments being created, need not wait.
+const CLAIM = `
+  select p.id, p.receiver, p.debit_value, p.fee_value, p.receive_value, p.receive_asset_id, w.account_id, a.asset_id,
+         hold.id is not null as held
+    from outgoing_payment p
+    join wallet_address w on w.id = p.wallet_address_id
+    join account a on a.id = w.account_id
+    left join transfer hold on hold.id = p.id and hold.state = 'pending'
+   where p.state = 'pending' and starts_with(p.receiver, $1) and ($2::uuid[] is null or p.id = any($2))
+   order by p.created_at, p.id
+   limit $3
+     for no key update of p skip locked`
+
+interface ClaimRow {
+  readonly id: string
+  readonly receiver: string
+  readonly debit_value: string
+  readonly fee_value: string
+  readonly receive_value: string
+  readonly receive_asset_id: number
+  readonly account_id: string
+  readonly asset_id: number
+  readonly held: boolean
+}
+
+/** Claims pending payments to receivers hosted here, until the transaction ends. Those claimed elsewhere are skipped. */
+export async function claimPayments(
+  client: PoolClient,
+  claim: Claim,
+  urls: ResourceUrls
+): Promise<ClaimedPayment[]> {
+  const { rows } = await client.query<ClaimRow>({
+    name: 'claim-outgoing-payments',
+    text: CLAIM,
+    values: [urls.of('incoming-payments', ''), claim.ids ?? null, claim.limit]
+  })
+  return rows.map((row) => ({
+    id: row.id,
+    incomingPaymentId: urls.idOf('incoming-payments', row.receiver),
+    amounts: {
+      debit: BigInt(row.debit_value),
+      fee: BigInt(row.fee_value),
+      receive: BigInt(row.receive_value)
+    },
+    senderAccountId: row.account_id,
+    debitAssetId: row.asset_id,
+    receiveAssetId: row.receive_asset_id,
+    held: row.held
+  }))
+}
+
+interface ReceiverRow {
+  readonly id: string
+  readonly account_id: string
+  readonly incoming_value: string | null
+  readonly received_value: string
+  readonly completed: boolean
+  readonly expires_at: Date
+}
+
+/** Locks incoming payments until the transaction ends; those that do not exist are missing from the answer. */
+export async function lockReceivers(
+  client: PoolClient,
+  ids: readonly string[]
+): Promise<Map<string, LockedReceiver>> {
+  const { rows } = await client.query<ReceiverRow>({
+    name: 'lock-incoming-payments',
+    text: `select i.id, i.incoming_value, i.received_value, i.completed, i.expires_at, w.account_id
+             from incoming_payment i join wallet_address w on w.id = i.wallet_address_id
+            where i.id = any($1) order by i.id for no key update of i`,
+    values: [ids]
+  })
+  return new Map(
+    rows.map((row) => [
+      row.id,
+      {
+        id: row.id,
+        accountId: row.account_id,
+        incomingValue: row.incoming_value === null ? undefined : BigInt(row.incoming_value),
+        receivedValue: BigInt(row.received_value),
+        completed: row.completed,
+        expiresAtMs: row.expires_at.getTime()
+      }
+    ])
+  )
+}
+
+/** Locks accounts until the transaction ends: an update of several would lock them in whatever order it meets them. */
+export async function lockAccounts(client: PoolClient, ids: readonly string[]): Promise<void> {
+  await client.query({
+    name: 'lock-accounts',
+    text: 'select 1 from account where id = any($1) order by id for no key update',
+    values: [ids]
+  })
+}
+
+// One statement for the whole batch, whatever its size. Each part says which state it leaves, so that what was ended
+// meanwhile in some other way is not ended again, and the counts tell.
+const WRITE = `
+  with ending as (
+    select * from json_to_recordset($1::json)
+      as e(id uuid, state outgoing_payment_state, failure_reason text, sent numeric, delivered numeric)
+  ), payment as (
+    update outgoing_payment p
+       set state = e.state, failure_reason = e.failure_reason, sent_value = e.sent, delivered_value = e.delivered,
+           updated_at = greatest(p.updated_at, $5)
+      from ending e where p.id = e.id and p.state = 'pending' returning 1
+  ), reservation as (
+    update grant_reservation r
+       set outcome = case when e.sent > 0 then 'settle' else 'release' end,
+           debited_value = nullif(e.sent, 0), received_value = nullif(e.delivered, 0), next_attempt_at = now()
+      from ending e where r.payment_id = e.id and r.outcome is null returning 1
+  ), hold as (
+    update transfer t
+       set state = case when e.sent > 0 then 'posted' else 'voided' end::transfer_state,
+           posted_amount = nullif(e.sent, 0), ended_at = $5
+      from ending e where t.id = e.id and t.state = 'pending' returning 1
+  ), moved as (
+    insert into transfer (id, kind, state, payment_id, debit_account_id, credit_account_id, asset_id, amount, posted_amount,
+                          incoming_payment_id, created_at, ended_at)
+    select id, kind, 'posted', payment_id, debit_account_id, credit_account_id, asset_id, amount, amount,
+           incoming_payment_id, $5, $5
+      from json_to_recordset($2::json)
+        as m(id uuid, kind transfer_kind, payment_id uuid, debit_account_id uuid, credit_account_id uuid,
+             asset_id integer, amount numeric, incoming_payment_id uuid)
+    returning 1
+  ), total as (
+    update account a
+       set debits_pending = a.debits_pending + c.debits_pending, debits_posted = a.debits_posted + c.debits_posted,
+           credits_posted = a.credits_posted + c.credits_posted
+      from json_to_recordset($3::json)
+        as c(id uuid, debits_pending numeric, debits_posted numeric, credits_posted numeric)
+     where a.id = c.id returning 1
+  ), received as (
+    update incoming_payment i
+       set received_value = i.received_value + r.delivered,
+           completed = i.completed or i.received_value + r.delivered >= i.incoming_value is true,
+           updated_at = greatest(i.updated_at, $5)
+      from json_to_recordset($4::json) as r(id uuid, delivered numeric)
+     where i.id = r.id returning 1
+  )
+  select (select count(*) from payment)::integer as payments, (select count(*) from reservation)::integer as reservations,
+         (select count(*) from hold)::integer as holds, (select count(*) from moved)::integer as transfers,
+         (select count(*) from total)::integer as totals, (select count(*) from received)::integer as receivers`
+
+type WrittenCounts = Readonly<
+  Record<'payments' | 'reservations' | 'holds' | 'transfers' | 'totals' | 'receivers', number>
+>
+
+/**
+ * Writes what a batch changes.
+ *
+ * @param newId makes the ids of transfers
+ * @throws Error when the database is not as the batch was told: then the transaction must not be kept
+ */
+export async function writeBatch(
+  client: PoolClient,
+  batch: SettledBatch,
+  nowMs: number,
+  newId: () => string
+): Promise<void> {
+  const { rows } = await client.query<WrittenCounts>({
+    name: 'settle-outgoing-payments',
+    text: WRITE,
+    values: [...toRecords(batch, newId).map((records) => JSON.stringify(records)), new Date(nowMs)]
+  })
+  const expected: WrittenCounts = {
+    payments: batch.endings.length,
+    reservations: batch.endings.length,
+    holds: batch.endings.filter(({ held }) => held).length,
+    transfers: batch.transfers.length,
+    totals: batch.totals.length,
+    receivers: batch.received.size
+  }
+  const [written] = rows
+  for (const [name, count] of Object.entries(expected)) {
+    const found = written?.[name as keyof WrittenCounts]
+    if (found !== count)
+      throw new Error(`settling must change ${count} ${name}, and would change ${String(found)}`)
+  }
+}
+
+/** The records of {@link WRITE}, `$1` to `$4`. Numbers of arbitrary size travel as text. */
+function toRecords(batch: SettledBatch, newId: () => string): object[][] {
+  return [
+    batch.endings.map(({ id, settlement }) => ({
+      id,
+      state: settlement.state,
+      failure_reason: settlement.failureReason,
+      sent: settlement.sent.toString(),
+      delivered: settlement.delivered.toString()
+    })),
+    batch.transfers.map((transfer) => ({
+      id: newId(),
+      kind: transfer.kind,
+      payment_id: transfer.paymentId,
+      debit_account_id: transfer.debitAccountId,
+      credit_account_id: transfer.creditAccountId,
+      asset_id: transfer.assetId,
+      amount: transfer.amount.toString(),
+      incoming_payment_id: transfer.incomingPaymentId
+    })),
+    batch.totals.map((change) => ({
+      id: change.accountId,
+      debits_pending: change.debitsPending.toString(),
+      debits_posted: change.debitsPosted.toString(),
+      credits_posted: change.creditsPosted.toString()
+    })),
+    [...batch.received].map(([id, delivered]) => ({ id, delivered: delivered.toString() }))
+  ]
+}
