@@ -1,0 +1,31 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import type { StackPaths } from './settings.js'
+
+/** Finds the process of a stack that runs on the same data; undefined when there is none. */
+export async function findRunningStack({ processFile }: StackPaths): Promise<number | undefined> {
+  const processId = Number(await readFile(processFile, 'utf8').catch(() => ''))
+  if (!Number.isSafeInteger(processId) || processId <= 0 || processId === process.pid) return undefined
+  try {
+    process.kill(processId, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return undefined
+  }
+  return (await isStack(processId)) ? processId : undefined
+}
+
+/** A stack that was killed leaves its number behind, and the system may have given it to another program since. */
+async function isStack(processId: number): Promise<boolean> {
+  if (process.platform !== 'linux') return true
+  const command = await readFile(`/proc/${String(processId)}/cmdline`, 'utf8').catch(() => '')
+  return command.includes('start.mjs')
+}
+
+/** Says that this process runs the stack. */
+export async function claimStack({ processFile }: StackPaths): Promise<void> {
+  await writeFile(processFile, `${String(process.pid)}\n`)
+}
+
+/** Says that it does no longer. */
+export async function releaseStack({ processFile }: StackPaths): Promise<void> {
+  await rm(processFile, { force: true })
+}

@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { z } from 'zod'
+
+const SECRET_BYTES = 32
+
+const schema = z.object({
+  identityProviderSecret: z.string().min(16),
+  interactionCookieSecret: z.string().min(16),
+  sharedSecretKey: z.string().min(16)
+})
+
+/** The secrets of the stack's services. */
+export type StackSecrets = z.output<typeof schema>
+
+/** The secrets of this stack: made once, then kept in a file that its owner alone can read. */
+export async function ensureSecrets(file: string): Promise<StackSecrets> {
+  try {
+    return schema.parse(JSON.parse(await readFile(file, 'utf8')))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const newSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url')
+  const secrets = {
+    identityProviderSecret: newSecret(),
+    interactionCookieSecret: newSecret(),
+    sharedSecretKey: newSecret()
+  }
+  await writeFile(file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
+  return secrets
+}

@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { StackError } from './settings.js'
+
+const LAST_LINES_SHOWN = 12
+const READY_POLL_MS = 60
+const READY_TIMEOUT_MS = 60_000
+const PROBE_TIMEOUT_MS = 2_000
+/** How long a service may take to stop before it is killed. */
+const STOP_TIMEOUT_MS = 12_000
+
+const endWithParent = fileURLToPath(new URL('./end-with-parent.js', import.meta.url))
+
+/** How a service is run. */
+export interface ServiceOptions {
+  /** What people know it by. */
+  readonly name: string
+  /** Its compiled entry. */
+  readonly script: string
+  readonly arguments?: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+  /** Receives all its output. */
+  readonly logFile: string
+  /** Whether the log begins anew, or goes on. */
+  readonly append?: boolean
+}
+
+/** A service that runs as a process of its own, and ends with this one at the latest. */
+export class ServiceProcess {
+  /** Resolves with what is to be said of it when it has ended. */
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  readonly #options: ServiceOptions
+  readonly #child: ChildProcess
+  #running = true
+
+  constructor(options: ServiceOptions) {
+    this.#options = options
+    const log = createWriteStream(options.logFile, { flags: options.append === true ? 'a' : 'w' })
+    this.#child = spawn(
+      process.execPath,
+      ['--enable-source-maps', '--import', endWithParent, options.script, ...(options.arguments ?? [])],
+      {
+        env: options.environment,
+        // A group of its own: Ctrl-C must reach us alone, so that things stop in their order.
+        detached: true,
+        stdio: ['ignore', 'pipe', 'pipe', 'ipc']
+      }
+    )
+    for (const stream of [this.#child.stdout, this.#child.stderr]) stream?.pipe(log, { end: false })
+    this.ended = this.#watch(log)
+  }
+
+  async #watch(log: NodeJS.WritableStream): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+    // `close` comes after the last output, `exit` may not.
+    const [code, signal] = (await once(this.#child, 'close')) as [number | null, NodeJS.Signals | null]
+    this.#running = false
+    await new Promise<void>((resolve) => {
+      log.end(resolve)
+    })
+    return { code, signal }
+  }
+
+  /**
+   * Waits until it says at `url` that it is ready.
+   *
+   * @throws StackError when it ends instead, or takes too long
+   */
+  async ready(url: string, signal: AbortSignal): Promise<void> {
+    const deadline = Date.now() + READY_TIMEOUT_MS
+    while (!(await isReady(url))) {
+      signal.throwIfAborted()
+      if (!this.#running) throw await this.failure()
+      if (Date.now() > deadline)
+        throw new StackError(`${await this.#lastWords()}\n${this.#options.name} did not become ready.`)
+      await delay(READY_POLL_MS, undefined, { signal })
+    }
+  }
+
+  /**
+   * Waits until it has ended by itself.
+   *
+   * @throws StackError when it failed
+   */
+  async completed(): Promise<void> {
+    const { code } = await this.ended
+    if (code !== 0) throw await this.failure()
+  }
+
+  /** What to say of a service that ended and should not have. */
+  async failure(): Promise<StackError> {
+    const { code, signal } = await this.ended
+    const how = signal === null ? `with status ${String(code)}` : `by ${signal}`
+    return new StackError(
+      `${await this.#lastWords()}\n${this.#options.name} ended ${how}. Its whole log: ${this.#options.logFile}`
+    )
+  }
+
+  /** Asks it to stop, and kills it when it does not. */
+  async stop(): Promise<void> {
+    if (!this.#running) return
+    this.#child.kill('SIGTERM')
+    const timeout = new AbortController()
+    const stopped = await Promise.race([
+      this.ended.then(() => true),
+      delay(STOP_TIMEOUT_MS, false, { signal: timeout.signal, ref: false })
+    ])
+    timeout.abort()
+    if (!stopped) this.#child.kill('SIGKILL')
+    await this.ended
+  }
+
+  async #lastWords(): Promise<string> {
+    const text = await readFile(this.#options.logFile, 'utf8')
+    return text.trimEnd().split('\n').slice(-LAST_LINES_SHOWN).map(readable).join('\n')
+  }
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) })
+    await response.arrayBuffer()
+    return response.ok
+  } catch {
+    return false
+  }
+}
+
+/** A line of structured log as a person reads it; any other line as it is. */
+function readable(line: string): string {
+  try {
+    const { time, msg, err, reason } = JSON.parse(line) as Record<string, unknown> & {
+      err?: { message?: unknown }
+    }
+    const parts = [typeof time === 'string' ? time.slice(11, 19) : undefined, msg, reason, err?.message]
+    return parts.filter((part) => typeof part === 'string').join('  ')
+  } catch {
+    return line
+  }
+}

@@ -1,0 +1,101 @@
+import { join } from 'node:path'
+import { authServerSchema } from '@open-payments-server/auth-server'
+import { resourceServerSchema } from '@open-payments-server/resource-server'
+import type { Databases } from './databases.js'
+import type { StackSecrets } from './secrets.js'
+import type { ServiceOptions } from './service-process.js'
+import { ROOT, type StackPaths, type StackSettings } from './settings.js'
+
+const LOOPBACK = '127.0.0.1'
+const RATES_DEFAULT = 'USD/EUR=0.92,EUR/USD=1.08'
+const GRACE_SECONDS = '5'
+/** What every process needs of ours. */
+const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'TMP', 'TEMP', 'SystemRoot', 'TZ', 'NODE_EXTRA_CA_CERTS']
+
+/** What the services are set up with. */
+export interface ServiceSurroundings {
+  readonly settings: StackSettings
+  readonly paths: StackPaths
+  readonly secrets: StackSecrets
+  readonly databases: Databases
+  /** Ours. Settings that a service knows reach it, unless the stack decides them. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** How the auth server is run. */
+export function authServer({
+  settings,
+  paths,
+  secrets,
+  databases,
+  environment
+}: ServiceSurroundings): ServiceOptions {
+  const { ports } = settings
+  return {
+    name: 'auth-server',
+    script: join(ROOT, 'services', 'auth-server', 'dist', 'main.js'),
+    logFile: join(paths.logs, 'auth-server.log'),
+    environment: {
+      ...passedOn(environment, Object.keys(authServerSchema.shape)),
+      ENVIRONMENT: 'development',
+      PUBLIC_URL: settings.authServerUrl,
+      HTTP_HOST: LOOPBACK,
+      HTTP_PORT: String(ports.authHttp),
+      CONSENT_PAGE_URL: settings.consentPageUrl,
+      IDENTITY_PROVIDER_HOST: LOOPBACK,
+      IDENTITY_PROVIDER_PORT: String(ports.identityProvider),
+      IDENTITY_PROVIDER_SECRET: secrets.identityProviderSecret,
+      INTERACTION_COOKIE_SECRET: secrets.interactionCookieSecret,
+      GRPC_HOST: LOOPBACK,
+      GRPC_PORT: String(ports.authGrpc),
+      GRPC_REFLECTION: 'true',
+      DATABASE_URL: databases.authUrl,
+      SHUTDOWN_GRACE_SECONDS: GRACE_SECONDS
+    }
+  }
+}
+
+/** How the resource server is run. */
+export function resourceServer({
+  settings,
+  paths,
+  secrets,
+  databases,
+  environment
+}: ServiceSurroundings): ServiceOptions {
+  const { ports } = settings
+  return {
+    name: 'resource-server',
+    script: join(ROOT, 'services', 'resource-server', 'dist', 'main.js'),
+    logFile: join(paths.logs, 'resource-server.log'),
+    environment: {
+      EXCHANGE_RATES: RATES_DEFAULT,
+      ...passedOn(environment, Object.keys(resourceServerSchema.shape)),
+      ENVIRONMENT: 'development',
+      PUBLIC_URL: settings.resourceServerUrl,
+      AUTH_SERVER_URL: settings.authServerUrl,
+      HTTP_HOST: LOOPBACK,
+      HTTP_PORT: String(ports.resourceHttp),
+      GRPC_HOST: LOOPBACK,
+      GRPC_PORT: String(ports.resourceGrpc),
+      GRPC_REFLECTION: 'true',
+      AUTH_GRPC_TARGET: settings.authGrpcTarget,
+      DATABASE_URL: databases.resourceUrl,
+      SHARED_SECRET_KEY: secrets.sharedSecretKey,
+      SHUTDOWN_GRACE_SECONDS: GRACE_SECONDS
+    }
+  }
+}
+
+function passedOn(
+  environment: Readonly<Record<string, string | undefined>>,
+  settings: readonly string[]
+): Record<string, string> {
+  const names = [...PASSED_ON, ...settings]
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = environment[name]
+      return value === undefined ? [] : [[name, value]]
+    })
+  )
+}

@@ -1,0 +1,126 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Where the ports begin unless STACK_PORT_BASE says otherwise. */
+const PORT_BASE_DEFAULT = 4000
+const PORT_BASE_MAX = 65_000
+
+/** The ports of the stack, by what answers there. */
+export interface StackPorts {
+  readonly authHttp: number
+  readonly resourceHttp: number
+  readonly consentPage: number
+  readonly identityProvider: number
+  readonly authGrpc: number
+  readonly resourceGrpc: number
+  readonly postgres: number
+}
+
+/** Databases that exist already, in place of the embedded PostgreSQL. */
+export type GivenDatabases =
+  | { readonly kind: 'embedded' }
+  /** A server on which both databases are made. */
+  | { readonly kind: 'server'; readonly url: string }
+  /** One URL for each service. */
+  | { readonly kind: 'databases'; readonly auth: string; readonly resource: string }
+
+/** How the stack is set up. */
+export interface StackSettings {
+  readonly ports: StackPorts
+  readonly databases: GivenDatabases
+  /** The auth server's grant endpoint, exactly as wallet addresses advertise it. */
+  readonly authServerUrl: string
+  readonly resourceServerUrl: string
+  readonly consentPageUrl: string
+  readonly identityProviderUrl: string
+  readonly authGrpcTarget: string
+  readonly resourceGrpcTarget: string
+}
+
+/** Everything the stack keeps on disk. */
+export interface StackPaths {
+  /** `.local` in the repository. */
+  readonly directory: string
+  readonly postgres: string
+  readonly logs: string
+  readonly keys: string
+  readonly secretsFile: string
+  /** Tells others where the running stack is; exists only while it runs. */
+  readonly stackFile: string
+  /** Process number of the running stack. */
+  readonly processFile: string
+}
+
+/** The repository's root. */
+export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
+
+/** Where the stack of this repository keeps its data. */
+export function stackPaths(root: string = ROOT): StackPaths {
+  const directory = join(root, '.local')
+  return {
+    directory,
+    postgres: join(directory, 'postgres'),
+    logs: join(directory, 'logs'),
+    keys: join(directory, 'keys'),
+    secretsFile: join(directory, 'secrets.json'),
+    stackFile: join(directory, 'stack.json'),
+    processFile: join(directory, 'stack.pid')
+  }
+}
+
+/** The stack cannot be started as things are. The message says what to change. */
+export class StackError extends Error {
+  override readonly name = 'StackError'
+}
+
+/**
+ * Reads the settings of the quick start: STACK_PORT_BASE; AUTH_DATABASE_URL and RESOURCE_DATABASE_URL, or DATABASE_URL.
+ *
+ * @throws StackError saying what is wrong
+ */
+export function readSettings(environment: Readonly<Record<string, string | undefined>>): StackSettings {
+  const base = readPortBase(environment.STACK_PORT_BASE)
+  const ports = {
+    authHttp: base,
+    resourceHttp: base + 1,
+    consentPage: base + 2,
+    identityProvider: base + 3,
+    authGrpc: base + 4,
+    resourceGrpc: base + 5,
+    postgres: base + 6
+  }
+  const at = (port: number): string => `localhost:${String(port)}`
+  return {
+    ports,
+    databases: readDatabases(environment),
+    authServerUrl: `http://${at(ports.authHttp)}/`,
+    resourceServerUrl: `http://${at(ports.resourceHttp)}`,
+    consentPageUrl: `http://${at(ports.consentPage)}/`,
+    identityProviderUrl: `http://${at(ports.identityProvider)}`,
+    authGrpcTarget: at(ports.authGrpc),
+    resourceGrpcTarget: at(ports.resourceGrpc)
+  }
+}
+
+function readPortBase(text: string | undefined): number {
+  if (text === undefined || text === '') return PORT_BASE_DEFAULT
+  const base = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (base < 1024 || base > PORT_BASE_MAX) {
+    throw new StackError(`STACK_PORT_BASE must be a whole number from 1024 to ${String(PORT_BASE_MAX)}.`)
+  }
+  return base
+}
+
+function readDatabases(environment: Readonly<Record<string, string | undefined>>): GivenDatabases {
+  const auth = environment.AUTH_DATABASE_URL
+  const resource = environment.RESOURCE_DATABASE_URL
+  if (auth !== undefined && resource !== undefined) return { kind: 'databases', auth, resource }
+  if (auth !== undefined || resource !== undefined) {
+    throw new StackError('AUTH_DATABASE_URL and RESOURCE_DATABASE_URL must be set together, or neither.')
+  }
+  const url = environment.DATABASE_URL
+  if (url === undefined) return { kind: 'embedded' }
+  if (!URL.canParse(url))
+    throw new StackError('DATABASE_URL must be a URL such as postgresql://user:password@host:5432/postgres.')
+  return { kind: 'server', url }
+}

@@ -1,0 +1,59 @@
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { StackError } from './settings.js'
+
+/** The wallets of the quick start. */
+export const WALLETS = ['alice', 'bob', 'carol', 'shop', 'market'] as const
+
+/** A wallet of the quick start. */
+export type WalletName = (typeof WALLETS)[number]
+
+const client = z.object({ walletAddress: z.url(), keyId: z.string(), privateKeyFile: z.string() })
+
+const schema = z.object({
+  authServer: z.url(),
+  resourceServer: z.url(),
+  authGrpc: z.string(),
+  resourceGrpc: z.string(),
+  walletAddresses: z.record(z.enum(WALLETS), z.url()),
+  client,
+  otherClient: client,
+  identityProvider: z.object({ api: z.url(), secret: z.string() })
+})
+
+/**
+ * Where the running stack is, for programs that use it. URLs are absolute, as are paths; gRPC addresses are `host:port`, the
+ * form that gRPC clients take.
+ */
+export type StackFile = z.output<typeof schema>
+
+/** A client's wallet address and the key it signs with (Ed25519, PKCS#8 PEM). */
+export type StackClient = StackFile['client']
+
+/** Writes the file whole or not at all. It holds a secret, so its owner alone can read it. */
+export async function writeStackFile(file: string, stack: StackFile): Promise<void> {
+  const unfinished = `${file}.${String(process.pid)}`
+  await writeFile(unfinished, `${JSON.stringify(stack, null, 2)}\n`, { mode: 0o600 })
+  await rename(unfinished, file)
+}
+
+/** Removes the file: there is no stack any more. */
+export async function removeStackFile(file: string): Promise<void> {
+  await rm(file, { force: true })
+}
+
+/**
+ * Reads where the running stack is.
+ *
+ * @throws StackError when there is none
+ */
+export async function readStackFile(file: string): Promise<StackFile> {
+  try {
+    return schema.parse(JSON.parse(await readFile(file, 'utf8')))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      throw new StackError('The stack is not running. Start it in another terminal: npm start')
+    }
+    throw new StackError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
