@@ -1,0 +1,100 @@
+import { send } from '@open-payments-server/testing'
+import type { System, TestClient } from './system.js'
+
+/** A pending grant, as its client keeps it. */
+export interface PendingGrant {
+  readonly continueUri: string
+  readonly continuationToken: string
+  /** Where the account holder's browser is sent. */
+  readonly redirect: string
+  /** The server's nonce. */
+  readonly serverNonce: string
+  readonly clientNonce: string
+}
+
+/** Limits of an outgoing-payment access item, as on the wire. */
+export type Limits = Record<string, unknown>
+
+/** Where the browser is sent back to; nothing listens there, the tests read the redirect. */
+export const FINISH_URI = 'http://localhost:2/finish?order=17'
+
+/** Asks for a grant that needs no account holder. Answers its token. */
+export async function requestToken(system: System, client: TestClient, access: object[]): Promise<string> {
+  const answer = await client.request('POST', system.authServerUrl, {
+    body: { client: client.walletAddress, access_token: { access } }
+  })
+  return answer.textAt('access_token.value')
+}
+
+/** An outgoing-payment access item of alice, unless told otherwise. */
+export function outgoingAccess(
+  system: System,
+  limits?: Limits,
+  walletAddress = system.walletAddresses.alice
+): object {
+  return {
+    type: 'outgoing-payment',
+    actions: ['create', 'read', 'list'],
+    identifier: walletAddress,
+    ...(limits === undefined ? {} : { limits })
+  }
+}
+
+/** Asks for a grant that needs the account holder. */
+export async function requestInteractiveGrant(
+  system: System,
+  client: TestClient,
+  access: object[],
+  finish: object | undefined = { method: 'redirect', uri: FINISH_URI, nonce: 'client-nonce' }
+): Promise<PendingGrant> {
+  const answer = await client.request('POST', system.authServerUrl, {
+    body: {
+      client: client.walletAddress,
+      access_token: { access },
+      interact: { start: ['redirect'], ...(finish === undefined ? {} : { finish }) }
+    }
+  })
+  return {
+    continueUri: answer.textAt('continue.uri'),
+    continuationToken: answer.textAt('continue.access_token.value'),
+    redirect: answer.textAt('interact.redirect'),
+    serverNonce: answer.textAt('interact.finish'),
+    clientNonce: 'client-nonce'
+  }
+}
+
+/** The account holder's browser and identity provider: starts, chooses, finishes. Answers where the browser ends up. */
+export async function interact(
+  system: System,
+  grant: PendingGrant,
+  choice: 'accept' | 'reject'
+): Promise<URL> {
+  const started = await send('GET', grant.redirect)
+  const cookie = (started.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+  const consentPage = new URL(started.headers.get('location') ?? '')
+  const id = consentPage.searchParams.get('interactId') ?? ''
+  const nonce = consentPage.searchParams.get('nonce') ?? ''
+  const chosen = await send('POST', `${system.identityProviderUrl}/grant/${id}/${nonce}/${choice}`, {
+    'x-idp-secret': system.identityProviderSecret
+  })
+  if (chosen.status !== 202)
+    throw new Error(`the choice was answered with ${String(chosen.status)} ${chosen.text}`)
+  const finished = await send('GET', `${system.authServerUrl}interact/${id}/${nonce}/finish`, { cookie })
+  return new URL(finished.headers.get('location') ?? '')
+}
+
+/** Goes the whole way to a token of an outgoing-payment grant. */
+export async function consentedToken(
+  system: System,
+  client: TestClient,
+  access: object[]
+): Promise<{ token: string; manage: string; grant: PendingGrant }> {
+  const grant = await requestInteractiveGrant(system, client, access)
+  const finished = await interact(system, grant, 'accept')
+  system.clock.advanceSeconds(6)
+  const answer = await client.request('POST', grant.continueUri, {
+    accessToken: grant.continuationToken,
+    body: { interact_ref: finished.searchParams.get('interact_ref') }
+  })
+  return { token: answer.textAt('access_token.value'), manage: answer.textAt('access_token.manage'), grant }
+}

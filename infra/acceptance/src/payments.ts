@@ -1,0 +1,80 @@
+import type { Answer } from '@open-payments-server/testing'
+import type { System, TestClient, WalletName } from './system.js'
+import { requestToken } from './consent.js'
+
+/** An amount in the smallest units of a wallet's asset, on the wire. */
+export function amount(value: bigint | number, assetCode = 'USD'): object {
+  return { value: String(value), assetCode, assetScale: 2 }
+}
+
+/** Creates an incoming payment as a client that was granted all about it. Answers its URL. */
+export async function createReceiver(
+  system: System,
+  client: TestClient,
+  options: { wallet?: WalletName; incoming?: bigint; assetCode?: string } = {}
+): Promise<{ url: string; token: string }> {
+  const walletAddress = system.walletAddresses[options.wallet ?? 'bob']
+  const token = await requestToken(system, client, [
+    { type: 'incoming-payment', actions: ['create', 'read', 'list', 'complete'], identifier: walletAddress }
+  ])
+  const answer = await client.request('POST', `${system.resourceServerUrl}/incoming-payments`, {
+    accessToken: token,
+    body: {
+      walletAddress,
+      ...(options.incoming === undefined
+        ? {}
+        : { incomingAmount: amount(options.incoming, options.assetCode) })
+    }
+  })
+  if (answer.status !== 201) throw new Error(`no incoming payment: ${String(answer.status)} ${answer.text}`)
+  return { url: answer.textAt('id'), token }
+}
+
+let requestCount = 0
+
+/** Pays an incoming payment from alice directly. Every call is a request of its own: `metadata` tells them apart. */
+export function pay(
+  system: System,
+  client: TestClient,
+  token: string,
+  receiver: string,
+  debit: bigint
+): Promise<Answer> {
+  requestCount += 1
+  return client.request('POST', `${system.resourceServerUrl}/outgoing-payments`, {
+    accessToken: token,
+    body: {
+      walletAddress: system.walletAddresses.alice,
+      incomingPayment: receiver,
+      debitAmount: amount(debit),
+      metadata: { request: requestCount }
+    }
+  })
+}
+
+const POLL_MS = 20
+const SETTLED_WITHIN_MS = 20_000
+
+/**
+ * Waits until a condition holds, looking at it again and again: for what workers do meanwhile.
+ *
+ * @throws Error naming what did not come about within 20 seconds
+ */
+export async function eventually(what: string, condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + SETTLED_WITHIN_MS
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`did not come about: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+}
+
+/** Waits until no payment is pending and every reservation's outcome was delivered. */
+export function allSettled(system: System): Promise<void> {
+  return eventually('all payments ended and all outcomes delivered', async () => {
+    const [row] = await system.resourceDatabase.query<{ open: string }>(
+      `select (select count(*) from outgoing_payment where state = 'pending')
+            + (select count(*) from grant_reservation where delivered_at is null) as open`
+    )
+    return row?.open === '0'
+  })
+}
