@@ -5,7 +5,12 @@ import { fileURLToPath } from 'node:url'
 
 const result = spawnSync('prisma', ['generate'], {
   cwd: fileURLToPath(new URL('..', import.meta.url)),
-  env: { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, PRISMA_HIDE_UPDATE_MESSAGE: '1', CHECKPOINT_DISABLE: '1' },
+  env: {
+    ...process.env,
+    PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
+    PRISMA_HIDE_UPDATE_MESSAGE: '1',
+    CHECKPOINT_DISABLE: '1'
+  },
   stdio: 'inherit',
   shell: process.platform === 'win32'
 })
