@@ -1,5 +1,6 @@
 import { ConfigurationError } from '@open-payments-server/configuration'
 import type { AuthServerConfig } from './config.js'
+import { parseConfiguredInteraction } from './domain/access.js'
 
 /**
  * Refuses settings that are each well-formed and together unsafe.
@@ -18,6 +19,11 @@ export function refuseUnsafeStart(config: AuthServerConfig): void {
       if (new URL(config[name]).protocol !== 'https:')
         problems.push(`${name}: must be an https URL in production`)
     }
+  }
+  try {
+    parseConfiguredInteraction(config.INTERACTION_REQUIRED_FOR)
+  } catch (error) {
+    problems.push((error as Error).message)
   }
   if (problems.length > 0) throw new ConfigurationError(problems)
 }

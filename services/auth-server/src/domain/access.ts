@@ -122,7 +122,7 @@ function restoreAmount(value: string | null, code: string | null, scale: number 
 }
 
 function withoutUndefined(limits: Limits): Limits {
-  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined)) as Limits
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))
 }
 
 /** Accesses that need the account holder besides those that always do: `type:action`. */

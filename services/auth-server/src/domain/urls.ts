@@ -1,9 +1,12 @@
 /** Longest URL in a request, in characters. */
 export const URL_LENGTH_MAX = 2_048
 
+/** A URL is of visible ASCII (RFC 3986 §2). Parsers take more, and would make two spellings of one address. */
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/
+
 /** Reads an absolute http or https URL without credentials; undefined when the text is none. */
 export function parseHttpUrl(text: string): URL | undefined {
-  if (text.length > URL_LENGTH_MAX || !URL.canParse(text)) return undefined
+  if (text.length > URL_LENGTH_MAX || !VISIBLE_ASCII.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)
   const isHttp = url.protocol === 'https:' || url.protocol === 'http:'
   return isHttp && url.username === '' && url.password === '' ? url : undefined

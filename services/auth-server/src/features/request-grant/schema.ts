@@ -142,6 +142,10 @@ const subject = z.object({
   sub_ids: z.array(z.strictObject({ id: httpUrl, format: z.literal('uri') })).length(1)
 })
 
+function accessOf(token: { access: readonly AccessItem[] } | undefined): readonly AccessItem[] {
+  return token?.access ?? []
+}
+
 /** A grant request (RFC 9635 §2, as far as Open Payments uses it). What else RFC 9635 defines is ignored. */
 export const grantRequestSchema = z
   .object({
@@ -157,7 +161,7 @@ export const grantRequestSchema = z
   .transform((request) => ({
     client: request.client,
     // Empty when only the subject is asked for.
-    access: (request.access_token?.access ?? []) satisfies readonly AccessItem[] as readonly AccessItem[],
+    access: accessOf(request.access_token),
     subject: request.subject,
     interact: request.interact === undefined ? undefined : { finish: request.interact.finish }
   }))
