@@ -27,14 +27,19 @@ import { createRequestAuthorizer } from './features/authorize-request/request-au
 import { TokenRecords } from './features/authorize-request/token-records.js'
 import { createCompleteIncomingPaymentRoutes } from './features/complete-incoming-payment/routes.js'
 import { createIncomingPaymentRoutes } from './features/create-incoming-payment/routes.js'
+import { createOutgoingPaymentRoutes } from './features/create-outgoing-payment/routes.js'
 import { createLocalReceivers } from './features/create-quote/local-receivers.js'
 import { createQuoteRoutes } from './features/create-quote/routes.js'
 import { parseFeeTable } from './features/exchange-rates/fee-table.js'
 import { createRateService } from './features/exchange-rates/rate-service.js'
 import { createRateTable } from './features/exchange-rates/rate-table.js'
+import { createGetGrantSpentAmountsRoutes } from './features/get-grant-spent-amounts/routes.js'
 import { createGetIncomingPaymentRoutes } from './features/get-incoming-payment/routes.js'
+import { createGetOutgoingPaymentRoutes } from './features/get-outgoing-payment/routes.js'
 import { createGetQuoteRoutes } from './features/get-quote/routes.js'
 import { createListIncomingPaymentsRoutes } from './features/list-incoming-payments/routes.js'
+import { createListOutgoingPaymentsRoutes } from './features/list-outgoing-payments/routes.js'
+import { createLocalPaymentMethod } from './features/process-outgoing-payments/local-payment-method.js'
 import { createWalletAddressKeysRoutes } from './features/serve-wallet-address-keys/routes.js'
 import { createWalletAddressRoutes } from './features/serve-wallet-address/routes.js'
 import { createWalletAddressDirectory } from './features/serve-wallet-address/wallet-address-directory.js'
@@ -46,6 +51,11 @@ import { createGrpcServices } from './grpc/operator/wallet-operator.js'
 import { createHealthRoutes } from './http/health-routes.js'
 import { createPublicApp } from './http/public-app.js'
 import { followRevocations } from './workers/follow-revocations.js'
+import {
+  createDeliveryWorker,
+  createProcessingWorker,
+  createSweepingWorker
+} from './workers/payment-workers.js'
 
 /** What tests, and those who embed the service, may put in the place of the real thing. */
 export interface ResourceServerOverrides {
@@ -120,6 +130,7 @@ async function start(
   const graceMs = (config.SHUTDOWN_GRACE_SECONDS * 1_000) / 2
   const resources = openResources(context, overrides)
   const domain = createDomainPorts(context, resources, overrides)
+  const wakers = startWorkers(context, resources, domain)
 
   let stopping = false
   const grpcServer = await startGrpcServer({
@@ -135,7 +146,10 @@ async function start(
   lifecycle.add({ name: 'gRPC server', stop: () => grpcServer.stop(graceMs) })
 
   const app = createPublicApp({
-    routes: [createHealth(resources, () => stopping, logger), ...createRoutes(context, resources, domain)],
+    routes: [
+      createHealth(resources, () => stopping, logger),
+      ...createRoutes(context, resources, domain, wakers)
+    ],
     authServerUrl: config.AUTH_SERVER_URL,
     logger
   })
@@ -287,10 +301,40 @@ function createRates(config: ResourceServerConfig, clock: Clock, lifecycle: Life
   })
 }
 
+type Wakers = ReturnType<typeof startWorkers>
+
+/** Everything that goes on without a request: started before the listeners, and stopped after them. */
+function startWorkers(context: Context, { pool }: Resources, { urls, grantLimits }: DomainPorts) {
+  const { config, logger, lifecycle } = context
+  const pollSeconds = config.PROCESSING_POLL_SECONDS
+  const delivery = createDeliveryWorker({ pool, grantLimits, logger, pollSeconds })
+  lifecycle.add(delivery)
+  const onReservationEnded = (): void => {
+    delivery.wake()
+  }
+  const methods = [createLocalPaymentMethod({ ...context, pool, urls })]
+  const processing = createProcessingWorker({ methods, pollSeconds, logger, onReservationEnded })
+  lifecycle.add(processing)
+  lifecycle.add(
+    createSweepingWorker({
+      pool,
+      grantLimits,
+      orphanAgeSeconds: config.ORPHAN_AGE_SECONDS,
+      intervalSeconds: config.SWEEP_INTERVAL_SECONDS,
+      logger,
+      onReservationEnded
+    })
+  )
+  const onPaymentCreated = (): void => {
+    processing.wake()
+  }
+  return { onPaymentCreated, onReservationEnded }
+}
+
 /** The routes of every feature, in the order in which they are tried: wallet addresses take any path, so they are last. */
-function createRoutes(context: Context, resources: Resources, ports: DomainPorts): Router[] {
+function createRoutes(context: Context, resources: Resources, ports: DomainPorts, wakers: Wakers): Router[] {
   const { config } = context
-  const deps = { ...context, ...resources, ...ports, authServerUrl: config.AUTH_SERVER_URL }
+  const deps = { ...context, ...resources, ...ports, ...wakers, authServerUrl: config.AUTH_SERVER_URL }
   const incomingLifetimeSeconds = config.INCOMING_PAYMENT_LIFETIME_SECONDS
   const quoteLifetimeSeconds = config.QUOTE_LIFETIME_SECONDS
   const cacheSeconds = config.WALLET_ADDRESS_CACHE_SECONDS
@@ -301,6 +345,10 @@ function createRoutes(context: Context, resources: Resources, ports: DomainPorts
     createCompleteIncomingPaymentRoutes(deps),
     createQuoteRoutes({ ...deps, lifetimeSeconds: quoteLifetimeSeconds }),
     createGetQuoteRoutes(deps),
+    createOutgoingPaymentRoutes(deps),
+    createGetOutgoingPaymentRoutes(deps),
+    createListOutgoingPaymentsRoutes(deps),
+    createGetGrantSpentAmountsRoutes(deps),
     createWalletAddressKeysRoutes({ ...deps, cacheSeconds }),
     createWalletAddressRoutes({ ...deps, cacheSeconds, pageUrl: config.WALLET_ADDRESS_PAGE_URL })
   ]

@@ -18,7 +18,7 @@ export interface CreateOutgoingPaymentRouteDeps extends Omit<CreateOutgoingPayme
 
 /** `POST /outgoing-payments` (interface 4.3). */
 export function createOutgoingPaymentRoutes(deps: CreateOutgoingPaymentRouteDeps): Router {
-  const router = Router()
+  const router = Router({ caseSensitive: true })
   const service: CreateOutgoingPaymentDeps = {
     ...deps,
     repository: createOutgoingPaymentRepository(deps),

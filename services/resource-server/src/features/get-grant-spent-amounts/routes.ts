@@ -1,0 +1,46 @@
+import { type Amount, type AmountWire, formatAmount } from '@open-payments-server/amounts'
+import { sendResource } from '@open-payments-server/http-server'
+import { Router } from 'express'
+import { findReach, type RequestAuthorizer } from '../../domain/authorization.js'
+import { inactiveToken, insufficientGrant, temporarilyUnavailable } from '../../domain/errors.js'
+import { AuthServerUnavailable, type GrantLimits, type SpentAmounts } from '../../domain/ports.js'
+
+/** What the route needs. */
+export interface GetGrantSpentAmountsDeps {
+  readonly authorizer: RequestAuthorizer
+  readonly grantLimits: GrantLimits
+}
+
+/** `GET /outgoing-payment-grant`: what the grant behind the token has spent in the current interval. */
+export function createGetGrantSpentAmountsRoutes(deps: GetGrantSpentAmountsDeps): Router {
+  const router = Router({ caseSensitive: true })
+  router.get('/outgoing-payment-grant', async (request, response) => {
+    const { access, accessToken } = await deps.authorizer.authorize(request)
+    const covered = (['create', 'read'] as const).some(
+      (action) => findReach(access, 'outgoing-payment', action, undefined) !== undefined
+    )
+    if (!covered) throw insufficientGrant()
+    const spent = await getSpentAmounts(deps.grantLimits, accessToken)
+    if (spent === undefined) throw inactiveToken()
+    sendResource(request, response, {
+      spentDebitAmount: render(spent.debitAmount),
+      spentReceiveAmount: render(spent.receiveAmount)
+    })
+  })
+  return router
+}
+
+async function getSpentAmounts(
+  grantLimits: GrantLimits,
+  accessToken: string
+): Promise<SpentAmounts | undefined> {
+  try {
+    return await grantLimits.getSpentAmounts(accessToken)
+  } catch (error) {
+    throw error instanceof AuthServerUnavailable ? temporarilyUnavailable(error) : error
+  }
+}
+
+function render(amount: Amount | null): AmountWire | null {
+  return amount === null ? null : formatAmount(amount)
+}
