@@ -1,0 +1,191 @@
+import { createHandlers, type GrpcService, RpcError, status } from '@open-payments-server/grpc-transport'
+import { auth } from '@open-payments-server/proto'
+import type { Logger } from '@open-payments-server/runtime'
+
+/** A reservation as the fake keeps it. */
+export interface FakeReservation {
+  readonly paymentId: string
+  readonly content: string
+  readonly accessToken: string
+  state: 'open' | 'settled' | 'released' | 'refused'
+  readonly reason?: auth.RefusalReason
+  readonly debitAmount: auth.Amount | undefined
+  readonly receiveAmount: auth.Amount | undefined
+  debited: bigint
+  received: bigint
+  createdAt: Date
+}
+
+/** What each call has done, by its name. */
+export type Calls = Record<'reserve' | 'settle' | 'release', number>
+
+/**
+ * Grant limits as the contract describes them, over real gRPC: one interval, and a debit limit for each token. Tests make
+ * it fail, before or after it did what it was asked.
+ */
+export class FakeGrantLimits {
+  readonly reservations = new Map<string, FakeReservation>()
+  /** Most that a token may debit in all; without an entry there is no limit. */
+  readonly debitLimits = new Map<string, bigint>()
+  /** Tokens that may no longer be used. */
+  readonly inactive = new Set<string>()
+  readonly calls: Calls = { reserve: 0, settle: 0, release: 0 }
+  /** Runs before a call has its effect; may throw. */
+  before: ((call: keyof Calls) => Promise<void> | void) | undefined
+  /** Runs after a call has had its effect; may throw, which leaves the effect. */
+  after: ((call: keyof Calls) => Promise<void> | void) | undefined
+
+  service(logger: Logger): GrpcService {
+    const handlers = createHandlers(logger)
+    const counted =
+      <Request, Response>(call: keyof Calls, handle: (request: Request) => Response) =>
+      async (request: Request): Promise<Response> => {
+        this.calls[call] += 1
+        await this.before?.(call)
+        const response = handle(request)
+        await this.after?.(call)
+        return response
+      }
+    const implementation: auth.GrantLimitsServiceServer = {
+      reserve: handlers.unary(counted('reserve', (request: auth.ReserveRequest) => this.#reserve(request))),
+      settle: handlers.unary(counted('settle', (request: auth.SettleRequest) => this.#settle(request))),
+      release: handlers.unary(counted('release', (request: auth.ReleaseRequest) => this.#release(request))),
+      getSpentAmounts: handlers.unary(async ({ accessToken }: auth.GetSpentAmountsRequest) => {
+        if (this.inactive.has(accessToken)) throw refuse(status.FAILED_PRECONDITION)
+        return this.#spent(accessToken)
+      }),
+      listOpenReservations: handlers.unary(
+        async ({ olderThanSeconds, pageSize }: auth.ListOpenReservationsRequest) => {
+          const before = Date.now() - olderThanSeconds * 1_000
+          const open = [...this.reservations.values()].filter(
+            ({ state, createdAt }) => state === 'open' && createdAt.getTime() <= before
+          )
+          return { reservations: open.slice(0, pageSize).map(toMessage) }
+        }
+      ),
+      listReservations: handlers.unary(
+        async ({ afterPaymentId, pageSize }: auth.ListReservationsRequest) => {
+          const after = [...this.reservations.values()]
+            .filter(({ paymentId }) => paymentId > afterPaymentId)
+            .sort((left, right) => (left.paymentId < right.paymentId ? -1 : 1))
+          return { reservations: after.slice(0, pageSize).map(toMessage) }
+        }
+      )
+    }
+    return { definition: auth.GrantLimitsServiceService, implementation }
+  }
+
+  #reserve(request: auth.ReserveRequest): auth.ReserveResponse {
+    const { paymentId, accessToken, debitAmount, receiveAmount } = request
+    const content = JSON.stringify(request)
+    const known = this.reservations.get(paymentId)
+    if (known !== undefined && known.content !== '' && known.content !== content) {
+      throw refuse(status.ALREADY_EXISTS)
+    }
+    if (known?.state === 'released') return refusal(auth.RefusalReason.REFUSAL_REASON_RELEASED)
+    if (known?.reason !== undefined) return refusal(known.reason)
+    const reservation = { paymentId, content, accessToken, debitAmount, receiveAmount, createdAt: new Date() }
+    if (known === undefined) {
+      const reason = this.#reasonAgainst(accessToken, BigInt(debitAmount?.value ?? ''))
+      const amounts = {
+        debited: BigInt(debitAmount?.value ?? ''),
+        received: BigInt(receiveAmount?.value ?? '')
+      }
+      this.reservations.set(
+        paymentId,
+        reason === undefined
+          ? { ...reservation, ...amounts, state: 'open' }
+          : { ...reservation, debited: 0n, received: 0n, state: 'refused', reason }
+      )
+      if (reason !== undefined) return refusal(reason)
+    }
+    return {
+      outcome: {
+        $case: 'reserved',
+        value: { grantId: '0190a5f0-0000-7000-8000-000000000001', ...this.#spent(accessToken) }
+      }
+    }
+  }
+
+  #reasonAgainst(accessToken: string, debit: bigint): auth.RefusalReason | undefined {
+    if (this.inactive.has(accessToken)) return auth.RefusalReason.REFUSAL_REASON_TOKEN_INACTIVE
+    const limit = this.debitLimits.get(accessToken)
+    const spent = this.spent(accessToken).debited
+    return limit !== undefined && spent + debit > limit
+      ? auth.RefusalReason.REFUSAL_REASON_LIMIT_EXCEEDED
+      : undefined
+  }
+
+  #settle(request: auth.SettleRequest): auth.SettleResponse {
+    const known = this.reservations.get(request.paymentId)
+    if (known === undefined) throw refuse(status.NOT_FOUND)
+    const [debited, received] = [BigInt(request.debitedValue), BigInt(request.receivedValue)]
+    if (known.state === 'settled' && known.debited === debited && known.received === received) return {}
+    if (known.state !== 'open') throw refuse(status.FAILED_PRECONDITION)
+    Object.assign(known, { state: 'settled', debited, received })
+    return {}
+  }
+
+  #release({ paymentId }: auth.ReleaseRequest): auth.ReleaseResponse {
+    const known = this.reservations.get(paymentId)
+    if (known?.state === 'settled') throw refuse(status.FAILED_PRECONDITION)
+    const empty = { content: '', accessToken: '', debitAmount: undefined, receiveAmount: undefined }
+    this.reservations.set(paymentId, {
+      ...(known ?? { ...empty, paymentId, createdAt: new Date() }),
+      state: 'released',
+      debited: 0n,
+      received: 0n
+    })
+    return {}
+  }
+
+  /** What a token has spent. */
+  spent(accessToken: string): { debited: bigint; received: bigint } {
+    const own = [...this.reservations.values()].filter((reservation) => reservation.accessToken === accessToken)
+    return {
+      debited: own.reduce((sum, { debited }) => sum + debited, 0n),
+      received: own.reduce((sum, { received }) => sum + received, 0n)
+    }
+  }
+
+  #spent(accessToken: string): auth.GetSpentAmountsResponse {
+    const first = [...this.reservations.values()].find((known) => known.accessToken === accessToken)
+    if (first?.debitAmount === undefined || first.receiveAmount === undefined) {
+      return { spentDebitAmount: undefined, spentReceiveAmount: undefined }
+    }
+    const { debited, received } = this.spent(accessToken)
+    return {
+      spentDebitAmount: { ...first.debitAmount, value: debited.toString() },
+      spentReceiveAmount: { ...first.receiveAmount, value: received.toString() }
+    }
+  }
+}
+
+function refuse(code: status): RpcError {
+  return new RpcError({ code, message: 'refused' })
+}
+
+function refusal(reason: auth.RefusalReason): auth.ReserveResponse {
+  return { outcome: { $case: 'refused', value: { reason } } }
+}
+
+const STATES = {
+  open: auth.ReservationState.RESERVATION_STATE_OPEN,
+  settled: auth.ReservationState.RESERVATION_STATE_SETTLED,
+  released: auth.ReservationState.RESERVATION_STATE_RELEASED,
+  refused: auth.ReservationState.RESERVATION_STATE_REFUSED
+}
+
+function toMessage(reservation: FakeReservation): auth.Reservation {
+  const { paymentId, state, debitAmount, receiveAmount, debited, received, createdAt } = reservation
+  return {
+    paymentId,
+    grantId: '0190a5f0-0000-7000-8000-000000000001',
+    state: STATES[state],
+    debitAmount,
+    receiveAmount,
+    settledDebitValue: state === 'settled' ? debited.toString() : '',
+    settledReceiveValue: state === 'settled' ? received.toString() : '',
+    createTime: createdAt
+  }
+}
