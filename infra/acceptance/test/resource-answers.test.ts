@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Answer } from '@open-payments-server/testing'
 import { consentedToken, outgoingAccess, requestToken } from '../src/consent.js'
-import { amount, createReceiver, pay } from '../src/payments.js'
+import { allSettled, amount, createReceiver, pay } from '../src/payments.js'
 import { startSystem, type System, type TestClient } from '../src/system.js'
 
 /** The answers of the resource server that clients depend on, one by one. */
@@ -274,6 +274,7 @@ describe('the resource server answers', () => {
     const token = await payToken()
     const paid = await pay(system, system.shop, token, receiver.url, 1000n)
     expect(paid.at('updatedAt')).toEqual(expect.any(String))
+    await allSettled(system)
     const get = (accept: string): Promise<Answer> =>
       system.shop.request('GET', paid.textAt('id'), { accessToken: token, headers: { accept } })
     expect((await get('application/json')).at('updatedAt')).toBeUndefined()

@@ -16,7 +16,8 @@ import {
 
 const schema = z.strictObject({
   amount: z.strictObject({ value: z.string() }).optional(),
-  metadata: z.record(z.string(), z.unknown()).optional()
+  metadata: z.record(z.string(), z.unknown()).optional(),
+  client: z.union([z.string(), z.strictObject({ key: z.strictObject({ kid: z.string() }) })]).optional()
 })
 
 function routes(): Router {
@@ -90,6 +91,8 @@ describe('an HTTP app', () => {
     ['an unknown field', '{"other":1}', 400, 'other'],
     ['an unknown field further in', '{"amount":{"value":"1","other":1}}', 400, 'amount.other'],
     ['a field of the wrong type', '{"amount":{"value":1}}', 400, 'amount.value'],
+    ['a malformed branch of several', '{"client":{"key":{"kid":1}}}', 400, 'client.key.kid'],
+    ['a value that fits no branch', '{"client":1}', 400, 'client'],
     ['NUL in a text', '{"metadata":{"note":"a\\u0000b"}}', 400, 'metadata.note'],
     ['NUL in a key', '{"metadata":{"a\\u0000b":1}}', 400, 'metadata'],
     ['a lone surrogate', '{"metadata":{"note":"\\ud800"}}', 400, 'metadata.note'],

@@ -120,13 +120,21 @@ function findBadText(text: string, field: string): { field: string; message: str
   return undefined
 }
 
-/** An issue of a union says only that no branch fits; the branch that fits best says why. */
+/** An issue of a union says only that no branch fits; the branch that comes nearest says why. */
 function flatten(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
   return issues.flatMap((issue) => {
     if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
-    const best = issue.errors.toSorted((left, right) => left.length - right.length)[0] ?? []
-    return flatten(best).map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }))
+    const nearest = issue.errors.toSorted((left, right) => distance(left) - distance(right))[0] ?? []
+    return flatten(nearest).map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }))
   })
+}
+
+/** Further from a branch than any number of problems within it: being another kind of value altogether. */
+const ANOTHER_KIND_DISTANCE = 1_000
+
+function distance(issues: readonly z.core.$ZodIssue[]): number {
+  const isAnotherKind = issues.some((issue) => issue.code === 'invalid_type' && issue.path.length === 0)
+  return issues.length + (isAnotherKind ? ANOTHER_KIND_DISTANCE : 0)
 }
 
 function fieldName(issue: z.core.$ZodIssue): string {
