@@ -222,6 +222,10 @@ export class GrpcFixture {
     return callUnary(this.limits, method, request, { idempotent: false })
   }
 
+  introspect(accessToken: string, keyId = ''): Promise<auth.IntrospectResponse> {
+    return callUnary(this.introspection, 'introspect', { accessToken, keyId }, { idempotent: false })
+  }
+
   /** Reserves, and answers in short. */
   async reserve(token: string, options: PaymentOptions = {}): Promise<Answer> {
     return this.reserveAs(this.payment(token, options))

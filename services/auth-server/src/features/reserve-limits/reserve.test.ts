@@ -339,16 +339,7 @@ describe('Reserve: cost', () => {
 
   it('is one statement for a token that was introspected before', async () => {
     const { token } = await auth.grant({ access: [spending()] })
-    await new Promise((resolve, reject) => {
-      auth.introspection.introspect(
-        { accessToken: token, keyId: '' },
-        { deadline: Date.now() + 5_000 },
-        (error, response) => {
-          if (error === null) resolve(response)
-          else reject(error)
-        }
-      )
-    })
+    await auth.introspect(token)
     const record = recordStatements(auth.pool)
     expect(await auth.reserve(token)).toHaveProperty('reserved')
     expect(record.statements).toHaveLength(1)

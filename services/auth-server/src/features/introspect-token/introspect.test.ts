@@ -1,0 +1,181 @@
+import { createPublicKey } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { auth as contract } from '@open-payments-server/proto'
+import { createTestKey, recordStatements } from '@open-payments-server/testing'
+import {
+  ALICE,
+  BOUND_KEY,
+  eur,
+  GrpcFixture,
+  RECEIVER,
+  refusalOf,
+  SHOP,
+  spending,
+  usd
+} from '../../../test/support/grpc-fixture.js'
+import type { AccessItem } from '../../domain/access.js'
+import { DocumentUnavailable } from '../../domain/clients.js'
+
+const { TOKEN_STATUS_ACTIVE, TOKEN_STATUS_INACTIVE, TOKEN_STATUS_UNKNOWN } = contract.TokenStatus
+let auth: GrpcFixture
+
+beforeAll(async () => {
+  auth = await GrpcFixture.start()
+})
+afterAll(() => auth.stop())
+
+const nothing = { grantId: '', client: undefined, key: undefined, access: [], expireTime: undefined }
+
+describe('Introspect: an active token', () => {
+  it('tells the grant, the client, the key, the rights in order, and the expiry', async () => {
+    const limits = {
+      receiver: RECEIVER,
+      interval: 'R12/2026-01-01T00:00:00Z/P1M',
+      debitAmount: usd(18_446_744_073_709_551_615n),
+      receiveAmount: eur(0n)
+    }
+    const access: AccessItem[] = [
+      { type: 'quote', actions: ['create', 'read'] },
+      spending(limits),
+      { type: 'incoming-payment', actions: ['read-all'], identifier: ALICE },
+      spending({ interval: limits.interval })
+    ]
+    const expiresAtMs = auth.clock.now() + 600_000
+    const { token, grantId } = await auth.grant({ access, expiresAtMs })
+    expect(await auth.introspect(token)).toEqual({
+      status: TOKEN_STATUS_ACTIVE,
+      grantId,
+      client: { walletAddress: SHOP, jwkThumbprint: '' },
+      key: BOUND_KEY,
+      access: [
+        { type: 'quote', actions: ['create', 'read'], identifier: '', limits: undefined },
+        {
+          type: 'outgoing-payment',
+          actions: ['create', 'read'],
+          identifier: ALICE,
+          limits: {
+            receiver: RECEIVER,
+            interval: limits.interval,
+            debitAmount: { value: '18446744073709551615', assetCode: 'USD', assetScale: 2 },
+            receiveAmount: { value: '0', assetCode: 'EUR', assetScale: 2 }
+          }
+        },
+        { type: 'incoming-payment', actions: ['read-all'], identifier: ALICE, limits: undefined },
+        {
+          type: 'outgoing-payment',
+          actions: ['create', 'read'],
+          identifier: ALICE,
+          limits: {
+            receiver: '',
+            interval: limits.interval,
+            debitAmount: undefined,
+            receiveAmount: undefined
+          }
+        }
+      ],
+      expireTime: new Date(expiresAtMs)
+    })
+  })
+
+  it('tells the thumbprint of a client that is known by its key alone', async () => {
+    const { token } = await auth.grant({ access: [], clientJwkThumbprint: 'thumb-1' })
+    const { client, key } = await auth.introspect(token)
+    expect({ client, key }).toEqual({
+      client: { walletAddress: '', jwkThumbprint: 'thumb-1' },
+      key: BOUND_KEY
+    })
+  })
+
+  it('is one statement, the first time and every time after', async () => {
+    const { token } = await auth.grant({ access: [spending(), spending()] })
+    const record = recordStatements(auth.pool)
+    for (let count = 1; count <= 3; count += 1) {
+      expect((await auth.introspect(token)).status).toBe(TOKEN_STATUS_ACTIVE)
+      expect(record.statements).toHaveLength(count)
+    }
+    record.stop()
+  })
+})
+
+describe('Introspect: the key', () => {
+  const { jwk, privateKey } = createTestKey('shop-2')
+  const other = { kid: jwk.kid, x: jwk.x, publicKey: createPublicKey(privateKey) }
+
+  it('is the bound one when its id, or none, is named', async () => {
+    const { token } = await auth.grant({ access: [] })
+    expect((await auth.introspect(token, '')).key).toEqual(BOUND_KEY)
+    expect((await auth.introspect(token, BOUND_KEY.kid)).key).toEqual(BOUND_KEY)
+  })
+
+  it('is another current key of the same client when that is named', async () => {
+    auth.publishedKeys.set(`${SHOP} shop-2`, other)
+    const { token } = await auth.grant({ access: [] })
+    expect((await auth.introspect(token, 'shop-2')).key).toEqual({ kid: other.kid, x: other.x })
+  })
+
+  it('is absent when the client has no current key of that id', async () => {
+    auth.publishedKeys.set('https://wallet.example/market shop-3', other)
+    const { token } = await auth.grant({ access: [] })
+    const answer = await auth.introspect(token, 'shop-3')
+    expect([answer.status, answer.key]).toEqual([TOKEN_STATUS_ACTIVE, undefined])
+  })
+
+  it('is absent while the keys of the client cannot be fetched', async () => {
+    auth.publishedKeys.set(`${SHOP} shop-4`, new DocumentUnavailable('no answer'))
+    const { token } = await auth.grant({ access: [] })
+    const answer = await auth.introspect(token, 'shop-4')
+    expect([answer.status, answer.key]).toEqual([TOKEN_STATUS_ACTIVE, undefined])
+  })
+
+  it('is absent for a client that is known by another key alone', async () => {
+    const { token } = await auth.grant({ access: [], clientJwkThumbprint: 'thumb-1' })
+    expect((await auth.introspect(token, 'shop-2')).key).toBeUndefined()
+  })
+
+  it('is absent, and not looked for, when the id is too long to be one', async () => {
+    const longId = 'k'.repeat(257)
+    auth.publishedKeys.set(`${SHOP} ${longId}`, other)
+    const { token } = await auth.grant({ access: [] })
+    expect((await auth.introspect(token, longId)).key).toBeUndefined()
+  })
+})
+
+describe('Introspect: a token that is not active', () => {
+  it.each(['never-issued', 'ä\u0000 \n', 'x'.repeat(100_000)])(
+    'is unknown when it was not issued here',
+    async (token) => {
+      expect(await auth.introspect(token)).toEqual({ status: TOKEN_STATUS_UNKNOWN, ...nothing })
+    }
+  )
+
+  it('is inactive from the instant it expires', async () => {
+    const expiresAtMs = auth.clock.now() + 1
+    const { token } = await auth.grant({ access: [], expiresAtMs })
+    expect((await auth.introspect(token)).status).toBe(TOKEN_STATUS_ACTIVE)
+    auth.clock.set(expiresAtMs)
+    expect(await auth.introspect(token)).toEqual({ status: TOKEN_STATUS_INACTIVE, ...nothing })
+  })
+
+  it.each(['rotated', 'revoked'])('is inactive once it was %s, though it was seen active', async (reason) => {
+    const { token, tokenId } = await auth.grant({ access: [] })
+    expect((await auth.introspect(token)).status).toBe(TOKEN_STATUS_ACTIVE)
+    await auth.database.query('update access_token set ended_at = now(), end_reason = $2 where id = $1', [
+      tokenId,
+      reason
+    ])
+    expect(await auth.introspect(token)).toEqual({ status: TOKEN_STATUS_INACTIVE, ...nothing })
+  })
+
+  it.each(['pending', 'approved', 'rejected', 'revoked'] as const)(
+    'is inactive while its grant is %s',
+    async (state) => {
+      const { token } = await auth.grant({ access: [spending()], state })
+      expect(await auth.introspect(token)).toEqual({ status: TOKEN_STATUS_INACTIVE, ...nothing })
+    }
+  )
+
+  it('is INVALID_ARGUMENT when none is given', async () => {
+    const refusal = await auth.introspect('').then(() => undefined, refusalOf)
+    expect(refusal).toEqual({ error: 'INVALID_ARGUMENT', field: 'access_token' })
+  })
+})
