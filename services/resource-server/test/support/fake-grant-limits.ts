@@ -63,14 +63,12 @@ export class FakeGrantLimits {
           return { reservations: open.slice(0, pageSize).map(toMessage) }
         }
       ),
-      listReservations: handlers.unary(
-        async ({ afterPaymentId, pageSize }: auth.ListReservationsRequest) => {
-          const after = [...this.reservations.values()]
-            .filter(({ paymentId }) => paymentId > afterPaymentId)
-            .sort((left, right) => (left.paymentId < right.paymentId ? -1 : 1))
-          return { reservations: after.slice(0, pageSize).map(toMessage) }
-        }
-      )
+      listReservations: handlers.unary(async ({ afterPaymentId, pageSize }: auth.ListReservationsRequest) => {
+        const after = [...this.reservations.values()]
+          .filter(({ paymentId }) => paymentId > afterPaymentId)
+          .sort((left, right) => (left.paymentId < right.paymentId ? -1 : 1))
+        return { reservations: after.slice(0, pageSize).map(toMessage) }
+      })
     }
     return { definition: auth.GrantLimitsServiceService, implementation }
   }
@@ -141,7 +139,9 @@ export class FakeGrantLimits {
 
   /** What a token has spent. */
   spent(accessToken: string): { debited: bigint; received: bigint } {
-    const own = [...this.reservations.values()].filter((reservation) => reservation.accessToken === accessToken)
+    const own = [...this.reservations.values()].filter(
+      (reservation) => reservation.accessToken === accessToken
+    )
     return {
       debited: own.reduce((sum, { debited }) => sum + debited, 0n),
       received: own.reduce((sum, { received }) => sum + received, 0n)

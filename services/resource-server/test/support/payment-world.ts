@@ -53,7 +53,12 @@ export interface PaymentWorld extends TestResourceServer {
   /** Sends a request of the shop with its one token. */
   request(method: string, path: string, options?: SignedRequestOptions): Promise<Answer>
   /** Asks for an outgoing payment of alice's; more fields win. */
-  pay(receiver: string, value: bigint | number, more?: object, options?: SignedRequestOptions): Promise<Answer>
+  pay(
+    receiver: string,
+    value: bigint | number,
+    more?: object,
+    options?: SignedRequestOptions
+  ): Promise<Answer>
   /** Creates an incoming payment; answers its URL. */
   createReceiver(more?: object): Promise<string>
   /** Creates a quote of alice's; answers its URL. */
