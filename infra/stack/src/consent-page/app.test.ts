@@ -121,6 +121,16 @@ describe('the consent page', () => {
     expect(text).toContain('Someone without a name')
   })
 
+  it('takes the name that the auth server knows, where it says one', async () => {
+    setting.interactions.set('named', {
+      state: 'PENDING',
+      details: { access: [payingAccess], client: CLIENT, clientName: 'The Real Shop' }
+    })
+    const { text } = await show(setting.consentUrl('named', { clientName: 'Bank' }))
+    expect(text).toContain('The Real Shop')
+    expect(text).not.toContain('Bank')
+  })
+
   it('shows international host names in the form that cannot deceive', async () => {
     setting.interactions.set('idn', { state: 'PENDING', details: { access: [] } })
     const { text } = await show(setting.consentUrl('idn', { clientUri: 'https://аррle.example/' }))

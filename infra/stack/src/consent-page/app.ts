@@ -129,17 +129,17 @@ function ask(options: ConsentPageOptions, antiForgery: AntiForgery): RequestHand
 }
 
 /**
- * The query can be written by anyone, the details come from the auth server: where they name the client, its name in the
- * query counts only if the query means the same client.
+ * The query can be written by anyone, the details come from the auth server and count more. Where they do not say the
+ * client's name, the one in the query is taken only if the query means the same client.
  */
 function askingClient(
   details: GrantDetails,
   name: string | undefined,
   uri: string | undefined
 ): AskingClient {
-  const known = details.client ?? undefined
-  if (known === undefined || known === uri) return { name: presentableName(name), uri }
-  return { name: undefined, uri: known }
+  const known = details.client ?? uri
+  const claimed = known === uri ? name : undefined
+  return { name: presentableName(details.clientName ?? claimed), uri: known }
 }
 
 function answer(options: ConsentPageOptions, antiForgery: AntiForgery): RequestHandler {

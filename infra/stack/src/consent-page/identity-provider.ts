@@ -28,6 +28,8 @@ const grantDetails = z.object({
     .union([z.string(), z.looseObject({ walletAddress: z.string().optional() })])
     .nullish()
     .transform((client) => (typeof client === 'string' ? client : client?.walletAddress)),
+  /** The name that it gave itself. The reference implementation leaves it out. */
+  clientName: z.string().nullish(),
   subject: z.object({ sub_ids: z.array(z.object({ id: z.string(), format: z.string() })) }).nullish(),
   state: z.string()
 })
@@ -89,8 +91,9 @@ export function createIdentityProvider(options: { api: string; secret: string })
     const body = await readAnswer(response)
     if (response.ok) return body
     if (response.status === 404) throw new InteractionOver('unknown')
-    // 401 says that our secret is wrong: that is no fault of the account holder.
-    if (response.status < 500 && response.status !== 401) throw new InteractionOver('ended')
+    // 401 says that our secret is wrong, which is no fault of the account holder, or that the grant is over.
+    const isOurFault = response.status === 401 && errorCode(body) !== 'user_denied'
+    if (response.status < 500 && !isOurFault) throw new InteractionOver('ended')
     throw new IdentityProviderUnavailable(`${method} ${url.origin} answered ${String(response.status)}`)
   }
   return {
@@ -105,6 +108,14 @@ export function createIdentityProvider(options: { api: string; secret: string })
     async answer(address, choice) {
       await call(address, 'POST', choice)
     }
+  }
+}
+
+function errorCode(body: string): unknown {
+  try {
+    return (JSON.parse(body) as { error?: { code?: unknown } } | null)?.error?.code
+  } catch {
+    return undefined
   }
 }
 

@@ -1,0 +1,21 @@
+import { parseArgs } from 'node:util'
+import { runDemo } from './run-demo.js'
+
+const USAGE = `
+  Usage: npm run demo [-- --yes]
+
+  Shows a payment from consent to received money, against the stack that \`npm start\` runs.
+
+    --yes   give consent without a person: the demo plays alice's browser
+`
+
+try {
+  const { values } = parseArgs({
+    options: { yes: { type: 'boolean', short: 'y' }, help: { type: 'boolean', short: 'h' } }
+  })
+  if (values.help === true) process.stdout.write(`${USAGE}\n`)
+  else process.exitCode = await runDemo({ yes: values.yes === true })
+} catch (error) {
+  process.stderr.write(`\n  ${error instanceof Error ? error.message : String(error)}\n${USAGE}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  type AccessItem,
+  type AuthenticatedClient,
+  type GrantWithAccessToken,
+  type IncomingPayment,
+  isFinalizedGrantWithAccessToken,
+  isPendingGrant,
+  type OutgoingPaymentWithSpentAmounts,
+  type PendingGrant,
+  type Quote,
+  type WalletAddress
+} from '@interledger/open-payments'
+import pc from 'picocolors'
+import type { StackFile } from '../stack/stack-file.js'
+import { acceptLikeABrowser, openPage } from './browser.js'
+import { isFinishHash, type Outcome, startCallback } from './callback.js'
+import type { Storyteller } from './printing.js'
+
+/** What bob is to receive: 10.00 USD. */
+const INCOMING_VALUE = '1000'
+const MS_PER_SECOND = 1_000
+
+/** What the payment is told with. */
+export interface Telling {
+  readonly client: AuthenticatedClient
+  readonly stack: StackFile
+  readonly story: Storyteller
+  /** Whether consent is given without a person. */
+  readonly yes: boolean
+  /** Asks again until the money is there. */
+  readonly waitForMoney: <Answer>(
+    ask: () => Promise<Answer>,
+    isThere: (answer: Answer) => boolean
+  ) => Promise<Answer>
+}
+
+/**
+ * Pays bob from alice's wallet as the shop: the whole way, from the wallet address to received money.
+ *
+ * @throws OpenPaymentsClientError for an answer that is an error or breaks the published API; Error when consent is not given
+ */
+export async function payBob(telling: Telling): Promise<Pick<IncomingPayment, 'receivedAmount'>> {
+  const { client, stack, story, waitForMoney } = telling
+  story.step('Bob’s wallet address', 'Who runs bob’s wallet, in which asset, and who gives permission?')
+  const bob = await client.walletAddress.get({ url: stack.walletAddresses.bob })
+
+  story.step(
+    'A grant for incoming payments',
+    'The shop may ask for money to be paid to bob. Nobody has to consent to that.'
+  )
+  const incomingGrant = await requestGrant(client, bob, {
+    type: 'incoming-payment',
+    actions: ['create', 'read', 'complete']
+  })
+
+  story.step('An incoming payment', 'What bob is to receive: 10.00 USD.')
+  const { assetCode, assetScale } = bob
+  const incomingPayment = await client.incomingPayment.create(
+    { url: bob.resourceServer, accessToken: incomingGrant.access_token.value },
+    {
+      walletAddress: bob.id,
+      incomingAmount: { value: INCOMING_VALUE, assetCode, assetScale },
+      metadata: { description: 'Order 42' }
+    }
+  )
+
+  story.step('Alice’s wallet address', 'Who runs the wallet that pays?')
+  const alice = await client.walletAddress.get({ url: stack.walletAddresses.alice })
+  const quote = await quotePayment(telling, alice, incomingPayment.id)
+  const outgoingGrant = await obtainConsent(telling, alice, incomingPayment.id, quote)
+  await createOutgoingPayment(telling, alice, outgoingGrant, quote)
+
+  story.step('The money arrives', 'The shop looks at bob’s incoming payment until it is paid.')
+  return waitForMoney(
+    () =>
+      client.incomingPayment.get({ url: incomingPayment.id, accessToken: incomingGrant.access_token.value }),
+    ({ completed, receivedAmount }) => completed && receivedAmount.value === INCOMING_VALUE
+  )
+}
+
+async function quotePayment(
+  { client, story }: Telling,
+  alice: WalletAddress,
+  receiver: string
+): Promise<Quote> {
+  story.step('A grant for quotes', 'The shop may ask what a payment from alice would cost.')
+  const grant = await requestGrant(client, alice, { type: 'quote', actions: ['create', 'read'] })
+
+  story.step('A quote', 'What does alice pay, so that bob receives 10.00 USD?')
+  return client.quote.create(
+    { url: alice.resourceServer, accessToken: grant.access_token.value },
+    { walletAddress: alice.id, receiver, method: 'ilp' }
+  )
+}
+
+async function createOutgoingPayment(
+  { client, story }: Telling,
+  alice: WalletAddress,
+  grant: GrantWithAccessToken,
+  quote: Quote
+): Promise<OutgoingPaymentWithSpentAmounts> {
+  story.step('The outgoing payment', 'The shop pays from alice’s wallet, within what she agreed to.')
+  return client.outgoingPayment.create(
+    { url: alice.resourceServer, accessToken: grant.access_token.value },
+    { walletAddress: alice.id, quoteId: quote.id, metadata: { description: 'Order 42' } }
+  )
+}
+
+/** Asks for a grant that needs nobody's consent. */
+async function requestGrant(
+  client: AuthenticatedClient,
+  walletAddress: WalletAddress,
+  access: AccessItem
+): Promise<GrantWithAccessToken> {
+  const grant = await client.grant.request(
+    { url: walletAddress.authServer },
+    { access_token: { access: [access] } }
+  )
+  if (!isFinalizedGrantWithAccessToken(grant)) throw new Error('the grant was not issued at once')
+  return grant
+}
+
+async function obtainConsent(
+  telling: Telling,
+  alice: WalletAddress,
+  receiver: string,
+  quote: Quote
+): Promise<GrantWithAccessToken> {
+  const { client, story } = telling
+  const callback = await startCallback()
+  try {
+    story.step(
+      'A grant for outgoing payments',
+      'That is alice’s money: she has to consent, in her own browser.'
+    )
+    const clientNonce = randomUUID()
+    const grant = await client.grant.request(
+      { url: alice.authServer },
+      {
+        access_token: {
+          access: [
+            {
+              type: 'outgoing-payment',
+              actions: ['create', 'read'],
+              identifier: alice.id,
+              limits: { receiver, debitAmount: quote.debitAmount }
+            }
+          ]
+        },
+        interact: {
+          start: ['redirect'],
+          finish: { method: 'redirect', uri: callback.uri, nonce: clientNonce }
+        }
+      }
+    )
+    if (!isPendingGrant(grant)) throw new Error('the grant was issued without consent')
+    const answeredAt = Date.now()
+    const interactRef = await waitForConsent(telling, grant, {
+      callback,
+      clientNonce,
+      grantEndpoint: alice.authServer
+    })
+    return await continueGrant(telling, grant, interactRef, answeredAt)
+  } finally {
+    callback.stop()
+  }
+}
+
+async function waitForConsent(
+  { story, yes }: Telling,
+  grant: PendingGrant,
+  context: {
+    callback: { uri: string; outcome: Promise<Outcome> }
+    clientNonce: string
+    grantEndpoint: string
+  }
+): Promise<string> {
+  const { callback, clientNonce, grantEndpoint } = context
+  if (yes) {
+    story.step('Consent', '--yes: the demo plays alice’s browser and accepts.')
+    await acceptLikeABrowser(grant.interact.redirect, callback.uri, story)
+  } else {
+    story.step('Consent', 'Now you are alice. Open this page and choose:')
+    story.note(pc.underline(grant.interact.redirect))
+    openPage(grant.interact.redirect)
+  }
+  const outcome = await callback.outcome
+  if (outcome.kind === 'ended') {
+    throw new Error(
+      outcome.result === 'grant_rejected' ? 'Alice declined.' : `The interaction ended: ${outcome.result}.`
+    )
+  }
+  const { hash, interactRef } = outcome
+  const parts = { clientNonce, serverNonce: grant.interact.finish, interactRef, grantEndpoint }
+  if (!isFinishHash(hash, parts))
+    throw new Error('the hash of the finish redirect is not that of this interaction')
+  story.note(`${pc.green('✓')} alice accepted, and the hash proves that it was for this very request`)
+  return interactRef
+}
+
+async function continueGrant(
+  { client, story }: Telling,
+  grant: PendingGrant,
+  interactRef: string,
+  answeredAt: number
+): Promise<GrantWithAccessToken> {
+  const waitMs = answeredAt + (grant.continue.wait ?? 0) * MS_PER_SECOND - Date.now()
+  story.step('Continuation', `The shop exchanges the reference for a token, ${waitWords(waitMs)}.`)
+  if (waitMs > 0) await delay(waitMs)
+  const continued = await client.grant.continue(
+    { url: grant.continue.uri, accessToken: grant.continue.access_token.value },
+    { interact_ref: interactRef }
+  )
+  if (!isFinalizedGrantWithAccessToken(continued)) throw new Error('the grant was not issued after consent')
+  return continued
+}
+
+function waitWords(waitMs: number): string {
+  return waitMs > 0
+    ? `after the ${(waitMs / MS_PER_SECOND).toFixed(1)} s it was told to wait`
+    : 'having waited long enough'
+}

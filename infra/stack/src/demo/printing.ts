@@ -1,0 +1,64 @@
+import pc from 'picocolors'
+
+/** Members whose texts are secrets, or as good as. */
+const SECRET_MEMBERS = new Set(['sharedSecret', 'interact_ref', 'nonce'])
+const SHOWN_OF_SECRETS = 8
+const INDENT = '     '
+
+/** Tells a person what the demo does, step by step. */
+export class Storyteller {
+  #steps = 0
+
+  /** Begins a step. */
+  step(title: string, explanation: string): void {
+    this.#steps += 1
+    print('')
+    print(`${pc.inverse(` ${String(this.#steps).padStart(2)} `)} ${pc.bold(title)}`)
+    print(`${INDENT}${pc.dim(explanation)}`)
+  }
+
+  /** Shows a request. */
+  sent(method: string, url: string, body?: unknown): void {
+    print(`${INDENT}${pc.cyan('→')} ${pc.cyan(method)} ${url}`)
+    if (body !== undefined) this.#json(body)
+  }
+
+  /** Shows an answer. */
+  answered(status: number, body?: unknown): void {
+    const paint = status < 400 ? pc.green : pc.red
+    print(`${INDENT}${paint('←')} ${paint(String(status))}`)
+    if (body !== undefined && body !== '') this.#json(body)
+  }
+
+  /** Says something within a step. */
+  note(text: string): void {
+    print(`${INDENT}${text}`)
+  }
+
+  #json(value: unknown): void {
+    const text = typeof value === 'string' ? value : JSON.stringify(withoutSecrets(value), null, 2)
+    for (const line of text.split('\n')) print(`${INDENT}  ${pc.dim(line)}`)
+  }
+}
+
+/** A copy in which tokens and other secrets are cut short. */
+export function withoutSecrets(value: unknown, member = ''): unknown {
+  if (typeof value === 'string') return SECRET_MEMBERS.has(member) ? shorten(value) : value
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, member))
+  return Object.fromEntries(
+    Object.entries(value).map(([name, child]: [string, unknown]) => {
+      // Amounts have a value too, and it is no secret.
+      const isToken = member === 'access_token' && name === 'value' && typeof child === 'string'
+      return [name, isToken ? shorten(child) : withoutSecrets(child, name)]
+    })
+  )
+}
+
+function shorten(secret: string): string {
+  return secret.length <= SHOWN_OF_SECRETS ? '…' : `${secret.slice(0, SHOWN_OF_SECRETS)}…`
+}
+
+function print(line: string): void {
+  process.stdout.write(`  ${line}\n`)
+}

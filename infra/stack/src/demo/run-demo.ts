@@ -1,0 +1,97 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { OpenPaymentsClientError } from '@interledger/open-payments'
+import { RpcError } from '@open-payments-server/grpc-transport'
+import { describeAmount, parseAmount } from '@open-payments-server/amounts'
+import { OperatorClient } from '@open-payments-server/operator-cli'
+import pc from 'picocolors'
+import { StackError, stackPaths } from '../stack/settings.js'
+import { readStackFile, type StackFile } from '../stack/stack-file.js'
+import { createShownClient } from './client.js'
+import { payBob } from './pay-bob.js'
+import { Storyteller } from './printing.js'
+
+/** How long money may take to arrive, in milliseconds. */
+const ARRIVAL_TIMEOUT_MS = 20_000
+const ARRIVAL_POLL_MS = 300
+
+/** A step of the demo did not turn out as it must. */
+export class DemoFailed extends Error {
+  override readonly name = 'DemoFailed'
+}
+
+/**
+ * Shows a payment from consent to received money against the running stack.
+ *
+ * @param options.yes whether consent is given without a person
+ * @returns the exit status: 0 when bob was paid, 1 otherwise
+ */
+export async function runDemo(options: { yes: boolean }): Promise<number> {
+  try {
+    await tell(await readStackFile(stackPaths().stackFile), options.yes)
+    return 0
+  } catch (error) {
+    process.stderr.write(`\n  ${pc.red('✗')} ${explain(error)}\n\n`)
+    return 1
+  }
+}
+
+async function tell(stack: StackFile, yes: boolean): Promise<void> {
+  const story = new Storyteller()
+  const operator = new OperatorClient({ auth: stack.authGrpc, wallet: stack.resourceGrpc })
+  try {
+    process.stdout.write(
+      `\n  ${pc.bold('A shop pays bob 10.00 USD from alice’s wallet, with her consent')}\n`
+    )
+    const before = await readBalances(operator)
+    const client = await createShownClient(stack.client, story)
+    const { receivedAmount } = await payBob({ client, stack, story, yes, waitForMoney })
+    const after = await readBalances(operator)
+
+    story.step('Balances', 'As the operator sees them, before and after.')
+    for (const name of ['alice', 'bob'] as const) {
+      story.note(`${name.padEnd(6)} ${before[name].padStart(16)}  →  ${pc.bold(after[name].padStart(16))}`)
+    }
+    const received = describeAmount(parseAmount(receivedAmount))
+    process.stdout.write(`\n  ${pc.green('✓')} ${pc.bold(`Bob has received ${received}.`)}\n\n`)
+  } finally {
+    operator.close()
+  }
+}
+
+/** Asks again until the answer says that the money is there. */
+async function waitForMoney<Answer>(
+  ask: () => Promise<Answer>,
+  isThere: (answer: Answer) => boolean
+): Promise<Answer> {
+  const deadline = Date.now() + ARRIVAL_TIMEOUT_MS
+  for (;;) {
+    const answer = await ask()
+    if (isThere(answer)) return answer
+    if (Date.now() > deadline) throw new DemoFailed('the money did not arrive in time')
+    await delay(ARRIVAL_POLL_MS)
+  }
+}
+
+async function readBalances(operator: OperatorClient): Promise<{ alice: string; bob: string }> {
+  const [alice, bob] = await Promise.all(
+    ['alice', 'bob'].map(async (name) => {
+      const account = await operator.findAccount(name)
+      if (account === undefined)
+        throw new DemoFailed(`there is no account ${name}: run \`npm run reset\` and start again`)
+      return describeAmount(account.balance)
+    })
+  )
+  return { alice: alice ?? '', bob: bob ?? '' }
+}
+
+function explain(error: unknown): string {
+  if (error instanceof OpenPaymentsClientError) {
+    const status =
+      error.status === undefined ? '' : ` (${[error.status, error.code].filter(Boolean).join(' ')})`
+    const violations = (error.validationErrors ?? []).map((violation) => `\n      ${violation}`)
+    return `${error.description}${status}${violations.join('')}`
+  }
+  if (error instanceof RpcError) return 'The stack does not answer. Is `npm start` still running?'
+  if (error instanceof StackError || error instanceof DemoFailed) return error.message
+  return error instanceof Error ? error.message : String(error)
+}
