@@ -236,6 +236,10 @@ async function listen(foundations: Foundations): Promise<Omit<RunningAuthServer,
     port: config.HTTP_PORT
   })
   listeners.push(publicServer)
+  logger.info(
+    { port: publicServer.port, identityProviderPort: identityProviderServer.port },
+    'HTTP servers listen'
+  )
   return {
     httpPort: publicServer.port,
     identityProviderPort: identityProviderServer.port,

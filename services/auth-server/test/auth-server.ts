@@ -13,7 +13,7 @@ import {
   type TestDatabase,
   type TestKey
 } from '@open-payments-server/testing'
-import { composeAuthServer, loadConfig, type RunningAuthServer } from '../src/index.js'
+import { composeAuthServer, loadConfig, type Overrides, type RunningAuthServer } from '../src/index.js'
 
 const prisma = fileURLToPath(new URL('../prisma/', import.meta.url))
 
@@ -53,8 +53,15 @@ export interface IdentityProviderRequest {
   readonly body?: unknown
 }
 
-/** Starts the auth server as `development`, on free ports. */
-export async function startTestAuthServer(settings: Record<string, string> = {}): Promise<TestAuthServer> {
+/**
+ * Starts the auth server as `development`, on free ports.
+ *
+ * @param settings what differs from the settings of the tests
+ */
+export async function startTestAuthServer(
+  settings: Record<string, string> = {},
+  overrides: Overrides = {}
+): Promise<TestAuthServer> {
   const database = await createTestDatabase({
     schemaPath: `${prisma}schema.prisma`,
     migrationsPath: `${prisma}migrations`
@@ -79,7 +86,7 @@ export async function startTestAuthServer(settings: Record<string, string> = {})
   })
   const level = process.env.TEST_LOG_LEVEL === 'debug' ? 'debug' : 'silent'
   const logger = createLogger({ service: 'auth-server', level })
-  const server = await composeAuthServer(config, { clock, logger })
+  const server = await composeAuthServer(config, { clock, logger, ...overrides })
   const connect = (url: string): string =>
     url.replace(/^http:\/\/auth\.test/, `http://127.0.0.1:${String(server.httpPort)}`)
   const signWith = (key: TestKey): Pick<TestClient, 'request'> =>
