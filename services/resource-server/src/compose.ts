@@ -1,11 +1,8 @@
-import type { Client } from '@grpc/grpc-js'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { ConfigurationError } from '@open-payments-server/configuration'
 import { createPool } from '@open-payments-server/database'
-import { createClient, RETRIES_MAX, startGrpcServer } from '@open-payments-server/grpc-transport'
-import { createSafeHttpClient } from '@open-payments-server/http-client'
+import { startGrpcServer } from '@open-payments-server/grpc-transport'
 import { startHttpServer } from '@open-payments-server/http-server'
-import { auth, fileDescriptors } from '@open-payments-server/proto'
+import { fileDescriptors } from '@open-payments-server/proto'
 import {
   type Clock,
   createLogger,
@@ -31,8 +28,7 @@ import { createOutgoingPaymentRoutes } from './features/create-outgoing-payment/
 import { createLocalReceivers } from './features/create-quote/local-receivers.js'
 import { createQuoteRoutes } from './features/create-quote/routes.js'
 import { parseFeeTable } from './features/exchange-rates/fee-table.js'
-import { createRateService } from './features/exchange-rates/rate-service.js'
-import { createRateTable } from './features/exchange-rates/rate-table.js'
+import { createRateProvider } from './features/exchange-rates/rate-provider.js'
 import { createGetGrantSpentAmountsRoutes } from './features/get-grant-spent-amounts/routes.js'
 import { createGetIncomingPaymentRoutes } from './features/get-incoming-payment/routes.js'
 import { createGetOutgoingPaymentRoutes } from './features/get-outgoing-payment/routes.js'
@@ -44,12 +40,15 @@ import { createWalletAddressKeysRoutes } from './features/serve-wallet-address-k
 import { createWalletAddressRoutes } from './features/serve-wallet-address/routes.js'
 import { createWalletAddressDirectory } from './features/serve-wallet-address/wallet-address-directory.js'
 import { PrismaClient } from './generated/prisma/client.js'
+import { connectAuthServer } from './grpc/auth-server/connection.js'
 import { createGrantLimits } from './grpc/auth-server/grant-limits.js'
+import { createLimitsAuditor } from './grpc/auth-server/limits-auditor.js'
 import { createIntrospection } from './grpc/auth-server/introspection.js'
 import { createRevocationFeed } from './grpc/auth-server/revocations.js'
 import { createGrpcServices } from './grpc/operator/wallet-operator.js'
 import { createHealthRoutes } from './http/health-routes.js'
 import { createPublicApp } from './http/public-app.js'
+import { refuseUnsafeStart } from './refuse-unsafe-start.js'
 import { followRevocations } from './workers/follow-revocations.js'
 import {
   createDeliveryWorker,
@@ -88,15 +87,11 @@ const CONNECTION_AGE_MAX_MS = 300_000
 const MESSAGE_BYTES_MAX = 4_194_304
 /** How long readiness waits for the auth server's channel, in milliseconds. */
 const READINESS_TIMEOUT_MS = 1_000
-/** Deadline of a rate from EXCHANGE_RATES_URL, in milliseconds. */
-const RATE_TIMEOUT_MS = 2_000
-/** Longest answer of EXCHANGE_RATES_URL, in bytes. */
-const RATE_BYTES_MAX = 4_096
 
 /**
  * Starts the resource server: the only place where its parts are wired together.
  *
- * @throws ConfigurationError for a table in the settings that cannot be read; any error of a part that cannot start, after
+ * @throws ConfigurationError for settings that cannot be used together, or a table that cannot be read; any error of a part that cannot start, after
  *   those already started were stopped
  */
 export async function composeResourceServer(
@@ -104,6 +99,7 @@ export async function composeResourceServer(
   overrides: ResourceServerOverrides = {}
 ): Promise<RunningResourceServer> {
   const logger = overrides.logger ?? createLogger({ service: 'resource-server', level: config.LOG_LEVEL })
+  refuseUnsafeStart(config)
   const lifecycle = new Lifecycle(logger)
   try {
     return await start(config, overrides, logger, lifecycle)
@@ -200,34 +196,23 @@ function openResources({ config, logger, lifecycle, clock }: Context, overrides:
     lifecycle.add({ name: 'shared store', stop: () => sharedStore.close() })
   }
 
-  const channel = {
+  const authServer = connectAuthServer({
     target: config.AUTH_GRPC_TARGET,
     deadlineMs: config.AUTH_GRPC_DEADLINE_MS,
-    retriesMax: RETRIES_MAX,
     messageBytesMax: MESSAGE_BYTES_MAX
-  }
-  const introspectionClient = createClient(auth.IntrospectionServiceClient, channel)
-  const grantLimitsClient = createClient(auth.GrantLimitsServiceClient, channel)
+  })
   lifecycle.add({
-    name: 'auth server channels',
+    name: 'auth server connection',
     stop: () => {
-      introspectionClient.close()
-      grantLimitsClient.close()
+      authServer.close()
       return Promise.resolve()
     }
   })
-  return { pool, prisma, sharedStore, introspectionClient, grantLimitsClient }
+  return { pool, prisma, sharedStore, authServer }
 }
 
 function openSharedStore(config: ResourceServerConfig, logger: Logger, clock: Clock): SharedStore {
-  if (config.REDIS_URL === undefined) {
-    if (config.REPLICA_COUNT > 1) {
-      throw new ConfigurationError([
-        'REDIS_URL: is not set, and REPLICA_COUNT is more than 1. Replicas must share single-use marks.'
-      ])
-    }
-    return createInProcessStore(() => clock.now())
-  }
+  if (config.REDIS_URL === undefined) return createInProcessStore(() => clock.now())
   return createRedisStore({
     url: config.REDIS_URL.reveal(),
     keyPrefix: 'resource-server:',
@@ -243,18 +228,18 @@ type DomainPorts = ReturnType<typeof createDomainPorts>
 /** The ports that features share. */
 function createDomainPorts(
   { config, logger, lifecycle, clock }: Context,
-  { pool, sharedStore, introspectionClient, grantLimitsClient }: Resources,
+  { pool, sharedStore, authServer }: Resources,
   overrides: ResourceServerOverrides
 ) {
   const urls = createResourceUrls(config.PUBLIC_URL)
   const masterKey = config.SHARED_SECRET_KEY.reveal()
   const tokens = new TokenRecords({
-    introspection: createIntrospection(introspectionClient),
+    introspection: createIntrospection(authServer.introspection),
     clock,
     cacheSeconds: config.INTROSPECTION_CACHE_SECONDS
   })
   lifecycle.add(
-    followRevocations({ feed: createRevocationFeed(introspectionClient), listener: tokens, logger })
+    followRevocations({ feed: createRevocationFeed(authServer.introspection), listener: tokens, logger })
   )
   return {
     urls,
@@ -271,34 +256,17 @@ function createDomainPorts(
         authorizationRequired: true
       }
     }),
-    grantLimits: createGrantLimits(grantLimitsClient),
+    grantLimits: createGrantLimits(authServer.grantLimits),
+    limitsAuditor: createLimitsAuditor(authServer.grantOperator),
     receivers: createLocalReceivers({ pool, urls }),
     termSources: {
-      rates: overrides.rates ?? createRates(config, clock, lifecycle),
+      rates: overrides.rates ?? createRateProvider(config, { clock, onStart: (part) => lifecycle.add(part) }),
       fees: parseFeeTable(config.FEES)
     },
     methods: createPaymentMethods({ ilpAddress: config.ILP_ADDRESS, masterKey }),
     representation: config.PAYMENT_REPRESENTATION,
     masterKey
   }
-}
-
-function createRates(config: ResourceServerConfig, clock: Clock, lifecycle: Lifecycle): RateProvider {
-  if (config.EXCHANGE_RATES_URL === undefined) return createRateTable(config.EXCHANGE_RATES)
-  // The operator names this address, so it may be on a private network.
-  const http = createSafeHttpClient({
-    allowPrivateNetworks: true,
-    timeoutMs: RATE_TIMEOUT_MS,
-    bodyBytesMax: RATE_BYTES_MAX,
-    userAgent: 'open-payments-resource-server'
-  })
-  lifecycle.add({ name: 'exchange rates', stop: () => http.close() })
-  return createRateService({
-    url: config.EXCHANGE_RATES_URL,
-    http,
-    clock,
-    cacheSeconds: config.EXCHANGE_RATES_CACHE_SECONDS
-  })
 }
 
 type Wakers = ReturnType<typeof startWorkers>
@@ -354,24 +322,10 @@ function createRoutes(context: Context, resources: Resources, ports: DomainPorts
   ]
 }
 
-function createHealth(
-  { pool, introspectionClient }: Resources,
-  isStopping: () => boolean,
-  logger: Logger
-): Router {
+function createHealth({ pool, authServer }: Resources, isStopping: () => boolean, logger: Logger): Router {
   const dependencies = [
     { name: 'database', check: () => pool.query('select 1') },
-    { name: 'auth-server', check: () => waitForChannel(introspectionClient) }
+    { name: 'auth-server', check: () => authServer.waitForReady(READINESS_TIMEOUT_MS) }
   ]
   return createHealthRoutes({ dependencies, isStopping, logger })
-}
-
-/** Resolves when a channel is connected. */
-function waitForChannel(client: Client): Promise<void> {
-  return new Promise((resolve, reject) => {
-    client.waitForReady(Date.now() + READINESS_TIMEOUT_MS, (error) => {
-      if (error === undefined) resolve()
-      else reject(error)
-    })
-  })
 }

@@ -1,7 +1,9 @@
-import { createHandlers, type GrpcService } from '@open-payments-server/grpc-transport'
+import { createHandlers, type GrpcService, type Handlers } from '@open-payments-server/grpc-transport'
 import { wallet } from '@open-payments-server/proto'
-import type { Logger } from '@open-payments-server/runtime'
+import type { Clock, Logger } from '@open-payments-server/runtime'
+import type { Pool } from 'pg'
 import { OperationRefused } from '../../domain/operation-refused.js'
+import { auditMoney, type AuditMoneyDeps } from '../../features/audit-money/audit-money.js'
 import { createAccount, listAccounts } from '../../features/operate-wallets/accounts.js'
 import { createAsset, listAssets } from '../../features/operate-wallets/assets.js'
 import { addClientKey, revokeClientKey } from '../../features/operate-wallets/client-keys.js'
@@ -13,14 +15,41 @@ import { answer, required } from './answer.js'
 import { toAccountMessage, toPaymentMessage, toWalletAddressMessage } from './messages.js'
 
 /** What the operator services need. */
-export interface OperatorServiceDeps extends OperatorDeps {
+export interface OperatorServiceDeps extends OperatorDeps, AuditMoneyDeps {
+  readonly pool: Pool
+  readonly clock: Clock
   readonly logger: Logger
 }
+
+type Methods<Name extends keyof wallet.WalletOperatorServiceServer> = Pick<
+  wallet.WalletOperatorServiceServer,
+  Name
+>
 
 /** What operators may do with wallets, money and payments, over gRPC. */
 export function createGrpcServices(deps: OperatorServiceDeps): GrpcService[] {
   const handlers = createHandlers(deps.logger)
   const implementation: wallet.WalletOperatorServiceServer = {
+    ...walletMethods(handlers, deps),
+    ...keyMethods(handlers, deps),
+    ...moneyMethods(handlers, deps)
+  }
+  return [{ definition: wallet.WalletOperatorServiceService, implementation }]
+}
+
+/** Assets, accounts and wallet addresses. */
+function walletMethods(
+  handlers: Handlers,
+  deps: OperatorServiceDeps
+): Methods<
+  | 'createAsset'
+  | 'listAssets'
+  | 'createAccount'
+  | 'listAccounts'
+  | 'createWalletAddress'
+  | 'listWalletAddresses'
+> {
+  return {
     createAsset: handlers.unary(
       answer(async ({ asset }) => ({ asset: await createAsset(required(asset, 'asset'), deps) }))
     ),
@@ -46,17 +75,16 @@ export function createGrpcServices(deps: OperatorServiceDeps): GrpcService[] {
         const { items, nextPageToken } = await listWalletAddresses(request, deps)
         return { walletAddresses: items.map(toWalletAddressMessage), nextPageToken }
       })
-    ),
-    deposit: handlers.unary(
-      answer(async ({ depositId, accountName, value }) => ({
-        account: toAccountMessage(await deposit({ id: depositId, accountName, value }, deps))
-      }))
-    ),
-    withdraw: handlers.unary(
-      answer(async ({ withdrawalId, accountName, value }) => ({
-        account: toAccountMessage(await withdraw({ id: withdrawalId, accountName, value }, deps))
-      }))
-    ),
+    )
+  }
+}
+
+/** Keys of client wallet addresses. */
+function keyMethods(
+  handlers: Handlers,
+  deps: OperatorServiceDeps
+): Methods<'addClientKey' | 'revokeClientKey'> {
+  return {
     addClientKey: handlers.unary(
       answer(async (request) => {
         await addClientKey(request, deps)
@@ -68,6 +96,25 @@ export function createGrpcServices(deps: OperatorServiceDeps): GrpcService[] {
         await revokeClientKey(request, deps)
         return {}
       })
+    )
+  }
+}
+
+/** Money, payments, and the proof that they add up. */
+function moneyMethods(
+  handlers: Handlers,
+  deps: OperatorServiceDeps
+): Methods<'deposit' | 'withdraw' | 'listPayments' | 'audit'> {
+  return {
+    deposit: handlers.unary(
+      answer(async ({ depositId, accountName, value }) => ({
+        account: toAccountMessage(await deposit({ id: depositId, accountName, value }, deps))
+      }))
+    ),
+    withdraw: handlers.unary(
+      answer(async ({ withdrawalId, accountName, value }) => ({
+        account: toAccountMessage(await withdraw({ id: withdrawalId, accountName, value }, deps))
+      }))
     ),
     listPayments: handlers.unary(
       answer(async (request) => {
@@ -79,15 +126,12 @@ export function createGrpcServices(deps: OperatorServiceDeps): GrpcService[] {
       })
     ),
     audit: handlers.unary(
-      answer(async () => Promise.reject(new OperationRefused('not-possible', 'audit', 'not yet')))
+      answer(async ({ openReservationAgeMaxSeconds }) => {
+        const checks = await auditMoney(openReservationAgeMaxSeconds, deps)
+        return { checks: checks.map((check) => ({ ...check, violations: [...check.violations] })) }
+      })
     )
   }
-  return [
-    {
-      definition: wallet.WalletOperatorServiceService,
-      implementation
-    }
-  ]
 }
 
 function readKind(kind: wallet.PaymentKind): OperatedPayment['kind'] {

@@ -1,0 +1,156 @@
+import type { Pool, PoolClient, QueryConfig } from 'pg'
+import { type AuditCheck, tellViolations } from '../../domain/audit.js'
+
+/** Longest that one check may take, in milliseconds: it reads whole tables. */
+const CHECK_TIMEOUT_MS = 300_000
+
+/** An invariant of the ledger as a question to the database: how many rows there are, and which ones violate it. */
+interface LedgerInvariant {
+  readonly invariant: string
+  /** Answers one number, `count`. */
+  readonly count: string
+  /** Answers one sentence for each violation, `violation`. */
+  readonly violations: string
+}
+
+const INVARIANTS: readonly LedgerInvariant[] = [
+  {
+    invariant: 'In every asset, debits equal credits.',
+    count: 'select count(*) from asset',
+    violations: `
+      select format('asset %s with scale %s: debits %s, credits %s', s.code, s.scale, e.debits, e.credits) as violation
+        from (select asset_id, coalesce(sum(amount) filter (where side = 'debit'), 0) as debits,
+                     coalesce(sum(amount) filter (where side = 'credit'), 0) as credits
+                from ledger_entry group by asset_id) e
+        join asset s on s.id = e.asset_id
+       where e.debits <> e.credits`
+  },
+  {
+    invariant:
+      'Every wallet account has the totals that its entries and holds add up to, and is not overdrawn.',
+    count: `select count(*) from account where kind = 'wallet'`,
+    violations: `
+      select format('account %s: posted debits %s, credits %s, held %s; its entries add up to %s, %s, %s', a.name,
+                    a.debits_posted, a.credits_posted, a.debits_pending, d.posted, c.posted, d.pending) as violation
+        from account a
+        left join lateral (
+          select coalesce(sum(posted_amount), 0) as posted,
+                 coalesce(sum(amount) filter (where state = 'pending'), 0) as pending
+            from transfer where debit_account_id = a.id) d on true
+        left join lateral (
+          select coalesce(sum(posted_amount), 0) as posted from transfer where credit_account_id = a.id) c on true
+       where a.kind = 'wallet'
+         and ((a.debits_posted, a.credits_posted, a.debits_pending) <> (d.posted, c.posted, d.pending)
+              or a.credits_posted - a.debits_posted - a.debits_pending < 0)`
+  },
+  {
+    invariant: 'Clearing is empty in every asset: whatever a payment brought in went out with it.',
+    count: `select count(*) from account where kind = 'clearing'`,
+    violations: `
+      select format('clearing of %s with scale %s holds %s', s.code, s.scale, e.balance) as violation
+        from (select a.asset_id, sum(case side when 'credit' then amount else -amount end) as balance
+                from ledger_entry l join account a on a.id = l.account_id
+               where a.kind = 'clearing' group by a.asset_id) e
+        join asset s on s.id = e.asset_id
+       where e.balance <> 0`
+  },
+  {
+    invariant: 'Every incoming payment has received what was delivered to it, and no more than its maximum.',
+    count: 'select count(*) from incoming_payment',
+    violations: `
+      select format('incoming payment %s: received %s of %s; delivered %s', i.id, i.received_value,
+                    coalesce(i.incoming_value::text, 'any'), coalesce(t.delivered, 0)) as violation
+        from incoming_payment i
+        left join (select incoming_payment_id, sum(posted_amount) as delivered from transfer
+                    where state = 'posted' and incoming_payment_id is not null group by 1) t
+          on t.incoming_payment_id = i.id
+       where i.received_value <> coalesce(t.delivered, 0) or i.received_value > i.incoming_value
+          or (i.received_value = i.incoming_value and not i.completed)`
+  },
+  {
+    invariant:
+      'Every outgoing payment has sent what its hold was posted with, and delivered what its receiver got.',
+    count: 'select count(*) from outgoing_payment',
+    violations: `
+      select format('outgoing payment %s: sent %s, delivered %s; posted %s, of which %s left clearing, and %s arrived', p.id,
+                    p.sent_value, p.delivered_value, t.posted, t.cleared, t.arrived) as violation
+        from outgoing_payment p
+        left join lateral (
+          select coalesce(sum(posted_amount) filter (where kind = 'payment'), 0) as posted,
+                 coalesce(sum(posted_amount) filter (where kind in ('fee', 'delivery')), 0) as cleared,
+                 coalesce(sum(posted_amount) filter (where incoming_payment_id is not null), 0) as arrived
+            from transfer where payment_id = p.id) t on true
+       where (p.sent_value, p.sent_value, p.delivered_value) <> (t.posted, t.cleared, t.arrived)`
+  },
+  {
+    invariant: 'Every hold belongs to a pending payment and holds its debit.',
+    count: `select count(*) from transfer where state = 'pending'`,
+    violations: `
+      select format('hold %s of %s: its payment is %s with debit %s', t.id, t.amount, coalesce(p.state::text, 'missing'),
+                    coalesce(p.debit_value, 0)) as violation
+        from transfer t
+        left join outgoing_payment p on p.id = t.id
+       where t.state = 'pending'
+         and (t.kind, t.payment_id, t.amount, 'pending') is distinct from ('payment', p.id, p.debit_value, p.state)`
+  },
+  {
+    invariant: 'Every outgoing payment has one place in the outbox, with the outcome that it had.',
+    count: 'select count(*) from grant_reservation',
+    violations: `
+      select format('payment %s: %s with %s sent and %s delivered; the outbox says %s of %s and %s',
+                    coalesce(p.id, r.payment_id), coalesce(p.state::text, 'missing'), coalesce(p.sent_value, 0),
+                    coalesce(p.delivered_value, 0), coalesce(r.outcome, 'nothing'), coalesce(r.debited_value, 0),
+                    coalesce(r.received_value, 0)) as violation
+        from outgoing_payment p
+        full join grant_reservation r on r.payment_id = p.id
+       where case
+         when p.id is null then r.outcome is distinct from 'release'
+         when r.payment_id is null then true
+         when p.state = 'pending' then r.outcome is not null
+         when p.sent_value = 0 then r.outcome is distinct from 'release'
+         else (r.outcome, r.debited_value, r.received_value)
+              is distinct from ('settle', p.sent_value, p.delivered_value)
+       end`
+  }
+]
+
+/**
+ * Checks what the ledger must hold by itself, all of it in one snapshot: payments that go on meanwhile are seen whole or
+ * not at all.
+ */
+export async function checkLedger(pool: Pool): Promise<AuditCheck[]> {
+  const client = await pool.connect()
+  try {
+    await client.query('begin isolation level repeatable read read only')
+    await client.query(`set local statement_timeout = ${CHECK_TIMEOUT_MS}`)
+    const checks: AuditCheck[] = []
+    for (const invariant of INVARIANTS) checks.push(await check(client, invariant))
+    return checks
+  } finally {
+    // Nothing was written: there is nothing to commit.
+    const failed = await client.query('rollback').then(
+      () => false,
+      () => true
+    )
+    client.release(failed)
+  }
+}
+
+async function check(
+  client: PoolClient,
+  { invariant, count, violations }: LedgerInvariant
+): Promise<AuditCheck> {
+  const counted = await client.query<{ count: string }>(patiently(count))
+  const { rows } = await client.query<{ violation: string }>(patiently(violations))
+  return {
+    invariant,
+    checkedCount: BigInt(counted.rows[0]?.count ?? '0'),
+    violations: tellViolations(rows.map(({ violation }) => violation))
+  }
+}
+
+/** A statement that may take longer than the pool allows. `query_timeout` is missing in the library's types alone. */
+function patiently(text: string): QueryConfig {
+  const config = { text, query_timeout: CHECK_TIMEOUT_MS }
+  return config
+}

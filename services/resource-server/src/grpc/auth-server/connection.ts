@@ -1,0 +1,44 @@
+import { createClient, RETRIES_MAX } from '@open-payments-server/grpc-transport'
+import { auth } from '@open-payments-server/proto'
+
+/** Clients of everything the auth server offers to services. */
+export interface AuthServerConnection {
+  readonly introspection: auth.IntrospectionServiceClient
+  readonly grantLimits: auth.GrantLimitsServiceClient
+  readonly grantOperator: auth.GrantOperatorServiceClient
+  /** Resolves when the auth server is connected, and rejects when it is not within the time. */
+  waitForReady(timeoutMs: number): Promise<void>
+  close(): void
+}
+
+/**
+ * Makes the clients. They connect by themselves, and again when a connection breaks.
+ *
+ * @param options.deadlineMs how long one call may take, retries included
+ * @param options.messageBytesMax largest message
+ */
+export function connectAuthServer(options: {
+  target: string
+  deadlineMs: number
+  messageBytesMax: number
+}): AuthServerConnection {
+  const channel = { ...options, retriesMax: RETRIES_MAX }
+  const introspection = createClient(auth.IntrospectionServiceClient, channel)
+  const grantLimits = createClient(auth.GrantLimitsServiceClient, channel)
+  const grantOperator = createClient(auth.GrantOperatorServiceClient, channel)
+  return {
+    introspection,
+    grantLimits,
+    grantOperator,
+    waitForReady: (timeoutMs) =>
+      new Promise((resolve, reject) => {
+        introspection.waitForReady(Date.now() + timeoutMs, (error) => {
+          if (error === undefined) resolve()
+          else reject(error)
+        })
+      }),
+    close() {
+      for (const client of [introspection, grantLimits, grantOperator]) client.close()
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import { callUnary } from '@open-payments-server/grpc-transport'
+import type { auth } from '@open-payments-server/proto'
+import type { LimitsAuditor } from '../../domain/audit.js'
+import { failureOf } from './messages.js'
+
+/** Longest that the auth server's audit may take, in milliseconds: it reads whole tables. */
+const AUDIT_TIMEOUT_MS = 300_000
+
+/** The auth server's audit of itself over gRPC. */
+export function createLimitsAuditor(client: auth.GrantOperatorServiceClient): LimitsAuditor {
+  return {
+    async audit() {
+      try {
+        return await callUnary(client, 'auditLimits', {}, { idempotent: true, deadlineMs: AUDIT_TIMEOUT_MS })
+      } catch (error) {
+        throw failureOf(error)
+      }
+    }
+  }
+}
