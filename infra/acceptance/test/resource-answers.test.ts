@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Answer } from '@open-payments-server/testing'
 import { consentedToken, outgoingAccess, requestToken } from '../src/consent.js'
-import { allSettled, amount, createReceiver, pay } from '../src/payments.js'
+import { allSettled, amount, createReceiver, eventually, pay } from '../src/payments.js'
 import { startSystem, type System, type TestClient } from '../src/system.js'
 
 /** The answers of the resource server that clients depend on, one by one. */
@@ -69,7 +69,13 @@ describe('the resource server answers', () => {
     })
     const token = issued.textAt('access_token.value')
     expect((await quoteFor(token, { debitAmount: amount(1000) })).status).toBe(201)
-    await system.shop.request('DELETE', issued.textAt('access_token.manage'), { accessToken: token })
+    const revoked = await system.shop.request('DELETE', issued.textAt('access_token.manage'), {
+      accessToken: token
+    })
+    expect(revoked.status).toBe(204)
+    await eventually('the revoked token is refused', async () => {
+      return (await quoteFor(token, { debitAmount: amount(1000) })).status !== 201
+    })
     expectError(await quoteFor(token, { debitAmount: amount(1000) }), 403, 'Inactive Token')
   })
 

@@ -33,7 +33,8 @@ export function createInProcessStore(clock: () => number = Date.now): SharedStor
     },
     async publish(channel, message) {
       assertOpen()
-      for (const subscription of channels.get(channel) ?? []) subscription.deliver(message.slice())
+      const subscriptions = [...(channels.get(channel) ?? [])]
+      await Promise.all(subscriptions.map((subscription) => subscription.deliver(message.slice())))
     },
     async subscribe(channel, handlers) {
       assertOpen()
@@ -65,9 +66,13 @@ class LocalSubscription {
   ) {}
 
   /** Later, as over a network, so that a publisher never runs a subscriber's code, nor fails with it. */
-  deliver(message: Uint8Array): void {
-    setImmediate(() => {
-      if (this.live) this.handlers.onMessage(message)
+  deliver(message: Uint8Array): Promise<void> {
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        // What waits for the promise goes on after the subscriber has heard, and does so even if it fails.
+        resolve()
+        if (this.live) this.handlers.onMessage(message)
+      })
     })
   }
 
