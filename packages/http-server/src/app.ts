@@ -1,10 +1,4 @@
-import express, {
-  type ErrorRequestHandler,
-  type Express,
-  type Request,
-  type RequestHandler,
-  type Router
-} from 'express'
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express'
 import type { Logger } from '@open-payments-server/runtime'
 import { errorBody, PublicError } from './public-error.js'
 
@@ -50,8 +44,8 @@ export function createHttpApp(options: HttpAppOptions): Express {
 }
 
 /** The body of a request as it was received; undefined when there was none. */
-export function rawBody(request: Request): Uint8Array | undefined {
-  const body: unknown = request.body
+export function rawBody(request: { readonly body?: unknown }): Uint8Array | undefined {
+  const { body } = request
   return Buffer.isBuffer(body) && body.length > 0 ? body : undefined
 }
 

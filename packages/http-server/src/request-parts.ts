@@ -1,5 +1,15 @@
-import type { Request } from 'express'
 import { rawBody } from './app.js'
+
+/** A request as it came, whatever framework carries it. */
+export interface IncomingRequest {
+  readonly method: string
+  /** Path and query as sent. */
+  readonly originalUrl: string
+  /** Names in lower case; the values of a repeated header in order. */
+  readonly headersDistinct: Readonly<Record<string, readonly string[] | undefined>>
+  /** The bytes of the body, once they were read. */
+  readonly body?: unknown
+}
 
 /** What of a request an HTTP message signature can cover; the shape that `http-signatures` takes. */
 export interface RequestParts {
@@ -17,7 +27,7 @@ export interface RequestParts {
  *
  * @param publicUrl where the service is reached from outside. A path in it is what the proxy in front takes off
  */
-export function requestParts(request: Request, publicUrl: string): RequestParts {
+export function requestParts(request: IncomingRequest, publicUrl: string): RequestParts {
   return {
     method: request.method,
     targetUri: targetUri(publicUrl, request.originalUrl),

@@ -1,4 +1,4 @@
-import type { Request } from 'express'
+import type { IncomingRequest } from '@open-payments-server/http-server'
 
 /** Type of an access item (interface 2.3). */
 export type AccessType = 'incoming-payment' | 'outgoing-payment' | 'quote'
@@ -41,7 +41,7 @@ export interface RequestAuthorizer {
    *
    * @throws PublicError 401 `Invalid Token`, 403 `Inactive Token`, or 401 beginning `Signature validation error`
    */
-  authorize(request: Request): Promise<AuthorizedRequest>
+  authorize(request: IncomingRequest): Promise<AuthorizedRequest>
 }
 
 /** Whether a client may act on everything of a wallet address, or only on what it created itself. */

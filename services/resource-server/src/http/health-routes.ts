@@ -7,8 +7,8 @@ const CHECK_TIMEOUT_MS = 1_000
 /** Something that the service cannot work without. */
 export interface Dependency {
   readonly name: string
-  /** @throws when it does not answer */
-  check(): Promise<unknown>
+  /** Rejects when it does not answer. */
+  readonly check: () => Promise<unknown>
 }
 
 /**

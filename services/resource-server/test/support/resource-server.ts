@@ -144,7 +144,7 @@ async function seed(database: TestDatabase): Promise<void> {
     )
     await database.query(
       `insert into wallet_address (id, path, public_name, account_id) values ($1, $2, $3, $4)`,
-      [randomUUID(), `/${name}`, name[0]?.toUpperCase() + name.slice(1), accountId]
+      [randomUUID(), `/${name}`, name.charAt(0).toUpperCase() + name.slice(1), accountId]
     )
   }
 }
