@@ -1,35 +1,283 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { ALICE, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  ALICE,
+  BOB,
+  CAROL,
+  eur,
+  PUBLIC_URL,
+  type PaymentWorld,
+  startPaymentWorld,
+  usd
+} from './support/payment-world.js'
 
 let world: PaymentWorld
 
 beforeAll(async () => {
-  world = await startPaymentWorld()
+  world = await startPaymentWorld({ settings: { EXCHANGE_RATES: 'USD/EUR=0.5', FEES: 'EUR=10+100' } })
+})
+afterEach(async () => {
+  world.limits.debitLimits.clear()
+  world.limits.inactive.clear()
+  await world.whenDelivered()
+  expect(await world.audit()).toEqual([])
 })
 afterAll(() => world.stop())
 
-describe('an outgoing payment', () => {
-  it('is created from an incoming payment, sent at once, and received in full', async () => {
+const countRows = async (): Promise<unknown> =>
+  (
+    await world.database.query(`select (select count(*) from outgoing_payment) as payments,
+      (select count(*) from grant_reservation) as reservations, (select count(*) from transfer) as transfers`)
+  )[0]
+
+describe('creating an outgoing payment from an incoming payment', () => {
+  it('answers 201 with the payment, sends it at once, and the receiver has it in full', async () => {
     const receiver = await world.createReceiver({ incomingAmount: usd(2500) })
-    const created = await world.pay(receiver, 2500, { metadata: { externalRef: 'INV-1', b: 1, a: 2 } })
+    const before = await world.available('alice')
+    const metadata = { externalRef: 'INV-1', lines: [{ sku: 'shoes' }] }
+    const spentBefore = world.limits.spent(world.token).debited
+    const created = await world.pay(receiver, 2500, { metadata })
     expect(created).toMatchObject({ status: 201 })
+    const now = new Date(world.clock.now()).toISOString()
     expect(created.body).toEqual({
-      id: expect.stringContaining('/outgoing-payments/'),
+      id: expect.stringContaining(`${PUBLIC_URL}/outgoing-payments/`),
       walletAddress: ALICE,
       failed: false,
       receiver,
       receiveAmount: usd(2500),
       debitAmount: usd(2500),
       sentAmount: usd(0),
-      grantSpentDebitAmount: usd(2500),
-      grantSpentReceiveAmount: usd(2500),
-      metadata: { externalRef: 'INV-1', b: 1, a: 2 },
-      createdAt: expect.any(String),
-      updatedAt: expect.any(String)
+      grantSpentDebitAmount: usd(spentBefore + 2500n),
+      grantSpentReceiveAmount: usd(spentBefore + 2500n),
+      metadata,
+      createdAt: now,
+      updatedAt: now
     })
     expect(created.headers.get('location')).toBe(created.at('id'))
     const ended = await world.whenEnded(created.textAt('id'))
-    expect(ended.body).toMatchObject({ failed: false, sentAmount: usd(2500) })
-    expect(ended.at('grantSpentDebitAmount')).toBeUndefined()
+    expect(ended.body).toEqual({
+      id: created.at('id'),
+      walletAddress: ALICE,
+      failed: false,
+      receiver,
+      receiveAmount: usd(2500),
+      debitAmount: usd(2500),
+      sentAmount: usd(2500),
+      metadata,
+      createdAt: now,
+      updatedAt: now
+    })
+    const received = await world.request('GET', receiver.slice(PUBLIC_URL.length))
+    expect(received.body).toMatchObject({ receivedAmount: usd(2500), completed: true })
+    expect(await world.available('alice')).toBe(before - 2500n)
+  })
+
+  it.each<[string, object, string]>([
+    ['no wallet address', { walletAddress: undefined }, 'walletAddress'],
+    ['a wallet address that is no text', { walletAddress: 5 }, 'walletAddress'],
+    ['no receiver', { incomingPayment: undefined }, 'incomingPayment'],
+    ['no amount', { debitAmount: undefined }, 'debitAmount'],
+    ['an amount that is no object', { debitAmount: '2500' }, 'debitAmount'],
+    [
+      'a value that is a number',
+      { debitAmount: { value: 5, assetCode: 'USD', assetScale: 2 } },
+      'debitAmount.value'
+    ],
+    ['a negative value', { debitAmount: usd('-1') }, 'debitAmount.value'],
+    ['a value with a leading zero', { debitAmount: usd('01') }, 'debitAmount.value'],
+    ['a value beyond 64 bits', { debitAmount: usd('18446744073709551616') }, 'debitAmount.value'],
+    ['an unknown field of the amount', { debitAmount: { ...usd(1), unit: 'x' } }, 'debitAmount.unit'],
+    ['a scale that is none', { debitAmount: { ...usd(1), assetScale: 2.5 } }, 'debitAmount.assetScale'],
+    ['metadata that is no object', { metadata: [] }, 'metadata'],
+    ['an unknown field', { receiveAmount: usd(5) }, 'receiveAmount'],
+    ['both forms at once', { quoteId: `${PUBLIC_URL}/quotes/x` }, 'incomingPayment'],
+    ['an amount in another asset', { debitAmount: eur(100) }, 'debitAmount'],
+    ['a wallet address hosted elsewhere', { walletAddress: 'https://other.example/alice' }, 'walletAddress'],
+    ['a wallet address that does not exist', { walletAddress: `${PUBLIC_URL}/nobody` }, 'walletAddress']
+  ])('refuses %s with 400 naming the field, and changes nothing', async (_what, more, field) => {
+    const receiver = await world.createReceiver()
+    const before = await countRows()
+    const calls = world.limits.calls.reserve
+    const answer = await world.pay(receiver, 100, more)
+    expect(answer).toMatchObject({ status: 400 })
+    expect(Object.keys(answer.at('error.details') as object)).toContain(field)
+    expect(await countRows()).toEqual(before)
+    expect(world.limits.calls.reserve).toBe(calls)
+  })
+
+  it.each([
+    ['unknown wallet address', { walletAddress: `${PUBLIC_URL}/nobody` }],
+    ['invalid receiver', { incomingPayment: `${PUBLIC_URL}/incoming-payments/${randomUUID()}` }],
+    ['invalid receiver', { incomingPayment: `${PUBLIC_URL}/incoming-payments/1` }],
+    ['invalid receiver', { incomingPayment: `https://other.example/incoming-payments/${randomUUID()}` }],
+    ['invalid receiver', { incomingPayment: 'not a url \u0001' }]
+  ])('says `%s` for %j', async (description, more) => {
+    const receiver = await world.createReceiver()
+    expect((await world.pay(receiver, 100, more)).at('error.description')).toBe(description)
+  })
+
+  it('refuses an amount in another asset, naming both', async () => {
+    const answer = await world.pay(await world.createReceiver(), 1, { debitAmount: eur(100) })
+    expect(answer.at('error.description')).toMatch(/EUR.*USD/)
+  })
+
+  it('refuses an amount too small to deliver anything, naming the smallest that would', async () => {
+    const receiver = await world.createReceiver({ walletAddress: CAROL })
+    const answer = await world.pay(receiver, 1)
+    expect(answer).toMatchObject({ status: 400 })
+    expect(answer.textAt('error.description')).toContain('non-positive receive amount')
+    expect(answer.at('error.details.minSendAmount')).toEqual(usd(2))
+    expect(await world.pay(receiver, 0)).toMatchObject({ status: 400 })
+    expect((await world.pay(receiver, 2)).body).toMatchObject({ receiveAmount: eur(1) })
+  })
+
+  it.each([
+    ['completed', async (url: string) => world.request('POST', `${url.slice(PUBLIC_URL.length)}/complete`)],
+    [
+      'expired',
+      async (url: string) =>
+        world.database.query('update incoming_payment set expires_at = $2 where id = $1', [
+          url.slice(-36),
+          new Date(world.clock.now())
+        ])
+    ],
+    ['full', async (url: string) => world.whenEnded((await world.pay(url, 100)).textAt('id'))]
+  ])(
+    'refuses a receiver that is %s with 400 `invalid receiver`, known before or not',
+    async (_state, end) => {
+      for (const known of [false, true]) {
+        const receiver = await world.createReceiver({ incomingAmount: usd(100) })
+        if (known) await world.whenEnded((await world.pay(receiver, 1)).textAt('id'))
+        if (known && _state === 'full') await world.whenEnded((await world.pay(receiver, 99)).textAt('id'))
+        else await end(receiver)
+        const spent = world.limits.spent(world.token)
+        const answer = await world.pay(receiver, 1)
+        expect(answer).toMatchObject({ status: 400 })
+        expect(answer.at('error.description')).toBe('invalid receiver')
+        await world.whenDelivered()
+        expect(world.limits.spent(world.token)).toEqual(spent)
+      }
+    }
+  )
+
+  it('refuses more than the receiver can take with 400 `invalid receiver`', async () => {
+    const receiver = await world.createReceiver({ incomingAmount: usd(100) })
+    expect((await world.pay(receiver, 101)).at('error.description')).toBe('invalid receiver')
+  })
+
+  it('refuses a body that is no JSON with 400, and another content type with 415', async () => {
+    const send = (body: string, headers = {}) =>
+      world.request('POST', '/outgoing-payments', { body, headers })
+    expect(await send('{')).toMatchObject({ status: 400 })
+    expect(await send('[]')).toMatchObject({ status: 400 })
+    expect(await send('{}', { 'content-type': 'text/plain' })).toMatchObject({ status: 415 })
+    expect(await world.request('POST', '/outgoing-payments')).toMatchObject({ status: 400 })
+  })
+})
+
+describe('the grant of an outgoing payment', () => {
+  it('must cover the type, the action and the wallet address: else 403 `Insufficient Grant`', async () => {
+    const receiver = await world.createReceiver()
+    const body = { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(1) }
+    for (const access of [
+      [{ type: 'outgoing-payment' as const, actions: ['read', 'list'] }],
+      [{ type: 'incoming-payment' as const, actions: ['create'] }],
+      [{ type: 'outgoing-payment' as const, actions: ['create'], identifier: BOB }]
+    ]) {
+      const answer = await world.shop.request(access, 'POST', '/outgoing-payments', { body })
+      expect(answer).toMatchObject({ status: 403 })
+      expect(answer.at('error.description')).toBe('Insufficient Grant')
+    }
+  })
+
+  it('without room answers 403 `unauthorized`, and nothing is spent', async () => {
+    const receiver = await world.createReceiver()
+    const spent = world.limits.spent(world.token)
+    world.limits.debitLimits.set(world.token, spent.debited + 100n)
+    expect(await world.pay(receiver, 100)).toMatchObject({ status: 201 })
+    const before = await countRows()
+    const answer = await world.pay(receiver, 1)
+    expect(answer).toMatchObject({ status: 403 })
+    expect(answer.at('error.description')).toBe('unauthorized')
+    expect(await countRows()).toMatchObject({ payments: (before as { payments: string }).payments })
+    expect(world.limits.spent(world.token).debited).toBe(spent.debited + 100n)
+  })
+
+  it('whose token ended meanwhile answers 403 `Inactive Token`', async () => {
+    const receiver = await world.createReceiver()
+    world.limits.inactive.add(world.token)
+    const answer = await world.pay(receiver, 1)
+    expect(answer).toMatchObject({ status: 403 })
+    expect(answer.at('error.description')).toBe('Inactive Token')
+  })
+})
+
+describe('creating an outgoing payment from a quote', () => {
+  const payQuote = (quoteId: string, more: object = {}) =>
+    world.request('POST', '/outgoing-payments', {
+      body: { walletAddress: ALICE, quoteId, ...more },
+      signature: { nonce: randomUUID() }
+    })
+
+  it('takes the terms of the quote, and names it', async () => {
+    const receiver = await world.createReceiver({ walletAddress: CAROL, incomingAmount: eur(500) })
+    const quoteId = await world.createQuote(receiver)
+    const created = await payQuote(quoteId)
+    expect(created).toMatchObject({ status: 201 })
+    expect(created.body).toMatchObject({ quoteId, receiver, debitAmount: usd(1000), receiveAmount: eur(500) })
+    const ended = await world.whenEnded(created.textAt('id'))
+    expect(ended.body).toMatchObject({ quoteId, failed: false, sentAmount: usd(1000) })
+  })
+
+  it('is possible once: then 400 `invalid quote`, and the grant has spent nothing for it', async () => {
+    const quoteId = await world.createQuote(await world.createReceiver({ incomingAmount: usd(700) }))
+    expect(await payQuote(quoteId)).toMatchObject({ status: 201 })
+    const spent = world.limits.spent(world.token)
+    const answer = await payQuote(quoteId)
+    expect(answer).toMatchObject({ status: 400 })
+    expect(answer.at('error.description')).toBe('invalid quote')
+    expect(world.limits.spent(world.token)).toEqual(spent)
+  })
+
+  it.each<[string, (quoteId: string) => Promise<string> | string]>([
+    ['that is unknown', () => `${PUBLIC_URL}/quotes/${randomUUID()}`],
+    ['whose URL is none of a quote', () => `${PUBLIC_URL}/incoming-payments/${randomUUID()}`],
+    [
+      'that is expired',
+      async (quoteId) => {
+        const now = new Date(world.clock.now())
+        await world.database.query('update quote set expires_at = $2 where id = $1', [
+          quoteId.slice(-36),
+          now
+        ])
+        return quoteId
+      }
+    ],
+    [
+      'of another client',
+      async (quoteId) => {
+        await world.database.query(`update quote set client = 'https://x.example' where id = $1`, [
+          quoteId.slice(-36)
+        ])
+        return quoteId
+      }
+    ]
+  ])('refuses a quote %s with 400 `invalid quote`', async (_what, change) => {
+    const quoteId = await world.createQuote(await world.createReceiver({ incomingAmount: usd(700) }))
+    const answer = await payQuote(await change(quoteId))
+    expect(answer).toMatchObject({ status: 400 })
+    expect(answer.at('error.description')).toBe('invalid quote')
+  })
+
+  it('refuses a quote of another wallet address', async () => {
+    const quoteId = await world.createQuote(await world.createReceiver({ incomingAmount: usd(700) }))
+    expect((await payQuote(quoteId, { walletAddress: BOB })).at('error.description')).toBe('invalid quote')
+  })
+
+  it('refuses fields of the other form, naming them', async () => {
+    const quoteId = await world.createQuote(await world.createReceiver({ incomingAmount: usd(700) }))
+    const answer = await payQuote(quoteId, { debitAmount: usd(700) })
+    expect(answer).toMatchObject({ status: 400 })
+    expect(answer.at('error.details')).toHaveProperty('debitAmount')
   })
 })

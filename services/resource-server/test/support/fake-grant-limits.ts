@@ -29,13 +29,16 @@ export class FakeGrantLimits {
   readonly debitLimits = new Map<string, bigint>()
   /** Tokens that may no longer be used. */
   readonly inactive = new Set<string>()
+  /** What its own audit finds. */
+  auditViolations: string[] = []
   readonly calls: Calls = { reserve: 0, settle: 0, release: 0 }
   /** Runs before a call has its effect; may throw. */
   before: ((call: keyof Calls) => Promise<void> | void) | undefined
   /** Runs after a call has had its effect; may throw, which leaves the effect. */
   after: ((call: keyof Calls) => Promise<void> | void) | undefined
 
-  service(logger: Logger): GrpcService {
+  /** The services that answer for it. */
+  services(logger: Logger): GrpcService[] {
     const handlers = createHandlers(logger)
     const counted =
       <Request, Response>(call: keyof Calls, handle: (request: Request) => Response) =>
@@ -70,7 +73,17 @@ export class FakeGrantLimits {
         return { reservations: after.slice(0, pageSize).map(toMessage) }
       })
     }
-    return { definition: auth.GrantLimitsServiceService, implementation }
+    const counts = { windowCount: 0n, reservationCount: 0n }
+    const operator = {
+      auditLimits: handlers.unary(async (_request: auth.AuditLimitsRequest) => ({
+        ...counts,
+        violations: this.auditViolations
+      }))
+    }
+    return [
+      { definition: auth.GrantLimitsServiceService, implementation },
+      { definition: auth.GrantOperatorServiceService, implementation: operator }
+    ]
   }
 
   #reserve(request: auth.ReserveRequest): auth.ReserveResponse {

@@ -67,6 +67,8 @@ export interface PaymentWorld extends TestResourceServer {
   whenEnded(url: string): Promise<Answer>
   /** What an account can spend now. */
   available(name: string): Promise<bigint>
+  /** Every violation that an audit names. */
+  audit(openReservationAgeMaxSeconds?: number): Promise<string[]>
   /** Waits until every outcome is delivered to the auth server. */
   whenDelivered(): Promise<void>
 }
@@ -78,7 +80,7 @@ export async function startPaymentWorld(options: TestResourceServerOptions = {})
   const base = await startTestResourceServer({
     ...options,
     settings: { PROCESSING_POLL_SECONDS: '1', ...options.settings },
-    authServices: [limits.service(logger)]
+    authServices: limits.services(logger)
   })
   const operator = createClient(wallet.WalletOperatorServiceClient, {
     target: `127.0.0.1:${String(base.server.grpcPort)}`,
@@ -137,6 +139,10 @@ export async function startPaymentWorld(options: TestResourceServerOptions = {})
     async available(name) {
       const { accounts } = await operate('listAccounts', { name, pageSize: 0, pageToken: '' })
       return BigInt(accounts[0]?.availableValue ?? '')
+    },
+    async audit(openReservationAgeMaxSeconds = 0) {
+      const { checks } = await operate('audit', { openReservationAgeMaxSeconds })
+      return checks.flatMap(({ violations }) => violations)
     },
     async whenDelivered() {
       for (;;) {
