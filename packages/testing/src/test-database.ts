@@ -21,7 +21,7 @@ export interface TestDatabase {
   readonly url: string
   /** Runs a statement over a connection of its own pool: to look at what the service wrote. */
   query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>
-  /** Ends the connections and drops the database. */
+  /** Ends the connections and drops the database. Safe to call again. */
   drop(): Promise<void>
 }
 
@@ -51,7 +51,7 @@ export async function createTestDatabase(service: ServiceSchema): Promise<TestDa
       return rows
     },
     async drop() {
-      await pool.end()
+      if (!pool.ended) await pool.end()
       await withAdmin(adminUrl, async (admin) => {
         await admin.query(`drop database if exists ${name} with (force)`)
       })

@@ -40,6 +40,8 @@ export interface TestAuthServer {
   createClient(name: string): TestClient
   /** A client that signs with a key without publishing it. */
   signWith(key: TestKey): Pick<TestClient, 'request'>
+  /** The same, for a server whose public URL is another. */
+  signWithAt(key: TestKey, publicUrl: string): Pick<TestClient, 'request'>
   /** Sends an unsigned request to a URL below the public URL. */
   send(method: string, url: string, headers?: Record<string, string>): Promise<Answer>
   /** Sends a request to the identity-provider listener. */
@@ -98,6 +100,8 @@ export async function startTestAuthServer(
     clock,
     wallet,
     signWith,
+    signWithAt: (key, publicUrl) =>
+      createSigningClient({ ...key, clock, connect: (url) => connect(url.replace(publicUrl, PUBLIC_URL)) }),
     createClient(name) {
       const key = createTestKey(`${name}-key`)
       const walletAddress = wallet.setWalletAddress(name, { publicName: `The ${name}`, keys: [key.jwk] })

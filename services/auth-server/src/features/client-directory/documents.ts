@@ -30,9 +30,9 @@ export function readWalletAddress(body: unknown): WalletAddressDocument | undefi
   const { data } = walletAddressSchema.safeParse(body)
   if (data === undefined) return undefined
   const { publicName, assetCode, assetScale, authServer } = data
-  // What cannot be stored or shown is dropped: a name is for people only.
+  // What cannot be stored, or turns the text around it about, is dropped: a name is for people only.
   const name = publicName
-    ?.replace(/[\p{Cc}\p{Surrogate}]/gu, '')
+    ?.replace(/[\p{Cc}\p{Cf}\p{Surrogate}]/gu, '')
     .slice(0, PUBLIC_NAME_LENGTH_MAX)
     .trim()
   return { publicName: name === '' ? undefined : name, assetCode, assetScale, authServer }

@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals'
+import { type ContinuationDecision, type ContinuedGrant, decideContinuation } from './continuation.js'
+import type { GrantState } from './grants.js'
+
+const NOW = Date.parse('2026-11-21T12:00:00Z')
+const RIGHT = { isRight: true }
+const WRONG = { isRight: false }
+const NONE = undefined
+
+function grantOf(changed: Partial<ContinuedGrant>): ContinuedGrant {
+  return {
+    id: '0190a8b1-0000-7000-8000-000000000001',
+    state: 'pending',
+    access: [],
+    subject: undefined,
+    hasFinish: true,
+    continueAfter: new Date(NOW),
+    rejectionReason: undefined,
+    interaction: { reference: 'reference', expiresAt: new Date(NOW + 1) },
+    continuationToken: 'token',
+    ...changed
+  }
+}
+
+describe('a continuation', () => {
+  it.each<[GrantState, boolean, { isRight: boolean } | undefined, ContinuationDecision]>([
+    ['pending', true, NONE, 'unfinished'],
+    ['pending', true, RIGHT, 'unfinished'],
+    ['pending', true, WRONG, 'wrong-reference'],
+    ['pending', false, NONE, 'wait'],
+    ['pending', false, WRONG, 'wrong-reference'],
+    ['approved', true, NONE, 'reference-missing'],
+    ['approved', true, RIGHT, 'issue'],
+    ['approved', true, WRONG, 'wrong-reference'],
+    ['approved', false, NONE, 'issue'],
+    ['approved', false, WRONG, 'wrong-reference'],
+    ['issued', true, RIGHT, 'over'],
+    ['issued', false, NONE, 'over'],
+    ['revoked', true, RIGHT, 'over'],
+    ['revoked', true, WRONG, 'over'],
+    ['rejected', true, RIGHT, 'rejected'],
+    ['rejected', false, NONE, 'rejected']
+  ])('of a grant that is %s, finish %p, reference %j: %s', (state, hasFinish, reference, expected) => {
+    expect(decideContinuation(grantOf({ state, hasFinish }), reference, NOW)).toBe(expected)
+  })
+
+  it.each<[GrantState, ContinuationDecision]>([
+    ['pending', 'too-fast'],
+    ['approved', 'too-fast'],
+    ['issued', 'over'],
+    ['revoked', 'over'],
+    ['rejected', 'rejected']
+  ])('before its wait is over, of a grant that is %s: %s', (state, expected) => {
+    const grant = grantOf({ state, continueAfter: new Date(NOW + 1) })
+    expect(decideContinuation(grant, RIGHT, NOW)).toBe(expected)
+  })
+
+  it.each<[GrantState, ContinuationDecision]>([
+    ['pending', 'expired'],
+    ['approved', 'issue']
+  ])('after the interaction expired, of a grant that is %s: %s', (state, expected) => {
+    const interaction = { reference: 'reference', expiresAt: new Date(NOW) }
+    expect(decideContinuation(grantOf({ state, interaction }), RIGHT, NOW)).toBe(expected)
+  })
+})

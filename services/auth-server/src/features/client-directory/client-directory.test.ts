@@ -1,0 +1,156 @@
+import { OutgoingRequestError } from '@open-payments-server/http-client'
+import { createTestKey, TestClock } from '@open-payments-server/testing'
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { type ClientDirectory, DocumentUnavailable } from '../../domain/clients.js'
+import { createClientDirectory } from './client-directory.js'
+
+const SHOP = 'https://wallet.test/shop'
+const first = createTestKey('first')
+const second = createTestKey('second')
+
+describe('the client directory', () => {
+  let clock: TestClock
+  let directory: ClientDirectory
+  let fetched: string[]
+  let answer: () => Promise<{ body: unknown; maxAgeSeconds?: number }>
+
+  beforeEach(() => {
+    clock = new TestClock()
+    fetched = []
+    answer = async () => ({ body: { keys: [first.jwk] } })
+    directory = createClientDirectory({
+      clock,
+      lifetimeMaxSeconds: 60,
+      httpClient: {
+        async getJson(url) {
+          fetched.push(url)
+          const { body, maxAgeSeconds } = await answer()
+          return { status: 200, headers: {}, body, maxAgeSeconds }
+        }
+      }
+    })
+  })
+
+  const fail = (): void => {
+    answer = async () => {
+      throw new OutgoingRequestError({ reason: 'network', message: 'No connection' })
+    }
+  }
+
+  it('keeps keys for as long as it is configured, and then fetches them again', async () => {
+    expect((await directory.findKey(SHOP, 'first'))?.x).toBe(first.jwk.x)
+    clock.advanceSeconds(59)
+    await directory.findKey(SHOP, 'first')
+    expect(fetched).toEqual([`${SHOP}/jwks.json`])
+    clock.advanceSeconds(1)
+    await directory.findKey(SHOP, 'first')
+    expect(fetched).toHaveLength(2)
+  })
+
+  it('keeps keys no longer than the client allows', async () => {
+    answer = async () => ({ body: { keys: [first.jwk] }, maxAgeSeconds: 10 })
+    await directory.findKey(SHOP, 'first')
+    clock.advanceSeconds(10)
+    await directory.findKey(SHOP, 'first')
+    expect(fetched).toHaveLength(2)
+  })
+
+  it('keeps keys no longer than configured, whatever the client allows', async () => {
+    answer = async () => ({ body: { keys: [first.jwk] }, maxAgeSeconds: 86_400 })
+    await directory.findKey(SHOP, 'first')
+    clock.advanceSeconds(60)
+    await directory.findKey(SHOP, 'first')
+    expect(fetched).toHaveLength(2)
+  })
+
+  it('imports a key once, not at every look-up', async () => {
+    const one = await directory.findKey(SHOP, 'first')
+    const other = await directory.findKey(SHOP, 'first')
+    expect(one).toBeDefined()
+    expect(other?.publicKey).toBe(one?.publicKey)
+  })
+
+  it('fetches once for requests that come together', async () => {
+    await Promise.all(Array.from({ length: 20 }, () => directory.findKey(SHOP, 'first')))
+    expect(fetched).toHaveLength(1)
+  })
+
+  it('looks again for a key it does not know, at most once in five seconds', async () => {
+    expect(await directory.findKey(SHOP, 'second')).toBeUndefined()
+    expect(await directory.findKey(SHOP, 'second')).toBeUndefined()
+    expect(fetched).toHaveLength(1)
+    answer = async () => ({ body: { keys: [first.jwk, second.jwk] } })
+    clock.advanceSeconds(5)
+    expect((await directory.findKey(SHOP, 'second'))?.x).toBe(second.jwk.x)
+    expect(fetched).toHaveLength(2)
+  })
+
+  it('remembers a failure for three seconds, so that a broken host is left alone', async () => {
+    fail()
+    await expect(directory.findKey(SHOP, 'first')).rejects.toThrow(DocumentUnavailable)
+    answer = async () => ({ body: { keys: [first.jwk] } })
+    await expect(directory.findKey(SHOP, 'first')).rejects.toThrow(DocumentUnavailable)
+    expect(fetched).toHaveLength(1)
+    clock.advanceSeconds(3)
+    expect(await directory.findKey(SHOP, 'first')).toBeDefined()
+  })
+
+  it('keeps good keys when looking for an unknown one fails', async () => {
+    await directory.findKey(SHOP, 'first')
+    clock.advanceSeconds(5)
+    fail()
+    await expect(directory.findKey(SHOP, 'second')).rejects.toThrow(DocumentUnavailable)
+    expect(await directory.findKey(SHOP, 'first')).toBeDefined()
+  })
+
+  it('skips keys it cannot use, and of two with one identifier takes the first', async () => {
+    const rsa = { kid: 'rsa', kty: 'RSA', n: 'AQAB', e: 'AQAB' }
+    const twin = { ...second.jwk, kid: 'first' }
+    answer = async () => ({ body: { keys: [rsa, null, first.jwk, twin] } })
+    expect((await directory.findKey(SHOP, 'first'))?.x).toBe(first.jwk.x)
+    expect(await directory.findKey(SHOP, 'rsa')).toBeUndefined()
+  })
+
+  it.each([
+    ['no JWK Set', { keys: 'none' }],
+    ['a text', 'none'],
+    ['null', null]
+  ])('takes %s for no document', async (_name, body) => {
+    answer = async () => ({ body })
+    await expect(directory.findKey(SHOP, 'first')).rejects.toThrow(DocumentUnavailable)
+  })
+
+  describe('reading a wallet address', () => {
+    const document = {
+      id: SHOP,
+      publicName: 'The shop',
+      assetCode: 'USD',
+      assetScale: 2,
+      authServer: 'https://a.test'
+    }
+
+    it('takes what grants depend on', async () => {
+      answer = async () => ({ body: { ...document, resourceServer: 'https://b.test', more: 1 } })
+      expect(await directory.getWalletAddress(SHOP)).toEqual({
+        publicName: 'The shop',
+        assetCode: 'USD',
+        assetScale: 2,
+        authServer: 'https://a.test'
+      })
+      expect(fetched).toEqual([SHOP])
+    })
+
+    it('drops from a name what could mislead or cannot be stored', async () => {
+      answer = async () => ({ body: { ...document, publicName: ' Shop\u0000\n\u202e ' } })
+      expect((await directory.getWalletAddress(SHOP)).publicName).toBe('Shop')
+    })
+
+    it.each([{ assetScale: '2' }, { assetCode: undefined }, { authServer: 5 }, { publicName: 5 }])(
+      'refuses one with %j',
+      async (changed) => {
+        answer = async () => ({ body: { ...document, ...changed } })
+        await expect(directory.getWalletAddress(SHOP)).rejects.toThrow(DocumentUnavailable)
+      }
+    )
+  })
+})

@@ -1,0 +1,43 @@
+import { describe, expect, it } from '@jest/globals'
+import { loadConfig } from './config.js'
+import { refuseUnsafeStart } from './refuse-unsafe-start.js'
+
+const safe = {
+  PUBLIC_URL: 'https://auth.test/',
+  CONSENT_PAGE_URL: 'https://wallet.test/consent',
+  IDENTITY_PROVIDER_SECRET: 'x'.repeat(16),
+  INTERACTION_COOKIE_SECRET: 'y'.repeat(16),
+  DATABASE_URL: 'postgresql://postgres.test/auth'
+}
+const start = (changed: Record<string, string>) => () => {
+  refuseUnsafeStart(loadConfig({ ...safe, ...changed }))
+}
+
+describe('the auth server', () => {
+  it('starts in production with https URLs, alone without Redis', () => {
+    expect(start({})).not.toThrow()
+    expect(start({ REPLICA_COUNT: '3', REDIS_URL: 'redis://redis.test' })).not.toThrow()
+  })
+
+  it.each([
+    [{ REPLICA_COUNT: '2' }, /REDIS_URL/],
+    [{ PUBLIC_URL: 'http://auth.test/' }, /PUBLIC_URL/],
+    [{ CONSENT_PAGE_URL: 'http://wallet.test/' }, /CONSENT_PAGE_URL/],
+    [{ INTERACTION_REQUIRED_FOR: 'everything' }, /INTERACTION_REQUIRED_FOR/]
+  ])('does not start with %j', (changed, message) => {
+    expect(start(changed)).toThrow(message)
+  })
+
+  it('takes http URLs in development', () => {
+    const changed = {
+      ENVIRONMENT: 'development',
+      PUBLIC_URL: 'http://localhost:4000',
+      CONSENT_PAGE_URL: 'http://localhost:4002'
+    }
+    expect(start(changed)).not.toThrow()
+  })
+
+  it('still needs Redis for replicas in development', () => {
+    expect(start({ ENVIRONMENT: 'development', REPLICA_COUNT: '2' })).toThrow(/REDIS_URL/)
+  })
+})

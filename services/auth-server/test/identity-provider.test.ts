@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { startTestAuthServer, type TestAuthServer, type TestClient } from './auth-server.js'
+import { continueGrant, createAccountHolder, decide, requestPendingGrant } from './grants.js'
+
+const NOBODY = '0190a8b1-0000-7000-8000-000000000001'
+const refusal = (status: number, code: string) => ({ status, body: { error: { code } } })
+
+describe('the identity provider', () => {
+  let auth: TestAuthServer
+  let shop: TestClient
+
+  beforeAll(async () => {
+    auth = await startTestAuthServer()
+    shop = auth.createClient('shop')
+  })
+  afterAll(() => auth.stop())
+
+  it('sees who asks for what, and what was decided', async () => {
+    const limits = { debitAmount: { value: '500', assetCode: 'USD', assetScale: 2 } }
+    const grant = await requestPendingGrant(auth, shop, { limits })
+    const path = `/grant/${grant.interactionId}/${grant.nonce}`
+    const answer = await auth.identityProvider('GET', path)
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual({
+      grantId: grant.continueUri.split('/').at(-1),
+      access: [
+        {
+          type: 'outgoing-payment',
+          actions: ['create', 'read'],
+          identifier: createAccountHolder(auth),
+          limits
+        }
+      ],
+      state: 'PENDING',
+      client: shop.walletAddress,
+      clientName: 'The shop'
+    })
+    await decide(auth, grant, 'reject')
+    expect((await auth.identityProvider('GET', path)).at('state')).toBe('DENIED')
+  })
+
+  it.each([null, '', 'wrong', 'the-secret-of-the-identity-provideR', 'x'.repeat(1000)])(
+    'is refused with the secret %p: 401',
+    async (secret) => {
+      const grant = await requestPendingGrant(auth, shop)
+      const path = `/grant/${grant.interactionId}/${grant.nonce}`
+      expect(await auth.identityProvider('GET', path, { secret })).toMatchObject(
+        refusal(401, 'invalid_request')
+      )
+      for (const choice of ['accept', 'reject']) {
+        const answer = await auth.identityProvider('POST', `${path}/${choice}`, { secret })
+        expect(answer).toMatchObject(refusal(401, 'invalid_interaction'))
+      }
+      expect((await auth.identityProvider('GET', path)).at('state')).toBe('PENDING')
+    }
+  )
+
+  it('finds no unknown interaction: 404 unknown_interaction', async () => {
+    const grant = await requestPendingGrant(auth, shop)
+    const paths = [`/grant/${NOBODY}/${grant.nonce}`, `/grant/1/1`, `/grant/${grant.interactionId}/wrong`]
+    for (const path of paths) {
+      expect(await auth.identityProvider('GET', path)).toMatchObject(refusal(404, 'unknown_interaction'))
+      for (const choice of ['accept', 'reject']) {
+        const answer = await auth.identityProvider('POST', `${path}/${choice}`)
+        expect(answer).toMatchObject(refusal(404, 'unknown_interaction'))
+      }
+    }
+  })
+
+  it('cannot decide what the account holder declined already: 401 user_denied', async () => {
+    const grant = await requestPendingGrant(auth, shop)
+    await decide(auth, grant, 'reject')
+    for (const choice of ['accept', 'reject'] as const) {
+      expect(await decide(auth, grant, choice)).toMatchObject(refusal(401, 'user_denied'))
+    }
+  })
+
+  it('cannot decide what the client cancelled: 401 user_denied, and sees nothing of it any more', async () => {
+    const grant = await requestPendingGrant(auth, shop)
+    await shop.request('DELETE', grant.continueUri, { accessToken: grant.continuationToken })
+    expect(await decide(auth, grant, 'accept')).toMatchObject(refusal(401, 'user_denied'))
+    const answer = await auth.identityProvider('GET', `/grant/${grant.interactionId}/${grant.nonce}`)
+    expect(answer).toMatchObject(refusal(404, 'unknown_interaction'))
+  })
+
+  it('cannot decide twice: 400 invalid_interaction', async () => {
+    const grant = await requestPendingGrant(auth, shop)
+    expect(await decide(auth, grant, 'accept')).toMatchObject({ status: 202, text: '' })
+    for (const choice of ['accept', 'reject'] as const) {
+      expect(await decide(auth, grant, choice)).toMatchObject(refusal(400, 'invalid_interaction'))
+    }
+  })
+
+  it('cannot decide too late: 400 invalid_interaction', async () => {
+    const grant = await requestPendingGrant(auth, shop)
+    auth.clock.advanceSeconds(600)
+    for (const choice of ['accept', 'reject'] as const) {
+      expect(await decide(auth, grant, choice)).toMatchObject(refusal(400, 'invalid_interaction'))
+    }
+  })
+
+  it('can only accept or reject: 400 invalid_request', async () => {
+    const grant = await requestPendingGrant(auth, shop)
+    const answer = await auth.identityProvider('POST', `/grant/${grant.interactionId}/${grant.nonce}/maybe`)
+    expect(answer).toMatchObject(refusal(400, 'invalid_request'))
+  })
+
+  it('is told which field of a rejection is wrong', async () => {
+    const grant = await requestPendingGrant(auth, shop)
+    for (const reason of [5, '', 'x'.repeat(501)]) {
+      expect(await decide(auth, grant, 'reject', { reason })).toMatchObject({
+        status: 400,
+        body: { error: { code: 'invalid_request', details: { reason: expect.any(String) } } }
+      })
+    }
+    auth.clock.advanceSeconds(5)
+    expect(await continueGrant(shop, grant)).toMatchObject(refusal(401, 'request_denied'))
+  })
+
+  it('has no way in through the public listener', async () => {
+    const grant = await requestPendingGrant(auth, shop)
+    const answer = await auth.send('GET', `http://auth.test/grant/${grant.interactionId}/${grant.nonce}`)
+    expect(answer.status).toBe(404)
+  })
+})
+
+describe('whoever runs the service', () => {
+  it('learns that it lives, and that it is ready only while its database answers', async () => {
+    const auth = await startTestAuthServer()
+    try {
+      expect((await auth.identityProvider('GET', '/healthz', { secret: null })).status).toBe(200)
+      expect((await auth.identityProvider('GET', '/readyz', { secret: null })).status).toBe(200)
+      expect((await auth.send('GET', 'http://auth.test/readyz')).status).toBe(404)
+      await auth.database.drop()
+      expect((await auth.identityProvider('GET', '/readyz', { secret: null })).status).toBe(503)
+      expect((await auth.identityProvider('GET', '/healthz', { secret: null })).status).toBe(200)
+    } finally {
+      await auth.stop()
+    }
+  })
+})
