@@ -1,6 +1,8 @@
+import { isUnavailable } from '@open-payments-server/database'
 import { createHttpApp } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
-import { type Express, Router } from 'express'
+import { type ErrorRequestHandler, type Express, Router } from 'express'
+import { temporarilyUnavailable } from '../domain/errors.js'
 
 /** Longest body of a request, in bytes. */
 export const BODY_BYTES_MAX = 65_536
@@ -18,6 +20,7 @@ export function createPublicApp(options: {
 }): Express {
   const routes = Router({ caseSensitive: true })
   for (const featureRoutes of options.routes) routes.use(featureRoutes)
+  routes.use(tellUnavailable)
   const challenge = { 'WWW-Authenticate': `GNAP as_uri=${options.authServerUrl}` }
   return createHttpApp({
     logger: options.logger,
@@ -27,4 +30,9 @@ export function createPublicApp(options: {
     badRequestCode: '400',
     errorHeaders: (status): Readonly<Record<string, string>> => (status === 401 ? challenge : {})
   })
+}
+
+/** A database that does not answer is no defect of the service: the client may come again. */
+const tellUnavailable: ErrorRequestHandler = (error: unknown, _request, _response, next) => {
+  next(isUnavailable(error) ? temporarilyUnavailable(error) : error)
 }
