@@ -90,6 +90,8 @@ describeWithRedis(`Redis store (${withRedis})`, () => {
     expect(subscription.live).toBe(false)
     proxy.recover()
     await seen.until('resumed')
+    // The connection for commands comes back in its own time.
+    await expect(untilItWorks(() => store.check())).resolves.toBeUndefined()
     await expect(store.markOnce(randomUUID(), 10)).resolves.toBe(true)
     await store.close()
     await proxy.close()
