@@ -1,0 +1,244 @@
+import { randomUUID } from 'node:crypto'
+import { RpcError, status } from '@open-payments-server/grpc-transport'
+import { recordStatements } from '@open-payments-server/testing'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  ALICE,
+  CAROL,
+  PUBLIC_URL,
+  type PaymentWorld,
+  startPaymentWorld,
+  usd
+} from './support/payment-world.js'
+
+let world: PaymentWorld
+let rate = '0.5'
+
+beforeAll(async () => {
+  const rates = {
+    getRate: async (source: { code: string }, target: { code: string }) =>
+      source.code === target.code
+        ? { numerator: 1n, denominator: 1n }
+        : { numerator: BigInt(Number(rate) * 100), denominator: 100n }
+  }
+  world = await startPaymentWorld({ overrides: { rates } })
+})
+beforeEach(() => {
+  // Every test signs in a second of its own: the same request in the same second is the same request.
+  world.clock.advanceSeconds(1)
+})
+afterEach(async () => {
+  world.limits.before = undefined
+  world.limits.after = undefined
+  world.limits.debitLimits.clear()
+  await world.whenDelivered()
+  expect(await world.audit()).toEqual([])
+})
+afterAll(() => world.stop())
+
+const payments = async (): Promise<number> =>
+  (await world.database.query('select 1 from outgoing_payment')).length
+
+/** The same again: without a nonce, Ed25519 signs the same request of the same second with the same bytes. */
+const send = (body: object, headers: Record<string, string> = {}) =>
+  world.request('POST', '/outgoing-payments', { body, headers })
+
+describe('the very same signed request', () => {
+  it('gets the same answer again, and pays and reserves nothing more', async () => {
+    const receiver = await world.createReceiver()
+    const body = {
+      walletAddress: ALICE,
+      incomingPayment: receiver,
+      debitAmount: usd(300),
+      metadata: { b: 1, a: { d: [1.5, null], c: 'é' } }
+    }
+    const before = await payments()
+    const first = await send(body)
+    expect(first).toMatchObject({ status: 201 })
+    const again = await Promise.all([send(body), send(body), send(body)])
+    await world.whenEnded(first.textAt('id'))
+    await world.whenDelivered()
+    again.push(await send(body))
+    for (const answer of again) {
+      expect(answer).toMatchObject({ status: 201, text: first.text })
+      expect(answer.headers.get('location')).toBe(first.headers.get('location'))
+    }
+    expect(await payments()).toBe(before + 1)
+    expect((await world.request('GET', receiver.slice(PUBLIC_URL.length))).at('receivedAmount')).toEqual(
+      usd(300)
+    )
+  })
+
+  it('is one payment however many arrive at once', async () => {
+    const receiver = await world.createReceiver()
+    const body = { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(10) }
+    const spent = world.limits.spent(world.token).debited
+    const before = await payments()
+    const answers = await Promise.all(Array.from({ length: 12 }, () => send(body)))
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201))
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+    expect(await payments()).toBe(before + 1)
+    expect(world.limits.spent(world.token).debited).toBe(spent + 10n)
+  })
+
+  it('is one payment from a quote too', async () => {
+    const quoteId = await world.createQuote(await world.createReceiver({ incomingAmount: usd(40) }))
+    const body = { walletAddress: ALICE, quoteId }
+    const answers = await Promise.all([send(body), send(body), send(body)])
+    answers.push(await send(body))
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201])
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+  })
+
+  it('gets the same answer when the payment has failed and its room was given back', async () => {
+    const receiver = await world.createReceiver()
+    const body = { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(100_000_000) }
+    const first = await send(body)
+    expect(first).toMatchObject({ status: 201 })
+    expect((await world.whenEnded(first.textAt('id'))).at('failed')).toBe(true)
+    await world.whenDelivered()
+    expect(await send(body)).toMatchObject({ status: 201, text: first.text })
+  })
+
+  it('gets the same answer when the exchange rate has moved', async () => {
+    const receiver = await world.createReceiver({ walletAddress: CAROL })
+    const body = { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(100) }
+    rate = '0.5'
+    const first = await send(body)
+    rate = '0.6'
+    expect(await send(body)).toMatchObject({ status: 201, text: first.text })
+  })
+
+  it('is still the same when a header that no signature covers makes it look like another', async () => {
+    const receiver = await world.createReceiver()
+    const body = { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(50) }
+    const before = await payments()
+    const first = await send(body)
+    const injected = await send(body, { 'idempotency-key': 'injected' })
+    const other = await send(body, { 'idempotency-key': 'another' })
+    expect([injected.text, other.text]).toEqual([first.text, first.text])
+
+    world.clock.advanceSeconds(1)
+    const keyed = await send(body, { 'idempotency-key': randomUUID() })
+    expect(keyed.at('id')).not.toBe(first.at('id'))
+    const stripped = await send(body)
+    expect(stripped.text).toBe(keyed.text)
+    expect(await payments()).toBe(before + 2)
+    await world.whenDelivered()
+    expect(world.limits.spent(world.token).debited).toBe(await sentInAll())
+  })
+})
+
+const sentInAll = async (): Promise<bigint> => {
+  const [row] = await world.database.query<{ sum: string }>('select sum(sent_value) from outgoing_payment')
+  return BigInt(row?.sum ?? 0)
+}
+
+describe('an Idempotency-Key', () => {
+  it('gives the same answer to the same body, signed anew', async () => {
+    const receiver = await world.createReceiver()
+    const body = { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(70) }
+    const key = { 'idempotency-key': randomUUID() }
+    const before = await payments()
+    const first = await send(body, key)
+    world.clock.advanceSeconds(5)
+    const second = await send(body, key)
+    expect(second).toMatchObject({ status: 201, text: first.text })
+    expect(await payments()).toBe(before + 1)
+  })
+
+  it.each<[string, (receiver: string) => object]>([
+    [
+      'another amount',
+      (incomingPayment) => ({ walletAddress: ALICE, incomingPayment, debitAmount: usd(71) })
+    ],
+    [
+      'other metadata',
+      (incomingPayment) => ({
+        walletAddress: ALICE,
+        incomingPayment,
+        debitAmount: usd(70),
+        metadata: { n: 1 }
+      })
+    ]
+  ])('with %s answers 422, and pays nothing', async (_what, other) => {
+    const receiver = await world.createReceiver()
+    const body = { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(70) }
+    const key = { 'idempotency-key': randomUUID() }
+    await send(body, key)
+    const before = await payments()
+    world.clock.advanceSeconds(1)
+    expect(await send(other(receiver), key)).toMatchObject({ status: 422 })
+    expect(await payments()).toBe(before)
+  })
+
+  it('belongs to one client: another one pays its own payment', async () => {
+    const receiver = await world.createReceiver()
+    const body = { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(5) }
+    const headers = { 'idempotency-key': 'order-1' }
+    const first = await send(body, headers)
+    const market = world.createClient('market')
+    const access = [{ type: 'outgoing-payment' as const, actions: ['create'] }]
+    const other = await market.request(access, 'POST', '/outgoing-payments', { body, headers })
+    expect(other).toMatchObject({ status: 201 })
+    expect(other.at('id')).not.toBe(first.at('id'))
+  })
+
+  it.each(['', 'two words', 'é', 'x'.repeat(256)])('%j is refused with 400', async (key) => {
+    const body = { walletAddress: ALICE, incomingPayment: await world.createReceiver(), debitAmount: usd(5) }
+    const answer = await send(body, { 'idempotency-key': Buffer.from(key).toString('latin1') })
+    expect(answer).toMatchObject({ status: 400 })
+    expect(answer.at('error.details')).toHaveProperty('Idempotency-Key')
+  })
+
+  it('can be used again after 503: the payment is then made, once', async () => {
+    const receiver = await world.createReceiver()
+    const body = { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(25) }
+    const key = { 'idempotency-key': randomUUID() }
+    const spent = world.limits.spent(world.token).debited
+    world.limits.after = (call) => {
+      if (call === 'reserve') throw new RpcError({ code: status.INTERNAL, message: 'lost' })
+    }
+    const uncertain = await send(body, key)
+    expect(uncertain).toMatchObject({ status: 503 })
+    expect(uncertain.headers.get('retry-after')).toBe('1')
+    world.limits.after = undefined
+    await world.whenDelivered()
+    expect(world.limits.spent(world.token).debited).toBe(spent)
+
+    world.clock.advanceSeconds(1)
+    const paid = await send(body, key)
+    expect(paid).toMatchObject({ status: 201 })
+    world.clock.advanceSeconds(1)
+    expect(await send(body, key)).toMatchObject({ status: 201, text: paid.text })
+    expect(world.limits.spent(world.token).debited).toBe(spent + 25n)
+  })
+
+  it('whose first request was refused is refused again', async () => {
+    const receiver = await world.createReceiver()
+    const body = { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(25) }
+    const key = { 'idempotency-key': randomUUID() }
+    world.limits.debitLimits.set(world.token, 0n)
+    expect(await send(body, key)).toMatchObject({ status: 403 })
+    world.limits.debitLimits.clear()
+    world.clock.advanceSeconds(1)
+    expect(await send(body, key)).toMatchObject({ status: 403 })
+  })
+})
+
+describe('round trips', () => {
+  it('creating a payment to a known receiver asks the auth server once, and the database once', async () => {
+    const receiver = await world.createReceiver()
+    await world.whenEnded((await world.pay(receiver, 1)).textAt('id'))
+    await world.whenDelivered()
+    const calls = world.limits.calls.reserve
+    const record = recordStatements(world.server.pool)
+    const created = await world.pay(receiver, 1)
+    record.stop()
+    expect(created).toMatchObject({ status: 201 })
+    expect(world.limits.calls.reserve).toBe(calls + 1)
+    const ofWorkers = /^(begin|commit)$|skip locked|for no key update|json_to_recordset|set delivered_at/
+    const creating = record.statements.filter((text) => !ofWorkers.test(text))
+    expect(creating).toEqual([expect.stringContaining('insert into outgoing_payment')])
+  })
+})

@@ -1,0 +1,265 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Answer } from '@open-payments-server/testing'
+import {
+  ALICE,
+  BOB,
+  CAROL,
+  eur,
+  PUBLIC_URL,
+  type PaymentWorld,
+  startPaymentWorld,
+  usd
+} from './support/payment-world.js'
+
+let world: PaymentWorld
+
+beforeAll(async () => {
+  world = await startPaymentWorld({
+    settings: { EXCHANGE_RATES: 'USD/EUR=0.9,EUR/USD=1.1', FEES: 'USD=10+100' }
+  })
+})
+afterEach(async () => {
+  await world.whenDelivered()
+  expect(await world.audit()).toEqual([])
+})
+afterAll(() => world.stop())
+
+/** What the ledger shows of a payment: kind, state, amount, from, to. */
+async function transfersOf(payment: Answer): Promise<string[]> {
+  const rows = await world.database.query<{ line: string }>(
+    `select format('%s %s %s %s %s > %s', t.kind, t.state, coalesce(t.posted_amount, t.amount), s.code,
+                   coalesce(d.name, d.kind::text), coalesce(c.name, c.kind::text)) as line
+       from transfer t join account d on d.id = t.debit_account_id join account c on c.id = t.credit_account_id
+       join asset s on s.id = t.asset_id
+      where t.payment_id = $1 order by t.kind`,
+    [payment.textAt('id').slice(-36)]
+  )
+  return rows.map(({ line }) => line)
+}
+
+/** Creates a payment, and has the receiver changed after that and before the payment is processed. */
+async function payBeforeChange(receiver: string, value: number, change: string): Promise<Answer> {
+  const client = await world.server.pool.connect()
+  try {
+    // Creating a payment reads the receiver as it was; processing waits for the row.
+    await client.query('begin')
+    await client.query(`update incoming_payment set ${change} where id = $1`, [receiver.slice(-36)])
+    const created = await world.pay(receiver, value)
+    expect(created).toMatchObject({ status: 201 })
+    await client.query('commit')
+    return created
+  } finally {
+    client.release()
+  }
+}
+
+const read = (url: string): Promise<Answer> => world.request('GET', url.slice(PUBLIC_URL.length))
+const ended = (created: Answer): Promise<Answer> => world.whenEnded(created.textAt('id'))
+const reasonOf = async (created: Answer): Promise<string | undefined> => {
+  const { payments } = await world.operate('listPayments', {
+    kind: 2,
+    walletAddress: '',
+    pageSize: 0,
+    pageToken: ''
+  })
+  return payments.find(({ paymentId }) => created.textAt('id').endsWith(paymentId))?.failureReason
+}
+
+describe('a payment in one asset', () => {
+  it('moves the debit: the fee to the provider, the rest to the receiver', async () => {
+    const receiver = await world.createReceiver()
+    const spent = world.limits.spent(world.token)
+    const created = await world.pay(receiver, 1000)
+    expect(created.body).toMatchObject({ debitAmount: usd(1000), receiveAmount: usd(980) })
+    expect((await ended(created)).body).toMatchObject({ failed: false, sentAmount: usd(1000) })
+    expect(await transfersOf(created)).toEqual([
+      'payment posted 1000 USD alice > clearing',
+      'fee posted 20 USD clearing > fees',
+      'delivery posted 980 USD clearing > bob'
+    ])
+    expect((await read(receiver)).body).toMatchObject({ receivedAmount: usd(980), completed: false })
+    await world.whenDelivered()
+    expect(world.limits.spent(world.token)).toEqual({
+      debited: spent.debited + 1000n,
+      received: spent.received + 980n
+    })
+  })
+
+  it('completes the receiver when it is full', async () => {
+    const receiver = await world.createReceiver({ incomingAmount: usd(980) })
+    await ended(await world.pay(receiver, 1000))
+    expect((await read(receiver)).body).toMatchObject({ receivedAmount: usd(980), completed: true })
+  })
+
+  it('to oneself changes nothing but the fee', async () => {
+    const before = await world.available('alice')
+    const receiver = await world.createReceiver({ walletAddress: ALICE })
+    expect((await ended(await world.pay(receiver, 1000))).at('failed')).toBe(false)
+    expect(await world.available('alice')).toBe(before - 20n)
+  })
+})
+
+describe('a payment between assets', () => {
+  it('passes through the exchange accounts, so that each asset adds up by itself', async () => {
+    const receiver = await world.createReceiver({ walletAddress: CAROL })
+    const before = await world.available('carol')
+    const created = await world.pay(receiver, 1000)
+    expect(created.body).toMatchObject({ debitAmount: usd(1000), receiveAmount: eur(882) })
+    expect((await ended(created)).body).toMatchObject({ failed: false, sentAmount: usd(1000) })
+    expect(await transfersOf(created)).toEqual([
+      'payment posted 1000 USD alice > clearing',
+      'fee posted 20 USD clearing > fees',
+      'delivery posted 980 USD clearing > exchange',
+      'conversion posted 882 EUR exchange > carol'
+    ])
+    expect(await world.available('carol')).toBe(before + 882n)
+  })
+})
+
+describe('a payment that the receiver can no longer take in full', () => {
+  it('delivers what fits, debits its share, and fails: the rest is given back to sender and grant', async () => {
+    const receiver = await world.createReceiver({ incomingAmount: usd(980) })
+    const before = await world.available('alice')
+    const spent = world.limits.spent(world.token)
+    const created = await payBeforeChange(receiver, 1000, 'incoming_value = 490')
+    expect((await ended(created)).body).toMatchObject({
+      failed: true,
+      debitAmount: usd(1000),
+      sentAmount: usd(500)
+    })
+    expect(await transfersOf(created)).toEqual([
+      'payment posted 500 USD alice > clearing',
+      'fee posted 10 USD clearing > fees',
+      'delivery posted 490 USD clearing > bob'
+    ])
+    expect((await read(receiver)).body).toMatchObject({ receivedAmount: usd(490), completed: true })
+    expect(await world.available('alice')).toBe(before - 500n)
+    await world.whenDelivered()
+    expect(world.limits.spent(world.token)).toEqual({
+      debited: spent.debited + 500n,
+      received: spent.received + 490n
+    })
+    expect(await reasonOf(created)).toBe('the receiver could take only a part')
+  })
+
+  it('between assets debits what covers the part', async () => {
+    const receiver = await world.createReceiver({ walletAddress: CAROL, incomingAmount: eur(882) })
+    const created = await payBeforeChange(receiver, 1000, 'incoming_value = 100')
+    expect((await ended(created)).body).toMatchObject({ failed: true, sentAmount: usd(114) })
+    expect(await transfersOf(created)).toEqual([
+      'payment posted 114 USD alice > clearing',
+      'fee posted 2 USD clearing > fees',
+      'delivery posted 112 USD clearing > exchange',
+      'conversion posted 100 EUR exchange > carol'
+    ])
+  })
+
+  it.each([
+    ['completed', 'completed = true', 'the receiver is completed'],
+    ['expired', "expires_at = '2020-01-01'", 'the receiver is expired']
+  ])('because it is %s, sends nothing and gives all back', async (_what, change, reason) => {
+    const receiver = await world.createReceiver({ incomingAmount: usd(980) })
+    const before = await world.available('alice')
+    const spent = world.limits.spent(world.token)
+    const created = await payBeforeChange(receiver, 1000, change)
+    expect((await ended(created)).body).toMatchObject({ failed: true, sentAmount: usd(0) })
+    expect(await transfersOf(created)).toEqual(['payment voided 1000 USD alice > clearing'])
+    expect(await world.available('alice')).toBe(before)
+    expect((await read(receiver)).at('receivedAmount')).toEqual(usd(0))
+    await world.whenDelivered()
+    expect(world.limits.spent(world.token)).toEqual(spent)
+    expect(await reasonOf(created)).toBe(reason)
+  })
+})
+
+describe('a payment that the sender cannot afford', () => {
+  it('is created, fails with nothing sent, and is given back to the grant', async () => {
+    const receiver = await world.createReceiver()
+    const before = await world.available('alice')
+    const spent = world.limits.spent(world.token)
+    const created = await world.pay(receiver, before + 1n)
+    expect(created).toMatchObject({ status: 201 })
+    expect((await ended(created)).body).toMatchObject({ failed: true, sentAmount: usd(0) })
+    expect(await transfersOf(created)).toEqual([])
+    expect(await reasonOf(created)).toBe('insufficient balance')
+    await world.whenDelivered()
+    expect(world.limits.spent(world.token)).toEqual(spent)
+  })
+
+  it('cannot spend what another payment holds, nor can a withdrawal', async () => {
+    const receiver = await world.createReceiver()
+    const available = await world.available('bob')
+    const payment = { walletAddress: BOB, debitAmount: usd(available) }
+    const client = await world.server.pool.connect()
+    try {
+      await client.query('begin')
+      await client.query('select 1 from incoming_payment where id = $1 for update', [receiver.slice(-36)])
+      const first = await world.pay(receiver, 0, payment)
+      const { accounts } = await world.operate('listAccounts', { name: 'bob', pageSize: 0, pageToken: '' })
+      expect(accounts[0]).toMatchObject({
+        balanceValue: available.toString(),
+        heldValue: available.toString(),
+        availableValue: '0'
+      })
+      const withdrawalId = '0190a5f0-0000-7000-8000-0000000000aa'
+      await expect(
+        world.operate('withdraw', { withdrawalId, accountName: 'bob', value: '1' })
+      ).rejects.toMatchObject({ code: 9, field: 'value' })
+      const other = await world.createReceiver({ walletAddress: CAROL })
+      const second = await world.pay(other, 0, { ...payment, debitAmount: usd(100) })
+      await client.query('rollback')
+      expect((await ended(first)).at('failed')).toBe(false)
+      expect((await ended(second)).at('failed')).toBe(true)
+    } finally {
+      client.release()
+    }
+  })
+
+  it('can spend the last unit of the account', async () => {
+    const receiver = await world.createReceiver({ walletAddress: CAROL })
+    const available = await world.available('alice')
+    const created = await world.pay(receiver, available)
+    expect((await ended(created)).at('failed')).toBe(false)
+    expect(await world.available('alice')).toBe(0n)
+    await world.operate('deposit', {
+      depositId: '0190a5f0-0000-7000-8000-0000000000ab',
+      accountName: 'alice',
+      value: '1000000'
+    })
+  })
+})
+
+describe('a payment that cannot be settled', () => {
+  it('keeps none of the others from being settled, and stays pending until it can be', async () => {
+    const [broken, healthy] = [await world.createReceiver(), await world.createReceiver()]
+    const client = await world.server.pool.connect()
+    try {
+      await client.query('begin')
+      await client.query('select 1 from incoming_payment where id = any($1) for update', [
+        [broken, healthy].map((url) => url.slice(-36))
+      ])
+      const first = await world.pay(broken, 500)
+      const others = [await world.pay(healthy, 500), await world.pay(healthy, 600)]
+      // As if something had taken away its place in the outbox: settling it must not go through halfway.
+      const id = first.textAt('id').slice(-36)
+      await world.database.query(`update grant_reservation set outcome = 'release' where payment_id = $1`, [
+        id
+      ])
+      await client.query('rollback')
+      for (const other of others) expect((await ended(other)).at('failed')).toBe(false)
+      expect((await read(first.textAt('id'))).body).toMatchObject({ failed: false, sentAmount: usd(0) })
+      expect((await read(broken)).at('receivedAmount')).toEqual(usd(0))
+      expect((await world.audit()).join()).toContain(id)
+
+      await world.database.query(
+        `update grant_reservation set outcome = null, delivered_at = null where payment_id = $1`,
+        [id]
+      )
+      world.limits.reservations.get(id)!.state = 'open'
+      world.limits.reservations.get(id)!.debited = 500n
+      expect((await ended(first)).body).toMatchObject({ failed: false, sentAmount: usd(500) })
+    } finally {
+      client.release()
+    }
+  })
+})
