@@ -365,7 +365,8 @@ describe('grants', () => {
 
   it('are listed with what they allow', async () => {
     const { stdout } = await run(['grant', 'list'])
-    expect(stdout).toContain('at most debit 25.00 USD, R12/2026-01-01T00:00:00Z/P1M')
+    expect(stdout).toContain('debits at most 25.00 USD')
+    expect(stdout).toContain('in each of R12/2026-01-01T00:00:00Z/P1M')
     expect(await json('grant', 'list', '--state', 'issued')).toMatchObject([
       { id: GRANT_ID, client: SHOP, access: [{ limits: { debitAmount: { value: '2500' } } }] }
     ])

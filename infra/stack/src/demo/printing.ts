@@ -4,6 +4,10 @@ import pc from 'picocolors'
 const SECRET_MEMBERS = new Set(['sharedSecret', 'interact_ref', 'nonce'])
 const SHOWN_OF_SECRETS = 8
 const INDENT = '     '
+/** Longest line of JSON, in characters; what fits into one stays on one. */
+const LINE_LENGTH_MAX = 88
+/** Tokens and nonces where they stand in an address: longer than any id. */
+const SECRET_IN_URL = /(?<=[/=])([A-Za-z0-9_-]{8})[A-Za-z0-9_-]{32,}/g
 
 /** Tells a person what the demo does, step by step. */
 export class Storyteller {
@@ -19,7 +23,7 @@ export class Storyteller {
 
   /** Shows a request. */
   sent(method: string, url: string, body?: unknown): void {
-    print(`${INDENT}${pc.cyan('→')} ${pc.cyan(method)} ${url}`)
+    print(`${INDENT}${pc.cyan('→')} ${pc.cyan(method)} ${shortenUrl(url)}`)
     if (body !== undefined) this.#json(body)
   }
 
@@ -36,27 +40,46 @@ export class Storyteller {
   }
 
   #json(value: unknown): void {
-    const text = typeof value === 'string' ? value : JSON.stringify(withoutSecrets(value), null, 2)
+    const text = typeof value === 'string' ? value : readableJson(withoutSecrets(value))
     for (const line of text.split('\n')) print(`${INDENT}  ${pc.dim(line)}`)
   }
 }
 
 /** A copy in which tokens and other secrets are cut short. */
 export function withoutSecrets(value: unknown, member = ''): unknown {
-  if (typeof value === 'string') return SECRET_MEMBERS.has(member) ? shorten(value) : value
+  if (typeof value === 'string') return SECRET_MEMBERS.has(member) ? shorten(value) : shortenUrl(value)
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, member))
   return Object.fromEntries(
     Object.entries(value).map(([name, child]: [string, unknown]) => {
       // Amounts have a value too, and it is no secret.
       const isToken = member === 'access_token' && name === 'value' && typeof child === 'string'
-      return [name, isToken ? shorten(child) : withoutSecrets(child, name)]
+      // The server's nonce, by which the hash at the end is checked.
+      const isNonce = member === 'interact' && name === 'finish' && typeof child === 'string'
+      return [name, isToken || isNonce ? shorten(child) : withoutSecrets(child, name)]
     })
   )
 }
 
 function shorten(secret: string): string {
   return secret.length <= SHOWN_OF_SECRETS ? '…' : `${secret.slice(0, SHOWN_OF_SECRETS)}…`
+}
+
+function shortenUrl(text: string): string {
+  return /^https?:/.test(text) ? text.replace(SECRET_IN_URL, '$1…') : text
+}
+
+/** JSON with whatever fits on a line of its own kept on one. */
+export function readableJson(value: unknown, indent = ''): string {
+  const flat = JSON.stringify(value, null, 1).replace(/\n\s*/g, ' ')
+  if (typeof value !== 'object' || value === null || indent.length + flat.length <= LINE_LENGTH_MAX)
+    return flat
+  const inner = `${indent}  `
+  const members = Array.isArray(value)
+    ? value.map((item) => readableJson(item, inner))
+    : Object.entries(value).map(([name, child]) => `${JSON.stringify(name)}: ${readableJson(child, inner)}`)
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
+  return `${open}\n${members.map((line) => `${inner}${line}`).join(',\n')}\n${indent}${close}`
 }
 
 function print(line: string): void {

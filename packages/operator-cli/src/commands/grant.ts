@@ -79,18 +79,19 @@ function clientName({ client }: auth.Grant): string {
 }
 
 function describeAccess({ type, actions, identifier, limits }: auth.AccessItem): string {
-  const where = identifier === '' ? '' : ` ${identifier}`
-  return `${type}: ${actions.join(', ')}${where}${limits === undefined ? '' : describeLimits(limits)}`
+  const lines = [`${type}: ${actions.join(', ')}`, identifier, ...describeLimits(limits)]
+  return lines.filter((line) => line !== '').join('\n  ')
 }
 
-function describeLimits(limits: auth.Limits): string {
-  const parts = [
-    limits.debitAmount === undefined ? '' : `debit ${describeAmount(parseAmount(limits.debitAmount))}`,
-    limits.receiveAmount === undefined ? '' : `receive ${describeAmount(parseAmount(limits.receiveAmount))}`,
-    limits.interval,
-    limits.receiver === '' ? '' : `to ${limits.receiver}`
-  ].filter((part) => part !== '')
-  return parts.length === 0 ? '' : ` (at most ${parts.join(', ')})`
+function describeLimits(limits: auth.Limits | undefined): string[] {
+  if (limits === undefined) return []
+  const { debitAmount, receiveAmount, interval, receiver } = limits
+  return [
+    debitAmount === undefined ? '' : `debits at most ${describeAmount(parseAmount(debitAmount))}`,
+    receiveAmount === undefined ? '' : `delivers at most ${describeAmount(parseAmount(receiveAmount))}`,
+    interval === '' ? '' : `in each of ${interval}`,
+    receiver === '' ? '' : `to ${receiver}`
+  ]
 }
 
 function grantJson(grant: auth.Grant): unknown {
