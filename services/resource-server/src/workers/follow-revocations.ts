@@ -38,8 +38,11 @@ export function followRevocations(deps: {
         deps.listener.onEnded(reason)
         if (stopped) return
         const longestMs = Math.min(RECONNECT_MAX_MS, RECONNECT_INITIAL_MS * 2 ** attempts)
+        // Once is enough to know; an outage must not fill the log.
+        const level = attempts === 0 ? 'warn' : 'debug'
+        const why = reason instanceof Error ? reason.message : String(reason)
+        deps.logger[level]({ reason: why }, 'revocation stream is down: every request asks the auth server')
         attempts += 1
-        deps.logger.warn({ err: reason }, 'revocation stream is down: every request asks the auth server')
         timer = setTimeout(open, (longestMs / 2) * (1 + Math.random()))
       }
     })
