@@ -38,13 +38,12 @@ import { createSettleReservationRepository } from '../features/settle-reservatio
 import { createSettleRpc } from '../features/settle-reservation/rpc.js'
 import { createSettleReservation } from '../features/settle-reservation/service.js'
 import { createWatchRevocationsRpc } from '../features/watch-revocations/rpc.js'
-import type { PrismaClient } from '../generated/prisma/client.js'
 
 /** What the gRPC side stands on. */
 export interface GrpcDependencies {
   /** For the hot statements; the same that Prisma uses. */
   readonly pool: pg.Pool
-  readonly prisma: PrismaClient
+  readonly prisma: Parameters<typeof createGrantRepository>[0]
   readonly clock: Clock
   readonly logger: Logger
   readonly revocations: RevocationBus

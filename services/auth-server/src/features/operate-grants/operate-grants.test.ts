@@ -110,7 +110,7 @@ describe('ListGrants', () => {
     ['identifier', { identifier: 'alice' }],
     ['identifier', { identifier: `${ALICE}\u0000` }],
     ['client_wallet_address', { clientWalletAddress: 'shop' }],
-    ['state', { state: 99 as contract.GrantState }]
+    ['state', { state: contract.GrantState.UNRECOGNIZED }]
   ])('is INVALID_ARGUMENT naming a malformed %s: %j', async (field, request) => {
     const refusal = await list(request).then(() => undefined, refusalOf)
     expect(refusal).toEqual({ error: 'INVALID_ARGUMENT', field })
