@@ -160,10 +160,10 @@ describe('what the auth server answers', () => {
   })
 
   it('to access that needs the account holder, without interact: 400 invalid_request', async () => {
-    const { interact: _left, ...body } = outgoingPaymentRequest(
-      shop.walletAddress,
-      `${auth.wallet.origin}/alice`
-    )
+    const body = {
+      ...outgoingPaymentRequest(shop.walletAddress, `${auth.wallet.origin}/alice`),
+      interact: undefined
+    }
     expect(await shop.request('POST', PUBLIC_URL, { body })).toMatchObject({
       status: 400,
       body: { error: { code: 'invalid_request', details: { interact: expect.any(String) } } }

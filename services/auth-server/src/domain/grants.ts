@@ -1,4 +1,4 @@
-import type { StoredAccessItem } from './access.js'
+import type { AccessItemWire } from './access.js'
 import type { BoundClient } from './clients.js'
 
 /** State of a grant: RFC 9635 §1.5, where `finalized` is told apart by how it ended. */
@@ -35,7 +35,7 @@ export interface AccessTokenWire {
   value: string
   manage: string
   expires_in: number
-  access: readonly unknown[]
+  access: readonly AccessItemWire[]
 }
 
 /** How a grant is continued (interface 2.2). */
@@ -44,6 +44,3 @@ export interface ContinueWire {
   uri: string
   wait?: number
 }
-
-/** Access items in the order in which they were asked for, as the database aggregates them. */
-export type StoredAccess = readonly StoredAccessItem[]
