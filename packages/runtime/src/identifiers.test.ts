@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { hashSecret, isUuid, newId, randomSecret, systemClock, systemRandom, uuidV7 } from './index.js'
+import { hashSecret, isUuid, newId, randomSecret, systemClock, systemRandom, uuidV7, uuidV8 } from './index.js'
 
 describe('identifiers', () => {
   it('are UUIDs version 7 that carry their time', () => {
@@ -14,8 +14,15 @@ describe('identifiers', () => {
     expect(uuidV7(1000, Buffer.alloc(10, 0xff)) < uuidV7(1001, Buffer.alloc(10))).toBe(true)
   })
 
+  it('may be derived from a hash, and are then the same for the same hash', () => {
+    const id = uuidV8(Buffer.alloc(32, 0xff))
+    expect(id).toBe('ffffffff-ffff-8fff-bfff-ffffffffffff')
+    expect(isUuid(id)).toBe(true)
+  })
+
   it('need enough entropy', () => {
     expect(() => uuidV7(1000, Buffer.alloc(9))).toThrow(RangeError)
+    expect(() => uuidV8(Buffer.alloc(15))).toThrow(RangeError)
   })
 
   it('do not repeat', () => {
