@@ -103,7 +103,10 @@ module.exports = {
       name: 'test-helpers-in-tests',
       comment: 'What is shipped does not depend on the test helpers.',
       severity: 'error',
-      from: { path: '^(services|packages|proto|infra)/[^/]+/src/', pathNot: [tests, '^packages/testing/', '^infra/acceptance/'] },
+      from: {
+        path: '^(services|packages|proto|infra)/[^/]+/src/',
+        pathNot: [tests, '^packages/testing/', '^infra/acceptance/']
+      },
       to: { path: '^packages/testing/' }
     }
   ],

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { z } from 'zod'
+import type { z } from 'zod'
 
 /** A service cannot start with the settings it was given. The message names each of them and says what to change. */
 export class ConfigurationError extends Error {
@@ -89,8 +89,9 @@ function findMeta(type: z.ZodType): DocumentedMeta {
 }
 
 function findDefault(type: z.ZodType): string | undefined {
-  const definition = type.def as { defaultValue?: unknown }
-  if (definition.defaultValue !== undefined) return String(definition.defaultValue)
+  const { defaultValue } = type.def as { defaultValue?: string | number | boolean | bigint | object }
+  if (typeof defaultValue === 'object') return JSON.stringify(defaultValue)
+  if (defaultValue !== undefined) return String(defaultValue)
   const inner = innerType(type)
   return inner === undefined ? undefined : findDefault(inner)
 }
