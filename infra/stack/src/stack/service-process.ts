@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createWriteStream } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -39,7 +39,8 @@ export class ServiceProcess {
 
   constructor(options: ServiceOptions) {
     this.#options = options
-    const log = createWriteStream(options.logFile, { flags: options.append === true ? 'a' : 'w' })
+    // It writes to the file itself: its last words are kept even when nobody is left to pass them on.
+    const log = openSync(options.logFile, options.append === true ? 'a' : 'w')
     this.#child = spawn(
       process.execPath,
       ['--enable-source-maps', '--import', endWithParent, options.script, ...(options.arguments ?? [])],
@@ -47,20 +48,16 @@ export class ServiceProcess {
         env: options.environment,
         // A group of its own: Ctrl-C must reach us alone, so that things stop in their order.
         detached: true,
-        stdio: ['ignore', 'pipe', 'pipe', 'ipc']
+        stdio: ['ignore', log, log, 'ipc']
       }
     )
-    for (const stream of [this.#child.stdout, this.#child.stderr]) stream?.pipe(log, { end: false })
-    this.ended = this.#watch(log)
+    closeSync(log)
+    this.ended = this.#watch()
   }
 
-  async #watch(log: NodeJS.WritableStream): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
-    // `close` comes after the last output, `exit` may not.
-    const [code, signal] = (await once(this.#child, 'close')) as [number | null, NodeJS.Signals | null]
+  async #watch(): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+    const [code, signal] = (await once(this.#child, 'exit')) as [number | null, NodeJS.Signals | null]
     this.#running = false
-    await new Promise<void>((resolve) => {
-      log.end(resolve)
-    })
     return { code, signal }
   }
 
