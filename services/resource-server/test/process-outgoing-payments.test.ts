@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { wallet } from '@open-payments-server/proto'
 import type { Answer } from '@open-payments-server/testing'
 import {
   ALICE,
@@ -57,7 +58,7 @@ const read = (url: string): Promise<Answer> => world.request('GET', url.slice(PU
 const ended = (created: Answer): Promise<Answer> => world.whenEnded(created.textAt('id'))
 const reasonOf = async (created: Answer): Promise<string | undefined> => {
   const { payments } = await world.operate('listPayments', {
-    kind: 2,
+    kind: wallet.PaymentKind.PAYMENT_KIND_OUTGOING,
     walletAddress: '',
     pageSize: 0,
     pageToken: ''

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Logger } from '@open-payments-server/runtime'
 import type { Pool } from 'pg'
 import { AuthServerUnavailable, type EndOutcome, type GrantLimits } from '../../domain/ports.js'
@@ -30,6 +31,8 @@ export async function deliverOutcomes(
 ): Promise<DeliveredRound> {
   const due = await claimDue(deps.pool, limit)
   if (due.length === 0) return { due: 0, delivered: 0 }
+  // Every call listens to the signal while it runs.
+  if (signal !== undefined) setMaxListeners(limit + 1, signal)
   const results = await Promise.all(due.map((outcome) => deliver(outcome, deps, signal)))
   const delivered = results.filter(({ retryAfterMs }) => retryAfterMs === undefined)
   const failed = results.flatMap(({ paymentId, retryAfterMs }) =>
