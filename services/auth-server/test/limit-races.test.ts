@@ -142,10 +142,16 @@ describe('payments sent four times each, while others of them are settled and re
     }
   })
 
-  /** Ends a payment by its id: settled, released, left open, or both ends at once. */
-  async function endSomehow({ paymentId, debitAmount }: contract.ReserveRequest): Promise<string> {
+  /** Ends a payment by its amount: settled in part or in full, released, left open, or both ends at once. */
+  async function endSomehow({
+    paymentId,
+    debitAmount,
+    receiveAmount
+  }: contract.ReserveRequest): Promise<string> {
     const debited = BigInt(debitAmount?.value ?? 0)
-    switch (Number(debited % 4n)) {
+    switch (Number(debited % 5n)) {
+      case 4:
+        return auth.settle(paymentId, debited, BigInt(receiveAmount?.value ?? 0))
       case 0:
         return auth.settle(paymentId, debited / 2n, debited / 3n)
       case 1:

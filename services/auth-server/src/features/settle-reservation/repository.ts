@@ -28,7 +28,8 @@ export interface SettleReservationRepository {
 }
 
 /**
- * One statement for every payment that ends, prepared on the pool: the window's row is locked only for its length.
+ * One statement for every payment that ends, prepared on the pool: the window's row is locked only for its length, and not
+ * at all for a payment that used everything it had reserved.
  *
  * The window is locked before the reservation, as reserving does: a late twin of the reservation may hold the window and
  * wait for this row, and must not be waited for. The reservation's state is looked at once more when its row is locked, so
@@ -36,18 +37,21 @@ export interface SettleReservationRepository {
  */
 const SETTLE = `
   with target as (
-    select access_item_id, interval_index, state, debit, receive, settled_debit, settled_receive
+    select access_item_id, interval_index, state, debit, receive, settled_debit, settled_receive,
+           state = 'open' and $2::numeric <= debit and $3::numeric <= receive as fits,
+           $2::numeric < debit or (receive_counted and $3::numeric < receive) as gives_back
       from reservation where payment_id = $1),
   locked as (
-    select w.access_item_id, w.interval_index
+    select w.access_item_id
       from limit_window w join target t using (access_item_id, interval_index)
-     where t.state = 'open' and $2::numeric <= t.debit and $3::numeric <= t.receive
+     where t.fits and t.gives_back
        for update of w),
   ended as (
     update reservation r
        set state = 'settled', settled_debit = $2::numeric, settled_receive = $3::numeric, ended_at = now()
-      from locked
-     where r.payment_id = $1 and r.state = 'open'
+      from target t left join locked on true
+     where r.payment_id = $1 and r.state = 'open' and t.fits
+       and (locked.access_item_id is not null or not t.gives_back)
     returning r.access_item_id, r.interval_index, r.debit - $2::numeric as unspent_debit,
               case when r.receive_counted then r.receive - $3::numeric else 0 end as unspent_receive),
   given_back as (

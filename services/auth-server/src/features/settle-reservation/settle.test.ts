@@ -105,6 +105,17 @@ describe('Settle', () => {
     expect(refusal).toEqual({ error: 'INVALID_ARGUMENT', field })
   })
 
+  it('does not wait for the window when the payment used everything', async () => {
+    const { paymentId, itemIds, counted } = await reserveOne()
+    const holder = await auth.pool.connect()
+    await holder.query('begin')
+    await holder.query('select 1 from limit_window where access_item_id = $1 for update', [itemIds[0]])
+    expect(await auth.settle(paymentId, 100n, 90n)).toBe('OK')
+    await holder.query('commit')
+    holder.release()
+    expect(await counted()).toEqual(['100', '90'])
+  })
+
   it('is one statement', async () => {
     const { paymentId } = await reserveOne()
     const record = recordStatements(auth.pool)
