@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { type Answer, createTestKey, send, type SignedRequestOptions } from '@open-payments-server/testing'
+import { type Answer, send, type SignedRequestOptions } from '@open-payments-server/testing'
 import { consentedToken, outgoingAccess, requestInteractiveGrant, requestToken } from '../src/consent.js'
 import { digestOf } from '../src/database-digest.js'
 import { amount, createReceiver } from '../src/payments.js'
@@ -58,10 +58,7 @@ describe('malformed input', () => {
     })
     expect(answer.text).not.toMatch(/at .*\.(js|ts):|node_modules|prisma|postgres|select |insert /i)
     if (field !== undefined) {
-      const named = [
-        answer.textAt('error.description'),
-        ...Object.keys((answer.at('error.details') ?? {}) as object)
-      ]
+      const named = [answer.textAt('error.description'), ...Object.keys(answer.at('error.details') ?? {})]
       expect(named.some((text) => text.includes(field))).toBe(true)
     }
     expect(await digests()).toEqual(before)
@@ -516,8 +513,6 @@ describe('malformed input', () => {
     })
 
     it('a client whose keys cannot be resolved is refused', async () => {
-      const key = createTestKey('nobody')
-      void key
       const answer = await system.shop.request('POST', system.authServerUrl, {
         body: {
           client: `${system.resourceServerUrl}/nobody`,
