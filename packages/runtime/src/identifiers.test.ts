@@ -1,5 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
-import { hashSecret, isUuid, newId, randomSecret, systemClock, systemRandom, uuidV7, uuidV8 } from './index.js'
+import {
+  hashSecret,
+  isUuid,
+  newId,
+  randomSecret,
+  systemClock,
+  systemRandom,
+  uuidV7,
+  uuidV8
+} from './index.js'
 
 describe('identifiers', () => {
   it('are UUIDs version 7 that carry their time', () => {
