@@ -35,6 +35,7 @@ import { createGetOutgoingPaymentRoutes } from './features/get-outgoing-payment/
 import { createGetQuoteRoutes } from './features/get-quote/routes.js'
 import { createListIncomingPaymentsRoutes } from './features/list-incoming-payments/routes.js'
 import { createListOutgoingPaymentsRoutes } from './features/list-outgoing-payments/routes.js'
+import { createWalletRepository } from './features/operate-wallets/repository.js'
 import { createLocalPaymentMethod } from './features/process-outgoing-payments/local-payment-method.js'
 import { createWalletAddressKeysRoutes } from './features/serve-wallet-address-keys/routes.js'
 import { createWalletAddressRoutes } from './features/serve-wallet-address/routes.js'
@@ -132,7 +133,12 @@ async function start(
   const grpcServer = await startGrpcServer({
     host: config.GRPC_HOST,
     port: config.GRPC_PORT,
-    services: createGrpcServices({ ...context, ...resources, ...domain }),
+    services: createGrpcServices({
+      ...context,
+      ...resources,
+      ...domain,
+      wallets: createWalletRepository(resources.prisma)
+    }),
     reflection: config.GRPC_REFLECTION,
     fileDescriptors,
     logger,

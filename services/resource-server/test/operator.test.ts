@@ -75,6 +75,12 @@ describe('accounts', () => {
     )
   })
 
+  it('of a name that none has are not found', async () => {
+    for (const name of ['nobody', 'da\u0000ve']) {
+      expect((await world.operate('listAccounts', { name, ...page })).accounts).toEqual([])
+    }
+  })
+
   it('need an asset that exists', async () => {
     const asset = { code: 'XXX', scale: 2 }
     expect(await refusedFor(world.operate('createAccount', { name: 'erin', asset }))).toBe('NOT_FOUND asset')
@@ -200,7 +206,7 @@ describe('money', () => {
 
   it.each([
     [{ depositId: 'x' }, 'INVALID_ARGUMENT deposit_id'],
-    [{ depositId: randomUUID().toUpperCase() }, 'INVALID_ARGUMENT deposit_id'],
+    [{ depositId: '0190A5F0-0000-7000-8000-0000000000AA' }, 'INVALID_ARGUMENT deposit_id'],
     [{ value: '0' }, 'INVALID_ARGUMENT value'],
     [{ value: '-1' }, 'INVALID_ARGUMENT value'],
     [{ value: '1.5' }, 'INVALID_ARGUMENT value'],

@@ -223,6 +223,8 @@ describe('an Idempotency-Key', () => {
     world.limits.debitLimits.clear()
     world.clock.advanceSeconds(1)
     expect(await send(body, key)).toMatchObject({ status: 403 })
+    const other = { ...body, debitAmount: usd(26) }
+    expect(await send(other, key)).toMatchObject({ status: 409 })
   })
 })
 

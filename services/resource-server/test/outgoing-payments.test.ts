@@ -106,14 +106,21 @@ describe('creating an outgoing payment from an incoming payment', () => {
   })
 
   it.each([
-    ['unknown wallet address', { walletAddress: `${PUBLIC_URL}/nobody` }],
-    ['invalid receiver', { incomingPayment: `${PUBLIC_URL}/incoming-payments/${randomUUID()}` }],
-    ['invalid receiver', { incomingPayment: `${PUBLIC_URL}/incoming-payments/1` }],
-    ['invalid receiver', { incomingPayment: `https://other.example/incoming-payments/${randomUUID()}` }],
-    ['invalid receiver', { incomingPayment: 'not a url \u0001' }]
-  ])('says `%s` for %j', async (description, more) => {
-    const receiver = await world.createReceiver()
-    expect((await world.pay(receiver, 100, more)).at('error.description')).toBe(description)
+    ['an incoming payment that does not exist', `${PUBLIC_URL}/incoming-payments/${randomUUID()}`],
+    ['a malformed id', `${PUBLIC_URL}/incoming-payments/1`],
+    ['an incoming payment hosted elsewhere', `https://other.example/incoming-payments/${randomUUID()}`],
+    ['no URL at all', 'not a url \u0001']
+  ])('says `invalid receiver` for %s', async (_what, incomingPayment) => {
+    const answer = await world.pay('', 100, { incomingPayment })
+    expect(answer).toMatchObject({ status: 400 })
+    expect(answer.at('error.description')).toBe('invalid receiver')
+  })
+
+  it('says `unknown wallet address` for one that is not hosted here', async () => {
+    const answer = await world.pay(await world.createReceiver(), 100, {
+      walletAddress: `${PUBLIC_URL}/nobody`
+    })
+    expect(answer.at('error.description')).toBe('unknown wallet address')
   })
 
   it('refuses an amount in another asset, naming both', async () => {

@@ -58,13 +58,15 @@ describe('reading an outgoing payment', () => {
     expect(own).toHaveLength(1)
   })
 
-  it.each(['1', randomUUID(), 'x'.repeat(500), '%00', randomUUID().toUpperCase()])(
-    'answers 404 for the id %s',
-    async (id) => {
-      const answer = await world.request('GET', `/outgoing-payments/${id}`)
-      expect(answer).toMatchObject({ status: 404 })
-    }
-  )
+  it.each([
+    ['is unknown', randomUUID()],
+    ['is in capitals', randomUUID().toUpperCase()],
+    ['is no UUID', '1'],
+    ['is very long', 'x'.repeat(500)],
+    ['holds NUL', '%00']
+  ])('answers 404 for an id that %s', async (_what, id) => {
+    expect(await world.request('GET', `/outgoing-payments/${id}`)).toMatchObject({ status: 404 })
+  })
 
   it('is for the client that created it, unless its access says read-all', async () => {
     const market = world.createClient('market')

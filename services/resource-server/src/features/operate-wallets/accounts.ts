@@ -1,5 +1,4 @@
 import type { Asset } from '@open-payments-server/amounts'
-import { isUniqueViolation } from '@open-payments-server/database'
 import { newId } from '@open-payments-server/runtime'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import { findAssetId } from './assets.js'
@@ -12,6 +11,7 @@ import {
   readTextToken,
   writeTextToken
 } from './paging.js'
+import type { StoredAccount } from './repository.js'
 
 /** What operators may name an account. */
 const ACCOUNT_NAME = /^[a-z0-9._-]{1,64}$/
@@ -38,24 +38,15 @@ export async function createAccount(
   request: { name: string; asset: Asset },
   deps: OperatorDeps
 ): Promise<OperatedAccount> {
-  assertAccountName(request.name, 'name')
-  const assetId = await findAssetId(request.asset, deps)
-  try {
-    const account = await deps.prisma.account.create({
-      data: {
-        id: newId(deps.clock, deps.random),
-        kind: 'wallet',
-        name: request.name,
-        assetId,
-        createdAt: new Date(deps.clock.now())
-      },
-      include: { asset: true }
-    })
-    return toOperatedAccount(account)
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error
-    throw new OperationRefused('already-exists', 'name', `there is an account ${request.name} already`)
+  const { name, asset } = request
+  assertAccountName(name, 'name')
+  const assetId = await findAssetId(asset, deps)
+  const createdAt = new Date(deps.clock.now())
+  const id = newId(deps.clock, deps.random)
+  if (!(await deps.wallets.createAccount({ id, name, assetId, createdAt }))) {
+    throw new OperationRefused('already-exists', 'name', `there is an account ${name} already`)
   }
+  return { name, asset, balance: 0n, held: 0n, available: 0n, createdAt }
 }
 
 /**
@@ -69,13 +60,13 @@ export async function listAccounts(
 ): Promise<OperatorPageResult<OperatedAccount>> {
   const size = readPageSize(request)
   const after = readTextToken(request)
-  const accounts = await deps.prisma.account.findMany({
-    where: { kind: 'wallet', name: { gt: after, ...(request.name === '' ? {} : { equals: request.name }) } },
-    include: { asset: true },
-    orderBy: { name: 'asc' },
-    take: size + 1
-  })
-  return cutPage(accounts, size, ({ name }) => writeTextToken(name ?? ''), toOperatedAccount)
+  if (request.name !== '') {
+    const possible = ACCOUNT_NAME.test(request.name)
+    const account = possible ? await deps.wallets.findAccount(request.name) : undefined
+    return { items: account === undefined ? [] : [toOperatedAccount(account)], nextPageToken: '' }
+  }
+  const accounts = await deps.wallets.listAccounts({ after, limit: size + 1 })
+  return cutPage(accounts, size, ({ name }) => writeTextToken(name), toOperatedAccount)
 }
 
 /**
@@ -88,8 +79,9 @@ export async function getAccount(
   deps: OperatorDeps
 ): Promise<OperatedAccount & { id: string }> {
   assertAccountName(name, 'account_name')
-  const account = await deps.prisma.account.findUnique({ where: { name }, include: { asset: true } })
-  if (account === null) throw new OperationRefused('not-found', 'account_name', `there is no account ${name}`)
+  const account = await deps.wallets.findAccount(name)
+  if (account === undefined)
+    throw new OperationRefused('not-found', 'account_name', `there is no account ${name}`)
   return { id: account.id, ...toOperatedAccount(account) }
 }
 
@@ -98,24 +90,12 @@ function assertAccountName(name: string, field: string): void {
   throw new OperationRefused('invalid', field, `${field} must be 1 to 64 of a-z, 0-9, "-", "_" and "."`)
 }
 
-/** A decimal of the database: whole, whatever its type says. */
-interface WholeDecimal {
-  toFixed(decimals: 0): string
-}
-
-function toOperatedAccount(account: {
-  name: string | null
-  asset: Asset
-  creditsPosted: WholeDecimal
-  debitsPosted: WholeDecimal
-  debitsPending: WholeDecimal
-  createdAt: Date
-}): OperatedAccount {
-  const balance = BigInt(account.creditsPosted.toFixed(0)) - BigInt(account.debitsPosted.toFixed(0))
-  const held = BigInt(account.debitsPending.toFixed(0))
+function toOperatedAccount(account: StoredAccount): OperatedAccount {
+  const balance = account.creditsPosted - account.debitsPosted
+  const held = account.debitsPending
   return {
-    name: account.name ?? '',
-    asset: { code: account.asset.code, scale: account.asset.scale },
+    name: account.name,
+    asset: account.asset,
     balance,
     held,
     available: balance - held,

@@ -1,4 +1,3 @@
-import { isUniqueViolation } from '@open-payments-server/database'
 import { parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import type { OperatorDeps } from './deps.js'
@@ -27,19 +26,15 @@ export interface NamedKey {
 export async function addClientKey(request: NamedKey & { x: string }, deps: OperatorDeps): Promise<void> {
   assertKey(request)
   const walletAddressId = await findWalletAddressId(request.walletAddress, deps)
-  if ((await deps.prisma.clientKey.count({ where: { walletAddressId, revokedAt: null } })) >= KEYS_MAX) {
+  if ((await deps.wallets.countKeys(walletAddressId)) >= KEYS_MAX) {
     throw new OperationRefused(
       'not-possible',
       'wallet_address',
       `a wallet address has at most ${KEYS_MAX} keys`
     )
   }
-  try {
-    await deps.prisma.clientKey.create({
-      data: { walletAddressId, kid: request.kid, x: request.x, createdAt: new Date(deps.clock.now()) }
-    })
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error
+  const key = { walletAddressId, kid: request.kid, x: request.x, createdAt: new Date(deps.clock.now()) }
+  if (!(await deps.wallets.createKey(key))) {
     throw new OperationRefused('already-exists', 'kid', `there is, or was, a key ${request.kid} already`)
   }
 }
@@ -52,14 +47,10 @@ export async function addClientKey(request: NamedKey & { x: string }, deps: Oper
 export async function revokeClientKey(request: NamedKey, deps: OperatorDeps): Promise<void> {
   const walletAddressId = await findWalletAddressId(request.walletAddress, deps)
   const key = { walletAddressId, kid: request.kid }
-  const known =
-    KEY_ID.test(request.kid) &&
-    (await deps.prisma.clientKey.findUnique({ where: { walletAddressId_kid: key } })) !== null
-  if (!known) throw new OperationRefused('not-found', 'kid', 'there is no such key')
-  await deps.prisma.clientKey.updateMany({
-    where: { ...key, revokedAt: null },
-    data: { revokedAt: new Date(deps.clock.now()) }
-  })
+  if (!KEY_ID.test(request.kid) || !(await deps.wallets.hasKey(key))) {
+    throw new OperationRefused('not-found', 'kid', 'there is no such key')
+  }
+  await deps.wallets.revokeKey(key, new Date(deps.clock.now()))
 }
 
 function assertKey({ kid, x }: { kid: string; x: string }): void {

@@ -1,5 +1,4 @@
 import type { Asset } from '@open-payments-server/amounts'
-import { isUniqueViolation } from '@open-payments-server/database'
 import { newId } from '@open-payments-server/runtime'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import { findPathProblem, PATHLESS_WALLET_ADDRESS } from '../../domain/wallet-address.js'
@@ -48,21 +47,14 @@ export async function createWalletAddress(
   const path = readPath(request.path)
   assertPublicName(request.publicName)
   const account = await getAccount(request.accountName, deps)
-  const now = new Date(deps.clock.now())
-  const publicName = request.publicName === '' ? null : request.publicName
-  try {
-    await deps.prisma.walletAddress.create({
-      data: {
-        id: newId(deps.clock, deps.random),
-        path,
-        publicName,
-        accountId: account.id,
-        createdAt: now,
-        updatedAt: now
-      }
-    })
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error
+  const created = await deps.wallets.createWalletAddress({
+    id: newId(deps.clock, deps.random),
+    path,
+    publicName: request.publicName === '' ? undefined : request.publicName,
+    accountId: account.id,
+    createdAt: new Date(deps.clock.now())
+  })
+  if (!created) {
     throw new OperationRefused('already-exists', 'path', `there is a wallet address ${request.path} already`)
   }
   return {
@@ -84,25 +76,16 @@ export async function listWalletAddresses(
   deps: OperatorDeps
 ): Promise<OperatorPageResult<OperatedWalletAddress>> {
   const size = readPageSize(request)
-  const walletAddresses = await deps.prisma.walletAddress.findMany({
-    where: { path: { gt: readTextToken(request) } },
-    include: {
-      account: { include: { asset: true } },
-      keys: { where: { revokedAt: null }, orderBy: { kid: 'asc' }, select: { kid: true } }
-    },
-    orderBy: { path: 'asc' },
-    take: size + 1
-  })
+  const page = { after: readTextToken(request), limit: size + 1 }
+  const walletAddresses = await deps.wallets.listWalletAddresses(page)
   return cutPage(
     walletAddresses,
     size,
     ({ path }) => writeTextToken(path),
-    ({ path, publicName, account, keys }) => ({
+    ({ path, publicName, ...walletAddress }) => ({
+      ...walletAddress,
       url: deps.urls.ofWalletAddress(path),
-      publicName: publicName ?? '',
-      accountName: account.name ?? '',
-      asset: { code: account.asset.code, scale: account.asset.scale },
-      keyIds: keys.map(({ kid }) => kid)
+      publicName: publicName ?? ''
     })
   )
 }
@@ -112,20 +95,18 @@ export async function listWalletAddresses(
  *
  * @throws OperationRefused `not-found`
  */
-export async function findWalletAddressId(url: string, { prisma, urls }: OperatorDeps): Promise<string> {
+export async function findWalletAddressId(url: string, { wallets, urls }: OperatorDeps): Promise<string> {
   const path = urls.walletAddressPathOf(url)
   const possible = path !== undefined && findPathProblem(path) === undefined
-  const found = possible
-    ? await prisma.walletAddress.findUnique({ where: { path }, select: { id: true } })
-    : null
-  if (found === null) {
+  const id = possible ? await wallets.findWalletAddressId(path) : undefined
+  if (id === undefined) {
     throw new OperationRefused(
       'not-found',
       'wallet_address',
       'wallet_address must be one that is hosted here'
     )
   }
-  return found.id
+  return id
 }
 
 function readPath(path: string): string {
