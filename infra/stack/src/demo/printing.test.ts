@@ -2,21 +2,24 @@ import { describe, expect, it } from '@jest/globals'
 import { readableJson, withoutSecrets } from './printing.js'
 
 const token = 'x'.repeat(43)
+const page = 'y'.repeat(43)
 
 describe('what the demo shows', () => {
-  it('holds no token, nonce or shared secret in full, and leaves amounts alone', () => {
+  it('holds no token, reference or shared secret in full, and leaves amounts and the page to open alone', () => {
     const shown = withoutSecrets({
       access_token: { value: token, manage: 'https://auth.example/token/1' },
       continue: { access_token: { value: token } },
-      interact: { redirect: `https://auth.example/interact/1/${token}?a=b`, finish: token },
+      interact: { redirect: `https://auth.example/interact/1/${page}?a=b` },
       methods: [{ type: 'ilp', sharedSecret: token }],
       interact_ref: token,
+      callback: `http://localhost/?interact_ref=${token}`,
       debitAmount: { value: '1000', assetCode: 'USD', assetScale: 2 }
     })
     expect(JSON.stringify(shown)).not.toContain(token)
     expect(shown).toMatchObject({
       access_token: { value: 'xxxxxxxx…', manage: 'https://auth.example/token/1' },
-      interact: { redirect: 'https://auth.example/interact/1/xxxxxxxx…?a=b' },
+      interact: { redirect: `https://auth.example/interact/1/${page}?a=b` },
+      callback: 'http://localhost/?interact_ref=xxxxxxxx…',
       debitAmount: { value: '1000' }
     })
   })

@@ -47,16 +47,18 @@ export class Storyteller {
 
 /** A copy in which tokens and other secrets are cut short. */
 export function withoutSecrets(value: unknown, member = ''): unknown {
-  if (typeof value === 'string') return SECRET_MEMBERS.has(member) ? shorten(value) : shortenUrl(value)
+  if (typeof value === 'string') {
+    if (SECRET_MEMBERS.has(member)) return shorten(value)
+    // The page that a person opens must be whole.
+    return member === 'redirect' ? value : shortenUrl(value)
+  }
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, member))
   return Object.fromEntries(
     Object.entries(value).map(([name, child]: [string, unknown]) => {
       // Amounts have a value too, and it is no secret.
       const isToken = member === 'access_token' && name === 'value' && typeof child === 'string'
-      // The server's nonce, by which the hash at the end is checked.
-      const isNonce = member === 'interact' && name === 'finish' && typeof child === 'string'
-      return [name, isToken || isNonce ? shorten(child) : withoutSecrets(child, name)]
+      return [name, isToken ? shorten(child) : withoutSecrets(child, name)]
     })
   )
 }

@@ -1,0 +1,99 @@
+// The first payment by hand: a shop pays bob 10.00 USD from alice's wallet, once she has agreed to it.
+// Start the stack with `npm start`, then run this in another terminal: node infra/stack/examples/first-payment.mjs
+import { createHash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createAuthenticatedClient } from '@interledger/open-payments'
+
+const stack = JSON.parse(await readFile('.local/stack.json', 'utf8'))
+
+// The shop is a client: it has a wallet address of its own, and a key with which it signs every request.
+const client = await createAuthenticatedClient({
+  walletAddressUrl: stack.client.walletAddress,
+  privateKey: stack.client.privateKeyFile,
+  keyId: stack.client.keyId,
+  useHttp: true // only because everything here is on http://localhost
+})
+const bob = await client.walletAddress.get({ url: stack.walletAddresses.bob })
+const alice = await client.walletAddress.get({ url: stack.walletAddresses.alice })
+
+// 1. An incoming payment says what bob is to receive. Nobody has to consent to that.
+const incomingGrant = await client.grant.request(
+  { url: bob.authServer },
+  { access_token: { access: [{ type: 'incoming-payment', actions: ['create', 'read'] }] } }
+)
+const incomingPayment = await client.incomingPayment.create(
+  { url: bob.resourceServer, accessToken: incomingGrant.access_token.value },
+  { walletAddress: bob.id, incomingAmount: { value: '1000', assetCode: 'USD', assetScale: 2 } }
+)
+
+// 2. A quote says what alice pays for it.
+const quoteGrant = await client.grant.request(
+  { url: alice.authServer },
+  { access_token: { access: [{ type: 'quote', actions: ['create'] }] } }
+)
+const quote = await client.quote.create(
+  { url: alice.resourceServer, accessToken: quoteGrant.access_token.value },
+  { walletAddress: alice.id, receiver: incomingPayment.id, method: 'ilp' }
+)
+
+// 3. Alice has to agree, in her own browser, which then comes back to us.
+const callback = createServer().listen(0, '127.0.0.1')
+await once(callback, 'listening')
+const nonce = randomUUID()
+const grant = await client.grant.request(
+  { url: alice.authServer },
+  {
+    access_token: {
+      access: [
+        {
+          type: 'outgoing-payment',
+          actions: ['create', 'read'],
+          identifier: alice.id,
+          limits: { debitAmount: quote.debitAmount }
+        }
+      ]
+    },
+    interact: {
+      start: ['redirect'],
+      finish: { method: 'redirect', uri: `http://localhost:${callback.address().port}/`, nonce }
+    }
+  }
+)
+console.log(`Open this page and agree:\n${grant.interact.redirect}`)
+const [request, response] = await once(callback, 'request')
+response.end('Thank you. The shop goes on in the terminal.')
+callback.close()
+
+// 4. The hash shows that the browser comes from this very request, and not from somebody else's.
+const answer = new URL(request.url, 'http://localhost').searchParams
+const interactRef = answer.get('interact_ref')
+if (interactRef === null) throw new Error(`Alice did not agree: ${answer.get('result')}`)
+const proof = [nonce, grant.interact.finish, interactRef, alice.authServer].join('\n')
+if (createHash('sha256').update(proof).digest('base64') !== answer.get('hash')) throw new Error('wrong hash')
+
+// 5. Her agreement becomes an access token, and the token pays.
+await sleep((grant.continue.wait ?? 0) * 1000)
+const { access_token: token } = await client.grant.continue(
+  { url: grant.continue.uri, accessToken: grant.continue.access_token.value },
+  { interact_ref: interactRef }
+)
+const payment = await client.outgoingPayment.create(
+  { url: alice.resourceServer, accessToken: token.value },
+  { walletAddress: alice.id, quoteId: quote.id }
+)
+console.log(`Paid: ${payment.id}`)
+
+// 6. The payment is processed at once: look until the money is there, or the payment has failed.
+for (;;) {
+  const { failed, sentAmount, debitAmount } = await client.outgoingPayment.get({
+    url: payment.id,
+    accessToken: token.value
+  })
+  if (failed) throw new Error('The payment failed.')
+  if (sentAmount.value === debitAmount.value) break
+  await sleep(200)
+}
+console.log('Bob has received 10.00 USD.')
