@@ -36,5 +36,9 @@ export function createPool(options: PoolOptions): pg.Pool {
   })
   // Without a listener, a database restart would end the process.
   pool.on('error', (error) => options.onIdleConnectionLost?.(error))
+  // The same for a connection that breaks between two statements of a transaction: its next statement fails and tells.
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined)
+  })
   return pool
 }

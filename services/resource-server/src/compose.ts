@@ -281,7 +281,8 @@ type Wakers = ReturnType<typeof startWorkers>
 function startWorkers(context: Context, { pool }: Resources, { urls, grantLimits }: DomainPorts) {
   const { config, logger, lifecycle } = context
   const pollSeconds = config.PROCESSING_POLL_SECONDS
-  const delivery = createDeliveryWorker({ pool, grantLimits, logger, pollSeconds })
+  const callDeadlineMs = config.AUTH_GRPC_DEADLINE_MS
+  const delivery = createDeliveryWorker({ pool, grantLimits, callDeadlineMs, logger, pollSeconds })
   lifecycle.add(delivery)
   const onReservationEnded = (): void => {
     delivery.wake()

@@ -21,6 +21,10 @@ import type { Storyteller } from './printing.js'
 /** What bob is to receive: 10.00 USD. */
 const INCOMING_VALUE = '1000'
 const MS_PER_SECOND = 1_000
+/** How long alice may think about it: as long as the auth server gives her unless configured otherwise. */
+const CONSENT_TIMEOUT_MS = 600_000
+
+const TIMED_OUT: Outcome = { kind: 'ended', result: 'nobody chose within 10 minutes' }
 
 /** What the payment is told with. */
 export interface Telling {
@@ -186,7 +190,7 @@ async function waitForConsent(
     story.note(pc.underline(grant.interact.redirect))
     openPage(grant.interact.redirect)
   }
-  const outcome = await callback.outcome
+  const outcome = await Promise.race([callback.outcome, delay(CONSENT_TIMEOUT_MS, TIMED_OUT, { ref: false })])
   if (outcome.kind === 'ended') {
     throw new Error(
       outcome.result === 'grant_rejected' ? 'Alice declined.' : `The interaction ended: ${outcome.result}.`

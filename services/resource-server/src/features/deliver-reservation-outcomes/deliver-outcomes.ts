@@ -5,10 +5,15 @@ import { AuthServerUnavailable, type EndOutcome, type GrantLimits } from '../../
 import { backoffMs, REFUSED_RETRY_MS } from './backoff.js'
 import { claimDue, type DueOutcome, markDelivered, postpone } from './repository.js'
 
+/** How much longer than a call may take a claimed outcome stays with whoever claimed it, in milliseconds. */
+const LEASE_MARGIN_MS = 5_000
+
 /** What delivering outcomes needs. */
 export interface DeliverOutcomesDeps {
   readonly pool: Pool
   readonly grantLimits: GrantLimits
+  /** Most that one call of the auth server may take, in milliseconds. */
+  readonly callDeadlineMs: number
   readonly logger: Logger
 }
 
@@ -29,7 +34,7 @@ export async function deliverOutcomes(
   deps: DeliverOutcomesDeps,
   signal?: AbortSignal
 ): Promise<DeliveredRound> {
-  const due = await claimDue(deps.pool, limit)
+  const due = await claimDue(deps.pool, limit, deps.callDeadlineMs + LEASE_MARGIN_MS)
   if (due.length === 0) return { due: 0, delivered: 0 }
   // Every call listens to the signal while it runs.
   if (signal !== undefined) setMaxListeners(limit + 1, signal)

@@ -25,9 +25,6 @@ export interface ReleaseOutcome {
   readonly attempts: number
 }
 
-/** How long a claimed outcome stays with whoever claimed it: longer than any call may take. */
-const LEASE_SECONDS = 90
-
 interface DueRow {
   readonly payment_id: string
   readonly outcome: 'settle' | 'release'
@@ -39,18 +36,21 @@ interface DueRow {
 /**
  * Claims outcomes that are due by pushing them ahead, so that no transaction stays open over a call, and whoever crashes
  * keeps them no longer than the lease. The times are the database's: replicas need not agree on the clock.
+ *
+ * @param leaseMs how long they stay with whoever claimed them: longer than telling the auth server takes. An outcome that
+ *   is told twice has its effect once
  */
-export async function claimDue(pool: Pool, limit: number): Promise<DueOutcome[]> {
+export async function claimDue(pool: Pool, limit: number, leaseMs: number): Promise<DueOutcome[]> {
   const { rows } = await pool.query<DueRow>({
     name: 'claim-reservation-outcomes',
     text: `update grant_reservation r
-              set attempts = r.attempts + 1, next_attempt_at = now() + $2 * interval '1 second'
+              set attempts = r.attempts + 1, next_attempt_at = now() + $2 * interval '1 millisecond'
              from (select payment_id from grant_reservation
                     where outcome is not null and delivered_at is null and next_attempt_at <= now()
                     order by next_attempt_at, payment_id limit $1 for no key update skip locked) due
             where r.payment_id = due.payment_id
         returning r.payment_id, r.outcome, r.debited_value, r.received_value, r.attempts`,
-    values: [limit, LEASE_SECONDS]
+    values: [limit, leaseMs]
   })
   return rows.map((row) =>
     row.outcome === 'settle'
