@@ -1,0 +1,57 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { BOB, type PaymentWorld, startPaymentWorld } from './support/payment-world.js'
+
+const PAYMENTS = 150
+
+let world: PaymentWorld
+
+beforeAll(async () => {
+  world = await startPaymentWorld({ settings: { SWEEP_INTERVAL_SECONDS: '1', ORPHAN_AGE_SECONDS: '1' } })
+})
+afterAll(() => world.stop())
+
+it('payments whose database connections break at any moment leave no money and no reservation astray', async () => {
+  const [toBob, toAlice] = [
+    await world.createReceiver(),
+    await world.createReceiver({ walletAddress: 'http://wallet.test/alice' })
+  ]
+  const before = (await world.available('alice')) + (await world.available('bob'))
+  let breaking = true
+  const breaker = (async () => {
+    while (breaking) {
+      // Some connection of the service, whatever it is doing.
+      await world.database.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where application_name = 'resource-server' and datname = current_database() order by random() limit 1`
+      )
+      await delay(15)
+    }
+  })()
+  const statuses: number[] = []
+  const created: string[] = []
+  await Promise.all(
+    Array.from({ length: 6 }, async (_, worker) => {
+      for (let index = worker; index < PAYMENTS; index += 6) {
+        const answer =
+          index % 2 === 0 ? await world.pay(toBob, 3) : await world.pay(toAlice, 2, { walletAddress: BOB })
+        statuses.push(answer.status)
+        if (answer.status === 201) created.push(answer.textAt('id').slice(-36))
+      }
+    })
+  )
+  breaking = false
+  await breaker
+  // The sweeper looks for what is left behind; then everything has ended.
+  const open = () => [...world.limits.reservations.values()].filter(({ state }) => state === 'open')
+  while (open().length > 0) await delay(50)
+  await world.whenDelivered()
+
+  expect(statuses.filter((status) => ![201, 503].includes(status))).toEqual([])
+  expect(created.length).toBeGreaterThan(0)
+  // Whoever was told 201 has a payment, and whoever was told an error has none.
+  const found = await world.database.query<{ id: string }>('select id from outgoing_payment')
+  expect(found.map(({ id }) => id).sort()).toEqual(created.sort())
+  expect(await world.audit()).toEqual([])
+  expect((await world.available('alice')) + (await world.available('bob'))).toBe(before)
+}, 120_000)
