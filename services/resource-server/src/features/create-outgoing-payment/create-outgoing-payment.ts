@@ -104,7 +104,7 @@ async function reserveAndPersist(
   const twin = await findTwin(request, paymentId, deps)
   if (twin !== undefined) return twin
   if (reservation.outcome === 'refused') return undefined
-  throw conflict('an earlier request with this Idempotency-Key is running, or was refused')
+  throw conflict('this request, or another with its Idempotency-Key, is running or was refused')
 }
 
 async function reserve(
