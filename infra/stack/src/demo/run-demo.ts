@@ -27,7 +27,7 @@ export class DemoFailed extends Error {
  */
 export async function runDemo(options: { yes: boolean }): Promise<number> {
   try {
-    await tell(await readStackFile(stackPaths().stackFile), options.yes)
+    await tell(await readStackFile(stackPaths(process.env).stackFile), options.yes)
     return 0
   } catch (error) {
     process.stderr.write(`\n  ${pc.red('✗')} ${explain(error)}\n\n`)

@@ -14,7 +14,14 @@ import { ensureSecrets, type StackSecrets } from './secrets.js'
 import { type SeededWallets, seedWallets } from './seed.js'
 import { type ServiceOptions, ServiceProcess } from './service-process.js'
 import { authServer, resourceServer, type ServiceSurroundings } from './services.js'
-import { readSettings, StackError, stackPaths, type StackPaths, type StackSettings } from './settings.js'
+import {
+  type Environment,
+  readSettings,
+  StackError,
+  stackPaths,
+  type StackPaths,
+  type StackSettings
+} from './settings.js'
 import { removeStackFile, writeStackFile } from './stack-file.js'
 
 const LOOPBACK = '127.0.0.1'
@@ -39,7 +46,7 @@ interface Stack {
  *
  * @returns the exit status: 0 when it was stopped, 1 when it could not go on
  */
-export async function runStack(environment: Readonly<Record<string, string | undefined>>): Promise<number> {
+export async function runStack(environment: Environment): Promise<number> {
   // A terminal that is gone must not keep things from being stopped in their order.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
   const progress = new Progress()
@@ -55,7 +62,7 @@ export async function runStack(environment: Readonly<Record<string, string | und
     const watch: Stack['watch'] = (failure) => void failure.then(fail)
     const stack = {
       settings: readSettings(environment),
-      paths: stackPaths(),
+      paths: stackPaths(environment),
       progress,
       signal: stopping,
       undo,
@@ -95,7 +102,7 @@ async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-async function start(stack: Stack, environment: Readonly<Record<string, string | undefined>>): Promise<void> {
+async function start(stack: Stack, environment: Environment): Promise<void> {
   const { settings, paths, progress, signal, undo } = stack
   progress.say()
   progress.say(pc.bold('Open Payments'))

@@ -4,7 +4,7 @@ import { resourceServerSchema } from '@open-payments-server/resource-server'
 import type { Databases } from './databases.js'
 import type { StackSecrets } from './secrets.js'
 import type { ServiceOptions } from './service-process.js'
-import { ROOT, type StackPaths, type StackSettings } from './settings.js'
+import { type Environment, ROOT, type StackPaths, type StackSettings } from './settings.js'
 
 const LOOPBACK = '127.0.0.1'
 const RATES_DEFAULT = 'USD/EUR=0.92,EUR/USD=1.08'
@@ -19,7 +19,7 @@ export interface ServiceSurroundings {
   readonly secrets: StackSecrets
   readonly databases: Databases
   /** Ours. Settings that a service knows reach it, unless the stack decides them. */
-  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly environment: Environment
 }
 
 /** How the auth server is run. */
@@ -87,10 +87,7 @@ export function resourceServer({
   }
 }
 
-function passedOn(
-  environment: Readonly<Record<string, string | undefined>>,
-  settings: readonly string[]
-): Record<string, string> {
+function passedOn(environment: Environment, settings: readonly string[]): Record<string, string> {
   const names = [...PASSED_ON, ...settings]
   return Object.fromEntries(
     names.flatMap((name) => {

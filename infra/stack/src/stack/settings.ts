@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** Where the ports begin unless STACK_PORT_BASE says otherwise. */
@@ -39,7 +39,7 @@ export interface StackSettings {
 
 /** Everything the stack keeps on disk. */
 export interface StackPaths {
-  /** `.local` in the repository. */
+  /** The folder that holds all of it. */
   readonly directory: string
   readonly postgres: string
   readonly logs: string
@@ -51,12 +51,15 @@ export interface StackPaths {
   readonly processFile: string
 }
 
+/** Settings as they come from the process: `process.env`. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
 /** The repository's root. */
 export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 
-/** Where the stack of this repository keeps its data. */
-export function stackPaths(root: string = ROOT): StackPaths {
-  const directory = join(root, '.local')
+/** Where the stack keeps its data: `.local` in the repository, or what STACK_DIRECTORY names. */
+export function stackPaths(environment: Environment): StackPaths {
+  const directory = resolve(environment.STACK_DIRECTORY ?? join(ROOT, '.local'))
   return {
     directory,
     postgres: join(directory, 'postgres'),
@@ -78,7 +81,7 @@ export class StackError extends Error {
  *
  * @throws StackError saying what is wrong
  */
-export function readSettings(environment: Readonly<Record<string, string | undefined>>): StackSettings {
+export function readSettings(environment: Environment): StackSettings {
   const base = readPortBase(environment.STACK_PORT_BASE)
   const ports = {
     authHttp: base,
@@ -111,7 +114,7 @@ function readPortBase(text: string | undefined): number {
   return base
 }
 
-function readDatabases(environment: Readonly<Record<string, string | undefined>>): GivenDatabases {
+function readDatabases(environment: Environment): GivenDatabases {
   const auth = environment.AUTH_DATABASE_URL
   const resource = environment.RESOURCE_DATABASE_URL
   if (auth !== undefined && resource !== undefined) return { kind: 'databases', auth, resource }

@@ -1,0 +1,218 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createPrivateKey, randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, realpath, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { assertPortsFree } from '../src/stack/ports.js'
+import { readSettings } from '../src/stack/settings.js'
+import { readStackFile, type StackFile } from '../src/stack/stack-file.js'
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+/** Everything else on the machine may be busy while tests run. */
+const START_TIMEOUT_MS = 120_000
+
+interface Run {
+  readonly child: ChildProcess
+  /** All it has said. */
+  readonly said: () => string
+  /** Its exit status. */
+  readonly ended: Promise<number | null>
+}
+
+let directory: string
+let portBase: string
+let stackFile: string
+
+beforeAll(async () => {
+  directory = await realpath(await mkdtemp(join(tmpdir(), 'quick-start-')))
+  stackFile = join(directory, 'stack.json')
+  portBase = await freePortBase()
+})
+afterAll(async () => {
+  await rm(directory, { recursive: true, force: true })
+})
+
+/** Seven ports in a row that nobody uses, below those that systems give out by themselves. */
+async function freePortBase(): Promise<string> {
+  for (;;) {
+    const base = String(randomInt(10_000, 30_000))
+    const isFree = await assertPortsFree(readSettings({ STACK_PORT_BASE: base }).ports).then(
+      () => true,
+      () => false
+    )
+    if (isFree) return base
+  }
+}
+
+function run(script: string, parameters: string[] = [], environment: Record<string, string> = {}): Run {
+  const child = spawn(process.execPath, [join(ROOT, script), ...parameters], {
+    cwd: ROOT,
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      STACK_DIRECTORY: directory,
+      STACK_PORT_BASE: portBase,
+      ...environment
+    },
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
+  const chunks: Buffer[] = []
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  return { child, said: () => Buffer.concat(chunks).toString(), ended }
+}
+
+const start = (environment?: Record<string, string>): Run =>
+  run('infra/stack/scripts/start.mjs', [], environment)
+
+async function untilReady(stack: Run): Promise<StackFile> {
+  const deadline = Date.now() + START_TIMEOUT_MS
+  while (!stack.said().includes('Ctrl-C stops everything')) {
+    if (stack.child.exitCode !== null || Date.now() > deadline) throw new Error(`not ready:\n${stack.said()}`)
+    await delay(50)
+  }
+  return readStackFile(stackFile)
+}
+
+async function expectNothingLeft(): Promise<void> {
+  expect(existsSync(stackFile)).toBe(false)
+  await expect(assertPortsFree(readSettings({ STACK_PORT_BASE: portBase }).ports)).resolves.toBeUndefined()
+}
+
+describe('npm start', () => {
+  let stack: Run
+  let first: StackFile
+
+  it(
+    'starts everything, and says in stack.json where it is',
+    async () => {
+      stack = start()
+      first = await untilReady(stack)
+      const written = JSON.parse(await readFile(stackFile, 'utf8')) as Record<string, unknown>
+      const client = {
+        walletAddress: expect.any(String),
+        keyId: expect.any(String),
+        privateKeyFile: expect.any(String)
+      }
+      const base = Number(portBase)
+      const resourceServer = `http://localhost:${String(base + 1)}`
+      expect(written).toEqual({
+        authServer: `http://localhost:${portBase}/`,
+        resourceServer,
+        authGrpc: `localhost:${String(base + 4)}`,
+        resourceGrpc: `localhost:${String(base + 5)}`,
+        walletAddresses: Object.fromEntries(
+          ['alice', 'bob', 'carol', 'shop', 'market'].map((name) => [name, `${resourceServer}/${name}`])
+        ),
+        client: { ...client, walletAddress: `${resourceServer}/shop` },
+        otherClient: { ...client, walletAddress: `${resourceServer}/market` },
+        identityProvider: { api: `http://localhost:${String(base + 3)}`, secret: expect.any(String) }
+      })
+    },
+    START_TIMEOUT_MS
+  )
+
+  it('answers under the very addresses it names', async () => {
+    for (const url of Object.values(first.walletAddresses)) {
+      const walletAddress = (await (await fetch(url)).json()) as Record<string, unknown>
+      expect(walletAddress).toMatchObject({
+        id: url,
+        authServer: first.authServer,
+        resourceServer: first.resourceServer
+      })
+    }
+    const jwks = (await (await fetch(`${first.client.walletAddress}/jwks.json`)).json()) as {
+      keys: { kid: string }[]
+    }
+    expect(jwks.keys.map(({ kid }) => kid)).toContain(first.client.keyId)
+  })
+
+  it('keeps keys as PKCS#8 PEM and everything secret to its owner', async () => {
+    for (const { privateKeyFile } of [first.client, first.otherClient]) {
+      expect(isAbsolute(privateKeyFile)).toBe(true)
+      const pem = await readFile(privateKeyFile, 'utf8')
+      expect(pem).toMatch(/^-----BEGIN PRIVATE KEY-----/)
+      expect(createPrivateKey(pem).asymmetricKeyType).toBe('ed25519')
+      expect((await stat(privateKeyFile)).mode & 0o077).toBe(0)
+    }
+    for (const name of ['secrets.json', 'stack.json']) {
+      expect((await stat(join(directory, name))).mode & 0o077).toBe(0)
+    }
+    const { secret } = first.identityProvider
+    for (const name of await readdir(join(directory, 'logs'))) {
+      expect(await readFile(join(directory, 'logs', name), 'utf8')).not.toContain(secret)
+    }
+  })
+
+  it('refuses to run twice on the same data, and names a port that is taken', async () => {
+    const twice = start()
+    expect(await twice.ended).toBe(1)
+    expect(twice.said()).toContain(`runs already, as process ${String(stack.child.pid)}`)
+    const elsewhere = start({ STACK_DIRECTORY: join(directory, 'other') })
+    expect(await elsewhere.ended).toBe(1)
+    expect(elsewhere.said()).toContain(`Port ${portBase}`)
+    expect(elsewhere.said()).toContain('STACK_PORT_BASE')
+  }, 60_000)
+
+  it('lets the demo pay bob, and the books are in order afterwards', async () => {
+    const demo = run('infra/stack/scripts/demo.mjs', ['--yes'])
+    expect(await demo.ended).toBe(0)
+    expect(demo.said()).toContain('Bob has received 10.00 USD.')
+    const targets = ['--auth', first.authGrpc, '--wallet', first.resourceGrpc]
+    const audit = run('packages/operator-cli/dist/main.js', ['audit', ...targets])
+    expect(await audit.ended).toBe(0)
+    expect(audit.said()).toContain('invariants hold')
+  }, 90_000)
+
+  it('stops on SIGTERM with status 0, and leaves nothing behind', async () => {
+    stack.child.kill('SIGTERM')
+    expect(await stack.ended).toBe(0)
+    await expectNothingLeft()
+    const demo = run('infra/stack/scripts/demo.mjs', ['--yes'])
+    expect(await demo.ended).toBe(1)
+    expect(demo.said()).toContain('npm start')
+  }, 60_000)
+
+  it(
+    'goes on with the same data when it is started again: keys, secrets, money',
+    async () => {
+      stack = start()
+      expect(await untilReady(stack)).toEqual(first)
+      const targets = ['--auth', first.authGrpc, '--wallet', first.resourceGrpc]
+      const accounts = run('packages/operator-cli/dist/main.js', ['account', 'list', '--json', ...targets])
+      expect(await accounts.ended).toBe(0)
+      expect(JSON.parse(accounts.said())).toMatchObject([
+        { name: 'alice', balance: { value: '99999000' } },
+        { name: 'bob', balance: { value: '1000' } },
+        { name: 'carol' },
+        { name: 'market' },
+        { name: 'shop' }
+      ])
+    },
+    START_TIMEOUT_MS
+  )
+
+  it('stops once, in order, when it is told to several times', async () => {
+    for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM'] as const) stack.child.kill(signal)
+    expect(await stack.ended).toBe(0)
+    await expectNothingLeft()
+    expect(stack.said().match(/Stopping/g)).toHaveLength(1)
+  }, 60_000)
+
+  it(
+    'shows the last words of a service that ends by itself, stops everything and ends with status 1',
+    async () => {
+      const failing = start({ EXCHANGE_RATES: 'USD to EUR is about one' })
+      expect(await failing.ended).toBe(1)
+      expect(failing.said()).toContain('EXCHANGE_RATES')
+      expect(failing.said()).toContain('resource-server ended with status 1')
+      await expectNothingLeft()
+    },
+    START_TIMEOUT_MS
+  )
+})
