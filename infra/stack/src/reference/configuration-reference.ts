@@ -1,0 +1,71 @@
+import { authServerSchema } from '@open-payments-server/auth-server'
+import { describeSettings, type SettingDescription } from '@open-payments-server/configuration'
+import { resourceServerSchema } from '@open-payments-server/resource-server'
+
+/** Settings of the quick start, which reads them itself. */
+const STACK_SETTINGS: readonly SettingDescription[] = [
+  stackSetting('STACK_PORT_BASE', 'First of the seven ports that the quick start uses.', '5000', '4000'),
+  stackSetting(
+    'STACK_DIRECTORY',
+    'Folder that holds everything the quick start keeps.',
+    '/tmp/stack',
+    '.local'
+  ),
+  stackSetting(
+    'DATABASE_URL',
+    'PostgreSQL to use in place of the embedded one: the databases `auth` and `wallet` are made on it.',
+    'postgresql://postgres:password@localhost:5432/postgres'
+  ),
+  stackSetting(
+    'AUTH_DATABASE_URL',
+    'Database of the auth server. Set together with RESOURCE_DATABASE_URL, in place of DATABASE_URL.',
+    'postgresql://auth:password@localhost:5432/auth'
+  ),
+  stackSetting(
+    'RESOURCE_DATABASE_URL',
+    'Database of the resource server. Set together with AUTH_DATABASE_URL.',
+    'postgresql://wallet:password@localhost:5432/wallet'
+  )
+]
+
+/** The reference page of all settings, in Markdown: made from the schemas that the services read them with. */
+export function configurationReference(): string {
+  return [
+    '# Configuration',
+    '',
+    'Each service reads its settings from environment variables, once, when it starts. A setting that is missing, malformed',
+    'or misspelt keeps it from starting, and the message names every one of them and says what to change. A setting marked',
+    'secret may be given as `<NAME>_FILE` instead, the path of a file that holds it; its value is never printed.',
+    '',
+    'This page is made from the schemas by `node infra/stack/scripts/write-docs.mjs`. Do not edit it.',
+    '',
+    ...section('auth-server', describeSettings(authServerSchema)),
+    ...section('resource-server', describeSettings(resourceServerSchema)),
+    ...section('Quick start', STACK_SETTINGS),
+    'The quick start hands on every setting of the services that it does not decide itself, such as `LOG_LEVEL`,',
+    '`REDIS_URL`, `EXCHANGE_RATES` and `FEES`.',
+    ''
+  ].join('\n')
+}
+
+function section(title: string, settings: readonly SettingDescription[]): string[] {
+  return [`## ${title}`, '', ...settings.map(line), '']
+}
+
+function line({ name, description, example, defaultValue, required, secret }: SettingDescription): string {
+  const marks = [required ? 'required' : undefined, secret ? 'secret' : undefined].filter(
+    (mark) => mark !== undefined
+  )
+  const suffix = marks.length === 0 ? '' : ` (${marks.join(', ')})`
+  const value = defaultValue === undefined ? `Example: \`${example}\`` : `Default: \`${defaultValue}\``
+  return `- \`${name}\`${suffix}: ${description} ${value}`
+}
+
+function stackSetting(
+  name: string,
+  description: string,
+  example: string,
+  defaultValue?: string
+): SettingDescription {
+  return { name, description, example, defaultValue, required: false, secret: name.includes('DATABASE_URL') }
+}

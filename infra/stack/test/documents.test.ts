@@ -1,0 +1,48 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from '@jest/globals'
+import { configurationReference } from '../src/reference/configuration-reference.js'
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const read = (path: string): Promise<string> => readFile(join(ROOT, path), 'utf8')
+
+describe('the documents', () => {
+  it('list every setting as the services read it (else run: node infra/stack/scripts/write-docs.mjs)', async () => {
+    expect(await read('docs/configuration.md')).toBe(configurationReference())
+  })
+
+  it('show the first payment as the program that runs', async () => {
+    const example = await read('infra/stack/examples/first-payment.mjs')
+    expect(await read('README.md')).toContain(`\`\`\`js\n${example}\`\`\``)
+  })
+
+  it('link to nothing that is not there', async () => {
+    const pages = [
+      'README.md',
+      ...(await readdir(join(ROOT, 'docs'), { recursive: true })).map((name) => `docs/${name}`)
+    ]
+    for (const page of pages.filter((name) => name.endsWith('.md'))) {
+      const links = [...(await read(page)).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(
+        ([, path = '']) => path
+      )
+      for (const link of links) {
+        const target = join(ROOT, dirname(page), link)
+        await expect(readdir(target).catch(() => readFile(target))).resolves.toBeDefined()
+      }
+    }
+  })
+
+  it('name only commands that exist', async () => {
+    const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> }
+    const named = [
+      ...(await read('README.md')).matchAll(/npm (?:run (?:--silent )?)?(start|test|[a-z-]+)\b/g)
+    ]
+      .map(([whole, name = '']) =>
+        whole.startsWith('npm run') || ['start', 'test'].includes(name) ? name : undefined
+      )
+      .filter((name) => name !== undefined)
+    expect(named.length).toBeGreaterThan(3)
+    for (const name of named) expect(Object.keys(scripts)).toContain(name)
+  })
+})
