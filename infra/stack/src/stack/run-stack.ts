@@ -203,8 +203,11 @@ async function startConsentPage({ settings, paths, undo }: Stack, secrets: Stack
     }),
     authServer: settings.authServerUrl,
     publicUrl: settings.consentPageUrl,
-    log: (error) =>
-      void appendFile(`${paths.logs}/consent-page.log`, `${new Date().toISOString()} ${error.message}\n`)
+    log: ({ message }) => {
+      const line = `${new Date().toISOString()} ${message}\n`
+      // A log that cannot be written must not end the stack.
+      appendFile(`${paths.logs}/consent-page.log`, line).catch(() => process.stderr.write(line))
+    }
   })
   const server = createServer(app)
   server.listen(settings.ports.consentPage, LOOPBACK)
