@@ -320,6 +320,35 @@ describe('the resource server answers', () => {
     expect((await send(1001)).status).toBe(422)
   })
 
+  it('the same Idempotency-Key with the first response even when the receiver is expired by then', async () => {
+    const incoming = await requestToken(system, system.shop, [
+      { type: 'incoming-payment', actions: ['create'], identifier: system.walletAddresses.bob }
+    ])
+    const expiring = await post('/incoming-payments', incoming, {
+      walletAddress: system.walletAddresses.bob,
+      expiresAt: new Date(system.clock.now() + 30_000).toISOString()
+    })
+    const token = await payToken()
+    const headers = { 'idempotency-key': randomUUID() }
+    const send = (): Promise<Answer> =>
+      system.shop.request('POST', `${system.resourceServerUrl}/outgoing-payments`, {
+        accessToken: token,
+        headers,
+        body: {
+          walletAddress: system.walletAddresses.alice,
+          incomingPayment: expiring.textAt('id'),
+          debitAmount: amount(1000)
+        }
+      })
+    const first = await send()
+    expect(first.status).toBe(201)
+    await allSettled(system)
+    system.clock.advanceSeconds(61)
+    const second = await send()
+    expect(second.status).toBe(201)
+    expect(second.body).toEqual(first.body)
+  })
+
   it('a wallet address with how long it may be kept, its keys, and 404 to what is not there', async () => {
     const answer = await fetch(system.walletAddresses.alice)
     expect(answer.headers.get('cache-control')).toMatch(/max-age=\d+/)

@@ -97,7 +97,8 @@ function renderErrors(options: HttpAppOptions): ErrorRequestHandler {
 /** Express and its body reader throw errors with a `status` of their own: only the status is taken over. */
 function fromExpress(error: unknown, code: string): PublicError | undefined {
   if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined
-  const { status } = error
+  // A path that cannot be decoded names nothing that is here.
+  const status = error instanceof URIError ? 404 : error.status
   if (status < 400 || status > 499) return undefined
   return new PublicError({
     status,
@@ -109,6 +110,8 @@ function fromExpress(error: unknown, code: string): PublicError | undefined {
 
 function describe(status: number): string {
   switch (status) {
+    case 404:
+      return 'not found'
     case 413:
       return 'the body is too large'
     case 415:

@@ -20,7 +20,7 @@ afterAll(() => world.stop())
 describe('an audit', () => {
   it('names what it checked, and finds nothing where all adds up', async () => {
     const { checks } = await world.operate('audit', { openReservationAgeMaxSeconds: 0 })
-    expect(checks.map(({ invariant }) => invariant).length).toBe(10)
+    expect(checks.map(({ invariant }) => invariant).length).toBe(11)
     expect(checks.flatMap(({ violations }) => violations)).toEqual([])
     expect(
       checks.find(({ invariant }) => invariant.includes('outgoing payment has sent'))?.checkedCount
@@ -58,6 +58,19 @@ describe('an audit', () => {
       `update transfer set posted_amount = posted_amount - 1 where kind = 'delivery'`,
       `update transfer set posted_amount = posted_amount + 1 where kind = 'delivery'`,
       () => 'clearing of USD'
+    ],
+    [
+      "a delivery to an account that is not its receiver's",
+      `update transfer set credit_account_id = (select id from account where name = 'alice') where kind = 'delivery'`,
+      `update transfer set credit_account_id = (select account_id from wallet_address w join incoming_payment i
+         on i.wallet_address_id = w.id where i.id = transfer.incoming_payment_id) where kind = 'delivery'`,
+      () => `incoming payment ${incomingId} belongs to`
+    ],
+    [
+      'a delivery after its receiver expired',
+      `update incoming_payment set expires_at = expires_at - interval '10 years'`,
+      `update incoming_payment set expires_at = expires_at + interval '10 years'`,
+      () => 'expires at'
     ],
     [
       'a payment without its place in the outbox',

@@ -214,7 +214,7 @@ describe('an Idempotency-Key', () => {
     expect(world.limits.spent(world.token).debited).toBe(spent + 25n)
   })
 
-  it('whose first request was refused is refused again', async () => {
+  it('whose first request was refused is refused again, and 422 with another body', async () => {
     const receiver = await world.createReceiver()
     const body = { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(25) }
     const key = { 'idempotency-key': randomUUID() }
@@ -224,7 +224,7 @@ describe('an Idempotency-Key', () => {
     world.clock.advanceSeconds(1)
     expect(await send(body, key)).toMatchObject({ status: 403 })
     const other = { ...body, debitAmount: usd(26) }
-    expect(await send(other, key)).toMatchObject({ status: 409 })
+    expect(await send(other, key)).toMatchObject({ status: 422 })
   })
 })
 

@@ -176,10 +176,11 @@ export class LimitsModel {
 }
 
 function answerAgain(known: Recorded, payment: ModelPayment): Answer {
+  if (known.kind === 'released') return { refused: 'RELEASED' }
   if (known.payment !== undefined && !isSame(known.payment, payment)) {
     return { error: 'ALREADY_EXISTS', field: 'payment_id' }
   }
-  return known.kind === 'released' ? { refused: 'RELEASED' } : known.answer
+  return known.answer
 }
 
 function isSame(a: ModelPayment, b: ModelPayment): boolean {

@@ -38,8 +38,8 @@ export function requireReach(
  * Demands that a client may act on one resource: what it created itself, or anything where its access says `-all`.
  *
  * @param resource the resource; undefined when there is none
- * @throws PublicError 403 `Insufficient Grant` when the token does not reach the wallet address, 404 when the client may
- *   not know of the resource
+ * @throws PublicError 404 when the client may not know of the resource, 403 `Insufficient Grant` when it created the
+ *   resource and the token does not reach the wallet address
  */
 export function requireVisible<Resource extends Owned>(
   request: Pick<AuthorizedRequest, 'access' | 'client'>,
@@ -48,7 +48,9 @@ export function requireVisible<Resource extends Owned>(
   resource: Resource | undefined
 ): Resource {
   if (resource === undefined) throw notFound()
-  const reach = requireReach(request, type, action, resource.walletAddressUrl)
-  if (reach === 'own' && resource.client !== request.client) throw notFound()
+  const reach = findReach(request.access, type, action, resource.walletAddressUrl)
+  // Before anything is said of the token: a client must not learn which ids exist by asking.
+  if (reach !== 'all' && resource.client !== request.client) throw notFound()
+  if (reach === undefined) throw insufficientGrant()
   return resource
 }

@@ -90,10 +90,10 @@ export class FakeGrantLimits {
     const { paymentId, accessToken, debitAmount, receiveAmount } = request
     const content = JSON.stringify(request)
     const known = this.reservations.get(paymentId)
+    if (known?.state === 'released') return refusal(auth.RefusalReason.REFUSAL_REASON_RELEASED)
     if (known !== undefined && known.content !== '' && known.content !== content) {
       throw refuse(status.ALREADY_EXISTS)
     }
-    if (known?.state === 'released') return refusal(auth.RefusalReason.REFUSAL_REASON_RELEASED)
     if (known?.reason !== undefined) return refusal(known.reason)
     const reservation = { paymentId, content, accessToken, debitAmount, receiveAmount, createdAt: new Date() }
     if (known === undefined) {

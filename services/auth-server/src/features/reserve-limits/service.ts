@@ -72,11 +72,12 @@ async function answer(
   repository: ReserveLimitsRepository
 ): Promise<ReserveOutcome> {
   const { state, refusalReason, grantId, window } = recorded
+  // Whoever released it had given up, and whoever asks again must not believe that room is held. Whatever the content: it is
+  // over for this id, and the caller may go on with another.
+  if (state === 'released') return { outcome: 'refused', reason: 'released' }
   if (recorded.contentHash !== undefined && !recorded.contentHash.equals(request.contentHash)) {
     return { outcome: 'mismatch' }
   }
-  // Whoever released it had given up, and whoever asks again must not believe that room is held.
-  if (state === 'released') return { outcome: 'refused', reason: 'released' }
   if (refusalReason !== undefined) return { outcome: 'refused', reason: refusalReason }
   if (grantId === undefined || window === undefined)
     throw new Error(`a reservation is ${state} without a window`)

@@ -15,15 +15,20 @@ interface LedgerInvariant {
 
 const INVARIANTS: readonly LedgerInvariant[] = [
   {
-    invariant: 'In every asset, debits equal credits.',
+    // From the totals of wallets and the entries of the provider's accounts: entries alone balance by their shape.
+    invariant: 'In every asset, what wallets hold and what the provider holds add up to nothing.',
     count: 'select count(*) from asset',
     violations: `
-      select format('asset %s with scale %s: debits %s, credits %s', s.code, s.scale, e.debits, e.credits) as violation
-        from (select asset_id, coalesce(sum(amount) filter (where side = 'debit'), 0) as debits,
-                     coalesce(sum(amount) filter (where side = 'credit'), 0) as credits
-                from ledger_entry group by asset_id) e
-        join asset s on s.id = e.asset_id
-       where e.debits <> e.credits`
+      select format('asset %s with scale %s: wallets hold %s, the provider %s', s.code, s.scale, w.held, p.held) as violation
+        from asset s
+        left join lateral (
+          select coalesce(sum(credits_posted - debits_posted), 0) as held
+            from account where asset_id = s.id and kind = 'wallet') w on true
+        left join lateral (
+          select coalesce(sum(case l.side when 'credit' then l.amount else -l.amount end), 0) as held
+            from ledger_entry l join account a on a.id = l.account_id
+           where a.asset_id = s.id and a.kind <> 'wallet') p on true
+       where w.held + p.held <> 0`
   },
   {
     invariant:
@@ -81,6 +86,25 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                  coalesce(sum(posted_amount) filter (where incoming_payment_id is not null), 0) as arrived
             from transfer where payment_id = p.id) t on true
        where (p.sent_value, p.sent_value, p.delivered_value) <> (t.posted, t.cleared, t.arrived)`
+  },
+  {
+    invariant: 'Every payment takes from its own wallet and gives to that of its receiver, in time.',
+    count: `select count(*) from transfer where kind = 'payment' or incoming_payment_id is not null`,
+    violations: `
+      select format('%s %s takes from account %s, and its payment belongs to %s', t.kind, t.id, t.debit_account_id,
+                    coalesce(w.account_id::text, 'none')) as violation
+        from transfer t
+        left join outgoing_payment p on p.id = t.payment_id
+        left join wallet_address w on w.id = p.wallet_address_id
+       where t.kind = 'payment' and t.debit_account_id is distinct from w.account_id
+      union all
+      select format('%s %s gives to account %s at %s; incoming payment %s belongs to %s and expires at %s', t.kind, t.id,
+                    t.credit_account_id, t.ended_at, t.incoming_payment_id, coalesce(w.account_id::text, 'none'), i.expires_at)
+        from transfer t
+        left join incoming_payment i on i.id = t.incoming_payment_id
+        left join wallet_address w on w.id = i.wallet_address_id
+       where t.incoming_payment_id is not null and t.state = 'posted'
+         and (t.credit_account_id is distinct from w.account_id or t.ended_at > i.expires_at)`
   },
   {
     invariant: 'Every hold belongs to a pending payment and holds its debit.',

@@ -2,7 +2,6 @@ import { isUnavailable } from '@open-payments-server/database'
 import type { Clock, Logger } from '@open-payments-server/runtime'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
 import {
-  conflict,
   differentRequest,
   inactiveToken,
   insufficientGrant,
@@ -21,10 +20,10 @@ import {
   type ReservationOutcome
 } from '../../domain/ports.js'
 import type { TermSources } from '../../domain/quoting.js'
-import type { ReceiverDirectory } from '../../domain/receiver.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
+import type { RememberedReceivers } from './remembered-receivers.js'
 import type { OutgoingPaymentRepository } from './repository.js'
 import type { OutgoingPaymentOrder } from './request.js'
 import { type PaymentTerms, termsOfIncomingPayment, termsOfQuote } from './terms.js'
@@ -33,7 +32,7 @@ import { type PaymentTerms, termsOfIncomingPayment, termsOfQuote } from './terms
 export interface CreateOutgoingPaymentDeps {
   readonly repository: OutgoingPaymentRepository
   readonly walletAddresses: WalletAddressDirectory
-  readonly receivers: ReceiverDirectory
+  readonly receivers: RememberedReceivers
   readonly termSources: TermSources
   readonly grantLimits: GrantLimits
   readonly urls: ResourceUrls
@@ -56,14 +55,13 @@ export interface CreationRequest {
 interface PricedRequest extends CreationRequest {
   readonly walletAddress: WalletAddress
   readonly terms: PaymentTerms
-  readonly nowMs: number
 }
 
 /**
  * Creates an outgoing payment (interface 4.3): reserve, then persist. The same request again gets the same payment.
  *
  * @throws PublicError 400 for what is wrong with the request, its quote or its receiver; 403 when the grant does not cover
- *   the payment or has no room for it; 409 and 422 when its idempotency key belongs to another request; 503 when it is not
+ *   the payment or has no room for it; 422 when its idempotency key belongs to another request; 503 when it is not
  *   known whether the grant has room: then nothing is spent
  */
 export async function createOutgoingPayment(
@@ -74,16 +72,30 @@ export async function createOutgoingPayment(
   const walletAddress = await deps.walletAddresses.findByUrl(order.walletAddress)
   if (walletAddress === undefined) throw unknownWalletAddress('walletAddress')
   requireReach(authorized, 'outgoing-payment', 'create', walletAddress.url)
-  const nowMs = deps.clock.now()
-  const payer = { walletAddress, client: authorized.client, nowMs }
+  try {
+    return await createForWalletAddress(request, walletAddress, deps)
+  } catch (error) {
+    // What stands in the way now says nothing of the first time: the receiver may be full because this very request paid it.
+    const earlier = await findEarlier(request, deps)
+    if (earlier === undefined) throw error
+    return earlier
+  }
+}
+
+async function createForWalletAddress(
+  request: CreationRequest,
+  walletAddress: WalletAddress,
+  deps: CreateOutgoingPaymentDeps
+): Promise<OutgoingPayment> {
+  const { order, authorized, identity } = request
+  const payer = { walletAddress, client: authorized.client, nowMs: deps.clock.now() }
   const terms =
     order.form === 'quote'
       ? await termsOfQuote(order, payer, { quotes: deps.repository, urls: deps.urls })
       : await termsOfIncomingPayment(order, payer, deps)
-  if ('usedBy' in terms) return answerUsedQuote(request, terms.usedBy, deps)
 
-  for (const paymentId of request.identity.paymentIds) {
-    const payment = await reserveAndPersist({ ...request, walletAddress, terms, nowMs }, paymentId, deps)
+  for (const paymentId of identity.paymentIds) {
+    const payment = await reserveAndPersist({ ...request, walletAddress, terms }, paymentId, deps)
     if (payment !== undefined) return payment
   }
   throw temporarilyUnavailable(new Error('every id that the request may get was given up'))
@@ -97,14 +109,10 @@ async function reserveAndPersist(
 ): Promise<OutgoingPayment | undefined> {
   const reservation = await reserve(request, paymentId, deps)
   if (reservation.outcome === 'reserved') return persist(request, paymentId, reservation, deps)
-  if (reservation.outcome === 'refused' && reservation.reason !== 'released') {
-    throw refusal(reservation.reason)
-  }
-  // The reservation may have ended, or the rate may have moved, since this very request was first answered.
-  const twin = await findTwin(request, paymentId, deps)
-  if (twin !== undefined) return twin
-  if (reservation.outcome === 'refused') return undefined
-  throw conflict('this request, or another with its Idempotency-Key, is running or was refused')
+  if (reservation.outcome === 'mismatch') throw differentRequest()
+  if (reservation.reason !== 'released') throw refusal(reservation.reason)
+  // The reservation may have ended with its payment since this very request was first answered.
+  return findTwin(request, [paymentId], deps)
 }
 
 async function reserve(
@@ -135,7 +143,9 @@ async function persist(
   reserved: Extract<ReservationOutcome, { outcome: 'reserved' }>,
   deps: CreateOutgoingPaymentDeps
 ): Promise<OutgoingPayment> {
-  const { authorized, identity, walletAddress, terms, order, nowMs } = request
+  const { authorized, identity, walletAddress, terms, order } = request
+  // Taken as late as can be: a list that was read up to the newest payment must not miss one that is older and yet to come.
+  const nowMs = deps.clock.now()
   const grantSpentDebitValue = reserved.spentDebitAmount.value
   const grantSpentReceiveValue = reserved.spentReceiveAmount.value
   const persisting = deps.repository.persist({
@@ -176,6 +186,10 @@ async function persist(
       }
     case 'receiver-not-payable':
       deps.onReservationEnded()
+      deps.receivers.forget(terms.receiver.url)
+      // A quote that was used has most likely filled its receiver: the quote is what is wrong with the request.
+      if (terms.quoteId !== undefined && (await deps.repository.isQuoteUsed(terms.quoteId)))
+        throw invalidQuote()
       throw invalidReceiver()
     case 'taken':
       return answerTaken(request, paymentId, deps)
@@ -190,7 +204,7 @@ async function answerTaken(
   paymentId: string,
   deps: CreateOutgoingPaymentDeps
 ): Promise<OutgoingPayment> {
-  const twin = await findTwin(request, paymentId, deps)
+  const twin = await findTwin(request, [paymentId], deps)
   if (twin?.id === paymentId) return twin
   // No payment has this id, so that its reservation must go, whoever has the rest.
   await giveUp(paymentId, deps)
@@ -208,7 +222,7 @@ async function answerUncertain(
   deps: CreateOutgoingPaymentDeps
 ): Promise<OutgoingPayment> {
   if (!(await giveUp(paymentId, deps))) {
-    const twin = await findTwin(request, paymentId, deps).catch(() => undefined)
+    const twin = await findTwin(request, [paymentId], deps).catch(() => undefined)
     if (twin !== undefined) {
       deps.onPaymentCreated()
       return twin
@@ -224,25 +238,22 @@ async function answerUncertain(
  */
 async function findTwin(
   { authorized, identity }: CreationRequest,
-  paymentId: string,
+  paymentIds: readonly string[],
   deps: CreateOutgoingPaymentDeps
 ): Promise<OutgoingPayment | undefined> {
-  const found = await deps.repository.findTwin(paymentId, identity.signatureId)
+  const found = await deps.repository.findTwin(paymentIds, identity.signatureId)
   if (found === undefined) return undefined
   const same = found.payment.client === authorized.client && found.requestHash.equals(identity.requestHash)
   if (!same) throw differentRequest()
   return found.payment
 }
 
-async function answerUsedQuote(
+/** The payment that the same request made before, under whichever of its ids. */
+function findEarlier(
   request: CreationRequest,
-  usedBy: string,
   deps: CreateOutgoingPaymentDeps
-): Promise<OutgoingPayment> {
-  const { paymentIds } = request.identity
-  const twin = await findTwin(request, paymentIds.find((id) => id === usedBy) ?? paymentIds[0], deps)
-  if (twin === undefined) throw invalidQuote()
-  return twin
+): Promise<OutgoingPayment | undefined> {
+  return findTwin(request, request.identity.paymentIds, deps)
 }
 
 /**

@@ -49,8 +49,8 @@ export interface FoundPayment {
 export interface OutgoingPaymentRepository extends Quotes {
   /** Persists a payment, its place in the outbox and the hold on its debit, with one statement. */
   persist(payment: NewPayment): Promise<PersistOutcome>
-  /** The payment of an id (UUID) or of a signed request. */
-  findTwin(id: string, signatureId: string): Promise<FoundPayment | undefined>
+  /** The payment of one of some ids (UUID), else of a signed request. */
+  findTwin(ids: readonly string[], signatureId: string): Promise<FoundPayment | undefined>
   /** Whether a quote was used by any payment. */
   isQuoteUsed(quoteId: string): Promise<boolean>
   /**
@@ -106,12 +106,12 @@ export function createOutgoingPaymentRepository(deps: {
   return {
     persist: (payment) => persist(pool, payment),
 
-    async findTwin(id, signatureId) {
+    async findTwin(ids, signatureId) {
       const { rows } = await pool.query<OutgoingPaymentRow & { request_hash: Buffer }>(
         `select ${OUTGOING_PAYMENT_COLUMNS}, p.request_hash from ${OUTGOING_PAYMENT_TABLES}
-          where p.id = $1 or p.signature_id = $2
-          order by p.id = $1 desc limit 1`,
-        [id, signatureId]
+          where p.id = any($1) or p.signature_id = $2
+          order by p.id = any($1) desc limit 1`,
+        [ids, signatureId]
       )
       const [row] = rows
       return row && { payment: readOutgoingPaymentRow(row, urls), requestHash: row.request_hash }
@@ -188,7 +188,7 @@ interface QuoteRow {
   readonly code: string
   readonly scale: number
   readonly expires_at: Date
-  readonly used_by: string | null
+  readonly used: boolean
 }
 
 /** One prepared statement over three tables: Prisma would send three, and most payments need it. */
@@ -201,7 +201,7 @@ async function findQuote(
   const { rows } = await pool.query<QuoteRow>({
     name: 'quote-to-pay',
     text: `select q.receiver, q.debit_value, q.fee_value, q.receive_value, q.receive_asset_id, s.code, s.scale,
-                  q.expires_at, p.id as used_by
+                  q.expires_at, p.id is not null as used
              from quote q join asset s on s.id = q.receive_asset_id left join outgoing_payment p on p.quote_id = q.id
             where q.id = $1 and q.wallet_address_id = $2 and q.client = $3`,
     values: [id, walletAddressId, client]
@@ -218,7 +218,7 @@ async function findQuote(
       receiveAsset: { code: row.code, scale: row.scale },
       receiveAssetId: row.receive_asset_id,
       expiresAtMs: row.expires_at.getTime(),
-      usedBy: row.used_by ?? undefined
+      used: row.used
     }
   )
 }

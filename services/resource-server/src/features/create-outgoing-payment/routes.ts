@@ -4,6 +4,7 @@ import type { Pool } from 'pg'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderCreatedOutgoingPayment } from '../../domain/outgoing-payment.js'
 import { identifyPayment, readIdempotencyKey } from '../../domain/payment-identity.js'
+import type { ReceiverDirectory } from '../../domain/receiver.js'
 import { requireReach } from '../../domain/visibility.js'
 import { createOutgoingPayment, type CreateOutgoingPaymentDeps } from './create-outgoing-payment.js'
 import { rememberReceivers } from './remembered-receivers.js'
@@ -11,7 +12,11 @@ import { createOutgoingPaymentRepository } from './repository.js'
 import { readOrder } from './request.js'
 
 /** What the route needs. */
-export interface CreateOutgoingPaymentRouteDeps extends Omit<CreateOutgoingPaymentDeps, 'repository'> {
+export interface CreateOutgoingPaymentRouteDeps extends Omit<
+  CreateOutgoingPaymentDeps,
+  'repository' | 'receivers'
+> {
+  readonly receivers: ReceiverDirectory
   readonly pool: Pool
   readonly authorizer: RequestAuthorizer
 }

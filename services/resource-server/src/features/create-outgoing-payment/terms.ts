@@ -30,8 +30,8 @@ export interface StoredQuote {
   readonly receiveAsset: Asset
   readonly receiveAssetId: number
   readonly expiresAtMs: number
-  /** Id (UUID) of the payment that used it. */
-  readonly usedBy: string | undefined
+  /** Whether a payment used it. */
+  readonly used: boolean
 }
 
 /** Finds the quotes of a wallet address that one client made. */
@@ -43,19 +43,17 @@ export interface Quotes {
 /**
  * The terms of a quote.
  *
- * @returns the id of the payment that used the quote already, which may be this very one asked for again
- * @throws PublicError 400 `invalid quote` when it is unknown, expired, or another client's or wallet address's
+ * @throws PublicError 400 `invalid quote` when it is unknown, expired, used, or another client's or wallet address's
  */
 export async function termsOfQuote(
   order: OrderFromQuote,
   payer: { walletAddress: WalletAddress; client: string; nowMs: number },
   deps: { quotes: Quotes; urls: ResourceUrls }
-): Promise<PaymentTerms | { readonly usedBy: string }> {
+): Promise<PaymentTerms> {
   const id = deps.urls.idOf('quotes', order.quoteId)
   if (id === undefined) throw invalidQuote()
   const quote = await deps.quotes.find(id, payer.walletAddress.id, payer.client)
-  if (quote === undefined) throw invalidQuote()
-  if (quote.usedBy !== undefined) return { usedBy: quote.usedBy }
+  if (quote === undefined || quote.used) throw invalidQuote()
   const incomingPaymentId = deps.urls.idOf('incoming-payments', quote.receiver)
   if (quote.expiresAtMs <= payer.nowMs || incomingPaymentId === undefined) throw invalidQuote()
   return {

@@ -1,5 +1,6 @@
 import { isUnavailable } from '@open-payments-server/database'
 import { type Clock, type Logger, newId, type Random } from '@open-payments-server/runtime'
+import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import type { PaymentMethod } from '../../domain/payment-method.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
@@ -13,6 +14,11 @@ import {
   writeBatch
 } from './repository.js'
 import { settleBatch } from './settle-batch.js'
+
+/** Most payments set aside at once. */
+const SET_ASIDE_MAX = 1_000
+/** How long a payment that could not be settled waits before it is tried again, in milliseconds. */
+const SET_ASIDE_MS = 5_000
 
 /** What the local payment method needs. */
 export interface LocalPaymentDeps {
@@ -29,16 +35,19 @@ export interface LocalPaymentDeps {
  */
 export function createLocalPaymentMethod(deps: LocalPaymentDeps): PaymentMethod {
   const providerAccounts = createProviderAccountDirectory()
+  // Payments that could not be settled wait a while: the oldest are claimed first, and would keep the others from their turn.
+  const setAside = new LRUCache<string, true>({ max: SET_ASIDE_MAX, ttl: SET_ASIDE_MS })
   return {
     name: 'local',
     async processPending(limit) {
+      const claim = { limit, except: [...setAside.keys()] }
       try {
-        const ended = await processBatch({ limit }, providerAccounts, deps)
+        const ended = await processBatch(claim, providerAccounts, deps)
         return { found: ended, ended }
       } catch (error) {
         if (isUnavailable(error)) throw error
         deps.logger.error({ err: error }, 'batch of payments not settled; trying one by one')
-        return processOneByOne(limit, providerAccounts, deps)
+        return processOneByOne(claim, providerAccounts, deps, (id) => setAside.set(id, true))
       }
     }
   }
@@ -71,18 +80,20 @@ async function processBatch(
 }
 
 async function processOneByOne(
-  limit: number,
+  claim: Claim,
   providerAccounts: ProviderAccountDirectory,
-  deps: LocalPaymentDeps
+  deps: LocalPaymentDeps,
+  onFailed: (id: string) => void
 ): Promise<{ found: number; ended: number }> {
   const ids = await inTransaction(deps.pool, async (client) =>
-    (await claimPayments(client, { limit }, deps.urls)).map(({ id }) => id)
+    (await claimPayments(client, claim, deps.urls)).map(({ id }) => id)
   )
   let ended = 0
   for (const id of ids) {
     try {
       ended += await processBatch({ limit: 1, ids: [id] }, providerAccounts, deps)
     } catch (error) {
+      onFailed(id)
       deps.logger.error({ err: error, paymentId: id }, 'payment not settled; it stays pending')
     }
   }

@@ -8,6 +8,8 @@ export interface Claim {
   readonly limit: number
   /** Ids (UUID); any when undefined. */
   readonly ids?: readonly string[]
+  /** Ids (UUID) to pass over; none when undefined. */
+  readonly except?: readonly string[]
 }
 
 /** How often a transaction that lost against another one is tried again. */
@@ -53,6 +55,7 @@ const CLAIM = `
     join account a on a.id = w.account_id
     left join transfer hold on hold.id = p.id and hold.state = 'pending'
    where p.state = 'pending' and starts_with(p.receiver, $1) and ($2::uuid[] is null or p.id = any($2))
+     and not (p.id = any($4::uuid[]))
    order by p.created_at, p.id
    limit $3
      for no key update of p skip locked`
@@ -78,7 +81,7 @@ export async function claimPayments(
   const { rows } = await client.query<ClaimRow>({
     name: 'claim-outgoing-payments',
     text: CLAIM,
-    values: [urls.of('incoming-payments', ''), claim.ids ?? null, claim.limit]
+    values: [urls.of('incoming-payments', ''), claim.ids ?? null, claim.limit, claim.except ?? []]
   })
   return rows.map((row) => ({
     id: row.id,
