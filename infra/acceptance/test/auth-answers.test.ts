@@ -113,6 +113,30 @@ describe('the auth server answers', () => {
       expectError(await requestGrant(body()), 400, 'invalid_request')
     })
 
+    it.each([
+      [
+        'list-all of no wallet address',
+        () => ({ access_token: { access: [{ type: 'incoming-payment', actions: ['list-all'] }] } }),
+        'identifier'
+      ],
+      [
+        'an outgoing payment from a wallet address spelled otherwise',
+        () => ({
+          access_token: { access: [outgoingAccess(system, undefined, `${system.walletAddresses.alice}?x=1`)] }
+        }),
+        'identifier'
+      ],
+      [
+        'a subject of somewhere else',
+        () => ({ subject: { sub_ids: [{ id: 'http://localhost:2/bob', format: 'uri' }] } }),
+        'subject'
+      ]
+    ])('for %s with 400: nobody here can agree to that', async (_what, body, field) => {
+      const answer = await requestGrant({ ...body(), interact: { start: ['redirect'] } })
+      expectError(answer, 400, 'invalid_request')
+      expect(Object.keys(answer.at('error.details') as object).join()).toContain(field)
+    })
+
     it('without a signature with 401 invalid_client', async () => {
       expectError(
         await requestGrant({ access_token: { access: QUOTE_ACCESS } }, { unsigned: true }),
@@ -320,6 +344,13 @@ describe('the auth server answers', () => {
         `${grant.clientNonce}\n${grant.serverNonce}\n${reference}\n${system.authServerUrl}`
       )
       expect(finished.searchParams.get('hash')).toBe(hash.digest('base64url'))
+    })
+
+    it("with the client's own query as it was, to the letter", async () => {
+      const uri = 'http://localhost:2/finish?next=a%20b&sig=~x(1)&flag'
+      const grant = await pending({ method: 'redirect', uri, nonce: 'client-nonce' })
+      const finished = await interact(system, grant, 'reject')
+      expect(finished.href).toBe(`${uri}&result=grant_rejected`)
     })
 
     it('of an interaction that expired with grant_invalid', async () => {

@@ -1,4 +1,4 @@
-import { request as httpRequest } from 'node:http'
+import { Agent, request as httpRequest } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createLogger } from '@open-payments-server/runtime'
@@ -89,6 +89,7 @@ describe('an HTTP app', () => {
     ['null', 'null', 400, 'body'],
     ['bytes that are not UTF-8', new Uint8Array([0x7b, 0xff, 0x7d]), 400, 'body'],
     ['an unknown field', '{"other":1}', 400, 'other'],
+    ['an unknown field with a name that objects have', '{"constructor":1}', 400, 'constructor'],
     ['an unknown field further in', '{"amount":{"value":"1","other":1}}', 400, 'amount.other'],
     ['a field of the wrong type', '{"amount":{"value":1}}', 400, 'amount.value'],
     ['a malformed branch of several', '{"client":{"key":{"kid":1}}}', 400, 'client.key.kid'],
@@ -145,5 +146,38 @@ describe('an HTTP app', () => {
     answer()
     expect(await status).toBe(200)
     await stopped
+  })
+
+  it('keeps no connection for more requests once it stops', async () => {
+    let enter: () => void = () => undefined
+    const entered = new Promise<void>((resolve) => {
+      enter = resolve
+    })
+    let answer: () => void = () => undefined
+    const stopping = await startHttpServer(
+      (_request, response) => {
+        answer = () => response.end('done')
+        enter()
+      },
+      { host: '127.0.0.1', port: 0 }
+    )
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const answered = new Promise((resolve, reject) => {
+      const request = httpRequest({ host: '127.0.0.1', port: stopping.port, agent }, (response) => {
+        response.resume()
+        response.on('end', () => {
+          resolve(response.headers.connection)
+        })
+      })
+      request.on('error', reject)
+      request.end()
+    })
+    await entered
+    const neverMs = 3_600_000
+    const stopped = stopping.stop(neverMs)
+    answer()
+    await answered
+    await stopped
+    agent.destroy()
   })
 })

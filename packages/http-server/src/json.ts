@@ -49,17 +49,18 @@ export function validate<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  const details: Record<string, string> = {}
+  // A map, because a caller may name a field `constructor` or `__proto__`.
+  const problems = new Map<string, string>()
   for (const issue of flatten(parsed.error.issues).slice(0, PROBLEMS_MAX)) {
-    details[fieldName(issue)] ??= issue.message
+    const field = fieldName(issue)
+    if (!problems.has(field)) problems.set(field, issue.message)
   }
-  const fields = Object.keys(details)
-  const [first = 'body'] = fields
+  const [[first, message] = ['body', 'malformed']] = problems
   throw new PublicError({
     status: 400,
     code,
-    description: `invalid ${first}: ${details[first] ?? 'malformed'}`,
-    details
+    description: `invalid ${first}: ${message}`,
+    details: Object.fromEntries(problems)
   })
 }
 

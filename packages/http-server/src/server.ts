@@ -27,6 +27,8 @@ const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 const HEADER_BYTES_MAX = 16_384
+/** How often a stopping server looks for connections whose last answer has been sent. */
+const CLOSE_IDLE_INTERVAL_MS = 20
 
 /**
  * Starts an HTTP listener.
@@ -65,11 +67,19 @@ function listen(server: Server, options: HttpServerOptions): Promise<void> {
 
 function stop(server: Server, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
+    // A connection that is busy now would be kept for more requests afterwards: each ends with the answer it waits for.
+    server.prependListener('request', (_request, response) => {
+      response.shouldKeepAlive = false
+    })
+    const closing = setInterval(() => {
+      server.closeIdleConnections()
+    }, CLOSE_IDLE_INTERVAL_MS)
     const timer = setTimeout(() => {
       server.closeAllConnections()
     }, graceMs)
     server.close(() => {
       clearTimeout(timer)
+      clearInterval(closing)
       resolve()
     })
     server.closeIdleConnections()

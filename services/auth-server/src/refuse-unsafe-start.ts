@@ -15,6 +15,7 @@ export function refuseUnsafeStart(config: AuthServerConfig): void {
     )
   }
   if (config.ENVIRONMENT === 'production') {
+    if (config.GRPC_REFLECTION) problems.push('GRPC_REFLECTION: must be false in production')
     for (const name of ['PUBLIC_URL', 'CONSENT_PAGE_URL'] as const) {
       if (new URL(config[name]).protocol !== 'https:')
         problems.push(`${name}: must be an https URL in production`)

@@ -90,20 +90,29 @@ describe("the account holder's browser", () => {
     expect(queryOf(answer.headers.get('location'))).toEqual({ order: '7', result: 'grant_invalid' })
   })
 
-  it('goes back with result=grant_invalid when it starts an interaction that is over', async () => {
-    const [expired, cancelled, decided] = await Promise.all([
+  it('goes back with what became of it when it starts an interaction that is over', async () => {
+    const [expired, cancelled, rejected, accepted] = await Promise.all([
+      requestPendingGrant(auth, shop),
       requestPendingGrant(auth, shop),
       requestPendingGrant(auth, shop),
       requestPendingGrant(auth, shop)
     ])
     await shop.request('DELETE', cancelled.continueUri, { accessToken: cancelled.continuationToken })
-    await decide(auth, decided, 'accept')
+    await decide(auth, rejected, 'reject')
+    await decide(auth, accepted, 'accept')
     auth.clock.advanceSeconds(600)
-    for (const grant of [expired, cancelled, decided]) {
-      const answer = await auth.send('GET', grant.redirect)
-      expect(queryOf(answer.headers.get('location'))).toEqual({ order: '7', result: 'grant_invalid' })
+    const start = (grant: typeof expired) => auth.send('GET', grant.redirect)
+    for (const [grant, result] of [
+      [expired, 'grant_invalid'],
+      [cancelled, 'grant_invalid'],
+      [rejected, 'grant_rejected']
+    ] as const) {
+      const answer = await start(grant)
+      expect(queryOf(answer.headers.get('location'))).toEqual({ order: '7', result })
       expect(answer.headers.get('set-cookie')).toBeNull()
     }
+    // The client must not be told that an approved grant is none.
+    expect(await start(accepted)).toMatchObject({ status: 403 })
   })
 
   it('goes back with result=grant_invalid when the client cancelled meanwhile, even after consent', async () => {

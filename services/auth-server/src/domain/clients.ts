@@ -23,6 +23,8 @@ export interface BoundClient {
 
 /** What a wallet address says of itself, as far as grants depend on it. */
 export interface WalletAddressDocument {
+  /** Its URL as it spells itself; undefined when it does not say. */
+  readonly id: string | undefined
   /** Name its owner wants to be shown by. */
   readonly publicName: string | undefined
   readonly assetCode: string

@@ -63,9 +63,12 @@ export function createAddresses(publicUrl: string): ServiceAddresses {
   }
 }
 
-/** A URL with parameters added to its query; what the query already has stays. */
+/**
+ * A URL with parameters added to its query. What is there stays as it is, to the letter: a client may compare it, or have
+ * signed it.
+ */
 export function withQuery(url: string, parameters: Readonly<Record<string, string>>): string {
-  const result = new URL(url)
-  for (const [name, value] of Object.entries(parameters)) result.searchParams.set(name, value)
-  return result.href
+  const [address = '', ...fragment] = url.split('#')
+  const separator = !address.includes('?') ? '?' : /[?&]$/.test(address) ? '' : '&'
+  return [`${address}${separator}${new URLSearchParams(parameters).toString()}`, ...fragment].join('#')
 }

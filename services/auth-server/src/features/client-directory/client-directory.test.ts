@@ -132,6 +132,7 @@ describe('the client directory', () => {
     it('takes what grants depend on', async () => {
       answer = async () => ({ body: { ...document, resourceServer: 'https://b.test', more: 1 } })
       expect(await directory.getWalletAddress(SHOP)).toEqual({
+        id: SHOP,
         publicName: 'The shop',
         assetCode: 'USD',
         assetScale: 2,

@@ -17,6 +17,7 @@ const assetFields = {
 
 const walletAddressSchema = z.object({
   ...assetFields,
+  id: z.string().max(URL_LENGTH_MAX).optional(),
   publicName: z.string().nullish(),
   authServer: z.string().max(URL_LENGTH_MAX)
 })
@@ -29,13 +30,13 @@ const receiverSchema = z.object({ receivedAmount: z.object(assetFields) })
 export function readWalletAddress(body: unknown): WalletAddressDocument | undefined {
   const { data } = walletAddressSchema.safeParse(body)
   if (data === undefined) return undefined
-  const { publicName, assetCode, assetScale, authServer } = data
+  const { id, publicName, assetCode, assetScale, authServer } = data
   // What cannot be stored, or turns the text around it about, is dropped: a name is for people only.
   const name = publicName
     ?.replace(/[\p{Cc}\p{Cf}\p{Surrogate}]/gu, '')
     .slice(0, PUBLIC_NAME_LENGTH_MAX)
     .trim()
-  return { publicName: name === '' ? undefined : name, assetCode, assetScale, authServer }
+  return { id, publicName: name === '' ? undefined : name, assetCode, assetScale, authServer }
 }
 
 /** The keys of a client by identifier. Keys of other kinds are skipped, of two with one identifier the first counts. */

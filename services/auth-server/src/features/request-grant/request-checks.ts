@@ -6,34 +6,67 @@ import {
   DocumentUnavailable,
   type WalletAddressDocument
 } from '../../domain/clients.js'
+import type { SubjectRequest } from '../../domain/grants.js'
 import { isLoopback, isSameEndpoint } from '../../domain/urls.js'
 
 const CODE = 'invalid_request'
 
 /**
- * Checks that every outgoing payment is asked from a wallet address whose grants are decided here, and that its limits
- * are in the assets they are about.
+ * Checks what an account holder is asked to agree to: every item, and every subject, is about one wallet address whose
+ * grants are decided here, spelled as it spells itself, and limits are in the assets they are about. Without that, one
+ * holder's consent would speak for the wallets of others.
  *
+ * @param needsConsent whether an item is one that the account holder must agree to
  * @param grantEndpoint the public URL of this service
  * @throws PublicError 400 `invalid_request` naming the field
  */
-export async function checkOutgoingPayments(
-  access: readonly AccessItem[],
+export async function checkConsentable(
+  request: { readonly access: readonly AccessItem[]; readonly subject: SubjectRequest | undefined },
+  needsConsent: (item: AccessItem) => boolean,
   grantEndpoint: string,
   directory: Pick<ClientDirectory, 'getWalletAddress' | 'getReceiverAsset'>
 ): Promise<void> {
-  await Promise.all(
-    access.map(async (item, index) => {
-      if (item.type !== 'outgoing-payment' || item.identifier === undefined) return
-      const path = `access_token.access[${String(index)}]`
-      const walletAddress = await findWalletAddress(item.identifier, `${path}.identifier`, directory)
-      if (!isSameEndpoint(walletAddress.authServer, grantEndpoint)) {
-        throw invalidField(CODE, `${path}.identifier`, 'the wallet address has another authorization server')
-      }
-      checkDebitAsset(item, walletAddress, `${path}.limits.debitAmount`)
-      await checkReceiveAsset(item, `${path}.limits.receiveAmount`, directory)
-    })
+  const items = request.access.map(async (item, index) => {
+    if (!needsConsent(item)) return
+    const path = `access_token.access[${String(index)}]`
+    if (item.identifier === undefined) {
+      // The published API has no identifier for quotes, which show prices and nothing of anybody.
+      if (item.type === 'quote') return
+      throw invalidField(
+        CODE,
+        `${path}.identifier`,
+        'this access needs the account holder of one wallet address'
+      )
+    }
+    const walletAddress = await findOwnWalletAddress(
+      item.identifier,
+      `${path}.identifier`,
+      grantEndpoint,
+      directory
+    )
+    checkDebitAsset(item, walletAddress, `${path}.limits.debitAmount`)
+    await checkReceiveAsset(item, `${path}.limits.receiveAmount`, directory)
+  })
+  const subjects = (request.subject?.sub_ids ?? []).map((subject, index) =>
+    findOwnWalletAddress(subject.id, `subject.sub_ids[${String(index)}].id`, grantEndpoint, directory)
   )
+  await Promise.all([...items, ...subjects])
+}
+
+async function findOwnWalletAddress(
+  url: string,
+  field: string,
+  grantEndpoint: string,
+  directory: Pick<ClientDirectory, 'getWalletAddress'>
+): Promise<WalletAddressDocument> {
+  const walletAddress = await findWalletAddress(url, field, directory)
+  if (!isSameEndpoint(walletAddress.authServer, grantEndpoint)) {
+    throw invalidField(CODE, field, 'the wallet address has another authorization server')
+  }
+  if (walletAddress.id !== undefined && walletAddress.id !== url) {
+    throw invalidField(CODE, field, `the wallet address is spelled ${walletAddress.id}`)
+  }
+  return walletAddress
 }
 
 /**

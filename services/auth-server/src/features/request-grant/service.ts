@@ -13,7 +13,7 @@ import { unresolvedClient } from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire } from '../../domain/grants.js'
 import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
 import { withQuery } from '../../domain/urls.js'
-import { checkFinishUri, checkOutgoingPayments } from './request-checks.js'
+import { checkFinishUri, checkConsentable } from './request-checks.js'
 import type { GrantRepository, NewGrant, PendingInteraction } from './repository.js'
 import type { GrantRequest, RequestingClient } from './schema.js'
 
@@ -54,8 +54,9 @@ export function createRequestGrantService(dependencies: RequestGrantDependencies
         request.subject !== undefined || needsInteraction(request.access, dependencies.configuredInteraction)
       if (!interactive) return issueAtOnce(request, holderOf(request.client, key), dependencies)
       const walletAddress = checkMayInteract(request, dependencies.allowHttp)
-      await checkOutgoingPayments(
-        request.access,
+      await checkConsentable(
+        request,
+        (item) => needsInteraction([item], dependencies.configuredInteraction),
         dependencies.addresses.grantEndpoint,
         dependencies.directory
       )

@@ -1,6 +1,6 @@
 import type { Clock } from '@open-payments-server/runtime'
 import { invalidInteraction, unknownInteraction } from '../../domain/errors.js'
-import { type InteractionReader, interactionCookie, isOpen } from '../../domain/interactions.js'
+import { type InteractionReader, interactionCookie, isOpen, outcomeOf } from '../../domain/interactions.js'
 import { withQuery } from '../../domain/urls.js'
 
 /** Where a browser goes when it starts an interaction. */
@@ -46,8 +46,13 @@ export function createStartInteractionService(
         })
         return { location, cookie: interactionCookie(dependencies.cookieSecret, interaction) }
       }
-      if (grant.finish === undefined) throw invalidInteraction(403, 'the interaction is over')
-      return { location: withQuery(grant.finish.uri, { result: 'grant_invalid' }), cookie: undefined }
+      // A page that is opened again must not tell the client that an approved grant is none.
+      const outcome = outcomeOf(interaction)
+      if (grant.finish === undefined || outcome === 'approved') {
+        throw invalidInteraction(403, 'the interaction is over')
+      }
+      const result = outcome === 'denied' ? 'grant_rejected' : 'grant_invalid'
+      return { location: withQuery(grant.finish.uri, { result }), cookie: undefined }
     }
   }
 }
