@@ -1,11 +1,35 @@
 // `npm test`: prepares, then runs jest with whatever parameters it was given. Ends with jest's exit code; the last line
 // says how many tests passed, failed and were skipped.
+//
+// `--long <name>` runs one of the long runs instead: the same tests as in `npm test`, tried much more often.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { prepare } from './prepare.mjs'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** Long runs by name: which tests, and what makes them long. Settings that are set already win. */
+const longRuns = {
+  model: {
+    paths: ['services/auth-server/test/limit-model.test.ts'],
+    environment: { MODEL_TEST_OPERATIONS: '200000' }
+  },
+  crash: {
+    paths: ['infra/faults/test/crash.test.ts'],
+    environment: { CRASH_TEST_ROUNDS: '20' }
+  }
+}
+
+/** @returns what jest is told and what its tests are told, for the parameters of this script */
+function readParameters([option, name, ...rest]) {
+  if (option !== '--long') return { parameters: process.argv.slice(2), environment: {} }
+  const run = longRuns[name]
+  if (run === undefined) throw new Error(`--long takes one of: ${Object.keys(longRuns).join(', ')}`)
+  return { parameters: [...run.paths, ...rest], environment: run.environment }
+}
+
+const { parameters, environment } = readParameters(process.argv.slice(2))
 
 await prepare({ build: true })
 
@@ -14,15 +38,11 @@ const nodeOptions = [
   '--experimental-vm-modules',
   '--disable-warning=ExperimentalWarning'
 ]
-const jest = spawn(
-  process.execPath,
-  [join(root, 'node_modules', 'jest', 'bin', 'jest.js'), ...process.argv.slice(2)],
-  {
-    cwd: root,
-    env: { ...process.env, NODE_OPTIONS: nodeOptions.filter(Boolean).join(' ') },
-    stdio: 'inherit'
-  }
-)
+const jest = spawn(process.execPath, [join(root, 'node_modules', 'jest', 'bin', 'jest.js'), ...parameters], {
+  cwd: root,
+  env: { ...environment, ...process.env, NODE_OPTIONS: nodeOptions.filter(Boolean).join(' ') },
+  stdio: 'inherit'
+})
 // On Ctrl-C jest stops by itself, and the database and Redis with it; we only have to outlive it.
 process.on('SIGINT', () => undefined)
 process.on('SIGTERM', () => jest.kill('SIGTERM'))
