@@ -1,5 +1,5 @@
-import { send } from '@open-payments-server/testing'
-import type { System, TestClient } from './system.js'
+import { type Answer, send } from '@open-payments-server/testing'
+import type { ConnectedSystem, TestClient } from './connect-system.js'
 
 /** A pending grant, as its client keeps it. */
 export interface PendingGrant {
@@ -10,6 +10,8 @@ export interface PendingGrant {
   /** The server's nonce. */
   readonly serverNonce: string
   readonly clientNonce: string
+  /** How long the client must wait before it continues. */
+  readonly waitSeconds: number
 }
 
 /** Limits of an outgoing-payment access item, as on the wire. */
@@ -19,7 +21,11 @@ export type Limits = Record<string, unknown>
 export const FINISH_URI = 'http://localhost:2/finish?order=17'
 
 /** Asks for a grant that needs no account holder. Answers its token. */
-export async function requestToken(system: System, client: TestClient, access: object[]): Promise<string> {
+export async function requestToken(
+  system: ConnectedSystem,
+  client: TestClient,
+  access: object[]
+): Promise<string> {
   const answer = await client.request('POST', system.authServerUrl, {
     body: { client: client.walletAddress, access_token: { access } }
   })
@@ -28,7 +34,7 @@ export async function requestToken(system: System, client: TestClient, access: o
 
 /** An outgoing-payment access item of alice, unless told otherwise. */
 export function outgoingAccess(
-  system: System,
+  system: ConnectedSystem,
   limits?: Limits,
   walletAddress = system.walletAddresses.alice
 ): object {
@@ -42,7 +48,7 @@ export function outgoingAccess(
 
 /** Asks for a grant that needs the account holder. */
 export async function requestInteractiveGrant(
-  system: System,
+  system: ConnectedSystem,
   client: TestClient,
   access: object[],
   finish: object | undefined = { method: 'redirect', uri: FINISH_URI, nonce: 'client-nonce' }
@@ -54,44 +60,52 @@ export async function requestInteractiveGrant(
       interact: { start: ['redirect'], ...(finish === undefined ? {} : { finish }) }
     }
   })
+  return readPendingGrant(answer, 'client-nonce')
+}
+
+/** Reads the answer to a grant request that needs the account holder. */
+export function readPendingGrant(answer: Answer, clientNonce = ''): PendingGrant {
   return {
     continueUri: answer.textAt('continue.uri'),
     continuationToken: answer.textAt('continue.access_token.value'),
     redirect: answer.textAt('interact.redirect'),
     serverNonce: answer.textAt('interact.finish'),
-    clientNonce: 'client-nonce'
+    clientNonce,
+    waitSeconds: Number(answer.at('continue.wait') ?? 0)
   }
 }
 
 /** The account holder's browser and identity provider: starts, chooses, finishes. Answers where the browser ends up. */
 export async function interact(
-  system: System,
-  grant: PendingGrant,
+  system: ConnectedSystem,
+  grant: Pick<PendingGrant, 'redirect'>,
   choice: 'accept' | 'reject'
 ): Promise<URL> {
-  const started = await send('GET', grant.redirect)
+  const started = await send('GET', system.reach(grant.redirect))
   const cookie = (started.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
   const consentPage = new URL(started.headers.get('location') ?? '')
   const id = consentPage.searchParams.get('interactId') ?? ''
   const nonce = consentPage.searchParams.get('nonce') ?? ''
-  const chosen = await send('POST', `${system.identityProviderUrl}/grant/${id}/${nonce}/${choice}`, {
+  const chosen = await send('POST', `${system.identityProviderUrl()}/grant/${id}/${nonce}/${choice}`, {
     'x-idp-secret': system.identityProviderSecret
   })
   if (chosen.status !== 202)
     throw new Error(`the choice was answered with ${String(chosen.status)} ${chosen.text}`)
-  const finished = await send('GET', `${system.authServerUrl}interact/${id}/${nonce}/finish`, { cookie })
+  const finished = await send('GET', system.reach(`${system.authServerUrl}interact/${id}/${nonce}/finish`), {
+    cookie
+  })
   return new URL(finished.headers.get('location') ?? '')
 }
 
 /** Goes the whole way to a token of an outgoing-payment grant. */
 export async function consentedToken(
-  system: System,
+  system: ConnectedSystem,
   client: TestClient,
   access: object[]
 ): Promise<{ token: string; manage: string; grant: PendingGrant }> {
   const grant = await requestInteractiveGrant(system, client, access)
   const finished = await interact(system, grant, 'accept')
-  system.clock.advanceSeconds(6)
+  await system.passSeconds(grant.waitSeconds)
   const answer = await client.request('POST', grant.continueUri, {
     accessToken: grant.continuationToken,
     body: { interact_ref: finished.searchParams.get('interact_ref') }

@@ -1,5 +1,5 @@
 import type { Answer } from '@open-payments-server/testing'
-import type { System, TestClient, WalletName } from './system.js'
+import type { ConnectedSystem, TestClient, WalletName } from './connect-system.js'
 import { requestToken } from './consent.js'
 
 /** An amount in the smallest units of a wallet's asset, on the wire. */
@@ -9,7 +9,7 @@ export function amount(value: bigint | number, assetCode = 'USD'): object {
 
 /** Creates an incoming payment as a client that was granted all about it. Answers its URL. */
 export async function createReceiver(
-  system: System,
+  system: ConnectedSystem,
   client: TestClient,
   options: { wallet?: WalletName; incoming?: bigint; assetCode?: string } = {}
 ): Promise<{ url: string; token: string }> {
@@ -34,7 +34,7 @@ let requestCount = 0
 
 /** Pays an incoming payment from alice directly. Every call is a request of its own: `metadata` tells them apart. */
 export function pay(
-  system: System,
+  system: ConnectedSystem,
   client: TestClient,
   token: string,
   receiver: string,
@@ -69,7 +69,7 @@ export async function eventually(what: string, condition: () => Promise<boolean>
 }
 
 /** Waits until no payment is pending and every reservation's outcome was delivered. */
-export function allSettled(system: System): Promise<void> {
+export function allSettled(system: ConnectedSystem): Promise<void> {
   return eventually('all payments ended and all outcomes delivered', async () => {
     const [row] = await system.resourceDatabase.query<{ open: string }>(
       `select (select count(*) from outgoing_payment where state = 'pending')

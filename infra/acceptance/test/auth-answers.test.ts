@@ -5,6 +5,7 @@ import { type Answer, createSigningClient, createTestKey } from '@open-payments-
 import {
   FINISH_URI,
   interact,
+  readPendingGrant,
   outgoingAccess,
   type PendingGrant,
   requestInteractiveGrant
@@ -41,13 +42,7 @@ describe('the auth server answers', () => {
       access_token: { access: [outgoingAccess(system)] },
       interact: { start: ['redirect'] }
     })
-    return {
-      continueUri: answer.textAt('continue.uri'),
-      continuationToken: answer.textAt('continue.access_token.value'),
-      redirect: answer.textAt('interact.redirect'),
-      serverNonce: answer.textAt('interact.finish'),
-      clientNonce: ''
-    }
+    return readPendingGrant(answer)
   }
   const continueGrant = (grant: PendingGrant, reference?: string | null): Promise<Answer> =>
     system.shop.request('POST', grant.continueUri, {
@@ -282,7 +277,7 @@ describe('the auth server answers', () => {
       const page = new URL(started.headers.get('location') ?? '')
       const { interactId, nonce } = Object.fromEntries(page.searchParams)
       const accepted = await fetch(
-        `${system.identityProviderUrl}/grant/${String(interactId)}/${String(nonce)}/accept`,
+        `${system.identityProviderUrl()}/grant/${String(interactId)}/${String(nonce)}/accept`,
         {
           method: 'POST',
           headers: { 'x-idp-secret': system.identityProviderSecret }
@@ -304,13 +299,7 @@ describe('the auth server answers', () => {
           finish: { method: 'redirect', uri: FINISH_URI, nonce: 'client-nonce' }
         }
       })
-      const grant = {
-        continueUri: answer.textAt('continue.uri'),
-        continuationToken: answer.textAt('continue.access_token.value'),
-        redirect: answer.textAt('interact.redirect'),
-        serverNonce: answer.textAt('interact.finish'),
-        clientNonce: 'client-nonce'
-      }
+      const grant = readPendingGrant(answer, 'client-nonce')
       const finished = await interact(system, grant, 'accept')
       waitIsOver()
       const continued = await continueGrant(grant, finished.searchParams.get('interact_ref'))
@@ -490,7 +479,7 @@ describe('the auth server answers', () => {
       init: RequestInit = {},
       secret = system.identityProviderSecret
     ): Promise<Response> =>
-      fetch(`${system.identityProviderUrl}/grant/${path}`, { ...init, headers: { 'x-idp-secret': secret } })
+      fetch(`${system.identityProviderUrl()}/grant/${path}`, { ...init, headers: { 'x-idp-secret': secret } })
     const started = async (): Promise<string> => {
       const grant = await pending()
       const page = new URL(
@@ -515,7 +504,7 @@ describe('the auth server answers', () => {
         expect((await idp(path, {}, secret)).status).toBe(401)
         expect((await idp(`${path}/accept`, { method: 'POST' }, secret)).status).toBe(401)
       }
-      expect((await fetch(`${system.identityProviderUrl}/grant/${path}`)).status).toBe(401)
+      expect((await fetch(`${system.identityProviderUrl()}/grant/${path}`)).status).toBe(401)
     })
 
     it('with 404 to an unknown interaction, and 400 to a second choice', async () => {

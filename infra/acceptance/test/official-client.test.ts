@@ -120,17 +120,7 @@ describe('the official client library, with its response validation on', () => {
       }
     )
     if (!isPendingGrant(pending)) throw new Error('the grant was expected to need the account holder')
-    const finished = await interact(
-      system,
-      {
-        redirect: pending.interact.redirect,
-        continueUri: pending.continue.uri,
-        continuationToken: pending.continue.access_token.value,
-        serverNonce: pending.interact.finish,
-        clientNonce: 'client-nonce'
-      },
-      'accept'
-    )
+    const finished = await interact(system, { redirect: pending.interact.redirect }, 'accept')
     const reference = finished.searchParams.get('interact_ref') ?? ''
     expect(finished.searchParams.get('order')).toBe('17')
     expect(finished.searchParams.get('hash')).toBe(

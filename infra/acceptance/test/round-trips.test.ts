@@ -36,7 +36,10 @@ describe('the round trips of a request, in steady state', () => {
     await pay(system, system.shop, payToken, receiver.url, 100n)
     await requestToken(system, system.shop, [{ type: 'quote', actions: ['create'] }])
     await allSettled(system)
-    records = [recordStatements(system.authServer.pool), recordStatements(system.resourceServer.pool)]
+    const [authServer] = system.runningAuthServers
+    const [resourceServer] = system.runningResourceServers
+    if (authServer === undefined || resourceServer === undefined) throw new Error('nothing runs')
+    records = [recordStatements(authServer.pool), recordStatements(resourceServer.pool)]
   })
   afterAll(async () => {
     for (const record of records) record.stop()

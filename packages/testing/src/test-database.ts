@@ -26,13 +26,16 @@ export interface TestDatabase {
 }
 
 /**
- * Makes a fresh, migrated database on the server of the test run. The migrations run once per content of their folder,
- * in a template that each test file copies.
+ * Makes a fresh, migrated database. The migrations run once per content of their folder, in a template that each test file
+ * copies.
  *
+ * @param adminUrl the server, as a superuser; that of the test run unless given
  * @throws Error when the test run has no PostgreSQL (`TEST_POSTGRES_URL`)
  */
-export async function createTestDatabase(service: ServiceSchema): Promise<TestDatabase> {
-  const adminUrl = process.env.TEST_POSTGRES_URL
+export async function createTestDatabase(
+  service: ServiceSchema,
+  adminUrl = process.env.TEST_POSTGRES_URL
+): Promise<TestDatabase> {
   if (adminUrl === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests through jest')
   const name = `test_${randomBytes(8).toString('hex')}`
   await withAdmin(adminUrl, async (admin) => {
