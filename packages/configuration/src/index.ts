@@ -8,3 +8,13 @@ export {
 export { Secret } from './secret.js'
 export * as setting from './settings.js'
 export { type SettingMeta } from './settings.js'
+export {
+  databaseSettings,
+  grpcListenerSettings,
+  processSettings,
+  publicListenerSettings,
+  sharedStoreSettings,
+  shutdownSettings,
+  signatureSettings
+} from './shared-settings.js'
+export { findUnsafeSettings, type GuardedSettings } from './unsafe-settings.js'

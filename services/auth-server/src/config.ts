@@ -1,44 +1,30 @@
-import { type Environment, loadConfiguration, setting } from '@open-payments-server/configuration'
-import { LOG_LEVELS } from '@open-payments-server/runtime'
+import {
+  databaseSettings,
+  type Environment,
+  grpcListenerSettings,
+  loadConfiguration,
+  processSettings,
+  publicListenerSettings,
+  setting,
+  sharedStoreSettings,
+  shutdownSettings,
+  signatureSettings
+} from '@open-payments-server/configuration'
 import { z } from 'zod'
 
 const SECONDS_PER_DAY = 86_400
 
 /** The settings of the auth server: one environment variable each. */
 export const authServerSchema = z.object({
-  ENVIRONMENT: setting
-    .oneOf(
-      {
-        description:
-          'What the service runs for. `development` allows http URLs, clients on private networks and reflection.',
-        example: 'production'
-      },
-      ['production', 'development']
-    )
-    .prefault('production'),
-  LOG_LEVEL: setting
-    .oneOf({ description: 'Least serious level that is logged.', example: 'info' }, LOG_LEVELS)
-    .prefault('info'),
-  REPLICA_COUNT: setting
-    .wholeNumber(
-      { description: 'How many replicas of this service run. More than one need REDIS_URL.', example: '3' },
-      { min: 1, max: 1000 }
-    )
-    .prefault('1'),
+  ...processSettings({ development: 'http URLs, clients on private networks and reflection' }),
   PUBLIC_URL: setting.url({
     description:
       'The grant endpoint, exactly as wallet addresses advertise it in `authServer`. Every address in an answer is built from it.',
     example: 'https://auth.wallet.example/'
   }),
-  HTTP_HOST: setting
-    .text({ description: 'Address the public listener binds to.', example: '0.0.0.0' })
-    .prefault('0.0.0.0'),
-  HTTP_PORT: setting
-    .port({
-      description: 'Port of the public listener: clients and browsers of account holders.',
-      example: '3000'
-    })
-    .prefault('3000'),
+  ...publicListenerSettings({
+    port: 'Port of the public listener: clients and browsers of account holders.'
+  }),
   CONSENT_PAGE_URL: setting.url({
     description:
       'Page that asks the account holder. Browsers are sent there with interactId, nonce, clientName and clientUri.',
@@ -62,30 +48,12 @@ export const authServerSchema = z.object({
       'Key of the cookie that binds an interaction to the browser that started it. The same on every replica.',
     example: 'another-long-random-text'
   }),
-  GRPC_HOST: setting
-    .text({ description: 'Address the gRPC listener binds to.', example: '0.0.0.0' })
-    .prefault('0.0.0.0'),
-  GRPC_PORT: setting.port({ description: 'Port of the gRPC listener.', example: '3002' }).prefault('3002'),
-  GRPC_REFLECTION: setting
-    .flag({ description: 'Whether gRPC reflection is served.', example: 'false' })
-    .prefault('false'),
-  DATABASE_URL: setting.connectionUrl({
-    description: 'The PostgreSQL database of this service.',
-    example: 'postgresql://auth:password@postgres:5432/auth'
+  ...grpcListenerSettings({
+    host: 'Address the gRPC listener binds to.',
+    port: 'Port of the gRPC listener.'
   }),
-  DATABASE_CONNECTIONS_MAX: setting
-    .wholeNumber(
-      { description: 'Most connections to the database at once.', example: '16' },
-      { min: 2, max: 500 }
-    )
-    .prefault('16'),
-  REDIS_URL: setting
-    .connectionUrl({
-      description:
-        'Redis that the replicas share. Without it, one process keeps to itself what replicas would share.',
-      example: 'redis://redis:6379'
-    })
-    .optional(),
+  ...databaseSettings({ example: 'postgresql://auth:password@postgres:5432/auth' }),
+  ...sharedStoreSettings,
   ACCESS_TOKEN_LIFETIME_SECONDS: setting
     .wholeNumber(
       { description: 'How long an access token lives, in seconds.', example: '600' },
@@ -114,24 +82,7 @@ export const authServerSchema = z.object({
       example: 'incoming-payment:create,quote:create'
     })
     .optional(),
-  SIGNATURE_AGE_MAX_SECONDS: setting
-    .wholeNumber(
-      { description: 'Oldest `created` of a signature, in seconds.', example: '300' },
-      { min: 1, max: 3600 }
-    )
-    .prefault('300'),
-  SIGNATURE_FUTURE_MAX_SECONDS: setting
-    .wholeNumber(
-      { description: 'How far ahead `created` of a signature may be, in seconds.', example: '30' },
-      { min: 0, max: 3600 }
-    )
-    .prefault('30'),
-  SIGNATURE_TAG_REQUIRED: setting
-    .flag({
-      description: 'Whether signatures must carry `tag="gnap"`, as RFC 9635 §7.3.1 says.',
-      example: 'false'
-    })
-    .prefault('false'),
+  ...signatureSettings,
   CLIENT_KEYS_CACHE_SECONDS: setting
     .wholeNumber(
       {
@@ -142,12 +93,7 @@ export const authServerSchema = z.object({
       { min: 0, max: SECONDS_PER_DAY }
     )
     .prefault('60'),
-  SHUTDOWN_GRACE_SECONDS: setting
-    .wholeNumber(
-      { description: 'How long running requests may take to finish on shutdown, in seconds.', example: '25' },
-      { min: 1, max: 600 }
-    )
-    .prefault('25')
+  ...shutdownSettings
 })
 
 /** The settings of the auth server, parsed. */

@@ -1,5 +1,15 @@
-import { type Environment, loadConfiguration, setting } from '@open-payments-server/configuration'
-import { LOG_LEVELS } from '@open-payments-server/runtime'
+import {
+  databaseSettings,
+  type Environment,
+  grpcListenerSettings,
+  loadConfiguration,
+  processSettings,
+  publicListenerSettings,
+  setting,
+  sharedStoreSettings,
+  shutdownSettings,
+  signatureSettings
+} from '@open-payments-server/configuration'
 import { z } from 'zod'
 
 const SECONDS_PER_DAY = 86_400
@@ -7,24 +17,7 @@ const SECONDS_PER_YEAR = 365 * SECONDS_PER_DAY
 
 /** The settings of the resource server: one environment variable each. */
 export const resourceServerSchema = z.object({
-  ENVIRONMENT: setting
-    .oneOf(
-      {
-        description: 'What the service runs for. `development` allows http URLs and reflection.',
-        example: 'production'
-      },
-      ['production', 'development']
-    )
-    .prefault('production'),
-  LOG_LEVEL: setting
-    .oneOf({ description: 'Least serious level that is logged.', example: 'info' }, LOG_LEVELS)
-    .prefault('info'),
-  REPLICA_COUNT: setting
-    .wholeNumber(
-      { description: 'How many replicas of this service run. More than one need REDIS_URL.', example: '3' },
-      { min: 1, max: 1000 }
-    )
-    .prefault('1'),
+  ...processSettings({ development: 'http URLs and reflection' }),
   PUBLIC_URL: setting.url({
     description:
       'Where clients reach this service. Wallet addresses and every address in an answer are built from it.',
@@ -34,22 +27,11 @@ export const resourceServerSchema = z.object({
     description: "The auth server's grant endpoint: exactly its PUBLIC_URL. Wallet addresses advertise it.",
     example: 'https://auth.wallet.example/'
   }),
-  HTTP_HOST: setting
-    .text({ description: 'Address the public listener binds to.', example: '0.0.0.0' })
-    .prefault('0.0.0.0'),
-  HTTP_PORT: setting.port({ description: 'Port of the public listener.', example: '3000' }).prefault('3000'),
-  GRPC_HOST: setting
-    .text({
-      description: 'Address the operator gRPC listener binds to. Not for the internet.',
-      example: '0.0.0.0'
-    })
-    .prefault('0.0.0.0'),
-  GRPC_PORT: setting
-    .port({ description: 'Port of the operator gRPC listener.', example: '3002' })
-    .prefault('3002'),
-  GRPC_REFLECTION: setting
-    .flag({ description: 'Whether gRPC reflection is served.', example: 'false' })
-    .prefault('false'),
+  ...publicListenerSettings({ port: 'Port of the public listener.' }),
+  ...grpcListenerSettings({
+    host: 'Address the operator gRPC listener binds to. Not for the internet.',
+    port: 'Port of the operator gRPC listener.'
+  }),
   AUTH_GRPC_TARGET: setting.text({
     description: "The auth server's gRPC address.",
     example: 'dns:///auth-server-grpc:3002'
@@ -63,23 +45,8 @@ export const resourceServerSchema = z.object({
       { min: 50, max: 60_000 }
     )
     .prefault('3000'),
-  DATABASE_URL: setting.connectionUrl({
-    description: 'The PostgreSQL database of this service.',
-    example: 'postgresql://wallet:password@postgres:5432/wallet'
-  }),
-  DATABASE_CONNECTIONS_MAX: setting
-    .wholeNumber(
-      { description: 'Most connections to the database at once.', example: '16' },
-      { min: 2, max: 500 }
-    )
-    .prefault('16'),
-  REDIS_URL: setting
-    .connectionUrl({
-      description:
-        'Redis that the replicas share. Without it, one process keeps to itself what replicas would share.',
-      example: 'redis://redis:6379'
-    })
-    .optional(),
+  ...databaseSettings({ example: 'postgresql://wallet:password@postgres:5432/wallet' }),
+  ...sharedStoreSettings,
   INTROSPECTION_CACHE_SECONDS: setting
     .wholeNumber(
       {
@@ -166,24 +133,7 @@ export const resourceServerSchema = z.object({
       example: 'USD=10+50,EUR=0+25'
     })
     .optional(),
-  SIGNATURE_AGE_MAX_SECONDS: setting
-    .wholeNumber(
-      { description: 'Oldest `created` of a signature, in seconds.', example: '300' },
-      { min: 1, max: 3600 }
-    )
-    .prefault('300'),
-  SIGNATURE_FUTURE_MAX_SECONDS: setting
-    .wholeNumber(
-      { description: 'How far ahead `created` of a signature may be, in seconds.', example: '30' },
-      { min: 0, max: 3600 }
-    )
-    .prefault('30'),
-  SIGNATURE_TAG_REQUIRED: setting
-    .flag({
-      description: 'Whether signatures must carry `tag="gnap"`, as RFC 9635 §7.3.1 says.',
-      example: 'false'
-    })
-    .prefault('false'),
+  ...signatureSettings,
   PROCESSING_POLL_SECONDS: setting
     .wholeNumber(
       {
@@ -208,12 +158,7 @@ export const resourceServerSchema = z.object({
       { min: 1, max: 86_400 }
     )
     .prefault('300'),
-  SHUTDOWN_GRACE_SECONDS: setting
-    .wholeNumber(
-      { description: 'How long running requests may take to finish on shutdown, in seconds.', example: '25' },
-      { min: 1, max: 600 }
-    )
-    .prefault('25')
+  ...shutdownSettings
 })
 
 /** The settings of the resource server, parsed. */

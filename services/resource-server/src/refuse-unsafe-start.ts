@@ -1,4 +1,4 @@
-import { ConfigurationError } from '@open-payments-server/configuration'
+import { ConfigurationError, findUnsafeSettings } from '@open-payments-server/configuration'
 import type { ResourceServerConfig } from './config.js'
 
 /** What an ILP address may be (published API): with the payment's own segment behind it, at most 1,023 characters. */
@@ -10,23 +10,9 @@ const ILP_ADDRESS = /^(?=.{1,900}$)(?:g|private|example|peer|self|test[1-3]?|loc
  * @throws ConfigurationError saying what to change
  */
 export function refuseUnsafeStart(config: ResourceServerConfig): void {
-  const problems: string[] = []
-  if (config.REPLICA_COUNT > 1 && config.REDIS_URL === undefined) {
-    problems.push('REDIS_URL: must be set when REPLICA_COUNT is above 1: replicas share single-use marks')
-  }
+  const problems = findUnsafeSettings(config, ['PUBLIC_URL', 'AUTH_SERVER_URL', 'WALLET_ADDRESS_PAGE_URL'])
   if (!ILP_ADDRESS.test(config.ILP_ADDRESS)) {
     problems.push('ILP_ADDRESS: must be an ILP address such as g.example.wallet or test.wallet')
   }
-  if (config.ENVIRONMENT === 'production') problems.push(...findUnsafeInProduction(config))
   if (problems.length > 0) throw new ConfigurationError(problems)
-}
-
-function findUnsafeInProduction(config: ResourceServerConfig): string[] {
-  const problems = (['PUBLIC_URL', 'AUTH_SERVER_URL', 'WALLET_ADDRESS_PAGE_URL'] as const).flatMap((name) => {
-    const url = config[name]
-    const safe = url === undefined || new URL(url).protocol === 'https:'
-    return safe ? [] : [`${name}: must be an https URL in production`]
-  })
-  if (config.GRPC_REFLECTION) problems.push('GRPC_REFLECTION: must be off in production')
-  return problems
 }

@@ -1,0 +1,121 @@
+import { LOG_LEVELS } from '@open-payments-server/runtime'
+import * as setting from './settings.js'
+
+// Settings that every service has, in groups that its schema spreads. What a group takes is what services say of it.
+
+/**
+ * What the process runs for, and how.
+ *
+ * @param texts.development what the service allows in `development`
+ */
+export function processSettings(texts: { development: string }) {
+  return {
+    ENVIRONMENT: setting
+      .oneOf(
+        {
+          description: `What the service runs for. \`development\` allows ${texts.development}.`,
+          example: 'production'
+        },
+        ['production', 'development']
+      )
+      .prefault('production'),
+    LOG_LEVEL: setting
+      .oneOf({ description: 'Least serious level that is logged.', example: 'info' }, LOG_LEVELS)
+      .prefault('info'),
+    REPLICA_COUNT: setting
+      .wholeNumber(
+        { description: 'How many replicas of this service run. More than one need REDIS_URL.', example: '3' },
+        { min: 1, max: 1000 }
+      )
+      .prefault('1')
+  }
+}
+
+/**
+ * The listener that clients reach.
+ *
+ * @param texts.port what its port is for
+ */
+export function publicListenerSettings(texts: { port: string }) {
+  return {
+    HTTP_HOST: setting
+      .text({ description: 'Address the public listener binds to.', example: '0.0.0.0' })
+      .prefault('0.0.0.0'),
+    HTTP_PORT: setting.port({ description: texts.port, example: '3000' }).prefault('3000')
+  }
+}
+
+/**
+ * The listener for gRPC.
+ *
+ * @param texts.host what its address is
+ * @param texts.port what its port is
+ */
+export function grpcListenerSettings(texts: { host: string; port: string }) {
+  return {
+    GRPC_HOST: setting.text({ description: texts.host, example: '0.0.0.0' }).prefault('0.0.0.0'),
+    GRPC_PORT: setting.port({ description: texts.port, example: '3002' }).prefault('3002'),
+    GRPC_REFLECTION: setting
+      .flag({ description: 'Whether gRPC reflection is served.', example: 'false' })
+      .prefault('false')
+  }
+}
+
+/** The service's own database. */
+export function databaseSettings(meta: { example: string }) {
+  return {
+    DATABASE_URL: setting.connectionUrl({
+      description: 'The PostgreSQL database of this service.',
+      example: meta.example
+    }),
+    DATABASE_CONNECTIONS_MAX: setting
+      .wholeNumber(
+        { description: 'Most connections to the database at once.', example: '16' },
+        { min: 2, max: 500 }
+      )
+      .prefault('16')
+  }
+}
+
+/** What replicas share and may lose. */
+export const sharedStoreSettings = {
+  REDIS_URL: setting
+    .connectionUrl({
+      description:
+        'Redis that the replicas share. Without it, one process keeps to itself what replicas would share.',
+      example: 'redis://redis:6379'
+    })
+    .optional()
+}
+
+/** Which signatures of requests are accepted. */
+export const signatureSettings = {
+  SIGNATURE_AGE_MAX_SECONDS: setting
+    .wholeNumber(
+      { description: 'Oldest `created` of a signature, in seconds.', example: '300' },
+      { min: 1, max: 3600 }
+    )
+    .prefault('300'),
+  SIGNATURE_FUTURE_MAX_SECONDS: setting
+    .wholeNumber(
+      { description: 'How far ahead `created` of a signature may be, in seconds.', example: '30' },
+      { min: 0, max: 3600 }
+    )
+    .prefault('30'),
+  SIGNATURE_TAG_REQUIRED: setting
+    .flag({
+      description: 'Whether signatures must carry `tag="gnap"`, as RFC 9635 §7.3.1 says.',
+      example: 'false'
+    })
+    .prefault('false')
+}
+
+/** How the service stops. */
+export const shutdownSettings = {
+  SHUTDOWN_GRACE_SECONDS: setting
+    .wholeNumber(
+      { description: 'How long running requests may take to finish on shutdown, in seconds.', example: '25' },
+      { min: 1, max: 600 }
+    )
+    .prefault('25')
+}

@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals'
+import { findUnsafeSettings, type GuardedSettings, Secret } from './index.js'
+
+const SAFE = {
+  ENVIRONMENT: 'production',
+  REPLICA_COUNT: 1,
+  GRPC_REFLECTION: false,
+  PUBLIC_URL: 'https://wallet.example'
+} as const
+
+const find = (changed: Partial<GuardedSettings> & { PUBLIC_URL?: string; PAGE_URL?: string }) =>
+  findUnsafeSettings<'PUBLIC_URL' | 'PAGE_URL'>({ ...SAFE, ...changed }, ['PUBLIC_URL', 'PAGE_URL'])
+
+describe('settings that are unsafe together', () => {
+  it('are not those of one process with https URLs, nor of replicas with Redis', () => {
+    expect(find({})).toEqual([])
+    expect(find({ REPLICA_COUNT: 3, REDIS_URL: new Secret('redis://redis:6379') })).toEqual([])
+  })
+
+  it('are replicas that share nothing, in development too', () => {
+    const problem = [expect.stringMatching(/^REDIS_URL: must be set when REPLICA_COUNT is above 1/)]
+    expect(find({ REPLICA_COUNT: 2 })).toEqual(problem)
+    expect(find({ REPLICA_COUNT: 2, ENVIRONMENT: 'development' })).toEqual(problem)
+  })
+
+  it('are, in production, http URLs and reflection: each is named', () => {
+    const unsafe = {
+      PUBLIC_URL: 'http://wallet.example',
+      PAGE_URL: 'http://page.example',
+      GRPC_REFLECTION: true
+    }
+    expect(find(unsafe)).toEqual([
+      'PUBLIC_URL: must be an https URL in production',
+      'PAGE_URL: must be an https URL in production',
+      'GRPC_REFLECTION: must be false in production'
+    ])
+    expect(find({ ...unsafe, ENVIRONMENT: 'development' })).toEqual([])
+  })
+})

@@ -1,0 +1,37 @@
+import type { Secret } from './secret.js'
+
+/** The settings of every service that can be unsafe together. */
+export interface GuardedSettings {
+  readonly ENVIRONMENT: 'production' | 'development'
+  readonly REPLICA_COUNT: number
+  readonly REDIS_URL?: Secret | undefined
+  readonly GRPC_REFLECTION: boolean
+}
+
+/**
+ * Finds what no service may start with: replicas that share nothing and, in production, URLs that are not https or a gRPC
+ * listener that describes itself.
+ *
+ * @param publicUrls names of the settings that hold URLs browsers or clients are sent to; those not set are passed over
+ * @returns one sentence per problem, for a ConfigurationError
+ */
+export function findUnsafeSettings<Name extends string>(
+  config: GuardedSettings & Readonly<Partial<Record<Name, string | undefined>>>,
+  publicUrls: readonly Name[]
+): string[] {
+  const problems: string[] = []
+  if (config.REPLICA_COUNT > 1 && config.REDIS_URL === undefined) {
+    problems.push(
+      'REDIS_URL: must be set when REPLICA_COUNT is above 1: replicas share what may be used only once'
+    )
+  }
+  if (config.ENVIRONMENT !== 'production') return problems
+  for (const name of publicUrls) {
+    const url = config[name]
+    if (url !== undefined && new URL(url).protocol !== 'https:') {
+      problems.push(`${name}: must be an https URL in production`)
+    }
+  }
+  if (config.GRPC_REFLECTION) problems.push('GRPC_REFLECTION: must be false in production')
+  return problems
+}
