@@ -64,6 +64,13 @@ describe('what is known of a token', () => {
     expect(service.auth.introspections).toBe(4)
   })
 
+  it('is asked again when the clock was set back, and not used for longer', async () => {
+    await statusOfRequest()
+    service.clock.advanceSeconds(-900)
+    await statusOfRequest()
+    expect(service.auth.introspections).toBe(2)
+  })
+
   it('is void as soon as the token is revoked', async () => {
     expect(await statusOfRequest()).toBe(200)
     await service.auth.revokeToken(token)

@@ -63,6 +63,18 @@ describe('the client directory', () => {
     expect(fetched).toHaveLength(2)
   })
 
+  it('neither keeps keys for longer nor remembers a failure for longer when the clock is set back', async () => {
+    const now = clock.now()
+    await directory.findKey(SHOP, 'first')
+    fail()
+    clock.set(now - 900_000)
+    await expect(directory.findKey(SHOP, 'first')).rejects.toThrow(DocumentUnavailable)
+    answer = async () => ({ body: { keys: [second.jwk] } })
+    clock.set(now - 1_800_000)
+    expect(await directory.findKey(SHOP, 'first')).toBeUndefined()
+    expect(fetched).toHaveLength(3)
+  })
+
   it('imports a key once, not at every look-up', async () => {
     const one = await directory.findKey(SHOP, 'first')
     const other = await directory.findKey(SHOP, 'first')

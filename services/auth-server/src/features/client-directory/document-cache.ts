@@ -26,9 +26,17 @@ export interface CachedDocument<Document> {
   readonly fetchedAtMs: number
 }
 
-type Entry<Document> =
-  | { readonly kind: 'document'; readonly value: CachedDocument<Document>; readonly freshUntilMs: number }
-  | { readonly kind: 'failure'; readonly error: unknown; readonly freshUntilMs: number }
+type Entry<Document> = Freshness &
+  (
+    | { readonly kind: 'document'; readonly value: CachedDocument<Document> }
+    | { readonly kind: 'failure'; readonly error: unknown }
+  )
+
+/** When an entry may be used: neither after its time nor, by a clock that was set back, before it. */
+interface Freshness {
+  readonly freshFromMs: number
+  readonly freshUntilMs: number
+}
 
 /**
  * Keeps what was fetched for as long as it may be kept. Requests for the same document while it is being fetched wait for
@@ -51,7 +59,7 @@ export class DocumentCache<Document> {
    */
   async get(url: string): Promise<CachedDocument<Document>> {
     const entry = this.#entries.get(url)
-    if (entry === undefined || entry.freshUntilMs <= this.#options.clock.now()) return this.refresh(url)
+    if (entry === undefined || !isFresh(entry, this.#options.clock.now())) return this.refresh(url)
     if (entry.kind === 'failure') throw entry.error
     return entry.value
   }
@@ -71,17 +79,25 @@ export class DocumentCache<Document> {
       const { document, maxAgeSeconds = lifetimeMaxSeconds } = await this.#options.fetch(url)
       const fetchedAtMs = clock.now()
       const value = { document, fetchedAtMs }
-      const freshUntilMs = fetchedAtMs + Math.min(maxAgeSeconds, lifetimeMaxSeconds) * 1_000
-      this.#entries.set(url, { kind: 'document', value, freshUntilMs })
+      const freshness = freshFor(Math.min(maxAgeSeconds, lifetimeMaxSeconds), fetchedAtMs)
+      this.#entries.set(url, { kind: 'document', value, ...freshness })
       return value
     } catch (error) {
-      const now = clock.now()
+      const nowMs = clock.now()
       const kept = this.#entries.get(url)
       // A refresh that failed does not void what may still be kept.
-      if (kept?.kind !== 'document' || kept.freshUntilMs <= now) {
-        this.#entries.set(url, { kind: 'failure', error, freshUntilMs: now + failureLifetimeSeconds * 1_000 })
+      if (kept?.kind !== 'document' || !isFresh(kept, nowMs)) {
+        this.#entries.set(url, { kind: 'failure', error, ...freshFor(failureLifetimeSeconds, nowMs) })
       }
       throw error
     }
   }
+}
+
+function freshFor(seconds: number, fromMs: number): Freshness {
+  return { freshFromMs: fromMs, freshUntilMs: fromMs + seconds * 1_000 }
+}
+
+function isFresh({ freshFromMs, freshUntilMs }: Freshness, nowMs: number): boolean {
+  return freshFromMs <= nowMs && nowMs < freshUntilMs
 }

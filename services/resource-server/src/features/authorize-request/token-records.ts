@@ -18,10 +18,17 @@ export interface ActiveRecord extends Omit<ActiveToken, 'key'> {
 /** What is known of a token. */
 export type TokenRecord = Exclude<TokenStatus, ActiveToken> | ActiveRecord
 
+/** An answer, and when it may be used: neither after its time nor, by a clock that was set back, before it. */
+interface KeptAnswer {
+  readonly record: ActiveRecord
+  readonly keptFromMs: number
+  readonly keptUntilMs: number
+}
+
 /** Answers of one token, by key id. */
 interface KeptToken {
   readonly grantId: string
-  readonly answers: Map<string, { readonly record: ActiveRecord; readonly keptUntilMs: number }>
+  readonly answers: Map<string, KeptAnswer>
 }
 
 /** A question that was asked and not answered yet. */
@@ -110,7 +117,9 @@ export class TokenRecords implements RevocationListener {
 
   #kept(tokenHash: string, keyId: string): ActiveRecord | undefined {
     const answer = this.#tokens.get(tokenHash)?.answers.get(keyId)
-    return answer !== undefined && this.#options.clock.now() < answer.keptUntilMs ? answer.record : undefined
+    if (answer === undefined) return undefined
+    const nowMs = this.#options.clock.now()
+    return answer.keptFromMs <= nowMs && nowMs < answer.keptUntilMs ? answer.record : undefined
   }
 
   #keep(pending: Pending, keyId: string, record: ActiveRecord): void {
@@ -121,7 +130,7 @@ export class TokenRecords implements RevocationListener {
     const { tokenHash } = pending
     const kept: KeptToken = this.#tokens.get(tokenHash) ?? { grantId: record.grantId, answers: new Map() }
     if (kept.answers.size >= KEY_IDS_KEPT_MAX && !kept.answers.has(keyId)) kept.answers.clear()
-    kept.answers.set(keyId, { record, keptUntilMs })
+    kept.answers.set(keyId, { record, keptFromMs: nowMs, keptUntilMs })
     if (this.#tokens.peek(tokenHash) === undefined) {
       this.#tokens.set(tokenHash, kept)
       const tokens = this.#tokensOfGrants.get(kept.grantId) ?? new Set()

@@ -23,7 +23,7 @@ export interface RateServiceOptions {
 
 interface KeptRate {
   readonly rate: Rate | undefined
-  readonly keptUntilMs: number
+  readonly askedAtMs: number
 }
 
 /** Rates from a service over HTTP. Requests for one pair that come together are asked once. */
@@ -31,11 +31,17 @@ export function createRateService(options: RateServiceOptions): RateProvider {
   const kept = new LRUCache<string, KeptRate>({ max: PAIRS_KEPT_MAX })
   const asked = new Map<string, Promise<Rate | undefined>>()
 
+  /** A clock that was set back makes a rate neither younger nor usable for longer. */
+  const isFresh = ({ askedAtMs }: KeptRate): boolean => {
+    const ageMs = options.clock.now() - askedAtMs
+    return ageMs >= 0 && ageMs < options.cacheSeconds * 1_000
+  }
+
   const ask = async (source: Asset, target: Asset, pair: string): Promise<Rate | undefined> => {
     const askedAtMs = options.clock.now()
     try {
       const rate = await fetchRate(source, target, options)
-      kept.set(pair, { rate, keptUntilMs: askedAtMs + options.cacheSeconds * 1_000 })
+      kept.set(pair, { rate, askedAtMs })
       return rate
     } finally {
       asked.delete(pair)
@@ -47,7 +53,7 @@ export function createRateService(options: RateServiceOptions): RateProvider {
       if (source.code === target.code) return RATE_ONE
       const pair = JSON.stringify([source.code, target.code])
       const known = kept.get(pair)
-      if (known !== undefined && options.clock.now() < known.keptUntilMs) return known.rate
+      if (known !== undefined && isFresh(known)) return known.rate
       const answer = asked.get(pair) ?? ask(source, target, pair)
       asked.set(pair, answer)
       return answer
