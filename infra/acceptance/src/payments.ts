@@ -58,10 +58,14 @@ const SETTLED_WITHIN_MS = 20_000
 /**
  * Waits until a condition holds, looking at it again and again: for what workers do meanwhile.
  *
- * @throws Error naming what did not come about within 20 seconds
+ * @throws Error naming what did not come about in time
  */
-export async function eventually(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + SETTLED_WITHIN_MS
+export async function eventually(
+  what: string,
+  condition: () => Promise<boolean>,
+  withinMs = SETTLED_WITHIN_MS
+): Promise<void> {
+  const deadline = Date.now() + withinMs
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`did not come about: ${what}`)
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
@@ -69,12 +73,13 @@ export async function eventually(what: string, condition: () => Promise<boolean>
 }
 
 /** Waits until no payment is pending and every reservation's outcome was delivered. */
-export function allSettled(system: ConnectedSystem): Promise<void> {
-  return eventually('all payments ended and all outcomes delivered', async () => {
+export function allSettled(system: ConnectedSystem, withinMs?: number): Promise<void> {
+  const condition = async (): Promise<boolean> => {
     const [row] = await system.resourceDatabase.query<{ open: string }>(
       `select (select count(*) from outgoing_payment where state = 'pending')
             + (select count(*) from grant_reservation where delivered_at is null) as open`
     )
     return row?.open === '0'
-  })
+  }
+  return eventually('all payments ended and all outcomes delivered', condition, withinMs)
 }

@@ -10,6 +10,9 @@ const PAGE_SIZE = 1_000
 /** Most disagreements that are looked at again. */
 const DOUBTS_MAX = 1_000
 
+/** Longest that reading one page may take, in milliseconds: an audit is in no hurry, and must not fail on a busy system. */
+const PAGE_TIMEOUT_MS = 60_000
+
 /** What is in flight between the two services is told within this time. */
 const DOUBT_MS = 1_000
 
@@ -119,10 +122,7 @@ async function lookAgain(
   const violations: string[] = []
   for (const { paymentId } of doubts.slice(0, DOUBTS_MAX)) {
     // The auth server first: what it knows of, this service has done before.
-    const [found] = await grantLimits.listReservations({
-      afterPaymentId: idBefore(paymentId),
-      pageSize: 1
-    })
+    const [found] = await readPage(grantLimits, idBefore(paymentId), 1)
     const reservation = found?.paymentId === paymentId ? found : undefined
     const [row] = await readOutbox(pool, 1, idBefore(paymentId))
       .next()
@@ -138,11 +138,22 @@ async function lookAgain(
 async function* readReservations(grantLimits: GrantLimits): AsyncGenerator<Reservation, undefined> {
   let afterPaymentId: string | undefined
   for (;;) {
-    const page = await grantLimits.listReservations({ afterPaymentId, pageSize: PAGE_SIZE })
+    const page = await readPage(grantLimits, afterPaymentId, PAGE_SIZE)
     yield* page
     if (page.length < PAGE_SIZE) return
     afterPaymentId = page.at(-1)?.paymentId
   }
+}
+
+function readPage(
+  grantLimits: GrantLimits,
+  afterPaymentId: string | undefined,
+  pageSize: number
+): Promise<readonly Reservation[]> {
+  return grantLimits.listReservations(
+    { afterPaymentId, pageSize },
+    { deadlineMs: Date.now() + PAGE_TIMEOUT_MS }
+  )
 }
 
 /** Joins two lists that are in the order of payment ids, which as text have the order that they have as numbers. */

@@ -1,0 +1,147 @@
+import {
+  type ConnectedSystem,
+  connectToSystem,
+  planSystem,
+  type SystemPlan
+} from '@open-payments-server/acceptance'
+import { systemClock } from '@open-payments-server/runtime'
+import type { CrashStep, ServiceName } from './crash-points.js'
+import { DatabaseProxy, type HeldStatement } from './database-proxy.js'
+import { ServiceProcess } from './service-process.js'
+
+/** Both services as processes of their own, each behind a proxy of its database, that can be killed at any statement. */
+export interface CrashSystem extends ConnectedSystem {
+  /**
+   * Arms steps; resolves once all were taken, with every killed service running again.
+   *
+   * @throws Error naming the point that nothing came to in time
+   */
+  crash(steps: readonly CrashStep[]): Promise<void>
+  /** What the services said last. */
+  output(): string
+  stop(): Promise<void>
+}
+
+// Short, so that everything converges within seconds that converges within minutes in production.
+const QUICK_RESOURCE_SERVER = {
+  AUTH_GRPC_DEADLINE_MS: '2000',
+  PROCESSING_POLL_SECONDS: '1',
+  SWEEP_INTERVAL_SECONDS: '1',
+  ORPHAN_AGE_SECONDS: '2',
+  LOG_LEVEL: 'warn'
+}
+const QUICK_AUTH_SERVER = {
+  CONTINUATION_WAIT_SECONDS: '0',
+  ACCESS_TOKEN_LIFETIME_SECONDS: '86400',
+  LOG_LEVEL: 'warn'
+}
+/** How long a step may be waited for. */
+const STEP_TIMEOUT_MS = 30_000
+
+/** Starts both services as processes, each behind a proxy of its database. */
+export async function startCrashSystem(): Promise<CrashSystem> {
+  const proxies = new Map<ServiceName, DatabaseProxy>()
+  const through = (service: ServiceName) => async (url: string) => {
+    const proxy = await DatabaseProxy.start(url)
+    proxies.set(service, proxy)
+    return proxy.url
+  }
+  const plan = await planSystem({
+    auth: QUICK_AUTH_SERVER,
+    resource: QUICK_RESOURCE_SERVER,
+    detours: { authDatabase: through('auth-server'), resourceDatabase: through('resource-server') }
+  })
+  const processes = planProcesses(plan)
+  await startAll(processes)
+  const connected = await connectToSystem(plan, {
+    clock: systemClock,
+    passSeconds: (seconds) =>
+      seconds === 0 ? Promise.resolve() : Promise.reject(new Error('the real time does not pass on demand'))
+  })
+  return {
+    ...connected,
+    async crash(steps) {
+      await takeSteps(steps, proxies, processes)
+      // Connections that broke pause before they are made anew.
+      await Promise.all([connected.operator, connected.limits].map(ready))
+    },
+    output: () =>
+      Object.entries(processes)
+        .map(([name, { output }]) => `${name}:\n${output}`)
+        .join('\n'),
+    async stop() {
+      connected.close()
+      await Promise.all(Object.values(processes).map((service) => service.kill()))
+      for (const proxy of proxies.values()) await proxy.stop()
+      await Promise.all([plan.authDatabase.drop(), plan.resourceDatabase.drop()])
+    }
+  }
+}
+
+function ready(client: ConnectedSystem['operator' | 'limits']): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.waitForReady(Date.now() + STEP_TIMEOUT_MS, (error) => {
+      if (error === undefined) resolve()
+      else reject(error)
+    })
+  })
+}
+
+type Processes = Readonly<Record<ServiceName, ServiceProcess>>
+
+function planProcesses(plan: SystemPlan): Processes {
+  const [authServer] = plan.authServers
+  const [resourceServer] = plan.resourceServers
+  if (authServer === undefined || resourceServer === undefined) throw new Error('the plan has no instances')
+  return {
+    'auth-server': new ServiceProcess({
+      service: 'auth-server',
+      settings: authServer.settings,
+      readyUrl: `http://127.0.0.1:${String(authServer.identityProviderPort)}/readyz`
+    }),
+    'resource-server': new ServiceProcess({
+      service: 'resource-server',
+      settings: resourceServer.settings,
+      readyUrl: `http://localhost:${String(resourceServer.httpPort)}/readyz`
+    })
+  }
+}
+
+async function startAll(processes: Processes): Promise<void> {
+  try {
+    await processes['auth-server'].start()
+    await processes['resource-server'].start()
+  } catch (error) {
+    await Promise.all(Object.values(processes).map((service) => service.kill()))
+    throw error
+  }
+}
+
+async function takeSteps(
+  steps: readonly CrashStep[],
+  proxies: ReadonlyMap<ServiceName, DatabaseProxy>,
+  processes: Processes
+): Promise<void> {
+  const arm = ({ at }: CrashStep): Promise<HeldStatement> | undefined =>
+    proxies.get(at.of)?.hold(at, AbortSignal.timeout(STEP_TIMEOUT_MS))
+  const held: HeldStatement[] = []
+  let next = steps[0] && arm(steps[0])
+  for (const [index, { at, do: action }] of steps.entries()) {
+    const statement = await next
+    if (statement === undefined) throw new Error(`the database of the ${at.of} is not proxied`)
+    const following = steps[index + 1]
+    // Armed before anything goes on, so that nothing passes it unseen.
+    next = following && arm(following)
+    // Waited for only once this step is taken, which may fail first.
+    next?.catch(() => undefined)
+    if (action === 'hold') held.push(statement)
+    else if (action === 'pass') statement.release()
+    else {
+      await processes[action.kill].kill()
+      // What the dead one sent is lost with it; what the other one sent goes on.
+      if (action.kill !== at.of) statement.release()
+      await processes[action.kill].start()
+    }
+  }
+  for (const statement of held) statement.release()
+}

@@ -1,0 +1,21 @@
+import { afterAll, beforeAll, describe, it } from '@jest/globals'
+import { CRASHES } from '../src/crash-points.js'
+import { CrashFleet } from '../src/crash-fleet.js'
+
+/** How often each boundary is crashed at; more where there is time. */
+const ROUNDS = Number(process.env.CRASH_TEST_ROUNDS ?? 1)
+/** How many systems crash beside each other. */
+const SYSTEMS = Math.min(4, 1 + ROUNDS)
+const TIME_LIMIT_MS = 120_000 + ROUNDS * CRASHES.length * 10_000
+
+describe(`after a crash, ${String(ROUNDS)} at each step, nobody was told anything untrue and no money is lost or made`, () => {
+  let fleet: CrashFleet
+  beforeAll(() => {
+    fleet = new CrashFleet(CRASHES, { rounds: ROUNDS, systems: SYSTEMS })
+  })
+  afterAll(() => fleet.stop(), TIME_LIMIT_MS)
+
+  for (const crash of CRASHES) {
+    it(`of the ${crash.name}`, () => fleet.outcomeOf(crash), TIME_LIMIT_MS)
+  }
+})
