@@ -73,6 +73,14 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
+/**
+ * Tried again, the same may succeed: the database does not answer now, or gave the transaction up in favour of another.
+ * Whether a statement under way had its effect is not known, as with {@link isUnavailable}.
+ */
+export function isTransient(error: unknown): boolean {
+  return isUnavailable(error) || isSerializationFailure(error)
+}
+
 function isViolation(error: unknown, codes: readonly string[], constraint: string | undefined): boolean {
   const facts = factsOf(error)
   return (

@@ -1,5 +1,11 @@
 export { createDatabaseIfMissing } from './create-database.js'
-export { isCheckViolation, isSerializationFailure, isUnavailable, isUniqueViolation } from './errors.js'
+export {
+  isCheckViolation,
+  isSerializationFailure,
+  isTransient,
+  isUnavailable,
+  isUniqueViolation
+} from './errors.js'
 export { type KeysetList, type KeysetRange, type KeysetRows, queryKeyset } from './keyset.js'
 export { migrateDatabase, MigrationFailed, migrationSql, type MigrateOptions } from './migrate.js'
 export { createPool, type PoolOptions } from './pool.js'

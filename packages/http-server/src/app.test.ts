@@ -1,11 +1,12 @@
 import { Agent, request as httpRequest } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { createLogger } from '@open-payments-server/runtime'
 import { Router } from 'express'
 import { z } from 'zod'
 import {
   createHttpApp,
+  NoAnswer,
   parseJsonObject,
   PublicError,
   rawBody,
@@ -32,20 +33,28 @@ function routes(): Router {
   router.get('/refuses', () => {
     throw new PublicError({ status: 409, code: '409', description: 'taken', headers: { 'Retry-After': '1' } })
   })
+  router.get('/waits', () => {
+    throw new Error('the database is away')
+  })
+  router.get('/knows-nothing', () => {
+    throw new NoAnswer('nothing is known', { fields: { paymentId: 'p-1' }, cause: new Error('the database') })
+  })
   return router
 }
 
 describe('an HTTP app', () => {
+  const logger = createLogger({ service: 'test', level: 'silent' })
   let server: RunningHttpServer
   let url: string
 
   beforeAll(async () => {
     const app = createHttpApp({
-      logger: createLogger({ service: 'test', level: 'silent' }),
+      logger,
       bodyBytesMax: 1000,
       routes: routes(),
       unexpectedCode: '500',
       badRequestCode: '400',
+      unavailable: { code: '503', when: (error) => /is away/.test(String(error)) },
       errorHeaders: (status): Record<string, string> => (status === 401 ? { 'WWW-Authenticate': 'GNAP' } : {})
     })
     server = await startHttpServer(app, { host: '127.0.0.1', port: 0 })
@@ -67,6 +76,21 @@ describe('an HTTP app', () => {
     const response = await fetch(`${url}/fails`)
     expect(response.status).toBe(500)
     expect(await response.json()).toEqual({ error: { code: '500', description: 'internal server error' } })
+  })
+
+  it('answers what passes by itself with 503, and when to come again', async () => {
+    const response = await fetch(`${url}/waits`)
+    expect(response.status).toBe(503)
+    expect(response.headers.get('retry-after')).toBe('1')
+    expect(await response.json()).toEqual({ error: { code: '503', description: 'temporarily unavailable' } })
+  })
+
+  it('ends the connection without an answer where nothing is known, and tells the log why', async () => {
+    const lines = jest.spyOn(logger, 'error').mockImplementation(() => undefined)
+    await expect(fetch(`${url}/knows-nothing`)).rejects.toThrow('fetch failed')
+    const [[line] = []] = lines.mock.calls
+    lines.mockRestore()
+    expect(line).toMatchObject({ paymentId: 'p-1', err: { message: 'nothing is known' } })
   })
 
   it('answers a public error with its status, code, description and headers', async () => {

@@ -1,6 +1,6 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express'
 import type { Logger } from '@open-payments-server/runtime'
-import { errorBody, PublicError } from './public-error.js'
+import { errorBody, NoAnswer, PublicError, serviceUnavailable } from './public-error.js'
 
 /** How an app differs from the others. */
 export interface HttpAppOptions {
@@ -13,6 +13,11 @@ export interface HttpAppOptions {
   readonly unexpectedCode: string
   /** Code of requests that no route takes, or that cannot be read. */
   readonly badRequestCode: string
+  /**
+   * Errors that are no defect and pass by themselves, such as a database that cannot be reached: they are answered with 503
+   * and this code, and clients may come again.
+   */
+  readonly unavailable?: { readonly code: string; readonly when: (error: unknown) => boolean }
   /** Headers for every error of a status, such as `WWW-Authenticate` for 401. */
   readonly errorHeaders?: (status: number) => Readonly<Record<string, string>>
 }
@@ -64,7 +69,8 @@ function logRequests(logger: Logger): RequestHandler {
         {
           method: request.method,
           route: typeof route === 'string' ? route : 'none',
-          status: response.statusCode,
+          // Until the headers are sent, the status is no answer: the client is gone, or was given none.
+          status: response.headersSent ? response.statusCode : 'none',
           durationMs: Math.round(durationMs * 1000) / 1000,
           aborted: !response.writableFinished
         },
@@ -81,7 +87,12 @@ function renderErrors(options: HttpAppOptions): ErrorRequestHandler {
       next(error)
       return
     }
-    const known = error instanceof PublicError ? error : fromExpress(error, options.badRequestCode)
+    if (error instanceof NoAnswer) {
+      options.logger.error({ ...error.fields, err: error, method: request.method }, 'ended without an answer')
+      request.socket.destroy()
+      return
+    }
+    const known = publicErrorOf(error, options)
     if (known === undefined) {
       options.logger.error({ err: error, method: request.method }, 'unexpected error')
       response.set(options.errorHeaders?.(500) ?? {})
@@ -92,6 +103,14 @@ function renderErrors(options: HttpAppOptions): ErrorRequestHandler {
     response.set({ ...options.errorHeaders?.(known.status), ...known.headers })
     response.status(known.status).json(known.body())
   }
+}
+
+function publicErrorOf(error: unknown, options: HttpAppOptions): PublicError | undefined {
+  if (error instanceof PublicError) return error
+  const refused = fromExpress(error, options.badRequestCode)
+  if (refused !== undefined) return refused
+  const { unavailable } = options
+  return unavailable?.when(error) === true ? serviceUnavailable(unavailable.code, error) : undefined
 }
 
 /** Express and its body reader throw errors with a `status` of their own: only the status is taken over. */

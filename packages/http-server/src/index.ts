@@ -1,6 +1,13 @@
 export { createHttpApp, type HttpAppOptions, rawBody } from './app.js'
 export { type BadRequestCode, invalidField, parseJsonObject, validate } from './json.js'
-export { type ErrorBody, errorBody, PublicError, type PublicErrorOptions } from './public-error.js'
+export {
+  type ErrorBody,
+  errorBody,
+  NoAnswer,
+  PublicError,
+  type PublicErrorOptions,
+  serviceUnavailable
+} from './public-error.js'
 export { type IncomingRequest, type RequestParts, requestParts, targetUri } from './request-parts.js'
 export { type ResourceOptions, sendResource } from './resource.js'
 export { type HttpServerOptions, type RunningHttpServer, startHttpServer } from './server.js'

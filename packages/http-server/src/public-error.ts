@@ -39,6 +39,35 @@ export class PublicError extends Error {
   }
 }
 
+/** Seconds after which a client may come again that was told that something does not answer now. */
+const RETRY_AFTER_SECONDS = 1
+
+/** 503: something that is needed does not answer now. The client may come again. */
+export function serviceUnavailable(code: string, cause: unknown): PublicError {
+  return new PublicError({
+    status: 503,
+    code,
+    description: 'temporarily unavailable',
+    headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+    cause
+  })
+}
+
+/**
+ * Nothing can be said that is known to be true, as when the database that knows what became of a request does not answer.
+ * The connection is ended without an answer: the client then knows that it knows nothing, and asks again.
+ */
+export class NoAnswer extends Error {
+  /** What the log is told besides the message and the cause. */
+  readonly fields: Readonly<Record<string, unknown>>
+
+  constructor(reason: string, options: { fields: Readonly<Record<string, unknown>>; cause: unknown }) {
+    super(reason, { cause: options.cause })
+    this.name = 'NoAnswer'
+    this.fields = options.fields
+  }
+}
+
 /** The body of every error answer, of both servers. */
 export interface ErrorBody {
   readonly error: {

@@ -1,4 +1,4 @@
-import { isSerializationFailure, isUnavailable } from '@open-payments-server/database'
+import { isTransient } from '@open-payments-server/database'
 import {
   createHandlers,
   type GrpcService,
@@ -132,7 +132,7 @@ function retriable<Request, Response>(
     try {
       return await handler(request, context)
     } catch (error) {
-      if (!isUnavailable(error) && !isSerializationFailure(error)) throw error
+      if (!isTransient(error)) throw error
       throw new RpcError({ code: status.UNAVAILABLE, message: 'Service unavailable', cause: error })
     }
   }

@@ -1,3 +1,4 @@
+import { isTransient } from '@open-payments-server/database'
 import { createHttpApp, PublicError } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
 import { type Express, type RequestHandler, Router } from 'express'
@@ -44,6 +45,7 @@ export function createIdentityProviderApp(
     routes: router,
     bodyBytesMax: BODY_BYTES_MAX,
     unexpectedCode: 'request_denied',
-    badRequestCode: 'invalid_request'
+    badRequestCode: 'invalid_request',
+    unavailable: { code: 'request_denied', when: isTransient }
   })
 }

@@ -1,3 +1,4 @@
+import { isTransient } from '@open-payments-server/database'
 import { createHttpApp } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
 import { type Express, type RequestHandler, Router } from 'express'
@@ -37,6 +38,7 @@ export function createPublicApp(routes: PublicRoutes, logger: Logger): Express {
     routes: router,
     bodyBytesMax: BODY_BYTES_MAX,
     unexpectedCode: 'request_denied',
-    badRequestCode: 'invalid_request'
+    badRequestCode: 'invalid_request',
+    unavailable: { code: 'request_denied', when: isTransient }
   })
 }

@@ -1,4 +1,4 @@
-import { PublicError } from '@open-payments-server/http-server'
+import { PublicError, serviceUnavailable } from '@open-payments-server/http-server'
 
 // Every error that clients of the resource server can meet, with the exact words that clients in the field branch on.
 // The code is the HTTP status as a string.
@@ -108,15 +108,9 @@ export function nonPositiveReceiveAmount(minSendAmount: {
   })
 }
 
-/** 503: the auth server cannot be asked now. */
+/** 503: the auth server, or something else that is needed, cannot be asked now. */
 export function temporarilyUnavailable(cause: unknown): PublicError {
-  return new PublicError({
-    status: 503,
-    code: '503',
-    description: 'temporarily unavailable',
-    headers: { 'Retry-After': '1' },
-    cause
-  })
+  return serviceUnavailable('503', cause)
 }
 
 /** 422: the idempotency key, or the id derived from it, belongs to another request. */

@@ -1,8 +1,7 @@
-import { isUnavailable } from '@open-payments-server/database'
+import { isTransient } from '@open-payments-server/database'
 import { createHttpApp } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
-import { type ErrorRequestHandler, type Express, Router } from 'express'
-import { temporarilyUnavailable } from '../domain/errors.js'
+import { type Express, Router } from 'express'
 
 /** Longest body of a request, in bytes. */
 export const BODY_BYTES_MAX = 65_536
@@ -20,7 +19,6 @@ export function createPublicApp(options: {
 }): Express {
   const routes = Router({ caseSensitive: true })
   for (const featureRoutes of options.routes) routes.use(featureRoutes)
-  routes.use(tellUnavailable)
   const challenge = { 'WWW-Authenticate': `GNAP as_uri=${options.authServerUrl}` }
   return createHttpApp({
     logger: options.logger,
@@ -28,11 +26,7 @@ export function createPublicApp(options: {
     routes,
     unexpectedCode: '500',
     badRequestCode: '400',
+    unavailable: { code: '503', when: isTransient },
     errorHeaders: (status): Readonly<Record<string, string>> => (status === 401 ? challenge : {})
   })
-}
-
-/** A database that does not answer is no defect of the service: the client may come again. */
-const tellUnavailable: ErrorRequestHandler = (error: unknown, _request, _response, next) => {
-  next(isUnavailable(error) ? temporarilyUnavailable(error) : error)
 }

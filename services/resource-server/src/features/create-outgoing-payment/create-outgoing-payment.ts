@@ -1,4 +1,4 @@
-import { isUnavailable } from '@open-payments-server/database'
+import { NoAnswer } from '@open-payments-server/http-server'
 import type { Clock, Logger } from '@open-payments-server/runtime'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
 import {
@@ -24,9 +24,10 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
 import type { RememberedReceivers } from './remembered-receivers.js'
-import type { OutgoingPaymentRepository } from './repository.js'
+import type { NewPayment, OutgoingPaymentRepository, PersistOutcome } from './repository.js'
 import type { OutgoingPaymentOrder } from './request.js'
 import { type PaymentTerms, termsOfIncomingPayment, termsOfQuote } from './terms.js'
+import { untilAnswered, type UntilAnswered } from './until-answered.js'
 
 /** What creating outgoing payments needs. */
 export interface CreateOutgoingPaymentDeps {
@@ -51,6 +52,11 @@ export interface CreationRequest {
   readonly identity: PaymentIdentity
 }
 
+/** What one request needs. */
+interface Context extends CreateOutgoingPaymentDeps {
+  readonly untilAnswered: UntilAnswered
+}
+
 /** A request whose terms are known. */
 interface PricedRequest extends CreationRequest {
   readonly walletAddress: WalletAddress
@@ -60,23 +66,30 @@ interface PricedRequest extends CreationRequest {
 /**
  * Creates an outgoing payment (interface 4.3): reserve, then persist. The same request again gets the same payment.
  *
+ * Whatever error comes out, the request has no payment, and this call has left nothing behind that could become one; where
+ * that is not known, nothing is said.
+ *
  * @throws PublicError 400 for what is wrong with the request, its quote or its receiver; 403 when the grant does not cover
  *   the payment or has no room for it; 422 when its idempotency key belongs to another request; 503 when it is not
  *   known whether the grant has room: then nothing is spent
+ * @throws NoAnswer when the database does not tell whether there is a payment
  */
 export async function createOutgoingPayment(
   request: CreationRequest,
   deps: CreateOutgoingPaymentDeps
 ): Promise<OutgoingPayment> {
-  const { order, authorized } = request
-  const walletAddress = await deps.walletAddresses.findByUrl(order.walletAddress)
+  const { order, authorized, identity } = request
+  const context = { ...deps, untilAnswered: untilAnswered(identity.paymentIds[0], deps.logger) }
+  // Asked with patience, because an error would already say that there is no payment.
+  const walletAddress = await context.untilAnswered(() => deps.walletAddresses.findByUrl(order.walletAddress))
   if (walletAddress === undefined) throw unknownWalletAddress('walletAddress')
   requireReach(authorized, 'outgoing-payment', 'create', walletAddress.url)
   try {
-    return await createForWalletAddress(request, walletAddress, deps)
+    return await createForWalletAddress(request, walletAddress, context)
   } catch (error) {
+    if (error instanceof NoAnswer) throw error
     // What stands in the way now says nothing of the first time: the receiver may be full because this very request paid it.
-    const earlier = await findEarlier(request, deps)
+    const earlier = await findEarlier(request, context)
     if (earlier === undefined) throw error
     return earlier
   }
@@ -85,17 +98,17 @@ export async function createOutgoingPayment(
 async function createForWalletAddress(
   request: CreationRequest,
   walletAddress: WalletAddress,
-  deps: CreateOutgoingPaymentDeps
+  context: Context
 ): Promise<OutgoingPayment> {
   const { order, authorized, identity } = request
-  const payer = { walletAddress, client: authorized.client, nowMs: deps.clock.now() }
+  const payer = { walletAddress, client: authorized.client, nowMs: context.clock.now() }
   const terms =
     order.form === 'quote'
-      ? await termsOfQuote(order, payer, { quotes: deps.repository, urls: deps.urls })
-      : await termsOfIncomingPayment(order, payer, deps)
+      ? await termsOfQuote(order, payer, { quotes: context.repository, urls: context.urls })
+      : await termsOfIncomingPayment(order, payer, context)
 
   for (const paymentId of identity.paymentIds) {
-    const payment = await reserveAndPersist({ ...request, walletAddress, terms }, paymentId, deps)
+    const payment = await reserveAndPersist({ ...request, walletAddress, terms }, paymentId, context)
     if (payment !== undefined) return payment
   }
   throw temporarilyUnavailable(new Error('every id that the request may get was given up'))
@@ -105,23 +118,23 @@ async function createForWalletAddress(
 async function reserveAndPersist(
   request: PricedRequest,
   paymentId: string,
-  deps: CreateOutgoingPaymentDeps
+  context: Context
 ): Promise<OutgoingPayment | undefined> {
-  const reservation = await reserve(request, paymentId, deps)
-  if (reservation.outcome === 'reserved') return persist(request, paymentId, reservation, deps)
-  if (reservation.outcome === 'mismatch') throw differentRequest()
+  const reservation = await reserve(request, paymentId, context)
+  if (reservation.outcome === 'reserved') return persist(request, paymentId, reservation, context)
+  if (reservation.outcome === 'mismatch') throw await mismatch(paymentId, context)
   if (reservation.reason !== 'released') throw refusal(reservation.reason)
   // The reservation may have ended with its payment since this very request was first answered.
-  return findTwin(request, [paymentId], deps)
+  return findEarlier(request, context)
 }
 
 async function reserve(
   { authorized, walletAddress, terms }: PricedRequest,
   paymentId: string,
-  deps: CreateOutgoingPaymentDeps
+  context: Context
 ): Promise<ReservationOutcome> {
   try {
-    return await deps.grantLimits.reserve({
+    return await context.grantLimits.reserve({
       paymentId,
       accessToken: authorized.accessToken,
       walletAddress: walletAddress.url,
@@ -131,41 +144,53 @@ async function reserve(
     })
   } catch (error) {
     // Whether there is a reservation is not known. Without a payment it must not stay.
-    await giveUp(paymentId, deps)
+    await giveUp(paymentId, context)
     if (error instanceof AuthServerUnavailable) throw temporarilyUnavailable(error)
     throw error
   }
+}
+
+/**
+ * The id is reserved with another content: by another request under the same key, or by this one, at another rate or with
+ * another token, and then given up. Once its release is delivered, the next id can be used.
+ */
+async function mismatch(paymentId: string, { repository }: Context): Promise<Error> {
+  return (await repository.isTaken(paymentId))
+    ? temporarilyUnavailable(new Error('the release of the payment id is not delivered yet'))
+    : differentRequest()
 }
 
 async function persist(
   request: PricedRequest,
   paymentId: string,
   reserved: Extract<ReservationOutcome, { outcome: 'reserved' }>,
-  deps: CreateOutgoingPaymentDeps
+  context: Context
 ): Promise<OutgoingPayment> {
   const { authorized, identity, walletAddress, terms, order } = request
   // Taken as late as can be: a list that was read up to the newest payment must not miss one that is older and yet to come.
-  const nowMs = deps.clock.now()
+  const nowMs = context.clock.now()
   const grantSpentDebitValue = reserved.spentDebitAmount.value
   const grantSpentReceiveValue = reserved.spentReceiveAmount.value
-  const persisting = deps.repository.persist({
-    id: paymentId,
-    signatureId: identity.signatureId,
-    requestHash: identity.requestHash,
-    walletAddressId: walletAddress.id,
-    accountId: walletAddress.accountId,
-    client: authorized.client,
-    grantId: reserved.grantId,
-    terms,
-    grantSpentDebitValue,
-    grantSpentReceiveValue,
-    metadata: order.metadata,
-    createdAtMs: nowMs
-  })
-  const result = await persisting.catch((error: unknown) => ({ outcome: 'uncertain' as const, error }))
+  const result = await persistOrGiveUp(
+    {
+      id: paymentId,
+      signatureId: identity.signatureId,
+      requestHash: identity.requestHash,
+      walletAddressId: walletAddress.id,
+      accountId: walletAddress.accountId,
+      client: authorized.client,
+      grantId: reserved.grantId,
+      terms,
+      grantSpentDebitValue,
+      grantSpentReceiveValue,
+      metadata: order.metadata,
+      createdAtMs: nowMs
+    },
+    context
+  )
   switch (result.outcome) {
     case 'persisted':
-      deps.onPaymentCreated()
+      context.onPaymentCreated()
       return {
         id: paymentId,
         walletAddressUrl: walletAddress.url,
@@ -185,91 +210,62 @@ async function persist(
         updatedAtMs: nowMs
       }
     case 'receiver-not-payable':
-      deps.onReservationEnded()
-      deps.receivers.forget(terms.receiver.url)
+      context.onReservationEnded()
+      context.receivers.forget(terms.receiver.url)
       // A quote that was used has most likely filled its receiver: the quote is what is wrong with the request.
-      if (terms.quoteId !== undefined && (await deps.repository.isQuoteUsed(terms.quoteId)))
-        throw invalidQuote()
-      throw invalidReceiver()
+      throw (await isQuoteUsed(terms, context)) ? invalidQuote() : invalidReceiver()
     case 'taken':
-      return answerTaken(request, paymentId, deps)
-    case 'uncertain':
-      return answerUncertain(request, paymentId, result.error, deps)
+      // By the same request, by another one under its key, or its quote by another: unless a payment has this very id, no
+      // payment may get it any more, and its reservation must go.
+      await giveUp(paymentId, context)
+      throw (await isQuoteUsed(terms, context))
+        ? invalidQuote()
+        : temporarilyUnavailable(new Error('the payment id was given up while the request was running'))
   }
 }
 
-/** Something of the payment is taken: by the same request, by another one under its key, or its quote by another. */
-async function answerTaken(
-  request: PricedRequest,
-  paymentId: string,
-  deps: CreateOutgoingPaymentDeps
-): Promise<OutgoingPayment> {
-  const twin = await findTwin(request, [paymentId], deps)
-  if (twin?.id === paymentId) return twin
-  // No payment has this id, so that its reservation must go, whoever has the rest.
-  await giveUp(paymentId, deps)
-  if (twin !== undefined) return twin
-  const { quoteId } = request.terms
-  if (quoteId !== undefined && (await deps.repository.isQuoteUsed(quoteId))) throw invalidQuote()
-  throw temporarilyUnavailable(new Error('the payment id was given up while the request was running'))
+/** @throws what the database failed with; then there is a payment or a tombstone, whichever came first, and no other follows */
+async function persistOrGiveUp(payment: NewPayment, context: Context): Promise<PersistOutcome> {
+  try {
+    return await context.repository.persist(payment)
+  } catch (error) {
+    await giveUp(payment.id, context)
+    throw error
+  }
 }
 
-/** The database did not say whether the payment is persisted. A tombstone settles it, whichever comes first. */
-async function answerUncertain(
-  request: PricedRequest,
-  paymentId: string,
-  error: unknown,
-  deps: CreateOutgoingPaymentDeps
-): Promise<OutgoingPayment> {
-  if (!(await giveUp(paymentId, deps))) {
-    const twin = await findTwin(request, [paymentId], deps).catch(() => undefined)
-    if (twin !== undefined) {
-      deps.onPaymentCreated()
-      return twin
-    }
-  }
-  throw isUnavailable(error) ? temporarilyUnavailable(error) : error
+async function isQuoteUsed({ quoteId }: PaymentTerms, { repository }: Context): Promise<boolean> {
+  return quoteId !== undefined && (await repository.isQuoteUsed(quoteId))
 }
 
 /**
- * The payment that the same request made before.
+ * The payment that the same request made before, under whichever of its ids.
  *
  * @throws PublicError 422 when the payment was made by another request
+ * @throws NoAnswer
  */
-async function findTwin(
+async function findEarlier(
   { authorized, identity }: CreationRequest,
-  paymentIds: readonly string[],
-  deps: CreateOutgoingPaymentDeps
+  { repository, untilAnswered: asked, onPaymentCreated }: Context
 ): Promise<OutgoingPayment | undefined> {
-  const found = await deps.repository.findTwin(paymentIds, identity.signatureId)
+  const found = await asked(() => repository.findTwin(identity.paymentIds, identity.signatureId))
   if (found === undefined) return undefined
   const same = found.payment.client === authorized.client && found.requestHash.equals(identity.requestHash)
   if (!same) throw differentRequest()
+  // Whoever persisted it may not have learnt that it did.
+  if (found.payment.state === 'pending') onPaymentCreated()
   return found.payment
 }
 
-/** The payment that the same request made before, under whichever of its ids. */
-function findEarlier(
-  request: CreationRequest,
-  deps: CreateOutgoingPaymentDeps
-): Promise<OutgoingPayment | undefined> {
-  return findTwin(request, request.identity.paymentIds, deps)
-}
-
 /**
- * Makes sure that no payment is created under an id and that its reservation is released.
+ * Makes sure that no payment is created under an id from now on and that its reservation is released, unless a payment has
+ * the id already. A statement that would still persist one is waited for, or fails.
  *
- * @returns false when that could not be recorded, or a payment has the id. The sweeper finds what is left behind
+ * @throws NoAnswer when that could not be recorded. The sweeper finds what is left behind
  */
-async function giveUp(paymentId: string, deps: CreateOutgoingPaymentDeps): Promise<boolean> {
-  try {
-    const recorded = await deps.repository.giveUp(paymentId)
-    if (recorded) deps.onReservationEnded()
-    return recorded
-  } catch (error) {
-    deps.logger.warn({ err: error, paymentId }, 'release not recorded; left to the sweeper')
-    return false
-  }
+async function giveUp(paymentId: string, context: Context): Promise<void> {
+  const recorded = await context.untilAnswered(() => context.repository.giveUp(paymentId))
+  if (recorded) context.onReservationEnded()
 }
 
 function refusal(reason: Exclude<RefusalReason, 'released'>): Error {

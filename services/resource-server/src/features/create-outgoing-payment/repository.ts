@@ -59,6 +59,8 @@ export interface OutgoingPaymentRepository extends Quotes {
    * @returns false when the id is taken already, by a payment or because it was given up before
    */
   giveUp(paymentId: string): Promise<boolean>
+  /** Whether a payment has an id, or it was given up. */
+  isTaken(paymentId: string): Promise<boolean>
 }
 
 /** How often a statement that lost against another one is tried again. */
@@ -127,6 +129,13 @@ export function createOutgoingPaymentRepository(deps: {
         `insert into grant_reservation (payment_id, outcome) values ($1, 'release') on conflict do nothing`,
         [paymentId]
       )
+      return rowCount === 1
+    },
+
+    async isTaken(paymentId) {
+      const { rowCount } = await pool.query('select 1 from grant_reservation where payment_id = $1', [
+        paymentId
+      ])
       return rowCount === 1
     },
 
