@@ -42,6 +42,18 @@ async function countedBy(itemId: string | undefined): Promise<{ debited: bigint;
   return { debited: BigInt(debited), received: BigInt(received) }
 }
 
+/** Waits until so many statements of this database wait for a lock, or there is nothing to wait for any more. */
+async function untilWaiting(count: number, isOver: () => boolean = () => false): Promise<void> {
+  while (!isOver()) {
+    const rows = await auth.database.query(
+      `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    )
+    if (rows.length >= count) return
+    // Asking without a pause would take the processor from those that are waited for.
+    await delay(5)
+  }
+}
+
 describe('payments that race for one grant', () => {
   it('60 at once on room for 10: exactly 10 are reserved, each told a different total', async () => {
     const { token, itemIds } = await auth.grant({ access: [spending({ debitAmount: usd(1_000n) })] })
@@ -249,17 +261,44 @@ describe('a payment that is released while it is being reserved', () => {
     expect([{ refused: 'RELEASED' }, await reservation]).toContainEqual(late)
     expect(await countedBy(itemIds[0])).toEqual(counted)
   })
+})
 
-  /** Waits until so many statements of this database wait for a lock, or there is nothing to wait for any more. */
-  async function untilWaiting(count: number, isOver: () => boolean = () => false): Promise<void> {
-    while (!isOver()) {
-      const rows = await auth.database.query(
-        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      )
-      if (rows.length >= count) return
-      // Asking without a pause would take the processor from those that are waited for.
-      await delay(5)
-    }
+describe('two ends of one reservation that come at once', () => {
+  it.each<[string, (id: string) => Promise<string>, (id: string) => Promise<string>, string[]]>([
+    ['a settlement and a release', settleInPart, release, ['FAILED_PRECONDITION', 'OK']],
+    ['a release and a settlement', release, settleInPart, ['FAILED_PRECONDITION', 'OK']],
+    ['two different settlements', settleInPart, settleOtherwise, ['FAILED_PRECONDITION', 'OK']],
+    ['the same settlement twice', settleInPart, settleInPart, ['OK', 'OK']],
+    ['a release twice', release, release, ['OK', 'OK']]
+  ])('have the effect of one: %s', async (_ends, first, second, codes) => {
+    const { token, itemIds } = await auth.grant({ access: [spending({ debitAmount: usd(1_000n) })] })
+    await auth.reserve(token, { debit: usd(300n), receive: usd(300n) })
+    const { paymentId, ...payment } = auth.payment(token)
+    await auth.reserveAs({ paymentId, ...payment })
+    // Both find the reservation open, and wait for the window.
+    const holder = await auth.pool.connect()
+    await holder.query('begin')
+    await holder.query('select 1 from limit_window where access_item_id = $1 for update', [itemIds[0]])
+    const ends = [first(paymentId)]
+    await untilWaiting(1)
+    ends.push(second(paymentId))
+    await untilWaiting(2)
+    await holder.query('commit')
+    holder.release()
+    expect((await Promise.all(ends)).sort()).toEqual(codes)
+    expect(await countedBy(itemIds[0])).toEqual(await heldBy(itemIds[0]))
+  })
+
+  function settleInPart(paymentId: string): Promise<string> {
+    return auth.settle(paymentId, 60n, 50n)
+  }
+
+  function settleOtherwise(paymentId: string): Promise<string> {
+    return auth.settle(paymentId, 40n, 30n)
+  }
+
+  function release(paymentId: string): Promise<string> {
+    return auth.release(paymentId)
   }
 })
 

@@ -238,6 +238,23 @@ describe('Reserve: the same payment id again', () => {
     expect(await auth.reserve(token)).toEqual(reserved('100 USD', '100 USD'))
   })
 
+  it('is answered without waiting for the window, whether it was reserved or refused', async () => {
+    const { token, itemIds } = await auth.grant({ access: [spending({ debitAmount: usd(100n) })] })
+    const [first, second] = [auth.payment(token), auth.payment(token)]
+    await auth.reserveAs(first)
+    await auth.reserveAs(second)
+    const holder = await auth.pool.connect()
+    try {
+      await holder.query('begin')
+      await holder.query('select 1 from limit_window where access_item_id = $1 for update', [itemIds[0]])
+      expect(await auth.reserveAs(first)).toEqual(reserved('100 USD', '100 USD'))
+      expect(await auth.reserveAs(second)).toEqual(LIMIT_EXCEEDED)
+    } finally {
+      await holder.query('rollback')
+      holder.release()
+    }
+  })
+
   it('refuses again for the same reason a token that was inactive, or did not cover the payment', async () => {
     const { token, grantId } = await auth.grant({ access: [spending()], state: 'approved' })
     const dead = auth.payment(token)

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { GrpcFixture, spending, usd } from './support/grpc-fixture.js'
+
+let auth: GrpcFixture
+
+beforeAll(async () => {
+  auth = await GrpcFixture.start()
+  const { token } = await auth.grant({
+    access: [spending({ debitAmount: usd(300n), receiveAmount: usd(200n) })]
+  })
+  await auth.reserve(token)
+  await auth.reserve(token, { debit: usd(301n) })
+  const unlimited = await auth.grant({ access: [spending()] })
+  await auth.reserve(unlimited.token)
+})
+afterAll(() => auth.stop())
+
+const BEYOND_RANGE = '18446744073709551616'
+
+// Each is what a bug in code could write. None of it is for code to prevent alone.
+describe('the database itself refuses', () => {
+  it.each<[what: string, statement: string, constraint: string]>([
+    [
+      'a window that counts more as debited than its limit',
+      'update limit_window set debited = debit_cap + 1 where debit_cap is not null',
+      'limit_window_debited_within_cap'
+    ],
+    [
+      'a window that counts less than nothing as debited',
+      'update limit_window set debited = -1',
+      'limit_window_debited_within_cap'
+    ],
+    [
+      'a window without a limit that counts more as debited than an amount can be',
+      `update limit_window set debited = ${BEYOND_RANGE} where debit_cap is null`,
+      'limit_window_debited_within_cap'
+    ],
+    [
+      'a window that counts more as received than its limit',
+      'update limit_window set received = receive_cap + 1 where receive_cap is not null',
+      'limit_window_received_within_cap'
+    ],
+    [
+      'a window that counts less than nothing as received',
+      'update limit_window set received = -1',
+      'limit_window_received_within_cap'
+    ],
+    [
+      'a second reservation of one payment',
+      'insert into reservation select * from reservation',
+      'reservation_pkey'
+    ],
+    [
+      'a reservation that is settled with more than it held',
+      `update reservation set state = 'settled', settled_debit = debit + 1, settled_receive = 0 where state = 'open'`,
+      'reservation_settled_within_reserved'
+    ],
+    [
+      'a reservation that is settled with an unknown amount',
+      `update reservation set state = 'settled', settled_debit = 0 where state = 'open'`,
+      'reservation_settled_within_reserved'
+    ],
+    [
+      'a reservation that holds room nowhere',
+      `update reservation set access_item_id = null where state = 'open'`,
+      'reservation_holds_a_window'
+    ],
+    [
+      'a reservation of more than an amount can be',
+      `update reservation set debit = ${BEYOND_RANGE} where state = 'open'`,
+      'reservation_amounts_range'
+    ],
+    [
+      'a refusal without a reason',
+      `update reservation set refusal_reason = null where state = 'refused'`,
+      'reservation_refusal_has_reason'
+    ],
+    [
+      'a second living token of one grant',
+      `insert into access_token select gen_random_uuid(), grant_id, sha256('other'), expires_at, null, null, created_at
+         from access_token limit 1`,
+      'access_token_one_living_per_grant'
+    ],
+    [
+      'two tokens of one value',
+      `insert into access_token select gen_random_uuid(), grant_id, value_hash, expires_at, now(), 'revoked', created_at
+         from access_token limit 1`,
+      'access_token_value_hash_key'
+    ],
+    [
+      'a token that ended for no reason',
+      'update access_token set ended_at = now()',
+      'access_token_end_whole'
+    ],
+    [
+      'a limit in no asset',
+      'update access_item set limit_debit_code = null where limit_debit_value is not null',
+      'access_item_limit_debit_whole'
+    ],
+    [
+      'a limit above what an amount can be',
+      `update access_item set limit_debit_value = ${BEYOND_RANGE} where limit_debit_value is not null`,
+      'access_item_limit_range'
+    ],
+    [
+      'a grant of two clients',
+      `update grant_request set client_jwk_thumbprint = 'x' where client_wallet_address is not null`,
+      'grant_request_one_client'
+    ]
+  ])('%s', async (_what, statement, constraint) => {
+    await expect(auth.database.query(statement)).rejects.toMatchObject({ constraint })
+  })
+})

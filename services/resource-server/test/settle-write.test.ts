@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { writeBatch } from '../src/features/process-outgoing-payments/repository.js'
+import type { SettledBatch } from '../src/features/process-outgoing-payments/settle-batch.js'
+import { type PaymentWorld, startPaymentWorld } from './support/payment-world.js'
+
+let world: PaymentWorld
+let paymentId: string
+let batch: SettledBatch
+
+// A payment that was settled, and the batch that settles it once more.
+beforeAll(async () => {
+  world = await startPaymentWorld()
+  const created = await world.pay(await world.createReceiver(), 100)
+  paymentId = created.textAt('id').slice(-36)
+  await world.whenEnded(created.textAt('id'))
+  await world.whenDelivered()
+  const settlement = {
+    state: 'completed',
+    failureReason: undefined,
+    sent: 100n,
+    fee: 0n,
+    delivered: 100n
+  } as const
+  batch = {
+    endings: [{ id: paymentId, held: true, settlement }],
+    transfers: [],
+    totals: [],
+    received: new Map()
+  }
+})
+afterAll(() => world.stop())
+
+const PENDING_PAYMENT = `update outgoing_payment set state = 'pending', sent_value = 0, delivered_value = 0 where id = $1`
+const PENDING_OUTCOME = `update grant_reservation set outcome = null, debited_value = null, received_value = null,
+  delivered_at = null where payment_id = $1`
+const PENDING_HOLD = `update transfer set state = 'pending', posted_amount = null, ended_at = null where id = $1`
+
+describe('a payment that was claimed', () => {
+  it.each<[what: string, states: string[], changed: string]>([
+    ['it has ended meanwhile', [PENDING_OUTCOME, PENDING_HOLD], '1 payments, and would change 0'],
+    [
+      'its outcome is recorded already',
+      [PENDING_PAYMENT, PENDING_HOLD],
+      '1 reservations, and would change 0'
+    ],
+    ['its hold has ended already', [PENDING_PAYMENT, PENDING_OUTCOME], '1 holds, and would change 0']
+  ])('is not settled when %s', async (_what, states, changed) => {
+    await expect(writeAfter(states)).rejects.toThrow(`settling must change ${changed}`)
+  })
+
+  it('is settled when nothing of it has ended', async () => {
+    await expect(writeAfter([PENDING_PAYMENT, PENDING_OUTCOME, PENDING_HOLD])).resolves.toBeUndefined()
+  })
+
+  /** Writes the batch after some of the payment was made pending again, and keeps none of it. */
+  async function writeAfter(states: readonly string[]): Promise<void> {
+    const client = await world.server.pool.connect()
+    try {
+      await client.query('begin')
+      for (const state of states) await client.query(state, [paymentId])
+      await writeBatch(client, batch, world.clock.now(), randomUUID)
+    } finally {
+      await client.query('rollback')
+      client.release()
+    }
+  }
+})
