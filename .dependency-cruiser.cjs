@@ -1,9 +1,10 @@
-// Which way imports may point: main → compose → {http, grpc, workers} → features → domain → packages.
+// Which way imports may point: main → compose → {http, grpc, metrics, workers} → features → domain → packages.
 // Types count: an import that only names a type is an arrow too.
 
 const serviceSource = '^services/[^/]+/src/'
 const tests = '\\.test\\.ts$|^(services|packages|infra)/[^/]+/test/'
-const composition = '(main|compose|index)\\.ts$'
+/** Where a service is wired together: compose.ts, which may hand parts of it to files in compose/. */
+const wiring = '(compose|index|compose/[^/]+)\\.ts$'
 
 /** A rule inside one service: files matching `from` must not import files of the same service matching `to`. */
 const within = (name, comment, from, to) => ({
@@ -32,23 +33,18 @@ module.exports = {
       to: { couldNotResolve: true }
     },
     within('only-main-starts', 'Nothing imports main.ts.', '(?!index\\.ts$)', 'main\\.ts$'),
-    within(
-      'only-main-composes',
-      'Wiring is done in one place.',
-      `(?!${composition})`,
-      '(compose|index)\\.ts$'
-    ),
+    within('only-main-composes', 'Wiring is done in one place.', `(?!main\\.ts$|${wiring})`, wiring),
     within(
       'features-below-transport',
       'Features do not know transports.',
       'features/',
-      '(http|grpc|workers)/'
+      '(http|grpc|metrics|workers)/'
     ),
     within(
       'domain-below-all',
       'The domain knows nothing above it.',
       'domain/',
-      '(http|grpc|workers|features|generated)/'
+      '(http|grpc|metrics|workers|features|generated)/'
     ),
     {
       name: 'features-apart',
@@ -70,13 +66,20 @@ module.exports = {
     },
     {
       name: 'generated-database-code-in-repositories',
-      comment: 'Only repositories know Prisma; compose.ts makes the client.',
+      comment: 'Only repositories know Prisma; the wiring makes the client.',
       severity: 'error',
       from: {
         path: serviceSource,
-        pathNot: [tests, '/generated/', 'repository[^/]*\\.ts$', `${serviceSource}(compose|index)\\.ts$`]
+        pathNot: [tests, '/generated/', 'repository[^/]*\\.ts$', `${serviceSource}${wiring}`]
       },
       to: { path: [`${serviceSource}generated/prisma`, 'node_modules/@prisma/'] }
+    },
+    {
+      name: 'one-home-for-metrics',
+      comment: 'Services count through ports; only the metrics package knows how metrics are published.',
+      severity: 'error',
+      from: { pathNot: '^packages/metrics/' },
+      to: { path: 'node_modules/prom-client/' }
     },
     {
       name: 'services-apart',

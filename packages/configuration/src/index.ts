@@ -11,6 +11,7 @@ export { type SettingMeta } from './settings.js'
 export {
   databaseSettings,
   grpcListenerSettings,
+  metricsSettings,
   processSettings,
   publicListenerSettings,
   sharedStoreSettings,

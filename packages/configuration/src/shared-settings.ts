@@ -61,6 +61,22 @@ export function grpcListenerSettings(texts: { host: string; port: string }) {
   }
 }
 
+/** The listener for metrics. */
+export const metricsSettings = {
+  METRICS_HOST: setting
+    .text({
+      description: 'Address the metrics listener binds to. Not for the internet.',
+      example: '0.0.0.0'
+    })
+    .prefault('127.0.0.1'),
+  METRICS_PORT: setting
+    .port({
+      description: 'Port of the metrics listener, for Prometheus. Without it there is none.',
+      example: '9464'
+    })
+    .optional()
+}
+
 /** The service's own database. */
 export function databaseSettings(meta: { example: string }) {
   return {

@@ -12,3 +12,4 @@ export {
 export { Lifecycle, type Part, type RunningService, runProcess } from './lifecycle.js'
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from './logger.js'
 export { startWorker, type Worker } from './worker.js'
+export { within } from './within.js'

@@ -11,3 +11,4 @@ export {
 export { TestClock } from './test-clock.js'
 export { createTestDatabase, type ServiceSchema, type TestDatabase } from './test-database.js'
 export { createTestKey, type TestKey } from './test-key.js'
+export { type Scrape, scrapeMetrics } from './scrape-metrics.js'

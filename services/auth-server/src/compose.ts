@@ -1,6 +1,7 @@
 import { createPool } from '@open-payments-server/database'
 import { createSafeHttpClient, type SafeHttpClient } from '@open-payments-server/http-client'
 import { startHttpServer } from '@open-payments-server/http-server'
+import { Metrics, startMetricsServer } from '@open-payments-server/metrics'
 import {
   type Clock,
   createLogger,
@@ -60,6 +61,7 @@ import { startAuthGrpcServer } from './grpc/server.js'
 import { createGrpcServices } from './grpc/services.js'
 import { createIdentityProviderApp, type IdentityProviderRoutes } from './http/identity-provider-app.js'
 import { createPublicApp, type PublicRoutes } from './http/public-app.js'
+import { publishReservations } from './metrics/reservation-metrics.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
 
 const STATEMENT_TIMEOUT_MS = 10_000
@@ -87,6 +89,8 @@ export interface RunningAuthServer extends RunningService {
   readonly identityProviderPort: number
   /** Port of the gRPC listener. */
   readonly grpcPort: number
+  /** Port of the metrics listener; undefined when there is none. */
+  readonly metricsPort: number | undefined
   /** The one pool of connections to its database. */
   readonly pool: Pool
 }
@@ -119,8 +123,9 @@ export async function composeAuthServer(
   const foundations = layFoundations(config, overrides)
   const { lifecycle, pool } = foundations
   try {
+    const metricsPort = await serveMetrics(foundations)
     const ports = await listen(foundations)
-    return { ...ports, pool, stop: () => lifecycle.stop() }
+    return { ...ports, metricsPort, pool, stop: () => lifecycle.stop() }
   } catch (error) {
     await lifecycle.stop()
     throw error
@@ -203,7 +208,20 @@ function openHttpClient(config: AuthServerConfig, lifecycle: Lifecycle): SafeHtt
   return httpClient
 }
 
-async function listen(foundations: Foundations): Promise<Omit<RunningAuthServer, 'pool' | 'stop'>> {
+/** @returns the port; undefined when no port was given to listen on */
+async function serveMetrics({ config, lifecycle, logger, pool }: Foundations): Promise<number | undefined> {
+  const { METRICS_HOST: host, METRICS_PORT: port } = config
+  if (port === undefined) return undefined
+  const metrics = new Metrics({ logger })
+  publishReservations(metrics, pool)
+  const server = await startMetricsServer(metrics, { host, port, logger })
+  lifecycle.add(server)
+  return server.port
+}
+
+async function listen(
+  foundations: Foundations
+): Promise<Omit<RunningAuthServer, 'metricsPort' | 'pool' | 'stop'>> {
   const { config, lifecycle, logger, pool, prisma, revocations, directory, tokens } = foundations
   const graceMs = config.SHUTDOWN_GRACE_SECONDS * MS_PER_SECOND
 

@@ -3,6 +3,7 @@ import {
   type Environment,
   grpcListenerSettings,
   loadConfiguration,
+  metricsSettings,
   processSettings,
   publicListenerSettings,
   setting,
@@ -52,6 +53,7 @@ export const authServerSchema = z.object({
     host: 'Address the gRPC listener binds to.',
     port: 'Port of the gRPC listener.'
   }),
+  ...metricsSettings,
   ...databaseSettings({ example: 'postgresql://auth:password@postgres:5432/auth' }),
   ...sharedStoreSettings,
   ACCESS_TOKEN_LIFETIME_SECONDS: setting

@@ -3,6 +3,7 @@ import {
   type Environment,
   grpcListenerSettings,
   loadConfiguration,
+  metricsSettings,
   processSettings,
   publicListenerSettings,
   setting,
@@ -45,6 +46,7 @@ export const resourceServerSchema = z.object({
       { min: 50, max: 60_000 }
     )
     .prefault('3000'),
+  ...metricsSettings,
   ...databaseSettings({ example: 'postgresql://wallet:password@postgres:5432/wallet' }),
   ...sharedStoreSettings,
   INTROSPECTION_CACHE_SECONDS: setting

@@ -82,7 +82,8 @@ describe('many at once', () => {
       urls: createResourceUrls(PUBLIC_URL),
       clock: systemClock,
       random: systemRandom,
-      logger: createLogger({ service: 'replica', level: 'silent' })
+      logger: createLogger({ service: 'replica', level: 'silent' }),
+      counters: { countEnded: () => undefined }
     })
     const before = (await world.available('alice')) + (await world.available('bob'))
     let creating = true

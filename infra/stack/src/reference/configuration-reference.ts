@@ -43,7 +43,7 @@ export function configurationReference(): string {
     ...section('resource-server', describeSettings(resourceServerSchema)),
     ...section('Quick start', STACK_SETTINGS),
     'The quick start hands on every setting of the services that it does not decide itself, such as `LOG_LEVEL`,',
-    '`REDIS_URL`, `EXCHANGE_RATES` and `FEES`.',
+    '`REDIS_URL`, `EXCHANGE_RATES` and `FEES`. It serves no metrics.',
     ''
   ].join('\n')
 }

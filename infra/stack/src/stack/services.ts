@@ -12,6 +12,9 @@ const GRACE_SECONDS = '5'
 /** What every process needs of ours. */
 const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'TMP', 'TEMP', 'SystemRoot', 'TZ', 'NODE_EXTRA_CA_CERTS']
 
+/** Settings of the services that are not handed on: both cannot listen on one port. */
+const KEPT_BACK: ReadonlySet<string> = new Set(['METRICS_PORT'])
+
 /** What the services are set up with. */
 export interface ServiceSurroundings {
   readonly settings: StackSettings
@@ -92,7 +95,7 @@ function passedOn(environment: Environment, settings: readonly string[]): Record
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = environment[name]
-      return value === undefined ? [] : [[name, value]]
+      return value === undefined || KEPT_BACK.has(name) ? [] : [[name, value]]
     })
   )
 }

@@ -1,4 +1,4 @@
-import type { Logger } from '@open-payments-server/runtime'
+import { type Logger, within } from '@open-payments-server/runtime'
 import { Router } from 'express'
 
 /** Longest that one dependency is waited for, in milliseconds. */
@@ -37,14 +37,8 @@ export function createHealthRoutes(deps: {
 }
 
 async function answers({ name, check }: Dependency, logger: Logger): Promise<boolean> {
-  const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS)
-  const timedOut = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => {
-      reject(new Error(`${name} did not answer within ${String(CHECK_TIMEOUT_MS)} ms`))
-    })
-  })
   try {
-    await Promise.race([check(), timedOut])
+    await within(CHECK_TIMEOUT_MS, name, check())
     return true
   } catch (error) {
     logger.warn({ dependency: name, err: error }, 'dependency does not answer')

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Logger } from '@open-payments-server/runtime'
 import type { Pool } from 'pg'
+import type { PaymentCounters } from '../../domain/payment-counters.js'
 import { AuthServerUnavailable, type EndOutcome, type GrantLimits } from '../../domain/ports.js'
 import { backoffMs, REFUSED_RETRY_MS } from './backoff.js'
 import { claimDue, type DueOutcome, markDelivered, postpone } from './repository.js'
@@ -15,6 +16,7 @@ export interface DeliverOutcomesDeps {
   /** Most that one call of the auth server may take, in milliseconds. */
   readonly callDeadlineMs: number
   readonly logger: Logger
+  readonly counters: Pick<PaymentCounters, 'countDelivery'>
 }
 
 /** What a round of deliveries came to. */
@@ -61,12 +63,13 @@ interface Delivery {
 
 async function deliver(
   outcome: DueOutcome,
-  { grantLimits, logger }: DeliverOutcomesDeps,
+  { grantLimits, logger, counters }: DeliverOutcomesDeps,
   signal: AbortSignal | undefined
 ): Promise<Delivery> {
   const { paymentId, attempts } = outcome
   try {
     const answer = await send(outcome, grantLimits, signal)
+    counters.countDelivery(answer === 'ended' ? 'acknowledged' : 'refused')
     if (answer === 'ended') return { paymentId, retryAfterMs: undefined }
     // The two services disagree about money: only people can tell why.
     logger.error(
@@ -76,8 +79,9 @@ async function deliver(
     return { paymentId, retryAfterMs: REFUSED_RETRY_MS }
   } catch (error) {
     const fields = { err: error, paymentId, outcome: outcome.kind, attempts }
-    if (error instanceof AuthServerUnavailable) logger.warn(fields, 'outcome of a payment not delivered')
-    else logger.error(fields, 'outcome of a payment not delivered')
+    const unavailable = error instanceof AuthServerUnavailable
+    logger[unavailable ? 'warn' : 'error'](fields, 'outcome of a payment not delivered')
+    counters.countDelivery(unavailable ? 'unavailable' : 'failed')
     return { paymentId, retryAfterMs: backoffMs(attempts) }
   }
 }

@@ -2,6 +2,7 @@ import { isUnavailable } from '@open-payments-server/database'
 import { type Clock, type Logger, newId, type Random } from '@open-payments-server/runtime'
 import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
+import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { createProviderAccountDirectory, type ProviderAccountDirectory } from './provider-accounts.js'
@@ -13,7 +14,7 @@ import {
   lockReceivers,
   writeBatch
 } from './repository.js'
-import { settleBatch } from './settle-batch.js'
+import { settleBatch, type SettledBatch } from './settle-batch.js'
 
 /** Most payments set aside at once. */
 const SET_ASIDE_MAX = 1_000
@@ -27,6 +28,7 @@ export interface LocalPaymentDeps {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
+  readonly counters: Pick<PaymentCounters, 'countEnded'>
 }
 
 /**
@@ -57,11 +59,22 @@ export function createLocalPaymentMethod(deps: LocalPaymentDeps): PaymentMethod 
 async function processBatch(
   claim: Claim,
   providerAccounts: ProviderAccountDirectory,
-  { pool, urls, clock, random }: LocalPaymentDeps
+  deps: LocalPaymentDeps
 ): Promise<number> {
+  const endings = await endPayments(claim, providerAccounts, deps)
+  // Once it is committed: a batch that is undone ended nothing.
+  for (const { settlement } of endings) deps.counters.countEnded(settlement.state)
+  return endings.length
+}
+
+function endPayments(
+  claim: Claim,
+  providerAccounts: ProviderAccountDirectory,
+  { pool, urls, clock, random }: LocalPaymentDeps
+): Promise<SettledBatch['endings']> {
   return inTransaction(pool, async (client) => {
     const payments = await claimPayments(client, claim, urls)
-    if (payments.length === 0) return 0
+    if (payments.length === 0) return []
     const provider = await providerAccounts.find(
       client,
       payments.flatMap(({ debitAssetId, receiveAssetId }) => [debitAssetId, receiveAssetId])
@@ -75,7 +88,7 @@ async function processBatch(
     const batch = settleBatch(payments, receivers, provider, nowMs)
     await lockAccounts(client, unique(batch.totals.map(({ accountId }) => accountId)))
     await writeBatch(client, batch, nowMs, () => newId(clock, random))
-    return payments.length
+    return batch.endings
   })
 }
 

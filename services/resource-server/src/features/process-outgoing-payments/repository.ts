@@ -157,7 +157,8 @@ const WRITE = `
   ), reservation as (
     update grant_reservation r
        set outcome = case when e.sent > 0 then 'settle' else 'release' end,
-           debited_value = nullif(e.sent, 0), received_value = nullif(e.delivered, 0), next_attempt_at = now()
+           debited_value = nullif(e.sent, 0), received_value = nullif(e.delivered, 0), outcome_since = now(),
+           next_attempt_at = now()
       from ending e where r.payment_id = e.id and r.outcome is null returning 1
   ), hold as (
     update transfer t

@@ -1,5 +1,6 @@
 import type { Logger } from '@open-payments-server/runtime'
 import type { Pool } from 'pg'
+import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { GrantLimits } from '../../domain/ports.js'
 
 /** Most open reservations looked at in one sweep: the oldest. */
@@ -12,6 +13,7 @@ export interface SweepOrphansDeps {
   /** Age from which a reservation without a payment is given back, in seconds. */
   readonly orphanAgeSeconds: number
   readonly logger: Logger
+  readonly counters: Pick<PaymentCounters, 'countOrphans'>
 }
 
 /**
@@ -36,5 +38,6 @@ export async function sweepOrphans(deps: SweepOrphansDeps): Promise<number> {
   for (const { payment_id: paymentId } of rows) {
     deps.logger.warn({ paymentId }, 'reservation without a payment: to be released')
   }
+  deps.counters.countOrphans(rows.length)
   return rows.length
 }

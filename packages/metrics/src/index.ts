@@ -1,0 +1,2 @@
+export { type MetricDescription, type GaugeSource, Metrics } from './metrics.js'
+export { type MetricsServerOptions, type RunningMetricsServer, startMetricsServer } from './server.js'

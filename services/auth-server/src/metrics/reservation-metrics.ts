@@ -1,0 +1,21 @@
+import type { Metrics } from '@open-payments-server/metrics'
+import type { Pool } from 'pg'
+import { measureReservations, OPEN_COUNTED_MAX } from '../features/measure-reservations/repository.js'
+
+/** Publishes what `docs/metrics.md` lists of the auth server: what is reserved, whenever it is scraped. */
+export function publishReservations(metrics: Metrics, pool: Pool): void {
+  metrics.addGauges({
+    name: 'reservations',
+    gauges: {
+      openCount: {
+        name: 'open_payments_reservations_open',
+        help: `Reservations that are neither settled nor released, counted up to ${String(OPEN_COUNTED_MAX)}.`
+      },
+      openOldestAgeSeconds: {
+        name: 'open_payments_reservations_open_oldest_age_seconds',
+        help: 'Age of the oldest reservation that is neither settled nor released; 0 when there is none.'
+      }
+    },
+    read: () => measureReservations(pool)
+  })
+}

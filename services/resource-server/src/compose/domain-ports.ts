@@ -1,0 +1,61 @@
+import { createPaymentMethods } from '../domain/incoming-payment.js'
+import { createResourceUrls } from '../domain/resource-urls.js'
+import { createRequestAuthorizer } from '../features/authorize-request/request-authorizer.js'
+import { TokenRecords } from '../features/authorize-request/token-records.js'
+import { createLocalReceivers } from '../features/create-quote/local-receivers.js'
+import { parseFeeTable } from '../features/exchange-rates/fee-table.js'
+import { createRateProvider } from '../features/exchange-rates/rate-provider.js'
+import { createWalletAddressDirectory } from '../features/serve-wallet-address/wallet-address-directory.js'
+import { createGrantLimits } from '../grpc/auth-server/grant-limits.js'
+import { createIntrospection } from '../grpc/auth-server/introspection.js'
+import { createLimitsAuditor } from '../grpc/auth-server/limits-auditor.js'
+import { createRevocationFeed } from '../grpc/auth-server/revocations.js'
+import { followRevocations } from '../workers/follow-revocations.js'
+import type { Context, ResourceServerOverrides } from './context.js'
+import type { Resources } from './resources.js'
+
+export type DomainPorts = ReturnType<typeof createDomainPorts>
+
+/** The ports that features share. */
+export function createDomainPorts(
+  { config, logger, lifecycle, clock }: Context,
+  { pool, sharedStore, authServer }: Resources,
+  overrides: ResourceServerOverrides
+) {
+  const urls = createResourceUrls(config.PUBLIC_URL)
+  const masterKey = config.SHARED_SECRET_KEY.reveal()
+  const tokens = new TokenRecords({
+    introspection: createIntrospection(authServer.introspection),
+    clock,
+    cacheSeconds: config.INTROSPECTION_CACHE_SECONDS
+  })
+  lifecycle.add(
+    followRevocations({ feed: createRevocationFeed(authServer.introspection), listener: tokens, logger })
+  )
+  return {
+    urls,
+    walletAddresses: createWalletAddressDirectory({ pool, urls }),
+    authorizer: createRequestAuthorizer({
+      tokens,
+      sharedStore,
+      clock,
+      publicUrl: config.PUBLIC_URL,
+      policy: {
+        ageMaxSeconds: config.SIGNATURE_AGE_MAX_SECONDS,
+        futureMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
+        tagRequired: config.SIGNATURE_TAG_REQUIRED,
+        authorizationRequired: true
+      }
+    }),
+    grantLimits: createGrantLimits(authServer.grantLimits),
+    limitsAuditor: createLimitsAuditor(authServer.grantOperator),
+    receivers: createLocalReceivers({ pool, urls }),
+    termSources: {
+      rates: overrides.rates ?? createRateProvider(config, { clock, onStart: (part) => lifecycle.add(part) }),
+      fees: parseFeeTable(config.FEES)
+    },
+    methods: createPaymentMethods({ ilpAddress: config.ILP_ADDRESS, masterKey }),
+    representation: config.PAYMENT_REPRESENTATION,
+    masterKey
+  }
+}

@@ -1,0 +1,26 @@
+import { Metrics, startMetricsServer } from '@open-payments-server/metrics'
+import type { PaymentCounters } from '../domain/payment-counters.js'
+import { publishPayments } from '../metrics/payment-metrics.js'
+import type { Context } from './context.js'
+import type { Resources } from './resources.js'
+
+/** Metrics: counted in any case, and served where a port is given. */
+export interface ServedMetrics {
+  readonly counters: PaymentCounters
+  /** Port of the listener; undefined when there is none. */
+  readonly port: number | undefined
+}
+
+/** Begins to count, and listens for scrapes. */
+export async function startMetrics(
+  { config, logger, lifecycle }: Context,
+  { pool }: Resources
+): Promise<ServedMetrics> {
+  const metrics = new Metrics({ logger })
+  const counters = publishPayments(metrics, pool)
+  const { METRICS_HOST: host, METRICS_PORT: port } = config
+  if (port === undefined) return { counters, port }
+  const server = await startMetricsServer(metrics, { host, port, logger })
+  lifecycle.add(server)
+  return { counters, port: server.port }
+}

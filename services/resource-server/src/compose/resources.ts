@@ -1,0 +1,70 @@
+import { createPool } from '@open-payments-server/database'
+import type { Clock, Logger } from '@open-payments-server/runtime'
+import { createInProcessStore, createRedisStore, type SharedStore } from '@open-payments-server/shared-store'
+import { PrismaPg } from '@prisma/adapter-pg'
+import type { ResourceServerConfig } from '../config.js'
+import { PrismaClient } from '../generated/prisma/client.js'
+import { connectAuthServer } from '../grpc/auth-server/connection.js'
+import type { Context, ResourceServerOverrides } from './context.js'
+
+/** Longest that one SQL statement may take, in milliseconds. */
+const STATEMENT_TIMEOUT_MS = 5_000
+/** Longest that a database connection is waited for, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 3_000
+/** Longest that one operation of the shared store may take, in milliseconds. */
+const SHARED_STORE_TIMEOUT_MS = 500
+/** Largest gRPC message, in bytes. */
+export const MESSAGE_BYTES_MAX = 4_194_304
+
+export type Resources = ReturnType<typeof openResources>
+
+/** Connections to everything outside the process. */
+export function openResources(
+  { config, logger, lifecycle, clock }: Context,
+  overrides: ResourceServerOverrides
+) {
+  const pool = createPool({
+    url: config.DATABASE_URL.reveal(),
+    connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+    applicationName: 'resource-server',
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    onIdleConnectionLost: (error) => {
+      logger.warn({ err: error }, 'idle database connection lost')
+    }
+  })
+  lifecycle.add({ name: 'database', stop: () => pool.end() })
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
+  lifecycle.add({ name: 'prisma', stop: () => prisma.$disconnect() })
+
+  const sharedStore = overrides.sharedStore ?? openSharedStore(config, logger, clock)
+  if (overrides.sharedStore === undefined) {
+    lifecycle.add({ name: 'shared store', stop: () => sharedStore.close() })
+  }
+
+  const authServer = connectAuthServer({
+    target: config.AUTH_GRPC_TARGET,
+    deadlineMs: config.AUTH_GRPC_DEADLINE_MS,
+    messageBytesMax: MESSAGE_BYTES_MAX
+  })
+  lifecycle.add({
+    name: 'auth server connection',
+    stop: () => {
+      authServer.close()
+      return Promise.resolve()
+    }
+  })
+  return { pool, prisma, sharedStore, authServer }
+}
+
+function openSharedStore(config: ResourceServerConfig, logger: Logger, clock: Clock): SharedStore {
+  if (config.REDIS_URL === undefined) return createInProcessStore(() => clock.now())
+  return createRedisStore({
+    url: config.REDIS_URL.reveal(),
+    keyPrefix: 'resource-server:',
+    commandTimeoutMs: SHARED_STORE_TIMEOUT_MS,
+    onConnectionError: (error) => {
+      logger.warn({ err: error }, 'shared store connection failed')
+    }
+  })
+}

@@ -1,0 +1,46 @@
+import type { PaymentCounters } from '../domain/payment-counters.js'
+import { createLocalPaymentMethod } from '../features/process-outgoing-payments/local-payment-method.js'
+import {
+  createDeliveryWorker,
+  createProcessingWorker,
+  createSweepingWorker
+} from '../workers/payment-workers.js'
+import type { Context } from './context.js'
+import type { DomainPorts } from './domain-ports.js'
+import type { Resources } from './resources.js'
+
+/** What those who make work for the workers call. */
+export type Wakers = ReturnType<typeof startWorkers>
+
+/** Everything that goes on without a request: started before the listeners, and stopped after them. */
+export function startWorkers(
+  context: Context,
+  { pool }: Resources,
+  { urls, grantLimits }: DomainPorts,
+  counters: PaymentCounters
+) {
+  const { config, logger, lifecycle } = context
+  const pollSeconds = config.PROCESSING_POLL_SECONDS
+  const callDeadlineMs = config.AUTH_GRPC_DEADLINE_MS
+  const outbox = { pool, grantLimits, logger, counters }
+  const delivery = createDeliveryWorker({ ...outbox, callDeadlineMs, pollSeconds })
+  lifecycle.add(delivery)
+  const onReservationEnded = (): void => {
+    delivery.wake()
+  }
+  const methods = [createLocalPaymentMethod({ ...context, pool, urls, counters })]
+  const processing = createProcessingWorker({ methods, pollSeconds, logger, onReservationEnded })
+  lifecycle.add(processing)
+  lifecycle.add(
+    createSweepingWorker({
+      ...outbox,
+      orphanAgeSeconds: config.ORPHAN_AGE_SECONDS,
+      intervalSeconds: config.SWEEP_INTERVAL_SECONDS,
+      onReservationEnded
+    })
+  )
+  const onPaymentCreated = (): void => {
+    processing.wake()
+  }
+  return { onPaymentCreated, onReservationEnded }
+}

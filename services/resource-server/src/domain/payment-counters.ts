@@ -1,0 +1,20 @@
+/** How an attempt to tell the auth server what became of a payment went. */
+export type DeliveryResult =
+  /** It was acknowledged. */
+  | 'acknowledged'
+  /** The auth server could not be asked, or did not answer in time. */
+  | 'unavailable'
+  /** The auth server says otherwise: the two services disagree about money. */
+  | 'refused'
+  /** A defect of either service. */
+  | 'failed'
+
+/** Counts what happens to payments. Counting returns at once and never fails. */
+export interface PaymentCounters {
+  /** One attempt to deliver an outcome is over. */
+  countDelivery(result: DeliveryResult): void
+  /** The sweeper gave up the ids of this many reservations without a payment. */
+  countOrphans(count: number): void
+  /** A payment is no longer pending. */
+  countEnded(state: 'completed' | 'failed'): void
+}

@@ -1,0 +1,51 @@
+import type { Metrics } from '@open-payments-server/metrics'
+import type { Pool } from 'pg'
+import type { PaymentCounters } from '../domain/payment-counters.js'
+import { measurePayments, UNDELIVERED_COUNTED_MAX } from '../features/measure-payments/repository.js'
+
+/**
+ * Publishes what `docs/metrics.md` lists of the resource server: what waits in its database, whenever it is scraped, and
+ * what happens, as it is counted.
+ */
+export function publishPayments(metrics: Metrics, pool: Pool): PaymentCounters {
+  metrics.addGauges({
+    name: 'payments',
+    gauges: {
+      outboxOldestAgeSeconds: {
+        name: 'open_payments_outbox_oldest_age_seconds',
+        help: 'Age of the oldest outcome of a payment that the auth server has not acknowledged; 0 when there is none.'
+      },
+      undeliveredCount: {
+        name: 'open_payments_outbox_undelivered',
+        help: `Outcomes of payments that the auth server has not acknowledged, counted up to ${UNDELIVERED_COUNTED_MAX}.`
+      },
+      pendingOldestAgeSeconds: {
+        name: 'open_payments_outgoing_payments_pending_oldest_age_seconds',
+        help: 'Age of the oldest outgoing payment that is pending; 0 when there is none.'
+      }
+    },
+    read: () => measurePayments(pool)
+  })
+  return {
+    countDelivery: metrics.addCounters(
+      {
+        name: 'open_payments_outbox_deliveries_total',
+        help: 'Attempts to tell the auth server the outcome of a payment, by their result.'
+      },
+      'result',
+      ['acknowledged', 'unavailable', 'refused', 'failed']
+    ),
+    countOrphans: metrics.addCounter({
+      name: 'open_payments_orphans_given_up_total',
+      help: 'Reservations without a payment whose ids the sweeper gave up.'
+    }),
+    countEnded: metrics.addCounters(
+      {
+        name: 'open_payments_outgoing_payments_ended_total',
+        help: 'Outgoing payments that ended, by the state they ended in.'
+      },
+      'state',
+      ['completed', 'failed']
+    )
+  }
+}

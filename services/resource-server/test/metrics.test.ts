@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { RpcError, status } from '@open-payments-server/grpc-transport'
+import type { PoolClient } from 'pg'
+import { type Scrape, scrapeMetrics } from '@open-payments-server/testing'
+import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
+
+const OUTBOX_AGE = 'open_payments_outbox_oldest_age_seconds'
+const OUTBOX_COUNT = 'open_payments_outbox_undelivered'
+const PENDING_AGE = 'open_payments_outgoing_payments_pending_oldest_age_seconds'
+const ORPHANS = 'open_payments_orphans_given_up_total'
+const UP = 'open_payments_metrics_source_up{source="payments"}'
+const deliveries = (result: string) => `open_payments_outbox_deliveries_total{result="${result}"}`
+const ended = (state: string) => `open_payments_outgoing_payments_ended_total{state="${state}"}`
+
+let world: PaymentWorld
+
+beforeAll(async () => {
+  world = await startPaymentWorld({
+    settings: { METRICS_PORT: '0', SWEEP_INTERVAL_SECONDS: '1', ORPHAN_AGE_SECONDS: '1' }
+  })
+})
+beforeEach(() => {
+  world.clock.advanceSeconds(1)
+})
+afterEach(() => {
+  world.limits.before = undefined
+})
+afterAll(() => world.stop())
+
+const scrape = () => scrapeMetrics(world.server.metricsPort)
+/** Scrapes until something holds of the metrics. */
+const scrapeUntil = async (holds: (scraped: Scrape) => boolean): Promise<Scrape> => {
+  for (;;) {
+    const scraped = await scrape()
+    if (holds(scraped)) return scraped
+    await delay(20)
+  }
+}
+const refuse = (code: status) => (call: string) => {
+  if (call === 'settle') throw new RpcError({ code, message: 'not now' })
+}
+/** Makes everything due, until it is delivered: what just failed may still be put off. */
+const deliverAll = async (): Promise<void> => {
+  while ((await scrape()).at(OUTBOX_COUNT) !== 0) {
+    await world.database.query('update grant_reservation set next_attempt_at = now()')
+    await delay(20)
+  }
+}
+/** Pays while the receiver is locked, so that the payment stays pending while `meanwhile` runs; answers its URL. */
+const payWhileHeld = async (
+  receiver: string,
+  meanwhile: (paymentId: string, holder: PoolClient) => Promise<void>
+): Promise<string> => {
+  const holder = await world.server.pool.connect()
+  try {
+    await holder.query('begin')
+    await holder.query('select 1 from incoming_payment where id = $1 for update', [receiver.slice(-36)])
+    const url = (await world.pay(receiver, 100)).textAt('id')
+    await meanwhile(url.slice(-36), holder)
+    await holder.query('commit')
+    return url
+  } finally {
+    holder.release()
+  }
+}
+/** By how much a counter grew. */
+const growth = (before: Scrape, after: Scrape, series: string) =>
+  (after.at(series) ?? NaN) - (before.at(series) ?? NaN)
+
+describe('the metrics of the resource server', () => {
+  it('tell the age of the oldest outcome that the auth server was not told: it grows until it is told', async () => {
+    const receiver = await world.createReceiver()
+    const before = await scrape()
+    expect([before.at(OUTBOX_AGE), before.at(OUTBOX_COUNT), before.at(UP)]).toEqual([0, 0, 1])
+
+    world.limits.before = refuse(status.UNAVAILABLE)
+    await world.whenEnded((await world.pay(receiver, 100)).textAt('id'))
+    const first = await scrapeUntil((scraped) => growth(before, scraped, deliveries('unavailable')) > 0)
+    expect(first.at(OUTBOX_COUNT)).toBe(1)
+    expect(first.at(OUTBOX_AGE)).toBeLessThan(60)
+    const second = await scrapeUntil((scraped) => scraped.at(OUTBOX_AGE)! > first.at(OUTBOX_AGE)! + 0.5)
+    expect(second.at(OUTBOX_AGE)).toBeLessThan(60)
+
+    world.limits.before = undefined
+    const after = await scrapeUntil((scraped) => scraped.at(OUTBOX_COUNT) === 0)
+    expect(after.at(OUTBOX_AGE)).toBe(0)
+    expect(growth(before, after, deliveries('acknowledged'))).toBe(1)
+    expect(growth(before, after, ended('completed'))).toBe(1)
+  })
+
+  it('tell that age from when the payment ended, not from when it was created', async () => {
+    const receiver = await world.createReceiver()
+    world.limits.before = refuse(status.UNAVAILABLE)
+    const url = await payWhileHeld(receiver, async (paymentId) => {
+      await world.database.query(
+        `update grant_reservation set created_at = now() - interval '1 hour', outcome_since = now() - interval '1 hour'
+          where payment_id = $1`,
+        [paymentId]
+      )
+    })
+    await world.whenEnded(url)
+    const waiting = await scrape()
+    expect(waiting.at(OUTBOX_COUNT)).toBe(1)
+    expect(waiting.at(OUTBOX_AGE)).toBeLessThan(60)
+    world.limits.before = undefined
+    await deliverAll()
+  })
+
+  it('tell the age of the oldest pending payment, until it ended', async () => {
+    const receiver = await world.createReceiver()
+    const url = await payWhileHeld(receiver, async () => {
+      const first = await scrapeUntil((scraped) => scraped.at(PENDING_AGE)! > 0)
+      await scrapeUntil((scraped) => scraped.at(PENDING_AGE)! > first.at(PENDING_AGE)!)
+    })
+    await world.whenEnded(url)
+    expect((await scrape()).at(PENDING_AGE)).toBe(0)
+  })
+
+  it('count payments by the state they ended in', async () => {
+    const receiver = await world.createReceiver()
+    const before = await scrape()
+    const url = await payWhileHeld(receiver, async (_paymentId, holder) => {
+      await holder.query('update incoming_payment set completed = true where id = $1', [receiver.slice(-36)])
+    })
+    await world.whenEnded(url)
+    await world.whenDelivered()
+    const after = await scrape()
+    expect(growth(before, after, ended('failed'))).toBe(1)
+    expect(growth(before, after, ended('completed'))).toBe(0)
+    expect(growth(before, after, deliveries('acknowledged'))).toBe(1)
+  })
+
+  it('count outcomes that the auth server refuses, and calls that fail for no good reason', async () => {
+    const receiver = await world.createReceiver()
+    for (const [code, result] of [
+      [status.FAILED_PRECONDITION, 'refused'],
+      [status.INVALID_ARGUMENT, 'failed']
+    ] as const) {
+      const before = await scrape()
+      world.limits.before = refuse(code)
+      await world.whenEnded((await world.pay(receiver, 100)).textAt('id'))
+      await scrapeUntil((scraped) => growth(before, scraped, deliveries(result)) === 1)
+      world.limits.before = undefined
+      await deliverAll()
+    }
+  })
+
+  it('count the reservations without a payment that were swept', async () => {
+    const before = await scrape()
+    for (const paymentId of [randomUUID(), randomUUID()]) {
+      world.limits.reservations.set(paymentId, {
+        paymentId,
+        content: 'of a process that died',
+        accessToken: world.token,
+        state: 'open',
+        debitAmount: usd(1),
+        receiveAmount: usd(1),
+        debited: 1n,
+        received: 1n,
+        createdAt: new Date(Date.now() - 60_000)
+      })
+    }
+    await scrapeUntil((scraped) => growth(before, scraped, ORPHANS) === 2)
+    await world.whenDelivered()
+  })
+
+  it('are all documented', async () => {
+    const documented = await readFile(new URL('../../../docs/metrics.md', import.meta.url), 'utf8')
+    const published = [...(await scrape()).text.matchAll(/^# TYPE (open_payments_\w+) (\w+)$/gm)]
+    expect(published.length).toBeGreaterThan(2)
+    for (const [, name = '', type = ''] of published) {
+      expect(documented).toMatch(new RegExp(`\\| \`${name}\` +\\| ${type} `))
+    }
+  })
+
+  it('answer what is known while the database is gone', async () => {
+    const before = await scrape()
+    await world.database.drop()
+    const { text, at } = await scrape()
+    expect([at(OUTBOX_AGE), at(OUTBOX_COUNT), at(PENDING_AGE), at(UP)]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      0
+    ])
+    expect(at(ended('completed'))).toBe(before.at(ended('completed')))
+    expect(text).toContain('process_cpu_seconds_total')
+  })
+})
