@@ -196,7 +196,7 @@ function limitKinds(): RequestKind[] {
       return call(system.limits, 'getSpentAmounts', { accessToken: payToken })
     }),
     kind('ListOpenReservations', 'OK', async ({ system }) => {
-      return call(system.limits, 'listOpenReservations', { olderThanSeconds: 0, pageSize: 0 })
+      return call(system.limits, 'listOpenReservations', { olderThanSeconds: 0, pageSize: 0, pageToken: '' })
     }),
     kind('ListReservations', 'OK', async ({ system }) => {
       return call(system.limits, 'listReservations', { afterPaymentId: '', pageSize: 0 })

@@ -126,6 +126,13 @@ export interface Reservation {
   readonly createdAtMs: number
 }
 
+/** A page of reservations. */
+export interface ReservationPage {
+  readonly reservations: readonly Reservation[]
+  /** Asks for the next page; undefined on the last. */
+  readonly nextPageToken: string | undefined
+}
+
 /** What a grant has spent in the current interval; null before any payment. */
 export interface SpentAmounts {
   readonly debitAmount: Amount | null
@@ -156,11 +163,11 @@ export interface GrantLimits {
   release(paymentId: string, options?: CallOptions): Promise<EndOutcome>
   /** What the grant of a token has spent; undefined when the token is not active. */
   getSpentAmounts(accessToken: string, options?: CallOptions): Promise<SpentAmounts | undefined>
-  /** Reservations neither settled nor released, oldest first, at most `pageSize` (1 to 1000). */
+  /** Reservations neither settled nor released, oldest first: a page of at most `pageSize` (1 to 1000). */
   listOpenReservations(
-    query: { olderThanSeconds: number; pageSize: number },
+    query: { olderThanSeconds: number; pageSize: number; pageToken: string | undefined },
     options?: CallOptions
-  ): Promise<readonly Reservation[]>
+  ): Promise<ReservationPage>
   /** Reservations of every state by payment id, after one; at most `pageSize` (1 to 1000). */
   listReservations(
     query: { afterPaymentId: string | undefined; pageSize: number },

@@ -1,5 +1,6 @@
 import { type Logger, startWorker, type Worker } from '@open-payments-server/runtime'
 import type { PaymentMethod } from '../domain/payment-method.js'
+import { AuthServerUnavailable } from '../domain/ports.js'
 import {
   deliverOutcomes,
   type DeliverOutcomesDeps
@@ -11,6 +12,9 @@ const PAYMENTS_PER_BATCH_MAX = 50
 
 /** Most outcomes that are delivered at once. */
 const OUTCOMES_PER_BATCH_MAX = 32
+
+/** Most open reservations that one sweep looks at. */
+const RESERVATIONS_PER_SWEEP_MAX = 1_000
 
 /** Processes pending payments as soon as it is woken, and looks for forgotten ones between. */
 export function createProcessingWorker(deps: {
@@ -49,17 +53,35 @@ export function createDeliveryWorker(deps: DeliverOutcomesDeps & { pollSeconds: 
   })
 }
 
-/** Sweeps reservations that no payment came of. */
+/**
+ * Sweeps reservations that no payment came of: page by page through all that are open, then again after the interval.
+ * When the auth server falls silent between two pages, the next attempt goes on where this one was.
+ */
 export function createSweepingWorker(
-  deps: SweepOrphansDeps & { intervalSeconds: number; onReservationEnded: () => void }
+  deps: SweepOrphansDeps & {
+    intervalSeconds: number
+    onReservationEnded: () => void
+    /** How many reservations are looked at together; {@link RESERVATIONS_PER_SWEEP_MAX} unless given. */
+    pageSize?: number
+  }
 ): Worker {
+  const { pageSize = RESERVATIONS_PER_SWEEP_MAX } = deps
+  let pageToken: string | undefined
   return startWorker({
     name: 'orphan sweeping',
     pollMs: deps.intervalSeconds * 1_000,
     logger: deps.logger,
     async runBatch() {
-      if ((await sweepOrphans(deps)) > 0) deps.onReservationEnded()
-      return false
+      try {
+        const { givenUp, nextPageToken } = await sweepOrphans(deps, { pageSize, pageToken })
+        pageToken = nextPageToken
+        if (givenUp > 0) deps.onReservationEnded()
+      } catch (error) {
+        // A place that the auth server does not know any more must not keep the sweep from ever going on.
+        if (!(error instanceof AuthServerUnavailable)) pageToken = undefined
+        throw error
+      }
+      return pageToken !== undefined
     }
   })
 }

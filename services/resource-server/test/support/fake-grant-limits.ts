@@ -58,12 +58,16 @@ export class FakeGrantLimits {
         return this.#spent(accessToken)
       }),
       listOpenReservations: handlers.unary(
-        async ({ olderThanSeconds, pageSize }: auth.ListOpenReservationsRequest) => {
+        async ({ olderThanSeconds, pageSize, pageToken }: auth.ListOpenReservationsRequest) => {
           const before = Date.now() - olderThanSeconds * 1_000
-          const open = [...this.reservations.values()].filter(
-            ({ state, createdAt }) => state === 'open' && createdAt.getTime() <= before
-          )
-          return { reservations: open.slice(0, pageSize).map(toMessage) }
+          const open = [...this.reservations.values()]
+            .filter(({ state, createdAt }) => state === 'open' && createdAt.getTime() <= before)
+            .sort((left, right) => (placeOf(left) < placeOf(right) ? -1 : 1))
+            .filter((reservation) => placeOf(reservation) > pageToken)
+          const page = open.slice(0, pageSize)
+          const last = page.at(-1)
+          const hasMore = open.length > pageSize && last !== undefined
+          return { reservations: page.map(toMessage), nextPageToken: hasMore ? placeOf(last) : '' }
         }
       ),
       listReservations: handlers.unary(async ({ afterPaymentId, pageSize }: auth.ListReservationsRequest) => {
@@ -172,6 +176,11 @@ export class FakeGrantLimits {
       spentReceiveAmount: { ...first.receiveAmount, value: received.toString() }
     }
   }
+}
+
+/** Where a reservation stands among the open ones; also the token of the page after it. */
+function placeOf({ createdAt, paymentId }: FakeReservation): string {
+  return `${createdAt.toISOString()} ${paymentId}`
 }
 
 function refuse(code: status): RpcError {

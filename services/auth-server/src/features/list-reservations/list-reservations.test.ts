@@ -10,8 +10,27 @@ beforeAll(async () => {
 })
 afterAll(() => auth.stop())
 
-const listOpen = async (olderThanSeconds: number, pageSize = 0) =>
-  (await auth.call('listOpenReservations', { olderThanSeconds, pageSize })).reservations
+const listOpenPage = async (olderThanSeconds: number, pageSize = 0, pageToken = '') => {
+  const page = await auth.call('listOpenReservations', { olderThanSeconds, pageSize, pageToken })
+  return { ids: page.reservations.map(({ paymentId }) => paymentId), nextPageToken: page.nextPageToken }
+}
+const listOpen = async (olderThanSeconds: number, pageSize?: number) =>
+  (await listOpenPage(olderThanSeconds, pageSize)).ids
+/** Reserves once for each age, in seconds, all counted from one instant; answers the ids. */
+const reserveAged = async (ages: readonly number[]): Promise<string[]> => {
+  const { token } = await auth.grant({ access: [spending()] })
+  const payments = ages.map(() => auth.payment(token))
+  for (const payment of payments) await auth.reserveAs(payment)
+  const ids = payments.map(({ paymentId }) => paymentId)
+  await auth.database.query(
+    `update reservation r set created_at = now() - make_interval(secs => a.age)
+       from unnest($1::uuid[], $2::integer[]) as a(id, age) where r.payment_id = a.id`,
+    [ids, ages]
+  )
+  // Ids of other tests come after these.
+  auth.clock.advanceSeconds(1)
+  return ids
+}
 const listAll = async (afterPaymentId: string, pageSize = 0) =>
   (await auth.call('listReservations', { afterPaymentId, pageSize })).reservations
 
@@ -35,17 +54,53 @@ describe('ListOpenReservations', () => {
         [id, age]
       )
     }
-    const ids = async (age: number, pageSize?: number) =>
-      (await listOpen(age, pageSize)).map(({ paymentId }) => paymentId)
-    expect(await ids(60)).toEqual([older, old])
-    expect(await ids(61)).toEqual([older])
-    expect(await ids(0)).toEqual([older, old, fresh])
-    expect(await ids(0, 2)).toEqual([older, old])
-    expect(await ids(4_294_967_295)).toEqual([])
+    expect(await listOpen(60)).toEqual([older, old])
+    expect(await listOpen(61)).toEqual([older])
+    expect(await listOpen(0)).toEqual([older, old, fresh])
+    expect(await listOpen(0, 2)).toEqual([older, old])
+    expect(await listOpen(4_294_967_295)).toEqual([])
     // The process may believe in any time: what counts is the clock of the database.
     auth.clock.advanceSeconds(86_400)
-    expect(await ids(61)).toEqual([older])
+    expect(await listOpen(61)).toEqual([older])
   })
+
+  it('goes through all of them page by page, each once, also where many were made in one millisecond', async () => {
+    const ids = await reserveAged([1_002, 1_001, 1_001, 1_001, 1_001, 1_000, 1_000])
+    const all = (await listOpen(1_000)).filter((id) => ids.includes(id))
+    expect(all).toHaveLength(7)
+    for (const pageSize of [1, 2, 3, 7]) {
+      const seen: string[] = []
+      let pageToken = ''
+      do {
+        const page = await listOpenPage(1_000, pageSize, pageToken)
+        expect(page.ids.length).toBeLessThanOrEqual(pageSize)
+        seen.push(...page.ids)
+        pageToken = page.nextPageToken
+      } while (pageToken !== '')
+      expect(seen).toEqual(all)
+    }
+  })
+
+  it('passes over none while those on the pages end, the last of a page included', async () => {
+    await reserveAged([2_006, 2_005, 2_004, 2_003, 2_002, 2_001])
+    const all = await listOpen(2_000)
+    const first = await listOpenPage(2_000, 2)
+    expect(first.ids).toEqual(all.slice(0, 2))
+    // Both that were seen, and one of the next page.
+    for (const id of all.slice(0, 3)) await auth.release(id)
+    const second = await listOpenPage(2_000, 2, first.nextPageToken)
+    expect(second.ids).toEqual(all.slice(3, 5))
+    await auth.release(String(all[5]))
+    expect(await listOpenPage(2_000, 2, second.nextPageToken)).toEqual({ ids: [], nextPageToken: '' })
+  })
+
+  it.each(['x', Buffer.from('1.2').toString('base64url')])(
+    'refuses the page token %j, which it never gave',
+    async (pageToken) => {
+      const refusal = await listOpenPage(0, 2, pageToken).then(() => undefined, refusalOf)
+      expect(refusal).toEqual({ error: 'INVALID_ARGUMENT', field: 'page_token' })
+    }
+  )
 
   it('refuses a page that is too large', async () => {
     const refusal = await listOpen(0, 1_001).then(() => undefined, refusalOf)

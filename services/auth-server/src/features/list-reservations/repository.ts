@@ -1,5 +1,6 @@
 import type { Amount } from '@open-payments-server/amounts'
 import type pg from 'pg'
+import type { PageEnd } from '../../domain/page-token.js'
 import type { PrismaClient, Reservation as ReservationModel } from '../../generated/prisma/client.js'
 
 /** A reservation, or the record that there is none. */
@@ -15,10 +16,19 @@ export interface Reservation {
   readonly createdAt: Date
 }
 
+/** Which open reservations to list. */
+export interface OpenReservationQuery {
+  /** Only those that were made at least so many seconds ago, by the database's clock. */
+  readonly olderThanSeconds: number
+  /** Only those after this one. */
+  readonly after: PageEnd | undefined
+  readonly count: number
+}
+
 /** Lists reservations. */
 export interface ReservationRepository {
-  /** Open ones that were made at least so many seconds ago by the database's clock, oldest first. */
-  listOpen(olderThanSeconds: number, pageSize: number): Promise<Reservation[]>
+  /** Open ones, oldest first. */
+  listOpen(query: OpenReservationQuery): Promise<Reservation[]>
   /** Those of every state with a payment id after this one, by payment id. */
   listAfter(paymentId: string | undefined, pageSize: number): Promise<Reservation[]>
 }
@@ -31,8 +41,12 @@ const LIST_OPEN = `
          settled_debit as "settledDebit", settled_receive as "settledReceive", created_at as "createdAt"
     from reservation
    where state = 'open' and created_at <= now() - make_interval(secs => $1)
+     and (created_at, payment_id) > ($3::timestamptz, $4::uuid)
    order by created_at, payment_id
    limit $2`
+
+/** Before every reservation. */
+const BEGINNING = ['-infinity', '00000000-0000-0000-0000-000000000000'] as const
 
 /** What both pg and Prisma answer; numerics are decimal strings, or objects that print as such. */
 type Row = Pick<
@@ -52,8 +66,9 @@ type Numeric = Pick<string, 'toString'> & { toFixed?(): string }
 
 export function createReservationRepository(pool: pg.Pool, prisma: PrismaClient): ReservationRepository {
   return {
-    async listOpen(olderThanSeconds, pageSize) {
-      const { rows } = await pool.query<Row>(LIST_OPEN, [olderThanSeconds, pageSize])
+    async listOpen({ olderThanSeconds, after, count }) {
+      const position = after === undefined ? BEGINNING : [after.createdAt, after.id]
+      const { rows } = await pool.query<Row>(LIST_OPEN, [olderThanSeconds, count, ...position])
       return rows.map(reservationOf)
     },
     async listAfter(paymentId, pageSize) {

@@ -1,6 +1,7 @@
 import { formatAmount } from '@open-payments-server/amounts'
 import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
+import { cutPage, readPageToken } from '../../domain/page-token.js'
 import { readPageSize, readUuid } from '../../domain/request-fields.js'
 import type { Reservation, ReservationRepository } from './repository.js'
 
@@ -8,9 +9,15 @@ import type { Reservation, ReservationRepository } from './repository.js'
 export function createListOpenReservationsRpc(
   repository: ReservationRepository
 ): UnaryHandler<auth.ListOpenReservationsRequest, auth.ListOpenReservationsResponse> {
-  return async ({ olderThanSeconds, pageSize }) => {
-    const reservations = await repository.listOpen(olderThanSeconds, readPageSize(pageSize))
-    return { reservations: reservations.map(toMessage) }
+  return async ({ olderThanSeconds, pageSize: size, pageToken }) => {
+    const pageSize = readPageSize(size)
+    const after = pageToken === '' ? undefined : readPageToken(pageToken)
+    const found = await repository.listOpen({ olderThanSeconds, after, count: pageSize + 1 })
+    const { items, nextPageToken } = cutPage(found, pageSize, ({ createdAt, paymentId }) => ({
+      createdAt,
+      id: paymentId
+    }))
+    return { reservations: items.map(toMessage), nextPageToken }
   }
 }
 

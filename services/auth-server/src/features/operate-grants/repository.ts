@@ -1,6 +1,6 @@
 import { type AccessItem, restoreAccessItem } from '../../domain/access.js'
+import type { PageEnd } from '../../domain/page-token.js'
 import type { GrantState, Prisma, PrismaClient } from '../../generated/prisma/client.js'
-import type { PageEnd } from './page-token.js'
 
 /** A grant as operators see it. */
 export interface OperatedGrant {
@@ -80,7 +80,7 @@ function conditionOf({ identifier, clientWalletAddress, state, after }: GrantQue
       : {
           // The first condition alone lets the index skip what comes before; the second is exact.
           createdAt: { lte: after.createdAt },
-          OR: [{ createdAt: { lt: after.createdAt } }, { id: { lt: after.grantId } }]
+          OR: [{ createdAt: { lt: after.createdAt } }, { id: { lt: after.id } }]
         })
   }
 }

@@ -2,9 +2,9 @@ import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-
 import { auth } from '@open-payments-server/proto'
 import type { Clock } from '@open-payments-server/runtime'
 import { toAccessItemMessage, toClientMessage } from '../../domain/messages.js'
+import { cutPage, readPageToken } from '../../domain/page-token.js'
 import { invalidField, readPageSize, readUrl, readUuid } from '../../domain/request-fields.js'
 import type { RevocationBus } from '../../domain/revocations.js'
-import { readPageToken, writePageToken } from './page-token.js'
 import type { GrantRepository, OperatedGrant } from './repository.js'
 
 /** `GrantOperatorService.ListGrants`. */
@@ -22,12 +22,8 @@ export function createListGrantsRpc(
       after: pageToken === '' ? undefined : readPageToken(pageToken),
       count: pageSize + 1
     })
-    const grants = found.slice(0, pageSize)
-    const last = found.length > pageSize ? grants.at(-1) : undefined
-    return {
-      grants: grants.map(toMessage),
-      nextPageToken: last === undefined ? '' : writePageToken({ createdAt: last.createdAt, grantId: last.id })
-    }
+    const { items, nextPageToken } = cutPage(found, pageSize, (grant) => grant)
+    return { grants: items.map(toMessage), nextPageToken }
   }
 }
 

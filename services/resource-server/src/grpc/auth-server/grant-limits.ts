@@ -51,10 +51,13 @@ export function createGrantLimits(client: Client): GrantLimits {
       }, END_REFUSALS),
     getSpentAmounts: (accessToken, options) =>
       answerOf(async () => fromSpent(await call('getSpentAmounts', { accessToken }, options)), INACTIVE),
-    listOpenReservations: (query, options) =>
+    listOpenReservations: ({ pageToken = '', ...query }, options) =>
       answerOf(async () => {
-        const { reservations } = await call('listOpenReservations', query, options)
-        return reservations.map(fromReservation)
+        const page = await call('listOpenReservations', { ...query, pageToken }, options)
+        return {
+          reservations: page.reservations.map(fromReservation),
+          nextPageToken: page.nextPageToken === '' ? undefined : page.nextPageToken
+        }
       }),
     listReservations: ({ afterPaymentId = '', pageSize }, options) =>
       answerOf(async () => {

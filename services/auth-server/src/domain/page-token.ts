@@ -1,0 +1,53 @@
+import { isUuid } from '@open-payments-server/runtime'
+import { invalidField } from './request-fields.js'
+
+/** The last item of a page, in a list ordered by both: the next page begins after it. */
+export interface PageEnd {
+  readonly createdAt: Date
+  /** Id (UUID). */
+  readonly id: string
+}
+
+/** Latest instant of a JavaScript date, in milliseconds since 1970. */
+const INSTANT_MAX_MS = 8.64e15
+
+/** Makes a token of where a page ended. Callers must not look into it. */
+export function writePageToken({ createdAt, id }: PageEnd): string {
+  return Buffer.from(`${String(createdAt.getTime())}.${id}`).toString('base64url')
+}
+
+/**
+ * Reads a token that {@link writePageToken} made.
+ *
+ * @throws RpcError INVALID_ARGUMENT for any other text
+ */
+export function readPageToken(token: string): PageEnd {
+  const [createdAtMs = '', id = ''] = Buffer.from(token, 'base64url').toString('utf8').split('.')
+  if (!/^\d{1,16}$/.test(createdAtMs) || Number(createdAtMs) > INSTANT_MAX_MS || !isUuid(id)) {
+    throw invalidField('page_token', 'must be a next_page_token')
+  }
+  return { createdAt: new Date(Number(createdAtMs)), id }
+}
+
+/** A page of a list. */
+export interface Page<Item> {
+  readonly items: readonly Item[]
+  /** Asks for the next page; empty on the last. */
+  readonly nextPageToken: string
+}
+
+/**
+ * Cuts a page out of what was found.
+ *
+ * @param found up to `pageSize + 1` items, in order: one more than the page tells that there is another
+ */
+export function cutPage<Item>(
+  found: readonly Item[],
+  pageSize: number,
+  endOf: (item: Item) => PageEnd
+): Page<Item> {
+  const items = found.slice(0, pageSize)
+  const last = items.at(-1)
+  const hasMore = found.length > pageSize && last !== undefined
+  return { items, nextPageToken: hasMore ? writePageToken(endOf(last)) : '' }
+}

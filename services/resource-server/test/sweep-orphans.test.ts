@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { createLogger, type Worker } from '@open-payments-server/runtime'
+import { AuthServerUnavailable, type GrantLimits } from '../src/domain/ports.js'
+import { connectAuthServer } from '../src/grpc/auth-server/connection.js'
+import { createGrantLimits } from '../src/grpc/auth-server/grant-limits.js'
+import { createSweepingWorker } from '../src/workers/payment-workers.js'
+import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
+
+const PAGE_SIZE = 3
+/** Older than any reservation that is still on its way. */
+const AGE_SECONDS = 60
+
+let world: PaymentWorld
+let connection: ReturnType<typeof connectAuthServer>
+let worker: Worker | undefined
+
+beforeAll(async () => {
+  // The service's own sweeper finds nothing when it starts, and does not look again.
+  world = await startPaymentWorld({ settings: { SWEEP_INTERVAL_SECONDS: '3600' } })
+  const target = `127.0.0.1:${String(world.auth.port)}`
+  connection = connectAuthServer({ target, deadlineMs: 5_000, messageBytesMax: 1_048_576 })
+})
+afterEach(async () => {
+  await worker?.stop()
+  await world.database.query('delete from grant_reservation')
+  world.limits.reservations.clear()
+})
+afterAll(async () => {
+  connection.close()
+  await world.stop()
+})
+
+/** Open reservations at the auth server, the oldest first; answers their ids. */
+function reserve(count: number, ageSeconds: number): string[] {
+  return Array.from({ length: count }, (_, index) => {
+    const paymentId = randomUUID()
+    world.limits.reservations.set(paymentId, {
+      paymentId,
+      content: '',
+      accessToken: world.token,
+      state: 'open',
+      debitAmount: usd(1),
+      receiveAmount: usd(1),
+      debited: 1n,
+      received: 1n,
+      createdAt: new Date(Date.now() - ageSeconds * 1_000 + index)
+    })
+    return paymentId
+  })
+}
+
+/** The rows of payments that are still pending. */
+const persist = (paymentIds: readonly string[]) =>
+  world.database.query('insert into grant_reservation (payment_id) select unnest($1::uuid[])', [paymentIds])
+const statesOf = (paymentIds: readonly string[]) =>
+  paymentIds.map((paymentId) => world.limits.reservations.get(paymentId)?.state)
+const givenUp = async () =>
+  (
+    await world.database.query<{ id: string }>(
+      `select payment_id as id from grant_reservation where outcome = 'release'`
+    )
+  ).map(({ id }) => id)
+const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await holds())) await delay(10)
+}
+
+/** A sweeper with small pages, which looks again only when it is woken; answers the page tokens that it asks for. */
+function sweep(beforePage: (asked: number) => void = () => undefined): (string | undefined)[] {
+  const limits = createGrantLimits(connection.grantLimits)
+  const asked: (string | undefined)[] = []
+  const recorded: GrantLimits = {
+    ...limits,
+    listOpenReservations(query, options) {
+      asked.push(query.pageToken)
+      beforePage(asked.length)
+      return limits.listOpenReservations(query, options)
+    }
+  }
+  worker = createSweepingWorker({
+    pool: world.server.pool,
+    grantLimits: recorded,
+    orphanAgeSeconds: AGE_SECONDS,
+    intervalSeconds: 3_600,
+    pageSize: PAGE_SIZE,
+    logger: createLogger({ service: 'test', level: 'silent' }),
+    counters: { countOrphans: () => undefined },
+    onReservationEnded: () => undefined
+  })
+  return asked
+}
+
+describe('the sweeper', () => {
+  it('finds orphans behind more payments that are pending than one page holds', async () => {
+    const pending = reserve(4 * PAGE_SIZE, AGE_SECONDS + 20)
+    await persist(pending)
+    const orphans = reserve(2, AGE_SECONDS + 10)
+    const young = reserve(2, 0)
+    const asked = sweep()
+    await until(async () => (await givenUp()).length === 2)
+    expect((await givenUp()).sort()).toEqual(orphans.sort())
+    expect(statesOf(pending)).toEqual(pending.map(() => 'open'))
+    expect(statesOf(young)).toEqual(['open', 'open'])
+    expect(asked).toHaveLength(5)
+    expect(asked[0]).toBeUndefined()
+  })
+
+  it('begins with the oldest again once it has seen them all', async () => {
+    await persist(reserve(PAGE_SIZE + 1, AGE_SECONDS + 20))
+    const asked = sweep()
+    await until(() => asked.length === 2)
+    const late = reserve(1, AGE_SECONDS + 30)
+    worker?.wake()
+    await until(async () => (await givenUp()).length === 1)
+    expect(await givenUp()).toEqual(late)
+    expect(asked[2]).toBeUndefined()
+  })
+
+  it('passes over none while reservations on its pages end', async () => {
+    const orphans = reserve(4 * PAGE_SIZE, AGE_SECONDS + 20)
+    const ending = orphans.filter((_, index) => index % 2 === 0)
+    await persist(ending)
+    sweep((asked) => {
+      // What the pages before ended with, and what comes next: all pages move, if anything can move them.
+      for (const paymentId of ending.splice(0, asked)) {
+        Object.assign(world.limits.reservations.get(paymentId)!, { state: 'settled' })
+      }
+    })
+    await until(async () => (await givenUp()).length === 2 * PAGE_SIZE)
+    expect((await givenUp()).sort()).toEqual(orphans.filter((_, index) => index % 2 === 1).sort())
+  })
+
+  it('goes on where it was when the auth server was silent for a while', async () => {
+    await persist(reserve(2 * PAGE_SIZE, AGE_SECONDS + 20))
+    const orphans = reserve(1, AGE_SECONDS + 10)
+    const asked = sweep((count) => {
+      if (count === 3) throw new AuthServerUnavailable(new Error('silent'))
+    })
+    await until(() => asked.length === 3)
+    worker?.wake()
+    await until(async () => (await givenUp()).length === 1)
+    expect(await givenUp()).toEqual(orphans)
+    expect(asked).toHaveLength(4)
+    expect(asked[3]).toBe(asked[2])
+    expect(asked[3]).toBeDefined()
+  })
+
+  it('begins at the front when its place is refused', async () => {
+    await persist(reserve(PAGE_SIZE, AGE_SECONDS + 20))
+    const orphans = reserve(1, AGE_SECONDS + 10)
+    const asked = sweep((count) => {
+      if (count === 2) throw new Error('unknown page token')
+    })
+    await until(() => asked.length === 2)
+    worker?.wake()
+    await until(async () => (await givenUp()).length === 1)
+    expect(await givenUp()).toEqual(orphans)
+    expect(asked.map((token) => token === undefined)).toEqual([true, false, true, false])
+  })
+})
