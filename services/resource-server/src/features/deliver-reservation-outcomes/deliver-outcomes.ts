@@ -7,7 +7,7 @@ import { backoffMs, REFUSED_RETRY_MS } from './backoff.js'
 import { claimDue, type DueOutcome, markDelivered, postpone } from './repository.js'
 
 /** How much longer than a call may take a claimed outcome stays with whoever claimed it, in milliseconds. */
-const LEASE_MARGIN_MS = 5_000
+const LEASE_MARGIN_MS = 1_000
 
 /** What delivering outcomes needs. */
 export interface DeliverOutcomesDeps {
