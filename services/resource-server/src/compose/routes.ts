@@ -8,8 +8,10 @@ import { createGetGrantSpentAmountsRoutes } from '../features/get-grant-spent-am
 import { createGetIncomingPaymentRoutes } from '../features/get-incoming-payment/routes.js'
 import { createGetOutgoingPaymentRoutes } from '../features/get-outgoing-payment/routes.js'
 import { createGetQuoteRoutes } from '../features/get-quote/routes.js'
-import { createListIncomingPaymentsRoutes } from '../features/list-incoming-payments/routes.js'
-import { createListOutgoingPaymentsRoutes } from '../features/list-outgoing-payments/routes.js'
+import {
+  createListIncomingPaymentsRoutes,
+  createListOutgoingPaymentsRoutes
+} from '../features/list-payments/routes.js'
 import { createWalletAddressKeysRoutes } from '../features/serve-wallet-address-keys/routes.js'
 import { createWalletAddressRoutes } from '../features/serve-wallet-address/routes.js'
 import { createHealthRoutes } from '../http/health-routes.js'

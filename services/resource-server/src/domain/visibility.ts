@@ -1,9 +1,12 @@
+import type { IncomingRequest } from '@open-payments-server/http-server'
+import { isUuid } from '@open-payments-server/runtime'
 import {
   type AccessAction,
   type AccessType,
   type AuthorizedRequest,
   findReach,
-  type Reach
+  type Reach,
+  type RequestAuthorizer
 } from './authorization.js'
 import { insufficientGrant, notFound } from './errors.js'
 
@@ -53,4 +56,32 @@ export function requireVisible<Resource extends Owned>(
   if (reach !== 'all' && resource.client !== request.client) throw notFound()
   if (reach === undefined) throw insufficientGrant()
   return resource
+}
+
+/** What reading one resource takes. */
+export interface VisibleRead<Resource> {
+  readonly authorizer: RequestAuthorizer
+  readonly type: AccessType
+  readonly reader: {
+    /** Finds a resource by its id (UUID). */
+    find(id: string): Promise<Resource | undefined>
+  }
+}
+
+/**
+ * Reads a resource for a client that may see it.
+ *
+ * @param id as the client gave it
+ * @throws PublicError what {@link RequestAuthorizer} and {@link requireVisible} throw; 403 `Insufficient Grant` without a
+ *   look at the database when the token reads nothing of the type
+ */
+export async function readVisible<Resource extends Owned>(
+  request: IncomingRequest,
+  id: string,
+  { authorizer, type, reader }: VisibleRead<Resource>
+): Promise<Resource> {
+  const authorized = await authorizer.authorize(request)
+  requireReach(authorized, type, 'read', undefined)
+  const found = isUuid(id) ? await reader.find(id) : undefined
+  return requireVisible(authorized, type, 'read', found)
 }

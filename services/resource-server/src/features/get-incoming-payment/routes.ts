@@ -8,7 +8,7 @@ import { carriesCredentials } from '../../domain/credentials.js'
 import { notFound } from '../../domain/errors.js'
 import { type PaymentMethods, renderPayableIncomingPayment } from '../../domain/incoming-payment.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
-import { requireReach, requireVisible } from '../../domain/visibility.js'
+import { readVisible } from '../../domain/visibility.js'
 import { createIncomingPaymentReader, type IncomingPaymentReader } from './repository.js'
 
 /** What the route needs. */
@@ -45,10 +45,11 @@ async function answerClient(
   deps: GetIncomingPaymentDeps,
   reader: IncomingPaymentReader
 ): Promise<void> {
-  const authorized = await deps.authorizer.authorize(request)
-  requireReach(authorized, 'incoming-payment', 'read', undefined)
-  const found = await find(request.params.id, reader)
-  const payment = requireVisible(authorized, 'incoming-payment', 'read', found)
+  const payment = await readVisible(request, request.params.id, {
+    authorizer: deps.authorizer,
+    type: 'incoming-payment',
+    reader
+  })
   const nowMs = deps.clock.now()
   sendResource(request, response, renderPayableIncomingPayment(payment, { ...deps, nowMs }), {
     updatedAtMs: payment.updatedAtMs,
@@ -62,7 +63,8 @@ async function answerPublic(
   deps: GetIncomingPaymentDeps,
   reader: IncomingPaymentReader
 ): Promise<void> {
-  const payment = await find(request.params.id, reader)
+  const { id } = request.params
+  const payment = isUuid(id) ? await reader.find(id) : undefined
   if (payment === undefined) throw notFound()
   const receivedAmount = formatAmount({ value: payment.receivedValue, asset: payment.asset })
   sendResource(
@@ -71,8 +73,4 @@ async function answerPublic(
     { receivedAmount, authServer: deps.authServerUrl },
     { updatedAtMs: payment.updatedAtMs, vary: VARY }
   )
-}
-
-function find(id: string, reader: IncomingPaymentReader): ReturnType<IncomingPaymentReader['find']> {
-  return isUuid(id) ? reader.find(id) : Promise.resolve(undefined)
 }

@@ -1,12 +1,11 @@
 import { sendResource } from '@open-payments-server/http-server'
-import { isUuid } from '@open-payments-server/runtime'
 import { Router } from 'express'
 import type { Pool } from 'pg'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderOutgoingPayment } from '../../domain/outgoing-payment.js'
 import { chooseRepresentation, type RepresentationSetting } from '../../domain/representation.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
-import { requireReach, requireVisible } from '../../domain/visibility.js'
+import { readVisible } from '../../domain/visibility.js'
 import { createOutgoingPaymentReader } from './repository.js'
 
 /** What the route needs. */
@@ -20,13 +19,13 @@ export interface GetOutgoingPaymentDeps {
 /** `GET /outgoing-payments/{id}` (interface 4.5). */
 export function createGetOutgoingPaymentRoutes(deps: GetOutgoingPaymentDeps): Router {
   const router = Router({ caseSensitive: true })
-  const reader = createOutgoingPaymentReader(deps)
+  const read = {
+    authorizer: deps.authorizer,
+    type: 'outgoing-payment',
+    reader: createOutgoingPaymentReader(deps)
+  } as const
   router.get('/outgoing-payments/:id', async (request, response) => {
-    const authorized = await deps.authorizer.authorize(request)
-    requireReach(authorized, 'outgoing-payment', 'read', undefined)
-    const { id } = request.params
-    const found = isUuid(id) ? await reader.find(id) : undefined
-    const payment = requireVisible(authorized, 'outgoing-payment', 'read', found)
+    const payment = await readVisible(request, request.params.id, read)
     const representation = chooseRepresentation(request.get('accept'), deps.representation)
     sendResource(request, response, renderOutgoingPayment(payment, deps.urls, representation), {
       updatedAtMs: payment.updatedAtMs,
