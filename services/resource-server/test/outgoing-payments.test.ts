@@ -170,6 +170,8 @@ describe('creating an outgoing payment from an incoming payment', () => {
   it('refuses more than the receiver can take with 400 `invalid receiver`', async () => {
     const receiver = await world.createReceiver({ incomingAmount: usd(100) })
     expect((await world.pay(receiver, 101)).at('error.description')).toBe('invalid receiver')
+    await world.whenEnded((await world.pay(receiver, 60)).textAt('id'))
+    expect((await world.pay(receiver, 41)).at('error.description')).toBe('invalid receiver')
   })
 
   it('refuses a body that is no JSON with 400, and another content type with 415', async () => {
