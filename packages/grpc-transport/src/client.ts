@@ -1,13 +1,14 @@
-import { type ChannelCredentials, type Client, type ClientOptions, credentials } from '@grpc/grpc-js'
+import { Channel, type ChannelCredentials, type Client, type ClientOptions, credentials } from '@grpc/grpc-js'
+import { PersistentChannel } from './persistent-channel.js'
 
 /** Most retries of one call, whatever is asked for. */
 export const RETRIES_MAX = 3
 
-/** How long a connection may be silent before the client asks whether the server is still there. */
-const KEEPALIVE_INTERVAL_MS = 10_000
+/** How often the client asks whether the server is still there. The servers here take as many questions as they get. */
+const KEEPALIVE_INTERVAL_MS = 2_000
 
-/** How long the server has to answer that. */
-const KEEPALIVE_TIMEOUT_MS = 5_000
+/** How long the server has to answer that: while a wire swallows everything, every call fails, and no revocation is heard. */
+const KEEPALIVE_TIMEOUT_MS = 2_000
 
 /** Pause before the second attempt to connect. */
 const RECONNECT_BACKOFF_INITIAL_MS = 100
@@ -37,20 +38,53 @@ export type CallSettings = Pick<ChannelOptions, 'deadlineMs' | 'retriesMax'>
 
 const settingsOfClients = new WeakMap<Client, CallSettings>()
 
+/** The generated class of a client. */
+type ClientConstructor<C extends Client> = new (
+  address: string,
+  credentials: ChannelCredentials,
+  options?: Partial<ClientOptions>
+) => C
+
 /**
- * Makes a client of a generated class. Close it with `client.close()`.
+ * Makes a client of a generated class, with a channel of its own. Close it with `client.close()`.
  *
  * @throws RangeError when `retriesMax` is not from 0 to {@link RETRIES_MAX}
  */
 export function createClient<C extends Client>(
-  constructor: new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>) => C,
+  constructor: ClientConstructor<C>,
   options: ChannelOptions
 ): C {
-  const { deadlineMs, retriesMax } = options
+  const { target, deadlineMs, retriesMax } = options
   if (!Number.isInteger(retriesMax) || retriesMax < 0 || retriesMax > RETRIES_MAX) {
     throw new RangeError(`retriesMax must be from 0 to ${String(RETRIES_MAX)}`)
   }
-  const client = new constructor(options.target, options.credentials ?? credentials.createInsecure(), {
+  const channelCredentials = options.credentials ?? credentials.createInsecure()
+  const client = new constructor(target, channelCredentials, {
+    channelOverride: new PersistentChannel(
+      () => new Channel(target, channelCredentials, transportOptions(options))
+    )
+  })
+  settingsOfClients.set(client, { deadlineMs, retriesMax })
+  return client
+}
+
+/**
+ * Makes a client of another generated class over the channel of a client, and with its settings. Closing either closes the
+ * channel.
+ *
+ * @throws TypeError for a client that {@link createClient} did not make
+ */
+export function shareChannel<C extends Client>(constructor: ClientConstructor<C>, client: Client): C {
+  const channelOverride = client.getChannel()
+  const sharing = new constructor(channelOverride.getTarget(), credentials.createInsecure(), {
+    channelOverride
+  })
+  settingsOfClients.set(sharing, settingsOf(client))
+  return sharing
+}
+
+function transportOptions({ messageBytesMax }: ChannelOptions): Partial<ClientOptions> {
+  return {
     'grpc.service_config': SERVICE_CONFIG,
     'grpc.service_config_disable_resolution': 1,
     'grpc.keepalive_time_ms': KEEPALIVE_INTERVAL_MS,
@@ -58,14 +92,14 @@ export function createClient<C extends Client>(
     'grpc.keepalive_permit_without_calls': 1,
     'grpc.initial_reconnect_backoff_ms': RECONNECT_BACKOFF_INITIAL_MS,
     'grpc.max_reconnect_backoff_ms': RECONNECT_BACKOFF_MAX_MS,
-    'grpc.max_receive_message_length': options.messageBytesMax,
-    'grpc.max_send_message_length': options.messageBytesMax,
+    'grpc.max_receive_message_length': messageBytesMax,
+    'grpc.max_send_message_length': messageBytesMax,
+    // A channel that starts afresh must not be given the connection that it gave up.
+    'grpc.use_local_subchannel_pool': 1,
     // Services talk to each other directly, whatever proxy the environment names for the outside.
     'grpc.enable_http_proxy': 0,
     'grpc.enable_channelz': 0
-  })
-  settingsOfClients.set(client, { deadlineMs, retriesMax })
-  return client
+  }
 }
 
 /**

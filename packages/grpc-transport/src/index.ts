@@ -5,7 +5,7 @@ export {
   type UnaryCallOptions,
   type UnaryMethodName
 } from './call-unary.js'
-export { type ChannelOptions, createClient, RETRIES_MAX } from './client.js'
+export { type ChannelOptions, createClient, RETRIES_MAX, shareChannel } from './client.js'
 export {
   type CallContext,
   createHandlers,

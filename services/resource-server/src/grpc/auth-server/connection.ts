@@ -1,4 +1,4 @@
-import { createClient, RETRIES_MAX } from '@open-payments-server/grpc-transport'
+import { createClient, RETRIES_MAX, shareChannel } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 
 /** Clients of everything the auth server offers to services. */
@@ -22,10 +22,9 @@ export function connectAuthServer(options: {
   deadlineMs: number
   messageBytesMax: number
 }): AuthServerConnection {
-  const channel = { ...options, retriesMax: RETRIES_MAX }
-  const introspection = createClient(auth.IntrospectionServiceClient, channel)
-  const grantLimits = createClient(auth.GrantLimitsServiceClient, channel)
-  const grantOperator = createClient(auth.GrantOperatorServiceClient, channel)
+  const introspection = createClient(auth.IntrospectionServiceClient, { ...options, retriesMax: RETRIES_MAX })
+  const grantLimits = shareChannel(auth.GrantLimitsServiceClient, introspection)
+  const grantOperator = shareChannel(auth.GrantOperatorServiceClient, introspection)
   return {
     introspection,
     grantLimits,
@@ -38,7 +37,7 @@ export function connectAuthServer(options: {
         })
       }),
     close() {
-      for (const client of [introspection, grantLimits, grantOperator]) client.close()
+      introspection.close()
     }
   }
 }
