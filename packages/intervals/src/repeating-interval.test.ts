@@ -117,6 +117,14 @@ describe('the intervals of a grant', () => {
     expect(intervalBounds(everyMillisecond, BigInt(last.getTime())).start).toEqual(last)
   })
 
+  it('are counted exactly backwards from their end, however many there are', () => {
+    const monthly = 'R9007199254740991/P1M/2026-03-31T00:00:00Z'
+    expect(indexAt(monthly, '2026-03-30T23:59:59.999Z')).toBe(9_007_199_254_740_990n)
+    expect(indexAt(monthly, '2026-02-27T23:59:59.999Z')).toBe(9_007_199_254_740_989n)
+    expect(indexAt(monthly, '1970-01-01T00:00:00Z')).toBe(9_007_199_254_740_991n - 675n)
+    expect(indexAt(monthly, '2026-03-31T00:00:00Z')).toBeUndefined()
+  })
+
   it('have no bounds before the first or after the year 9999', () => {
     const monthly = parseRepeatingInterval('R/2026-01-01T00:00:00Z/P1M')
     for (const index of [-1n, 95_688n, 10n ** 12n, 10n ** 400n]) {
