@@ -52,6 +52,11 @@ describe('the database itself refuses', () => {
       'account_totals_not_negative'
     ],
     [
+      'a wallet without a name',
+      `update account set name = null where name = 'alice'`,
+      'account_wallet_is_named'
+    ],
+    [
       "totals in the provider's own accounts, which are added up",
       `update account set credits_posted = 1 where kind = 'fees'`,
       'account_provider_keeps_no_totals'

@@ -68,9 +68,10 @@ describe('an outcome in the outbox', () => {
       await other.query('begin')
       await other.query('select 1 from grant_reservation where payment_id = $1 for update', [held])
       expect(await claim()).toEqual([free])
-    } finally {
       await other.query('rollback')
-      other.release()
+    } finally {
+      // Closes the connection, and so ends the transaction, in whatever state it is.
+      other.release(true)
     }
     expect(await claim()).toEqual([held])
   })

@@ -1,0 +1,15 @@
+import type { Mutation } from '../mutation.js'
+import { GRANT_GUARDS } from './grants.js'
+import { LEDGER_GUARDS } from './ledger.js'
+import { PAYMENT_GUARDS } from './payments.js'
+import { RESERVATION_GUARDS } from './reservations.js'
+import { SCHEMA_GUARDS } from './schemas.js'
+
+/** Every guard that a test must fail for, by what it guards. */
+export const GUARDS: readonly { readonly title: string; readonly mutations: readonly Mutation[] }[] = [
+  { title: 'What a grant has spent', mutations: RESERVATION_GUARDS },
+  { title: 'Grants and tokens', mutations: GRANT_GUARDS },
+  { title: 'Creating payments, and telling how they ended', mutations: PAYMENT_GUARDS },
+  { title: 'Money', mutations: LEDGER_GUARDS },
+  { title: 'What the schemas refuse, whatever the code does', mutations: SCHEMA_GUARDS }
+]

@@ -1,0 +1,170 @@
+import type { Mutation, TestReference } from '../mutation.js'
+
+const SETTLEMENT = 'services/resource-server/src/domain/settlement.ts'
+const BATCH = 'services/resource-server/src/features/process-outgoing-payments/settle-batch.ts'
+const WRITE = 'services/resource-server/src/features/process-outgoing-payments/repository.ts'
+const MONEY = 'services/resource-server/src/features/operate-wallets/money.ts'
+const RATE = 'packages/amounts/src/rate.ts'
+const QUOTED = 'packages/amounts/src/quoted-amounts.ts'
+const AUDIT = 'services/auth-server/src/features/audit-limits/repository.ts'
+
+const settling = (title: string): TestReference => ({
+  file: 'services/resource-server/src/domain/settlement.test.ts',
+  title
+})
+const batching = (title: string): TestReference => ({
+  file: 'services/resource-server/src/features/process-outgoing-payments/settle-batch.test.ts',
+  title
+})
+const writing = (title: string): TestReference => ({
+  file: 'services/resource-server/test/settle-write.test.ts',
+  title
+})
+const converting = (title: string): TestReference => ({ file: 'packages/amounts/src/rate.test.ts', title })
+
+/** What keeps money from appearing, disappearing, or going where it may not. */
+export const LEDGER_GUARDS: readonly Mutation[] = [
+  {
+    guard: 'a receiver that is completed gets nothing',
+    file: SETTLEMENT,
+    text: "if (receiver.completed) return nothingSent('the receiver is completed')",
+    broken: '',
+    test: settling(
+      'sends nothing to a receiver that is missing, completed, expired or full, nor without the money'
+    )
+  },
+  {
+    guard: 'a receiver that expired gets nothing',
+    file: SETTLEMENT,
+    text: "if (receiver.expired) return nothingSent('the receiver is expired')",
+    broken: '',
+    test: settling(
+      'sends nothing to a receiver that is missing, completed, expired or full, nor without the money'
+    )
+  },
+  {
+    guard: 'a receiver gets no more than it has room for',
+    file: SETTLEMENT,
+    text: 'receiver.room < coveredPart ? receiver.room : coveredPart',
+    broken: 'coveredPart',
+    test: settling('never gives the receiver more than fits, nor takes more than was agreed, at any amounts')
+  },
+  {
+    guard: 'a payment that failed has not sent its whole debit',
+    file: SETTLEMENT,
+    text: '((quoted.debit - 1n) * quoted.receive) / quoted.debit',
+    broken: 'quoted.receive',
+    test: settling('sends nothing rather than the whole debit for a part: a debit of one unit has no part')
+  },
+  {
+    guard: 'a payment without the money sends nothing',
+    file: BATCH,
+    text: `payment.held
+      ? settle(payment.amounts, roomOf(receiver, already, nowMs))
+      : insufficientBalance()`,
+    broken:
+      'payment.held || settle !== undefined ? settle(payment.amounts, roomOf(receiver, already, nowMs)) : insufficientBalance()',
+    test: batching('changes no account for a payment without a hold')
+  },
+  {
+    guard: 'what one payment of a batch delivers is gone from the room of the next',
+    file: BATCH,
+    text: 'receiver.receivedValue + already',
+    broken: 'receiver.receivedValue + already * 0n',
+    test: batching('lets what one payment delivers be gone from the room of the next')
+  },
+  {
+    guard: 'nothing is delivered at the instant of expiry',
+    file: BATCH,
+    text: 'receiver.expiresAtMs <= nowMs',
+    broken: 'receiver.expiresAtMs < nowMs',
+    test: batching('takes nothing at the instant of expiry')
+  },
+  {
+    guard: 'within one asset what goes out of clearing is what came in',
+    file: BATCH,
+    text: 'if (sent !== fee + delivered) throw',
+    broken: 'if (sent < 0n) throw',
+    test: batching('refuses amounts that do not add up in one asset, rather than lose or make money')
+  },
+  {
+    guard: 'a payment that ended meanwhile is not ended again',
+    file: WRITE,
+    text: "from ending e where p.id = e.id and p.state = 'pending' returning 1",
+    broken: 'from ending e where p.id = e.id returning 1',
+    test: writing('is not settled when it has ended meanwhile')
+  },
+  {
+    guard: 'an outcome that is recorded is not changed',
+    file: WRITE,
+    text: 'from ending e where r.payment_id = e.id and r.outcome is null returning 1',
+    broken: 'from ending e where r.payment_id = e.id returning 1',
+    test: writing('is not settled when its outcome is recorded already')
+  },
+  {
+    guard: 'a hold that ended is not ended again',
+    file: WRITE,
+    text: "from ending e where t.id = e.id and t.state = 'pending' returning 1",
+    broken: 'from ending e where t.id = e.id returning 1',
+    test: writing('is not settled when its hold has ended already')
+  },
+  {
+    guard: 'a batch that changed less than it settles is undone',
+    file: WRITE,
+    text: 'if (found !== count)',
+    broken: 'if (found === undefined)',
+    test: writing('is not settled when it has ended meanwhile')
+  },
+  {
+    guard: 'a deposit is made once for each id',
+    file: MONEY,
+    text: 'on conflict (id) do nothing\n    returning credit_account_id',
+    broken: 'on conflict (id) do update set id = excluded.id\n    returning credit_account_id',
+    test: {
+      file: 'services/resource-server/test/operator.test.ts',
+      title: 'is brought in and taken out once for each id'
+    }
+  },
+  {
+    guard: 'no more is taken out than is available',
+    file: MONEY,
+    text: 'where name = $2 and credits_posted - debits_posted - debits_pending >= $3::numeric',
+    broken: 'where name = $2',
+    test: {
+      file: 'services/resource-server/test/operator.test.ts',
+      title: 'cannot be taken out that is not there, however many try'
+    }
+  },
+  {
+    guard: 'a receiver is never promised more than the debit covers',
+    file: RATE,
+    text: "return assertUint64((assertUint64(value, 'value') * multiplier) / divisor, 'value')",
+    broken:
+      "return assertUint64(divideRoundedUp(assertUint64(value, 'value') * multiplier, divisor), 'value')",
+    test: converting('gives the most that the source covers, and never a unit more')
+  },
+  {
+    guard: 'a debit covers what it promises',
+    file: RATE,
+    text: 'return (dividend + divisor - 1n) / divisor',
+    broken: 'return dividend / divisor',
+    test: converting('needs the least that covers the target, and one unit less would not')
+  },
+  {
+    guard: 'a part of a payment costs its share, rounded up',
+    file: QUOTED,
+    text: 'divideRoundedUp(quoted.debit * received, quoted.receive)',
+    broken: '(quoted.debit * received) / quoted.receive',
+    test: { file: 'packages/amounts/src/quoted-amounts.test.ts', title: 'keeps its share, rounded up' }
+  },
+  {
+    guard: 'no request needs a second connection while it holds one',
+    file: AUDIT,
+    text: 'await client.query<{ violation: string }>(slow(FIND_VIOLATIONS, [violationsMax]))',
+    broken: 'await pool.query<{ violation: string }>(slow(FIND_VIOLATIONS, [violationsMax]))',
+    test: {
+      file: 'infra/acceptance/test/pool.test.ts',
+      title: '64 at once all end, none later than 5 s: AuditLimits'
+    }
+  }
+]

@@ -1,0 +1,186 @@
+import type { Mutation, TestReference } from '../mutation.js'
+
+const PERSIST = 'services/resource-server/src/features/create-outgoing-payment/repository.ts'
+const CREATE = 'services/resource-server/src/features/create-outgoing-payment/create-outgoing-payment.ts'
+const IDEMPOTENCY = 'services/resource-server/src/domain/idempotency.ts'
+const COMPLETE = 'services/resource-server/src/features/complete-incoming-payment/repository.ts'
+const SWEEP = 'services/resource-server/src/features/sweep-orphans/sweep-orphans.ts'
+const OUTBOX = 'services/resource-server/src/features/deliver-reservation-outcomes/repository.ts'
+
+const creating = (title: string): TestReference => ({
+  file: 'services/resource-server/test/outgoing-payments.test.ts',
+  title
+})
+const replaying = (title: string): TestReference => ({
+  file: 'services/resource-server/test/outgoing-payment-replays.test.ts',
+  title
+})
+const ending = (title: string): TestReference => ({
+  file: 'services/resource-server/test/reservation-outcomes.test.ts',
+  title
+})
+const receiving = (title: string): TestReference => ({
+  file: 'services/resource-server/test/incoming-payments.test.ts',
+  title
+})
+const claiming = (title: string): TestReference => ({
+  file: 'services/resource-server/test/outbox-claims.test.ts',
+  title
+})
+
+/** What lets a payment be created once, and only where it may be, and what tells the auth server how it ended. */
+export const PAYMENT_GUARDS: readonly Mutation[] = [
+  {
+    guard: 'no payment is created to a receiver that is completed',
+    file: PERSIST,
+    text: 'where id = $1 and not completed and expires_at > $2',
+    broken: 'where id = $1 and expires_at > $2',
+    test: creating('refuses a receiver that is completed with 400 `invalid receiver`, known before or not')
+  },
+  {
+    guard: 'no payment is created to a receiver that expired',
+    file: PERSIST,
+    text: 'where id = $1 and not completed and expires_at > $2',
+    broken: 'where id = $1 and not completed and $2::timestamptz is not null',
+    test: creating('refuses a receiver that is expired with 400 `invalid receiver`, known before or not')
+  },
+  {
+    guard: 'no payment is created that its receiver has no room for',
+    file: PERSIST,
+    text: 'and received_value + $3::numeric <= coalesce(incoming_value, 18446744073709551615)',
+    broken: '',
+    test: creating('refuses more than the receiver can take with 400 `invalid receiver`')
+  },
+  {
+    guard: 'no payment is created under an id that was given up',
+    file: PERSIST,
+    text: "then null else 'release' end\n  ), hold as (",
+    broken: "then null else 'release' end\n    on conflict do nothing\n  ), hold as (",
+    test: ending('whose request was only slow: the tombstone wins, 503, and nothing is paid')
+  },
+  {
+    guard: 'what cannot be persisted has its reservation released with the same statement',
+    file: PERSIST,
+    text: "select $4::uuid, case when exists (select 1 from receiver) then null else 'release' end",
+    broken: 'select $4::uuid, null from receiver',
+    test: creating('refuses a receiver that is completed with 400 `invalid receiver`, known before or not')
+  },
+  {
+    guard: 'money is held where it is, and nowhere else',
+    file: PERSIST,
+    text: 'and sender.credits_posted - sender.debits_posted - sender.debits_pending >= $12::numeric',
+    broken: '',
+    test: {
+      file: 'services/resource-server/test/process-outgoing-payments.test.ts',
+      title: 'is created, fails with nothing sent, and is given back to the grant'
+    }
+  },
+  {
+    guard: 'a payment id whose reservation is uncertain is given up',
+    file: PERSIST,
+    text: "`insert into grant_reservation (payment_id, outcome) values ($1, 'release') on conflict do nothing`",
+    broken: '`select 1 where $1::uuid is null`',
+    test: ending('never reached the auth server: 503, and it never will be reserved')
+  },
+  {
+    guard: 'a payment id whose payment is uncertain is given up',
+    file: CREATE,
+    text: `
+    await giveUp(payment.id, context)`,
+    broken: '',
+    test: {
+      file: 'services/resource-server/test/truthful-answers.test.ts',
+      title: 'is answered as it comes out when its statement still runs, for 1024 ms more'
+    }
+  },
+  {
+    guard: 'a payment that lost its quote to another gives its reservation back',
+    file: CREATE,
+    text: `
+      await giveUp(paymentId, context)
+      throw (await isQuoteUsed`,
+    broken: `
+      throw (await isQuoteUsed`,
+    test: {
+      file: 'services/resource-server/test/outgoing-payment-races.test.ts',
+      title: 'ten payments from one quote make one'
+    }
+  },
+  {
+    guard: 'the id of a payment that exists is never given up',
+    file: SWEEP,
+    text: 'on conflict do nothing returning payment_id',
+    broken: "on conflict (payment_id) do update set outcome = 'release' returning payment_id",
+    test: ending('of a payment that is just being processed is left alone')
+  },
+  {
+    guard: 'a reservation that no payment came of is given up',
+    file: SWEEP,
+    text: "select id, 'release' from unnest($1::uuid[]) as id",
+    broken: "select id, 'release' from unnest($1::uuid[]) as id where false",
+    test: ending('left behind by a process that died is swept and released')
+  },
+  {
+    guard: 'one request to pay means one content',
+    file: CREATE,
+    text: 'found.requestHash.equals(identity.requestHash)',
+    broken: 'true',
+    test: replaying('with other metadata answers 422, and pays nothing')
+  },
+  {
+    guard: 'one idempotency key means one content',
+    file: IDEMPOTENCY,
+    text: 'found.requestHash?.equals(identity.requestHash) !== true',
+    broken: 'found.requestHash === null',
+    test: receiving('answers 422 for the same key with another body')
+  },
+  {
+    guard: 'an incoming payment is completed once',
+    file: COMPLETE,
+    text: 'and not p.completed and p.expires_at > $4',
+    broken: 'and p.expires_at > $4',
+    test: receiving('lets exactly one of many at once succeed')
+  },
+  {
+    guard: 'an incoming payment that expired is not completed',
+    file: COMPLETE,
+    text: 'and not p.completed and p.expires_at > $4',
+    broken: 'and not p.completed',
+    test: receiving('answers 409 when it has expired, and leaves it as it is')
+  },
+  {
+    guard: 'an outcome that was delivered is not delivered again',
+    file: OUTBOX,
+    text: 'where outcome is not null and delivered_at is null and next_attempt_at <= now()',
+    broken: 'where outcome is not null and next_attempt_at <= now()',
+    test: claiming('is never claimed again once it was delivered')
+  },
+  {
+    guard: 'a payment that is pending has no outcome to deliver',
+    file: OUTBOX,
+    text: 'where outcome is not null and delivered_at is null and next_attempt_at <= now()',
+    broken: 'where delivered_at is null and next_attempt_at <= now()',
+    test: claiming('is not there while the payment is pending')
+  },
+  {
+    guard: 'an outcome waits for its time',
+    file: OUTBOX,
+    text: 'where outcome is not null and delivered_at is null and next_attempt_at <= now()',
+    broken: 'where outcome is not null and delivered_at is null',
+    test: claiming('is claimed again as soon as a failed delivery has paused')
+  },
+  {
+    guard: 'an outcome stays with whoever claimed it',
+    file: OUTBOX,
+    text: "next_attempt_at = now() + $2 * interval '1 millisecond'",
+    broken: "next_attempt_at = r.next_attempt_at + $2 * interval '0'",
+    test: claiming('is claimed by one of several that ask, until its lease is over')
+  },
+  {
+    guard: 'whoever claims outcomes does not wait for another that does',
+    file: OUTBOX,
+    text: 'for no key update skip locked',
+    broken: 'for no key update',
+    test: claiming('is passed over, and not waited for, while another is claiming it')
+  }
+]

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** What became of a test. */
+export interface TestResult {
+  readonly outcome: 'passed' | 'failed' | 'not run'
+  /** Why it failed, or was not run: what jest says, without colours. */
+  readonly reason: string
+}
+
+/** Longest that jest may take for the tests of one file with everything they need: broken code may wait for ever. */
+const JEST_TIMEOUT_MS = 300_000
+
+interface JestReport {
+  readonly testResults: readonly {
+    readonly assertionResults: readonly {
+      readonly title: string
+      readonly status: string
+      readonly failureMessages: readonly string[]
+    }[]
+  }[]
+}
+
+/**
+ * Runs some tests of one file, and no others, in a clone of the repository.
+ *
+ * @param clone folder of the clone, prepared
+ * @param file path of the tests, from the root of the repository
+ * @param titles as jest prints them
+ * @returns what became of each, by title
+ */
+export async function runTests(
+  clone: string,
+  file: string,
+  titles: readonly string[]
+): Promise<ReadonlyMap<string, TestResult>> {
+  const folder = await mkdtemp(join(tmpdir(), 'mutation-report-'))
+  try {
+    const reportPath = join(folder, 'report.json')
+    const output = await runJest(clone, [
+      '--runTestsByPath',
+      file,
+      '--testNamePattern',
+      `(${titles.map(literally).join('|')})$`,
+      '--json',
+      '--outputFile',
+      reportPath,
+      // Broken code may leave something running.
+      '--forceExit'
+    ])
+    const content = await readFile(reportPath, 'utf8').catch(() => undefined)
+    const report = content === undefined ? undefined : (JSON.parse(content) as JestReport)
+    return new Map(titles.map((title) => [title, resultOf(report, title, output)]))
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** @param output what jest printed, for a test that it did not even begin */
+function resultOf(report: JestReport | undefined, title: string, output: string): TestResult {
+  const [result, ...others] = (report?.testResults ?? [])
+    .flatMap(({ assertionResults }) => assertionResults)
+    .filter(({ title: found, status }) => found === title && ['passed', 'failed'].includes(status))
+  if (result === undefined) return { outcome: 'not run', reason: plain(output) }
+  if (others.length > 0) return { outcome: 'not run', reason: 'several tests have this title' }
+  const outcome = result.status === 'failed' ? 'failed' : 'passed'
+  return { outcome, reason: plain(result.failureMessages.join('\n')) }
+}
+
+/** @returns what it printed */
+function runJest(clone: string, parameters: readonly string[]): Promise<string> {
+  const program = join(clone, 'node_modules', 'jest', 'bin', 'jest.js')
+  const nodeOptions = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
+  return new Promise((resolve, reject) => {
+    const jest = spawn(process.execPath, [...nodeOptions, program, ...parameters], {
+      cwd: clone,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: JEST_TIMEOUT_MS
+    })
+    const chunks: Buffer[] = []
+    for (const stream of [jest.stdout, jest.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+    jest.once('error', reject)
+    jest.once('close', () => {
+      resolve(Buffer.concat(chunks).toString())
+    })
+  })
+}
+
+/** A text as a regular expression that matches nothing else. */
+function literally(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
+
+/** Text without the colours that terminals show. */
+function plain(text: string): string {
+  // eslint-disable-next-line no-control-regex -- because colours begin with a control character
+  return text.replace(/\u001b\[[0-9;]*m/g, '')
+}
