@@ -108,7 +108,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^(services|packages|proto|infra)/[^/]+/src/',
-        pathNot: [tests, '^packages/testing/', '^infra/acceptance/']
+        pathNot: [tests, '^packages/testing/', '^infra/(acceptance|faults)/']
       },
       to: { path: '^packages/testing/' }
     }
