@@ -1,63 +1,149 @@
+import { UINT64_MAX } from '@open-payments-server/amounts'
 import type { Answer } from './grpc-fixture.js'
+import { intervalAt, type ModelInterval } from './model-interval.js'
 
-/** An access item of the model: amounts per hour, counted from hour 0 of the model's time. All debits are in USD. */
+/** An amount of the model: its assets all have scale 2. */
+export interface ModelAmount {
+  readonly value: bigint
+  readonly asset: 'USD' | 'EUR'
+}
+
+/** An access item of the model, which allows to create outgoing payments. */
 export interface ModelItem {
-  readonly receiver?: string
-  readonly debitMax?: bigint
-  /** In USD. */
-  readonly receiveMax?: bigint
-  /** `hours` intervals of one hour; the whole grant when absent. */
-  readonly hours?: number
+  /** The only receiver it allows; any when undefined. */
+  readonly receiver: string | undefined
+  /** Most that may be debited per interval. */
+  readonly debitMax: ModelAmount | undefined
+  /** Most that may be received per interval. */
+  readonly receiveMax: ModelAmount | undefined
+  /** The whole grant when undefined. */
+  readonly interval: ModelInterval | undefined
 }
 
 /** A payment of the model. */
 export interface ModelPayment {
+  /** Number of its grant, from 0. */
   readonly grant: number
-  readonly debit: bigint
-  readonly receive: bigint
-  readonly asset: 'USD' | 'EUR'
+  readonly debit: ModelAmount
+  readonly receive: ModelAmount
   readonly receiver: string
+}
+
+/** A call of the model. `id` is the number of a payment. */
+export type ModelCall =
+  | { readonly method: 'reserve'; readonly id: number; readonly payment: ModelPayment }
+  | { readonly method: 'settle'; readonly id: number; readonly debited: bigint; readonly received: bigint }
+  | { readonly method: 'release'; readonly id: number }
+
+/** What a call is answered with: an outcome of `Reserve`, or `OK` or the code of the others. */
+export type ModelAnswer = Answer | string
+
+/** What was spent of one item in one interval, and in which assets it is counted: those of the first payment in it. */
+export interface ModelWindow {
+  readonly grant: number
+  readonly item: number
+  readonly interval: bigint
+  readonly debitAsset: string
+  readonly receiveAsset: string
 }
 
 interface Held {
   readonly kind: 'held'
   readonly payment: ModelPayment
   readonly window: ModelWindow
-  readonly counted: boolean
+  readonly settled: boolean
+  readonly debited: bigint
+  readonly received: bigint
   readonly answer: Answer
-  open: boolean
-  debited: bigint
-  received: bigint
 }
 
+/** What is known under the id of a payment. */
 type Recorded =
   | Held
   | { readonly kind: 'refused'; readonly payment: ModelPayment; readonly answer: Answer }
-  | { readonly kind: 'released'; readonly payment: ModelPayment | undefined }
-
-/** What was spent of one item in one hour. */
-export interface ModelWindow {
-  readonly grant: number
-  readonly item: number
-  readonly hour: number
-  readonly asset: string
-  debited: bigint
-  received: bigint
-}
+  | { readonly kind: 'released' }
 
 /**
  * The rules of the limits, said again as plainly as possible and one call at a time: sums are added up from the list of
  * reservations whenever they are needed, and nothing is counted.
  */
 export class LimitsModel {
-  /** Minutes since the first hour began. */
-  minutes = 0
+  /** Milliseconds since 1970. */
+  nowMs: number
+  readonly #grants: (readonly ModelItem[])[] = []
   readonly #recorded = new Map<number, Recorded>()
   readonly #windows: ModelWindow[] = []
 
-  constructor(private readonly grants: readonly (readonly ModelItem[])[]) {}
+  constructor(nowMs: number) {
+    this.nowMs = nowMs
+  }
 
-  reserve(id: number, payment: ModelPayment): Answer {
+  /** Grants in the order in which they were made, each with its access items. */
+  get grants(): readonly (readonly ModelItem[])[] {
+    return this.#grants
+  }
+
+  /** A model that knows the same and learns for itself. */
+  copy(): LimitsModel {
+    const copy = new LimitsModel(this.nowMs)
+    copy.#grants.push(...this.#grants)
+    copy.#windows.push(...this.#windows)
+    for (const [id, recorded] of this.#recorded) copy.#recorded.set(id, recorded)
+    return copy
+  }
+
+  /** Makes the next grant. */
+  addGrant(items: readonly ModelItem[]): void {
+    this.#grants.push(items)
+  }
+
+  /** Makes a call, and answers what the server must answer. */
+  call(call: ModelCall): ModelAnswer {
+    switch (call.method) {
+      case 'reserve':
+        return this.#reserve(call.id, call.payment)
+      case 'settle':
+        return this.#settle(call.id, call)
+      case 'release':
+        return this.#release(call.id)
+    }
+  }
+
+  /** Whether anything is recorded under the id of a payment. */
+  knows(id: number): boolean {
+    return this.#recorded.has(id)
+  }
+
+  /**
+   * Whether the server knows the totals in its answer from the very statement that took the room. If not, it adds them up
+   * right after, and sees what other calls did in between.
+   */
+  countsAtOnce(id: number): boolean {
+    const known = this.#recorded.get(id)
+    return known?.kind === 'held' && isCounted(known) && this.#itemsOf(known.payment.grant).length === 1
+  }
+
+  /** Takes the server's word for what a reservation was answered with. */
+  recordAnswer(id: number, answer: Answer): void {
+    const known = this.#recorded.get(id)
+    if (known?.kind === 'held') this.#recorded.set(id, { ...known, answer })
+  }
+
+  /**
+   * What a grant has spent in the current interval, as `[debited, received]`; undefined before any payment took room in
+   * it. Zero, in the assets that were told before, when all of it was given back.
+   */
+  spent(grant: number): readonly [string, string] | undefined {
+    const [first] = this.#currentWindows(grant)
+    return first && this.#totals(grant, first)
+  }
+
+  /** Every window that was ever used, with what it must count. */
+  windows(): readonly (ModelWindow & { readonly debited: bigint; readonly received: bigint })[] {
+    return this.#windows.map((window) => ({ ...window, ...this.#countedIn(window) }))
+  }
+
+  #reserve(id: number, payment: ModelPayment): Answer {
     const known = this.#recorded.get(id)
     if (known !== undefined) return answerAgain(known, payment)
     const answer = this.#tryItems(id, payment)
@@ -65,132 +151,162 @@ export class LimitsModel {
     return answer
   }
 
-  settle(id: number, debited: bigint, received: bigint): string {
+  #settle(id: number, { debited, received }: { debited: bigint; received: bigint }): string {
     const known = this.#recorded.get(id)
     if (known === undefined) return 'NOT_FOUND'
     if (known.kind !== 'held') return 'FAILED_PRECONDITION'
-    if (debited > known.payment.debit) return 'INVALID_ARGUMENT debited_value'
-    if (received > known.payment.receive) return 'INVALID_ARGUMENT received_value'
-    if (!known.open) {
+    if (debited > known.payment.debit.value) return 'INVALID_ARGUMENT debited_value'
+    if (received > known.payment.receive.value) return 'INVALID_ARGUMENT received_value'
+    if (known.settled) {
       return known.debited === debited && known.received === received ? 'OK' : 'FAILED_PRECONDITION'
     }
-    Object.assign(known, { open: false, debited, received })
+    this.#recorded.set(id, { ...known, settled: true, debited, received })
     return 'OK'
   }
 
-  release(id: number): string {
+  #release(id: number): string {
     const known = this.#recorded.get(id)
-    if (known?.kind === 'held' && !known.open) return 'FAILED_PRECONDITION'
-    if (known?.kind !== 'refused') this.#recorded.set(id, { kind: 'released', payment: known?.payment })
+    if (known?.kind === 'held' && known.settled) return 'FAILED_PRECONDITION'
+    if (known?.kind !== 'refused') this.#recorded.set(id, { kind: 'released' })
     return 'OK'
-  }
-
-  /** What a grant has spent in the current hour, as `[debited, received]`; undefined before any payment. */
-  spent(grant: number): readonly [string, string] | undefined {
-    const [first] = this.#currentWindows(grant)
-    return first && this.#totals(grant, first.asset)
-  }
-
-  /** Every window that was ever used, with what it must count. */
-  windows(): readonly ModelWindow[] {
-    return this.#windows.map((window) => {
-      const held = this.#heldIn(window)
-      return {
-        ...window,
-        debited: sum(held.map(({ debited }) => debited)),
-        received: sum(held.filter(({ counted }) => counted).map(({ received }) => received))
-      }
-    })
   }
 
   #tryItems(id: number, payment: ModelPayment): Answer {
-    const items = this.grants[payment.grant] ?? []
-    let outside = 0
-    let allowing = 0
-    for (const [index, item] of items.entries()) {
-      if (item.receiver !== undefined && item.receiver !== payment.receiver) continue
-      if (item.receiveMax !== undefined && payment.asset !== 'USD') continue
-      allowing += 1
-      const hour = this.#hourOf(item)
-      if (hour === undefined) outside += 1
-      else if (this.#fits(item, index, hour, payment)) return this.#hold(id, payment, index, hour)
-    }
-    return { refused: allowing > 0 && outside === allowing ? 'OUTSIDE_INTERVAL' : 'LIMIT_EXCEEDED' }
+    const allowing = [...this.#itemsOf(payment.grant).entries()].filter(([, item]) => allows(item, payment))
+    if (allowing.length === 0) return { refused: 'LIMIT_EXCEEDED' }
+    const current = allowing.flatMap(([index, item]) => {
+      const interval = this.#intervalOf(item)
+      return interval === undefined ? [] : [{ item, window: this.#windowFor(payment, index, interval) }]
+    })
+    if (current.length === 0) return { refused: 'OUTSIDE_INTERVAL' }
+    const charged = current.find(({ item, window }) => this.#hasRoom(item, window, payment))
+    return charged === undefined ? { refused: 'LIMIT_EXCEEDED' } : this.#hold(id, payment, charged.window)
   }
 
-  #fits(item: ModelItem, index: number, hour: number, payment: ModelPayment): boolean {
-    const held = this.#heldIn({ grant: payment.grant, item: index, hour })
-    const debited = sum(held.map((one) => one.debited)) + payment.debit
-    const received = sum(held.map((one) => one.received)) + payment.receive
+  /** The window of an item in an interval, or the one that this payment would open. */
+  #windowFor({ grant, debit, receive }: ModelPayment, item: number, interval: bigint): ModelWindow {
     return (
-      (item.debitMax === undefined || debited <= item.debitMax) &&
-      (item.receiveMax === undefined || received <= item.receiveMax)
+      this.#findWindow(grant, item, interval) ?? {
+        ...{ grant, item, interval },
+        debitAsset: debit.asset,
+        receiveAsset: receive.asset
+      }
     )
   }
 
-  #hold(id: number, payment: ModelPayment, item: number, hour: number): Answer {
-    const { grant, asset } = payment
-    const existing = this.#windows.find(
-      (one) => one.grant === grant && one.item === item && one.hour === hour
+  #findWindow(grant: number, item: number, interval: bigint): ModelWindow | undefined {
+    return this.#windows.find((one) => one.grant === grant && one.item === item && one.interval === interval)
+  }
+
+  #hasRoom(
+    { debitMax, receiveMax }: ModelItem,
+    window: ModelWindow,
+    { debit, receive }: ModelPayment
+  ): boolean {
+    const { debited, received } = this.#countedIn(window)
+    return (
+      debit.asset === window.debitAsset &&
+      debited + debit.value <= (debitMax?.value ?? UINT64_MAX) &&
+      (receive.asset !== window.receiveAsset || received + receive.value <= (receiveMax?.value ?? UINT64_MAX))
     )
-    const window = existing ?? { grant, item, hour, asset, debited: 0n, received: 0n }
-    if (existing === undefined) this.#windows.push(window)
-    const held = { kind: 'held' as const, payment, window, counted: window.asset === asset, open: true }
-    const amounts = { debited: payment.debit, received: payment.receive }
-    this.#recorded.set(id, { ...held, ...amounts, answer: { refused: 'not yet' } })
-    const answer = { reserved: this.#totals(grant, asset) }
-    this.#recorded.set(id, { ...held, ...amounts, answer })
+  }
+
+  #hold(id: number, payment: ModelPayment, window: ModelWindow): Answer {
+    if (!this.#windows.includes(window)) this.#windows.push(window)
+    const { debit, receive, grant } = payment
+    const held: Omit<Held, 'answer'> = {
+      ...{ kind: 'held', payment, window, settled: false },
+      debited: debit.value,
+      received: receive.value
+    }
+    this.#recorded.set(id, { ...held, answer: { refused: 'not yet' } })
+    const assets = { debitAsset: debit.asset, receiveAsset: receive.asset }
+    const answer = { reserved: this.#totals(grant, assets) }
+    this.#recorded.set(id, { ...held, answer })
     return answer
   }
 
-  #hourOf({ hours }: ModelItem): number | undefined {
-    if (hours === undefined) return 0
-    const hour = Math.floor(this.minutes / 60)
-    return hour < hours ? hour : undefined
+  #itemsOf(grant: number): readonly ModelItem[] {
+    return this.#grants[grant] ?? []
+  }
+
+  #intervalOf({ interval }: ModelItem): bigint | undefined {
+    return interval === undefined ? 0n : intervalAt(interval, this.nowMs)
   }
 
   #currentWindows(grant: number): readonly ModelWindow[] {
-    return (this.grants[grant] ?? []).flatMap((item, index) =>
-      this.#windows.filter(
-        (one) => one.grant === grant && one.item === index && one.hour === this.#hourOf(item)
-      )
-    )
+    return this.#itemsOf(grant).flatMap((item, index) => {
+      const interval = this.#intervalOf(item)
+      const window = interval === undefined ? undefined : this.#findWindow(grant, index, interval)
+      return window === undefined ? [] : [window]
+    })
   }
 
-  #totals(grant: number, asset: string): readonly [string, string] {
+  /** What all items of a grant hold now, of each asset what is in it. */
+  #totals(
+    grant: number,
+    { debitAsset, receiveAsset }: Pick<ModelWindow, 'debitAsset' | 'receiveAsset'>
+  ): readonly [string, string] {
     const held = this.#currentWindows(grant).flatMap((window) => this.#heldIn(window))
-    const debited = sum(held.map((one) => one.debited))
-    const received = sum(held.filter(({ payment }) => payment.asset === asset).map((one) => one.received))
-    return [`${String(debited)} USD`, `${String(received)} ${asset}`]
+    const debits = held.filter(({ payment }) => payment.debit.asset === debitAsset)
+    const receipts = held.filter(({ payment }) => payment.receive.asset === receiveAsset)
+    const debited = sum(debits.map((one) => one.debited))
+    const received = sum(receipts.map((one) => one.received))
+    return [
+      `${String(within64Bits(debited))} ${debitAsset}`,
+      `${String(within64Bits(received))} ${receiveAsset}`
+    ]
   }
 
-  #heldIn({ grant, item, hour }: Pick<ModelWindow, 'grant' | 'item' | 'hour'>): readonly Held[] {
-    return [...this.#recorded.values()].filter(
-      (one): one is Held =>
-        one.kind === 'held' &&
-        one.window.grant === grant &&
-        one.window.item === item &&
-        one.window.hour === hour
-    )
+  #countedIn(window: ModelWindow): { readonly debited: bigint; readonly received: bigint } {
+    const held = this.#heldIn(window)
+    return {
+      debited: sum(held.map((one) => one.debited)),
+      received: sum(held.filter(isCounted).map((one) => one.received))
+    }
   }
+
+  #heldIn(window: ModelWindow): readonly Held[] {
+    return [...this.#recorded.values()].filter(
+      (one) => one.kind === 'held' && one.window === window
+    ) as Held[]
+  }
+}
+
+/** Whether what a payment received is counted in its window: only in the asset that the window counts. */
+function isCounted({ payment, window }: Held): boolean {
+  return payment.receive.asset === window.receiveAsset
+}
+
+function allows({ receiver, debitMax, receiveMax }: ModelItem, payment: ModelPayment): boolean {
+  return (
+    (receiver === undefined || receiver === payment.receiver) &&
+    (debitMax === undefined || debitMax.asset === payment.debit.asset) &&
+    (receiveMax === undefined || receiveMax.asset === payment.receive.asset)
+  )
 }
 
 function answerAgain(known: Recorded, payment: ModelPayment): Answer {
   if (known.kind === 'released') return { refused: 'RELEASED' }
-  if (known.payment !== undefined && !isSame(known.payment, payment)) {
-    return { error: 'ALREADY_EXISTS', field: 'payment_id' }
-  }
-  return known.answer
+  return isSame(known.payment, payment) ? known.answer : { error: 'ALREADY_EXISTS', field: 'payment_id' }
 }
 
 function isSame(a: ModelPayment, b: ModelPayment): boolean {
   return (
     a.grant === b.grant &&
-    a.debit === b.debit &&
-    a.receive === b.receive &&
-    a.asset === b.asset &&
-    a.receiver === b.receiver
+    a.receiver === b.receiver &&
+    isSameAmount(a.debit, b.debit) &&
+    isSameAmount(a.receive, b.receive)
   )
+}
+
+function isSameAmount(a: ModelAmount, b: ModelAmount): boolean {
+  return a.value === b.value && a.asset === b.asset
+}
+
+/** Totals over several windows may go beyond what an amount can say. */
+function within64Bits(value: bigint): bigint {
+  return value < UINT64_MAX ? value : UINT64_MAX
 }
 
 function sum(values: readonly bigint[]): bigint {

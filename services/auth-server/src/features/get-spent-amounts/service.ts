@@ -5,7 +5,10 @@ import type { SpentAmounts, SpentAmountsRepository } from './repository.js'
 
 /** What became of a call. */
 export type SpentAmountsOutcome =
-  /** `spent` is undefined before any payment in the current interval. */
+  /**
+   * `spent` is undefined before any payment took room in the current interval. From then on it is a number: a payment that
+   * failed, or never came to be, gives its room back, and what is left of it is zero in the assets that were told before.
+   */
   | { readonly outcome: 'found'; readonly spent: SpentAmounts | undefined }
   | { readonly outcome: 'token_unknown' }
   | { readonly outcome: 'token_inactive' }

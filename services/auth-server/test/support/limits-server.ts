@@ -1,0 +1,100 @@
+import { type Answer, describe, eur, type GrpcFixture, RECEIVER, spending, usd } from './grpc-fixture.js'
+import type { ModelAmount, ModelAnswer, ModelCall, ModelItem, ModelPayment } from './limits-model.js'
+import { textOf } from './model-interval.js'
+
+/** The receivers that payments of the model go to; limits name the first. */
+export const RECEIVERS = [RECEIVER, `${RECEIVER}0`] as const
+
+/** The server that a model is compared with: what the model numbers has ids and tokens here. */
+export class LimitsServer {
+  readonly #grants: { readonly token: string; readonly itemIds: readonly string[] }[] = []
+  readonly #paymentIds: string[] = []
+
+  private constructor(private readonly auth: GrpcFixture) {}
+
+  /** Begins with a server that knows of no grant and of no payment, at an instant in milliseconds since 1970. */
+  static async begin(auth: GrpcFixture, nowMs: number): Promise<LimitsServer> {
+    await auth.database.query('delete from reservation')
+    await auth.database.query('delete from grant_request')
+    auth.clock.set(nowMs)
+    return new LimitsServer(auth)
+  }
+
+  /** Moves its clock to an instant, in milliseconds since 1970. */
+  setClock(nowMs: number): void {
+    this.auth.clock.set(nowMs)
+  }
+
+  /** Makes the next grant. */
+  async addGrant(items: readonly ModelItem[]): Promise<void> {
+    this.#grants.push(await this.auth.grant({ access: items.map(accessItem) }))
+  }
+
+  /** Makes a call over the network. */
+  call(call: ModelCall): Promise<ModelAnswer> {
+    const paymentId = this.#paymentId(call.id)
+    switch (call.method) {
+      case 'reserve':
+        return this.#reserve(paymentId, call.payment)
+      case 'settle':
+        return this.auth.settle(paymentId, call.debited, call.received)
+      case 'release':
+        return this.auth.release(paymentId)
+    }
+  }
+
+  /** What is counted, by `grant/item/interval`, as `[debited, received]`. */
+  async windows(): Promise<Record<string, [string, string]>> {
+    const names = new Map(
+      this.#grants.flatMap(({ itemIds }, grant) =>
+        itemIds.map((id, item) => [id, `${String(grant)}/${String(item)}`])
+      )
+    )
+    return Object.fromEntries(
+      Object.entries(await this.auth.windows()).map(([key, counted]) => {
+        const [itemId = '', interval = ''] = key.split('/')
+        return [`${names.get(itemId) ?? itemId}/${interval}`, counted]
+      })
+    )
+  }
+
+  /** What a grant has spent now, as `[debited, received]`. */
+  async spent(grant: number): Promise<[string, string]> {
+    const { spentDebitAmount, spentReceiveAmount } = await this.auth.call('getSpentAmounts', {
+      accessToken: String(this.#grants[grant]?.token)
+    })
+    return [describe(spentDebitAmount), describe(spentReceiveAmount)]
+  }
+
+  /** What its own audit finds wrong. */
+  violations(): Promise<string[]> {
+    return this.auth.violations()
+  }
+
+  #reserve(paymentId: string, { grant, debit, receive, receiver }: ModelPayment): Promise<Answer> {
+    return this.auth.reserve(String(this.#grants[grant]?.token), {
+      paymentId,
+      debit: amount(debit),
+      receive: amount(receive),
+      receiver
+    })
+  }
+
+  #paymentId(id: number): string {
+    this.#paymentIds[id] ??= this.auth.newId()
+    return this.#paymentIds[id]
+  }
+}
+
+function accessItem({ receiver, debitMax, receiveMax, interval }: ModelItem) {
+  return spending({
+    receiver,
+    debitAmount: debitMax && amount(debitMax),
+    receiveAmount: receiveMax && amount(receiveMax),
+    interval: interval && textOf(interval)
+  })
+}
+
+function amount({ value, asset }: ModelAmount) {
+  return asset === 'USD' ? usd(value) : eur(value)
+}
