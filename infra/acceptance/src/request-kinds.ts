@@ -46,7 +46,7 @@ export interface RequestKind {
 }
 
 /** An audit asks a database dozens of questions over whole tables. */
-const AUDITS_RACING_MAX = 8
+const AUDITS_RACING_MAX = 4
 
 /** Prepares what requests of every kind refer to. */
 export async function layGroundwork(system: System): Promise<Groundwork> {
