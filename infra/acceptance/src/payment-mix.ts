@@ -66,7 +66,7 @@ export class PaymentMix {
     this.#holders = new pg.Pool({ connectionString: system.resourceDatabase.url, max: PAYERS + 1 })
   }
 
-  /** Most that a grant must allow in an interval: one payment of more than the balance at a time, with room beside it. */
+  /** What the grant must allow in each interval: room for one payment above the balance at a time, and for others beside it. */
   static readonly LIMIT = 2n * OPENING_BALANCE
 
   static async prepare(system: System, grant: MixedGrant): Promise<PaymentMix> {
