@@ -37,6 +37,8 @@ export interface GuardedProcess {
   readonly ended: Promise<number>
   /** Ends the server and resolves when it is gone. May be called again. */
   stop(): Promise<void>
+  /** Sends the server a signal that ends it, and resolves when it is gone. */
+  kill(signal: NodeJS.Signals): Promise<void>
 }
 
 /** A server ended, or stayed silent, instead of becoming ready. `output` holds its last lines. */
@@ -75,6 +77,11 @@ export async function startGuardedProcess(options: GuardedProcessOptions): Promi
     guard.stdin.end()
     await ended
   }
+  const kill = async (signal: NodeJS.Signals): Promise<void> => {
+    guard.ref()
+    guard.stdin.write(`${signal}\n`)
+    await ended
+  }
   const outcome = await Promise.race([
     typeof options.ready === 'string' ? said : askUntilReady(options.ready, over.signal),
     // Not `exit`: its last words may come after that.
@@ -90,7 +97,7 @@ export async function startGuardedProcess(options: GuardedProcessOptions): Promi
     throw new ServerDidNotStart(`${options.command} ${outcome}`, lastLines.join('\n'))
   }
   letTheProcessEnd(guard)
-  return { ended, stop }
+  return { ended, stop, kill }
 }
 
 type Guard = ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable }

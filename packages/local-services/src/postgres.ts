@@ -21,6 +21,11 @@ export interface LocalPostgres {
   readonly ended: Promise<number>
   /** Ends open sessions and the server (fast shutdown); resolves when it is gone. May be called again. */
   stop(): Promise<void>
+  /**
+   * Ends the server as a crash does (immediate shutdown): sessions are cut off in the middle of what they do, and the next
+   * start recovers what was committed. Resolves when it is gone.
+   */
+  crash(): Promise<void>
 }
 
 /** How to start a PostgreSQL. */
@@ -58,7 +63,12 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
         { ...options, directory },
         { user, binaries, cluster, port: chosenPort }
       )
-      return { url: urlOf(cluster, chosenPort), ended: server.ended, stop: () => server.stop() }
+      return {
+        url: urlOf(cluster, chosenPort),
+        ended: server.ended,
+        stop: () => server.stop(),
+        crash: () => server.kill('SIGQUIT')
+      }
     } catch (error) {
       if (!(error instanceof ServerDidNotStart)) throw error
       const taken = error.output.includes('Address already in use')

@@ -67,6 +67,19 @@ describe('a PostgreSQL on this machine', () => {
     await expect(query(second.url, 'select what from kept')).resolves.toEqual([{ what: 'still here' }])
   })
 
+  it('can crash on purpose: what was committed is there again after the next start, on the same port', async () => {
+    const first = await start({ persistent: true })
+    await query(first.url, `create table kept as select 'still here' as what`)
+    const session = new pg.Client({ connectionString: first.url })
+    session.on('error', () => undefined) // it is cut off
+    await session.connect()
+    await session.query(`begin; insert into kept values ('never committed')`)
+    await first.crash()
+    const second = await start({ persistent: true, port: Number(new URL(first.url).port) })
+    expect(second.url).toBe(first.url)
+    await expect(query(second.url, 'select what from kept')).resolves.toEqual([{ what: 'still here' }])
+  })
+
   it('starts empty when it is not persistent, whatever an earlier run left', async () => {
     const first = await start({ persistent: true })
     await query(first.url, 'create table gone (id int)')

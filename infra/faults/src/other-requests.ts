@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import {
+  amount,
+  createReceiver,
+  outgoingAccess,
+  requestInteractiveGrant,
+  requestToken,
+  type System
+} from '@open-payments-server/acceptance'
+import { type Answer, send } from '@open-payments-server/testing'
+
+/** A request that is no payment. */
+export interface OtherRequest {
+  readonly name: string
+  /** The status that it is answered with when nothing is in its way. */
+  readonly status: number
+  readonly send: () => Promise<Answer>
+}
+
+/** Requests of every kind but payments, which can be sent again and again whatever came of them before. */
+export async function prepareOtherRequests(system: System, payToken: string): Promise<OtherRequest[]> {
+  const { shop, resourceServerUrl, authServerUrl, walletAddresses } = system
+  const receiver = await createReceiver(system, shop)
+  const quoteAccess = [{ type: 'quote', actions: ['create', 'read'] }]
+  const quoteToken = await requestToken(system, shop, quoteAccess)
+  const grant = await requestInteractiveGrant(system, shop, [outgoingAccess(system)])
+  const quoting = {
+    accessToken: quoteToken,
+    body: {
+      walletAddress: walletAddresses.alice,
+      receiver: receiver.url,
+      method: 'ilp',
+      debitAmount: amount(100)
+    }
+  }
+  const quote = await shop.request('POST', `${resourceServerUrl}/quotes`, quoting)
+  const list = `${resourceServerUrl}/outgoing-payments?wallet-address=${encodeURIComponent(walletAddresses.alice)}`
+  const asking = { client: shop.walletAddress, access_token: { access: quoteAccess } }
+  const rotated = await shop.request('POST', authServerUrl, { body: asking })
+  const rotate = createRotation(system, rotated)
+  return [
+    { name: 'a wallet address', status: 200, send: () => send('GET', walletAddresses.bob) },
+    { name: 'keys', status: 200, send: () => send('GET', `${walletAddresses.shop}/jwks.json`) },
+    {
+      name: 'an incoming payment',
+      status: 200,
+      send: () => shop.request('GET', receiver.url, { accessToken: receiver.token })
+    },
+    {
+      name: 'a new incoming payment',
+      status: 201,
+      send: () =>
+        shop.request('POST', `${resourceServerUrl}/incoming-payments`, {
+          accessToken: receiver.token,
+          headers: { 'idempotency-key': randomUUID() },
+          body: { walletAddress: walletAddresses.bob }
+        })
+    },
+    {
+      name: 'a quote',
+      status: 200,
+      send: () => shop.request('GET', quote.textAt('id'), { accessToken: quoteToken })
+    },
+    {
+      name: 'a new quote',
+      status: 201,
+      send: () => shop.request('POST', `${resourceServerUrl}/quotes`, quoting)
+    },
+    {
+      name: 'the outgoing payments',
+      status: 200,
+      send: () => shop.request('GET', list, { accessToken: payToken })
+    },
+    {
+      name: 'what a grant has spent',
+      status: 200,
+      send: () =>
+        shop.request('GET', `${resourceServerUrl}/outgoing-payment-grant`, { accessToken: payToken })
+    },
+    { name: 'a grant', status: 200, send: () => shop.request('POST', authServerUrl, { body: asking }) },
+    { name: 'a rotation', status: 200, send: rotate },
+    {
+      name: 'the consent page',
+      status: 302,
+      send: () => send('GET', system.reach(grant.redirect))
+    }
+  ]
+}
+
+/** Rotates a token over and over. After a rotation whose outcome is not known the token is another, or is not: it takes a new one. */
+function createRotation(system: System, first: Answer): () => Promise<Answer> {
+  let issued = first
+  let isKnown = true
+  const asking = {
+    client: system.shop.walletAddress,
+    access_token: { access: [{ type: 'quote', actions: ['create'] }] }
+  }
+  return async () => {
+    if (!isKnown) {
+      const fresh = await system.shop.request('POST', system.authServerUrl, { body: asking })
+      if (fresh.status !== 200) return fresh
+      issued = fresh
+    }
+    const answer = await system.shop.request('POST', issued.textAt('access_token.manage'), {
+      accessToken: issued.textAt('access_token.value')
+    })
+    isKnown = answer.status === 200
+    if (isKnown) issued = answer
+    return answer
+  }
+}
