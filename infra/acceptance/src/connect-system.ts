@@ -21,6 +21,8 @@ export interface TestClient extends SigningClient {
 
 /** A system that runs somewhere, seen from outside: by its clients, its operators and whoever looks into its databases. */
 export interface ConnectedSystem extends SystemPlan {
+  /** What its clients sign by. */
+  readonly clock: Clock
   readonly walletAddresses: Readonly<Record<WalletName, string>>
   readonly shop: TestClient
   readonly market: TestClient
@@ -70,6 +72,7 @@ export async function connectToSystem(
   const identityProviderPort = inTurn(plan.authServers.map((instance) => instance.identityProviderPort))
   return {
     ...plan,
+    clock: time.clock,
     ...(await seed(operator, { clock: time.clock, connect: reach })),
     operator,
     grantOperator,

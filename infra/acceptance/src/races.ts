@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it } from '@jest/globals'
 import { callUnary } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
@@ -6,7 +7,7 @@ import type { Answer } from '@open-payments-server/testing'
 import { consentedToken, interact, outgoingAccess, requestInteractiveGrant, requestToken } from './consent.js'
 import { allSettled, amount, createReceiver, pay } from './payments.js'
 import type { Settings } from './plan-system.js'
-import type { System, WalletName } from './system.js'
+import type { System, TestClient, WalletName } from './system.js'
 
 /** How many race each other. */
 export interface RaceSizes {
@@ -41,6 +42,27 @@ const RACE_TIMEOUT_MS = 120_000
  * not end in 503, which is true and beside the point.
  */
 export const PATIENT: Settings = { AUTH_GRPC_DEADLINE_MS: '20000' }
+
+/** Pause before a request is sent again, in milliseconds. */
+const AGAIN_AFTER_MS = 100
+
+/**
+ * A system whose clients send a request again while they are told to: where far more run at once than the machine has
+ * cores, some are answered 503, which promises that nothing came of them.
+ */
+export function withPersistentClients(system: System): System {
+  const persistent = (client: TestClient): TestClient => ({
+    ...client,
+    async request(...parameters) {
+      for (;;) {
+        const answer = await client.request(...parameters)
+        if (answer.status !== 503) return answer
+        await delay(AGAIN_AFTER_MS)
+      }
+    }
+  })
+  return { ...system, shop: persistent(system.shop), market: persistent(system.market) }
+}
 
 /** Does something many times, at once as far as the tests themselves can keep up. */
 export async function times<Result>(

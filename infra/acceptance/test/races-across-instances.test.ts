@@ -3,7 +3,7 @@ import { consentedToken, outgoingAccess } from '../src/consent.js'
 import { watchLimits } from '../src/limit-watcher.js'
 import { PaymentMix } from '../src/payment-mix.js'
 import { allSettled, amount, createReceiver, eventually, pay } from '../src/payments.js'
-import { deposit, itLetsNobodyWinTwice, PATIENT, spentUnder } from '../src/races.js'
+import { deposit, itLetsNobodyWinTwice, PATIENT, spentUnder, withPersistentClients } from '../src/races.js'
 import { startSystem, type System } from '../src/system.js'
 
 const withRedis = process.env.TEST_REDIS_URL === undefined ? describe.skip : describe
@@ -13,7 +13,7 @@ withRedis(
   () => {
     let system: System
     beforeAll(async () => {
-      system = await startSystem({ instanceCount: 2, resource: PATIENT })
+      system = withPersistentClients(await startSystem({ instanceCount: 2, resource: PATIENT }))
     })
     afterAll(() => system.stop())
 
@@ -41,11 +41,12 @@ withRedis('across two instances of each service, which need Redis (TEST_REDIS_UR
   let token: string
   let mix: PaymentMix
   beforeAll(async () => {
-    system = await startSystem({
+    const started = await startSystem({
       instanceCount: 2,
       auth: { ACCESS_TOKEN_LIFETIME_SECONDS: '86400' },
       resource: { ...PATIENT, SWEEP_INTERVAL_SECONDS: '1', ORPHAN_AGE_SECONDS: '3' }
     })
+    system = withPersistentClients(started)
     const interval = `R/${new Date(system.clock.now()).toISOString()}/PT${String(INTERVAL_SECONDS)}S`
     const limit = amount(PaymentMix.LIMIT)
     const access = [outgoingAccess(system, { interval, debitAmount: limit, receiveAmount: limit })]

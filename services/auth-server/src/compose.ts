@@ -137,7 +137,11 @@ function layFoundations(config: AuthServerConfig, overrides: Overrides): Foundat
   const logger = overrides.logger ?? createLogger({ service: 'auth-server', level: config.LOG_LEVEL })
   const lifecycle = new Lifecycle(logger)
   const pool = openPool(config, logger, lifecycle)
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
+  const prisma = new PrismaClient({
+    adapter: new PrismaPg(pool),
+    // Its own limits are shorter than the pool's: a busy database would be answered as one that is away.
+    transactionOptions: { maxWait: CONNECT_TIMEOUT_MS, timeout: STATEMENT_TIMEOUT_MS }
+  })
   lifecycle.add({ name: 'Prisma', stop: () => prisma.$disconnect() })
   const sharedStore = overrides.sharedStore ?? openSharedStore(config, logger, lifecycle)
   const httpClient = openHttpClient(config, lifecycle)

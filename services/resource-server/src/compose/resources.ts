@@ -34,7 +34,11 @@ export function openResources(
     }
   })
   lifecycle.add({ name: 'database', stop: () => pool.end() })
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
+  const prisma = new PrismaClient({
+    adapter: new PrismaPg(pool),
+    // Its own limits are shorter than the pool's: a busy database would be answered as one that is away.
+    transactionOptions: { maxWait: CONNECT_TIMEOUT_MS, timeout: STATEMENT_TIMEOUT_MS }
+  })
   lifecycle.add({ name: 'prisma', stop: () => prisma.$disconnect() })
 
   const sharedStore = overrides.sharedStore ?? openSharedStore(config, logger, clock)
