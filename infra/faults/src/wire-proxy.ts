@@ -11,15 +11,17 @@ export type WireFault =
 /** How often each fault happened to bytes that were on their way. */
 export type WireFaultCounts = Readonly<Record<WireFault, number>>
 
-/** The faults of a deck: they come in random order, and each of them before any comes from the next deck. */
+/**
+ * The faults of a deck: they come in random order, and each of them before any comes from the next deck. Only the first has
+ * one more, `left hanging`, because it stops everything for seconds.
+ */
 const DECK: readonly WireFault[] = [
   ...Array.from(
     { length: 3 },
     () => ['requests dropped', 'replies dropped', 'delayed', 'reset'] as const
   ).flat(),
   'both dropped',
-  'both dropped',
-  'left hanging'
+  'both dropped'
 ]
 
 /** How a proxy disturbs. */
@@ -42,7 +44,7 @@ export class WireProxy {
   readonly #server: Server
   readonly #random: RandomSequence
   readonly #connections = new Set<DisturbedConnection>()
-  readonly #deck: WireFault[] = []
+  readonly #deck: WireFault[] = ['left hanging', ...DECK]
   readonly #counts: Record<WireFault, number> = {
     'requests dropped': 0,
     'replies dropped': 0,

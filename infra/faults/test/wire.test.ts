@@ -44,8 +44,8 @@ describe('between the services, a wire that drops, delays and resets', () => {
             target,
             seed,
             requestBytesBetweenFaults: [10_000, 36_000],
-            delayMs: [500, 900],
-            cutAfterMs: [50, 500]
+            delayMs: [450, 700],
+            cutAfterMs: [20, 250]
           })
           return proxy.port
         }
