@@ -5,7 +5,6 @@ import {
   eventually,
   type TestClient
 } from '@open-payments-server/acceptance'
-import type { Clock } from '@open-payments-server/runtime'
 import type { Answer, SignedRequestOptions } from '@open-payments-server/testing'
 
 /** A payment as its client knows it. */
@@ -34,18 +33,15 @@ interface StoredPayment {
   readonly receive_value: string
 }
 
-/** A system and the clock that its clients sign by. */
-type LoadedSystem = ConnectedSystem & { readonly clock: Clock }
-
 /** Payments of alice's that a client sends, and what it was told of each. */
 export class PaymentLoad {
   readonly payments: OrderedPayment[] = []
-  readonly #system: LoadedSystem
+  readonly #system: ConnectedSystem
   readonly #client: TestClient
   readonly #name: string
 
   /** @param name no other load of the system has it */
-  constructor(system: LoadedSystem, client: TestClient, name = 'load') {
+  constructor(system: ConnectedSystem, client: TestClient, name = 'load') {
     this.#system = system
     this.#client = client
     this.#name = name
