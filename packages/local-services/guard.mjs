@@ -1,8 +1,8 @@
 // Runs one server for a parent process and ends it when the parent is gone, however the parent went.
 //
 // The parent holds our standard input open. It closes when the parent asks for a stop, ends, or is killed; each
-// of these ends the server in good order. A line on it names a signal that the server is to get at once. We run in a session of our own, so Ctrl-C in a terminal reaches the
-// parent alone and the parent decides what stops first.
+// of these ends the server in good order. A line on it names a signal that the server is to get at once. We run in
+// a session of our own, so Ctrl-C in a terminal reaches the parent alone and the parent decides what stops first.
 //
 // Plain JavaScript beside src/ and dist/, because it must run from both.
 import { spawn } from 'node:child_process'

@@ -90,7 +90,7 @@ export class DatabaseProxy {
 }
 
 /** Says where a point is, in words. */
-export function describePoint({ statement, moment }: StatementPoint): string {
+function describePoint({ statement, moment }: StatementPoint): string {
   return `${moment} ${String(statement)}`
 }
 
