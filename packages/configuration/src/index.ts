@@ -19,3 +19,4 @@ export {
   signatureSettings
 } from './shared-settings.js'
 export { findUnsafeSettings, type GuardedSettings } from './unsafe-settings.js'
+export { findWeakSecrets } from './weak-secrets.js'

@@ -1,15 +1,15 @@
 import { inspect } from 'node:util'
 
 /** A setting that must not be printed: it shows as `[secret]` wherever it ends up, and gives its value only when asked. */
-export class Secret {
-  readonly #value: string
+export class Secret<Value = string> {
+  readonly #value: Value
 
-  constructor(value: string) {
+  constructor(value: Value) {
     this.#value = value
   }
 
   /** The value itself. */
-  reveal(): string {
+  reveal(): Value {
     return this.#value
   }
 

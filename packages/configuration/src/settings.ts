@@ -47,6 +47,17 @@ export function secret(meta: SettingMeta) {
     .meta(documented({ ...meta, secret: true }))
 }
 
+/** Secrets of at least 16 characters each, separated by commas. */
+export function secretList(meta: SettingMeta) {
+  const expected = `expected values of at least ${String(SECRET_LENGTH_MIN)} characters, separated by commas`
+  return z
+    .string()
+    .transform((text) => text.split(',').map((value) => value.trim()))
+    .refine((values) => values.every((value) => value.length >= SECRET_LENGTH_MIN), { message: expected })
+    .transform((values) => new Secret<readonly string[]>(values))
+    .meta(documented({ ...meta, secret: true }))
+}
+
 /** A whole number within bounds. */
 export function wholeNumber(meta: SettingMeta, bounds: { min: number; max: number }) {
   const expected = `expected a whole number from ${String(bounds.min)} to ${String(bounds.max)}`

@@ -5,8 +5,8 @@ import { refuseUnsafeStart } from './refuse-unsafe-start.js'
 const safe = {
   PUBLIC_URL: 'https://auth.test/',
   CONSENT_PAGE_URL: 'https://wallet.test/consent',
-  IDENTITY_PROVIDER_SECRET: 'x'.repeat(16),
-  INTERACTION_COOKIE_SECRET: 'y'.repeat(16),
+  IDENTITY_PROVIDER_SECRET: 'Vb3xQ9rTz1LkW7nM',
+  INTERACTION_COOKIE_SECRET: 'hJ6dPs0FyCa2GuE4',
   DATABASE_URL: 'postgresql://postgres.test/auth'
 }
 const start = (changed: Record<string, string>) => () => {
@@ -23,7 +23,12 @@ describe('the auth server', () => {
     [{ REPLICA_COUNT: '2' }, /REDIS_URL/],
     [{ PUBLIC_URL: 'http://auth.test/' }, /PUBLIC_URL/],
     [{ CONSENT_PAGE_URL: 'http://wallet.test/' }, /CONSENT_PAGE_URL/],
-    [{ INTERACTION_REQUIRED_FOR: 'everything' }, /INTERACTION_REQUIRED_FOR/]
+    [{ INTERACTION_REQUIRED_FOR: 'everything' }, /INTERACTION_REQUIRED_FOR/],
+    [{ IDENTITY_PROVIDER_SECRET: 'a-long-random-text' }, /IDENTITY_PROVIDER_SECRET: is an example/],
+    [
+      { DATABASE_URL: 'postgresql://auth:password@postgres/auth' },
+      /DATABASE_URL: has a password that everybody/
+    ]
   ])('does not start with %j', (changed, message) => {
     expect(start(changed)).toThrow(message)
   })

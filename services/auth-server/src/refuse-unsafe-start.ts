@@ -1,5 +1,5 @@
-import { ConfigurationError, findUnsafeSettings } from '@open-payments-server/configuration'
-import type { AuthServerConfig } from './config.js'
+import { ConfigurationError, findUnsafeSettings, findWeakSecrets } from '@open-payments-server/configuration'
+import { type AuthServerConfig, authServerSchema } from './config.js'
 import { parseConfiguredInteraction } from './domain/access.js'
 
 /**
@@ -9,6 +9,7 @@ import { parseConfiguredInteraction } from './domain/access.js'
  */
 export function refuseUnsafeStart(config: AuthServerConfig): void {
   const problems = findUnsafeSettings(config, ['PUBLIC_URL', 'CONSENT_PAGE_URL'])
+  if (config.ENVIRONMENT === 'production') problems.push(...findWeakSecrets(authServerSchema, config))
   try {
     parseConfiguredInteraction(config.INTERACTION_REQUIRED_FOR)
   } catch (error) {

@@ -61,9 +61,16 @@ export const resourceServerSchema = z.object({
     .prefault('30'),
   SHARED_SECRET_KEY: setting.secret({
     description:
-      'Master key that the shared secret of every incoming payment is derived from. The same on every replica.',
+      'Master key that the shared secrets of incoming payments are derived from. The same on every replica.',
     example: 'a-long-random-text'
   }),
+  SHARED_SECRET_KEYS_RETIRED: setting
+    .secretList({
+      description:
+        'Earlier values of SHARED_SECRET_KEY, separated by commas, the newest first. Payments keep the key they were made with: leave one here until the last of its payments has expired.',
+      example: 'an-earlier-long-random-text'
+    })
+    .optional(),
   ILP_ADDRESS: setting
     .text({
       description: 'ILP address of this provider; those of incoming payments begin with it.',

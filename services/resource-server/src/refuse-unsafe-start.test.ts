@@ -7,7 +7,7 @@ const SAFE = {
   AUTH_SERVER_URL: 'https://auth.wallet.example/',
   AUTH_GRPC_TARGET: 'dns:///auth-server-grpc:3002',
   DATABASE_URL: 'postgresql://wallet@postgres:5432/wallet',
-  SHARED_SECRET_KEY: 'a-long-random-text'
+  SHARED_SECRET_KEY: 'Vb3xQ9rTz1LkW7nM'
 }
 
 const start = (settings: Record<string, string>) => () => {
@@ -29,6 +29,9 @@ describe('the start', () => {
     ['AUTH_SERVER_URL', { AUTH_SERVER_URL: 'http://auth.example' }],
     ['WALLET_ADDRESS_PAGE_URL', { WALLET_ADDRESS_PAGE_URL: 'http://wallet.example/pay' }],
     ['GRPC_REFLECTION', { GRPC_REFLECTION: 'true' }],
+    ['SHARED_SECRET_KEY', { SHARED_SECRET_KEY: 'a-long-random-text' }],
+    ['SHARED_SECRET_KEYS_RETIRED', { SHARED_SECRET_KEYS_RETIRED: 'x'.repeat(20) }],
+    ['DATABASE_URL', { DATABASE_URL: 'postgresql://wallet:password@postgres/wallet' }],
     ['ILP_ADDRESS', { ILP_ADDRESS: 'wallet' }],
     ['ILP_ADDRESS', { ILP_ADDRESS: 'g.wallet example' }]
   ])('is refused, naming %s, with %j', (name, settings) => {

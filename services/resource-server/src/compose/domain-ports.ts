@@ -1,4 +1,4 @@
-import { createPaymentMethods } from '../domain/incoming-payment.js'
+import { createPaymentMethods } from '../domain/payment-methods.js'
 import { createResourceUrls } from '../domain/resource-urls.js'
 import { createRequestAuthorizer } from '../features/authorize-request/request-authorizer.js'
 import { TokenRecords } from '../features/authorize-request/token-records.js'
@@ -23,7 +23,6 @@ export function createDomainPorts(
   overrides: ResourceServerOverrides
 ) {
   const urls = createResourceUrls(config.PUBLIC_URL)
-  const masterKey = config.SHARED_SECRET_KEY.reveal()
   const tokens = new TokenRecords({
     introspection: createIntrospection(authServer.introspection),
     clock,
@@ -54,8 +53,13 @@ export function createDomainPorts(
       rates: overrides.rates ?? createRateProvider(config, { clock, onStart: (part) => lifecycle.add(part) }),
       fees: parseFeeTable(config.FEES)
     },
-    methods: createPaymentMethods({ ilpAddress: config.ILP_ADDRESS, masterKey }),
-    representation: config.PAYMENT_REPRESENTATION,
-    masterKey
+    methods: createPaymentMethods({
+      ilpAddress: config.ILP_ADDRESS,
+      masterKeys: [config.SHARED_SECRET_KEY.reveal(), ...(config.SHARED_SECRET_KEYS_RETIRED?.reveal() ?? [])],
+      onUnknownKey: (keyId) => {
+        logger.error({ keyId }, 'the key of a shared secret is missing from SHARED_SECRET_KEYS_RETIRED')
+      }
+    }),
+    representation: config.PAYMENT_REPRESENTATION
   }
 }

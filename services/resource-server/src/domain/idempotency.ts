@@ -1,52 +1,57 @@
-import { createHash, createHmac } from 'node:crypto'
-import { newId, type Random, uuidV8 } from '@open-payments-server/runtime'
+import { createHash } from 'node:crypto'
 import { conflict, differentRequest } from './errors.js'
 
 /** What makes a request to create an incoming payment or a quote the same as another. */
 export interface CreationIdentity {
-  /** Id (UUID) of what is to be created. */
-  readonly id: string
-  /** SHA-256 of what was asked for; undefined for a request without an idempotency key, which is never the same as another. */
-  readonly requestHash: Buffer | undefined
+  /** SHA-256 of the client and its idempotency key: unique among what is kept. */
+  readonly idempotencyHash: Buffer
+  /** SHA-256 of what was asked for. */
+  readonly requestHash: Buffer
 }
 
 /**
- * Gives a creation its id: with an idempotency key derived from client and key, so that whoever repeats the request, on
- * whichever replica, arrives at the same id; without one, fresh. The derivation is keyed, since such an id must not be
- * guessed from a key like `order-1`. What was created is kept, and so is its key: longer than the 24 hours promised.
+ * Tells by what a repeated request is known, on whichever replica it arrives. What was created is kept, and its key with
+ * it: longer than the 24 hours promised.
  *
- * @param content everything that the request asks for, by which a repeated request is told from another
+ * @param request.content everything that the request asks for, by which a repeated request is told from another
+ * @returns undefined for a request without an idempotency key, which is never the same as another
  */
-export function identifyCreation(
-  request: { client: string; idempotencyKey: string | undefined; content: readonly (string | Uint8Array)[] },
-  deps: { clock: { now(): number }; random: Random; masterKey: string }
-): CreationIdentity {
-  if (request.idempotencyKey === undefined) {
-    return { id: newId(deps.clock, deps.random), requestHash: undefined }
+export function identifyCreation(request: {
+  /** What is created: keys of different kinds are different keys. */
+  kind: 'incoming-payment' | 'quote'
+  client: string
+  idempotencyKey: string | undefined
+  content: readonly (string | Uint8Array)[]
+}): CreationIdentity | undefined {
+  const { kind, client, idempotencyKey, content } = request
+  if (idempotencyKey === undefined) return undefined
+  return {
+    // A client's name is a URL or a thumbprint: neither it nor the key can hold the line break between them.
+    idempotencyHash: sha256(`${client}\n${idempotencyKey}`),
+    requestHash: sha256(`${kind}\n`, ...content)
   }
-  // A client's name is a URL or a thumbprint: neither it nor the key can hold the line break between them.
-  const derived = createHmac('sha256', deps.masterKey)
-    .update(`idempotency\n${request.client}\n${request.idempotencyKey}`)
-    .digest()
-  const requestHash = createHash('sha256')
-  for (const part of request.content) requestHash.update(part)
-  return { id: uuidV8(derived), requestHash: requestHash.digest() }
 }
 
 /**
  * Takes what a creating statement returned for the answer to the request: what it made, or what the same request made
  * before.
  *
- * @param found undefined when a request with the same id had begun and not ended: neither could be seen
+ * @param found undefined when a request with the same key had begun and not ended: neither could be seen
  * @throws PublicError 409 while the first request is running, 422 when it was another request
  */
 export function acceptCreated<Found extends { readonly requestHash: Buffer | null }>(
   found: Found | undefined,
-  identity: CreationIdentity
+  identity: CreationIdentity | undefined
 ): Found {
   if (found === undefined) throw conflict('a request with this Idempotency-Key is still running')
-  if (identity.requestHash !== undefined && found.requestHash?.equals(identity.requestHash) !== true) {
+  if (identity !== undefined && found.requestHash?.equals(identity.requestHash) !== true) {
     throw differentRequest()
   }
   return found
+}
+
+function sha256(...parts: readonly (string | Uint8Array)[]): Buffer {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest()
 }

@@ -4,7 +4,7 @@ import type { ResourceUrls } from './resource-urls.js'
 /** The columns that an {@link IncomingPaymentRow} is made of: `p` the payment, `w` its wallet address, `s` its asset. */
 export const INCOMING_PAYMENT_COLUMNS = `
   p.id, p.client, p.incoming_value, p.received_value, p.completed, p.expires_at, p.metadata, p.created_at, p.updated_at,
-  w.path, s.code, s.scale`
+  p.shared_secret_key_id, w.path, s.code, s.scale`
 
 /** What joins the wallet address and the asset to an incoming payment `p`. */
 export const INCOMING_PAYMENT_JOINS = `
@@ -23,6 +23,7 @@ export interface IncomingPaymentRow {
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly created_at: Date
   readonly updated_at: Date
+  readonly shared_secret_key_id: string | null
   readonly path: string
   readonly code: string
   readonly scale: number
@@ -41,6 +42,7 @@ export function readIncomingPaymentRow(row: IncomingPaymentRow, urls: ResourceUr
     expiresAtMs: row.expires_at.getTime(),
     metadata: row.metadata ?? undefined,
     createdAtMs: row.created_at.getTime(),
-    updatedAtMs: row.updated_at.getTime()
+    updatedAtMs: row.updated_at.getTime(),
+    sharedSecretKeyId: row.shared_secret_key_id ?? undefined
   }
 }

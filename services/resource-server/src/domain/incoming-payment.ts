@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto'
 import { type AmountWire, type Asset, formatAmount } from '@open-payments-server/amounts'
+import type { PaymentMethods, PaymentMethodWire } from './payment-methods.js'
 import type { Representation } from './representation.js'
 import type { ResourceUrls } from './resource-urls.js'
 
@@ -20,6 +20,8 @@ export interface IncomingPayment {
   readonly metadata: Readonly<Record<string, unknown>> | undefined
   readonly createdAtMs: number
   readonly updatedAtMs: number
+  /** Which key its shared secret is derived from; undefined for one from before keys were told apart. */
+  readonly sharedSecretKeyId: string | undefined
 }
 
 /** An incoming payment as it travels (interface 2.5). */
@@ -34,38 +36,6 @@ export interface IncomingPaymentWire {
   readonly createdAt: string
   readonly updatedAt?: string
   readonly methods?: readonly PaymentMethodWire[]
-}
-
-/** A way to pay an incoming payment (interface 2.5). */
-export interface PaymentMethodWire {
-  readonly type: 'ilp'
-  /** ILP address to use when establishing a STREAM connection. */
-  readonly ilpAddress: string
-  /** 32 bytes, base64url. */
-  readonly sharedSecret: string
-}
-
-/** Makes the payment methods of incoming payments. */
-export interface PaymentMethods {
-  /** The methods of a payment: unique to it, and always the same. */
-  of(paymentId: string): readonly PaymentMethodWire[]
-}
-
-/**
- * Derives payment methods from a master key, so that they are never stored and every replica arrives at the same.
- *
- * @param options.ilpAddress ILP address of this provider: the prefix of every payment's own
- */
-export function createPaymentMethods(options: { ilpAddress: string; masterKey: string }): PaymentMethods {
-  return {
-    of: (paymentId) => [
-      {
-        type: 'ilp',
-        ilpAddress: `${options.ilpAddress}.${paymentId}`,
-        sharedSecret: createHmac('sha256', options.masterKey).update(paymentId).digest('base64url')
-      }
-    ]
-  }
 }
 
 /** Whether a payment takes no further money: completed, or past its expiry (interface 3). */
@@ -100,7 +70,7 @@ export function renderPayableIncomingPayment(
 ): IncomingPaymentWire {
   return {
     ...renderIncomingPayment(payment, deps.urls, 'full'),
-    methods: isClosed(payment, deps.nowMs) ? [] : deps.methods.of(payment.id)
+    methods: isClosed(payment, deps.nowMs) ? [] : deps.methods.of(payment)
   }
 }
 
@@ -115,7 +85,7 @@ export function renderCreatedIncomingPayment(
   const asCreated = { ...payment, receivedValue: 0n, completed: false, updatedAtMs: payment.createdAtMs }
   return {
     ...renderIncomingPayment(asCreated, deps.urls, 'full'),
-    methods: deps.methods.of(payment.id)
+    methods: deps.methods.of(payment)
   }
 }
 

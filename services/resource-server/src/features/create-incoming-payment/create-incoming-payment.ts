@@ -1,10 +1,11 @@
 import { isSameAsset } from '@open-payments-server/amounts'
 import { invalidField } from '@open-payments-server/http-server'
-import type { Clock, Random } from '@open-payments-server/runtime'
+import { type Clock, newId, type Random } from '@open-payments-server/runtime'
 import type { AccessItem, AuthorizedRequest } from '../../domain/authorization.js'
 import { assetMismatch, unknownWalletAddress } from '../../domain/errors.js'
 import { acceptCreated, identifyCreation } from '../../domain/idempotency.js'
 import type { IncomingPayment } from '../../domain/incoming-payment.js'
+import type { PaymentMethods } from '../../domain/payment-methods.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
 import type { IncomingPaymentRepository } from './repository.js'
@@ -16,8 +17,7 @@ export interface CreateIncomingPaymentDeps {
   readonly walletAddresses: WalletAddressDirectory
   readonly clock: Clock
   readonly random: Random
-  /** Keys the ids that are derived from idempotency keys. */
-  readonly masterKey: string
+  readonly methods: Pick<PaymentMethods, 'keyId'>
   /** When a payment expires that does not say, in seconds from its creation. */
   readonly lifetimeSeconds: number
 }
@@ -46,16 +46,18 @@ export async function createIncomingPayment(
   const expiresAtMs = order.expiresAt ?? nowMs + deps.lifetimeSeconds * 1_000
   const expired = expiresAtMs <= nowMs
   if (expired && idempotencyKey === undefined) throw notInTheFuture()
-  const content = ['incoming-payment\n', walletAddress.url, '\n', authorized.body ?? '']
-  const identity = identifyCreation({ client: authorized.client, idempotencyKey, content }, deps)
+  const { client } = authorized
+  const content = [walletAddress.url, '\n', authorized.body ?? '']
+  const identity = identifyCreation({ kind: 'incoming-payment', client, idempotencyKey, content })
   const stored = await deps.repository.create({
-    id: identity.id,
+    id: newId(deps.clock, deps.random),
+    identity,
     walletAddressId: walletAddress.id,
-    client: authorized.client,
+    client,
     incomingValue: order.incomingAmount?.value,
     expiresAtMs,
     metadata: order.metadata,
-    requestHash: identity.requestHash,
+    sharedSecretKeyId: deps.methods.keyId,
     createdAtMs: nowMs
   })
   // A repeated request may come after the expiry that it asked for; a first one must not.

@@ -1,5 +1,5 @@
 import { PublicError } from '@open-payments-server/http-server'
-import type { Clock, Random } from '@open-payments-server/runtime'
+import { type Clock, newId, type Random } from '@open-payments-server/runtime'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
 import { invalidReceiver, unknownWalletAddress } from '../../domain/errors.js'
 import { acceptCreated, type CreationIdentity, identifyCreation } from '../../domain/idempotency.js'
@@ -19,8 +19,6 @@ export interface CreateQuoteDeps {
   readonly termSources: TermSources
   readonly clock: Clock
   readonly random: Random
-  /** Keys the ids that are derived from idempotency keys. */
-  readonly masterKey: string
   /** How long a quote may be used, in seconds. */
   readonly lifetimeSeconds: number
 }
@@ -45,9 +43,9 @@ export async function createQuote(
   const walletAddress = await deps.walletAddresses.findByUrl(order.walletAddress)
   if (walletAddress === undefined) throw unknownWalletAddress('walletAddress')
   requireReach(authorized, 'quote', 'create', walletAddress.url)
-  const content = ['quote\n', authorized.body ?? '']
-  const identity = identifyCreation({ client: authorized.client, idempotencyKey, content }, deps)
   const { client } = authorized
+  const content = [authorized.body ?? '']
+  const identity = identifyCreation({ kind: 'quote', client, idempotencyKey, content })
   return (
     (await findEarlier(identity, deps.repository)) ??
     (await keepQuote({ order, walletAddress, client, identity }, deps))
@@ -56,16 +54,21 @@ export async function createQuote(
 
 /** A repeated request gets the quote it got, even if its receiver cannot be paid any more. */
 async function findEarlier(
-  identity: CreationIdentity,
+  identity: CreationIdentity | undefined,
   repository: QuoteRepository
 ): Promise<Quote | undefined> {
-  if (identity.requestHash === undefined) return undefined
-  const earlier = await repository.find(identity.id)
+  if (identity === undefined) return undefined
+  const earlier = await repository.findCreated(identity.idempotencyHash)
   return earlier === undefined ? undefined : acceptCreated(earlier, identity).quote
 }
 
 async function keepQuote(
-  request: { order: QuoteOrder; walletAddress: WalletAddress; client: string; identity: CreationIdentity },
+  request: {
+    order: QuoteOrder
+    walletAddress: WalletAddress
+    client: string
+    identity: CreationIdentity | undefined
+  },
   deps: CreateQuoteDeps
 ): Promise<Quote> {
   const { order, walletAddress, client, identity } = request
@@ -75,14 +78,14 @@ async function keepQuote(
   const fixed = order.fixed ?? missingAmount(receiver, nowMs)
   const amounts = await quotePayment({ sender: walletAddress, receiver, fixed, nowMs }, deps.termSources)
   const stored = await deps.repository.create({
-    id: identity.id,
+    id: newId(deps.clock, deps.random),
+    identity,
     walletAddressId: walletAddress.id,
     client,
     receiver: receiver.url,
     amounts,
     receiveAssetId: receiver.assetId,
     method: order.method,
-    requestHash: identity.requestHash,
     expiresAtMs: nowMs + deps.lifetimeSeconds * 1_000,
     createdAtMs: nowMs
   })

@@ -1,0 +1,68 @@
+import type { z } from 'zod'
+import { describeSettings } from './load.js'
+import { Secret } from './secret.js'
+
+/** A secret with fewer different characters was not drawn at random. */
+const DIFFERENT_CHARACTERS_MIN = 10
+
+/** Passwords that documents and images ship with. */
+const WELL_KNOWN_PASSWORDS: ReadonlySet<string> = new Set([
+  'admin',
+  'changeme',
+  'example',
+  'password',
+  'postgres',
+  'redis',
+  'root',
+  'secret',
+  'test'
+])
+
+/**
+ * Finds secrets that others may know or guess: an example of the documents, a word written again and again, one secret
+ * used for two purposes, or a password that everybody tries first.
+ *
+ * @param schema the schema that the settings were read with
+ * @returns one sentence per problem, for a ConfigurationError; none of them holds a secret
+ */
+export function findWeakSecrets<Shape extends z.core.$ZodLooseShape>(
+  schema: z.ZodObject<Shape>,
+  config: Readonly<Record<string, unknown>>
+): string[] {
+  const problems: string[] = []
+  const firstUse = new Map<string, string>()
+  for (const { name, example } of describeSettings(schema)) {
+    for (const value of secretsOf(config[name])) {
+      const problem = weaknessOf(value, example)
+      if (problem !== undefined) problems.push(`${name}: ${problem}`)
+      const earlier = firstUse.get(value)
+      if (earlier !== undefined && !isUrl(value)) {
+        problems.push(`${name}: must not be the same as ${earlier}: draw each secret anew`)
+      }
+      firstUse.set(value, name)
+    }
+  }
+  return problems
+}
+
+function secretsOf(setting: unknown): readonly string[] {
+  if (!(setting instanceof Secret)) return []
+  const value: unknown = setting.reveal()
+  return typeof value === 'string' ? [value] : (value as readonly string[])
+}
+
+function weaknessOf(value: string, example: string): string | undefined {
+  if (isUrl(value)) {
+    return WELL_KNOWN_PASSWORDS.has(new URL(value).password.toLowerCase())
+      ? 'has a password that everybody tries first: change it'
+      : undefined
+  }
+  const drawOne = 'draw one at random, as by `openssl rand -base64 32`'
+  if (value === example || value.includes('long-random-text'))
+    return `is an example of the documents: ${drawOne}`
+  return new Set(value).size < DIFFERENT_CHARACTERS_MIN ? `can be guessed: ${drawOne}` : undefined
+}
+
+function isUrl(value: string): boolean {
+  return value.includes('://') && URL.canParse(value)
+}
