@@ -1,4 +1,4 @@
-// Writes the pages that are made from code: docs/configuration.md, and the example in README.md.
+// Writes the pages that are made from code: docs/configuration.md, docs/dependencies.md, and the example in README.md.
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { prepare } from './prepare.mjs'
@@ -8,6 +8,8 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 await prepare({ build: true })
 const { configurationReference } = await import('../dist/reference/configuration-reference.js')
 await writeFile(`${root}docs/configuration.md`, configurationReference())
+const { dependencyReference } = await import('../dist/reference/dependency-reference.js')
+await writeFile(`${root}docs/dependencies.md`, dependencyReference(root))
 
 const example = await readFile(`${root}infra/stack/examples/first-payment.mjs`, 'utf8')
 const readme = await readFile(`${root}README.md`, 'utf8')

@@ -3,13 +3,41 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import { configurationReference } from '../src/reference/configuration-reference.js'
+import { DEPENDENCY_REASONS } from '../src/reference/dependency-reasons.js'
+import { dependencyReference, findDependencies } from '../src/reference/dependency-reference.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+/** Licenses that ask for no more than to be named. */
+const PERMISSIVE_LICENSES: ReadonlySet<string> = new Set([
+  '0BSD',
+  'Apache-2.0',
+  '(Apache-2.0 AND BSD-3-Clause)',
+  'BlueOak-1.0.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'ISC',
+  'MIT'
+])
+
 const read = (path: string): Promise<string> => readFile(join(ROOT, path), 'utf8')
 
 describe('the documents', () => {
   it('list every setting as the services read it (else run: node infra/stack/scripts/write-docs.mjs)', async () => {
     expect(await read('docs/configuration.md')).toBe(configurationReference())
+  })
+
+  it('list every production dependency (else run: node infra/stack/scripts/write-docs.mjs)', async () => {
+    expect(await read('docs/dependencies.md')).toBe(dependencyReference(ROOT))
+  })
+
+  it('give a reason for each dependency that is chosen, and for no other', () => {
+    const chosen = findDependencies(ROOT).filter(({ isDirect }) => isDirect)
+    expect(chosen.map(({ name }) => name).sort()).toEqual(Object.keys(DEPENDENCY_REASONS).sort())
+  })
+
+  it('list only dependencies whose licenses allow every use', () => {
+    const unusual = findDependencies(ROOT).filter(({ license }) => !PERMISSIVE_LICENSES.has(license))
+    expect(unusual).toEqual([])
   })
 
   it('show the first payment as the program that runs', async () => {

@@ -1,0 +1,25 @@
+/** Why the services run with each package that they, or the packages of this project that they use, name themselves. */
+export const DEPENDENCY_REASONS: Readonly<Record<string, string>> = {
+  '@bufbuild/protobuf': 'Reads and writes protobuf messages, for the code that ts-proto generates.',
+  '@grpc/grpc-js': 'gRPC in pure JavaScript: the official implementation for Node.',
+  '@grpc/reflection': 'Lets gRPC servers describe themselves to tools; off in production.',
+  '@prisma/adapter-pg': 'Puts Prisma on the one `pg` pool of each service.',
+  '@prisma/client': 'The way to the database. Its query engine is WebAssembly: nothing native.',
+  '@prisma/driver-adapter-utils': 'Types of the adapter through which migrations are applied.',
+  '@prisma/schema-engine-wasm': 'Applies migrations without a native engine that would be downloaded.',
+  'grpc-health-check': 'The standard gRPC health service.',
+  'ipaddr.js': 'Tells public addresses from private, mapped and reserved ones.',
+  'lru-cache': 'Bounded caches: keys, tokens, documents.',
+  'prom-client': 'Metrics in the format of Prometheus.',
+  'structured-headers':
+    'Parses and writes structured fields (RFC 8941, RFC 9651), on which signatures stand.',
+  cookie: 'Parses and writes cookies (RFC 6265).',
+  express: 'HTTP routing.',
+  ioredis: 'Redis: single-use marks, rate limits, and messages between replicas.',
+  jose: 'Reads JSON Web Keys and computes their thumbprints (RFC 7517, RFC 7638).',
+  luxon: 'Calendar arithmetic for repeating intervals.',
+  pg: 'PostgreSQL: the pool, and the few statements that are too hot for an object mapper.',
+  pino: 'Logs as JSON lines.',
+  undici: "Node's HTTP client, with a hook for checking the address that is connected to.",
+  zod: 'Schemas of settings and of everything that callers send.'
+}
