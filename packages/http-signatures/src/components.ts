@@ -4,6 +4,7 @@ import { SignatureError } from './signature-error.js'
 const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 const TARGET_URI = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)([^?#]*)(\?[^#]*)?/
 const SIGNABLE_VALUE = /^[\t\x20-\x7e]*$/
+const LINE_FOLD = /\r?\n(?=[ \t])/
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':443' }
 
 /**
@@ -63,12 +64,27 @@ function combinedFieldValue(request: HttpRequestParts, name: string): string {
       `the signature covers ${describeName(name)}, which the request does not have`
     )
   }
-  return values.map((value) => unfold(value).replace(/^[ \t]+|[ \t]+$/g, '')).join(', ')
+  return values.map(fieldValue).join(', ')
 }
 
-/** Replaces obsolete line folding by a space. */
-function unfold(value: string): string {
-  return value.includes('\n') ? value.replace(/[ \t]*\r?\n[ \t]+/g, ' ') : value
+/** A field value without the white space around it, and with obsolete line folding replaced by a space. */
+function fieldValue(value: string): string {
+  return value.includes('\n')
+    ? withoutSpaceAround(value.split(LINE_FOLD).map(withoutSpaceAround).join(' '))
+    : withoutSpaceAround(value)
+}
+
+/** Not by a pattern: one that looks for the end tries at every space inside, and a header may be thousands of them. */
+function withoutSpaceAround(value: string): string {
+  let start = 0
+  let end = value.length
+  while (start < end && isSpace(value.charAt(start))) start += 1
+  while (end > start && isSpace(value.charAt(end - 1))) end -= 1
+  return value.slice(start, end)
+}
+
+function isSpace(character: string): boolean {
+  return character === ' ' || character === '\t'
 }
 
 function splitTargetUri({

@@ -125,6 +125,12 @@ describe('component values (RFC 9421 §2)', () => {
     expect(componentValue(repeated, 'x-empty')).toBe('')
   })
 
+  it('keep the white space inside a value, and drop what is around it', () => {
+    const inside = `a${' \t'.repeat(100)}b`
+    expect(componentValue(withHeaders(request, { 'x-wide': ` \t${inside}\t ` }), 'x-wide')).toBe(inside)
+    expect(componentValue(withHeaders(request, { 'x-blank': ' \t ' }), 'x-blank')).toBe('')
+  })
+
   it('replace obsolete line folding by a space', () => {
     expect(componentValue(withHeaders(request, { 'x-folded': 'a\r\n   b \n\tc' }), 'x-folded')).toBe('a b c')
   })

@@ -11,6 +11,9 @@ export interface PageEnd {
 /** Latest instant of a JavaScript date, in milliseconds since 1970. */
 const INSTANT_MAX_MS = 8.64e15
 
+/** Longest page token, in characters: longer than any that is made. */
+const PAGE_TOKEN_LENGTH_MAX = 128
+
 /** Makes a token of where a page ended. Callers must not look into it. */
 export function writePageToken({ createdAt, id }: PageEnd): string {
   return Buffer.from(`${String(createdAt.getTime())}.${id}`).toString('base64url')
@@ -22,8 +25,10 @@ export function writePageToken({ createdAt, id }: PageEnd): string {
  * @throws RpcError INVALID_ARGUMENT for any other text
  */
 export function readPageToken(token: string): PageEnd {
-  const [createdAtMs = '', id = ''] = Buffer.from(token, 'base64url').toString('utf8').split('.')
-  if (!/^\d{1,16}$/.test(createdAtMs) || Number(createdAtMs) > INSTANT_MAX_MS || !isUuid(id)) {
+  const text = token.length > PAGE_TOKEN_LENGTH_MAX ? '' : Buffer.from(token, 'base64url').toString('utf8')
+  const [createdAtMs = '', id = '', ...others] = text.split('.')
+  const isInstant = /^\d{1,16}$/.test(createdAtMs) && Number(createdAtMs) <= INSTANT_MAX_MS
+  if (!isInstant || !isUuid(id) || others.length > 0) {
     throw invalidField('page_token', 'must be a next_page_token')
   }
   return { createdAt: new Date(Number(createdAtMs)), id }
