@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher, errors } from 'undici'
+import { Admission, type Ending } from './admission.js'
 import { OutgoingRequestError, type OutgoingRequestErrorReason } from './errors.js'
 import { guardedLookup, type Lookup, systemLookup } from './lookup.js'
 import { maxAgeSeconds } from './max-age.js'
@@ -7,9 +8,6 @@ import { parseTarget } from './target.js'
 
 /** Most bytes of an answer's headers. */
 export const HEADER_BYTES_MAX = 16_384
-
-/** Most requests at a time over one client; further ones fail at once. */
-export const REQUESTS_AT_A_TIME_MAX = 500
 
 /** Most connections to one host, unless the client's owner says otherwise. */
 const CONNECTIONS_PER_HOST_MAX = 8
@@ -82,7 +80,7 @@ export function createSafeHttpClient(options: SafeHttpClientOptions): SafeHttpCl
     keepAliveTimeout: IDLE_CONNECTION_MS,
     keepAliveMaxTimeout: IDLE_CONNECTION_MS
   })
-  let requests = 0
+  const admission = new Admission()
 
   const fetchJson = async (url: URL, accept: string, signal: AbortSignal): Promise<JsonResponse> => {
     const response = await agent.request({
@@ -101,23 +99,29 @@ export function createSafeHttpClient(options: SafeHttpClientOptions): SafeHttpCl
     async getJson(url, { accept = 'application/json', signal } = {}) {
       const target = parseTarget(url, allowPrivateNetworks)
       signal?.throwIfAborted()
-      if (requests >= REQUESTS_AT_A_TIME_MAX) {
-        throw new OutgoingRequestError({ reason: 'network', message: 'Too many requests at a time' })
-      }
-      requests += 1
+      const leave = admission.enter(target.origin)
       const limit = startLimit(timeoutMs, signal)
       try {
         // undici notices an abort only once a connection is there, so the limit is waited for beside it.
-        return await Promise.race([fetchJson(target, accept, limit.signal), limit.passed])
+        const response = await Promise.race([fetchJson(target, accept, limit.signal), limit.passed])
+        leave('answered')
+        return response
       } catch (error) {
-        throw limit.signal.aborted ? limit.signal.reason : failureOf(error)
+        const failure: unknown = limit.signal.aborted ? limit.signal.reason : failureOf(error)
+        leave(endingOf(failure))
+        throw failure
       } finally {
-        requests -= 1
         limit.clear()
       }
     },
     close: () => agent.close()
   }
+}
+
+function endingOf(failure: unknown): Ending {
+  if (!(failure instanceof OutgoingRequestError)) return 'given up'
+  // With a status there was an answer, if not the one that was wanted: the host is there, and not slow.
+  return failure.status === undefined ? 'not answered' : 'answered'
 }
 
 interface Limit {

@@ -8,9 +8,10 @@
  * - `content-type`: the answer is not JSON, or is compressed
  * - `malformed`: the answer is not HTTP, or its body is not a JSON text in UTF-8
  * - `network`: no connection, or it broke
+ * - `busy`: too many requests at a time already; nothing was tried, and it may be tried again in a moment
  */
 export type OutgoingRequestErrorReason =
-  'url' | 'address' | 'timeout' | 'too-large' | 'status' | 'content-type' | 'malformed' | 'network'
+  'url' | 'address' | 'timeout' | 'too-large' | 'status' | 'content-type' | 'malformed' | 'network' | 'busy'
 
 /**
  * An outgoing request that came to nothing. The message names neither addresses nor ports. Still, do not tell a stranger

@@ -1,8 +1,13 @@
 export {
+  REQUESTS_AT_A_TIME_MAX,
+  REQUESTS_TO_ACQUAINTANCE_MAX,
+  REQUESTS_TO_STRANGER_MAX,
+  REQUESTS_TO_STRANGERS_MAX
+} from './admission.js'
+export {
   createSafeHttpClient,
   HEADER_BYTES_MAX,
   type JsonResponse,
-  REQUESTS_AT_A_TIME_MAX,
   type SafeHttpClient,
   type SafeHttpClientOptions
 } from './client.js'

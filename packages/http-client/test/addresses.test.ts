@@ -72,6 +72,14 @@ describe('a URL', () => {
     ['with another port', 'https://wallet.example:8443/'],
     ['with the port of plain HTTP', 'https://wallet.example:80/'],
     ['without a host', 'https:///'],
+    ['with a zone in its address', 'https://[fe80::1%25eth0]/'],
+    ['with a bare zone in its address', 'https://[fe80::1%eth0]/'],
+    ['with a number that is no address', 'https://4294967296/'],
+    ['with too many numbers for an address', 'https://1.2.3.4.5/'],
+    ['with a port of its own behind an address', 'https://[2606:4700:4700::1111]:8443/'],
+    ['with a user that looks like its host', 'https://wallet.example@evil.example/'],
+    ['with a space in its host', 'https://wallet .example/'],
+    ['with an escaped slash in its host', 'https://wallet.example%2f.evil.example/'],
     ['too long', `https://wallet.example/${'a'.repeat(2_048)}`]
   ])('is refused %s, and nothing is looked up or connected to', async (_, url) => {
     const lookup = jest.fn<Lookup>()
@@ -91,6 +99,21 @@ describe('a host that is an address', () => {
     'https://%31%32%37.0.0.1/',
     'https://①②⑦.0.0.1/',
     'https://127.0.0.1./',
+    'https://0x7f.1/',
+    'https://0x7F.0X0.0x0.0x1/',
+    'https://017700000001/',
+    'https://3232235777/',
+    'https://１２７.０.０.１/',
+    'https://127。0。0。1/',
+    'https://255.255.255.255/',
+    'https://224.0.0.1/',
+    'https://100.64.0.1/',
+    'https://[::]/',
+    'https://[0:0:0:0:0:ffff:0a00:0001]/',
+    'https://[::127.0.0.1]/',
+    'https://[64:ff9b:1::1]/',
+    'https://[2001:0:53aa:64c::1]/',
+    'https://[ff02::1]/',
     'https://0/',
     'https://10.0.0.1:443/',
     'https://169.254.169.254/latest/meta-data/',
@@ -161,6 +184,23 @@ describe('a host that resolves', () => {
     // Nothing listens on port 1.
     expect(await reasonFor('https://wallet.example:1/', options)).toBe('network')
     expect(attempts).toEqual(['127.0.0.1:1'])
+  })
+})
+
+describe('a name however it is written', () => {
+  it.each([
+    ['https://localhost/', 'localhost'],
+    ['https://localhost./', 'localhost.'],
+    ['https://LOCALHOST/', 'localhost'],
+    ['https://ｌｏｃａｌｈｏｓｔ/', 'localhost'],
+    ['https://wallet.example./', 'wallet.example.'],
+    ['https://bücher.example/', 'xn--bcher-kva.example'],
+    ['https://xn--bcher-kva.example/', 'xn--bcher-kva.example']
+  ])('is looked up in its one form, and judged by its address: %s', async (url, host) => {
+    const lookup = jest.fn<Lookup>(() => Promise.resolve([{ address: '127.0.0.1', family: 4 }]))
+    connect.mockRestore()
+    expect(await reasonFor(url, { lookup })).toBe('address')
+    expect(lookup.mock.calls).toEqual([[host]])
   })
 })
 

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   createSafeHttpClient,
   OutgoingRequestError,
+  REQUESTS_TO_STRANGER_MAX,
   type SafeHttpClient,
   type SafeHttpClientOptions
 } from '../src/index.js'
@@ -206,9 +207,36 @@ describe('an answer', () => {
     await closed
   })
 
-  it('with too many headers is refused', async () => {
-    const url = await serveAnswer(200, { ...JSON_HEADERS, 'x-long': 'x'.repeat(20_000) }, '{}')
-    expect((await failureOf(makeClient().getJson(url))).reason).toBe('too-large')
+  it('with a header that is too long, or too many headers, is refused', async () => {
+    const long = await serveAnswer(200, { ...JSON_HEADERS, 'x-long': 'x'.repeat(20_000) }, '{}')
+    expect((await failureOf(makeClient().getJson(long))).reason).toBe('too-large')
+    const endless = await serveRaw((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n')
+      const timer = setInterval(() => socket.write('x-more: and more\r\n'.repeat(100)), 1)
+      socket.on('close', () => {
+        clearInterval(timer)
+      })
+    })
+    expect((await failureOf(makeClient().getJson(endless))).reason).toBe('too-large')
+  })
+
+  it('that would unpack to a thousand times its size is refused before it is unpacked', async () => {
+    const bomb = gzipSync(Buffer.alloc(5_000_000, '1'))
+    expect(bomb.length).toBeLessThan(10_000)
+    const url = await serveAnswer(200, { ...JSON_HEADERS, 'content-encoding': 'gzip' }, bomb)
+    expect((await failureOf(makeClient().getJson(url))).reason).toBe('content-type')
+  })
+
+  it('that would be gathered from many redirects gathers nothing: the first ends it', async () => {
+    const seen: string[] = []
+    const url = await serve(({ url: path = '' }, response) => {
+      seen.push(path)
+      response
+        .writeHead(302, { location: 'http://169.254.169.254/latest/meta-data/', ...JSON_HEADERS })
+        .end('{}')
+    })
+    expect((await failureOf(makeClient().getJson(`${url}/first`))).reason).toBe('status')
+    expect(seen).toEqual(['/first'])
   })
 
   it('that is not HTTP is refused', async () => {
@@ -234,6 +262,16 @@ describe('the time limit', () => {
         socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n')
     ],
     [
+      'sends its headers drop by drop',
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nx-drops: ')
+        const timer = setInterval(() => socket.write('.'), 20)
+        socket.on('close', () => {
+          clearInterval(timer)
+        })
+      }
+    ],
+    [
       'sends its body drop by drop',
       (socket) => {
         socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n')
@@ -245,12 +283,8 @@ describe('the time limit', () => {
     ]
   ])('holds for a server that %s', async (_, onConnection) => {
     const url = await serveRaw(onConnection)
-    const startedAt = performance.now()
-
     const error = await failureOf(makeClient({ timeoutMs: 200 }).getJson(url))
-
     expect(error).toMatchObject({ reason: 'timeout', message: 'Not answered in time' })
-    expect(performance.now() - startedAt).toBeLessThan(3_000)
   })
 
   it('holds while a name is looked up', async () => {
@@ -296,17 +330,22 @@ describe('a request', () => {
     expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' })
   })
 
-  it('over one too many at a time fails at once, and there is room again later', async () => {
+  it('over one too many to its host fails at once, and there is room again later', async () => {
     const waiting: (() => void)[] = []
+    let released = false
     const url = await serve((_, response) => {
       waiting.push(() => response.writeHead(200, JSON_HEADERS).end('{}'))
       if (released) for (const release of waiting.splice(0)) release()
     })
-    let released = false
     const client = makeClient({ timeoutMs: 20_000 })
-    const running = Array.from({ length: 500 }, () => client.getJson(url))
+    const running = Array.from({ length: REQUESTS_TO_STRANGER_MAX }, () => client.getJson(url))
 
-    expect((await failureOf(client.getJson(url))).message).toBe('Too many requests at a time')
+    expect(await failureOf(client.getJson(url))).toMatchObject({
+      reason: 'busy',
+      message: 'Too many requests at a time'
+    })
+    const elsewhere = await serveAnswer(200, JSON_HEADERS, '{}')
+    expect((await client.getJson(elsewhere)).status).toBe(200)
 
     released = true
     for (const release of waiting.splice(0)) release()
