@@ -23,8 +23,10 @@ const SERVICE_CONFIG = JSON.stringify({ loadBalancingConfig: [{ round_robin: {} 
 export interface ChannelOptions {
   /** `host:port`, or `dns:///host:port` to spread calls over all addresses of the name. */
   readonly target: string
-  /** TLS settings; plain text without. */
+  /** From `createChannelCredentials`; plain text without. */
   readonly credentials?: ChannelCredentials | undefined
+  /** Name that the server's certificate must bear: that of the target unless given. */
+  readonly serverName?: string | undefined
   /** How long a call may take that does not say otherwise, retries included. */
   readonly deadlineMs: number
   /** How often a call that may be repeated is tried again; at most {@link RETRIES_MAX}. */
@@ -83,8 +85,9 @@ export function shareChannel<C extends Client>(constructor: ClientConstructor<C>
   return sharing
 }
 
-function transportOptions({ messageBytesMax }: ChannelOptions): Partial<ClientOptions> {
+function transportOptions({ messageBytesMax, serverName }: ChannelOptions): Partial<ClientOptions> {
   return {
+    ...(serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName }),
     'grpc.service_config': SERVICE_CONFIG,
     'grpc.service_config_disable_resolution': 1,
     'grpc.keepalive_time_ms': KEEPALIVE_INTERVAL_MS,

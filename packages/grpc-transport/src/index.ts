@@ -5,6 +5,7 @@ export {
   type UnaryCallOptions,
   type UnaryMethodName
 } from './call-unary.js'
+export type { AllowedClients } from './client-names.js'
 export { type ChannelOptions, createClient, RETRIES_MAX, shareChannel } from './client.js'
 export {
   type CallContext,
@@ -23,5 +24,9 @@ export {
   type RunningGrpcServer,
   startGrpcServer
 } from './server.js'
+export { isLoopbackTarget, isNamedTarget } from './targets.js'
+export { createChannelCredentials, createServerCredentials } from './tls-credentials.js'
+export { type TlsFile, type TlsFiles, tlsFilesOf } from './tls-files.js'
+export { type WatchedTlsFiles, watchTlsFiles } from './watched-tls-files.js'
 // Named here too, so that features can name a code without a dependency of their own.
 export { Metadata, status } from '@grpc/grpc-js'

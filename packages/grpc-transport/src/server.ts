@@ -12,6 +12,7 @@ import {
 import { ReflectionService } from '@grpc/reflection'
 import type { Logger } from '@open-payments-server/runtime'
 import { HealthImplementation, type ServingStatus } from 'grpc-health-check'
+import { type AllowedClients, allowClients } from './client-names.js'
 import { RpcError, statusOf } from './rpc-error.js'
 
 /** Most calls that one connection may have open at a time. */
@@ -23,6 +24,9 @@ const KEEPALIVE_INTERVAL_MS = 30_000
 /** How long a client has to answer that. */
 const KEEPALIVE_TIMEOUT_MS = 10_000
 
+/** How long calls may go on over a connection that is being closed: longer than the longest, an audit. */
+export const CONNECTION_GRACE_MS = 10 * 60_000
+
 /** The name under which the health service tells of the whole server (gRPC health checking protocol). */
 const WHOLE_SERVER = ''
 
@@ -32,6 +36,8 @@ export interface GrpcService {
   readonly definition: ServiceDefinition
   /** Its handlers, made with `createHandlers`. */
   readonly implementation: UntypedServiceImplementation
+  /** Who may call it where clients show certificates: nobody unless given. Without TLS, all who reach it may. */
+  readonly clients?: AllowedClients | undefined
 }
 
 /** Settings of a gRPC server. */
@@ -40,7 +46,7 @@ export interface GrpcServerOptions {
   readonly host: string
   /** Port to listen on; 0 for any free one. */
   readonly port: number
-  /** TLS settings; plain text without. */
+  /** From `createServerCredentials`; plain text without. */
   readonly credentials?: ServerCredentials | undefined
   /** What is served. */
   readonly services: readonly GrpcService[]
@@ -49,8 +55,13 @@ export interface GrpcServerOptions {
   /** The contract that reflection describes: one encoded `google.protobuf.FileDescriptorProto` a file. */
   readonly fileDescriptors: readonly Uint8Array[]
   readonly logger: Logger
-  /** Age at which a connection is closed gently, so that clients look the addresses up again. */
+  /**
+   * Age at which a connection is closed gently, so that clients look the addresses up again and show their certificates
+   * anew. It varies by a tenth, so that not all of them do at once.
+   */
   readonly connectionAgeMaxMs: number
+  /** How long calls may go on after that, streams among them; {@link CONNECTION_GRACE_MS} unless given. */
+  readonly connectionGraceMs?: number | undefined
   /** Largest message that is received or sent. */
   readonly messageBytesMax: number
 }
@@ -96,7 +107,10 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<Runni
   const host = options.host.includes(':') ? `[${options.host}]` : options.host
   const port = await bind(server, `${host}:${String(options.port)}`, options.credentials)
   setServing(true)
-  logger.info({ host: options.host, port, services: names }, 'gRPC server listens')
+  logger.info(
+    { host: options.host, port, services: names, tls: options.credentials !== undefined },
+    'gRPC server listens'
+  )
 
   let stopping: Promise<void> | undefined
   return {
@@ -117,7 +131,9 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<Runni
 
 function serverOptions(options: GrpcServerOptions): ServerOptions {
   return {
+    interceptors: options.credentials === undefined ? [] : [allowClients(options.services, options.logger)],
     'grpc.max_connection_age_ms': options.connectionAgeMaxMs,
+    'grpc.max_connection_age_grace_ms': options.connectionGraceMs ?? CONNECTION_GRACE_MS,
     'grpc.max_concurrent_streams': CONCURRENT_CALLS_PER_CONNECTION_MAX,
     'grpc.max_receive_message_length': options.messageBytesMax,
     'grpc.max_send_message_length': options.messageBytesMax,

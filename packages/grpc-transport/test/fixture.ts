@@ -3,6 +3,7 @@ import type { Client, UntypedServiceImplementation } from '@grpc/grpc-js'
 import { auth, fileDescriptors } from '@open-payments-server/proto'
 import { createLogger, type Logger } from '@open-payments-server/runtime'
 import {
+  type AllowedClients,
   type ChannelOptions,
   createClient,
   createHandlers,
@@ -51,7 +52,8 @@ export interface Implementations {
 /** Starts a server on a free port of the loopback, stopped after the test. */
 export async function startServer(
   implement: (handlers: Handlers) => Implementations,
-  options: Partial<GrpcServerOptions> = {}
+  options: Partial<GrpcServerOptions> = {},
+  clients: { limits?: AllowedClients; introspection?: AllowedClients } = {}
 ): Promise<{ server: RunningGrpcServer; lines: LogLine[] }> {
   const { logger, lines } = recordingLogger()
   const { limits = {}, introspection = {} } = implement(createHandlers(logger))
@@ -59,8 +61,12 @@ export async function startServer(
     host: '127.0.0.1',
     port: 0,
     services: [
-      { definition: auth.GrantLimitsServiceService, implementation: limits },
-      { definition: auth.IntrospectionServiceService, implementation: introspection }
+      { definition: auth.GrantLimitsServiceService, implementation: limits, clients: clients.limits },
+      {
+        definition: auth.IntrospectionServiceService,
+        implementation: introspection,
+        clients: clients.introspection
+      }
     ],
     reflection: false,
     fileDescriptors,
@@ -84,8 +90,11 @@ export function limitsClient(
 }
 
 /** A client of the service with a stream, closed after the test. */
-export function introspectionClient(target: string): auth.IntrospectionServiceClient {
-  return closing(createClient(auth.IntrospectionServiceClient, { ...CHANNEL, target }))
+export function introspectionClient(
+  target: string,
+  options: Partial<ChannelOptions> = {}
+): auth.IntrospectionServiceClient {
+  return closing(createClient(auth.IntrospectionServiceClient, { ...CHANNEL, target, ...options }))
 }
 
 /** Closes a client after the test. */

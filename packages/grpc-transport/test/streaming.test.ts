@@ -1,6 +1,6 @@
 import { auth } from '@open-payments-server/proto'
 import { describe, expect, it } from '@jest/globals'
-import { readStream, RpcError, status, type StreamHandler } from '../src/index.js'
+import { type GrpcServerOptions, readStream, RpcError, status, type StreamHandler } from '../src/index.js'
 import { introspectionClient, promiseWithResolvers, rejectionOf, startServer } from './fixture.js'
 
 type Watch = StreamHandler<auth.WatchRevocationsRequest, auth.WatchRevocationsResponse>
@@ -9,10 +9,11 @@ const METHOD = '/openpayments.auth.v1.IntrospectionService/WatchRevocations'
 const REQUEST = auth.WatchRevocationsRequest.create()
 const NEVER = new AbortController().signal
 
-function startWatch(watch: Watch) {
-  return startServer(({ serverStreaming }) => ({
-    introspection: { watchRevocations: serverStreaming(watch) }
-  }))
+function startWatch(watch: Watch, options: Partial<GrpcServerOptions> = {}) {
+  return startServer(
+    ({ serverStreaming }) => ({ introspection: { watchRevocations: serverStreaming(watch) } }),
+    options
+  )
 }
 
 function revoked(grantId: string): auth.WatchRevocationsResponse {
@@ -25,7 +26,7 @@ function grantIdOf(message: auth.WatchRevocationsResponse): string {
 }
 
 /** A stream that writes nothing and ends only when it is aborted; tells why. */
-function startIdleWatch() {
+function startIdleWatch(options: Partial<GrpcServerOptions> = {}) {
   const started = promiseWithResolvers()
   const reason = promiseWithResolvers<unknown>()
   return startWatch(async (_, { signal, write }) => {
@@ -35,7 +36,7 @@ function startIdleWatch() {
     await write(revoked('first'))
     started.resolve()
     throw await reason.promise
-  }).then((running) => ({ ...running, started: started.promise, reason: reason.promise }))
+  }, options).then((running) => ({ ...running, started: started.promise, reason: reason.promise }))
 }
 
 describe('a server stream', () => {
@@ -168,5 +169,15 @@ describe('a server stream', () => {
     expect(await next).toMatchObject({ name: 'RpcError', code: status.UNAVAILABLE })
     expect(await reason).toMatchObject({ code: status.UNAVAILABLE })
     expect(lines.filter(({ level }) => level !== 'info')).toEqual([])
+  })
+  it('does not outlive its connection, which ends when it is old and the grace is over', async () => {
+    const { server, reason } = await startIdleWatch({ connectionAgeMaxMs: 50, connectionGraceMs: 50 })
+    const stream = readStream(introspectionClient(server.address), 'watchRevocations', REQUEST, {
+      signal: NEVER
+    })
+    await stream.next()
+
+    expect(await rejectionOf(stream.next())).toMatchObject({ name: 'RpcError' })
+    expect(await reason).toMatchObject({ code: status.CANCELLED })
   })
 })

@@ -1,8 +1,9 @@
-import { Metadata, type ServiceError } from '@grpc/grpc-js'
-import type { auth } from '@open-payments-server/proto'
+import { compressionAlgorithms, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
+import { auth } from '@open-payments-server/proto'
 import { describe, expect, it } from '@jest/globals'
 import { callUnary, RpcError, status, type UnaryContext, type UnaryHandler } from '../src/index.js'
 import {
+  closing,
   limitsClient,
   promiseWithResolvers,
   rejectionOf,
@@ -222,14 +223,38 @@ describe('an error of a handler', () => {
 })
 
 describe('a message', () => {
-  it('over the limit is refused by the server', async () => {
-    const { server } = await startReserve(() => Promise.resolve(reserveResponse()))
+  const large = reserveRequest('x'.repeat(70_000))
+
+  it('over the limit is refused by the server, before its handler runs, and the calls beside it go on', async () => {
+    const seen: string[] = []
+    const { server } = await startReserve(({ paymentId }) => {
+      seen.push(paymentId)
+      return Promise.resolve(reserveResponse(paymentId))
+    })
     const client = limitsClient(server.address, { messageBytesMax: 1_000_000 })
+    const small = (paymentId: string): Promise<unknown> =>
+      callUnary(client, 'reserve', reserveRequest(paymentId), { idempotent: false })
 
-    const error = await rejectionOf(
-      callUnary(client, 'reserve', reserveRequest('x'.repeat(70_000)), { idempotent: true })
+    const [before, error] = await Promise.all([
+      small('before'),
+      rejectionOf(callUnary(client, 'reserve', large, { idempotent: false }))
+    ])
+
+    expect(error).toMatchObject({ code: status.RESOURCE_EXHAUSTED })
+    expect([before, await small('after')]).toEqual([reserveResponse('before'), reserveResponse('after')])
+    expect(seen).toEqual(['before', 'after'])
+  })
+
+  it('that is over the limit only when it is unpacked is refused too', async () => {
+    const { server } = await startReserve(() => Promise.resolve(reserveResponse()))
+    const packing = closing(
+      new auth.GrantLimitsServiceClient(server.address, credentials.createInsecure(), {
+        'grpc.default_compression_algorithm': compressionAlgorithms.gzip
+      })
     )
-
+    const error = await new Promise((resolve) => {
+      packing.reserve(large, new Metadata(), { deadline: Date.now() + 5_000 }, resolve)
+    })
     expect(error).toMatchObject({ code: status.RESOURCE_EXHAUSTED })
   })
 })

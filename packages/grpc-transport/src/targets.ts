@@ -1,0 +1,29 @@
+import { isIP } from 'node:net'
+import { experimental } from '@grpc/grpc-js'
+import { isLoopbackHost } from '@open-payments-server/runtime'
+
+/** A target, as grpc-js reads it: what begins with no scheme that it knows is a name. */
+const TARGET = /^(?:(dns|ipv4|ipv6|unix):)?(?:\/\/[^/]*\/)?(.*)$/
+
+/** Hosts that a target leads to: one name, or addresses. None for a socket of this machine. */
+function hostsOf(target: string): string[] {
+  const [, scheme = 'dns', path = ''] = TARGET.exec(target) ?? []
+  if (scheme === 'unix') return []
+  const places = scheme === 'dns' ? [path] : path.split(',')
+  return places.map((place) => experimental.splitHostPort(place)?.host ?? '')
+}
+
+/**
+ * Whether what is sent to a target never leaves this machine.
+ *
+ * @param target of a channel: `host:port`, `dns:///host:port`, `ipv4:address:port,address:port`, …
+ */
+export function isLoopbackTarget(target: string): boolean {
+  return hostsOf(target).every(isLoopbackHost)
+}
+
+/** Whether a target names a host by name, which its certificate then must bear. Addresses leave open who is meant. */
+export function isNamedTarget(target: string): boolean {
+  const hosts = hostsOf(target)
+  return hosts.length > 0 && hosts.every((host) => isIP(host) === 0)
+}

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import type { SecureContextOptions } from 'node:tls'
+import type { Logger, Part } from '@open-payments-server/runtime'
+import {
+  checkTlsFiles,
+  readTlsFiles,
+  type TlsFileContents,
+  type TlsFiles,
+  type TlsMaterial
+} from './tls-files.js'
+
+/**
+ * How often the files are looked at. What two looks in a row have found is used: a file that was replaced is, for new
+ * connections, within ten seconds.
+ */
+const TLS_FILES_INTERVAL_MS = 5_000
+
+/** Certificates and key of one end of its connections, always those that the files last held and that can be used. */
+export interface WatchedTlsFiles extends Part {
+  /** What new connections are made with. */
+  readonly current: SecureContextOptions
+  /** Calls back whenever that has changed. Answers how to end it. */
+  onChange(listener: (current: SecureContextOptions) => void): () => void
+}
+
+/**
+ * Reads the files, and again and again, so that they can be replaced while the process runs. It looks, and does not wait to
+ * be told: a secret of Kubernetes is replaced behind a symbolic link, of which watching the file says nothing.
+ *
+ * Files that are half written, do not fit together or have expired are not used: what was read before stays, and the log
+ * says so once.
+ *
+ * @param options.intervalMs between two looks
+ * @throws ConfigurationError naming the settings when the files cannot be used to begin with
+ */
+export async function watchTlsFiles(
+  files: TlsFiles,
+  { logger, intervalMs = TLS_FILES_INTERVAL_MS }: { logger: Logger; intervalMs?: number | undefined }
+): Promise<WatchedTlsFiles> {
+  const contents = await readTlsFiles(files)
+  return new TlsFileWatcher(files, contents, logger, intervalMs)
+}
+
+class TlsFileWatcher implements WatchedTlsFiles {
+  readonly name = 'TLS files'
+  readonly #files: TlsFiles
+  readonly #logger: Logger
+  readonly #listeners = new Set<(current: SecureContextOptions) => void>()
+  readonly #timer: NodeJS.Timeout
+  #material: TlsMaterial
+  /** Digest of what is used. */
+  #used: string
+  /** Digest of what the last look found. */
+  #found: string
+  /** Why the last files were not used; told once. */
+  #refusal: string | undefined
+  #looking = false
+
+  constructor(files: TlsFiles, contents: TlsFileContents, logger: Logger, intervalMs: number) {
+    this.#files = files
+    this.#logger = logger
+    this.#material = checkTlsFiles(files, contents, Date.now())
+    this.#used = digestOf(contents)
+    this.#found = this.#used
+    this.#timer = setInterval(() => void this.#look(), intervalMs).unref()
+    this.#tell('TLS files read')
+  }
+
+  get current(): SecureContextOptions {
+    return this.#material.options
+  }
+
+  onChange(listener: (current: SecureContextOptions) => void): () => void {
+    this.#listeners.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
+    }
+  }
+
+  stop(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#listeners.clear()
+    return Promise.resolve()
+  }
+
+  async #look(): Promise<void> {
+    if (this.#looking) return
+    this.#looking = true
+    try {
+      const contents = await readTlsFiles(this.#files)
+      const digest = digestOf(contents)
+      // Whoever writes several files is not always done when one of them has changed.
+      const settled = digest === this.#found
+      this.#found = digest
+      if (settled && digest !== this.#used) this.#use(contents, digest)
+    } finally {
+      this.#looking = false
+    }
+  }
+
+  #use(contents: TlsFileContents, digest: string): void {
+    try {
+      this.#material = checkTlsFiles(this.#files, contents, Date.now())
+    } catch (error) {
+      const { message } = error as Error // checkTlsFiles and OpenSSL throw nothing else
+      if (message !== this.#refusal) {
+        this.#logger.warn({ reason: message }, 'TLS files not used: those read before stay')
+      }
+      this.#refusal = message
+      return
+    }
+    this.#used = digest
+    this.#refusal = undefined
+    this.#tell('TLS files replaced: new connections use them')
+    for (const listener of this.#listeners) listener(this.current)
+  }
+
+  #tell(message: string): void {
+    const { subjectAltName, serialNumber, validTo } = this.#material.certificate
+    const { path } = this.#files.certificate
+    this.#logger.info({ certificate: path, names: subjectAltName, serialNumber, validTo }, message)
+  }
+}
+
+function digestOf({ certificate, key, authority }: TlsFileContents): string {
+  const hash = createHash('sha256')
+  for (const content of [certificate, key, authority]) {
+    hash.update(`${typeof content} ${String(content.length)} `).update(content)
+  }
+  return hash.digest('hex')
+}
