@@ -1,5 +1,6 @@
 import {
   assertMarkable,
+  isRemembered,
   SharedStoreUnavailable,
   type SharedStore,
   type SubscriptionHandlers
@@ -16,9 +17,12 @@ const fullSweepEveryMs = 1_000
  * The store of a service that runs as a single process. Bounded: beyond a million live marks it throws
  * SharedStoreUnavailable instead of forgetting one.
  *
- * @param clock milliseconds since any fixed moment
+ * It knows nothing of what was marked before it was made.
+ *
+ * @param clock milliseconds since 1970
  */
 export function createInProcessStore(clock: () => number = Date.now): SharedStore {
+  const epochMs = clock()
   const marks = new ExpiringMarks(clock)
   const channels = new Map<string, Set<LocalSubscription>>()
   let closed = false
@@ -26,10 +30,10 @@ export function createInProcessStore(clock: () => number = Date.now): SharedStor
     if (closed) throw new SharedStoreUnavailable('the store is closed')
   }
   return {
-    async markOnce(key, lifetimeSeconds) {
+    async markOnce(key, lifetimeSeconds, createdSeconds) {
       assertMarkable(key, lifetimeSeconds)
       assertOpen()
-      return marks.add(key, lifetimeSeconds * 1_000)
+      return marks.add(key, lifetimeSeconds * 1_000) && isRemembered(createdSeconds, epochMs)
     },
     async publish(channel, message) {
       assertOpen()

@@ -13,6 +13,13 @@ export interface RedisStoreOptions {
   readonly keyPrefix: string
   /** How long any one operation may take, connecting included. */
   readonly commandTimeoutMs: number
+  /** Milliseconds since 1970; the system's clock unless given. */
+  readonly clock?: () => number
+  /**
+   * How far ahead of this clock the time may lie at which something marked says it was made, in seconds; and how far the
+   * clocks of the replicas may be apart. A minute unless given.
+   */
+  readonly aheadMaxSeconds?: number
   /** Told of each failed or broken connection. It is tried again in any case. */
   readonly onConnectionError?: (error: Error) => void
 }
@@ -39,6 +46,12 @@ export class RedisConnection {
       retryStrategy: (attempt) => Math.min(firstRetryMs * 2 ** Math.min(attempt, 10), lastRetryMs)
     })
     this.redis.on('error', (error: Error) => options.onConnectionError?.(error))
+  }
+
+  /** Connects without waiting for it. It is tried until it succeeds. */
+  connect(): void {
+    // Its failure is the `error` event.
+    if (this.redis.status === 'wait') this.redis.connect().catch(() => undefined)
   }
 
   isReady(): boolean {
@@ -75,8 +88,7 @@ export class RedisConnection {
     this.becomingReady ??= once(this.redis, 'ready', { signal }).finally(() => {
       this.becomingReady = undefined
     })
-    // Its failure is the `error` event, which the line above waits for.
-    if (this.redis.status === 'wait') this.redis.connect().catch(() => undefined)
+    this.connect()
     return this.becomingReady
   }
 }

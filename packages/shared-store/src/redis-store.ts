@@ -1,23 +1,22 @@
 import { RedisConnection, type RedisStoreOptions } from './redis-connection.js'
+import { RedisMarks } from './redis-marks.js'
 import { RedisSubscriber } from './redis-subscriber.js'
 import { assertMarkable, type SharedStore } from './shared-store.js'
 
 /**
- * The store of a service with several replicas. Connects on first use, and again whenever the connection is lost.
- * The server must not evict keys (`maxmemory-policy noeviction`): an evicted mark would allow a replay.
+ * The store of a service with several replicas. Connects at once, and again whenever the connection is lost. The server
+ * must not evict keys (`maxmemory-policy noeviction`): an evicted mark would allow a replay.
  */
 export function createRedisStore(options: RedisStoreOptions): SharedStore {
   const connection = new RedisConnection(options)
   const subscriber = new RedisSubscriber(options)
+  const marks = new RedisMarks(connection, options)
   const { keyPrefix } = options
+  connection.connect()
   return {
-    async markOnce(key, lifetimeSeconds) {
+    async markOnce(key, lifetimeSeconds, createdSeconds) {
       assertMarkable(key, lifetimeSeconds)
-      const lifetimeMs = Math.ceil(lifetimeSeconds * 1_000)
-      const answer = await connection.run((redis) =>
-        redis.set(`${keyPrefix}${key}`, '1', 'PX', lifetimeMs, 'NX')
-      )
-      return answer === 'OK'
+      return marks.markOnce(key, lifetimeSeconds, createdSeconds)
     },
     async publish(channel, message) {
       const bytes = Buffer.from(message.buffer, message.byteOffset, message.byteLength)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { Redis } from 'ioredis'
 import {
   createInProcessStore,
   createRedisStore,
@@ -25,7 +26,7 @@ interface StoreUnderTest {
 
 describe('in-process store', () => {
   contract(() => {
-    let now = 0
+    let now = 1_000_000
     const store = createInProcessStore(() => now)
     const advance = (milliseconds: number) => {
       now += milliseconds
@@ -42,6 +43,87 @@ describe('in-process store', () => {
     await expect(store.markOnce('key 0', 60)).resolves.toBe(false)
     now = 60_000
     await expect(store.markOnce('one more', 60)).resolves.toBe(true)
+  })
+})
+
+describe('in-process store, started anew,', () => {
+  it('takes nothing for unused that was made before it started, and what was made since', async () => {
+    const startSeconds = 1_767_225_600
+    const store = createInProcessStore(() => startSeconds * 1_000 + 500)
+    await expect(store.markOnce('before', 60, startSeconds - 1)).resolves.toBe(false)
+    // Whole seconds do not tell whether it was made in the first half of this one: the very first request must pass.
+    await expect(store.markOnce('in the same second', 60, startSeconds)).resolves.toBe(true)
+    await expect(store.markOnce('in the same second', 60, startSeconds)).resolves.toBe(false)
+    await expect(store.markOnce('later', 60, startSeconds + 1)).resolves.toBe(true)
+    await expect(store.markOnce('at no known time', 60)).resolves.toBe(true)
+  })
+})
+
+describeWithRedis(`Redis store that lost its marks (${withRedis})`, () => {
+  const aheadMaxSeconds = 30
+  const startSeconds = 1_767_225_600
+  let now: number
+  let keyPrefix: string
+  let redis: Redis
+  const open: SharedStore[] = []
+  const newStore = (): SharedStore => {
+    const clock = () => now
+    open.push(createRedisStore({ url: redisUrl, keyPrefix, commandTimeoutMs, clock, aheadMaxSeconds }))
+    return open[open.length - 1]!
+  }
+  /** Forgets everything of these stores, as a flushed server does, or one restarted without its data. */
+  const flush = async (): Promise<void> => {
+    const keys = await redis.keys(`${keyPrefix}*`)
+    await redis.del(...keys)
+  }
+
+  beforeEach(() => {
+    now = startSeconds * 1_000 + 500
+    keyPrefix = `test:${randomUUID()}:`
+    redis = new Redis(redisUrl)
+  })
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((store) => store.close()))
+    redis.disconnect()
+  })
+
+  it('takes what is made from its first start on, without a wait', async () => {
+    await expect(newStore().markOnce('first', 60, startSeconds)).resolves.toBe(true)
+    await expect(newStore().markOnce('second', 60, startSeconds)).resolves.toBe(true)
+    await expect(newStore().markOnce('older', 60, startSeconds - 1)).resolves.toBe(false)
+  })
+
+  it('takes nothing for unused that may have been used before the loss, whoever notices first', async () => {
+    const [one, other] = [newStore(), newStore()]
+    await expect(one.markOnce('used', 330, startSeconds)).resolves.toBe(true)
+    // By a clock that is ahead as far as is allowed.
+    await expect(one.markOnce('used ahead', 330, startSeconds + aheadMaxSeconds)).resolves.toBe(true)
+    await flush()
+    await expect(other.markOnce('used', 330, startSeconds)).resolves.toBe(false)
+    await expect(one.markOnce('used ahead', 330, startSeconds + aheadMaxSeconds)).resolves.toBe(false)
+    await expect(one.markOnce('at no known time', 330)).resolves.toBe(true)
+  })
+
+  it('takes what is made later than that, at every replica, and also at one that starts then', async () => {
+    const one = newStore()
+    await one.check()
+    await flush()
+    await expect(one.markOnce('lost', 330, startSeconds)).resolves.toBe(false)
+    now += (aheadMaxSeconds + 1) * 1_000
+    const createdSeconds = startSeconds + aheadMaxSeconds + 1
+    await expect(one.markOnce('new', 330, createdSeconds)).resolves.toBe(true)
+    await expect(newStore().markOnce('newer', 330, createdSeconds)).resolves.toBe(true)
+    await expect(newStore().markOnce('old', 330, createdSeconds - 2)).resolves.toBe(false)
+  })
+
+  it('does not wait for a clock that was wrong by a day', async () => {
+    now += 86_400_000
+    await newStore().check()
+    now -= 86_400_000
+    const one = newStore()
+    await expect(one.markOnce('now', 330, startSeconds)).resolves.toBe(false)
+    now += 2 * (aheadMaxSeconds + 1) * 1_000
+    await expect(one.markOnce('soon', 330, Math.floor(now / 1_000))).resolves.toBe(true)
   })
 })
 

@@ -8,11 +8,13 @@ export interface SharedStore {
    *
    * @param key at most {@link keyLengthMax} characters
    * @param lifetimeSeconds how long the mark stays, greater than zero
+   * @param createdSeconds when what the key stands for was made, in whole seconds since 1970. If the store has lost its
+   *   marks since then, it cannot tell whether this is the first use, and says that it is not. Not asked unless given
    * @returns true for the first caller within the lifetime, false for everyone after
    * @throws SharedStoreUnavailable when it cannot tell; the key may then be marked or not
    * @throws RangeError for a key too long or a lifetime that is not positive
    */
-  markOnce(key: string, lifetimeSeconds: number): Promise<boolean>
+  markOnce(key: string, lifetimeSeconds: number, createdSeconds?: number): Promise<boolean>
 
   /**
    * Sends a message to whoever is subscribed to the channel right now.
@@ -68,4 +70,14 @@ export function assertMarkable(key: string, lifetimeSeconds: number): void {
   if (!(lifetimeSeconds > 0 && Number.isFinite(lifetimeSeconds))) {
     throw new RangeError('a lifetime is a number of seconds greater than zero')
   }
+}
+
+/**
+ * Whether the store has kept all marks since something was made.
+ *
+ * @param createdSeconds when it was made, in whole seconds: it may have been at their end
+ * @param epochMs since when no mark was lost
+ */
+export function isRemembered(createdSeconds: number | undefined, epochMs: number): boolean {
+  return createdSeconds === undefined || createdSeconds * 1_000 + 999 >= epochMs
 }

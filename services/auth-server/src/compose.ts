@@ -19,8 +19,10 @@ import type { AuthServerConfig } from './config.js'
 import { parseConfiguredInteraction } from './domain/access.js'
 import type { ClientAuthenticator, HolderAuthorizer } from './domain/authentication.js'
 import type { ClientDirectory } from './domain/clients.js'
+import { createInteractionCookie } from './domain/interaction-cookie.js'
 import type { InteractionReader } from './domain/interactions.js'
 import type { TokenMaker } from './domain/issued-token.js'
+import type { PurgeCounter } from './domain/purge-counter.js'
 import type { RevocationBus } from './domain/revocations.js'
 import { createAddresses } from './domain/urls.js'
 import { createAcceptGrantRepository } from './features/accept-grant/repository.js'
@@ -41,6 +43,8 @@ import { createInteractionReader } from './features/find-interaction/repository.
 import { finishInteractionRoute } from './features/finish-interaction/route.js'
 import { createFinishInteractionService } from './features/finish-interaction/service.js'
 import { createRevocationBus } from './features/publish-revocations/revocation-bus.js'
+import { createPurgeRepository } from './features/purge-grants/repository.js'
+import { createPurge } from './features/purge-grants/service.js'
 import { createRejectGrantRepository } from './features/reject-grant/repository.js'
 import { rejectGrantRoute } from './features/reject-grant/route.js'
 import { createRejectGrantService } from './features/reject-grant/service.js'
@@ -54,15 +58,19 @@ import { createRotateTokenRepository } from './features/rotate-token/repository.
 import { rotateTokenRoute } from './features/rotate-token/route.js'
 import { createRotateTokenService } from './features/rotate-token/service.js'
 import { showGrantRoute } from './features/show-grant/route.js'
+import { createStartInteractionRepository } from './features/start-interaction/repository.js'
 import { startInteractionRoute } from './features/start-interaction/route.js'
 import { createStartInteractionService } from './features/start-interaction/service.js'
 import { PrismaClient } from './generated/prisma/client.js'
 import { startAuthGrpcServer } from './grpc/server.js'
 import { createGrpcServices } from './grpc/services.js'
 import { createIdentityProviderApp, type IdentityProviderRoutes } from './http/identity-provider-app.js'
+import { DONE_PAGE } from './http/pages.js'
 import { createPublicApp, type PublicRoutes } from './http/public-app.js'
+import { publishPurge } from './metrics/purge-metrics.js'
 import { publishReservations } from './metrics/reservation-metrics.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
+import { createPurgeWorker } from './workers/purge-worker.js'
 
 const STATEMENT_TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5_000
@@ -123,7 +131,8 @@ export async function composeAuthServer(
   const foundations = layFoundations(config, overrides)
   const { lifecycle, pool } = foundations
   try {
-    const metricsPort = await serveMetrics(foundations)
+    const { countPurged, port: metricsPort } = await startMetrics(foundations)
+    startPurge(foundations, countPurged)
     const ports = await listen(foundations)
     return { ...ports, metricsPort, pool, stop: () => lifecycle.stop() }
   } catch (error) {
@@ -143,10 +152,14 @@ function layFoundations(config: AuthServerConfig, overrides: Overrides): Foundat
     transactionOptions: { maxWait: CONNECT_TIMEOUT_MS, timeout: STATEMENT_TIMEOUT_MS }
   })
   lifecycle.add({ name: 'Prisma', stop: () => prisma.$disconnect() })
-  const sharedStore = overrides.sharedStore ?? openSharedStore(config, logger, lifecycle)
+  const sharedStore = overrides.sharedStore ?? openSharedStore(config, logger, lifecycle, clock)
   const httpClient = openHttpClient(config, lifecycle)
-  const lifetimeMaxSeconds = config.CLIENT_KEYS_CACHE_SECONDS
-  const directory = createClientDirectory({ httpClient, clock, lifetimeMaxSeconds })
+  const directory = createClientDirectory({
+    httpClient,
+    clock,
+    lifetimeMaxSeconds: config.CLIENT_KEYS_CACHE_SECONDS,
+    staleKeysSeconds: config.CLIENT_KEYS_STALE_SECONDS
+  })
   const policy = {
     ageMaxSeconds: config.SIGNATURE_AGE_MAX_SECONDS,
     futureMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
@@ -185,14 +198,22 @@ function openPool(config: AuthServerConfig, logger: Logger, lifecycle: Lifecycle
   return pool
 }
 
-function openSharedStore(config: AuthServerConfig, logger: Logger, lifecycle: Lifecycle): SharedStore {
+function openSharedStore(
+  config: AuthServerConfig,
+  logger: Logger,
+  lifecycle: Lifecycle,
+  clock: Clock
+): SharedStore {
+  const now = (): number => clock.now()
   const sharedStore =
     config.REDIS_URL === undefined
-      ? createInProcessStore()
+      ? createInProcessStore(now)
       : createRedisStore({
           url: config.REDIS_URL.reveal(),
           keyPrefix: 'auth-server:',
           commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS,
+          clock: now,
+          aheadMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
           onConnectionError: (error) => {
             logger.warn({ err: error }, 'Redis connection lost')
           }
@@ -212,15 +233,32 @@ function openHttpClient(config: AuthServerConfig, lifecycle: Lifecycle): SafeHtt
   return httpClient
 }
 
-/** @returns the port; undefined when no port was given to listen on */
-async function serveMetrics({ config, lifecycle, logger, pool }: Foundations): Promise<number | undefined> {
-  const { METRICS_HOST: host, METRICS_PORT: port } = config
-  if (port === undefined) return undefined
+/** Begins to count, and listens for scrapes where a port is given. */
+async function startMetrics({
+  config,
+  lifecycle,
+  logger,
+  pool
+}: Foundations): Promise<{ countPurged: PurgeCounter; port: number | undefined }> {
   const metrics = new Metrics({ logger })
   publishReservations(metrics, pool)
+  const countPurged = publishPurge(metrics)
+  const { METRICS_HOST: host, METRICS_PORT: port } = config
+  if (port === undefined) return { countPurged, port }
   const server = await startMetricsServer(metrics, { host, port, logger })
   lifecycle.add(server)
-  return server.port
+  return { countPurged, port: server.port }
+}
+
+function startPurge(
+  { config, lifecycle, logger, pool, tokens }: Foundations,
+  countPurged: PurgeCounter
+): void {
+  const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
+  if (intervalSeconds === 0) return
+  const repository = createPurgeRepository(pool)
+  const purgeBatch = createPurge({ repository, clock: tokens.clock, retentionDays, countPurged })
+  lifecycle.add(createPurgeWorker({ purgeBatch, intervalSeconds, logger }))
 }
 
 async function listen(
@@ -273,8 +311,12 @@ function composePublicRoutes(foundations: Foundations): PublicRoutes {
   const { config, pool, revocations, directory, authenticator, holders, interactions, tokens, logger } =
     foundations
   const { PUBLIC_URL: publicUrl } = config
-  const { clock, addresses } = tokens
-  const cookieSecret = config.INTERACTION_COOKIE_SECRET.reveal()
+  const { clock, random, addresses } = tokens
+  // The browser may finish as long as the client may continue.
+  const interactionCookie = createInteractionCookie(
+    addresses,
+    config.INTERACTION_LIFETIME_SECONDS + config.INTERACTION_REFERENCE_LIFETIME_SECONDS
+  )
   const requestGrant = createRequestGrantService({
     ...tokens,
     authenticator,
@@ -287,13 +329,14 @@ function composePublicRoutes(foundations: Foundations): PublicRoutes {
   })
   const startInteraction = createStartInteractionService({
     interactions,
+    repository: createStartInteractionRepository(pool),
     clock,
-    cookieSecret,
+    random,
     consentPageUrl: config.CONSENT_PAGE_URL
   })
   const finishInteraction = createFinishInteractionService({
     interactions,
-    cookieSecret,
+    clock,
     grantEndpoint: addresses.grantEndpoint
   })
   const continueGrant = createContinueGrantService({
@@ -321,8 +364,8 @@ function composePublicRoutes(foundations: Foundations): PublicRoutes {
     requestGrant: requestGrantRoute(requestGrant, authenticator, publicUrl),
     discover: discoverRoute(addresses.grantEndpoint),
     discoverForResourceServers: discoverForResourceServersRoute(addresses.grantEndpoint),
-    startInteraction: startInteractionRoute(startInteraction, addresses, config.INTERACTION_LIFETIME_SECONDS),
-    finishInteraction: finishInteractionRoute(finishInteraction),
+    startInteraction: startInteractionRoute(startInteraction, interactionCookie),
+    finishInteraction: finishInteractionRoute(finishInteraction, interactionCookie, DONE_PAGE),
     continueGrant: continueGrantRoute(continueGrant, holders, publicUrl),
     cancelGrant: cancelGrantRoute(cancelGrant, holders, publicUrl),
     rotateToken: rotateTokenRoute(rotateToken, holders, publicUrl),
@@ -332,13 +375,20 @@ function composePublicRoutes(foundations: Foundations): PublicRoutes {
 
 function composeIdentityProviderApp(foundations: Foundations): ReturnType<typeof createIdentityProviderApp> {
   const { config, pool, interactions, tokens, logger } = foundations
-  const { clock } = tokens
+  const { clock, random } = tokens
   const acceptRepository = createAcceptGrantRepository(pool)
   const rejectRepository = createRejectGrantRepository(pool)
   const routes: IdentityProviderRoutes = {
     showGrant: showGrantRoute(interactions),
     acceptGrant: acceptGrantRoute(
-      createAcceptGrantService({ interactions, clock, repository: acceptRepository })
+      createAcceptGrantService({
+        interactions,
+        clock,
+        random,
+        repository: acceptRepository,
+        referenceLifetimeSeconds: config.INTERACTION_REFERENCE_LIFETIME_SECONDS,
+        finishCodeRequired: config.INTERACTION_FINISH_CODE_REQUIRED
+      })
     ),
     rejectGrant: rejectGrantRoute(
       createRejectGrantService({ interactions, clock, repository: rejectRepository })
@@ -346,7 +396,9 @@ function composeIdentityProviderApp(foundations: Foundations): ReturnType<typeof
   }
   return createIdentityProviderApp(routes, {
     logger,
-    secret: config.IDENTITY_PROVIDER_SECRET.reveal(),
+    secrets: [config.IDENTITY_PROVIDER_SECRET, config.IDENTITY_PROVIDER_SECRET_PREVIOUS].flatMap((secret) =>
+      secret === undefined ? [] : [secret.reveal()]
+    ),
     checkReady: async () => {
       await pool.query('select 1')
     }

@@ -1,6 +1,7 @@
 import {
   databaseSettings,
   type Environment,
+  grpcClientsSetting,
   grpcListenerSettings,
   loadConfiguration,
   metricsSettings,
@@ -14,10 +15,15 @@ import {
 import { z } from 'zod'
 
 const SECONDS_PER_DAY = 86_400
+/** More than the day that a request may be repeated with its `Idempotency-Key`, and its token then be needed to say no. */
+const RETENTION_DAYS_MIN = 2
+const RETENTION_DAYS_MAX = 36_500
 
 /** The settings of the auth server: one environment variable each. */
 export const authServerSchema = z.object({
-  ...processSettings({ development: 'http URLs, clients on private networks and reflection' }),
+  ...processSettings({
+    development: 'http URLs, clients on private networks, reflection, and gRPC in plain text on this machine'
+  }),
   PUBLIC_URL: setting.url({
     description:
       'The grant endpoint, exactly as wallet addresses advertise it in `authServer`. Every address in an answer is built from it.',
@@ -44,15 +50,29 @@ export const authServerSchema = z.object({
     description: 'What the identity provider sends in `x-idp-secret`.',
     example: 'a-long-random-text'
   }),
-  INTERACTION_COOKIE_SECRET: setting.secret({
-    description:
-      'Key of the cookie that binds an interaction to the browser that started it. The same on every replica.',
-    example: 'another-long-random-text'
-  }),
+  IDENTITY_PROVIDER_SECRET_PREVIOUS: setting
+    .secret({
+      description:
+        'Another secret that is still accepted in `x-idp-secret`: the one before, while identity providers change over.',
+      example: 'the-long-random-text-before'
+    })
+    .optional(),
   ...grpcListenerSettings({
     host: 'Address the gRPC listener binds to.',
     port: 'Port of the gRPC listener.'
   }),
+  GRPC_INTROSPECTION_CLIENTS: grpcClientsSetting(
+    'ask what access tokens are worth, and be told of revocations',
+    'spiffe://wallet.example/resource-server'
+  ),
+  GRPC_LIMITS_CLIENTS: grpcClientsSetting(
+    'reserve and settle under grants, and audit what these have spent: the resource server alone',
+    'spiffe://wallet.example/resource-server'
+  ),
+  GRPC_OPERATOR_CLIENTS: grpcClientsSetting(
+    'list and revoke grants, and audit',
+    'spiffe://wallet.example/operator'
+  ),
   ...metricsSettings,
   ...databaseSettings({ example: 'postgresql://auth:password@postgres:5432/auth' }),
   ...sharedStoreSettings,
@@ -77,6 +97,23 @@ export const authServerSchema = z.object({
       { min: 1, max: SECONDS_PER_DAY }
     )
     .prefault('600'),
+  INTERACTION_REFERENCE_LIFETIME_SECONDS: setting
+    .wholeNumber(
+      {
+        description:
+          'How long a client has to continue a grant once the account holder agreed, in seconds. Longer than CONTINUATION_WAIT_SECONDS.',
+        example: '600'
+      },
+      { min: 1, max: SECONDS_PER_DAY }
+    )
+    .prefault('600'),
+  INTERACTION_FINISH_CODE_REQUIRED: setting
+    .flag({
+      description:
+        'Whether every approval must ask for a finish code, so that only the browser that agreed can finish. For consent pages that can do that: see [browser binding](decisions/browser-binding.md).',
+      example: 'true'
+    })
+    .prefault('false'),
   INTERACTION_REQUIRED_FOR: setting
     .text({
       description:
@@ -95,6 +132,36 @@ export const authServerSchema = z.object({
       { min: 0, max: SECONDS_PER_DAY }
     )
     .prefault('60'),
+  CLIENT_KEYS_STALE_SECONDS: setting
+    .wholeNumber(
+      {
+        description:
+          "How much longer a client's keys are used while whoever publishes them does not answer, in seconds; 0: not at all.",
+        example: '300'
+      },
+      { min: 0, max: SECONDS_PER_DAY }
+    )
+    .prefault('300'),
+  PURGE_INTERVAL_SECONDS: setting
+    .wholeNumber(
+      {
+        description:
+          'How often grants and tokens that are over are looked for and deleted, in seconds; 0: never.',
+        example: '3600'
+      },
+      { min: 0, max: SECONDS_PER_DAY }
+    )
+    .prefault('3600'),
+  PURGE_RETENTION_DAYS: setting
+    .wholeNumber(
+      {
+        description:
+          'How long they are kept once they are over, in days. Grants under which money moved are kept for good.',
+        example: '30'
+      },
+      { min: RETENTION_DAYS_MIN, max: RETENTION_DAYS_MAX }
+    )
+    .prefault('30'),
   ...shutdownSettings
 })
 

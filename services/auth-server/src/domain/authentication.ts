@@ -15,16 +15,18 @@ export interface ClientAuthenticator {
   /**
    * Verifies a signature with a key, and that its nonce was not used before.
    *
-   * @throws PublicError 401 `invalid_client`
+   * @throws PublicError 401 `invalid_client`; SharedStoreUnavailable when nobody can tell whether the nonce was used
    */
   verify(signature: ReceivedSignature, key: ClientKey): Promise<void>
   /**
-   * Verifies that the holder of a grant signed: with the key the grant is bound to, or with another key that its wallet
-   * address publishes now, so that clients can change their keys.
+   * Whether the holder of a grant signed: with a key that its wallet address publishes now, or with the one key of a client
+   * that is known by its key alone.
    *
-   * @throws PublicError 401 `invalid_client`; 400 `invalid_client` when the client's keys cannot be fetched
+   * @param holder undefined when there is none; as much is done then as for another's signature
+   * @throws PublicError 401 `invalid_client` for a nonce that was used before; 400 `invalid_client` when the client's keys
+   *   cannot be fetched
    */
-  verifyHolder(signature: ReceivedSignature, holder: BoundClient): Promise<void>
+  verifyHolder(signature: ReceivedSignature, holder: BoundClient | undefined): Promise<boolean>
   /**
    * Makes a key ready to verify with; keeps it, since importing costs more than verifying.
    *
@@ -46,19 +48,21 @@ export interface ManagedToken {
   readonly access: readonly AccessItem[]
 }
 
-/** Checks who continues a grant or manages a token: the token that is presented, then the signature. */
+/**
+ * Checks who continues a grant or manages a token. What is wrong with the signature by itself is told as it is, 401
+ * `invalid_client`; for all the rest there is one refusal.
+ */
 export interface HolderAuthorizer {
   /**
    * Finds the grant a client continues or cancels (RFC 9635 §5).
    *
-   * @throws PublicError 401 `invalid_continuation` for an unknown grant or a wrong token, 401 `invalid_client` for a
-   *   signature that is not the holder's
+   * @throws PublicError 401 `invalid_continuation` for an unknown grant, a wrong token or another's key
    */
   authorizeContinuation(continuationId: string, request: HttpRequestParts): Promise<ContinuedGrant>
   /**
    * Finds the token a client rotates or revokes (RFC 9635 §6).
    *
-   * @throws PublicError 401 `invalid_client` for an unknown or wrong token, or a signature that is not the holder's
+   * @throws PublicError 401 `invalid_client` for an unknown or wrong token, or another's key
    */
   authorizeManagement(tokenId: string, request: HttpRequestParts): Promise<ManagedToken>
 }

@@ -9,7 +9,10 @@ export interface ClientKey {
   readonly publicKey: KeyObject
 }
 
-/** Who holds a grant, and the key it is bound to. */
+/** A public key of a client, as others are told of it. */
+export type PublicKey = Pick<ClientKey, 'kid' | 'x'>
+
+/** Who holds a grant, and the key that asked for it. */
 export interface BoundClient {
   /** URL of the client's wallet address; undefined for a client known by its key alone. */
   readonly walletAddress: string | undefined
@@ -35,7 +38,17 @@ export interface WalletAddressDocument {
 
 /** A document that others publish could not be had, or does not say what it must. */
 export class DocumentUnavailable extends Error {
-  override readonly name = 'DocumentUnavailable'
+  override readonly name: string = 'DocumentUnavailable'
+}
+
+/** Whoever should publish a document says that there is none. */
+export class DocumentGone extends DocumentUnavailable {
+  override readonly name = 'DocumentGone'
+}
+
+/** Too much is being fetched already. That says nothing about the document: it may be asked for again in a moment. */
+export class DirectoryBusy extends Error {
+  override readonly name = 'DirectoryBusy'
 }
 
 /** Looks up what wallet addresses publish. Keeps it for a while. */
@@ -44,15 +57,33 @@ export interface ClientDirectory {
    * Finds the current key of a client by its identifier.
    *
    * @returns undefined when the client publishes no such key
-   * @throws DocumentUnavailable when its keys cannot be fetched
+   * @throws DocumentUnavailable when its keys cannot be fetched; DirectoryBusy
    */
   findKey(walletAddress: string, keyId: string): Promise<ClientKey | undefined>
-  /** @throws DocumentUnavailable when there is no such document, or it is not one of a wallet address */
+  /** @throws DocumentUnavailable when there is no such document, or it is not one of a wallet address; DirectoryBusy */
   getWalletAddress(url: string): Promise<WalletAddressDocument>
   /**
    * The asset an incoming payment is received in, by its public form.
    *
-   * @throws DocumentUnavailable when it cannot be fetched or does not say
+   * @throws DocumentUnavailable when it cannot be fetched or does not say; DirectoryBusy
    */
   getReceiverAsset(url: string): Promise<{ readonly code: string; readonly scale: number }>
+}
+
+/**
+ * The key that a holder must sign with now. Of a client known by its wallet address it is the one published under this
+ * identifier at present: a key that the client took out is none, also when it asked for the grant. A client known by its
+ * key alone has that key and no other.
+ *
+ * @param keyId `keyid` of the signature
+ * @returns undefined when it names no current key of the holder
+ * @throws DocumentUnavailable when the client's keys cannot be fetched; DirectoryBusy
+ */
+export async function findHolderKey(
+  { walletAddress, keyId: boundKeyId, keyX }: BoundClient,
+  keyId: string,
+  directory: Pick<ClientDirectory, 'findKey'>
+): Promise<PublicKey | undefined> {
+  if (walletAddress !== undefined) return directory.findKey(walletAddress, keyId)
+  return keyId === boundKeyId ? { kid: boundKeyId, x: keyX } : undefined
 }

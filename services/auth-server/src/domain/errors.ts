@@ -16,7 +16,7 @@ function gnapError(status: number, code: GnapErrorCode, description: string, cau
   return new PublicError({ status, code, description, cause })
 }
 
-/** 401: the signature is missing, malformed, stale, does not verify, or was made with another key. */
+/** 401: the signature is missing, malformed, stale, used before, or does not verify. */
 export function invalidSignature(reason: string, cause?: unknown): PublicError {
   return gnapError(401, 'invalid_client', `invalid signature: ${reason}`, cause)
 }
@@ -26,14 +26,18 @@ export function unresolvedClient(reason: string, cause?: unknown): PublicError {
   return gnapError(400, 'invalid_client', reason, cause)
 }
 
-/** 401: unknown token management id, or wrong token for it. */
+/** 401: unknown token management id, wrong token for it, or a key of somebody else: nobody is told which. */
 export function invalidToken(): PublicError {
-  return gnapError(401, 'invalid_client', 'unknown token')
+  return gnapError(401, 'invalid_client', 'unknown token, or not signed by the client that holds it')
 }
 
-/** 401: unknown continuation id, or wrong continuation token. */
+/** 401: unknown continuation id, wrong continuation token, or a key of somebody else: nobody is told which. */
 export function invalidContinuation(): PublicError {
-  return gnapError(401, 'invalid_continuation', 'unknown grant or wrong continuation token')
+  return gnapError(
+    401,
+    'invalid_continuation',
+    'unknown grant, wrong continuation token, or not signed by the client that holds the grant'
+  )
 }
 
 /** 404: wrong `interact_ref`. */

@@ -1,7 +1,10 @@
 import { isTransient } from '@open-payments-server/database'
 import { createHttpApp } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
+import { SharedStoreUnavailable } from '@open-payments-server/shared-store'
 import { type Express, type RequestHandler, Router } from 'express'
+import { DirectoryBusy } from '../domain/clients.js'
+import { errorPage } from './pages.js'
 import { securityHeaders } from './security-headers.js'
 
 /** Longest body of a request, in bytes. */
@@ -18,6 +21,11 @@ export interface PublicRoutes {
   readonly cancelGrant: RequestHandler<{ id: string }>
   readonly rotateToken: RequestHandler<{ id: string }>
   readonly revokeToken: RequestHandler<{ id: string }>
+}
+
+/** Whether an error is that of something the service needs, which may be back in a moment. */
+function passesByItself(error: unknown): boolean {
+  return isTransient(error) || error instanceof SharedStoreUnavailable || error instanceof DirectoryBusy
 }
 
 /** The app that faces the internet. */
@@ -39,6 +47,7 @@ export function createPublicApp(routes: PublicRoutes, logger: Logger): Express {
     bodyBytesMax: BODY_BYTES_MAX,
     unexpectedCode: 'request_denied',
     badRequestCode: 'invalid_request',
-    unavailable: { code: 'request_denied', when: isTransient }
+    errorPage,
+    unavailable: { code: 'request_denied', when: passesByItself }
   })
 }

@@ -10,6 +10,7 @@ import {
   status,
   type UnaryMethodName
 } from '@open-payments-server/grpc-transport'
+import { importEd25519Jwk } from '@open-payments-server/http-signatures'
 import { auth } from '@open-payments-server/proto'
 import { createLogger, hashSecret, newId, randomSecret, systemRandom } from '@open-payments-server/runtime'
 import { createInProcessStore } from '@open-payments-server/shared-store'
@@ -31,7 +32,7 @@ export const ALICE = 'https://wallet.example/alice'
 export const RECEIVER = 'https://wallet.example/incoming-payments/1'
 /** Client that holds the grants of the tests, unless they say otherwise. */
 export const SHOP = 'https://wallet.example/shop'
-/** Key that the grants of the tests are bound to. */
+/** Key that the grants of the tests were asked with, and that their client publishes. */
 export const BOUND_KEY = { kid: 'shop-1', x: 'Vn6u-0yCm3IlJRAxvWPyb4HQUn3uQqPJnwcwNJfRcFU' }
 
 export const usd = (value: bigint): Amount => ({ value, asset: { code: 'USD', scale: 2 } })
@@ -91,7 +92,7 @@ export class GrpcFixture {
     readonly prisma: PrismaClient,
     readonly clock: TestClock,
     readonly bus: RevocationBus,
-    /** Keys that clients publish, besides the bound one, by `walletAddress kid`; an error when they cannot be fetched. */
+    /** Keys that clients publish, by `walletAddress kid`; an error when they cannot be fetched. */
     readonly publishedKeys: Map<string, ClientKey | Error>,
     /** `host:port` of the server. */
     readonly address: string,
@@ -125,7 +126,10 @@ export class GrpcFixture {
     const store = createInProcessStore()
     const plainBus = createRevocationBus(store, logger)
     const bus = options.wrapBus?.(plainBus) ?? plainBus
-    const publishedKeys = new Map<string, ClientKey | Error>()
+    const boundKey = importEd25519Jwk({ ...BOUND_KEY, kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA' })
+    const publishedKeys = new Map<string, ClientKey | Error>([
+      [`${SHOP} ${BOUND_KEY.kid}`, { ...BOUND_KEY, publicKey: boundKey }]
+    ])
     const server = await startAuthGrpcServer({
       config: { GRPC_HOST: '127.0.0.1', GRPC_PORT: 0, GRPC_REFLECTION: true },
       services: createGrpcServices({

@@ -67,6 +67,8 @@ function openSharedStore(config: ResourceServerConfig, logger: Logger, clock: Cl
     url: config.REDIS_URL.reveal(),
     keyPrefix: 'resource-server:',
     commandTimeoutMs: SHARED_STORE_TIMEOUT_MS,
+    clock: () => clock.now(),
+    aheadMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
     onConnectionError: (error) => {
       logger.warn({ err: error }, 'shared store connection failed')
     }

@@ -29,8 +29,11 @@ export interface ActiveToken {
   readonly grantId: string
   /** Who holds the grant; see `nameClient`. */
   readonly client: string
-  /** Key that requests must be signed with; undefined when the key id that was asked about is not one of the client's. */
-  readonly key: { readonly kid: string; readonly x: string } | undefined
+  /**
+   * Key that requests must be signed with; undefined when the key id that was asked about is not one of the client's now,
+   * `unavailable` when nobody can tell.
+   */
+  readonly key: { readonly kid: string; readonly x: string } | 'unavailable' | undefined
   readonly access: readonly AccessItem[]
   /** When the token expires, in milliseconds since the Unix epoch. */
   readonly expiresAtMs: number

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import {
   importEd25519Jwk,
   type ReceivedSignature,
@@ -14,7 +15,9 @@ import {
   type BoundClient,
   type ClientDirectory,
   type ClientKey,
-  DocumentUnavailable
+  DocumentUnavailable,
+  findHolderKey,
+  type PublicKey
 } from '../../domain/clients.js'
 import { invalidSignature, unresolvedClient } from '../../domain/errors.js'
 
@@ -35,6 +38,8 @@ export function createClientAuthenticator(
 ): ClientAuthenticator {
   const { directory, sharedStore, policy, clock } = dependencies
   const imported = new LRUCache<string, ClientKey['publicKey']>({ max: IMPORTED_KEYS_MAX })
+  // Stands in where there is no key to verify with. Nobody has its private half.
+  const { publicKey: nobodysKey } = generateKeyPairSync('ed25519')
 
   const importKey: ClientAuthenticator['importKey'] = ({ kid, x }) => {
     const publicKey =
@@ -43,46 +48,44 @@ export function createClientAuthenticator(
     return { kid, x, publicKey }
   }
 
-  const useNonce = async (signature: ReceivedSignature, key: ClientKey): Promise<void> => {
+  const useNonce = async (signature: ReceivedSignature, key: PublicKey): Promise<void> => {
     if (signature.nonce === undefined) return
+    const mark = `signature-nonce:${key.x}:${signature.nonce}`
     // Outlives the signature: after that, its age refuses it.
     const lifetimeSeconds = policy.ageMaxSeconds + policy.futureMaxSeconds + 1
-    const isFirst = await sharedStore.markOnce(`signature-nonce:${key.x}:${signature.nonce}`, lifetimeSeconds)
-    if (!isFirst) throw invalidSignature('its nonce was used before')
-  }
-
-  const verify: ClientAuthenticator['verify'] = async (signature, key) => {
-    refusing(() => {
-      verifySignature(signature, key)
-    })
-    await useNonce(signature, key)
+    const isFirst = await sharedStore.markOnce(mark, lifetimeSeconds, signature.createdSeconds)
+    if (!isFirst) throw invalidSignature('its nonce was used before, or may have been')
   }
 
   return {
     importKey,
-    verify,
+    async verify(signature, key) {
+      refusing(() => {
+        verifySignature(signature, key)
+      })
+      await useNonce(signature, key)
+    },
     receive: (request) => refusing(() => receiveSignature(request, policy, clock.now())),
     async verifyHolder(signature, holder) {
-      const bound = importKey({ kid: holder.keyId, x: holder.keyX })
-      if (isSignedWith(signature, bound)) {
-        await useNonce(signature, bound)
-        return
-      }
-      const current = await findCurrentKey(directory, holder, signature.keyId)
-      if (current === undefined) throw invalidSignature('it was not made with a key of the client')
-      await verify(signature, current)
+      const key = holder && (await findCurrentKey(holder, signature.keyId, directory))
+      const isSigned = isSignedWith(
+        signature,
+        key === undefined ? { kid: signature.keyId, publicKey: nobodysKey } : importKey(key)
+      )
+      if (key === undefined || !isSigned) return false
+      await useNonce(signature, key)
+      return true
     }
   }
 }
 
 async function findCurrentKey(
-  directory: Pick<ClientDirectory, 'findKey'>,
   holder: BoundClient,
-  keyId: string
-): Promise<ClientKey | undefined> {
-  if (holder.walletAddress === undefined) return undefined
+  keyId: string,
+  directory: Pick<ClientDirectory, 'findKey'>
+): Promise<PublicKey | undefined> {
   try {
-    return await directory.findKey(holder.walletAddress, keyId)
+    return await findHolderKey(holder, keyId, directory)
   } catch (error) {
     if (error instanceof DocumentUnavailable)
       throw unresolvedClient("the client's keys cannot be fetched", error)
@@ -90,7 +93,7 @@ async function findCurrentKey(
   }
 }
 
-function isSignedWith(signature: ReceivedSignature, key: ClientKey): boolean {
+function isSignedWith(signature: ReceivedSignature, key: Pick<ClientKey, 'kid' | 'publicKey'>): boolean {
   try {
     verifySignature(signature, key)
     return true

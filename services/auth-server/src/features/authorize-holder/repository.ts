@@ -14,13 +14,16 @@ import {
 export interface ContinuableGrant {
   readonly grant: Omit<ContinuedGrant, 'continuationToken'>
   readonly holder: BoundClient
-  readonly continuationTokenHash: Buffer
+  /** SHA-256 of its continuation token. */
+  readonly secretHash: Buffer
 }
 
 /** A token, and who may manage it. */
 export interface ManageableToken {
   readonly token: ManagedToken
   readonly holder: BoundClient
+  /** SHA-256 of its value. */
+  readonly secretHash: Buffer
 }
 
 /** Finds what clients continue and manage. Ids are UUIDs. */
@@ -47,7 +50,9 @@ const ACCESS_COLUMN = `
 const FIND_GRANT = `
 select g.id, g.state, g.subject, g.finish_uri is not null as "hasFinish", g.continue_after as "continueAfter",
        g.rejection_reason as "rejectionReason", g.continuation_token_hash as "continuationTokenHash",
-       i.reference, i.expires_at as "expiresAt", ${HOLDER_COLUMNS}, ${ACCESS_COLUMN}
+       i.reference, i.expires_at as "expiresAt",
+       -- A replica of the release before says nothing of it when it approves.
+       coalesce(g.continue_before, i.expires_at) as "continueBefore", ${HOLDER_COLUMNS}, ${ACCESS_COLUMN}
   from grant_request g left join interaction i on i.grant_id = g.id
  where g.id = $1`
 
@@ -67,6 +72,7 @@ interface GrantRow extends StoredHolder {
   readonly continuationTokenHash: Buffer
   readonly reference: string | null
   readonly expiresAt: Date | null
+  readonly continueBefore: Date | null
   readonly access: readonly StoredAccessItem[]
 }
 
@@ -98,10 +104,10 @@ export function createHolderRepository(pool: Pool): HolderRepository {
 }
 
 function restoreGrant(row: GrantRow): ContinuableGrant {
-  const { reference, expiresAt } = row
+  const { reference, expiresAt, continueBefore } = row
   return {
     holder: restoreHolder(row),
-    continuationTokenHash: row.continuationTokenHash,
+    secretHash: row.continuationTokenHash,
     grant: {
       id: row.id,
       state: row.state,
@@ -110,7 +116,10 @@ function restoreGrant(row: GrantRow): ContinuableGrant {
       hasFinish: row.hasFinish,
       continueAfter: row.continueAfter ?? undefined,
       rejectionReason: row.rejectionReason ?? undefined,
-      interaction: reference === null || expiresAt === null ? undefined : { reference, expiresAt }
+      interaction:
+        reference === null || expiresAt === null || continueBefore === null
+          ? undefined
+          : { reference, expiresAt, continueBefore }
     }
   }
 }
@@ -118,5 +127,9 @@ function restoreGrant(row: GrantRow): ContinuableGrant {
 function restoreToken(row: TokenRow): ManageableToken {
   const { id, valueHash, isEnded, grantId, grantState } = row
   const access = row.access.map(restoreAccessItem)
-  return { holder: restoreHolder(row), token: { id, valueHash, isEnded, grantId, grantState, access } }
+  return {
+    holder: restoreHolder(row),
+    secretHash: valueHash,
+    token: { id, valueHash, isEnded, grantId, grantState, access }
+  }
 }

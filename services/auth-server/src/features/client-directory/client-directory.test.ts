@@ -1,8 +1,13 @@
-import { OutgoingRequestError } from '@open-payments-server/http-client'
+import { OutgoingRequestError, type OutgoingRequestErrorReason } from '@open-payments-server/http-client'
 import { createTestKey, TestClock } from '@open-payments-server/testing'
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { type ClientDirectory, DocumentUnavailable } from '../../domain/clients.js'
-import { createClientDirectory } from './client-directory.js'
+import {
+  type ClientDirectory,
+  DirectoryBusy,
+  DocumentGone,
+  DocumentUnavailable
+} from '../../domain/clients.js'
+import { type ClientDirectoryOptions, createClientDirectory } from './client-directory.js'
 
 const SHOP = 'https://wallet.test/shop'
 const first = createTestKey('first')
@@ -18,22 +23,27 @@ describe('the client directory', () => {
     clock = new TestClock()
     fetched = []
     answer = async () => ({ body: { keys: [first.jwk] } })
-    directory = createClientDirectory({
+    directory = create({ staleKeysSeconds: 0 })
+  })
+
+  const create = (options: Pick<ClientDirectoryOptions, 'staleKeysSeconds'>): ClientDirectory =>
+    createClientDirectory({
       clock,
       lifetimeMaxSeconds: 60,
+      patienceMs: 1,
       httpClient: {
         async getJson(url) {
           fetched.push(url)
           const { body, maxAgeSeconds } = await answer()
           return { status: 200, headers: {}, body, maxAgeSeconds }
         }
-      }
+      },
+      ...options
     })
-  })
 
-  const fail = (): void => {
+  const fail = (failure: { reason?: OutgoingRequestErrorReason; status?: number } = {}): void => {
     answer = async () => {
-      throw new OutgoingRequestError({ reason: 'network', message: 'No connection' })
+      throw new OutgoingRequestError({ reason: 'network', message: 'No connection', ...failure })
     }
   }
 
@@ -51,6 +61,17 @@ describe('the client directory', () => {
     answer = async () => ({ body: { keys: [first.jwk] }, maxAgeSeconds: 10 })
     await directory.findKey(SHOP, 'first')
     clock.advanceSeconds(10)
+    await directory.findKey(SHOP, 'first')
+    expect(fetched).toHaveLength(2)
+  })
+
+  it.each([0, 4])('keeps keys for five seconds when the client allows %p', async (maxAgeSeconds) => {
+    answer = async () => ({ body: { keys: [first.jwk] }, maxAgeSeconds })
+    await directory.findKey(SHOP, 'first')
+    clock.advanceSeconds(4)
+    await directory.findKey(SHOP, 'first')
+    expect(fetched).toHaveLength(1)
+    clock.advanceSeconds(1)
     await directory.findKey(SHOP, 'first')
     expect(fetched).toHaveLength(2)
   })
@@ -115,6 +136,23 @@ describe('the client directory', () => {
     expect(await directory.findKey(SHOP, 'first')).toBeDefined()
   })
 
+  it('asks a broken host for an unknown key no more often than for any', async () => {
+    await directory.findKey(SHOP, 'first')
+    clock.advanceSeconds(5)
+    fail()
+    for (let count = 0; count < 3; count += 1) {
+      await expect(directory.findKey(SHOP, 'second')).rejects.toThrow(DocumentUnavailable)
+    }
+    expect(fetched).toHaveLength(2)
+  })
+
+  it('does not remember that it was too busy to ask', async () => {
+    fail({ reason: 'busy' })
+    await expect(directory.findKey(SHOP, 'first')).rejects.toThrow(DirectoryBusy)
+    answer = async () => ({ body: { keys: [first.jwk] } })
+    expect(await directory.findKey(SHOP, 'first')).toBeDefined()
+  })
+
   it('skips keys it cannot use, and of two with one identifier takes the first', async () => {
     const rsa = { kid: 'rsa', kty: 'RSA', n: 'AQAB', e: 'AQAB' }
     const twin = { ...second.jwk, kid: 'first' }
@@ -130,6 +168,71 @@ describe('the client directory', () => {
   ])('takes %s for no document', async (_name, body) => {
     answer = async () => ({ body })
     await expect(directory.findKey(SHOP, 'first')).rejects.toThrow(DocumentUnavailable)
+  })
+
+  describe('keeps good keys for another 300 seconds, where it may, while their host', () => {
+    const FRESH_SECONDS = 60
+    const STALE_SECONDS = 300
+
+    beforeEach(async () => {
+      directory = create({ staleKeysSeconds: STALE_SECONDS })
+      await directory.findKey(SHOP, 'first')
+    })
+
+    it.each<[string, Parameters<typeof fail>[0]]>([
+      ['cannot be reached', {}],
+      ['does not answer in time', { reason: 'timeout' }],
+      ['answers with an error', { reason: 'status', status: 503 }],
+      ['answers something else', { reason: 'content-type', status: 200 }],
+      ['is one of too many that are asked', { reason: 'busy' }]
+    ])('%s; and not longer', async (_name, failure) => {
+      fail(failure)
+      clock.advanceSeconds(FRESH_SECONDS + STALE_SECONDS - 1)
+      expect(await directory.findKey(SHOP, 'first')).toBeDefined()
+      expect(fetched).toHaveLength(2)
+      clock.advanceSeconds(3)
+      await expect(directory.findKey(SHOP, 'first')).rejects.toThrow()
+    })
+
+    it('cannot be reached, and asks it every three seconds until it answers', async () => {
+      fail()
+      clock.advanceSeconds(FRESH_SECONDS)
+      for (let count = 0; count < 5; count += 1) await directory.findKey(SHOP, 'first')
+      expect(fetched).toHaveLength(2)
+      answer = async () => ({ body: { keys: [second.jwk] } })
+      clock.advanceSeconds(3)
+      expect(await directory.findKey(SHOP, 'first')).toBeUndefined()
+      expect(await directory.findKey(SHOP, 'second')).toBeDefined()
+      expect(fetched).toHaveLength(3)
+    })
+
+    it('hangs, and makes nobody wait for it who can do without', async () => {
+      clock.advanceSeconds(FRESH_SECONDS)
+      let answerNow: () => void = () => undefined
+      answer = () =>
+        new Promise((resolve) => {
+          answerNow = () => {
+            resolve({ body: { keys: [second.jwk] } })
+          }
+        })
+      for (let count = 0; count < 3; count += 1) {
+        expect(await directory.findKey(SHOP, 'first')).toBeDefined()
+      }
+      expect(fetched).toHaveLength(2)
+      const awaited = directory.findKey(SHOP, 'second')
+      answerNow()
+      expect(await awaited).toBeDefined()
+      expect(await directory.findKey(SHOP, 'first')).toBeUndefined()
+    })
+
+    it.each([404, 410])('does not say %p, which means that there are none', async (status) => {
+      fail({ reason: 'status', status })
+      clock.advanceSeconds(FRESH_SECONDS)
+      await expect(directory.findKey(SHOP, 'first')).rejects.toThrow(DocumentGone)
+      clock.advanceSeconds(3)
+      fail()
+      await expect(directory.findKey(SHOP, 'first')).rejects.toThrow(DocumentUnavailable)
+    })
   })
 
   describe('reading a wallet address', () => {

@@ -2,6 +2,8 @@ import { OutgoingRequestError, type SafeHttpClient } from '@open-payments-server
 import type { Clock } from '@open-payments-server/runtime'
 import {
   type ClientDirectory,
+  DirectoryBusy,
+  DocumentGone,
   DocumentUnavailable,
   type WalletAddressDocument
 } from '../../domain/clients.js'
@@ -10,8 +12,14 @@ import { type ClientKeys, readKeys, readReceiverAsset, readWalletAddress } from 
 
 /** Most clients whose documents are kept. */
 const DOCUMENTS_MAX = 10_000
+/** Shortest that a document is kept: `no-store` must not make every request of a client a fetch. */
+const LIFETIME_MIN_SECONDS = 5
 /** How long a failure to fetch is kept. */
 const FAILURE_LIFETIME_SECONDS = 3
+/** How long a host may take to answer before an older document is used in its place, in milliseconds. */
+const PATIENCE_MS = 1_000
+/** Statuses by which a host says that there is no such document, rather than that it cannot answer. */
+const GONE = new Set<number | undefined>([404, 410])
 /** A client that signs with a key it does not publish makes us look again at most this often. */
 const UNKNOWN_KEY_REFETCH_SECONDS = 5
 
@@ -21,6 +29,10 @@ export interface ClientDirectoryOptions {
   readonly clock: Clock
   /** Longest that a document is kept; `Cache-Control` can shorten it. */
   readonly lifetimeMaxSeconds: number
+  /** How much longer a client's keys are used while whoever publishes them does not answer. */
+  readonly staleKeysSeconds: number
+  /** How long a host may take to answer before older keys are used in place of its answer; a second unless given. */
+  readonly patienceMs?: number
 }
 
 /** Looks up wallet address documents and keys over HTTP, and keeps them for a while. */
@@ -29,15 +41,19 @@ export function createClientDirectory(options: ClientDirectoryOptions): ClientDi
   const limits = {
     clock,
     entriesMax: DOCUMENTS_MAX,
+    lifetimeMinSeconds: LIFETIME_MIN_SECONDS,
     lifetimeMaxSeconds: options.lifetimeMaxSeconds,
-    failureLifetimeSeconds: FAILURE_LIFETIME_SECONDS
+    failureLifetimeSeconds: FAILURE_LIFETIME_SECONDS,
+    patienceMs: options.patienceMs ?? PATIENCE_MS
   }
   const keySets = new DocumentCache<ClientKeys>({
     ...limits,
+    staleSeconds: options.staleKeysSeconds,
     fetch: (url) => fetchDocument(httpClient, url, readKeys)
   })
   const walletAddresses = new DocumentCache<WalletAddressDocument>({
     ...limits,
+    staleSeconds: 0,
     fetch: (url) => fetchDocument(httpClient, url, readWalletAddress)
   })
 
@@ -49,7 +65,7 @@ export function createClientDirectory(options: ClientDirectoryOptions): ClientDi
       if (key !== undefined || clock.now() < kept.fetchedAtMs + UNKNOWN_KEY_REFETCH_SECONDS * 1_000)
         return key
       // The client may have added the key since.
-      return (await keySets.refresh(url)).document.get(keyId)
+      return (await keySets.getNewer(url, kept)).document.get(keyId)
     },
     async getWalletAddress(url) {
       return (await walletAddresses.get(url)).document
@@ -71,9 +87,12 @@ async function fetchDocument<Document>(
     if (document === undefined) throw new DocumentUnavailable('the document is not what it should be')
     return { document, maxAgeSeconds }
   } catch (error) {
-    if (error instanceof OutgoingRequestError) {
-      throw new DocumentUnavailable('the document cannot be fetched', { cause: error })
-    }
-    throw error
+    throw error instanceof OutgoingRequestError ? failureOf(error) : error
   }
+}
+
+function failureOf(error: OutgoingRequestError): Error {
+  if (error.reason === 'busy') return new DirectoryBusy('too much is being fetched', { cause: error })
+  const Unavailable = GONE.has(error.status) ? DocumentGone : DocumentUnavailable
+  return new Unavailable('the document cannot be fetched', { cause: error })
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '@open-payments-server/runtime'
 import { LRUCache } from 'lru-cache'
+import { DirectoryBusy, DocumentGone } from '../../domain/clients.js'
 
 /** A document that was fetched, and how long its publisher lets it be kept. */
 export interface Fetched<Document> {
@@ -13,10 +14,16 @@ export interface DocumentCacheOptions<Document> {
   readonly clock: Clock
   /** Most entries. */
   readonly entriesMax: number
+  /** Shortest that a document is kept, whatever its publisher says; but not longer than the longest. */
+  readonly lifetimeMinSeconds: number
   /** Longest that a document is kept, whatever its publisher says. */
   readonly lifetimeMaxSeconds: number
+  /** How much longer a document is used while its publisher does not answer. */
+  readonly staleSeconds: number
   /** How long a failure is kept, so that a broken host is not asked at every request. */
   readonly failureLifetimeSeconds: number
+  /** How long a fetch is waited for where an older document may be used instead, in milliseconds. */
+  readonly patienceMs: number
   readonly fetch: (url: string) => Promise<Fetched<Document>>
 }
 
@@ -26,26 +33,33 @@ export interface CachedDocument<Document> {
   readonly fetchedAtMs: number
 }
 
-type Entry<Document> = Freshness &
-  (
-    | { readonly kind: 'document'; readonly value: CachedDocument<Document> }
-    | { readonly kind: 'failure'; readonly error: unknown }
-  )
+/** When something may be used: neither after its time nor, by a clock that was set back, before it. */
+interface Period {
+  readonly fromMs: number
+  readonly untilMs: number
+}
 
-/** When an entry may be used: neither after its time nor, by a clock that was set back, before it. */
-interface Freshness {
-  readonly freshFromMs: number
-  readonly freshUntilMs: number
+interface Entry<Document> {
+  readonly kept?:
+    { readonly value: CachedDocument<Document>; readonly fresh: Period; readonly usable: Period } | undefined
+  /** The last fetch, where it failed. */
+  readonly failure?: { readonly error: unknown; readonly remembered: Period } | undefined
+}
+
+interface RunningFetch<Document> {
+  readonly result: Promise<CachedDocument<Document>>
+  /** Resolves when nobody should wait for it any longer who could do without. */
+  readonly patience: Promise<void>
 }
 
 /**
- * Keeps what was fetched for as long as it may be kept. Requests for the same document while it is being fetched wait for
- * the one fetch.
+ * Keeps what was fetched for as long as it may be kept, and a while longer while its publisher does not answer. Requests for
+ * the same document while it is being fetched wait for the one fetch.
  */
 export class DocumentCache<Document> {
   readonly #options: DocumentCacheOptions<Document>
   readonly #entries: LRUCache<string, Entry<Document>>
-  readonly #running = new Map<string, Promise<CachedDocument<Document>>>()
+  readonly #running = new Map<string, RunningFetch<Document>>()
 
   constructor(options: DocumentCacheOptions<Document>) {
     this.#options = options
@@ -58,46 +72,85 @@ export class DocumentCache<Document> {
    * @throws what fetching it threw, now or within the lifetime of a failure
    */
   async get(url: string): Promise<CachedDocument<Document>> {
-    const entry = this.#entries.get(url)
-    if (entry === undefined || !isFresh(entry, this.#options.clock.now())) return this.refresh(url)
-    if (entry.kind === 'failure') throw entry.error
-    return entry.value
+    const nowMs = this.#options.clock.now()
+    const { kept } = this.#entries.get(url) ?? {}
+    if (kept !== undefined && isWithin(kept.fresh, nowMs)) return kept.value
+    if (kept === undefined || !isWithin(kept.usable, nowMs)) return this.#refresh(url)
+    return this.#refreshOr(url, kept.value)
   }
 
-  /** The document under a URL, fetched now, or by a fetch that runs already. */
-  refresh(url: string): Promise<CachedDocument<Document>> {
+  /**
+   * The document under a URL, newer than the one that was had before.
+   *
+   * @throws what fetching it threw, now or within the lifetime of a failure
+   */
+  async getNewer(url: string, older: CachedDocument<Document>): Promise<CachedDocument<Document>> {
+    const { kept } = this.#entries.get(url) ?? {}
+    return kept === undefined || kept.value === older ? this.#refresh(url) : kept.value
+  }
+
+  /** Fetches now, or waits for a fetch that runs already. */
+  async #refresh(url: string): Promise<CachedDocument<Document>> {
+    const { failure } = this.#entries.get(url) ?? {}
+    if (failure !== undefined && isWithin(failure.remembered, this.#options.clock.now())) throw failure.error
+    return this.#fetch(url).result
+  }
+
+  /** The document fetched now; the older one where its publisher does not answer, or takes too long. */
+  async #refreshOr(url: string, older: CachedDocument<Document>): Promise<CachedDocument<Document>> {
+    const refreshed = this.#refresh(url).catch((error: unknown) => {
+      if (error instanceof DocumentGone) throw error
+      return older
+    })
+    const patience = this.#running.get(url)?.patience.then(() => older)
+    return patience === undefined ? refreshed : Promise.race([refreshed, patience])
+  }
+
+  #fetch(url: string): RunningFetch<Document> {
     const running = this.#running.get(url)
     if (running !== undefined) return running
-    const fetching = this.#fetch(url).finally(() => this.#running.delete(url))
-    this.#running.set(url, fetching)
-    return fetching
+    let timer: NodeJS.Timeout | undefined
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#options.patienceMs)
+    })
+    const result = this.#fetchAndKeep(url).finally(() => {
+      clearTimeout(timer)
+      this.#running.delete(url)
+    })
+    const started = { result, patience }
+    this.#running.set(url, started)
+    return started
   }
 
-  async #fetch(url: string): Promise<CachedDocument<Document>> {
-    const { clock, lifetimeMaxSeconds, failureLifetimeSeconds } = this.#options
+  async #fetchAndKeep(url: string): Promise<CachedDocument<Document>> {
+    const { clock, lifetimeMinSeconds, lifetimeMaxSeconds, staleSeconds } = this.#options
     try {
       const { document, maxAgeSeconds = lifetimeMaxSeconds } = await this.#options.fetch(url)
       const fetchedAtMs = clock.now()
       const value = { document, fetchedAtMs }
-      const freshness = freshFor(Math.min(maxAgeSeconds, lifetimeMaxSeconds), fetchedAtMs)
-      this.#entries.set(url, { kind: 'document', value, ...freshness })
+      const seconds = Math.min(Math.max(maxAgeSeconds, lifetimeMinSeconds), lifetimeMaxSeconds)
+      const [fresh, usable] = [periodOf(seconds, fetchedAtMs), periodOf(seconds + staleSeconds, fetchedAtMs)]
+      this.#entries.set(url, { kept: { value, fresh, usable } })
       return value
     } catch (error) {
-      const nowMs = clock.now()
-      const kept = this.#entries.get(url)
-      // A refresh that failed does not void what may still be kept.
-      if (kept?.kind !== 'document' || !isFresh(kept, nowMs)) {
-        this.#entries.set(url, { kind: 'failure', error, ...freshFor(failureLifetimeSeconds, nowMs) })
-      }
+      this.#rememberFailure(url, error)
       throw error
     }
   }
+
+  /** Beside what is kept: a refresh that failed does not void what may still be used, unless it is known to be gone. */
+  #rememberFailure(url: string, error: unknown): void {
+    if (error instanceof DirectoryBusy) return
+    const remembered = periodOf(this.#options.failureLifetimeSeconds, this.#options.clock.now())
+    const kept = error instanceof DocumentGone ? undefined : this.#entries.get(url)?.kept
+    this.#entries.set(url, { kept, failure: { error, remembered } })
+  }
 }
 
-function freshFor(seconds: number, fromMs: number): Freshness {
-  return { freshFromMs: fromMs, freshUntilMs: fromMs + seconds * 1_000 }
+function periodOf(seconds: number, fromMs: number): Period {
+  return { fromMs, untilMs: fromMs + seconds * 1_000 }
 }
 
-function isFresh({ freshFromMs, freshUntilMs }: Freshness, nowMs: number): boolean {
-  return freshFromMs <= nowMs && nowMs < freshUntilMs
+function isWithin({ fromMs, untilMs }: Period, nowMs: number): boolean {
+  return fromMs <= nowMs && nowMs < untilMs
 }

@@ -14,7 +14,7 @@ import {
   usd
 } from '../../../test/support/grpc-fixture.js'
 import type { AccessItem } from '../../domain/access.js'
-import { DocumentUnavailable } from '../../domain/clients.js'
+import { DirectoryBusy, DocumentUnavailable } from '../../domain/clients.js'
 
 const { TOKEN_STATUS_ACTIVE, TOKEN_STATUS_INACTIVE, TOKEN_STATUS_UNKNOWN } = contract.TokenStatus
 let auth: GrpcFixture
@@ -24,7 +24,14 @@ beforeAll(async () => {
 })
 afterAll(() => auth.stop())
 
-const nothing = { grantId: '', client: undefined, key: undefined, access: [], expireTime: undefined }
+const nothing = {
+  grantId: '',
+  client: undefined,
+  key: undefined,
+  access: [],
+  expireTime: undefined,
+  keyUnavailable: false
+}
 
 describe('Introspect: an active token', () => {
   it('tells the grant, the client, the key, the rights in order, and the expiry', async () => {
@@ -73,7 +80,8 @@ describe('Introspect: an active token', () => {
           }
         }
       ],
-      expireTime: new Date(expiresAtMs)
+      expireTime: new Date(expiresAtMs),
+      keyUnavailable: false
     })
   })
 
@@ -101,10 +109,24 @@ describe('Introspect: the key', () => {
   const { jwk, privateKey } = createTestKey('shop-2')
   const other = { kid: jwk.kid, x: jwk.x, publicKey: createPublicKey(privateKey) }
 
-  it('is the bound one when its id, or none, is named', async () => {
+  it('is the one that asked for the grant when its id, or none, is named', async () => {
     const { token } = await auth.grant({ access: [] })
     expect((await auth.introspect(token, '')).key).toEqual(BOUND_KEY)
     expect((await auth.introspect(token, BOUND_KEY.kid)).key).toEqual(BOUND_KEY)
+  })
+
+  it('is absent when the client took out the one that asked for the grant', async () => {
+    const clientWalletAddress = 'https://wallet.example/kiosk'
+    const { token } = await auth.grant({ access: [], clientWalletAddress })
+    expect((await auth.introspect(token, '')).key).toBeUndefined()
+    expect((await auth.introspect(token, BOUND_KEY.kid)).key).toBeUndefined()
+  })
+
+  it('is the present one when the client put another in its place', async () => {
+    const clientWalletAddress = 'https://wallet.example/renewed'
+    auth.publishedKeys.set(`${clientWalletAddress} ${BOUND_KEY.kid}`, { ...other, kid: BOUND_KEY.kid })
+    const { token } = await auth.grant({ access: [], clientWalletAddress })
+    expect((await auth.introspect(token, BOUND_KEY.kid)).key).toEqual({ kid: BOUND_KEY.kid, x: other.x })
   })
 
   it('is another current key of the same client when that is named', async () => {
@@ -120,12 +142,18 @@ describe('Introspect: the key', () => {
     expect([answer.status, answer.key]).toEqual([TOKEN_STATUS_ACTIVE, undefined])
   })
 
-  it('is absent while the keys of the client cannot be fetched', async () => {
-    auth.publishedKeys.set(`${SHOP} shop-4`, new DocumentUnavailable('no answer'))
-    const { token } = await auth.grant({ access: [] })
-    const answer = await auth.introspect(token, 'shop-4')
-    expect([answer.status, answer.key]).toEqual([TOKEN_STATUS_ACTIVE, undefined])
-  })
+  it.each([new DocumentUnavailable('no answer'), new DirectoryBusy('too many')])(
+    'is told to be unknown while the keys of the client cannot be fetched: %s',
+    async (error) => {
+      auth.publishedKeys.set(`${SHOP} shop-4`, error)
+      const { token } = await auth.grant({ access: [] })
+      expect(await auth.introspect(token, 'shop-4')).toMatchObject({
+        status: TOKEN_STATUS_ACTIVE,
+        key: undefined,
+        keyUnavailable: true
+      })
+    }
+  )
 
   it('is absent for a client that is known by another key alone', async () => {
     const { token } = await auth.grant({ access: [], clientJwkThumbprint: 'thumb-1' })

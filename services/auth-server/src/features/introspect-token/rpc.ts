@@ -20,11 +20,13 @@ function toResponse(worth: TokenWorth): auth.IntrospectResponse {
       return auth.IntrospectResponse.create({ status: auth.TokenStatus.TOKEN_STATUS_INACTIVE })
     case 'active': {
       const { client, access, expiresAt } = worth.record
+      const key = worth.key === 'unavailable' ? undefined : worth.key
       return {
         status: auth.TokenStatus.TOKEN_STATUS_ACTIVE,
         grantId: access.grantId,
         client: toClientMessage(client),
-        key: worth.key,
+        key,
+        keyUnavailable: worth.key === 'unavailable',
         access: access.items.map(toAccessItemMessage),
         expireTime: expiresAt
       }

@@ -1,5 +1,12 @@
 import { type Clock, hashSecret, type Logger } from '@open-payments-server/runtime'
-import { type BoundClient, type ClientDirectory, DocumentUnavailable } from '../../domain/clients.js'
+import {
+  type BoundClient,
+  type ClientDirectory,
+  DirectoryBusy,
+  DocumentUnavailable,
+  findHolderKey,
+  type PublicKey
+} from '../../domain/clients.js'
 import type { TokenRecord } from '../../domain/token-record.js'
 import type { TokenRepository } from './repository.js'
 
@@ -15,22 +22,20 @@ export type TokenWorth =
   | {
       readonly status: 'active'
       readonly record: TokenRecord
-      /** Key that the request must be signed with; undefined when the client has no current key of that id. */
-      readonly key: PublicKey | undefined
+      readonly key: KeyWorth
     }
 
-/** An Ed25519 public key (RFC 8037). */
-export interface PublicKey {
-  readonly kid: string
-  /** Base64url-encoded public key. */
-  readonly x: string
-}
+/**
+ * Key that the request must be signed with; undefined when the client has no current key of that id, `unavailable` when
+ * nobody can tell now.
+ */
+export type KeyWorth = PublicKey | 'unavailable' | undefined
 
 /**
  * Tells what a token is worth.
  *
  * @param accessToken its value, as the client sent it
- * @param keyId `keyid` of the signature that came with it; empty for the key the grant is bound to
+ * @param keyId `keyid` of the signature that came with it; empty for that of the key the grant was asked with
  */
 export type IntrospectToken = (accessToken: string, keyId: string) => Promise<TokenWorth>
 
@@ -52,21 +57,18 @@ export function createIntrospectToken(dependencies: IntrospectTokenDependencies)
   }
 }
 
-/** The bound key, or another current key of the same client, so that clients can change their keys (decisions). */
 async function findKey(
   client: BoundClient,
   keyId: string,
   { clientDirectory, logger }: IntrospectTokenDependencies
-): Promise<PublicKey | undefined> {
-  if (keyId === '' || keyId === client.keyId) return { kid: client.keyId, x: client.keyX }
-  if (client.walletAddress === undefined || keyId.length > KEY_ID_LENGTH_MAX) return undefined
+): Promise<KeyWorth> {
+  if (keyId.length > KEY_ID_LENGTH_MAX) return undefined
   try {
-    const key = await clientDirectory.findKey(client.walletAddress, keyId)
-    return key === undefined ? undefined : { kid: key.kid, x: key.x }
+    const key = await findHolderKey(client, keyId === '' ? client.keyId : keyId, clientDirectory)
+    return key && { kid: key.kid, x: key.x }
   } catch (error) {
-    if (!(error instanceof DocumentUnavailable)) throw error
-    // That it is a current key cannot be shown now, so it does not count as one.
+    if (!(error instanceof DocumentUnavailable || error instanceof DirectoryBusy)) throw error
     logger.warn({ err: error, client: client.walletAddress }, 'the keys of a client cannot be fetched')
-    return undefined
+    return 'unavailable'
   }
 }

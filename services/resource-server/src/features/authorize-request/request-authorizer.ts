@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { requestParts } from '@open-payments-server/http-server'
 import {
   type HttpRequestParts,
@@ -13,11 +14,14 @@ import type { AuthorizedRequest, RequestAuthorizer } from '../../domain/authoriz
 import { inactiveToken, invalidSignature, invalidToken, temporarilyUnavailable } from '../../domain/errors.js'
 import { AuthServerUnavailable } from '../../domain/ports.js'
 import { readAccessToken } from './read-access-token.js'
-import type { ActiveRecord, TokenRecords } from './token-records.js'
+import type { ActiveRecord, ReadyKey, TokenRecord, TokenRecords } from './token-records.js'
+
+/** Stands in where there is no key to verify with. Nobody has its private half. */
+const { publicKey: NOBODYS_KEY } = generateKeyPairSync('ed25519')
 
 /** What the authorizer needs. */
 export interface RequestAuthorizerOptions {
-  readonly tokens: Pick<TokenRecords, 'find'>
+  readonly tokens: Pick<TokenRecords, 'find' | 'findNewer'>
   readonly sharedStore: Pick<SharedStore, 'markOnce'>
   readonly clock: Clock
   /** Where clients reach this service: what `@target-uri` begins with. */
@@ -25,9 +29,16 @@ export interface RequestAuthorizerOptions {
   readonly policy: VerificationPolicy
 }
 
+/** A token that may be used, and the key of its holder that signed the request. */
+interface Verified {
+  readonly record: ActiveRecord
+  readonly key: ReadyKey
+}
+
 /**
  * Checks requests (interface 5). The signature is read first, for its `keyid` tells which of the client's keys to ask for;
- * what is wrong with the token is told first, because without a token there is no key to check a signature with.
+ * what is wrong with the token is told first, because without a token there is no key to check a signature with. Whatever
+ * is wrong with the key is told in the same words, and costs one verification.
  */
 export function createRequestAuthorizer(options: RequestAuthorizerOptions): RequestAuthorizer {
   return {
@@ -37,10 +48,14 @@ export function createRequestAuthorizer(options: RequestAuthorizerOptions): Requ
       if (accessToken === undefined) throw invalidToken()
       const received = receive(parts, options)
       const keyId = received instanceof SignatureError ? undefined : received.keyId
-      const record = await findActive(accessToken, keyId, options.tokens)
+      const kept = await findActive(() => options.tokens.find(accessToken, keyId))
       if (received instanceof SignatureError) throw refused(received)
-      const publicKey = verify(received, record)
-      await useNonce(received, publicKey, options)
+      const verified =
+        verify(received, kept) ??
+        verify(received, await findActive(() => options.tokens.findNewer(accessToken, received.keyId)))
+      if (verified === undefined) throw invalidSignature('it was not made with a current key of the client')
+      const { record, key } = verified
+      await useNonce(received, key, options)
       return toAuthorized(accessToken, record, received, parts.body)
     }
   }
@@ -58,29 +73,28 @@ function receive(
   }
 }
 
-async function findActive(
-  accessToken: string,
-  keyId: string | undefined,
-  tokens: RequestAuthorizerOptions['tokens']
-): Promise<ActiveRecord> {
-  const record = await findRecord(accessToken, keyId, tokens)
-  switch (record.status) {
+/**
+ * Asks what a token is worth.
+ *
+ * @returns undefined when there was nothing to ask
+ * @throws PublicError when it may not be used, or nobody can tell
+ */
+async function findActive(find: () => Promise<TokenRecord | undefined>): Promise<ActiveRecord | undefined> {
+  const record = await findRecord(find)
+  switch (record?.status) {
     case 'unknown':
       throw invalidToken()
     case 'inactive':
       throw inactiveToken()
     case 'active':
+    case undefined:
       return record
   }
 }
 
-async function findRecord(
-  accessToken: string,
-  keyId: string | undefined,
-  tokens: RequestAuthorizerOptions['tokens']
-): ReturnType<TokenRecords['find']> {
+async function findRecord(find: () => Promise<TokenRecord | undefined>): Promise<TokenRecord | undefined> {
   try {
-    return await tokens.find(accessToken, keyId)
+    return await find()
   } catch (error) {
     if (error instanceof AuthServerUnavailable) throw temporarilyUnavailable(error)
     if (error instanceof SignatureError) throw refused(error)
@@ -88,39 +102,47 @@ async function findRecord(
   }
 }
 
-/** @returns the key that verified */
-function verify(received: ReceivedSignature, record: ActiveRecord): NonNullable<ActiveRecord['key']> {
-  if (record.key === undefined) throw invalidSignature('keyid names no current key of the client')
+/**
+ * Whether the holder of a token signed.
+ *
+ * @returns undefined when somebody else did
+ * @throws PublicError 503 when nobody can tell which keys the client has
+ */
+function verify(received: ReceivedSignature, record: ActiveRecord | undefined): Verified | undefined {
+  if (record === undefined) return undefined
+  const { key } = record
+  if (key === 'unavailable') throw temporarilyUnavailable(new Error("the client's keys cannot be fetched"))
+  const isSigned = isSignedWith(received, key ?? { kid: received.keyId, publicKey: NOBODYS_KEY })
+  return key !== undefined && isSigned ? { record, key } : undefined
+}
+
+function isSignedWith(received: ReceivedSignature, key: ReadyKey): boolean {
   try {
-    verifySignature(received, record.key)
+    verifySignature(received, key)
+    return true
   } catch (error) {
-    throw error instanceof SignatureError ? refused(error) : error
+    if (error instanceof SignatureError) return false
+    throw error
   }
-  return record.key
 }
 
 /** A nonce, where present, is used once by its key. The mark outlives the time for which the signature is fresh. */
 async function useNonce(
   received: ReceivedSignature,
-  key: NonNullable<ActiveRecord['key']>,
+  key: ReadyKey,
   { sharedStore, policy }: RequestAuthorizerOptions
 ): Promise<void> {
   if (received.nonce === undefined) return
   const { x = '' } = key.publicKey.export({ format: 'jwk' })
   const mark = `nonce:${hashSecret(`${x}\n${received.nonce}`).toString('base64url')}`
   const lifetimeSeconds = policy.ageMaxSeconds + policy.futureMaxSeconds + 1
-  if (!(await markOnce(sharedStore, mark, lifetimeSeconds))) {
-    throw invalidSignature('the nonce was used before')
-  }
+  const marking = sharedStore.markOnce(mark, lifetimeSeconds, received.createdSeconds)
+  if (!(await known(marking))) throw invalidSignature('its nonce was used before, or may have been')
 }
 
-async function markOnce(
-  sharedStore: RequestAuthorizerOptions['sharedStore'],
-  mark: string,
-  lifetimeSeconds: number
-): Promise<boolean> {
+async function known(marking: Promise<boolean>): Promise<boolean> {
   try {
-    return await sharedStore.markOnce(mark, lifetimeSeconds)
+    return await marking
   } catch (error) {
     // Whether the nonce is fresh is not known, so the request is not answered.
     throw error instanceof SharedStoreUnavailable ? temporarilyUnavailable(error) : error

@@ -10,9 +10,18 @@ const TOKENS_KEPT_MAX = 10_000
 /** Most key ids of one token whose answers are kept: a client may change keys, and no client needs many. */
 const KEY_IDS_KEPT_MAX = 4
 
-/** A token that may be used, with its key ready to verify with: importing a key costs more than verifying. */
+/** A kept answer that a signature does not fit makes us ask again at most this often for one token. */
+const ASK_AGAIN_SECONDS = 5
+
+/** A key ready to verify with: importing one costs more than verifying. */
+export interface ReadyKey {
+  readonly kid: string
+  readonly publicKey: KeyObject
+}
+
+/** A token that may be used. */
 export interface ActiveRecord extends Omit<ActiveToken, 'key'> {
-  readonly key: { readonly kid: string; readonly publicKey: KeyObject } | undefined
+  readonly key: ReadyKey | 'unavailable' | undefined
 }
 
 /** What is known of a token. */
@@ -29,6 +38,8 @@ interface KeptAnswer {
 interface KeptToken {
   readonly grantId: string
   readonly answers: Map<string, KeptAnswer>
+  /** When it was asked about last. */
+  askedAtMs: number
 }
 
 /** A question that was asked and not answered yet. */
@@ -93,6 +104,22 @@ export class TokenRecords implements RevocationListener {
     }
   }
 
+  /**
+   * What a token is worth now, when a signature does not fit what was kept: the client may have put another key in the place
+   * of the one with this id.
+   *
+   * @returns undefined when nothing newer is to be had: the answer was not a kept one, or was asked for a moment ago
+   * @throws as {@link TokenRecords.find}
+   */
+  async findNewer(accessToken: string, keyId: string): Promise<TokenRecord | undefined> {
+    const kept = this.#tokens.peek(hashSecret(accessToken).toString('base64url'))
+    const nowMs = this.#options.clock.now()
+    if (kept === undefined || nowMs < kept.askedAtMs + ASK_AGAIN_SECONDS * 1_000) return undefined
+    kept.askedAtMs = nowMs
+    kept.answers.delete(keyId)
+    return this.find(accessToken, keyId)
+  }
+
   onStarted(): void {
     this.#tokens.clear()
     this.#live = true
@@ -123,12 +150,19 @@ export class TokenRecords implements RevocationListener {
   }
 
   #keep(pending: Pending, keyId: string, record: ActiveRecord): void {
+    // Without a key there is nothing worth keeping: the client may publish one at any moment.
+    if (typeof record.key !== 'object') return
     if (pending.void || pending.revokedGrants.has(record.grantId)) return
     const nowMs = this.#options.clock.now()
     const keptUntilMs = Math.min(nowMs + this.#options.cacheSeconds * 1_000, record.expiresAtMs)
     if (keptUntilMs <= nowMs) return
     const { tokenHash } = pending
-    const kept: KeptToken = this.#tokens.get(tokenHash) ?? { grantId: record.grantId, answers: new Map() }
+    const kept = this.#tokens.get(tokenHash) ?? {
+      grantId: record.grantId,
+      answers: new Map<string, KeptAnswer>(),
+      askedAtMs: nowMs
+    }
+    kept.askedAtMs = nowMs
     if (kept.answers.size >= KEY_IDS_KEPT_MAX && !kept.answers.has(keyId)) kept.answers.clear()
     kept.answers.set(keyId, { record, keptFromMs: nowMs, keptUntilMs })
     if (this.#tokens.peek(tokenHash) === undefined) {
@@ -148,7 +182,7 @@ export class TokenRecords implements RevocationListener {
 function toRecord(answer: TokenStatus): TokenRecord {
   if (answer.status !== 'active') return answer
   const { key } = answer
-  if (key === undefined) return { ...answer, key }
+  if (typeof key !== 'object') return { ...answer, key }
   const publicKey = importEd25519Jwk({ kid: key.kid, kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', x: key.x })
   return { ...answer, key: { kid: key.kid, publicKey } }
 }

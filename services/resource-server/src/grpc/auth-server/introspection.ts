@@ -1,7 +1,7 @@
 import { callUnary } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import { nameClient } from '../../domain/clients.js'
-import type { Introspection, TokenStatus } from '../../domain/ports.js'
+import type { ActiveToken, Introspection, TokenStatus } from '../../domain/ports.js'
 import { failureOf } from './messages.js'
 
 /** Introspection over gRPC. */
@@ -40,7 +40,7 @@ function fromActive(response: auth.IntrospectResponse): TokenStatus {
     status: 'active',
     grantId: response.grantId,
     client: nameClient(client),
-    key: response.key === undefined ? undefined : { kid: response.key.kid, x: response.key.x },
+    key: keyOf(response),
     access: response.access.map((item) => ({
       type: item.type,
       actions: item.actions,
@@ -48,4 +48,9 @@ function fromActive(response: auth.IntrospectResponse): TokenStatus {
     })),
     expiresAtMs: expireTime.getTime()
   }
+}
+
+function keyOf({ key, keyUnavailable }: auth.IntrospectResponse): ActiveToken['key'] {
+  if (keyUnavailable) return 'unavailable'
+  return key && { kid: key.kid, x: key.x }
 }
