@@ -87,8 +87,7 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
   }))
   const authServerUrl = `http://localhost:${String(authPorts[0]?.httpPort)}/`
   const authSecrets = {
-    IDENTITY_PROVIDER_SECRET: identityProviderSecret,
-    INTERACTION_COOKIE_SECRET: randomBytes(24).toString('hex')
+    IDENTITY_PROVIDER_SECRET: identityProviderSecret
   }
   const authServers = authPorts.map((instance) => ({
     ...instance,

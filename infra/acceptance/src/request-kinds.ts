@@ -145,7 +145,7 @@ function interactionKinds(): RequestKind[] {
       return http(() => send(method, url, { 'x-idp-secret': system.identityProviderSecret }))
     }
   return [
-    kind('a browser that starts an interaction', '302', async ({ system }) => {
+    kind('a browser that starts an interaction', '303', async ({ system }) => {
       const { redirect } = await pendingGrant(system)
       return http(() => send('GET', system.reach(redirect)))
     }),

@@ -1,4 +1,5 @@
-import type { Server } from 'node:http'
+import { randomBytes } from 'node:crypto'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { createConsentPage, createIdentityProvider } from '../src/index.js'
@@ -9,6 +10,8 @@ export const CLIENT = 'https://shop.example/pay'
 /** What the fake says of one interaction. */
 export interface FakeInteraction {
   state: 'PENDING' | 'APPROVED' | 'DENIED'
+  /** What the approval handed out. */
+  finishCode?: string
   details: object
 }
 
@@ -58,32 +61,44 @@ export async function startConsentSetting(): Promise<ConsentSetting> {
     if (interaction === undefined) response.status(404).end()
     else response.json({ grantId: 'g', ...interaction.details, state: interaction.state })
   })
-  app.post('/grant/:id/:nonce/:choice', (request, response) => {
+  app.post('/grant/:id/:nonce/:choice', express.json(), (request, response) => {
     const interaction = interactions.get(request.params.id)
     if (interaction?.state !== 'PENDING') {
       response.status(interaction === undefined ? 404 : 400).end()
       return
     }
     interaction.state = request.params.choice === 'accept' ? 'APPROVED' : 'DENIED'
-    response.status(202).end()
+    if (!(request.body as { finishCode?: boolean } | undefined)?.finishCode) {
+      response.status(202).end()
+      return
+    }
+    interaction.finishCode = randomBytes(32).toString('base64url')
+    response.status(202).json({ finishCode: interaction.finishCode })
   })
   const auth = await listen(app)
   const authPort = (auth.address() as AddressInfo).port
   const authServer = `http://localhost:${String(authPort)}/`
   const callbackUrl = `http://127.0.0.1:${String(authPort)}/callback`
   app.get('/interact/:id/:nonce/finish', (request, response) => {
-    const denied = interactions.get(request.params.id)?.state === 'DENIED'
-    response.redirect(`${callbackUrl}?${denied ? 'result=grant_rejected' : 'hash=h&interact_ref=r'}`)
+    const interaction = interactions.get(request.params.id)
+    if (interaction?.finishCode !== request.query.code) {
+      response.status(401).end()
+      return
+    }
+    const denied = interaction?.state === 'DENIED'
+    const outcome = denied ? 'result=grant_rejected' : 'hash=h&interact_ref=r'
+    response.redirect(303, `${callbackUrl}?${outcome}`)
   })
 
+  const page = await listen()
+  const pageUrl = `http://localhost:${String((page.address() as AddressInfo).port)}/`
   const consentPage = createConsentPage({
     identityProvider: createIdentityProvider({ api: authServer.slice(0, -1), secret: SECRET }),
     authServer,
-    publicUrl: 'http://localhost',
+    publicUrl: pageUrl,
     log: (error) => setting.logged.push(error)
   })
-  const page = await listen(consentPage)
-  const pageUrl = `http://localhost:${String((page.address() as AddressInfo).port)}/`
+  page.on('request', consentPage as RequestListener)
   return Object.assign(setting, {
     pageUrl,
     authServer,
@@ -97,11 +112,12 @@ export async function startConsentSetting(): Promise<ConsentSetting> {
   })
 }
 
-function listen(app: express.Express): Promise<Server> {
+function listen(app?: express.Express): Promise<Server> {
   return new Promise((resolve, reject) => {
-    const server = app.listen(0, '127.0.0.1', (error) => {
-      if (error === undefined) resolve(server)
-      else reject(error)
+    const server = createServer(app)
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      resolve(server)
     })
   })
 }

@@ -1,6 +1,12 @@
-import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from 'express'
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Router
+} from 'express'
 import type { Logger } from '@open-payments-server/runtime'
-import { errorBody, NoAnswer, PublicError, serviceUnavailable } from './public-error.js'
+import { type ErrorBody, errorBody, NoAnswer, PublicError, serviceUnavailable } from './public-error.js'
 
 /** How an app differs from the others. */
 export interface HttpAppOptions {
@@ -20,6 +26,8 @@ export interface HttpAppOptions {
   readonly unavailable?: { readonly code: string; readonly when: (error: unknown) => boolean }
   /** Headers for every error of a status, such as `WWW-Authenticate` for 401. */
   readonly errorHeaders?: (status: number) => Readonly<Record<string, string>>
+  /** An error as HTML, for people; undefined for who is better served with JSON. */
+  readonly errorPage?: (request: Request, status: number, body: ErrorBody) => string | undefined
 }
 
 /**
@@ -92,16 +100,21 @@ function renderErrors(options: HttpAppOptions): ErrorRequestHandler {
       request.socket.destroy()
       return
     }
+    const send = (status: number, body: ErrorBody): void => {
+      const page = options.errorPage?.(request, status, body)
+      if (page === undefined) response.status(status).json(body)
+      else response.status(status).type('html').send(page)
+    }
     const known = publicErrorOf(error, options)
     if (known === undefined) {
       options.logger.error({ err: error, method: request.method }, 'unexpected error')
       response.set(options.errorHeaders?.(500) ?? {})
-      response.status(500).json(errorBody(options.unexpectedCode, 'internal server error'))
+      send(500, errorBody(options.unexpectedCode, 'internal server error'))
       return
     }
     if (known.cause !== undefined) options.logger.debug({ err: known.cause, code: known.code }, known.message)
     response.set({ ...options.errorHeaders?.(known.status), ...known.headers })
-    response.status(known.status).json(known.body())
+    send(known.status, known.body())
   }
 }
 

@@ -10,4 +10,5 @@ export {
 } from './public-error.js'
 export { type IncomingRequest, type RequestParts, requestParts, targetUri } from './request-parts.js'
 export { type ResourceOptions, sendResource } from './resource.js'
+export { seeOther } from './see-other.js'
 export { type HttpServerOptions, type RunningHttpServer, startHttpServer } from './server.js'

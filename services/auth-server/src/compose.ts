@@ -1,4 +1,6 @@
+import { GRPC_LISTENER_TLS } from '@open-payments-server/configuration'
 import { createPool } from '@open-payments-server/database'
+import { openTls } from '@open-payments-server/grpc-transport'
 import { createSafeHttpClient, type SafeHttpClient } from '@open-payments-server/http-client'
 import { startHttpServer } from '@open-payments-server/http-server'
 import { Metrics, startMetricsServer } from '@open-payments-server/metrics'
@@ -269,6 +271,7 @@ async function listen(
 
   const grpcServer = await startAuthGrpcServer({
     config,
+    tls: await openTls(GRPC_LISTENER_TLS, foundations),
     logger,
     services: createGrpcServices({
       pool,
@@ -276,7 +279,8 @@ async function listen(
       revocations,
       logger,
       clock: tokens.clock,
-      clientDirectory: directory
+      clientDirectory: directory,
+      config
     })
   })
   const listeners: { stop(graceMs: number): Promise<void> }[] = [grpcServer]

@@ -7,7 +7,13 @@ const safe = {
   CONSENT_PAGE_URL: 'https://wallet.test/consent',
   IDENTITY_PROVIDER_SECRET: 'Vb3xQ9rTz1LkW7nM',
   INTERACTION_COOKIE_SECRET: 'hJ6dPs0FyCa2GuE4',
-  DATABASE_URL: 'postgresql://postgres.test/auth'
+  DATABASE_URL: 'postgresql://postgres.test/auth',
+  GRPC_TLS_CERTIFICATE_FILE: '/run/secrets/grpc/tls.crt',
+  GRPC_TLS_KEY_FILE: '/run/secrets/grpc/tls.key',
+  GRPC_TLS_CLIENT_CA_FILE: '/run/secrets/grpc/ca.crt',
+  GRPC_INTROSPECTION_CLIENTS: 'spiffe://wallet.test/resource-server',
+  GRPC_LIMITS_CLIENTS: 'spiffe://wallet.test/resource-server',
+  GRPC_OPERATOR_CLIENTS: 'operator.wallet.test'
 }
 const start = (changed: Record<string, string>) => () => {
   refuseUnsafeStart(loadConfig({ ...safe, ...changed }))
@@ -24,6 +30,8 @@ describe('the auth server', () => {
     [{ PUBLIC_URL: 'http://auth.test/' }, /PUBLIC_URL/],
     [{ CONSENT_PAGE_URL: 'http://wallet.test/' }, /CONSENT_PAGE_URL/],
     [{ INTERACTION_REQUIRED_FOR: 'everything' }, /INTERACTION_REQUIRED_FOR/],
+    [{ CONTINUATION_WAIT_SECONDS: '600' }, /INTERACTION_REFERENCE_LIFETIME_SECONDS/],
+    [{ PURGE_RETENTION_DAYS: '1' }, /PURGE_RETENTION_DAYS/],
     [{ IDENTITY_PROVIDER_SECRET: 'a-long-random-text' }, /IDENTITY_PROVIDER_SECRET: is an example/],
     [
       { DATABASE_URL: 'postgresql://auth:password@postgres/auth' },

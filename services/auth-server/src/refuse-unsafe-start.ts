@@ -1,6 +1,18 @@
-import { ConfigurationError, findUnsafeSettings, findWeakSecrets } from '@open-payments-server/configuration'
+import {
+  ConfigurationError,
+  findUnsafeGrpcListener,
+  findUnsafeSettings,
+  findWeakSecrets
+} from '@open-payments-server/configuration'
 import { type AuthServerConfig, authServerSchema } from './config.js'
 import { parseConfiguredInteraction } from './domain/access.js'
+
+/** Who may call what over gRPC. */
+const GRPC_CLIENT_LISTS = [
+  'GRPC_INTROSPECTION_CLIENTS',
+  'GRPC_LIMITS_CLIENTS',
+  'GRPC_OPERATOR_CLIENTS'
+] as const
 
 /**
  * Refuses settings that are each well-formed and together unsafe.
@@ -10,6 +22,12 @@ import { parseConfiguredInteraction } from './domain/access.js'
 export function refuseUnsafeStart(config: AuthServerConfig): void {
   const problems = findUnsafeSettings(config, ['PUBLIC_URL', 'CONSENT_PAGE_URL'])
   if (config.ENVIRONMENT === 'production') problems.push(...findWeakSecrets(authServerSchema, config))
+  problems.push(...findUnsafeGrpcListener(config, GRPC_CLIENT_LISTS))
+  if (config.INTERACTION_REFERENCE_LIFETIME_SECONDS <= config.CONTINUATION_WAIT_SECONDS) {
+    problems.push(
+      'INTERACTION_REFERENCE_LIFETIME_SECONDS: must be longer than CONTINUATION_WAIT_SECONDS, or clients that wait come too late'
+    )
+  }
   try {
     parseConfiguredInteraction(config.INTERACTION_REQUIRED_FOR)
   } catch (error) {

@@ -79,7 +79,6 @@ export async function startTestAuthServer(
     IDENTITY_PROVIDER_HOST: '127.0.0.1',
     IDENTITY_PROVIDER_PORT: '0',
     IDENTITY_PROVIDER_SECRET,
-    INTERACTION_COOKIE_SECRET: 'the-secret-of-the-interaction-cookie',
     GRPC_HOST: '127.0.0.1',
     GRPC_PORT: '0',
     DATABASE_URL: database.url,

@@ -45,7 +45,7 @@ describe('a client that asks for outgoing payments', () => {
     expect(redirect.searchParams.get('clientUri')).toBe(shop.walletAddress)
 
     const start = await auth.send('GET', grant.redirect)
-    expect(start.status).toBe(302)
+    expect(start.status).toBe(303)
     const consentPage = new URL(start.headers.get('location') ?? '')
     expect(consentPage.origin + consentPage.pathname).toBe(CONSENT_PAGE_URL)
     expect(Object.fromEntries(consentPage.searchParams)).toEqual({
@@ -73,7 +73,7 @@ describe('a client that asks for outgoing payments', () => {
 
     const setCookie = start.headers.get('set-cookie') ?? ''
     expect(setCookie).toMatch(
-      /^interaction=[\w-]{43}; Max-Age=600; Path=\/interact\/[0-9a-f-]{36}; HttpOnly; SameSite=Lax$/
+      /^interaction=[\w-]{43}; Max-Age=1200; Path=\/interact\/[0-9a-f-]{36}; HttpOnly; SameSite=Lax$/
     )
     const [cookie = ''] = setCookie.split(';')
     const finish = await auth.send('GET', finishUrl(grant), { cookie })

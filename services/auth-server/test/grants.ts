@@ -107,9 +107,19 @@ export async function startInBrowser(auth: TestAuthServer, grant: PendingGrant):
   return cookie
 }
 
-/** Where the consent page sends the browser. */
-export function finishUrl(grant: PendingGrant): string {
-  return `${PUBLIC_URL}interact/${grant.interactionId}/${grant.nonce}/finish`
+/**
+ * Where the consent page sends the browser.
+ *
+ * @param code what the approval handed out, if it did
+ */
+export function finishUrl(grant: PendingGrant, code?: string): string {
+  const url = `${PUBLIC_URL}interact/${grant.interactionId}/${grant.nonce}/finish`
+  return code === undefined ? url : `${url}?code=${encodeURIComponent(code)}`
+}
+
+/** The account holder agrees in a browser that the consent page gives a code to. Answers the code. */
+export async function acceptWithFinishCode(auth: TestAuthServer, grant: PendingGrant): Promise<string> {
+  return (await decide(auth, grant, 'accept', { finishCode: true })).textAt('finishCode')
 }
 
 /** The account holder agrees and the browser comes back. Answers the interaction reference. */

@@ -1,8 +1,23 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { startTestAuthServer, type TestAuthServer, type TestClient } from './auth-server.js'
+import {
+  IDENTITY_PROVIDER_SECRET,
+  startTestAuthServer,
+  type TestAuthServer,
+  type TestClient
+} from './auth-server.js'
 import { continueGrant, createAccountHolder, decide, requestPendingGrant } from './grants.js'
 
 const NOBODY = '0190a8b1-0000-7000-8000-000000000001'
+/** What a request with one header for each of the secrets is answered with. */
+async function statusWithHeaders(port: number, path: string, secrets: string[]): Promise<number | undefined> {
+  const request = get({ port, path, host: '127.0.0.1', headers: { 'x-idp-secret': secrets } })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  response.resume()
+  return response.statusCode
+}
+
 const refusal = (status: number, code: string) => ({ status, body: { error: { code } } })
 
 describe('the identity provider', () => {
@@ -55,6 +70,37 @@ describe('the identity provider', () => {
     }
   )
 
+  it('is refused with a secret that is repeated, or beside another: 400', async () => {
+    const grant = await requestPendingGrant(auth, shop)
+    const path = `/grant/${grant.interactionId}/${grant.nonce}`
+    const secret = IDENTITY_PROVIDER_SECRET
+    for (const secrets of [
+      [secret, secret],
+      [secret, 'wrong'],
+      ['wrong', secret],
+      ['', secret]
+    ]) {
+      expect(await statusWithHeaders(auth.server.identityProviderPort, path, secrets)).toBe(400)
+    }
+    expect(await statusWithHeaders(auth.server.identityProviderPort, path, [secret])).toBe(200)
+  })
+
+  it('may send the secret of before while it is being changed, and no third one', async () => {
+    const changing = await startTestAuthServer({ IDENTITY_PROVIDER_SECRET_PREVIOUS: 'the-secret-of-before' })
+    try {
+      const grant = await requestPendingGrant(changing, changing.createClient('shop'))
+      const path = `/grant/${grant.interactionId}/${grant.nonce}`
+      for (const secret of [IDENTITY_PROVIDER_SECRET, 'the-secret-of-before']) {
+        expect((await changing.identityProvider('GET', path, { secret })).status).toBe(200)
+      }
+      for (const secret of ['', 'the-secret-of-befor', `${IDENTITY_PROVIDER_SECRET}the-secret-of-before`]) {
+        expect((await changing.identityProvider('GET', path, { secret })).status).toBe(401)
+      }
+    } finally {
+      await changing.stop()
+    }
+  })
+
   it('finds no unknown interaction: 404 unknown_interaction', async () => {
     const grant = await requestPendingGrant(auth, shop)
     const paths = [`/grant/${NOBODY}/${grant.nonce}`, `/grant/1/1`, `/grant/${grant.interactionId}/wrong`]
@@ -105,9 +151,28 @@ describe('the identity provider', () => {
     expect(answer).toMatchObject(refusal(400, 'invalid_request'))
   })
 
+  it.each([
+    [
+      'with its reason, whatever is in it',
+      'Ich mag "nicht" <b>mehr</b> 🙅 …',
+      'Ich mag "nicht" <b>mehr</b> 🙅 …'
+    ],
+    ['with the longest reason', 'x'.repeat(500), 'x'.repeat(500)],
+    ['without one', undefined, 'the account holder declined']
+  ])('declines, and the client is told 401 user_denied %s', async (_how, reason, description) => {
+    const grant = await requestPendingGrant(auth, shop)
+    expect((await decide(auth, grant, 'reject', reason && { reason })).status).toBe(202)
+    auth.clock.advanceSeconds(5)
+    expect(await continueGrant(shop, grant)).toMatchObject({
+      status: 401,
+      body: { error: { code: 'user_denied', description } }
+    })
+  })
+
   it('is told which field of a rejection is wrong', async () => {
     const grant = await requestPendingGrant(auth, shop)
-    for (const reason of [5, '', 'x'.repeat(501)]) {
+    const unseen = ['a\nb', 'a\rb', '\u0000', '\u001b[31m', '\u007f', '\u0085', '\u2028', '\ud800']
+    for (const reason of [5, '', 'x'.repeat(501), ...unseen]) {
       expect(await decide(auth, grant, 'reject', { reason })).toMatchObject({
         status: 400,
         body: { error: { code: 'invalid_request', details: { reason: expect.any(String) } } }

@@ -41,6 +41,9 @@ describe("the account holder's browser", () => {
     const answer = await auth.send('GET', grant.redirect)
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'cache-control': 'no-store',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'x-frame-options': 'DENY',
       'referrer-policy': 'no-referrer',
       'x-content-type-options': 'nosniff',
       'content-security-policy': expect.stringContaining("frame-ancestors 'none'")
@@ -197,7 +200,7 @@ describe('under an https public URL with a path', () => {
       expect(redirect).toMatch(/^https:\/\/wallet\.test\/auth\/interact\//)
       const start = await auth.send('GET', redirect.replace('https://wallet.test/auth/', PUBLIC_URL))
       expect(start.headers.get('set-cookie')).toMatch(
-        /; Path=\/auth\/interact\/[0-9a-f-]{36}; HttpOnly; Secure; SameSite=Lax$/
+        /^__Secure-interaction=[\w-]{43}; Max-Age=1200; Path=\/auth\/interact\/[0-9a-f-]{36}; HttpOnly; Secure; SameSite=Lax$/
       )
     } finally {
       await auth.stop()

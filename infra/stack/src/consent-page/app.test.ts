@@ -1,10 +1,16 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   CLIENT,
   type ConsentSetting,
   payingAccess,
+  SECRET,
   startConsentSetting
 } from '../../test/fake-auth-server.js'
+import { createConsentPage } from './app.js'
+import { createIdentityProvider } from './identity-provider.js'
 
 let setting: ConsentSetting
 
@@ -76,6 +82,9 @@ describe('the consent page', () => {
     expect(policy).not.toContain('script-src')
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('referrer-policy')).toBe('no-referrer')
+    expect(headers.get('x-frame-options')).toBe('DENY')
+    expect(headers.get('cross-origin-opener-policy')).toBe('same-origin')
+    expect(headers.get('cross-origin-resource-policy')).toBe('same-origin')
     expect(headers.get('set-cookie')).toMatch(/HttpOnly; SameSite=Lax/)
     expect(text).not.toMatch(/<script|style=| on[a-z]+=/i)
   })
@@ -87,8 +96,11 @@ describe('the consent page', () => {
     const { cookie, proof } = await show(setting.consentUrl('one'))
     const response = await choose({ proof, choice }, { cookie })
     expect(response.status).toBe(303)
-    expect(response.headers.get('location')).toBe(`${setting.authServer}interact/one/n0nce/finish`)
     expect(stateOf('one')).toBe(state)
+    const { finishCode } = setting.interactions.get('one') ?? {}
+    expect(finishCode === undefined).toBe(choice === 'reject')
+    const code = finishCode === undefined ? '' : `?code=${finishCode}`
+    expect(response.headers.get('location')).toBe(`${setting.authServer}interact/one/n0nce/finish${code}`)
   })
 
   it('escapes everything that others wrote', async () => {
@@ -161,9 +173,15 @@ describe('a choice is refused and changes nothing', () => {
     expect([stateOf('one'), stateOf('two')]).toEqual(['PENDING', 'PENDING'])
   })
 
-  it('when another site sent it', async () => {
+  it.each<Record<string, string>>([
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'none' },
+    { origin: 'https://evil.example' },
+    { origin: 'http://localhost' }
+  ])('when another site sent it, by %j', async (headers) => {
     const { cookie, proof } = await show(setting.consentUrl('one'))
-    expect((await choose({ proof }, { cookie, 'sec-fetch-site': 'cross-site' })).status).toBe(403)
+    expect((await choose({ proof }, { cookie, ...headers })).status).toBe(403)
     expect(stateOf('one')).toBe('PENDING')
   })
 
@@ -195,12 +213,21 @@ describe('a friendly page is shown', () => {
     expect(text).toContain('This request is over')
   })
 
-  it('for one that was answered already, with the way back', async () => {
-    setting.interactions.set('done', { state: 'APPROVED', details: { access: [payingAccess] } })
+  it('for one that was declined already, with the way back', async () => {
+    setting.interactions.set('done', { state: 'DENIED', details: { access: [payingAccess] } })
     const { status, text } = await show(setting.consentUrl('done'))
     expect(status).toBe(409)
     expect(text).toContain('You have chosen already')
     expect(text).toContain('/interact/done/n0nce/finish')
+  })
+
+  it('for one that was accepted already, without the way back: only the browser that accepted has it', async () => {
+    const { cookie, proof } = await show(setting.consentUrl('one'))
+    await choose({ proof }, { cookie })
+    const { status, text } = await show(setting.consentUrl('one'), cookie)
+    expect(status).toBe(409)
+    expect(text).toContain('You have chosen already')
+    expect(text).not.toContain('/finish')
   })
 
   it('when the choice comes a second time', async () => {
@@ -226,7 +253,37 @@ describe('a friendly page is shown', () => {
     expect(setting.logged[0]?.message).toContain(String(status))
   })
 
+  it('when the auth server answers an acceptance without a finish code', async () => {
+    const { cookie, proof } = await show(setting.consentUrl('one'))
+    setting.broken = 202
+    expect((await choose({ proof }, { cookie })).status).toBe(503)
+    expect(setting.logged[0]?.message).toContain('not one of the API')
+  })
+
   it('for every other address', async () => {
     expect((await show(`${setting.pageUrl}admin`)).status).toBe(404)
+  })
+})
+
+describe('over https', () => {
+  it('the cookie cannot be planted by another host or over http', async () => {
+    const app = createConsentPage({
+      identityProvider: createIdentityProvider({ api: setting.authServer.slice(0, -1), secret: SECRET }),
+      authServer: setting.authServer,
+      publicUrl: 'https://wallet.example/consent',
+      log: (error) => setting.logged.push(error)
+    })
+    const server = createServer(app as RequestListener).listen(0, '127.0.0.1')
+    try {
+      await once(server, 'listening')
+      const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`
+      const response = await fetch(setting.consentUrl('one').replace(setting.pageUrl, url))
+      expect(response.headers.get('set-cookie')).toMatch(
+        /^__Host-open_payments_consent=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/
+      )
+    } finally {
+      server.close()
+      server.closeAllConnections()
+    }
   })
 })

@@ -92,6 +92,9 @@ const guard: RequestHandler = (_request, response, next) => {
     'X-Content-Type-Options': 'nosniff',
     // The address holds the interaction's nonce.
     'Referrer-Policy': 'no-referrer',
+    // Whoever opened this page in a window has no hold on it.
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
     'Cache-Control': 'no-store'
   })
   next()
@@ -118,10 +121,10 @@ function ask(options: ConsentPageOptions, antiForgery: AntiForgery): RequestHand
     const address = { interactId, nonce }
     const details = await options.identityProvider.getGrant(address)
     if (details.state !== 'PENDING') {
-      send(response, 409, answeredPage(options, address))
+      send(response, 409, answeredPage(options, address, details.state))
       return
     }
-    const cookie = readCookie(request, antiForgery) ?? giveCookie(response, antiForgery, options)
+    const cookie = readCookie(request, antiForgery, options) ?? giveCookie(response, antiForgery, options)
     const client = askingClient(details, clientName, clientUri)
     const proof = antiForgery.proofFor(cookie, address)
     send(response, 200, consentPage({ client, details, address, proof }))
@@ -155,8 +158,12 @@ function answer(options: ConsentPageOptions, antiForgery: AntiForgery): RequestH
     }
     const { interactId, nonce, proof, choice } = parsed.data
     const address = { interactId, nonce }
-    const cookie = readCookie(request, antiForgery)
-    if (isFromElsewhere(request) || cookie === undefined || !antiForgery.isProof(proof, cookie, address)) {
+    const cookie = readCookie(request, antiForgery, options)
+    if (
+      isFromElsewhere(request, options) ||
+      cookie === undefined ||
+      !antiForgery.isProof(proof, cookie, address)
+    ) {
       const sentences = [
         'Your choice was not sent from a page that this browser was shown, so nothing was done.'
       ]
@@ -167,39 +174,77 @@ function answer(options: ConsentPageOptions, antiForgery: AntiForgery): RequestH
       )
       return
     }
-    await options.identityProvider.answer(address, choice)
-    response.redirect(303, finishUrl(options, address))
+    const finishCode = await choose(options.identityProvider, address, choice)
+    response.redirect(303, finishUrl(options, address, finishCode))
   }
 }
 
-/** Browsers say where a request was started. With no-referrer they hide the origin, but not this. */
-function isFromElsewhere(request: Request): boolean {
-  const site = request.get('sec-fetch-site')
-  return site !== undefined && site !== 'same-origin'
+/** @returns the code that the browser needs to finish; undefined when it needs none */
+async function choose(
+  identityProvider: IdentityProvider,
+  address: InteractionAddress,
+  choice: 'accept' | 'reject'
+): Promise<string | undefined> {
+  if (choice === 'accept') return identityProvider.accept(address)
+  await identityProvider.reject(address)
+  return undefined
 }
 
-function readCookie(request: Request, antiForgery: AntiForgery): string | undefined {
+/** Browsers say where a request was started. With no-referrer they hide the origin of our own forms (`null`), but not this. */
+function isFromElsewhere(request: Request, { publicUrl }: ConsentPageOptions): boolean {
+  const site = request.get('sec-fetch-site') ?? 'same-origin'
+  const origin = request.get('origin') ?? 'null'
+  return site !== 'same-origin' || (origin !== 'null' && origin !== new URL(publicUrl).origin)
+}
+
+/** Over https the cookie has the prefix that keeps other hosts, and pages on http, from planting one. */
+function cookieName({ publicUrl }: ConsentPageOptions): string {
+  return publicUrl.startsWith('https:') ? `__Host-${COOKIE}` : COOKIE
+}
+
+function readCookie(
+  request: Request,
+  antiForgery: AntiForgery,
+  options: ConsentPageOptions
+): string | undefined {
   const pairs = (request.get('cookie') ?? '').split(';').map((pair) => pair.trim().split('='))
-  const [, value] = pairs.find(([name]) => name === COOKIE) ?? []
+  const [, value] = pairs.find(([name]) => name === cookieName(options)) ?? []
   return antiForgery.isCookie(value) ? value : undefined
 }
 
-function giveCookie(response: Response, antiForgery: AntiForgery, { publicUrl }: ConsentPageOptions): string {
+function giveCookie(response: Response, antiForgery: AntiForgery, options: ConsentPageOptions): string {
   const cookie = antiForgery.newCookie()
   // Lax, so that a second tab that comes from another site finds the cookie of the first and leaves it in place.
-  const secure = publicUrl.startsWith('https:')
-  response.cookie(COOKIE, cookie, { httpOnly: true, sameSite: 'lax', secure, path: '/' })
+  const secure = options.publicUrl.startsWith('https:')
+  response.cookie(cookieName(options), cookie, { httpOnly: true, sameSite: 'lax', secure, path: '/' })
   return cookie
 }
 
-function finishUrl({ authServer }: ConsentPageOptions, { interactId, nonce }: InteractionAddress): string {
+function finishUrl(
+  { authServer }: ConsentPageOptions,
+  { interactId, nonce }: InteractionAddress,
+  finishCode: string | undefined
+): string {
   const base = authServer.endsWith('/') ? authServer : `${authServer}/`
-  return new URL(`interact/${interactId}/${nonce}/finish`, base).href
+  const url = new URL(`interact/${interactId}/${nonce}/finish`, base)
+  if (finishCode !== undefined) url.searchParams.set('code', finishCode)
+  return url.href
 }
 
-function answeredPage(options: ConsentPageOptions, address: InteractionAddress): Html {
-  return noticePage('You have chosen already', ['Your choice was recorded; it cannot be changed here.'], {
-    href: finishUrl(options, address),
+/** Only the browser that agreed got the way back from an approval; a refusal anyone may finish who began. */
+function answeredPage(
+  options: ConsentPageOptions,
+  address: InteractionAddress,
+  state: GrantDetails['state']
+): Html {
+  const title = 'You have chosen already'
+  const recorded = 'Your choice was recorded; it cannot be changed here.'
+  if (state === 'APPROVED') {
+    const whatNow = 'If the site that asked you does not go on, start again from there.'
+    return noticePage(title, [recorded, whatNow])
+  }
+  return noticePage(title, [recorded], {
+    href: finishUrl(options, address, undefined),
     words: 'Go back to the site that asked'
   })
 }

@@ -34,6 +34,8 @@ const grantDetails = z.object({
   state: z.string()
 })
 
+const acceptance = z.object({ finishCode: z.string().regex(/^[A-Za-z0-9_-]{1,512}$/) })
+
 /** An access item as a client asks for it (interface 2.3). */
 export type AskedAccessItem = z.output<typeof accessItem>
 
@@ -70,11 +72,18 @@ export interface IdentityProvider {
    */
   getGrant(address: InteractionAddress): Promise<GrantDetails>
   /**
-   * Records the account holder's choice.
+   * Records that the account holder agreed.
+   *
+   * @returns the finish code: the interaction ends only in a browser that brings it
+   * @throws InteractionOver, IdentityProviderUnavailable
+   */
+  accept(address: InteractionAddress): Promise<string>
+  /**
+   * Records that the account holder declined.
    *
    * @throws InteractionOver, IdentityProviderUnavailable
    */
-  answer(address: InteractionAddress, choice: 'accept' | 'reject'): Promise<void>
+  reject(address: InteractionAddress): Promise<void>
 }
 
 /**
@@ -84,10 +93,22 @@ export interface IdentityProvider {
  * @param options.secret what it expects in `x-idp-secret`
  */
 export function createIdentityProvider(options: { api: string; secret: string }): IdentityProvider {
-  const call = async (address: InteractionAddress, method: string, choice = ''): Promise<string> => {
+  const call = async (
+    address: InteractionAddress,
+    method: string,
+    choice = '',
+    json?: object
+  ): Promise<string> => {
     const path = ['grant', address.interactId, address.nonce, choice].filter((part) => part !== '')
     const url = new URL(path.map(encodeURIComponent).join('/'), ensureTrailingSlash(options.api))
-    const response = await fetchFrom(url, { method, headers: { 'x-idp-secret': options.secret } })
+    const response = await fetchFrom(url, {
+      method,
+      headers: {
+        'x-idp-secret': options.secret,
+        ...(json === undefined ? {} : { 'content-type': 'application/json' })
+      },
+      ...(json === undefined ? {} : { body: JSON.stringify(json) })
+    })
     const body = await readAnswer(response)
     if (response.ok) return body
     if (response.status === 404) throw new InteractionOver('unknown')
@@ -98,16 +119,23 @@ export function createIdentityProvider(options: { api: string; secret: string })
   }
   return {
     async getGrant(address) {
-      const body = await call(address, 'GET')
-      try {
-        return grantDetails.parse(JSON.parse(body))
-      } catch (error) {
-        throw new IdentityProviderUnavailable('the answer is not one of the API', { cause: error })
-      }
+      return read(grantDetails, await call(address, 'GET'))
     },
-    async answer(address, choice) {
-      await call(address, 'POST', choice)
+    async accept(address) {
+      const body = await call(address, 'POST', 'accept', { finishCode: true })
+      return read(acceptance, body).finishCode
+    },
+    async reject(address) {
+      await call(address, 'POST', 'reject')
     }
+  }
+}
+
+function read<Schema extends z.ZodType>(schema: Schema, body: string): z.output<Schema> {
+  try {
+    return schema.parse(JSON.parse(body))
+  } catch (error) {
+    throw new IdentityProviderUnavailable('the answer is not one of the API', { cause: error })
   }
 }
 

@@ -6,7 +6,6 @@ const SECRET_BYTES = 32
 
 const schema = z.object({
   identityProviderSecret: z.string().min(16),
-  interactionCookieSecret: z.string().min(16),
   sharedSecretKey: z.string().min(16)
 })
 
@@ -23,7 +22,6 @@ export async function ensureSecrets(file: string): Promise<StackSecrets> {
   const newSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url')
   const secrets = {
     identityProviderSecret: newSecret(),
-    interactionCookieSecret: newSecret(),
     sharedSecretKey: newSecret()
   }
   await writeFile(file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600, flag: 'wx' })

@@ -48,7 +48,6 @@ export function authServer({
       IDENTITY_PROVIDER_HOST: LOOPBACK,
       IDENTITY_PROVIDER_PORT: String(ports.identityProvider),
       IDENTITY_PROVIDER_SECRET: secrets.identityProviderSecret,
-      INTERACTION_COOKIE_SECRET: secrets.interactionCookieSecret,
       GRPC_HOST: LOOPBACK,
       GRPC_PORT: String(ports.authGrpc),
       GRPC_REFLECTION: 'true',

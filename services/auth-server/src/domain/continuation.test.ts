@@ -16,7 +16,7 @@ function grantOf(changed: Partial<ContinuedGrant>): ContinuedGrant {
     hasFinish: true,
     continueAfter: new Date(NOW),
     rejectionReason: undefined,
-    interaction: { reference: 'reference', expiresAt: new Date(NOW + 1) },
+    interaction: { reference: 'reference', expiresAt: new Date(NOW + 1), continueBefore: new Date(NOW + 1) },
     continuationToken: 'token',
     ...changed
   }
@@ -59,7 +59,29 @@ describe('a continuation', () => {
     ['pending', 'expired'],
     ['approved', 'issue']
   ])('after the interaction expired, of a grant that is %s: %s', (state, expected) => {
-    const interaction = { reference: 'reference', expiresAt: new Date(NOW) }
+    const interaction = {
+      reference: 'reference',
+      expiresAt: new Date(NOW),
+      continueBefore: new Date(NOW + 1)
+    }
     expect(decideContinuation(grantOf({ state, interaction }), RIGHT, NOW)).toBe(expected)
   })
+
+  it.each<[GrantState, { isRight: boolean }, ContinuationDecision]>([
+    ['pending', RIGHT, 'unfinished'],
+    ['approved', RIGHT, 'too-late'],
+    ['approved', WRONG, 'wrong-reference'],
+    ['issued', RIGHT, 'over'],
+    ['rejected', RIGHT, 'rejected']
+  ])(
+    'after an approval had to be continued, of a grant that is %s, reference %j: %s',
+    (state, reference, expected) => {
+      const interaction = {
+        reference: 'reference',
+        expiresAt: new Date(NOW + 1),
+        continueBefore: new Date(NOW)
+      }
+      expect(decideContinuation(grantOf({ state, interaction }), reference, NOW)).toBe(expected)
+    }
+  )
 })

@@ -14,7 +14,14 @@ export interface ContinuedGrant {
   /** The account holder's reason for declining, if one was given. */
   readonly rejectionReason: string | undefined
   /** Undefined for a grant that was issued without one. */
-  readonly interaction: { readonly reference: string; readonly expiresAt: Date } | undefined
+  readonly interaction:
+    | {
+        readonly reference: string
+        readonly expiresAt: Date
+        /** Once the grant is approved, it must be continued before. */
+        readonly continueBefore: Date
+      }
+    | undefined
   /** The continuation token that was presented, and is the right one. */
   readonly continuationToken: string
 }
@@ -30,6 +37,8 @@ export type ContinuationDecision =
   | 'rejected'
   /** The account holder did not answer in time. */
   | 'expired'
+  /** The account holder agreed, and the client did not come in time. */
+  | 'too-late'
   | 'wrong-reference'
   | 'too-fast'
   /** The account holder has not decided, and the client will be told when it is over. */
@@ -59,8 +68,10 @@ export function decideContinuation(
   }
   if (interactionReference?.isRight === false) return 'wrong-reference'
   const isPending = grant.state === 'pending'
-  if (isPending && grant.interaction !== undefined && nowMs >= grant.interaction.expiresAt.getTime()) {
-    return 'expired'
+  if (grant.interaction !== undefined) {
+    const { expiresAt, continueBefore } = grant.interaction
+    if (isPending && nowMs >= expiresAt.getTime()) return 'expired'
+    if (!isPending && nowMs >= continueBefore.getTime()) return 'too-late'
   }
   if (grant.continueAfter !== undefined && nowMs < grant.continueAfter.getTime()) return 'too-fast'
   if (isPending) return grant.hasFinish ? 'unfinished' : 'wait'

@@ -1,5 +1,6 @@
+import { hashSecret } from '@open-payments-server/runtime'
 import { describe, expect, it } from '@jest/globals'
-import { finishHash, interactionCookie, isInteractionCookie } from './interactions.js'
+import { finishHash, isBoundTo, mayFinish } from './interactions.js'
 
 describe('the finish hash', () => {
   // The example of RFC 9635 §4.2.3.
@@ -17,16 +18,33 @@ describe('the finish hash', () => {
   })
 })
 
-describe('the cookie of an interaction', () => {
-  const secret = 'the-secret-of-the-cookie'
-  const interaction = { id: '0190a8b1-0000-7000-8000-000000000001', nonce: 'nonce' }
+describe('an interaction', () => {
+  const browserHash = hashSecret('cookie')
+  const finishCodeHash = hashSecret('code')
+  const browserOf = (cookie?: string, finishCode?: string) => ({ cookie, finishCode })
 
-  it('is recognised for its own interaction alone', () => {
-    const cookie = interactionCookie(secret, interaction)
-    expect(isInteractionCookie(cookie, secret, interaction)).toBe(true)
-    expect(isInteractionCookie(cookie, 'another-secret', interaction)).toBe(false)
-    expect(isInteractionCookie(cookie, secret, { ...interaction, nonce: 'other' })).toBe(false)
-    expect(isInteractionCookie(`${cookie}=`, secret, interaction)).toBe(false)
-    expect(isInteractionCookie(undefined, secret, interaction)).toBe(false)
+  it('is bound to the browser with the cookie whose hash it keeps, and to none before it was opened', () => {
+    expect(isBoundTo({ browserHash }, 'cookie')).toBe(true)
+    expect(isBoundTo({ browserHash }, 'cookie2')).toBe(false)
+    expect(isBoundTo({ browserHash }, '')).toBe(false)
+    expect(isBoundTo({ browserHash }, undefined)).toBe(false)
+    expect(isBoundTo({ browserHash: undefined }, 'cookie')).toBe(false)
   })
+
+  it.each([
+    ['the cookie', browserOf('cookie'), true, false],
+    ['the cookie and the code', browserOf('cookie', 'code'), true, true],
+    ['the cookie and another code', browserOf('cookie', 'other'), true, false],
+    ['the cookie and an empty code', browserOf('cookie', ''), true, false],
+    ['the code without the cookie', browserOf(undefined, 'code'), false, false],
+    ['nothing', browserOf(), false, false]
+  ])(
+    'may be finished with %s: %p; after an approval with a code: %p',
+    (_presented, browser, without, withCode) => {
+      expect([
+        mayFinish({ browserHash, finishCodeHash: undefined }, browser),
+        mayFinish({ browserHash, finishCodeHash }, browser)
+      ]).toEqual([without, withCode])
+    }
+  )
 })

@@ -1,7 +1,7 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { AccessItem } from './access.js'
 import type { GrantState, InteractionState, SubjectRequest } from './grants.js'
-import { isSameSecret } from './secrets.js'
+import { matchesHash } from './secrets.js'
 
 /** Where a browser is sent when the interaction is over, and how the client will know that it was (RFC 9635 §2.5.2). */
 export interface FinishRequest {
@@ -21,9 +21,15 @@ export interface InteractionRecord {
   readonly reference: string
   readonly state: InteractionState
   readonly expiresAt: Date
+  /** SHA-256 of the cookie of the browser that opened it first; undefined until one did. */
+  readonly browserHash: Uint8Array | undefined
+  /** SHA-256 of the code that the approval handed out; undefined when it handed out none. */
+  readonly finishCodeHash: Uint8Array | undefined
   readonly grant: {
     readonly id: string
     readonly state: GrantState
+    /** Once it is approved, it must be continued before. */
+    readonly continueBefore: Date
     /** URL of the client's wallet address. */
     readonly client: string
     readonly clientName: string
@@ -54,10 +60,12 @@ export function lateness(interaction: InteractionRecord, nowMs: number): 'denied
   return isOpen(interaction, nowMs) ? undefined : 'closed'
 }
 
-/** How an interaction ended, for the client that is told so. A choice does not expire. */
-export function outcomeOf(interaction: InteractionRecord): 'approved' | 'denied' | 'invalid' {
-  if (interaction.grant.state === 'revoked') return 'invalid'
-  switch (interaction.state) {
+/** How an interaction ended, for the client that is told so. An approval that can no longer be continued is none. */
+export function outcomeOf(interaction: InteractionRecord, nowMs: number): 'approved' | 'denied' | 'invalid' {
+  const { state, grant } = interaction
+  if (grant.state === 'revoked') return 'invalid'
+  if (grant.state === 'approved' && nowMs >= grant.continueBefore.getTime()) return 'invalid'
+  switch (state) {
     case 'APPROVED':
       return 'approved'
     case 'DENIED':
@@ -85,22 +93,37 @@ export function finishHash(
   return createHash('sha256').update(text, 'utf8').digest(encoding)
 }
 
-/** Name of the cookie that binds an interaction to the browser that started it. */
-export const INTERACTION_COOKIE = 'interaction'
-
-/** The value of that cookie: nobody else can compute it, and it says nothing. */
-export function interactionCookie(
-  secret: string,
-  interaction: { readonly id: string; readonly nonce: string }
-): string {
-  return createHmac('sha256', secret).update(`${interaction.id}\n${interaction.nonce}`).digest('base64url')
+/**
+ * Whether a browser is the one that opened the interaction first.
+ *
+ * @param cookie as the browser presents it
+ */
+export function isBoundTo(
+  { browserHash }: Pick<InteractionRecord, 'browserHash'>,
+  cookie: string | undefined
+): boolean {
+  return browserHash !== undefined && cookie !== undefined && matchesHash(cookie, browserHash)
 }
 
-/** Whether a browser presents the cookie of the interaction. */
-export function isInteractionCookie(
-  presented: string | undefined,
-  secret: string,
-  interaction: { readonly id: string; readonly nonce: string }
+/**
+ * Whether a browser may finish the interaction: it opened it, and it is the one in which the account holder agreed, as far as
+ * the consent page took care of that.
+ */
+export function mayFinish(
+  interaction: Pick<InteractionRecord, 'browserHash' | 'finishCodeHash'>,
+  browser: FinishingBrowser
 ): boolean {
-  return presented !== undefined && isSameSecret(presented, interactionCookie(secret, interaction))
+  const { finishCodeHash } = interaction
+  const hasCode =
+    finishCodeHash === undefined ||
+    (browser.finishCode !== undefined && matchesHash(browser.finishCode, finishCodeHash))
+  return isBoundTo(interaction, browser.cookie) && hasCode
+}
+
+/** What a browser presents that finishes an interaction. */
+export interface FinishingBrowser {
+  /** Cookie that it was given when it opened the interaction; undefined when it has none. */
+  readonly cookie: string | undefined
+  /** Code that the consent page gave it; undefined when it has none. */
+  readonly finishCode: string | undefined
 }

@@ -19,8 +19,8 @@ export interface IdentityProviderRoutes {
 /** What the app needs besides its routes. */
 export interface IdentityProviderAppOptions {
   readonly logger: Logger
-  /** What the identity provider sends in `x-idp-secret`. */
-  readonly secret: string
+  /** What the identity provider may send in `x-idp-secret`. */
+  readonly secrets: readonly string[]
   /** Resolves when what the service needs answers. */
   readonly checkReady: () => Promise<void>
 }
@@ -28,12 +28,12 @@ export interface IdentityProviderAppOptions {
 /** The app for the identity provider and for whoever runs the service; not for the internet. */
 export function createIdentityProviderApp(
   routes: IdentityProviderRoutes,
-  { logger, secret, checkReady }: IdentityProviderAppOptions
+  { logger, secrets, checkReady }: IdentityProviderAppOptions
 ): Express {
   const router = Router({ caseSensitive: true })
   router.use(securityHeaders)
   router.use(healthRoutes(checkReady, logger))
-  router.use('/grant', requireSecret(secret))
+  router.use('/grant', requireSecret(secrets))
   router.get('/grant/:id/:nonce', routes.showGrant)
   router.post('/grant/:id/:nonce/accept', routes.acceptGrant)
   router.post('/grant/:id/:nonce/reject', routes.rejectGrant)

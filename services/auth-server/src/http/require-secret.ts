@@ -2,10 +2,17 @@ import { PublicError } from '@open-payments-server/http-server'
 import type { RequestHandler } from 'express'
 import { isSameSecret } from '../domain/secrets.js'
 
-/** Lets only the identity provider through, which sends the secret in `x-idp-secret`. */
-export function requireSecret(secret: string): RequestHandler {
+/**
+ * Lets only the identity provider through, which sends the secret in `x-idp-secret`. Takes the same time whatever is sent, and
+ * whichever secret it is.
+ *
+ * @param secrets every one that is accepted: more than one while the secret is being changed
+ */
+export function requireSecret(secrets: readonly string[]): RequestHandler {
   return (request, _response, next) => {
-    if (isSameSecret(request.get('x-idp-secret') ?? '', secret)) {
+    const given = request.get('x-idp-secret') ?? ''
+    const matching = secrets.filter((secret) => isSameSecret(given, secret))
+    if (matching.length > 0) {
       next()
       return
     }

@@ -1,10 +1,28 @@
+import { parseJsonObject, rawBody, validate } from '@open-payments-server/http-server'
 import type { RequestHandler } from 'express'
+import { z } from 'zod'
 import type { AcceptGrantService } from './service.js'
 
-/** `POST /grant/{id}/{nonce}/accept` for identity providers: the account holder agrees. */
+const bodySchema = z.object({ finishCode: z.boolean().optional() })
+
+/**
+ * `POST /grant/{id}/{nonce}/accept` for identity providers: the account holder agrees. May carry JSON
+ * `{ "finishCode": true }`: then the answer has a `finishCode`, which the browser that agreed must bring to `finish`.
+ */
 export function acceptGrantRoute(service: AcceptGrantService): RequestHandler<{ id: string; nonce: string }> {
   return async (request, response) => {
-    await service.acceptGrant(request.params.id, request.params.nonce)
-    response.status(202).end()
+    const { id, nonce } = request.params
+    const body = rawBody(request)
+    const { finishCode: isWanted = false } =
+      body === undefined
+        ? {}
+        : validate(
+            bodySchema,
+            parseJsonObject(body, request.get('content-type'), 'invalid_request'),
+            'invalid_request'
+          )
+    const finishCode = await service.acceptGrant(id, nonce, isWanted)
+    if (finishCode === undefined) response.status(202).end()
+    else response.status(202).json({ finishCode })
   }
 }

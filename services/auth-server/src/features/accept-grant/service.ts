@@ -1,4 +1,5 @@
-import type { Clock } from '@open-payments-server/runtime'
+import { invalidField } from '@open-payments-server/http-server'
+import { type Clock, hashSecret, type Random, randomSecret } from '@open-payments-server/runtime'
 import { invalidInteraction, unknownInteraction, userDenied } from '../../domain/errors.js'
 import { type InteractionReader, lateness } from '../../domain/interactions.js'
 import type { AcceptGrantRepository } from './repository.js'
@@ -8,29 +9,54 @@ export interface AcceptGrantDependencies {
   readonly interactions: InteractionReader
   readonly repository: AcceptGrantRepository
   readonly clock: Clock
+  readonly random: Random
+  /** How long the client has to continue the grant. */
+  readonly referenceLifetimeSeconds: number
+  /** Whether every approval must ask for a finish code. */
+  readonly finishCodeRequired: boolean
 }
 
 /** Records that the account holder agreed. */
 export interface AcceptGrantService {
   /**
-   * @throws PublicError 404 `unknown_interaction`, 401 `user_denied` when the grant is over, 400 `invalid_interaction`
-   *   when the interaction is
+   * @param wantsFinishCode whether finishing is to need a code
+   * @returns the code that the browser must then bring to `finish`; undefined when it needs none
+   * @throws PublicError 400 `invalid_request` when a finish code must be asked for, 404 `unknown_interaction`, 401
+   *   `user_denied` when the grant is over, 400 `invalid_interaction` when the interaction is
    */
-  acceptGrant(id: string, nonce: string): Promise<void>
+  acceptGrant(id: string, nonce: string, wantsFinishCode: boolean): Promise<string | undefined>
 }
 
 /** Records that the account holder agreed. */
 export function createAcceptGrantService(dependencies: AcceptGrantDependencies): AcceptGrantService {
-  const { interactions, repository, clock } = dependencies
+  const { interactions, repository, clock, random } = dependencies
   return {
-    async acceptGrant(id, nonce) {
+    async acceptGrant(id, nonce, wantsFinishCode) {
+      if (dependencies.finishCodeRequired && !wantsFinishCode) throw finishCodeMissing()
       const interaction = await interactions.find(id, nonce)
       if (interaction === undefined) throw unknownInteraction(404)
       const late = lateness(interaction, clock.now())
       if (late === 'denied') throw userDenied()
+      const finishCode = wantsFinishCode ? randomSecret(random) : undefined
+      const now = new Date(clock.now())
+      const approval = {
+        interactionId: id,
+        now,
+        continueBefore: new Date(now.getTime() + dependencies.referenceLifetimeSeconds * 1_000),
+        finishCodeHash: finishCode === undefined ? undefined : hashSecret(finishCode)
+      }
       // The statement decides: another choice, or the client's cancellation, may have come first.
-      const accepted = late === undefined && (await repository.accept(id, new Date(clock.now())))
+      const accepted = late === undefined && (await repository.accept(approval))
       if (!accepted) throw invalidInteraction(400, 'invalid interaction')
+      return finishCode
     }
   }
+}
+
+function finishCodeMissing(): Error {
+  return invalidField(
+    'invalid_request',
+    'finishCode',
+    'send JSON { "finishCode": true }, and the browser to finish?code=<the finishCode of the answer>'
+  )
 }

@@ -23,7 +23,7 @@ const ISSUE = {
   name: 'issue-grant',
   text: `
 with issued as (
-  update grant_request set state = 'issued', continue_after = null, updated_at = $2
+  update grant_request set state = 'issued', continue_after = null, continue_before = null, updated_at = $2
    where id = $1 and state = 'approved'
   returning id
 ), new_token as (

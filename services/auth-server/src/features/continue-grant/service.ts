@@ -51,6 +51,8 @@ export function createContinueGrantService(dependencies: ContinueGrantDependenci
           throw userDenied(grant.rejectionReason)
         case 'expired':
           throw requestDenied('the account holder did not answer in time')
+        case 'too-late':
+          throw requestDenied('the grant was not continued in time')
         case 'wrong-reference':
           throw wrongInteractionReference()
         case 'too-fast':

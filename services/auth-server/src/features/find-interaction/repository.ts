@@ -23,7 +23,7 @@ const INCLUDED = {
 type InteractionRow = Prisma.InteractionGetPayload<{ include: typeof INCLUDED }>
 
 function restoreInteraction(row: InteractionRow): InteractionRecord {
-  const { id, nonce, reference, state, expiresAt, grant } = row
+  const { id, nonce, reference, state, expiresAt, browserHash, finishCodeHash, grant } = row
   const client = grant.clientWalletAddress ?? ''
   return {
     id,
@@ -31,9 +31,13 @@ function restoreInteraction(row: InteractionRow): InteractionRecord {
     reference,
     state,
     expiresAt,
+    browserHash: browserHash ?? undefined,
+    finishCodeHash: finishCodeHash ?? undefined,
     grant: {
       id: grant.id,
       state: grant.state,
+      // A replica of the release before says nothing of it when it approves.
+      continueBefore: grant.continueBefore ?? expiresAt,
       client,
       clientName: grant.clientName ?? client,
       access: grant.accessItems.map(restoreItem),

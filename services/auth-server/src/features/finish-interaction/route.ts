@@ -1,17 +1,28 @@
-import { parseCookie } from 'cookie'
+import { seeOther } from '@open-payments-server/http-server'
 import type { RequestHandler } from 'express'
-import { INTERACTION_COOKIE } from '../../domain/interactions.js'
+import type { InteractionCookie } from '../../domain/interaction-cookie.js'
 import type { FinishInteractionService } from './service.js'
 
-/** `GET /interact/{id}/{nonce}/finish`: the account holder's browser is done (RFC 9635 §4.2). */
+/**
+ * `GET /interact/{id}/{nonce}/finish`: the account holder's browser is done (RFC 9635 §4.2). Its query has as `code` what the
+ * approval handed out, if it did.
+ *
+ * @param donePage what people read whose client did not ask for the browser to come back
+ */
 export function finishInteractionRoute(
-  service: FinishInteractionService
+  service: FinishInteractionService,
+  interactionCookie: InteractionCookie,
+  donePage: string
 ): RequestHandler<{ id: string; nonce: string }> {
   return async (request, response) => {
     const { id, nonce } = request.params
-    const cookie = parseCookie(request.get('cookie') ?? '')[INTERACTION_COOKIE]
-    const location = await service.finishInteraction(id, nonce, cookie)
-    if (location === undefined) response.status(202).type('text/plain').send('Done. You can close this page.')
-    else response.redirect(303, location)
+    const { code } = request.query
+    const location = await service.finishInteraction(id, nonce, {
+      cookie: interactionCookie.read(request.get('cookie')),
+      finishCode: typeof code === 'string' ? code : undefined
+    })
+    if (location !== undefined) seeOther(response, location)
+    else if (request.accepts('text', 'html') === 'html') response.status(202).type('html').send(donePage)
+    else response.status(202).type('text/plain').send('Done. You can close this page.')
   }
 }

@@ -1,10 +1,12 @@
 import { PublicError } from '@open-payments-server/http-server'
-import { invalidInteraction, unknownInteraction } from '../../domain/errors.js'
+import type { Clock } from '@open-payments-server/runtime'
+import { invalidInteraction } from '../../domain/errors.js'
 import {
   finishHash,
+  type FinishingBrowser,
   type InteractionReader,
   type InteractionRecord,
-  isInteractionCookie,
+  mayFinish,
   outcomeOf
 } from '../../domain/interactions.js'
 import { withQuery } from '../../domain/urls.js'
@@ -12,20 +14,19 @@ import { withQuery } from '../../domain/urls.js'
 /** What finishing interactions needs. */
 export interface FinishInteractionDependencies {
   readonly interactions: InteractionReader
+  readonly clock: Clock
   /** The grant endpoint exactly as wallet addresses advertise it. */
   readonly grantEndpoint: string
-  readonly cookieSecret: string
 }
 
 /** Sends browsers back to the client (RFC 9635 §4.2). */
 export interface FinishInteractionService {
   /**
-   * @param cookie the cookie of the interaction, as the browser presents it
    * @returns where the browser goes; undefined when the client did not ask to be told
-   * @throws PublicError 401 `invalid_request` for another browser than the one that started the interaction, 404
-   *   `unknown_interaction`, or 401 `invalid_interaction` when there is nothing to finish and nobody to tell
+   * @throws PublicError 401 `invalid_request` for an unknown interaction, another browser than the one that opened it, or one
+   *   without the code of the approval; 401 `invalid_interaction` when there is nothing to finish and nobody to tell
    */
-  finishInteraction(id: string, nonce: string, cookie: string | undefined): Promise<string | undefined>
+  finishInteraction(id: string, nonce: string, browser: FinishingBrowser): Promise<string | undefined>
 }
 
 /** Sends browsers back to the client. */
@@ -33,19 +34,22 @@ export function createFinishInteractionService(
   dependencies: FinishInteractionDependencies
 ): FinishInteractionService {
   return {
-    async finishInteraction(id, nonce, cookie) {
-      if (!isInteractionCookie(cookie, dependencies.cookieSecret, { id, nonce })) {
+    async finishInteraction(id, nonce, browser) {
+      const interaction = await dependencies.interactions.find(id, nonce)
+      // One answer, whatever is wrong: who has no part in an interaction learns nothing of it.
+      if (interaction === undefined || !mayFinish(interaction, browser)) {
         throw new PublicError({ status: 401, code: 'invalid_request', description: 'invalid session' })
       }
-      const interaction = await dependencies.interactions.find(id, nonce)
-      if (interaction === undefined) throw unknownInteraction(404)
-      return locationOf(interaction, dependencies.grantEndpoint)
+      return locationOf(interaction, dependencies)
     }
   }
 }
 
-function locationOf(interaction: InteractionRecord, grantEndpoint: string): string | undefined {
-  const outcome = outcomeOf(interaction)
+function locationOf(
+  interaction: InteractionRecord,
+  { clock, grantEndpoint }: FinishInteractionDependencies
+): string | undefined {
+  const outcome = outcomeOf(interaction, clock.now())
   const { finish } = interaction.grant
   if (finish === undefined) {
     if (outcome === 'invalid') throw invalidInteraction(401, 'interaction is not active')

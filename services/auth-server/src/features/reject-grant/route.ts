@@ -6,7 +6,17 @@ import type { RejectGrantService } from './service.js'
 /** Longest reason, in characters. */
 const REASON_LENGTH_MAX = 500
 
-const bodySchema = z.object({ reason: z.string().min(1).max(REASON_LENGTH_MAX).optional() })
+/** What would change a text around it, or a log that it ends up in. */
+const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}]/u
+
+const bodySchema = z.object({
+  reason: z
+    .string()
+    .min(1)
+    .max(REASON_LENGTH_MAX)
+    .refine((text) => !CONTROLS.test(text), { message: 'expected one line without control characters' })
+    .optional()
+})
 
 /** `POST /grant/{id}/{nonce}/reject` for identity providers: the account holder declines. May carry JSON `{ reason }`. */
 export function rejectGrantRoute(service: RejectGrantService): RequestHandler<{ id: string; nonce: string }> {

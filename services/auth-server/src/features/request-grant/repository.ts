@@ -43,8 +43,8 @@ const INSERT_GRANT = {
 with new_grant as (
   insert into grant_request (
     id, state, client_wallet_address, client_jwk_thumbprint, client_name, key_id, key_x, continuation_token_hash,
-    continue_after, finish_uri, finish_nonce, finish_hash_method, subject, created_at, updated_at)
-  values ($1::uuid, $2::grant_state, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::jsonb, $14, $14)
+    continue_after, finish_uri, finish_nonce, finish_hash_method, subject, created_at, updated_at, alive_until)
+  values ($1::uuid, $2::grant_state, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::jsonb, $14, $14, $19)
 ), new_items as (
   insert into access_item (
     id, grant_id, position, type, actions, identifier, limit_receiver, limit_interval,

@@ -123,9 +123,25 @@ const client = z.union([
   z.strictObject({ jwk }).transform((given): RequestingClient => ({ kind: 'key', ...given }))
 ])
 
+/** RFC 3986 to the letter, without credentials and fragment. Parsers take more, and read it differently. */
+const FINISH_URI =
+  /^https?:\/\/(?<host>[\w.-]+|\[[\da-fA-F:.]+\])(?::\d+)?(?:[/?](?:[\w.~:/?[\]@!$&'()*+,;=-]|%[\da-fA-F]{2})*)?$/
+
+/**
+ * Whether browsers, and whatever else reads the address, are sure to go to the same place. It is sent to them as the client
+ * wrote it, and a host in another spelling than its usual one (`0x7f.1`) may be taken for another.
+ */
+function isPlainlySpelled(uri: string): boolean {
+  const host = FINISH_URI.exec(uri)?.groups?.host
+  return host !== undefined && parseHttpUrl(uri)?.hostname === host.toLowerCase()
+}
+
 const finish = z.object({
   method: z.literal('redirect'),
-  uri: httpUrl.refine((text) => !text.includes('#'), { message: 'expected a URL without a fragment' }),
+  uri: httpUrl.refine(isPlainlySpelled, {
+    message:
+      'expected a URL as RFC 3986 has it, without credentials and fragment, scheme and host in their usual spelling'
+  }),
   nonce: z.string().min(1).max(NONCE_LENGTH_MAX),
   hash_method: z.literal('sha-256').optional()
 })

@@ -1,0 +1,104 @@
+import type { Pool } from 'pg'
+
+/** Which rows are over long enough. */
+export interface PurgeRange {
+  /** The service's clock. */
+  readonly now: Date
+  /** How long ago they must have ended, in seconds. */
+  readonly retentionSeconds: number
+  /** Most rows of one batch. */
+  readonly countMax: number
+}
+
+/** What a batch came to. */
+export interface PurgedBatch {
+  /** How many rows were looked at: fewer than asked for when there are no more. */
+  readonly lookedAt: number
+  readonly purged: number
+}
+
+/** Deletes what is over. Every call is one statement, and leaves alone what somebody else has locked. */
+export interface PurgeRepository {
+  /** Grants under which no money moved, with everything that belongs to them. */
+  purgeGrants(range: PurgeRange): Promise<PurgedBatch>
+  /** Tokens that a rotation ended: they are never their grant's newest. */
+  purgeTokens(range: PurgeRange): Promise<PurgedBatch>
+}
+
+/** A clock that runs ahead must not delete anything, so that the earlier of the service's and the database's counts. */
+const INSTANTS = `
+  instant as (
+    select least($1::timestamptz, now()) as now,
+           least($1::timestamptz, now()) - make_interval(secs => $2) as cutoff)`
+
+/**
+ * Looks at grants that may be over, oldest first. Each is deleted, or kept for good because it has a limit window (money
+ * moved under it, and it is the record of the consent), or looked at again when it may be over next: so that a batch never
+ * meets the same grant twice, and what is kept costs nothing.
+ *
+ * A living token is looked at locked. One that is being rotated, or was a moment ago, is not found under its lock: its grant
+ * is in use. A rotation that comes later waits, and finds no token.
+ */
+const PURGE_GRANTS = `
+  with ${INSTANTS},
+  due as (
+    select id, state, continue_before, updated_at
+      from grant_request
+     where alive_until < (select cutoff from instant)
+     order by alive_until
+     limit $3
+       for update skip locked),
+  living as (
+    select t.grant_id, t.expires_at
+      from access_token t join due on due.id = t.grant_id
+     where t.ended_at is null
+       for update of t skip locked),
+  looked_at as (
+    select due.id,
+           case
+             when exists (select 1 from access_item a join limit_window w on w.access_item_id = a.id
+                           where a.grant_id = due.id) then null
+             when due.state in ('rejected', 'revoked') then due.updated_at
+             when due.state = 'issued' then coalesce(
+               (select max(coalesce(t.ended_at, living.expires_at, instant.now))
+                  from access_token t where t.grant_id = due.id), due.updated_at)
+             else coalesce(due.continue_before, (select i.expires_at from interaction i where i.grant_id = due.id))
+           end as alive_until
+      from due cross join instant left join living on living.grant_id = due.id),
+  put_off as (
+    update grant_request g set alive_until = looked_at.alive_until
+      from looked_at cross join instant
+     where g.id = looked_at.id and (looked_at.alive_until is null or looked_at.alive_until >= instant.cutoff)),
+  purged as (
+    delete from grant_request g using looked_at cross join instant
+     where g.id = looked_at.id and looked_at.alive_until < instant.cutoff
+    returning 1)
+  select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`
+
+const PURGE_TOKENS = `
+  with ${INSTANTS},
+  due as (
+    select id from access_token
+     where end_reason = 'rotated' and ended_at < (select cutoff from instant)
+     order by ended_at
+     limit $3
+       for update skip locked),
+  purged as (
+    delete from access_token t using due where t.id = due.id
+    returning 1)
+  select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`
+
+/** Deletes from PostgreSQL. Prisma has no words for rows that are passed over because they are locked. */
+export function createPurgeRepository(pool: Pool): PurgeRepository {
+  const purge = async (text: string, range: PurgeRange): Promise<PurgedBatch> => {
+    const values = [range.now, range.retentionSeconds, range.countMax]
+    const { rows } = await pool.query<PurgedBatch>(text, values)
+    const [batch] = rows
+    if (batch === undefined) throw new Error('a statement that always answers a row answered none')
+    return batch
+  }
+  return {
+    purgeGrants: (range) => purge(PURGE_GRANTS, range),
+    purgeTokens: (range) => purge(PURGE_TOKENS, range)
+  }
+}

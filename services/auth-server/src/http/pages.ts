@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import type { ErrorBody } from '@open-payments-server/http-server'
+import type { Request } from 'express'
+
+/** What a page says: a title, and sentences. Fixed texts alone, so that nothing needs escaping. */
+interface Words {
+  readonly title: string
+  readonly sentences: readonly string[]
+}
+
+const START_AGAIN = 'Start again from the site that sent you here.'
+
+const NOT_FOUND: Words = {
+  title: 'This link does not work',
+  sentences: ['It is not complete, or what it led to is gone.', START_AGAIN]
+}
+
+/** By the error's code. */
+const WORDS: Readonly<Record<string, Words>> = {
+  invalid_interaction: {
+    title: 'This request cannot be opened here',
+    sentences: [
+      'It is over, or it was opened in another browser first.',
+      'If you have it open in another browser, go on there; if it was this browser a moment ago, reload this page.',
+      START_AGAIN
+    ]
+  },
+  invalid_request: {
+    title: 'This browser cannot finish the request',
+    sentences: [
+      'A request ends in the browser in which it was opened and agreed to. Nothing was passed on.',
+      START_AGAIN
+    ]
+  }
+}
+
+const UNAVAILABLE: Words = {
+  title: 'Please try again',
+  sentences: ['Your wallet cannot be reached right now. Nothing was done.', 'Reload this page in a moment.']
+}
+
+const OTHERWISE: Words = { title: 'This cannot go on', sentences: [START_AGAIN] }
+
+const STYLE =
+  ':root{color-scheme:light dark}body{margin:0;font:1rem/1.5 system-ui,sans-serif}main{max-width:34rem;margin:0 auto;padding:3rem 1.5rem}' +
+  'h1{font-size:1.5rem;line-height:1.25;margin:0 0 1rem}p{margin:0 0 .6rem}'
+
+/** What a content security policy needs to allow the style of these pages, and no other. */
+export const PAGE_STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`
+
+/** The end of an interaction, for people whose client did not ask for the browser to come back. */
+export const DONE_PAGE = page({ title: 'Done', sentences: ['You can close this page.'] })
+
+/**
+ * An error as a page, for people who follow the link of an interaction.
+ *
+ * @returns undefined for everyone else: programs, and whoever does not say that they would rather have a page
+ */
+export function errorPage(request: Request, status: number, { error }: ErrorBody): string | undefined {
+  if (!request.path.startsWith('/interact/') || request.accepts('json', 'html') !== 'html') return undefined
+  if (status >= 500 || status === 429) return page(UNAVAILABLE)
+  if (status === 404) return page(NOT_FOUND)
+  return page(WORDS[error.code] ?? OTHERWISE)
+}
+
+function page({ title, sentences }: Words): string {
+  const paragraphs = sentences.map((sentence) => `<p>${sentence}</p>`).join('')
+  return (
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">' +
+    '<meta name="viewport" content="width=device-width, initial-scale=1">' +
+    `<title>${title}</title><style>${STYLE}</style></head><body><main><h1>${title}</h1>${paragraphs}</main></body></html>`
+  )
+}
