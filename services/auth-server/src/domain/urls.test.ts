@@ -30,7 +30,8 @@ describe('a wallet address', () => {
     ['https://wallet.test/shop?a=b', undefined],
     ['https://me@wallet.test/shop', undefined],
     ['file:///etc/passwd', undefined],
-    ['shop', undefined]
+    ['shop', undefined],
+    [`https://wallet.test/${'{'.repeat(2_000)}`, undefined]
   ])('%s is known as %s', (text, expected) => {
     expect(normalizeWalletAddress(text)).toBe(expected)
   })
@@ -67,5 +68,17 @@ describe('a URL in a request', () => {
 
   it('keeps its query when more is added, and escapes what base64 has', () => {
     expect(withQuery('https://a.test/?a=b', { hash: 'x+/=' })).toBe('https://a.test/?a=b&hash=x%2B%2F%3D')
+  })
+
+  it.each([
+    ['https://a.test/', 'https://a.test/?n=1'],
+    ['https://a.test/?', 'https://a.test/?n=1'],
+    ['https://a.test/?a&', 'https://a.test/?a&n=1'],
+    ['https://a.test/?a?', 'https://a.test/?a?&n=1'],
+    ['https://a.test/??', 'https://a.test/??&n=1'],
+    ['https://a.test/?a#b?', 'https://a.test/?a&n=1#b?']
+  ])('%s gets a parameter of its own: %s', (url, expected) => {
+    expect(withQuery(url, { n: '1' })).toBe(expected)
+    expect(new URL(expected).searchParams.get('n')).toBe('1')
   })
 })

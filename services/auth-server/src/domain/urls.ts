@@ -15,12 +15,14 @@ export function parseHttpUrl(text: string): URL | undefined {
 /**
  * The one spelling of a wallet address that clients are known by: without a final slash.
  *
- * @returns undefined when the text is not an http or https URL, or has a query or fragment
+ * @returns undefined when the text is not an http or https URL, has a query or fragment, or is too long in that spelling
  */
 export function normalizeWalletAddress(text: string): string | undefined {
   const url = parseHttpUrl(text)
   if (url === undefined || /[?#]/.test(text)) return undefined
-  return url.href.replace(/\/+$/, '')
+  // Spelled right, a URL may be longer: each character that must be escaped becomes three.
+  const normalized = url.href.replace(/\/+$/, '')
+  return normalized.length > URL_LENGTH_MAX ? undefined : normalized
 }
 
 /** Whether two URLs name the same grant endpoint: a final slash makes no difference. */
@@ -69,6 +71,7 @@ export function createAddresses(publicUrl: string): ServiceAddresses {
  */
 export function withQuery(url: string, parameters: Readonly<Record<string, string>>): string {
   const [address = '', ...fragment] = url.split('#')
-  const separator = !address.includes('?') ? '?' : /[?&]$/.test(address) ? '' : '&'
+  // Only the first question mark begins the query; another is a part of what stands there.
+  const separator = !address.includes('?') ? '?' : /^[^?]*\?(?:.*&)?$/.test(address) ? '' : '&'
   return [`${address}${separator}${new URLSearchParams(parameters).toString()}`, ...fragment].join('#')
 }
