@@ -93,6 +93,21 @@ export default typescript.config(
     rules: { 'no-console': 'error' }
   },
   {
+    // What tests receive is held to the published descriptions, so that no test can forget to.
+    files: [
+      'services/**/*.test.ts',
+      'services/*/test/**/*.ts',
+      'infra/acceptance/**/*.ts',
+      'infra/faults/**/*.ts'
+    ],
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        { name: 'fetch', message: 'Use `send` of packages/testing, which holds the answer to the contract.' }
+      ]
+    }
+  },
+  {
     // Tests read bodies of any shape and describe long stories.
     files: tests,
     rules: {

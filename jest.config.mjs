@@ -3,7 +3,7 @@ export default {
   roots: ['services', 'packages', 'proto', 'infra'].map((folder) => `<rootDir>/${folder}`),
   testMatch: ['**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/.*/dist/', '<rootDir>/(.*/)?\\.local/'],
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/infra/jest/contract-environment.mjs',
   // Workspace packages resolve to their sources, so that tests need no build. Jest adds import or require itself.
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
   extensionsToTreatAsEsm: ['.ts'],

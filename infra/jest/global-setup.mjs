@@ -1,3 +1,4 @@
+import { buildIfChanged } from './built-packages.mjs'
 import { startServers } from './servers.mjs'
 
 /** Starts what the tests need; see servers.mjs. */
@@ -10,5 +11,6 @@ export default async function globalSetup() {
   ) {
     throw new Error('run the tests with `npm test`, or set NODE_OPTIONS=--experimental-vm-modules')
   }
+  buildIfChanged('contract') // for contract-environment.mjs
   await startServers()
 }

@@ -1,13 +1,8 @@
 // One PostgreSQL and one Redis for the whole test run. Each test file makes databases and key prefixes of its own.
-import { spawnSync } from 'node:child_process'
-import { readdirSync, statSync } from 'node:fs'
 import { mkdtemp, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-
-const root = fileURLToPath(new URL('../../', import.meta.url))
-const localServices = join(root, 'packages', 'local-services')
+import { importBuilt } from './built-packages.mjs'
 
 // fsync is off: data need not survive a power cut. Everything else about commits is as in production, isolation,
 // locks, synchronous_commit and recovery after a killed server included.
@@ -25,7 +20,7 @@ const running = []
  * machine has no redis-server). Addresses that are set already win, and nothing is started for them.
  */
 export async function startServers() {
-  const { startPostgres, startRedis } = await importLocalServices()
+  const { startPostgres, startRedis } = await importBuilt('local-services')
   if (!process.env.TEST_POSTGRES_URL) {
     const directory = await mkdtemp(join(await realpath(tmpdir()), 'open-payments-tests-'))
     const postgres = await startPostgres({ directory, persistent: false, settings: postgresSettings })
@@ -43,24 +38,4 @@ export async function startServers() {
 /** Stops the servers that startServers started. */
 export async function stopServers() {
   await Promise.all(running.splice(0).map((server) => server.stop()))
-}
-
-/** Tests run without a build, except for this package: it is needed before any test can run, and built when it changed. */
-async function importLocalServices() {
-  if (newest(join(localServices, 'src')) > newest(join(localServices, 'dist'))) {
-    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-    const project = join(localServices, 'tsconfig.build.json')
-    const { status } = spawnSync(process.execPath, [compiler, '-p', project], { stdio: 'inherit' })
-    if (status !== 0) throw new Error('packages/local-services does not compile')
-  }
-  return import(join(localServices, 'dist', 'index.js'))
-}
-
-/** When the newest file of a folder was written; 0 for a folder that is empty or missing. */
-function newest(folder) {
-  try {
-    return Math.max(0, ...readdirSync(folder).map((name) => statSync(join(folder, name)).mtimeMs))
-  } catch {
-    return 0
-  }
 }

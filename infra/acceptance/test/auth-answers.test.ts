@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { callUnary } from '@open-payments-server/grpc-transport'
-import { type Answer, createSigningClient, createTestKey } from '@open-payments-server/testing'
+import { type Answer, createSigningClient, createTestKey, send } from '@open-payments-server/testing'
 import {
   FINISH_URI,
   interact,
@@ -273,15 +273,13 @@ describe('the auth server answers', () => {
 
     it('of an approved grant without finish, by polling, with the token', async () => {
       const grant = await withoutFinish()
-      const started = await fetch(grant.redirect, { redirect: 'manual' })
+      const started = await send('GET', grant.redirect)
       const page = new URL(started.headers.get('location') ?? '')
       const { interactId, nonce } = Object.fromEntries(page.searchParams)
-      const accepted = await fetch(
+      const accepted = await send(
+        'POST',
         `${system.identityProviderUrl()}/grant/${String(interactId)}/${String(nonce)}/accept`,
-        {
-          method: 'POST',
-          headers: { 'x-idp-secret': system.identityProviderSecret }
-        }
+        { 'x-idp-secret': system.identityProviderSecret }
       )
       expect(accepted.status).toBe(202)
       waitIsOver()
@@ -344,19 +342,19 @@ describe('the auth server answers', () => {
 
     it('of an interaction that expired with grant_invalid', async () => {
       const grant = await pending()
-      const started = await fetch(grant.redirect, { redirect: 'manual' })
+      const started = await send('GET', grant.redirect)
       const cookie = (started.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
       system.clock.advanceSeconds(601)
       const finish = `${new URL(grant.redirect).origin}${new URL(grant.redirect).pathname}/finish`
-      const finished = await fetch(finish, { redirect: 'manual', headers: { cookie } })
+      const finished = await send('GET', finish, { cookie })
       expect(new URL(finished.headers.get('location') ?? '').searchParams.get('result')).toBe('grant_invalid')
     })
 
     it('only to the browser that started the interaction', async () => {
       const grant = await pending()
-      await fetch(grant.redirect, { redirect: 'manual' })
+      await send('GET', grant.redirect)
       const finish = `${new URL(grant.redirect).origin}${new URL(grant.redirect).pathname}/finish`
-      expect((await fetch(finish, { redirect: 'manual' })).status).toBe(401)
+      expect((await send('GET', finish)).status).toBe(401)
     })
   })
 
@@ -457,41 +455,33 @@ describe('the auth server answers', () => {
   })
 
   it('what it is: OPTIONS / and /.well-known/gnap-as-rs', async () => {
-    const discovery = (await (await fetch(system.authServerUrl, { method: 'OPTIONS' })).json()) as Record<
-      string,
-      unknown
-    >
-    expect(discovery).toMatchObject({
+    const discovery = await send('OPTIONS', system.authServerUrl)
+    expect(discovery.body).toMatchObject({
       grant_request_endpoint: system.authServerUrl,
       interaction_start_modes_supported: ['redirect'],
       interaction_finish_methods_supported: ['redirect'],
       key_proofs_supported: ['httpsig']
     })
-    const forResourceServers = (await (
-      await fetch(`${system.authServerUrl}.well-known/gnap-as-rs`)
-    ).json()) as Record<string, unknown>
-    expect(forResourceServers).toMatchObject({ grant_request_endpoint: system.authServerUrl })
+    const forResourceServers = await send('GET', `${system.authServerUrl}.well-known/gnap-as-rs`)
+    expect(forResourceServers.body).toMatchObject({ grant_request_endpoint: system.authServerUrl })
   })
 
   describe('the identity provider', () => {
     const idp = (
+      method: string,
       path: string,
-      init: RequestInit = {},
-      secret = system.identityProviderSecret
-    ): Promise<Response> =>
-      fetch(`${system.identityProviderUrl()}/grant/${path}`, { ...init, headers: { 'x-idp-secret': secret } })
+      headers: Record<string, string> = { 'x-idp-secret': system.identityProviderSecret }
+    ): Promise<Answer> => send(method, `${system.identityProviderUrl()}/grant/${path}`, headers)
     const started = async (): Promise<string> => {
       const grant = await pending()
-      const page = new URL(
-        (await fetch(grant.redirect, { redirect: 'manual' })).headers.get('location') ?? ''
-      )
+      const page = new URL((await send('GET', grant.redirect)).headers.get('location') ?? '')
       return `${page.searchParams.get('interactId') ?? ''}/${page.searchParams.get('nonce') ?? ''}`
     }
 
     it('with what is asked', async () => {
-      const answer = await idp(await started())
+      const answer = await idp('GET', await started())
       expect(answer.status).toBe(200)
-      expect(await answer.json()).toMatchObject({
+      expect(answer.body).toMatchObject({
         grantId: expect.any(String),
         access: [outgoingAccess(system)],
         state: 'PENDING'
@@ -501,17 +491,17 @@ describe('the auth server answers', () => {
     it('with 401 to a wrong secret of any length, and to none', async () => {
       const path = await started()
       for (const secret of ['x', 'x'.repeat(500), `${system.identityProviderSecret}x`]) {
-        expect((await idp(path, {}, secret)).status).toBe(401)
-        expect((await idp(`${path}/accept`, { method: 'POST' }, secret)).status).toBe(401)
+        expect((await idp('GET', path, { 'x-idp-secret': secret })).status).toBe(401)
+        expect((await idp('POST', `${path}/accept`, { 'x-idp-secret': secret })).status).toBe(401)
       }
-      expect((await fetch(`${system.identityProviderUrl()}/grant/${path}`)).status).toBe(401)
+      expect((await idp('GET', path, {})).status).toBe(401)
     })
 
     it('with 404 to an unknown interaction, and 400 to a second choice', async () => {
-      expect((await idp(`${randomUUID()}/nonce`)).status).toBe(404)
+      expect((await idp('GET', `${randomUUID()}/nonce`)).status).toBe(404)
       const path = await started()
-      expect((await idp(`${path}/accept`, { method: 'POST' })).status).toBe(202)
-      expect((await idp(`${path}/accept`, { method: 'POST' })).status).toBe(400)
+      expect((await idp('POST', `${path}/accept`)).status).toBe(202)
+      expect((await idp('POST', `${path}/accept`)).status).toBe(400)
     })
   })
 })

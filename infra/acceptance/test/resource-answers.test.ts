@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Answer } from '@open-payments-server/testing'
+import { type Answer, send } from '@open-payments-server/testing'
 import { consentedToken, outgoingAccess, requestToken } from '../src/consent.js'
 import { allSettled, amount, createReceiver, eventually, pay } from '../src/payments.js'
 import { startSystem, type System, type TestClient } from '../src/system.js'
@@ -350,11 +350,11 @@ describe('the resource server answers', () => {
   })
 
   it('a wallet address with how long it may be kept, its keys, and 404 to what is not there', async () => {
-    const answer = await fetch(system.walletAddresses.alice)
+    const answer = await send('GET', system.walletAddresses.alice)
     expect(answer.headers.get('cache-control')).toMatch(/max-age=\d+/)
-    const jwks = await fetch(`${system.shop.walletAddress}/jwks.json`)
-    expect(await jwks.json()).toEqual({ keys: [system.shop.key.jwk] })
-    expect((await fetch(`${system.resourceServerUrl}/nobody`)).status).toBe(404)
-    expect((await fetch(`${system.resourceServerUrl}/nobody/jwks.json`)).status).toBe(404)
+    const jwks = await send('GET', `${system.shop.walletAddress}/jwks.json`)
+    expect(jwks.body).toEqual({ keys: [system.shop.key.jwk] })
+    expect((await send('GET', `${system.resourceServerUrl}/nobody`)).status).toBe(404)
+    expect((await send('GET', `${system.resourceServerUrl}/nobody/jwks.json`)).status).toBe(404)
   })
 })

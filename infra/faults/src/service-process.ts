@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Settings } from '@open-payments-server/acceptance'
+import { send } from '@open-payments-server/testing'
 
 /** A service as it runs in production: its build, in a process of its own. */
 export interface ServiceOptions {
@@ -69,9 +70,8 @@ export class ServiceProcess {
     const { service, readyUrl } = this.options
     const deadline = Date.now() + START_TIMEOUT_MS
     for (;;) {
-      const answer = await fetch(readyUrl).catch(() => undefined)
-      await answer?.body?.cancel()
-      if (answer?.ok === true) return
+      const answer = await send('GET', readyUrl).catch(() => undefined)
+      if (answer?.status === 200) return
       if (child.exitCode !== null || child.signalCode !== null || Date.now() > deadline)
         throw new Error(`${service} did not start:\n${this.output}`)
       await delay(READY_POLL_MS)

@@ -1,4 +1,10 @@
 export { type ClientWallet, startClientWallet, type WalletAddressOptions } from './client-wallet.js'
+export {
+  ContractViolation,
+  holdToContract,
+  type OutsideContract,
+  takeContractViolations
+} from './contract-keeper.js'
 export { recordStatements, type StatementRecord } from './record-statements.js'
 export {
   type Answer,

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { signRequest, type SigningOptions } from '@open-payments-server/http-signatures'
 import type { Clock } from '@open-payments-server/runtime'
+import { holdToContract, type OutsideContract } from './contract-keeper.js'
 
 /** Who signs, and by which clock. */
 export interface SigningClientOptions {
@@ -26,6 +27,8 @@ export interface SignedRequestOptions {
   readonly unsigned?: boolean
   /** Changes the headers after signing: to tamper with them. */
   readonly tamper?: (headers: Record<string, string>) => void
+  /** Says why the answer is not held to the contract. */
+  readonly outsideContract?: OutsideContract
 }
 
 /** An answer, read whole. */
@@ -74,17 +77,24 @@ export function createSigningClient(client: SigningClientOptions): SigningClient
         )
       }
       options.tamper?.(headers)
-      return send(method, connect(url), headers, body)
+      return send(method, connect(url), headers, body, options.outsideContract)
     }
   }
 }
 
-/** Sends a request without a signature, and reads the answer whole. Follows no redirect. */
+/**
+ * Sends a request without a signature, and reads the answer whole. Follows no redirect. The answer is held to the contract, the
+ * published descriptions and our own.
+ *
+ * @param outsideContract says why the answer is not held to it
+ * @throws ContractViolation when it breaks it
+ */
 export async function send(
   method: string,
   url: string,
   headers: Readonly<Record<string, string>> = {},
-  body?: Uint8Array
+  body?: Uint8Array,
+  outsideContract?: OutsideContract
 ): Promise<Answer> {
   const response = await fetch(url, {
     method,
@@ -92,7 +102,18 @@ export async function send(
     redirect: 'manual',
     ...(body === undefined ? {} : { body: Buffer.from(body) })
   })
-  return createAnswer(response.status, response.headers, await response.text())
+  const text = await response.text()
+  if (outsideContract === undefined) {
+    await holdToContract({
+      method,
+      url,
+      accept: headers.accept,
+      status: response.status,
+      header: (name) => response.headers.get(name),
+      text
+    })
+  }
+  return createAnswer(response.status, response.headers, text)
 }
 
 function createAnswer(status: number, headers: Headers, text: string): Answer {

@@ -4,7 +4,7 @@ import {
   isFinalizedGrantWithAccessToken,
   isPendingGrant
 } from '@interledger/open-payments'
-import { createTestKey } from '@open-payments-server/testing'
+import { createTestKey, send } from '@open-payments-server/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startTestAuthServer, type TestAuthServer } from './auth-server.js'
 
@@ -90,12 +90,12 @@ describe('the official Open Payments client, validating every answer', () => {
       }
     )
     if (!isPendingGrant(grant)) throw new Error('expected an interaction')
-    const start = await fetch(grant.interact.redirect, { redirect: 'manual' })
+    const start = await send('GET', grant.interact.redirect)
     const cookie = (start.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
     const path = new URL(grant.interact.redirect).pathname.replace('/interact/', '/grant/')
     expect((await auth.identityProvider('POST', `${path}/accept`)).status).toBe(202)
     const { origin, pathname } = new URL(grant.interact.redirect)
-    const finish = await fetch(`${origin}${pathname}/finish`, { redirect: 'manual', headers: { cookie } })
+    const finish = await send('GET', `${origin}${pathname}/finish`, { cookie })
     const reference = new URL(finish.headers.get('location') ?? '').searchParams.get('interact_ref') ?? ''
     const continuation = { url: grant.continue.uri, accessToken: grant.continue.access_token.value }
     const continued = await client.grant.continue(continuation, { interact_ref: reference })

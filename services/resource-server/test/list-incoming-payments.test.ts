@@ -250,7 +250,9 @@ describe('updatedAt', () => {
       const access = accessTo(['create', 'list'])
       await client.request(access, 'POST', '/incoming-payments', { body: { walletAddress: ALICE } })
       const answer = await client.request(access, 'GET', `/incoming-payments?wallet-address=${ALICE}`, {
-        headers: { accept }
+        headers: { accept },
+        // The published shape is not what was asked for: the operator pinned the other.
+        outsideContract: expected ? { reason: 'PAYMENT_REPRESENTATION=full' } : undefined
       })
       expect('updatedAt' in itemOf(answer)).toBe(expected)
     } finally {

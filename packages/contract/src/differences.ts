@@ -1,0 +1,102 @@
+import type { Exchange } from './exchange.js'
+
+/** A member of a body that the description does not have, and that is there by decision. */
+export interface DecidedMember {
+  readonly name: string
+  /** As descriptions name operations: `GET /quotes/{id}`. */
+  readonly operations: readonly string[]
+  readonly reason: string
+  /** Whether this request was to be answered with it; always unless given. */
+  readonly when?: (exchange: Exchange) => boolean
+}
+
+/** Clients that accept JSON and nothing else get the published shape. */
+function acceptsMoreThanJson({ accept }: Exchange): boolean {
+  return accept !== 'application/json'
+}
+
+/** Every member that is there by decision and described nowhere. */
+export const DECIDED_MEMBERS: readonly DecidedMember[] = [
+  {
+    name: 'updatedAt',
+    operations: [
+      'GET /incoming-payments',
+      'POST /incoming-payments/{id}/complete',
+      'GET /outgoing-payments/{id}',
+      'GET /outgoing-payments'
+    ],
+    reason:
+      'the full representation has it; these four schemas are closed, so who asks for JSON only gets none',
+    when: acceptsMoreThanJson
+  },
+  {
+    name: 'updatedAt',
+    operations: ['POST /incoming-payments', 'GET /incoming-payments/{id}', 'POST /outgoing-payments'],
+    reason: 'the full representation has it, and these schemas are open'
+  }
+]
+
+/** An error code that is answered where the description has others, by decision. */
+export interface DecidedCode {
+  readonly code: string
+  readonly statuses: readonly number[]
+  readonly operations: readonly string[]
+  readonly reason: string
+}
+
+/** Every error code that is answered by decision where others are described. */
+export const DECIDED_CODES: readonly DecidedCode[] = [
+  {
+    code: 'user_denied',
+    statuses: [401],
+    operations: ['POST /continue/{id}'],
+    reason: 'the account holder declined (RFC 9635 §3.6)'
+  },
+  {
+    code: 'invalid_request',
+    statuses: [400],
+    operations: ['POST /continue/{id}', 'POST /token/{id}'],
+    reason: 'a body or field is malformed'
+  },
+  {
+    code: 'invalid_request',
+    statuses: [404],
+    operations: [
+      'GET /grant/{id}/{nonce}',
+      'POST /grant/{id}/{nonce}/accept',
+      'POST /grant/{id}/{nonce}/reject'
+    ],
+    reason: 'the public listener has no such path'
+  }
+]
+
+/**
+ * Statuses that are answered wherever they apply, though hardly an operation describes them, with the reason. Their body is our
+ * error body.
+ */
+export const UNDESCRIBED_STATUSES: ReadonlyMap<number, string> = new Map([
+  [400, 'malformed input; the published descriptions have it for some operations only'],
+  [401, 'a signature or a secret that is not valid'],
+  [403, 'a token that does not allow it'],
+  [404, 'nothing is there'],
+  [405, 'the method is not for this path'],
+  [408, 'the request came too slowly'],
+  [409, 'the state of the resource, or an idempotency key in use, does not allow it'],
+  [411, 'a body of unknown length'],
+  [413, 'the body is too large'],
+  [414, 'the URL is too long'],
+  [415, 'the body is compressed, or no JSON'],
+  [422, 'an idempotency key came with another body'],
+  [429, 'a rate limit'],
+  [431, 'the headers are too large'],
+  [500, 'something unexpected, without internals'],
+  [503, 'something that is needed does not answer now']
+])
+
+/** Paths that answer to those who run the services, in a form of their own. */
+export const OPERATIONAL_PATHS: readonly string[] = [
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/.well-known/gnap-as-rs'
+]
