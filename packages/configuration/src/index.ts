@@ -10,6 +10,8 @@ export * as setting from './settings.js'
 export { type SettingMeta } from './settings.js'
 export {
   databaseSettings,
+  GRPC_LISTENER_TLS,
+  grpcClientsSetting,
   grpcListenerSettings,
   metricsSettings,
   processSettings,
@@ -18,5 +20,6 @@ export {
   shutdownSettings,
   signatureSettings
 } from './shared-settings.js'
+export { findPlaintext, findUnsafeGrpcListener, type GuardedGrpcListener } from './unsafe-grpc.js'
 export { findUnsafeSettings, type GuardedSettings } from './unsafe-settings.js'
 export { findWeakSecrets } from './weak-secrets.js'

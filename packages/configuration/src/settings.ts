@@ -15,6 +15,9 @@ const TRUE_WORDS = ['true', '1', 'yes', 'on']
 const FALSE_WORDS = ['false', '0', 'no', 'off']
 const PORT_MAX = 65_535
 const SECRET_LENGTH_MIN = 16
+/** Characters of URIs (RFC 3986 §2) but those that stand for others in patterns, or that Node quotes in certificates' names. */
+const URI_NAME = /^[a-z][a-z0-9+.-]*:[\w.~:/?#[\]@!$&()+;=%-]+$/i
+const DNS_NAME = /^[a-z0-9_](?:[a-z0-9._-]*[a-z0-9])?$/i
 
 /** An http or https URL without credentials, query or fragment. */
 export function url(meta: SettingMeta) {
@@ -89,6 +92,20 @@ export function flag(meta: SettingMeta) {
 /** One of some words. */
 export function oneOf<const Words extends readonly [string, ...string[]]>(meta: SettingMeta, words: Words) {
   return z.enum(words, { message: `expected one of ${words.join(', ')}` }).meta(documented(meta))
+}
+
+/** Names of clients as their certificates bear them, URIs and DNS names, separated by commas. They are compared whole. */
+export function clientNames(meta: SettingMeta) {
+  return z
+    .string()
+    .transform((text) => text.split(',').map((name) => name.trim()))
+    .refine((names) => names.every((name) => URI_NAME.test(name) || DNS_NAME.test(name)), {
+      message: 'expected URIs and DNS names separated by commas, each whole: * stands for nothing'
+    })
+    .transform((names): readonly string[] =>
+      names.map((name) => (name.includes(':') ? name : name.toLowerCase()))
+    )
+    .meta(documented(meta))
 }
 
 function documented(meta: SettingMeta): { description: string; examples: string[]; secret: boolean } {

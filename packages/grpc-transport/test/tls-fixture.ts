@@ -10,8 +10,6 @@ import {
 import {
   type AllowedClients,
   type ChannelOptions,
-  createChannelCredentials,
-  createServerCredentials,
   type GrpcServerOptions,
   type TlsFiles,
   tlsFilesOf,
@@ -75,7 +73,7 @@ export async function serverTls(
   options: CertificateOptions = { dnsNames: [SERVER_NAME] }
 ): Promise<{ end: TlsEnd; options: Partial<GrpcServerOptions> }> {
   const end = await watchEnd(await authority.issue(options), authority.certificate)
-  return { end, options: { credentials: createServerCredentials(end.watched) } }
+  return { end, options: { tls: end.watched } }
 }
 
 /** What makes a client speak TLS: as options of a channel. */
@@ -90,7 +88,7 @@ export async function clientTls(
 
 /** How a channel is made with the files of an end. */
 export function channelTls({ watched }: TlsEnd): Partial<ChannelOptions> {
-  return { credentials: createChannelCredentials(watched), serverName: SERVER_NAME }
+  return { tls: watched, serverName: SERVER_NAME }
 }
 
 /** Lets one client call every method. */

@@ -42,6 +42,24 @@ const answering = ({ unary }: Handlers): Implementations => ({
 const reserve = (client: auth.GrantLimitsServiceClient): Promise<unknown> =>
   callUnary(client, 'reserve', reserveRequest(), { idempotent: false })
 
+/** Asks after the health of a server, with credentials of any kind. */
+function checkHealth(address: string, credentials: ChannelCredentials): Promise<unknown> {
+  const client = closing(new Client(address, credentials, { 'grpc.ssl_target_name_override': SERVER_NAME }))
+  const { Check } = healthService
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(
+      Check!.path,
+      Check!.requestSerialize,
+      Check!.responseDeserialize,
+      { service: '' },
+      (error: ServiceError | null, response?: object) => {
+        if (error === null) resolve(response)
+        else reject(error)
+      }
+    )
+  })
+}
+
 async function startTlsServer(): Promise<Awaited<ReturnType<typeof startServer>>> {
   const { options } = await serverTls(authority)
   return startServer(answering, options, { limits: only(SHOP) })
@@ -122,12 +140,10 @@ describe('a server with certificates', () => {
   ])('does not take one that comes %s either', async (_, optionsOf) => {
     const { server } = await startTlsServer()
     const context = createSecureContext({ ca: authority.certificate, ...(await optionsOf()) })
-    const client = limitsClient(server.address, {
-      retriesMax: 0,
-      credentials: ChannelCredentials.createFromSecureContext(context),
-      serverName: SERVER_NAME
+    const credentials = ChannelCredentials.createFromSecureContext(context)
+    expect(await rejectionOf(checkHealth(server.address, credentials))).toMatchObject({
+      code: status.UNAVAILABLE
     })
-    expect(await rejectionOf(reserve(client))).toMatchObject({ code: status.UNAVAILABLE })
   })
 
   it('takes up no session again without a certificate', async () => {
@@ -173,8 +189,8 @@ describe('a client with certificates', () => {
   it('asks for the name of its target unless told another', async () => {
     const { options } = await serverTls(authority, { dnsNames: ['localhost'] })
     const { server } = await startServer(answering, options, { limits: only(SHOP) })
-    const { credentials } = (await clientTls(authority, { uris: [SHOP] })).options
-    const client = limitsClient(`localhost:${String(server.port)}`, { credentials })
+    const { tls } = (await clientTls(authority, { uris: [SHOP] })).options
+    const client = limitsClient(`localhost:${String(server.port)}`, { tls })
     expect(await reserve(client)).toEqual(reserveResponse())
   })
 
@@ -285,23 +301,9 @@ describe('the list of clients', () => {
 
   it('does not keep anyone from asking after the health, whom the authority knows', async () => {
     const { server } = await startTlsServer()
-    const { options } = await clientTls(authority, {})
-    const client = closing(
-      new Client(server.address, options.credentials!, { 'grpc.ssl_target_name_override': SERVER_NAME })
-    )
-    const { Check } = healthService
-    const answer = await new Promise((resolve, reject) => {
-      client.makeUnaryRequest(
-        Check!.path,
-        Check!.requestSerialize,
-        Check!.responseDeserialize,
-        { service: '' },
-        (error: ServiceError | null, response?: object) => {
-          if (error === null) resolve(response)
-          else reject(error)
-        }
-      )
-    })
-    expect(answer).toEqual({ status: 'SERVING' })
+    const { certificate, key } = await authority.issue()
+    const context = createSecureContext({ ca: authority.certificate, cert: certificate, key })
+    const credentials = ChannelCredentials.createFromSecureContext(context)
+    expect(await checkHealth(server.address, credentials)).toEqual({ status: 'SERVING' })
   })
 })

@@ -66,7 +66,7 @@ export const authServerSchema = z.object({
     'spiffe://wallet.example/resource-server'
   ),
   GRPC_LIMITS_CLIENTS: grpcClientsSetting(
-    'reserve and settle under grants, and audit what these have spent: the resource server alone',
+    'reserve and settle under grants, and audit what these have spent (the resource server, and nobody else)',
     'spiffe://wallet.example/resource-server'
   ),
   GRPC_OPERATOR_CLIENTS: grpcClientsSetting(

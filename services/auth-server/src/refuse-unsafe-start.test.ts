@@ -15,7 +15,12 @@ const safe = {
   GRPC_LIMITS_CLIENTS: 'spiffe://wallet.test/resource-server',
   GRPC_OPERATOR_CLIENTS: 'operator.wallet.test'
 }
-const start = (changed: Record<string, string>) => () => {
+const PLAINTEXT_GRPC = {
+  GRPC_TLS_CERTIFICATE_FILE: undefined,
+  GRPC_TLS_KEY_FILE: undefined,
+  GRPC_TLS_CLIENT_CA_FILE: undefined
+}
+const start = (changed: Record<string, string | undefined>) => () => {
   refuseUnsafeStart(loadConfig({ ...safe, ...changed }))
 }
 
@@ -32,6 +37,12 @@ describe('the auth server', () => {
     [{ INTERACTION_REQUIRED_FOR: 'everything' }, /INTERACTION_REQUIRED_FOR/],
     [{ CONTINUATION_WAIT_SECONDS: '600' }, /INTERACTION_REFERENCE_LIFETIME_SECONDS/],
     [{ PURGE_RETENTION_DAYS: '1' }, /PURGE_RETENTION_DAYS/],
+    [{ GRPC_TLS_KEY_FILE: undefined }, /- GRPC_TLS_KEY_FILE: must be set when GRPC_TLS_CERTIFICATE_FILE is/],
+    [PLAINTEXT_GRPC, /- GRPC_TLS_CERTIFICATE_FILE: must be set in production/],
+    [{ GRPC_INTROSPECTION_CLIENTS: undefined }, /- GRPC_INTROSPECTION_CLIENTS: must be set/],
+    [{ GRPC_LIMITS_CLIENTS: undefined }, /- GRPC_LIMITS_CLIENTS: must be set/],
+    [{ GRPC_OPERATOR_CLIENTS: undefined }, /- GRPC_OPERATOR_CLIENTS: must be set/],
+    [{ ...PLAINTEXT_GRPC, ENVIRONMENT: 'development' }, /- GRPC_HOST: must be an address of this machine/],
     [{ IDENTITY_PROVIDER_SECRET: 'a-long-random-text' }, /IDENTITY_PROVIDER_SECRET: is an example/],
     [
       { DATABASE_URL: 'postgresql://auth:password@postgres/auth' },
@@ -41,8 +52,10 @@ describe('the auth server', () => {
     expect(start(changed)).toThrow(message)
   })
 
-  it('takes http URLs in development', () => {
+  it('takes http URLs, and gRPC in plain text on this machine, in development', () => {
     const changed = {
+      ...PLAINTEXT_GRPC,
+      GRPC_HOST: '127.0.0.1',
       ENVIRONMENT: 'development',
       PUBLIC_URL: 'http://localhost:4000',
       CONSENT_PAGE_URL: 'http://localhost:4002'

@@ -1,4 +1,5 @@
-import { startGrpcServer } from '@open-payments-server/grpc-transport'
+import { GRPC_LISTENER_TLS } from '@open-payments-server/configuration'
+import { openTls, startGrpcServer } from '@open-payments-server/grpc-transport'
 import { startHttpServer } from '@open-payments-server/http-server'
 import { fileDescriptors } from '@open-payments-server/proto'
 import {
@@ -64,7 +65,8 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   const { config, logger, lifecycle } = context
   // The two listeners stop one after the other, within the grace period of the process.
   const graceMs = (config.SHUTDOWN_GRACE_SECONDS * 1_000) / 2
-  const resources = openResources(context, overrides)
+  const resources = await openResources(context, overrides)
+  const tls = await openTls(GRPC_LISTENER_TLS, context)
   const metrics = await startMetrics(context, resources)
   const domain = createDomainPorts(context, resources, overrides)
   const wakers = startWorkers(context, resources, domain, metrics.counters)
@@ -73,6 +75,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   const grpcServer = await startGrpcServer({
     host: config.GRPC_HOST,
     port: config.GRPC_PORT,
+    tls,
     services: createGrpcServices({
       ...context,
       ...resources,

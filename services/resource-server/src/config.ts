@@ -1,6 +1,7 @@
 import {
   databaseSettings,
   type Environment,
+  grpcClientsSetting,
   grpcListenerSettings,
   loadConfiguration,
   metricsSettings,
@@ -18,7 +19,7 @@ const SECONDS_PER_YEAR = 365 * SECONDS_PER_DAY
 
 /** The settings of the resource server: one environment variable each. */
 export const resourceServerSchema = z.object({
-  ...processSettings({ development: 'http URLs and reflection' }),
+  ...processSettings({ development: 'http URLs, reflection, and gRPC in plain text on this machine' }),
   PUBLIC_URL: setting.url({
     description:
       'Where clients reach this service. Wallet addresses and every address in an answer are built from it.',
@@ -33,6 +34,10 @@ export const resourceServerSchema = z.object({
     host: 'Address the operator gRPC listener binds to. Not for the internet.',
     port: 'Port of the operator gRPC listener.'
   }),
+  GRPC_OPERATOR_CLIENTS: grpcClientsSetting(
+    'operate wallets, money and payments, and audit',
+    'spiffe://wallet.example/operator'
+  ),
   AUTH_GRPC_TARGET: setting.text({
     description: "The auth server's gRPC address.",
     example: 'dns:///auth-server-grpc:3002'
@@ -46,6 +51,30 @@ export const resourceServerSchema = z.object({
       { min: 50, max: 60_000 }
     )
     .prefault('3000'),
+  AUTH_GRPC_TLS_CA_FILE: setting
+    .text({
+      description:
+        "Certificates of the authorities that sign the auth server's: a PEM file. Required in production. Read again when it is replaced, like the two below: see [mutual TLS](decisions/mutual-tls.md).",
+      example: '/run/secrets/grpc/ca.crt'
+    })
+    .optional(),
+  AUTH_GRPC_TLS_CERTIFICATE_FILE: setting
+    .text({
+      description:
+        'Certificate that this service shows to the auth server: a PEM file. The auth server knows it by the names in it.',
+      example: '/run/secrets/grpc/tls.crt'
+    })
+    .optional(),
+  AUTH_GRPC_TLS_KEY_FILE: setting
+    .text({ description: 'Key of that certificate: a PEM file.', example: '/run/secrets/grpc/tls.key' })
+    .optional(),
+  AUTH_GRPC_TLS_SERVER_NAME: setting
+    .text({
+      description:
+        "DNS name that the auth server's certificate must bear: the host of AUTH_GRPC_TARGET unless set. Required where that is an address.",
+      example: 'auth-server-grpc'
+    })
+    .optional(),
   ...metricsSettings,
   ...databaseSettings({ example: 'postgresql://wallet:password@postgres:5432/wallet' }),
   ...sharedStoreSettings,
@@ -169,6 +198,13 @@ export const resourceServerSchema = z.object({
     .prefault('300'),
   ...shutdownSettings
 })
+
+/** The settings that name the files of the certificates shown to the auth server, and by which its own is judged. */
+export const AUTH_GRPC_TLS = {
+  certificate: 'AUTH_GRPC_TLS_CERTIFICATE_FILE',
+  key: 'AUTH_GRPC_TLS_KEY_FILE',
+  authority: 'AUTH_GRPC_TLS_CA_FILE'
+} as const
 
 /** The settings of the resource server, parsed. */
 export type ResourceServerConfig = Readonly<z.output<typeof resourceServerSchema>>

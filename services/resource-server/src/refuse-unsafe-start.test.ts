@@ -6,11 +6,29 @@ const SAFE = {
   PUBLIC_URL: 'https://wallet.example',
   AUTH_SERVER_URL: 'https://auth.wallet.example/',
   AUTH_GRPC_TARGET: 'dns:///auth-server-grpc:3002',
+  AUTH_GRPC_TLS_CA_FILE: '/run/secrets/grpc/ca.crt',
+  AUTH_GRPC_TLS_CERTIFICATE_FILE: '/run/secrets/grpc/tls.crt',
+  AUTH_GRPC_TLS_KEY_FILE: '/run/secrets/grpc/tls.key',
+  GRPC_TLS_CERTIFICATE_FILE: '/run/secrets/grpc/tls.crt',
+  GRPC_TLS_KEY_FILE: '/run/secrets/grpc/tls.key',
+  GRPC_TLS_CLIENT_CA_FILE: '/run/secrets/grpc/ca.crt',
+  GRPC_OPERATOR_CLIENTS: 'operator.wallet.test',
   DATABASE_URL: 'postgresql://wallet@postgres:5432/wallet',
   SHARED_SECRET_KEY: 'Vb3xQ9rTz1LkW7nM'
 }
 
-const start = (settings: Record<string, string>) => () => {
+const PLAINTEXT_LISTENER = {
+  GRPC_TLS_CERTIFICATE_FILE: undefined,
+  GRPC_TLS_KEY_FILE: undefined,
+  GRPC_TLS_CLIENT_CA_FILE: undefined
+}
+const PLAINTEXT_CONNECTION = {
+  AUTH_GRPC_TLS_CA_FILE: undefined,
+  AUTH_GRPC_TLS_CERTIFICATE_FILE: undefined,
+  AUTH_GRPC_TLS_KEY_FILE: undefined
+}
+
+const start = (settings: Record<string, string | undefined>) => () => {
   refuseUnsafeStart(loadConfig({ ...SAFE, ...settings }))
 }
 
@@ -21,9 +39,21 @@ describe('the start', () => {
     expect(
       start({ ENVIRONMENT: 'development', PUBLIC_URL: 'http://localhost:3000', GRPC_REFLECTION: 'true' })
     ).not.toThrow()
+    expect(
+      start({ AUTH_GRPC_TARGET: 'ipv4:10.0.0.1:3002', AUTH_GRPC_TLS_SERVER_NAME: 'auth-server-grpc' })
+    ).not.toThrow()
+    expect(
+      start({
+        ...PLAINTEXT_LISTENER,
+        ...PLAINTEXT_CONNECTION,
+        ENVIRONMENT: 'development',
+        GRPC_HOST: '127.0.0.1',
+        AUTH_GRPC_TARGET: 'localhost:4004'
+      })
+    ).not.toThrow()
   })
 
-  it.each<[string, Record<string, string>]>([
+  it.each<[string, Record<string, string | undefined>]>([
     ['REDIS_URL', { REPLICA_COUNT: '2' }],
     ['PUBLIC_URL', { PUBLIC_URL: 'http://wallet.example' }],
     ['AUTH_SERVER_URL', { AUTH_SERVER_URL: 'http://auth.example' }],
@@ -32,6 +62,14 @@ describe('the start', () => {
     ['SHARED_SECRET_KEY', { SHARED_SECRET_KEY: 'a-long-random-text' }],
     ['SHARED_SECRET_KEYS_RETIRED', { SHARED_SECRET_KEYS_RETIRED: 'x'.repeat(20) }],
     ['DATABASE_URL', { DATABASE_URL: 'postgresql://wallet:password@postgres/wallet' }],
+    ['GRPC_TLS_CERTIFICATE_FILE', PLAINTEXT_LISTENER],
+    ['GRPC_TLS_CLIENT_CA_FILE', { GRPC_TLS_CLIENT_CA_FILE: undefined }],
+    ['GRPC_OPERATOR_CLIENTS', { GRPC_OPERATOR_CLIENTS: undefined }],
+    ['GRPC_HOST', { ...PLAINTEXT_LISTENER, ENVIRONMENT: 'development' }],
+    ['AUTH_GRPC_TLS_CA_FILE', PLAINTEXT_CONNECTION],
+    ['AUTH_GRPC_TLS_CERTIFICATE_FILE', { AUTH_GRPC_TLS_CERTIFICATE_FILE: undefined }],
+    ['AUTH_GRPC_TARGET', { ...PLAINTEXT_CONNECTION, ENVIRONMENT: 'development' }],
+    ['AUTH_GRPC_TLS_SERVER_NAME', { AUTH_GRPC_TARGET: 'ipv4:10.0.0.1:3002,10.0.0.2:3002' }],
     ['ILP_ADDRESS', { ILP_ADDRESS: 'wallet' }],
     ['ILP_ADDRESS', { ILP_ADDRESS: 'g.wallet example' }]
   ])('is refused, naming %s, with %j', (name, settings) => {

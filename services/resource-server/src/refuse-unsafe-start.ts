@@ -1,5 +1,12 @@
-import { ConfigurationError, findUnsafeSettings, findWeakSecrets } from '@open-payments-server/configuration'
-import { type ResourceServerConfig, resourceServerSchema } from './config.js'
+import {
+  ConfigurationError,
+  findPlaintext,
+  findUnsafeGrpcListener,
+  findUnsafeSettings,
+  findWeakSecrets
+} from '@open-payments-server/configuration'
+import { isLoopbackTarget, isNamedTarget } from '@open-payments-server/grpc-transport'
+import { AUTH_GRPC_TLS, type ResourceServerConfig, resourceServerSchema } from './config.js'
 
 /** What an ILP address may be (published API): with the payment's own segment behind it, at most 1,023 characters. */
 const ILP_ADDRESS = /^(?=.{1,900}$)(?:g|private|example|peer|self|test[1-3]?|local)(?:\.[a-zA-Z0-9_~-]+)+$/
@@ -12,8 +19,25 @@ const ILP_ADDRESS = /^(?=.{1,900}$)(?:g|private|example|peer|self|test[1-3]?|loc
 export function refuseUnsafeStart(config: ResourceServerConfig): void {
   const problems = findUnsafeSettings(config, ['PUBLIC_URL', 'AUTH_SERVER_URL', 'WALLET_ADDRESS_PAGE_URL'])
   if (config.ENVIRONMENT === 'production') problems.push(...findWeakSecrets(resourceServerSchema, config))
+  problems.push(...findUnsafeGrpcListener(config, ['GRPC_OPERATOR_CLIENTS']), ...findUnsafeConnection(config))
   if (!ILP_ADDRESS.test(config.ILP_ADDRESS)) {
     problems.push('ILP_ADDRESS: must be an ILP address such as g.example.wallet or test.wallet')
   }
   if (problems.length > 0) throw new ConfigurationError(problems)
+}
+
+/** What the connection to the auth server may not be: in plain text over a network, or to somebody without a name. */
+function findUnsafeConnection(config: ResourceServerConfig): string[] {
+  const { AUTH_GRPC_TARGET: target } = config
+  const problems = findPlaintext(config, Object.values(AUTH_GRPC_TLS), {
+    setting: 'AUTH_GRPC_TARGET',
+    isLoopback: isLoopbackTarget(target)
+  })
+  const isTls = config.AUTH_GRPC_TLS_CA_FILE !== undefined
+  if (isTls && config.AUTH_GRPC_TLS_SERVER_NAME === undefined && !isNamedTarget(target)) {
+    problems.push(
+      "AUTH_GRPC_TLS_SERVER_NAME: must be the name in the auth server's certificate when AUTH_GRPC_TARGET is an address"
+    )
+  }
+  return problems
 }

@@ -1,8 +1,8 @@
-import type { ServerCredentials } from '@grpc/grpc-js'
 import {
   type GrpcService,
   type RunningGrpcServer,
-  startGrpcServer
+  startGrpcServer,
+  type WatchedTlsFiles
 } from '@open-payments-server/grpc-transport'
 import { fileDescriptors } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
@@ -11,7 +11,7 @@ import type { AuthServerConfig } from '../config.js'
 /** Largest message that is received or sent: a full page of grants or reservations, with room to spare. */
 export const GRPC_MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 
-/** Age at which a connection is closed gently, so that clients find replicas that were added. */
+/** Age at which a connection is closed gently, so that clients find replicas that were added and show their certificates. */
 export const GRPC_CONNECTION_AGE_MAX_MS = 30 * 60_000
 
 /** What the gRPC server needs. */
@@ -20,8 +20,8 @@ export interface AuthGrpcServerOptions {
   /** From `createGrpcServices`. */
   readonly services: readonly GrpcService[]
   readonly logger: Logger
-  /** TLS settings; plain text without. */
-  readonly credentials?: ServerCredentials | undefined
+  /** Its certificate, and whose clients it takes; plain text without. */
+  readonly tls?: WatchedTlsFiles | undefined
 }
 
 /**
@@ -30,11 +30,11 @@ export interface AuthGrpcServerOptions {
  * @throws Error when it cannot listen
  */
 export function startAuthGrpcServer(options: AuthGrpcServerOptions): Promise<RunningGrpcServer> {
-  const { config, services, logger, credentials } = options
+  const { config, services, logger, tls } = options
   return startGrpcServer({
     host: config.GRPC_HOST,
     port: config.GRPC_PORT,
-    credentials,
+    tls,
     services,
     reflection: config.GRPC_REFLECTION,
     fileDescriptors,

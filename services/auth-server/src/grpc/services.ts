@@ -38,6 +38,7 @@ import { createSettleReservationRepository } from '../features/settle-reservatio
 import { createSettleRpc } from '../features/settle-reservation/rpc.js'
 import { createSettleReservation } from '../features/settle-reservation/service.js'
 import { createWatchRevocationsRpc } from '../features/watch-revocations/rpc.js'
+import { allowedClients, type GrpcClientLists } from './allowed-clients.js'
 
 /** What the gRPC side stands on. */
 export interface GrpcDependencies {
@@ -48,6 +49,8 @@ export interface GrpcDependencies {
   readonly logger: Logger
   readonly revocations: RevocationBus
   readonly clientDirectory: Pick<ClientDirectory, 'findKey'>
+  /** Who may call what where clients show certificates. */
+  readonly config?: GrpcClientLists | undefined
 }
 
 /** Everything the auth server serves over gRPC. */
@@ -56,16 +59,23 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
   const cache = new TokenAccessCache()
   const tokens = createTokenRepository(pool, cache)
   const tokenAccess = createTokenAccessReader(cache, tokens, clock)
+  const clients = allowedClients(dependencies.config)
   return [
     {
       definition: auth.IntrospectionServiceService,
-      implementation: introspectionService(dependencies, tokens)
+      implementation: introspectionService(dependencies, tokens),
+      clients: clients.introspection
     },
     {
       definition: auth.GrantLimitsServiceService,
-      implementation: grantLimitsService(dependencies, tokenAccess)
+      implementation: grantLimitsService(dependencies, tokenAccess),
+      clients: clients.limits
     },
-    { definition: auth.GrantOperatorServiceService, implementation: grantOperatorService(dependencies) }
+    {
+      definition: auth.GrantOperatorServiceService,
+      implementation: grantOperatorService(dependencies),
+      clients: clients.operator
+    }
   ]
 }
 

@@ -1,8 +1,9 @@
 import { createPool } from '@open-payments-server/database'
+import { openTls } from '@open-payments-server/grpc-transport'
 import type { Clock, Logger } from '@open-payments-server/runtime'
 import { createInProcessStore, createRedisStore, type SharedStore } from '@open-payments-server/shared-store'
 import { PrismaPg } from '@prisma/adapter-pg'
-import type { ResourceServerConfig } from '../config.js'
+import { AUTH_GRPC_TLS, type ResourceServerConfig } from '../config.js'
 import { PrismaClient } from '../generated/prisma/client.js'
 import { connectAuthServer } from '../grpc/auth-server/connection.js'
 import type { Context, ResourceServerOverrides } from './context.js'
@@ -16,13 +17,16 @@ const SHARED_STORE_TIMEOUT_MS = 500
 /** Largest gRPC message, in bytes. */
 export const MESSAGE_BYTES_MAX = 4_194_304
 
-export type Resources = ReturnType<typeof openResources>
+export type Resources = Awaited<ReturnType<typeof openResources>>
 
-/** Connections to everything outside the process. */
-export function openResources(
-  { config, logger, lifecycle, clock }: Context,
-  overrides: ResourceServerOverrides
-) {
+/**
+ * Connections to everything outside the process.
+ *
+ * @throws ConfigurationError for certificates that cannot be used
+ */
+export async function openResources(context: Context, overrides: ResourceServerOverrides) {
+  const { config, logger, lifecycle, clock } = context
+  const tls = await openTls(AUTH_GRPC_TLS, context)
   const pool = createPool({
     url: config.DATABASE_URL.reveal(),
     connectionsMax: config.DATABASE_CONNECTIONS_MAX,
@@ -49,7 +53,9 @@ export function openResources(
   const authServer = connectAuthServer({
     target: config.AUTH_GRPC_TARGET,
     deadlineMs: config.AUTH_GRPC_DEADLINE_MS,
-    messageBytesMax: MESSAGE_BYTES_MAX
+    messageBytesMax: MESSAGE_BYTES_MAX,
+    tls,
+    serverName: config.AUTH_GRPC_TLS_SERVER_NAME
   })
   lifecycle.add({
     name: 'auth server connection',

@@ -1,4 +1,9 @@
-import { createClient, RETRIES_MAX, shareChannel } from '@open-payments-server/grpc-transport'
+import {
+  createClient,
+  RETRIES_MAX,
+  shareChannel,
+  type WatchedTlsFiles
+} from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 
 /** Clients of everything the auth server offers to services. */
@@ -16,11 +21,15 @@ export interface AuthServerConnection {
  *
  * @param options.deadlineMs how long one call may take, retries included
  * @param options.messageBytesMax largest message
+ * @param options.tls the certificate of this service, and whose servers it takes; plain text without
+ * @param options.serverName name that the auth server's certificate must bear: that of the target unless given
  */
 export function connectAuthServer(options: {
   target: string
   deadlineMs: number
   messageBytesMax: number
+  tls?: WatchedTlsFiles | undefined
+  serverName?: string | undefined
 }): AuthServerConnection {
   const introspection = createClient(auth.IntrospectionServiceClient, { ...options, retriesMax: RETRIES_MAX })
   const grantLimits = shareChannel(auth.GrantLimitsServiceClient, introspection)

@@ -2,6 +2,7 @@ import { createHandlers, type GrpcService, type Handlers } from '@open-payments-
 import { wallet } from '@open-payments-server/proto'
 import type { Clock, Logger } from '@open-payments-server/runtime'
 import type { Pool } from 'pg'
+import type { ResourceServerConfig } from '../../config.js'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import { auditMoney, type AuditMoneyDeps } from '../../features/audit-money/audit-money.js'
 import { createAccount, listAccounts } from '../../features/operate-wallets/accounts.js'
@@ -19,6 +20,8 @@ export interface OperatorServiceDeps extends OperatorDeps, AuditMoneyDeps {
   readonly pool: Pool
   readonly clock: Clock
   readonly logger: Logger
+  /** Who may operate where clients show certificates. */
+  readonly config: Pick<ResourceServerConfig, 'GRPC_OPERATOR_CLIENTS'>
 }
 
 type Methods<Name extends keyof wallet.WalletOperatorServiceServer> = Pick<
@@ -34,7 +37,8 @@ export function createGrpcServices(deps: OperatorServiceDeps): GrpcService[] {
     ...keyMethods(handlers, deps),
     ...moneyMethods(handlers, deps)
   }
-  return [{ definition: wallet.WalletOperatorServiceService, implementation }]
+  const clients = { everyMethod: deps.config.GRPC_OPERATOR_CLIENTS ?? [] }
+  return [{ definition: wallet.WalletOperatorServiceService, implementation, clients }]
 }
 
 /** Assets, accounts and wallet addresses. */

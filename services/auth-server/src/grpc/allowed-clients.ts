@@ -1,0 +1,25 @@
+import type { AllowedClients } from '@open-payments-server/grpc-transport'
+import type { AuthServerConfig } from '../config.js'
+
+/** The settings that name clients. */
+export type GrpcClientLists = Pick<
+  AuthServerConfig,
+  'GRPC_INTROSPECTION_CLIENTS' | 'GRPC_LIMITS_CLIENTS' | 'GRPC_OPERATOR_CLIENTS'
+>
+
+/** Who may call each service where clients show certificates. */
+export function allowedClients(
+  config: GrpcClientLists = {}
+): Record<'introspection' | 'limits' | 'operator', AllowedClients> {
+  const {
+    GRPC_INTROSPECTION_CLIENTS: introspection = [],
+    GRPC_LIMITS_CLIENTS: limits = [],
+    GRPC_OPERATOR_CLIENTS: operator = []
+  } = config
+  return {
+    introspection: { everyMethod: introspection },
+    limits: { everyMethod: limits },
+    // The resource server audits both sides when an operator asks it to. It reads, and revokes nothing.
+    operator: { everyMethod: operator, furtherOf: { AuditLimits: limits } }
+  }
+}
