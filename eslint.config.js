@@ -3,6 +3,9 @@ import typescript from 'typescript-eslint'
 
 const tests = ['**/*.test.ts', '**/test/**/*.ts', 'packages/testing/**/*.ts', 'infra/acceptance/**/*.ts']
 
+/** Where requests that go out are guarded: against addresses of this network, redirects, and hosts that do not answer. */
+const outgoingHttp = 'Requests go out through packages/http-client, which guards them.'
+
 /** Whoever switches a rule off says why, after two dashes. */
 const explainDisabling = {
   meta: {
@@ -104,6 +107,33 @@ export default typescript.config(
       'no-restricted-globals': [
         'error',
         { name: 'fetch', message: 'Use `send` of packages/testing, which holds the answer to the contract.' }
+      ]
+    }
+  },
+  {
+    files: ['services/*/src/**/*.ts', 'packages/*/src/**/*.ts'],
+    ignores: [...tests, 'packages/http-client/**'],
+    rules: {
+      'no-restricted-globals': ['error', { name: 'fetch', message: outgoingHttp }],
+      'no-restricted-properties': [
+        'error',
+        { object: 'globalThis', property: 'fetch', message: outgoingHttp }
+      ],
+      'no-restricted-imports': [
+        'error',
+        {
+          paths: [
+            ...['node:http', 'http'].map((name) => ({
+              name,
+              importNames: ['default', 'request', 'get', 'Agent', 'ClientRequest'],
+              message: outgoingHttp
+            })),
+            ...['undici', 'node:https', 'https', 'node:http2', 'http2'].map((name) => ({
+              name,
+              message: outgoingHttp
+            }))
+          ]
+        }
       ]
     }
   },

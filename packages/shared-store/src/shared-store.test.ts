@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { startTcpProxy } from '@open-payments-server/testing'
 import { Redis } from 'ioredis'
 import {
   createInProcessStore,
@@ -145,7 +144,7 @@ describeWithRedis(`Redis store (${withRedis})`, () => {
   })
 
   it('tells when the connection of a subscription was lost, and when it is back', async () => {
-    const proxy = await startProxy()
+    const proxy = await startTcpProxy(redisUrl)
     const store = newStore(proxy.url)
     const seen = recorder()
     const subscription = await store.subscribe('news', seen.handlers)
@@ -157,11 +156,11 @@ describeWithRedis(`Redis store (${withRedis})`, () => {
     await seen.until('after')
     expect(seen.events).toEqual(['interrupted', 'resumed', 'after'])
     await store.close()
-    await proxy.close()
+    await proxy.stop()
   })
 
   it('notices a connection that hangs without closing, and answers in time meanwhile', async () => {
-    const proxy = await startProxy()
+    const proxy = await startTcpProxy(redisUrl)
     const store = createRedisStore({ url: proxy.url, keyPrefix, commandTimeoutMs: 300 })
     const seen = recorder()
     const subscription = await store.subscribe('news', seen.handlers)
@@ -170,27 +169,27 @@ describeWithRedis(`Redis store (${withRedis})`, () => {
     await expect(store.markOnce(randomUUID(), 10)).rejects.toThrow(SharedStoreUnavailable)
     await seen.until('interrupted')
     expect(subscription.live).toBe(false)
-    proxy.recover()
+    await proxy.restore()
     await seen.until('resumed')
     // The connection for commands comes back in its own time.
     await expect(untilItWorks(() => store.check())).resolves.toBeUndefined()
     await expect(store.markOnce(randomUUID(), 10)).resolves.toBe(true)
     await store.close()
-    await proxy.close()
+    await proxy.stop()
   })
 
   it('says that it cannot tell when there is no server, and works once there is one', async () => {
-    const proxy = await startProxy()
-    await proxy.close()
+    const proxy = await startTcpProxy(redisUrl)
+    await proxy.refuse()
     const store = newStore(proxy.url)
     await expect(store.markOnce('key', 10)).rejects.toThrow(SharedStoreUnavailable)
     await expect(store.publish('news', new Uint8Array())).rejects.toThrow(SharedStoreUnavailable)
     await expect(store.subscribe('news', recorder().handlers)).rejects.toThrow(SharedStoreUnavailable)
     await expect(store.check()).rejects.toThrow(SharedStoreUnavailable)
-    const later = await startProxy(Number(new URL(proxy.url).port))
+    await proxy.restore()
     await expect(untilItWorks(() => store.check())).resolves.toBeUndefined()
     await store.close()
-    await later.close()
+    await proxy.stop()
   })
 })
 
@@ -321,49 +320,6 @@ async function untilItWorks(attempt: () => Promise<void>): Promise<void> {
       return
     } catch {
       await delay(20)
-    }
-  }
-}
-
-/** A way to the Redis of this run that can be cut, or made to hang as a network does that loses packets. */
-async function startProxy(port = 0) {
-  const target = new URL(redisUrl)
-  const sockets = new Set<Socket>()
-  let hanging = false
-  const server = createServer((client) => {
-    const upstream = connect(Number(target.port), target.hostname)
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client]
-    ] as const) {
-      sockets.add(from)
-      from.on('data', (data) => {
-        if (!hanging) to.write(data)
-      })
-      from.on('error', () => undefined)
-      from.on('close', () => to.destroy())
-    }
-  })
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const chosen = typeof address === 'object' && address !== null ? address.port : 0
-  const drop = () => {
-    for (const socket of sockets) socket.destroy()
-  }
-  return {
-    drop,
-    url: Object.assign(new URL(redisUrl), { host: `127.0.0.1:${String(chosen)}` }).href,
-    hang: () => {
-      hanging = true
-    },
-    recover: () => {
-      hanging = false
-    },
-    close: async () => {
-      drop()
-      server.close()
-      await once(server, 'close')
     }
   }
 }

@@ -1,4 +1,5 @@
 export { type ClientWallet, startClientWallet, type WalletAddressOptions } from './client-wallet.js'
+export { connectRaw, parseAnswers, type RawAnswer, type RawConnection, sendRaw } from './raw-connection.js'
 export {
   ContractViolation,
   holdToContract,
@@ -14,6 +15,7 @@ export {
   type SigningClient,
   type SigningClientOptions
 } from './signing-client.js'
+export { startTcpProxy, type TcpProxy } from './tcp-proxy.js'
 export { TestClock } from './test-clock.js'
 export { createTestDatabase, type ServiceSchema, type TestDatabase } from './test-database.js'
 export { createTestKey, type TestKey } from './test-key.js'

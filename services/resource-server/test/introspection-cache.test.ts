@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { type Answer, createTestKey, type TestKey } from '@open-payments-server/testing'
 import type { TestToken } from './support/fake-auth-server.js'
 import {
   ALICE,
@@ -122,6 +123,53 @@ describe('what is known of a token', () => {
     const stolen = await thief.request(ACCESS, 'GET', LIST, { accessToken: token.accessToken })
     expect(stolen.status).toBe(401)
     expect(await statusOfRequest()).toBe(200)
+  })
+})
+
+describe('a key of the client', () => {
+  const signedWith = ({ keyId, privateKey }: TestKey): Promise<Answer> => {
+    const signature = { keyId, privateKey }
+    return shop.request(ACCESS, 'GET', LIST, { accessToken: token.accessToken, signature })
+  }
+
+  it('that is new is taken at once, though another is kept, and though it was refused before', async () => {
+    const newKey = createTestKey('new-key')
+    expect(await statusOfRequest()).toBe(200)
+    expect((await signedWith(newKey)).status).toBe(401)
+    token.keys = [shop.key, newKey]
+    expect((await signedWith(newKey)).status).toBe(200)
+  })
+
+  it('that was taken out is refused when the answer gets old', async () => {
+    expect(await statusOfRequest()).toBe(200)
+    token.keys = [createTestKey('another')]
+    service.clock.advanceSeconds(29)
+    expect(await statusOfRequest()).toBe(200)
+    service.clock.advanceSeconds(1)
+    expect(await statusOfRequest()).toBe(401)
+  })
+
+  it('that came in the place of another, under its identifier, makes us ask again once in five seconds', async () => {
+    expect(await statusOfRequest()).toBe(200)
+    const renewed = createTestKey(shop.key.keyId)
+    token.keys = [renewed]
+    expect((await signedWith(renewed)).status).toBe(401)
+    expect(service.auth.introspections).toBe(1)
+    service.clock.advanceSeconds(5)
+    expect((await signedWith(renewed)).status).toBe(200)
+    expect(service.auth.introspections).toBe(2)
+    for (let count = 0; count < 3; count += 1) expect(await statusOfRequest()).toBe(401)
+    expect((await signedWith(renewed)).status).toBe(200)
+    expect(service.auth.introspections).toBe(2)
+  })
+
+  it('is told with 503 to be unknown while nobody can tell, and that is not kept', async () => {
+    token.keys = undefined
+    const answer = await signedWith(shop.key)
+    expect(answer.status).toBe(503)
+    expect(answer.headers.get('retry-after')).toBe('1')
+    token.keys = [shop.key]
+    expect((await signedWith(shop.key)).status).toBe(200)
   })
 })
 

@@ -27,7 +27,8 @@ export interface TestToken {
   readonly client: string
   /** Thumbprint of such a client's key. */
   readonly jwkThumbprint: string
-  readonly keys: readonly TestKey[]
+  /** Keys that its client publishes now; undefined while they cannot be fetched. */
+  keys: readonly TestKey[] | undefined
   readonly access: readonly TestAccess[]
   expiresAt: Date
   status: 'active' | 'inactive'
@@ -159,12 +160,13 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
         token === undefined ? auth.TokenStatus.TOKEN_STATUS_UNKNOWN : auth.TokenStatus.TOKEN_STATUS_INACTIVE
       return auth.IntrospectResponse.fromPartial({ status: tokenStatus })
     }
-    const key = keyId === '' ? token.keys[0] : token.keys.find((candidate) => candidate.keyId === keyId)
+    const key = token.keys?.find((candidate) => keyId === '' || candidate.keyId === keyId)
     return auth.IntrospectResponse.fromPartial({
       status: auth.TokenStatus.TOKEN_STATUS_ACTIVE,
       grantId: token.grantId,
       client: { walletAddress: token.client, jwkThumbprint: token.jwkThumbprint },
       ...(key === undefined ? {} : { key: { kid: key.keyId, x: key.jwk.x } }),
+      keyUnavailable: token.keys === undefined,
       access: token.access.map((item) => ({ ...item, actions: [...item.actions] })),
       expireTime: token.expiresAt
     })

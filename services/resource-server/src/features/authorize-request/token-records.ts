@@ -10,7 +10,7 @@ const TOKENS_KEPT_MAX = 10_000
 /** Most key ids of one token whose answers are kept: a client may change keys, and no client needs many. */
 const KEY_IDS_KEPT_MAX = 4
 
-/** A kept answer that a signature does not fit makes us ask again at most this often for one token. */
+/** How old a kept answer must be to be asked for again because a signature does not fit it. */
 const ASK_AGAIN_SECONDS = 5
 
 /** A key ready to verify with: importing one costs more than verifying. */
@@ -38,8 +38,6 @@ interface KeptAnswer {
 interface KeptToken {
   readonly grantId: string
   readonly answers: Map<string, KeptAnswer>
-  /** When it was asked about last. */
-  askedAtMs: number
 }
 
 /** A question that was asked and not answered yet. */
@@ -112,11 +110,11 @@ export class TokenRecords implements RevocationListener {
    * @throws as {@link TokenRecords.find}
    */
   async findNewer(accessToken: string, keyId: string): Promise<TokenRecord | undefined> {
-    const kept = this.#tokens.peek(hashSecret(accessToken).toString('base64url'))
+    const answers = this.#tokens.peek(hashSecret(accessToken).toString('base64url'))?.answers
+    const kept = answers?.get(keyId)
     const nowMs = this.#options.clock.now()
-    if (kept === undefined || nowMs < kept.askedAtMs + ASK_AGAIN_SECONDS * 1_000) return undefined
-    kept.askedAtMs = nowMs
-    kept.answers.delete(keyId)
+    if (kept === undefined || nowMs < kept.keptFromMs + ASK_AGAIN_SECONDS * 1_000) return undefined
+    answers?.delete(keyId)
     return this.find(accessToken, keyId)
   }
 
@@ -157,12 +155,7 @@ export class TokenRecords implements RevocationListener {
     const keptUntilMs = Math.min(nowMs + this.#options.cacheSeconds * 1_000, record.expiresAtMs)
     if (keptUntilMs <= nowMs) return
     const { tokenHash } = pending
-    const kept = this.#tokens.get(tokenHash) ?? {
-      grantId: record.grantId,
-      answers: new Map<string, KeptAnswer>(),
-      askedAtMs: nowMs
-    }
-    kept.askedAtMs = nowMs
+    const kept: KeptToken = this.#tokens.get(tokenHash) ?? { grantId: record.grantId, answers: new Map() }
     if (kept.answers.size >= KEY_IDS_KEPT_MAX && !kept.answers.has(keyId)) kept.answers.clear()
     kept.answers.set(keyId, { record, keptFromMs: nowMs, keptUntilMs })
     if (this.#tokens.peek(tokenHash) === undefined) {

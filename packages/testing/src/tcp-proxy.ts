@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+
+/** A way to a server over TCP that can be cut, or made to swallow everything as a network does that loses packets. */
+export interface TcpProxy {
+  /** The URL of the server, by way of the proxy. */
+  readonly url: string
+  /** Ends every connection. New ones are taken. */
+  drop(): void
+  /** Ends every connection, and refuses new ones until `restore`. */
+  refuse(): Promise<void>
+  /** Passes nothing on until `restore`; connections stay open, new ones are taken. What comes meanwhile is lost. */
+  hang(): void
+  /** Passes everything on again. */
+  restore(): Promise<void>
+  /** Ends every connection and takes no more. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts a proxy on a free port of this machine.
+ *
+ * @param targetUrl URL of the server, with a port
+ */
+export async function startTcpProxy(targetUrl: string): Promise<TcpProxy> {
+  const target = new URL(targetUrl)
+  const sockets = new Set<Socket>()
+  let hanging = false
+  const pass = (from: Socket, to: Socket): void => {
+    sockets.add(from)
+    from.on('data', (data) => {
+      if (!hanging) to.write(data)
+    })
+    from.on('error', () => undefined)
+    from.on('close', () => {
+      sockets.delete(from)
+      to.destroy()
+    })
+  }
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname)
+    pass(client, upstream)
+    pass(upstream, client)
+  })
+  const port = await listen(server, 0)
+  const drop = (): void => {
+    for (const socket of sockets) socket.destroy()
+  }
+  const refuse = async (): Promise<void> => {
+    const closed = once(server, 'close')
+    server.close()
+    drop()
+    await closed
+  }
+  return {
+    url: Object.assign(new URL(targetUrl), { host: `127.0.0.1:${String(port)}` }).href,
+    drop,
+    refuse,
+    hang() {
+      hanging = true
+    },
+    async restore() {
+      hanging = false
+      if (!server.listening) await listen(server, port)
+    },
+    async stop() {
+      if (server.listening) await refuse()
+    }
+  }
+}
+
+async function listen(server: Server, port: number): Promise<number> {
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
