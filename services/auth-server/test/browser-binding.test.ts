@@ -300,11 +300,7 @@ describe('a browser is sent on', () => {
 
 describe('who cannot go on', () => {
   const AS_BROWSERS_DO = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
-  const ask = async (url: string, accept: string): Promise<Response> =>
-    fetch(url.replace('http://auth.test', `http://127.0.0.1:${String(auth.server.httpPort)}`), {
-      headers: { accept },
-      redirect: 'manual'
-    })
+  const ask = (url: string, accept: string): Promise<Answer> => auth.send('GET', url, { accept })
 
   it.each<[string, (grant: PendingGrant) => string, number, string]>([
     ['another browser than the first', (grant) => grant.redirect, 403, 'This request cannot be opened here'],
@@ -320,7 +316,7 @@ describe('who cannot go on', () => {
     const grant = await requestPendingGrant(auth, shop)
     await startInBrowser(auth, grant)
     const response = await ask(urlOf(grant), AS_BROWSERS_DO)
-    const text = await response.text()
+    const { text } = response
     expect(response.status).toBe(status)
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(text).toContain(`<h1>${title}</h1>`)
@@ -338,7 +334,7 @@ describe('who cannot go on', () => {
     async (accept) => {
       const response = await ask(`${PUBLIC_URL}interact/1/x`, accept)
       expect(response.headers.get('content-type')).toMatch(/^application\/json/)
-      expect(await response.json()).toMatchObject({ error: { code: 'unknown_interaction' } })
+      expect(response.body).toMatchObject({ error: { code: 'unknown_interaction' } })
     }
   )
 

@@ -103,6 +103,11 @@ describe('the database itself refuses', () => {
       'access_item_limit_range'
     ],
     [
+      'to delete a grant under which money moved',
+      'delete from grant_request where id in (select grant_id from reservation)',
+      'limit_window_access_item_id_fkey'
+    ],
+    [
       'a grant of two clients',
       `update grant_request set client_jwk_thumbprint = 'x' where client_wallet_address is not null`,
       'grant_request_one_client'

@@ -15,6 +15,7 @@ export class LimitsServer {
   /** Begins with a server that knows of no grant and of no payment, at an instant in milliseconds since 1970. */
   static async begin(auth: GrpcFixture, nowMs: number): Promise<LimitsServer> {
     await auth.database.query('delete from reservation')
+    await auth.database.query('delete from limit_window')
     await auth.database.query('delete from grant_request')
     auth.clock.set(nowMs)
     return new LimitsServer(auth)

@@ -1,0 +1,59 @@
+import type { Mutation, TestReference } from '../mutation.js'
+
+const INTERACTIONS = 'services/auth-server/src/domain/interactions.ts'
+const CONTINUATION = 'services/auth-server/src/domain/continuation.ts'
+const START = 'services/auth-server/src/features/start-interaction/repository.ts'
+const PURGE = 'services/auth-server/src/features/purge-grants/repository.ts'
+
+const binding = (title: string): TestReference => ({
+  file: 'services/auth-server/test/browser-binding.test.ts',
+  title
+})
+
+/** What ties consent to one browser and one moment, and what the purge must not touch. */
+export const INTERACTION_GUARDS: readonly Mutation[] = [
+  {
+    guard: 'of the browsers that open an interaction, one keeps it',
+    file: START,
+    text: 'where id = $1 and browser_hash is null',
+    broken: 'where id = $1',
+    test: binding('however many open it at once')
+  },
+  {
+    guard: 'an interaction ends in the browser in which the account holder agreed',
+    file: INTERACTIONS,
+    text: 'return isBoundTo(interaction, browser.cookie) && hasCode',
+    broken: 'return isBoundTo(interaction, browser.cookie)',
+    test: binding('is finished neither by who began without agreeing, nor by who agreed without beginning')
+  },
+  {
+    guard: 'an approval is continued in time, or never',
+    file: CONTINUATION,
+    text: "if (!isPending && nowMs >= continueBefore.getTime()) return 'too-late'",
+    broken: '',
+    test: binding('by a client that polls, too')
+  },
+  {
+    guard: 'a grant under which money moved is kept for good',
+    file: PURGE,
+    text: `
+             when exists (select 1 from access_item a join limit_window w on w.access_item_id = a.id
+                           where a.grant_id = due.id) then null`,
+    broken: '',
+    test: {
+      file: 'services/auth-server/src/features/purge-grants/purge.test.ts',
+      title:
+        'under which money moved stays for good, with its windows and reservations, and the books stay in order'
+    }
+  },
+  {
+    guard: 'a clock that runs ahead deletes nothing',
+    file: PURGE,
+    text: 'least($1::timestamptz, now()) - make_interval(secs => $2) as cutoff',
+    broken: '$1::timestamptz - make_interval(secs => $2) as cutoff',
+    test: {
+      file: 'services/auth-server/src/features/purge-grants/purge.test.ts',
+      title: 'believes no clock that runs ahead of that of the database'
+    }
+  }
+]
