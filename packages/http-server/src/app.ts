@@ -6,7 +6,15 @@ import express, {
   type Router
 } from 'express'
 import type { Logger } from '@open-payments-server/runtime'
-import { type ErrorBody, errorBody, NoAnswer, PublicError, serviceUnavailable } from './public-error.js'
+import {
+  codeOf,
+  type ErrorBody,
+  errorBody,
+  NoAnswer,
+  PublicError,
+  serviceUnavailable
+} from './public-error.js'
+import { readBody } from './read-body.js'
 
 /** How an app differs from the others. */
 export interface HttpAppOptions {
@@ -15,6 +23,13 @@ export interface HttpAppOptions {
   readonly bodyBytesMax: number
   /** Its routes. */
   readonly routes: Router
+  /** What every request passes before its body is read, such as a rate limit. */
+  readonly beforeBody?: RequestHandler
+  /**
+   * Proxies in front that are believed when they tell a client's address: how many, or their networks, as express'
+   * `trust proxy` has it. None unless given.
+   */
+  readonly trustedProxies?: number | string[]
   /** Code of the opaque 500: `request_denied` on the auth server, `500` on the resource server. */
   readonly unexpectedCode: string
   /** Code of requests that no route takes, or that cannot be read. */
@@ -40,14 +55,16 @@ export function createHttpApp(options: HttpAppOptions): Express {
   app.disable('etag')
   app.set('query parser', 'simple')
   app.enable('case sensitive routing')
+  app.set('trust proxy', options.trustedProxies ?? false)
   app.use(logRequests(options.logger))
-  app.use(readRawBody(options))
+  if (options.beforeBody !== undefined) app.use(options.beforeBody)
+  app.use(readBody(options.bodyBytesMax, (status) => codeOf(status, options.badRequestCode)))
   app.use(options.routes)
   app.use((_request, _response, next) => {
     next(
       new PublicError({
         status: 404,
-        code: options.badRequestCode === '400' ? '404' : options.badRequestCode,
+        code: codeOf(404, options.badRequestCode),
         description: 'not found'
       })
     )
@@ -60,11 +77,6 @@ export function createHttpApp(options: HttpAppOptions): Express {
 export function rawBody(request: { readonly body?: unknown }): Uint8Array | undefined {
   const { body } = request
   return Buffer.isBuffer(body) && body.length > 0 ? body : undefined
-}
-
-function readRawBody(options: HttpAppOptions): RequestHandler {
-  // Inflating is off: a compressed body is answered with 415 and costs nothing.
-  return express.raw({ type: () => true, limit: options.bodyBytesMax, inflate: false })
 }
 
 function logRequests(logger: Logger): RequestHandler {
@@ -126,7 +138,7 @@ function publicErrorOf(error: unknown, options: HttpAppOptions): PublicError | u
   return unavailable?.when(error) === true ? serviceUnavailable(unavailable.code, error) : undefined
 }
 
-/** Express and its body reader throw errors with a `status` of their own: only the status is taken over. */
+/** Express throws errors with a `status` of their own: only the status is taken over. */
 function fromExpress(error: unknown, code: string): PublicError | undefined {
   if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined
   // A path that cannot be decoded names nothing that is here.
@@ -134,21 +146,8 @@ function fromExpress(error: unknown, code: string): PublicError | undefined {
   if (status < 400 || status > 499) return undefined
   return new PublicError({
     status,
-    code: code === '400' ? String(status) : code,
-    description: describe(status),
+    code: codeOf(status, code),
+    description: status === 404 ? 'not found' : 'the request cannot be read',
     cause: error
   })
-}
-
-function describe(status: number): string {
-  switch (status) {
-    case 404:
-      return 'not found'
-    case 413:
-      return 'the body is too large'
-    case 415:
-      return 'compressed bodies are not accepted'
-    default:
-      return 'the request cannot be read'
-  }
 }

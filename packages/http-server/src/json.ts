@@ -2,7 +2,9 @@ import type { z } from 'zod'
 import { PublicError } from './public-error.js'
 
 /** Deepest nesting of a JSON body. */
-const JSON_DEPTH_MAX = 32
+export const JSON_DEPTH_MAX = 32
+/** Most members and elements of a JSON body in all. */
+export const JSON_VALUES_MAX = 5_000
 /** In Unicode mode, a surrogate matches only where it stands alone. */
 const LONE_SURROGATE = /\p{Surrogate}/u
 /** Most problems told at once. */
@@ -16,8 +18,8 @@ export type BadRequestCode = string
  *
  * @param body the bytes as received; undefined when there were none
  * @param contentType value of `Content-Type`
- * @throws PublicError 400 when it is not JSON in UTF-8, not an object, nested too deep, or holds text that cannot be
- *   stored (NUL, lone surrogates); 415 for another content type
+ * @throws PublicError 400 when it is not JSON in UTF-8, not an object, nested too deep, has too many members, has one named
+ *   `__proto__`, or holds text that cannot be stored (NUL, lone surrogates); 415 for another content type
  */
 export function parseJsonObject(
   body: Uint8Array | undefined,
@@ -32,7 +34,7 @@ export function parseJsonObject(
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw badRequest(code, 'the body must be a JSON object')
   }
-  const problem = findUnstorable(value, '', 0)
+  const problem = findUnstorable(value, { path: '', depth: 0, counted: { values: 0 } })
   if (problem !== undefined) throw invalidField(code, problem.field, problem.message)
   return value as Record<string, unknown>
 }
@@ -97,22 +99,40 @@ function parseJson(body: Uint8Array, code: BadRequestCode): unknown {
   }
 }
 
+/** Where in a body a value stands, and how many values were seen in all. */
+interface Place {
+  readonly path: string
+  readonly depth: number
+  readonly counted: { values: number }
+}
+
 /** PostgreSQL stores neither NUL nor lone surrogates, and no legitimate request carries them. */
 function findUnstorable(
   value: unknown,
-  path: string,
-  depth: number
+  { path, depth, counted }: Place
 ): { field: string; message: string } | undefined {
   if (depth > JSON_DEPTH_MAX)
     return { field: 'body', message: `nested deeper than ${String(JSON_DEPTH_MAX)}` }
   if (typeof value === 'string') return findBadText(value, path)
   if (typeof value !== 'object' || value === null) return undefined
   for (const [key, child] of Object.entries(value)) {
+    counted.values += 1
+    if (counted.values > JSON_VALUES_MAX) {
+      return { field: 'body', message: `has more than ${String(JSON_VALUES_MAX)} members and elements` }
+    }
     const field = path === '' ? key : `${path}.${key}`
-    const problem = findBadText(key, path === '' ? 'body' : path) ?? findUnstorable(child, field, depth + 1)
+    const problem =
+      findBadName(key, field) ??
+      findBadText(key, path === '' ? 'body' : path) ??
+      findUnstorable(child, { path: field, depth: depth + 1, counted })
     if (problem !== undefined) return problem
   }
   return undefined
+}
+
+/** Schemas drop it without a word, and an assignment would change what an object is. */
+function findBadName(key: string, field: string): { field: string; message: string } | undefined {
+  return key === '__proto__' ? { field, message: 'is no name for a member' } : undefined
 }
 
 function findBadText(text: string, field: string): { field: string; message: string } | undefined {

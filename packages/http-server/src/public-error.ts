@@ -77,6 +77,15 @@ export interface ErrorBody {
   }
 }
 
+/**
+ * The code of a bad request's answer.
+ *
+ * @param badRequestCode one code for all of them; or `400`, and then each has its HTTP status as a string
+ */
+export function codeOf(status: number, badRequestCode: string): string {
+  return badRequestCode === '400' ? String(status) : badRequestCode
+}
+
 /** Makes the body of an error answer. */
 export function errorBody(
   code: string,

@@ -11,6 +11,8 @@ export const DEPENDENCY_REASONS: Readonly<Record<string, string>> = {
   'ipaddr.js': 'Tells public addresses from private, mapped and reserved ones.',
   'lru-cache': 'Bounded caches: keys, tokens, documents.',
   'prom-client': 'Metrics in the format of Prometheus.',
+  'rate-limiter-flexible': 'Counts requests in Redis, in one round trip.',
+  'raw-body': 'Reads bodies up to a limit, and stops there.',
   'structured-headers':
     'Parses and writes structured fields (RFC 8941, RFC 9651), on which signatures stand.',
   cookie: 'Parses and writes cookies (RFC 6265).',

@@ -1,0 +1,156 @@
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Logger } from '@open-payments-server/runtime'
+import { findRefusal, type Refusal, refusalBytes, refusalOf, refuse } from './refusals.js'
+
+/** What the connections of a listener are treated by. */
+export interface ConnectionRules {
+  /** Longest that a client may read nothing of its answer, in milliseconds. */
+  readonly answerStallTimeoutMs: number
+  /** Longest that the rest of a body is read whose request was answered, in milliseconds. */
+  readonly discardTimeoutMs: number
+  /** Most requests of one connection. */
+  readonly requestsPerConnectionMax: number
+  /** Code of refusals, as the app has it. */
+  readonly badRequestCode: string
+  /** Is told of each refusal in one line; undefined tells nobody. */
+  readonly logger: Logger | undefined
+}
+
+/** What became of a connection so far. */
+interface Connection {
+  /** Answers under way, in the order of their requests. */
+  readonly pending: Set<ServerResponse>
+  requests: number
+  /** Whether it ends with an answer that was given: nothing that comes after that is acted on. */
+  isEnding: boolean
+}
+
+/**
+ * Stands between a server's connections and its app: what Node would answer in its own words, or cut without any, is
+ * answered as the app answers errors, and no client holds a connection by doing nothing.
+ */
+export class Connections {
+  readonly #app: RequestListener
+  readonly #rules: ConnectionRules
+  readonly #connections = new WeakMap<Socket, Connection>()
+  #isFull = false
+
+  constructor(app: RequestListener, rules: ConnectionRules) {
+    this.#app = app
+    this.#rules = rules
+  }
+
+  /** Listens to everything that a server tells of its connections. */
+  attach(server: Server): void {
+    server.on('request', (request, response) => {
+      this.#receive(request, response)
+    })
+    server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+      if (!this.#begin(request, response)) return
+      this.#refuse(response, { status: 417, description: 'the expectation cannot be met' }, 'expectation')
+    })
+    server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+      this.#refuseSocket(socket, { status: 405, description: 'there are no tunnels here' }, 'CONNECT')
+    })
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      this.#fail(socket, error)
+    })
+    server.on('timeout', (socket: Socket) => {
+      this.#expire(socket)
+    })
+    server.on('connection', () => {
+      this.#isFull = false
+    })
+    server.on('drop', () => {
+      // Once is enough to know; a flood must not fill the log.
+      if (!this.#isFull) this.#rules.logger?.warn('too many connections: more are closed at once')
+      this.#isFull = true
+    })
+  }
+
+  #receive(request: IncomingMessage, response: ServerResponse): void {
+    if (!this.#begin(request, response)) return
+    const refusal = findRefusal(request)
+    if (refusal === undefined) this.#app(request, response)
+    else this.#refuse(response, refusal, 'message')
+  }
+
+  /** @returns false for a request behind the last one of its connection: nobody would be told what became of it */
+  #begin(request: IncomingMessage, response: ServerResponse): boolean {
+    const connection = this.#of(request.socket)
+    if (connection.isEnding) return false
+    connection.pending.add(response)
+    connection.requests += 1
+    if (connection.requests >= this.#rules.requestsPerConnectionMax) this.#endWith(response)
+    response.once('close', () => connection.pending.delete(response))
+    response.once('finish', () => {
+      this.#discard(request)
+    })
+    return true
+  }
+
+  /** Reads the rest of a body that nobody wanted, so that the client comes to its answer; but not without end. */
+  #discard(request: IncomingMessage): void {
+    if (request.complete) return
+    request.resume()
+    const timer = setTimeout(() => {
+      if (!request.complete) request.socket.destroy()
+    }, this.#rules.discardTimeoutMs)
+    timer.unref()
+  }
+
+  #of(socket: Socket): Connection {
+    const connection = this.#connections.get(socket) ?? { pending: new Set(), requests: 0, isEnding: false }
+    this.#connections.set(socket, connection)
+    return connection
+  }
+
+  #endWith(response: ServerResponse): void {
+    this.#of(response.req.socket).isEnding = true
+    response.shouldKeepAlive = false
+  }
+
+  /** The parser gave up on a connection. */
+  #fail(socket: Socket, error: NodeJS.ErrnoException): void {
+    const refusal = refusalOf(error.code)
+    const last = [...this.#of(socket).pending].at(-1)
+    if (refusal === undefined || !socket.writable) socket.destroy()
+    else if (last === undefined) this.#refuseSocket(socket, refusal, error.code)
+    else if (last.req.complete) this.#closeAfter(last, socket)
+    else if (last.headersSent) socket.destroy()
+    else this.#refuse(last, refusal, error.code)
+  }
+
+  /** The error came after a whole request: its answer must not be taken for that of the request. */
+  #closeAfter(last: ServerResponse, socket: Socket): void {
+    this.#endWith(last)
+    last.once('close', () => {
+      socket.destroy()
+    })
+  }
+
+  /** Nothing was sent or received for the time that was set. */
+  #expire(socket: Socket): void {
+    const isWorking = this.#of(socket).pending.size > 0 && socket.writableLength === 0
+    if (isWorking) socket.setTimeout(this.#rules.answerStallTimeoutMs)
+    else socket.destroy()
+  }
+
+  #refuse(response: ServerResponse, refusal: Refusal, reason: string | undefined): void {
+    this.#tell(refusal, reason)
+    this.#endWith(response)
+    refuse(response, refusal, this.#rules.badRequestCode)
+  }
+
+  #refuseSocket(socket: Socket, refusal: Refusal, reason: string | undefined): void {
+    this.#tell(refusal, reason)
+    socket.end(refusalBytes(refusal, this.#rules.badRequestCode), () => {
+      socket.destroy()
+    })
+  }
+
+  #tell({ status }: Refusal, reason: string | undefined): void {
+    this.#rules.logger?.info({ status, reason: reason ?? 'unknown' }, 'request refused')
+  }
+}

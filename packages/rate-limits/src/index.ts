@@ -1,0 +1,11 @@
+export type { RateLimit } from './counter.js'
+export { COUNT_TIMEOUT_MS } from './redis-connection.js'
+export {
+  createRateLimits,
+  LIMIT_KINDS,
+  type LimitKeys,
+  type LimitKind,
+  type RateLimits,
+  type RateLimitsOptions,
+  type RequestHeaders
+} from './rate-limits.js'
