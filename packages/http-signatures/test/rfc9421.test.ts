@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import {
   type HttpRequestParts,
@@ -94,6 +95,117 @@ describe('the Ed25519 example of RFC 9421 (Appendix B.2.6)', () => {
     expect(() => {
       verifyContentDigest(String(request.headers['content-digest']), request.body ?? new Uint8Array())
     }).not.toThrow()
+  })
+})
+
+describe('the other examples of RFC 9421 (Appendix B.2), signed with algorithms that this profile does not take,', () => {
+  const base = (input: string): string =>
+    signatureBase(
+      request,
+      readSignatureHeaders(
+        withHeaders(request, {
+          'signature-input': input,
+          signature: vector.signature.replace('sig-b26', 'sig')
+        })
+      )
+    )
+
+  it('have the signature bases that the RFC prints (B.2.1, B.2.3)', () => {
+    const minimal = '();created=1618884473;keyid="test-key-rsa-pss";nonce="b3k2pp5k7z-50gnwp.yemd"'
+    expect(base(`sig=${minimal}`)).toBe(`"@signature-params": ${minimal}`)
+    const full =
+      '("date" "@method" "@path" "@query" "@authority" "content-type" "content-digest" "content-length");created=1618884473;keyid="test-key-rsa-pss"'
+    expect(base(`sig=${full}`)).toBe(
+      [
+        '"date": Tue, 20 Apr 2021 02:07:55 GMT',
+        '"@method": POST',
+        '"@path": /foo',
+        '"@query": ?param=Value&Pet=dog',
+        '"@authority": example.com',
+        '"content-type": application/json',
+        `"content-digest": ${String(request.headers['content-digest'])}`,
+        '"content-length": 18',
+        `"@signature-params": ${full}`
+      ].join('\n')
+    )
+  })
+
+  it('have the signature base under which the RFC’s HMAC fits (B.2.5)', () => {
+    const sharedSecret = Buffer.from(
+      'uzvJfB4u3N0Jy4T7NZ75MDVcr8zSTInedJtkgcu46YW4XByzNJjxBdtjUkdJPBtbmHhIDi6pcl8jsasjlTMtDQ==',
+      'base64'
+    )
+    const input = 'sig=("date" "@authority" "content-type");created=1618884473;keyid="test-shared-secret"'
+    expect(createHmac('sha256', sharedSecret).update(base(input)).digest('base64')).toBe(
+      'pxcQw6G3AjtMBQjwo8XzkZf/bws5LelbaMk5rGIGtE8='
+    )
+  })
+})
+
+describe('the message that is transformed on its way (RFC 9421 Appendix B.4)', () => {
+  const message: HttpRequestParts = {
+    method: 'GET',
+    targetUri: 'https://example.org/demo?name1=Value1&Name2=value2',
+    headers: {
+      host: 'example.org',
+      date: 'Fri, 15 Jul 2022 14:24:55 GMT',
+      accept: ['application/json', '*/*'],
+      'signature-input':
+        'transform=("@method" "@path" "@authority" "accept");created=1618884473;keyid="test-key-ed25519"',
+      signature:
+        'transform=:ZT1kooQsEHpZ0I1IjCqtQppOmIqlJPeo7DHR3SoMn0s5JZ1eRGS0A+vyYP9t/LXlh5QMFFQ6cpLt2m0pmj3NDA==:'
+    },
+    body: undefined
+  }
+
+  /** Whether the signature is that of a message. */
+  function verifies(transformed: HttpRequestParts): boolean {
+    const headers = readSignatureHeaders(transformed)
+    const received = receivedVector(signatureBase(transformed, headers))
+    try {
+      verifySignature(
+        { ...received, signature: headers.signature },
+        { kid: 'test-key-ed25519', publicKey: rfcPublicKey }
+      )
+      return true
+    } catch (error) {
+      expect(error).toMatchObject({ reason: 'mismatch' })
+      return false
+    }
+  }
+
+  it.each<[string, HttpRequestParts]>([
+    ['as it was signed', message],
+    [
+      'with another query and a header more',
+      {
+        ...withHeaders(message, { 'accept-language': 'en-US,en;q=0.5' }),
+        targetUri: 'https://example.org/demo?name1=Value1&Name2=value2&param=added'
+      }
+    ],
+    [
+      'without its date, with a referrer, and with its values joined',
+      withHeaders(message, {
+        date: undefined,
+        referer: 'https://developer.example.org/demo',
+        accept: 'application/json, */*'
+      })
+    ],
+    [
+      'with white space around its values and its headers in another order',
+      withHeaders(message, { accept: ['  application/json', '*/*  '] })
+    ]
+  ])('verifies %s', (_what, transformed) => {
+    expect(verifies(transformed)).toBe(true)
+  })
+
+  it.each<[string, HttpRequestParts]>([
+    ['the method', { ...message, method: 'POST' }],
+    ['the authority', { ...message, targetUri: 'https://example.com/demo?name1=Value1&Name2=value2' }],
+    ['the path', { ...message, targetUri: 'https://example.org/other?name1=Value1&Name2=value2' }],
+    ['the order of values', withHeaders(message, { accept: ['*/*', 'application/json'] })]
+  ])('does not verify with %s changed', (_what, transformed) => {
+    expect(verifies(transformed)).toBe(false)
   })
 })
 
