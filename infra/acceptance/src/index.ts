@@ -1,5 +1,11 @@
 /** A whole system for tests, in this process or planned for others, and what its clients do. For other tests of the whole. */
-export { consentedToken, outgoingAccess, requestInteractiveGrant, requestToken } from './consent.js'
+export {
+  consentedToken,
+  outgoingAccess,
+  type PendingGrant,
+  requestInteractiveGrant,
+  requestToken
+} from './consent.js'
 export { type ConnectedSystem, connectToSystem, type TestClient } from './connect-system.js'
 export { allSettled, amount, createReceiver, eventually, pay } from './payments.js'
 export { type PlanOptions, planSystem, type Settings, type SystemPlan } from './plan-system.js'

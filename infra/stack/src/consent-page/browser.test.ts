@@ -1,9 +1,5 @@
-import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { type BrowserContext, chromium } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import { startBrowser, type TestBrowser, withBrowser } from '../../test/chromium.js'
 import {
   CLIENT,
   type ConsentSetting,
@@ -11,30 +7,17 @@ import {
   startConsentSetting
 } from '../../test/fake-auth-server.js'
 
-const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
-const ARGUMENTS = [
-  ...['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-sync', '--no-first-run'],
-  ...['--disable-component-update', '--disable-quic']
-]
-
-const hasBrowser = existsSync(CHROMIUM)
-if (!hasBrowser) console.log(`the browser tests are skipped: there is no ${CHROMIUM} (set CHROMIUM_PATH)`)
-const withBrowser = hasBrowser ? describe : describe.skip
-
 withBrowser('the consent page in a browser', () => {
   let setting: ConsentSetting
-  let profile: string
-  let browser: BrowserContext
+  let browser: TestBrowser
 
   beforeAll(async () => {
     setting = await startConsentSetting()
-    profile = await mkdtemp(join(tmpdir(), 'consent-browser-'))
-    browser = await chromium.launchPersistentContext(profile, { executablePath: CHROMIUM, args: ARGUMENTS })
+    browser = await startBrowser()
   })
   afterAll(async () => {
     await browser.close()
     await setting.stop()
-    await rm(profile, { recursive: true, force: true, maxRetries: 3 })
   })
   beforeEach(() => {
     setting.interactions.set('one', { state: 'PENDING', details: { access: [payingAccess], client: CLIENT } })
@@ -44,7 +27,7 @@ withBrowser('the consent page in a browser', () => {
     ['Accept', 'APPROVED', 'the client was told yes'],
     ['Decline', 'DENIED', 'the client was told grant_rejected']
   ])('%s is recorded and leads back to the client, on another host', async (button, state, told) => {
-    const page = await browser.newPage()
+    const page = await browser.context.newPage()
     const complaints: string[] = []
     page.on('console', (message) => complaints.push(message.text()))
     await page.goto(setting.consentUrl('one'))
@@ -58,7 +41,7 @@ withBrowser('the consent page in a browser', () => {
   })
 
   it('can be read and used with the keyboard alone', async () => {
-    const page = await browser.newPage()
+    const page = await browser.context.newPage()
     await page.goto(setting.consentUrl('one'))
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain(
       '“Corner Shop” asks for access'
@@ -74,7 +57,7 @@ withBrowser('the consent page in a browser', () => {
   })
 
   it('fits a narrow phone without scrolling sideways', async () => {
-    const page = await browser.newPage()
+    const page = await browser.context.newPage()
     await page.setViewportSize({ width: 320, height: 640 })
     await page.goto(setting.consentUrl('one', { clientName: 'W'.repeat(200) }))
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)

@@ -1,0 +1,141 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import {
+  outgoingAccess,
+  type PendingGrant,
+  requestInteractiveGrant,
+  startSystem,
+  type System
+} from '@open-payments-server/acceptance'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { Page } from 'playwright-core'
+import { createConsentPage, createIdentityProvider } from '../src/index.js'
+import { startBrowser, type TestBrowser, withBrowser } from './chromium.js'
+
+/** The real consent page and the real auth server, with people's real browsers between them. */
+withBrowser('consent in browsers', () => {
+  let system: System
+  let consentPage: Server
+  let callback: Server
+  let mine: TestBrowser
+  let theirs: TestBrowser
+
+  beforeAll(async () => {
+    consentPage = await listen()
+    callback = await listen((_request, response) => response.end('back at the client'))
+    system = await startSystem({
+      auth: { CONSENT_PAGE_URL: urlOf(consentPage), INTERACTION_FINISH_CODE_REQUIRED: 'true' }
+    })
+    const app = createConsentPage({
+      identityProvider: createIdentityProvider({
+        api: system.identityProviderUrl(),
+        secret: system.identityProviderSecret
+      }),
+      authServer: system.authServerUrl,
+      publicUrl: urlOf(consentPage),
+      log: (error) => {
+        throw error
+      }
+    })
+    consentPage.on('request', app as RequestListener)
+    mine = await startBrowser()
+    theirs = await startBrowser()
+  })
+  afterAll(async () => {
+    await mine.close()
+    await theirs.close()
+    await system.stop()
+    for (const server of [consentPage, callback]) {
+      server.close()
+      server.closeAllConnections()
+    }
+  })
+
+  const ask = (): Promise<PendingGrant> =>
+    requestInteractiveGrant(system, system.shop, [outgoingAccess(system)], {
+      method: 'redirect',
+      uri: `${urlOf(callback)}?order=17`,
+      nonce: 'client-nonce'
+    })
+  const open = async ({ context }: TestBrowser, url: string): Promise<Page> => {
+    const page = await context.newPage()
+    await page.goto(url)
+    return page
+  }
+  const choose = async (page: Page, button: 'Accept' | 'Decline'): Promise<URL> => {
+    await page.getByRole('button', { name: button }).click()
+    await page.waitForLoadState()
+    return new URL(page.url())
+  }
+  const title = (page: Page): Promise<string | null> => page.textContent('h1')
+  const continueGrant = (grant: PendingGrant, reference: string | null) =>
+    system.shop.request('POST', grant.continueUri, {
+      accessToken: grant.continuationToken,
+      body: { interact_ref: reference }
+    })
+
+  it('goes on in several tabs at once, in whatever order, and each leads to its own grant', async () => {
+    const [first, second, third] = [await ask(), await ask(), await ask()]
+    const tabs = {
+      first: await open(mine, first.redirect),
+      second: await open(mine, second.redirect),
+      third: await open(mine, third.redirect)
+    }
+    const backOfSecond = await choose(tabs.second, 'Accept')
+    const backOfThird = await choose(tabs.third, 'Decline')
+    const backOfFirst = await choose(tabs.first, 'Accept')
+    expect(backOfThird.searchParams.get('result')).toBe('grant_rejected')
+    const [referenceOfFirst, referenceOfSecond] = [backOfFirst, backOfSecond].map(({ searchParams }) =>
+      searchParams.get('interact_ref')
+    )
+    await system.passSeconds(first.waitSeconds)
+    expect((await continueGrant(first, referenceOfSecond ?? null)).status).toBe(404)
+    expect((await continueGrant(first, referenceOfFirst ?? null)).status).toBe(200)
+    expect((await continueGrant(second, referenceOfSecond ?? null)).status).toBe(200)
+  })
+
+  it('is refused in another browser than the first, which is told so and goes on', async () => {
+    const grant = await ask()
+    const page = await open(mine, grant.redirect)
+    expect(await title(await open(theirs, grant.redirect))).toBe('This request cannot be opened here')
+    await page.reload()
+    const back = await choose(page, 'Accept')
+    expect(back.searchParams.get('interact_ref')).toMatch(/^[\w-]{43}$/)
+  })
+
+  it('is worth nothing to who begins it and lets somebody else agree', async () => {
+    const grant = await ask()
+    const attackersPage = await open(theirs, grant.redirect)
+    const victimsPage = await open(mine, attackersPage.url())
+    await choose(victimsPage, 'Accept')
+    expect(await title(victimsPage)).toBe('This browser cannot finish the request')
+    const { origin, pathname } = new URL(grant.redirect)
+    await attackersPage.goto(`${origin}${pathname}/finish`)
+    expect(await title(attackersPage)).toBe('This browser cannot finish the request')
+    await system.passSeconds(grant.waitSeconds)
+    expect((await continueGrant(grant, 'x'.repeat(43))).status).toBe(404)
+  })
+
+  it('cannot be asked for in a frame of another page', async () => {
+    const grant = await ask()
+    const page = await mine.context.newPage()
+    const framed = page.waitForResponse((response) => response.url().startsWith(urlOf(consentPage)))
+    await page.goto(urlOf(callback))
+    await page.evaluate(`document.body.innerHTML = '<iframe src="${grant.redirect}"></iframe>'`)
+    await framed
+    const [, frame] = page.frames()
+    await frame?.waitForLoadState()
+    expect(await frame?.getByRole('button').count()).toBe(0)
+  })
+})
+
+async function listen(listener?: RequestListener): Promise<Server> {
+  const server = createServer(listener).listen(0, 'localhost')
+  await once(server, 'listening')
+  return server
+}
+
+function urlOf(server: Server): string {
+  return `http://localhost:${String((server.address() as AddressInfo).port)}/`
+}
