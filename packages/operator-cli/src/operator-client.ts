@@ -1,6 +1,12 @@
 import { type Amount, type Asset, parseAmountValue } from '@open-payments-server/amounts'
-import { callUnary, createClient, type UnaryCallOptions } from '@open-payments-server/grpc-transport'
+import {
+  callUnary,
+  type ChannelOptions,
+  createClient,
+  type UnaryCallOptions
+} from '@open-payments-server/grpc-transport'
 import { auth, wallet } from '@open-payments-server/proto'
+import type { OperatorTls } from './tls.js'
 
 /** How long one operator call may take, retries included. */
 const DEADLINE_MS = 10_000
@@ -94,10 +100,18 @@ export class OperatorClient {
   readonly #wallet: wallet.WalletOperatorServiceClient
   readonly #auth: auth.GrantOperatorServiceClient
 
-  constructor(targets: OperatorTargets) {
-    const options = { deadlineMs: DEADLINE_MS, retriesMax: 3, messageBytesMax: MESSAGE_BYTES_MAX }
-    this.#wallet = createClient(wallet.WalletOperatorServiceClient, { ...options, target: targets.wallet })
-    this.#auth = createClient(auth.GrantOperatorServiceClient, { ...options, target: targets.auth })
+  /** @param tls plain text without */
+  constructor(targets: OperatorTargets, tls?: OperatorTls) {
+    const optionsFor = (service: keyof OperatorTargets): ChannelOptions => ({
+      target: targets[service],
+      tls: tls?.files,
+      serverName: tls?.serverNames[service],
+      deadlineMs: DEADLINE_MS,
+      retriesMax: 3,
+      messageBytesMax: MESSAGE_BYTES_MAX
+    })
+    this.#wallet = createClient(wallet.WalletOperatorServiceClient, optionsFor('wallet'))
+    this.#auth = createClient(auth.GrantOperatorServiceClient, optionsFor('auth'))
   }
 
   /** Ends the connections. */

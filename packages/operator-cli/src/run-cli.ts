@@ -52,6 +52,11 @@ function createProgram(surroundings: CliSurroundings): Command {
     .option('--json', 'print JSON')
     .option('--auth <target>', "the auth server's gRPC address, host:port (AUTH_GRPC_TARGET)")
     .option('--wallet <target>', "the resource server's gRPC address, host:port (WALLET_GRPC_TARGET)")
+    .option('--tls-ca <file>', "authorities of the services' certificates, PEM (OPERATOR_TLS_CA_FILE)")
+    .option('--tls-certificate <file>', "the operator's certificate, PEM (OPERATOR_TLS_CERTIFICATE_FILE)")
+    .option('--tls-key <file>', 'its key, PEM (OPERATOR_TLS_KEY_FILE)')
+    .option('--auth-name <name>', "name in the auth server's certificate (AUTH_GRPC_TLS_SERVER_NAME)")
+    .option('--wallet-name <name>', "name in the resource server's certificate (WALLET_GRPC_TLS_SERVER_NAME)")
     .configureOutput({ writeOut: surroundings.stdout, writeErr: surroundings.stderr })
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(add --help for what is accepted)')
@@ -97,7 +102,12 @@ function explain(error: unknown): { code: string; message: string; field?: strin
     const { field } = error
     const code = status[error.code]
     if (error.code !== status.UNAVAILABLE) return { code, message: error.message, field }
-    return { code, message: 'a service cannot be reached: is it running, and is its address right?', field }
+    return {
+      code,
+      message:
+        'a service cannot be reached: is it running, is its address right, and does it take these certificates?',
+      field
+    }
   }
   if (error instanceof CommandError) {
     return { code: 'INVALID_COMMAND', message: error.message, field: error.field }

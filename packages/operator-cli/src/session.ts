@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { OperatorClient } from './operator-client.js'
 import { Printer, type Output } from './output.js'
 import { findTargets } from './targets.js'
+import { openOperatorTls, type TlsFlags } from './tls.js'
 
 /** Where a command line runs. */
 export interface CliSurroundings extends Output {
@@ -17,7 +18,7 @@ export interface Session {
 }
 
 /** Options that every command takes. */
-interface GlobalOptions {
+interface GlobalOptions extends TlsFlags {
   readonly json?: boolean
   readonly auth?: string
   readonly wallet?: string
@@ -29,16 +30,20 @@ export type RunSession = (command: Command, work: (session: Session) => Promise<
 /**
  * Makes the runner of commands.
  *
- * @throws CommandError (the runner) when the services are not named anywhere
+ * @throws CommandError (the runner) when the services are not named anywhere, or may not be spoken to as they are
  */
 export function sessionRunner(surroundings: CliSurroundings): RunSession {
   return async (command, work) => {
     const options: GlobalOptions = command.optsWithGlobals()
-    const client = new OperatorClient(await findTargets({ ...surroundings, flags: options }))
+    const sources = { ...surroundings, flags: options }
+    const targets = await findTargets(sources)
+    const tls = await openOperatorTls(sources, targets)
+    const client = new OperatorClient(targets, tls)
     try {
       await work({ client, print: new Printer(surroundings, options.json === true) })
     } finally {
       client.close()
+      await tls?.files.stop()
     }
   }
 }

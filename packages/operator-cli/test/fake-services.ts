@@ -1,4 +1,10 @@
-import { createHandlers, RpcError, startGrpcServer, status } from '@open-payments-server/grpc-transport'
+import {
+  createHandlers,
+  RpcError,
+  startGrpcServer,
+  status,
+  type WatchedTlsFiles
+} from '@open-payments-server/grpc-transport'
 import { auth, fileDescriptors, wallet } from '@open-payments-server/proto'
 import { createLogger } from '@open-payments-server/runtime'
 
@@ -23,8 +29,14 @@ export interface FakeServices {
 
 const now = new Date('2026-11-21T10:00:00Z')
 
-/** Starts the fakes. Pages hold two items at most, so that every list has several. */
-export async function startFakeServices(): Promise<FakeServices> {
+/**
+ * Starts the fakes. Pages hold two items at most, so that every list has several.
+ *
+ * @param options.tls makes them take certificates, of the clients that are named
+ */
+export async function startFakeServices(
+  options: { tls?: WatchedTlsFiles; clientNames?: readonly string[] } = {}
+): Promise<FakeServices> {
   const logger = createLogger({ service: 'fake', level: 'silent' })
   const state: Omit<FakeServices, 'target' | 'stop'> = {
     accounts: new Map(),
@@ -37,12 +49,18 @@ export async function startFakeServices(): Promise<FakeServices> {
     lostAnswers: 0
   }
   const handlers = createHandlers(logger)
+  const clients = { everyMethod: options.clientNames ?? [] }
   const server = await startGrpcServer({
     host: '127.0.0.1',
     port: 0,
+    tls: options.tls,
     services: [
-      { definition: wallet.WalletOperatorServiceService, implementation: walletService(state, handlers) },
-      { definition: auth.GrantOperatorServiceService, implementation: grantService(state, handlers) }
+      {
+        definition: wallet.WalletOperatorServiceService,
+        implementation: walletService(state, handlers),
+        clients
+      },
+      { definition: auth.GrantOperatorServiceService, implementation: grantService(state, handlers), clients }
     ],
     reflection: false,
     fileDescriptors,

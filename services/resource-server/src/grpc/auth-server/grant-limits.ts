@@ -75,11 +75,10 @@ const END_REFUSALS: Answers<EndOutcome> = new Map([
   [status.NOT_FOUND, 'not-found'],
   [status.FAILED_PRECONDITION, 'ended-otherwise']
 ])
-const INACTIVE: Answers<SpentAmounts | undefined> = new Map(
-  [status.NOT_FOUND, status.FAILED_PRECONDITION, status.PERMISSION_DENIED, status.UNAUTHENTICATED].map(
-    (code) => [code, undefined]
-  )
-)
+const INACTIVE: Answers<SpentAmounts | undefined> = new Map([
+  [status.NOT_FOUND, undefined],
+  [status.FAILED_PRECONDITION, undefined]
+])
 
 async function answerOf<Answer>(
   ask: () => Promise<Answer>,

@@ -3,15 +3,20 @@ import { isRpcError, status } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
 import { AuthServerUnavailable } from '../../domain/ports.js'
 
-/** Codes after which it is not known whether the auth server did what it was asked. */
-const UNCERTAIN: ReadonlySet<status> = new Set([
+/**
+ * Codes that are no answer: it is not known whether the auth server did what it was asked, or it does not let this service
+ * ask, which its operators must mend and clients can only wait for.
+ */
+const UNANSWERED: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,
   status.CANCELLED,
   status.INTERNAL,
   status.UNKNOWN,
   status.ABORTED,
-  status.RESOURCE_EXHAUSTED
+  status.RESOURCE_EXHAUSTED,
+  status.PERMISSION_DENIED,
+  status.UNAUTHENTICATED
 ])
 
 /**
@@ -20,7 +25,7 @@ const UNCERTAIN: ReadonlySet<status> = new Set([
  * @returns AuthServerUnavailable when the auth server did not answer; any other error as it is
  */
 export function failureOf(error: unknown): unknown {
-  return isRpcError(error) && UNCERTAIN.has(error.code) ? new AuthServerUnavailable(error) : error
+  return isRpcError(error) && UNANSWERED.has(error.code) ? new AuthServerUnavailable(error) : error
 }
 
 /** An amount as it travels over gRPC. */
