@@ -61,6 +61,13 @@ describe('the documents', () => {
     }
   })
 
+  it('name only tests that are there, in the threat model', async () => {
+    const page = await read('docs/threat-model.md')
+    const named = [...page.matchAll(/\[([^\]]+)\]\(\.\.\/([^)]+\.test\.ts)\)/g)]
+    expect(named.length).toBeGreaterThan(50)
+    for (const [, name = '', path = ''] of named) expect(await read(path)).toContain(name)
+  })
+
   it('name only commands that exist', async () => {
     const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> }
     const named = [
