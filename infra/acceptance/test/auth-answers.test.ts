@@ -206,12 +206,12 @@ describe('the auth server answers', () => {
       )
     })
 
-    it('signed by another client with 401 invalid_client', async () => {
+    it('signed by another client with 401 invalid_continuation', async () => {
       const grant = await pending()
       const answer = await system.market.request('POST', grant.continueUri, {
         accessToken: grant.continuationToken
       })
-      expectError(answer, 401, 'invalid_client')
+      expectError(answer, 401, 'invalid_continuation')
     })
 
     it('with a wrong interact_ref with 404 invalid_continuation', async () => {

@@ -1,6 +1,7 @@
 import type { Mutation } from '../mutation.js'
 import { GRANT_GUARDS } from './grants.js'
 import { INTERACTION_GUARDS } from './interactions.js'
+import { KEY_GUARDS } from './keys.js'
 import { LEDGER_GUARDS } from './ledger.js'
 import { PAYMENT_GUARDS } from './payments.js'
 import { RESERVATION_GUARDS } from './reservations.js'
@@ -10,6 +11,7 @@ import { SCHEMA_GUARDS } from './schemas.js'
 export const GUARDS: readonly { readonly title: string; readonly mutations: readonly Mutation[] }[] = [
   { title: 'What a grant has spent', mutations: RESERVATION_GUARDS },
   { title: 'Grants and tokens', mutations: GRANT_GUARDS },
+  { title: 'Keys, nonces and strangers', mutations: KEY_GUARDS },
   { title: 'Consent, and what is kept of it', mutations: INTERACTION_GUARDS },
   { title: 'Creating payments, and telling how they ended', mutations: PAYMENT_GUARDS },
   { title: 'Money', mutations: LEDGER_GUARDS },
