@@ -196,9 +196,8 @@ type Ends = Readonly<Record<StepName, string>>
 const AHEAD: Ends = {
   requestGrant: INTERACTION_OVER,
   startInteraction: CHOICE_TOO_LATE,
-  // A choice does not expire.
-  accept: SENT,
-  finishInteraction: SENT,
+  accept: 'finishInteraction: grant_invalid',
+  finishInteraction: 'continueGrant: 401 request_denied the grant was not continued in time',
   continueGrant: `pay: ${TOKEN_EXPIRED}`,
   requestReceiver: `pay: ${TOKEN_EXPIRED}`,
   quote: `pay: ${TOKEN_EXPIRED}`,
@@ -207,7 +206,7 @@ const AHEAD: Ends = {
   read: SENT
 }
 
-/** With interactions and tokens that live longer than the jump. */
+/** With interactions, approvals and tokens that live longer than the jump. */
 const AHEAD_AND_ALIVE: Ends = {
   requestGrant: SENT,
   startInteraction: SENT,
@@ -232,11 +231,15 @@ const BACK: Ends = {
   read: SENT
 }
 
-const LONG_LIVED = { ACCESS_TOKEN_LIFETIME_SECONDS: '3600', INTERACTION_LIFETIME_SECONDS: '3600' }
+const LONG_LIVED = {
+  ACCESS_TOKEN_LIFETIME_SECONDS: '3600',
+  INTERACTION_LIFETIME_SECONDS: '3600',
+  INTERACTION_REFERENCE_LIFETIME_SECONDS: '3600'
+}
 
 describe.each([
   ['a clock that jumps', {}, AHEAD, BACK],
-  ['a clock that jumps, with tokens and interactions that outlive it', LONG_LIVED, AHEAD_AND_ALIVE, BACK]
+  ['a clock that jumps, with tokens, interactions and approvals that outlive it', LONG_LIVED, AHEAD_AND_ALIVE, BACK]
 ])('%s', (_name, auth, ahead, back) => {
   let system: System
   let startMs: number

@@ -98,7 +98,10 @@ withBrowser('consent in browsers', () => {
   it('is refused in another browser than the first, which is told so and goes on', async () => {
     const grant = await ask()
     const page = await open(mine, grant.redirect)
-    expect(await title(await open(theirs, grant.redirect))).toBe('This request cannot be opened here')
+    const refused = await open(theirs, grant.redirect)
+    expect(await title(refused)).toBe('This request cannot be opened here')
+    // Its content security policy lets its own style through.
+    expect(await refused.evaluate("getComputedStyle(document.querySelector('main')).maxWidth")).toBe('544px')
     await page.reload()
     const back = await choose(page, 'Accept')
     expect(back.searchParams.get('interact_ref')).toMatch(/^[\w-]{43}$/)

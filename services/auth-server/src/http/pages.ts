@@ -9,6 +9,8 @@ interface Words {
 }
 
 const START_AGAIN = 'Start again from the site that sent you here.'
+const DO_NOT_TRUST =
+  'If somebody sent you the link, do not trust it. If not, start again from the site that sent you here.'
 
 const NOT_FOUND: Words = {
   title: 'This link does not work',
@@ -22,14 +24,14 @@ const WORDS: Readonly<Record<string, Words>> = {
     sentences: [
       'It is over, or it was opened in another browser first.',
       'If you have it open in another browser, go on there; if it was this browser a moment ago, reload this page.',
-      START_AGAIN
+      DO_NOT_TRUST
     ]
   },
   invalid_request: {
     title: 'This browser cannot finish the request',
     sentences: [
       'A request ends in the browser in which it was opened and agreed to. Nothing was passed on.',
-      START_AGAIN
+      DO_NOT_TRUST
     ]
   }
 }
