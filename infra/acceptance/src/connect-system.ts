@@ -9,6 +9,7 @@ import {
   type TestKey
 } from '@open-payments-server/testing'
 import type { SystemPlan } from './plan-system.js'
+import { CLIENT_NAMES } from './system-tls.js'
 
 /** Names of the account holders and clients that every system starts with. */
 export type WalletName = 'alice' | 'bob' | 'carol' | 'shop' | 'market'
@@ -59,12 +60,22 @@ export async function connectToSystem(
   time: { clock: Clock; passSeconds: (seconds: number) => Promise<void> }
 ): Promise<ConnectedSystem> {
   const channel = { deadlineMs: DEADLINE_MS, retriesMax: 3, messageBytesMax: MESSAGE_BYTES_MAX }
-  const toAuthServer = { ...channel, target: targetOf(plan.authServers) }
+  const asOperator = { uris: [CLIENT_NAMES.operator] }
+  const asResourceServer = { uris: [CLIENT_NAMES['resource-server']] }
+  const toAuthServer = {
+    ...channel,
+    ...(await plan.tls?.channel(asResourceServer, 'auth-server')),
+    target: targetOf(plan.authServers)
+  }
   const operator = createClient(wallet.WalletOperatorServiceClient, {
     ...channel,
+    ...(await plan.tls?.channel(asOperator, 'resource-server')),
     target: targetOf(plan.resourceServers)
   })
-  const grantOperator = createClient(auth.GrantOperatorServiceClient, toAuthServer)
+  const grantOperator = createClient(auth.GrantOperatorServiceClient, {
+    ...toAuthServer,
+    ...(await plan.tls?.channel(asOperator, 'auth-server'))
+  })
   const limits = createClient(auth.GrantLimitsServiceClient, toAuthServer)
   const introspection = createClient(auth.IntrospectionServiceClient, toAuthServer)
   const clients = [operator, grantOperator, limits, introspection]

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
+import type { SystemTls } from './system-tls.js'
 
 /** Settings of a service, as its environment. */
 export type Settings = Readonly<Record<string, string>>
@@ -28,6 +29,8 @@ export interface PlanOptions {
   /** PostgreSQL to make the databases on, as a superuser; that of the test run unless given. */
   readonly postgresUrl?: string
   readonly detours?: Detours
+  /** Certificates that everyone shows over gRPC; plain text without. */
+  readonly tls?: SystemTls
 }
 
 /** Everything that is settled before a system starts: its databases, its ports, and the settings of each instance. */
@@ -40,6 +43,7 @@ export interface SystemPlan {
   readonly resourceDatabase: TestDatabase
   readonly authServers: readonly AuthServerPlan[]
   readonly resourceServers: readonly ResourceServerPlan[]
+  readonly tls: SystemTls | undefined
 }
 
 /** An instance of the auth server, not yet started. Its ports are of localhost and 127.0.0.1. */
@@ -103,6 +107,7 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
       GRPC_HOST: '127.0.0.1',
       GRPC_PORT: String(instance.grpcPort),
       DATABASE_URL: authDatabaseUrl,
+      ...options.tls?.auth,
       ...options.auth
     }
   }))
@@ -130,6 +135,7 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
       AUTH_GRPC_TARGET: `ipv4:${grpcPorts.map((port) => `127.0.0.1:${String(port)}`).join(',')}`,
       DATABASE_URL: resourceDatabaseUrl,
       EXCHANGE_RATES: 'USD/EUR=0.9,EUR/USD=1.1',
+      ...options.tls?.resource,
       ...options.resource
     }
   }))
@@ -140,7 +146,8 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
     authDatabase,
     resourceDatabase,
     authServers,
-    resourceServers
+    resourceServers,
+    tls: options.tls
   }
 }
 

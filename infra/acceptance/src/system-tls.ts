@@ -1,0 +1,87 @@
+import { type ChannelOptions, tlsFilesOf, watchTlsFiles } from '@open-payments-server/grpc-transport'
+import { createLogger } from '@open-payments-server/runtime'
+import {
+  type CertificateOptions,
+  createTestAuthority,
+  type TestTlsFolder,
+  writeTlsFiles
+} from '@open-payments-server/testing/certificates'
+
+/** Names of the clients of a system, as their certificates bear them. */
+export const CLIENT_NAMES = {
+  'resource-server': 'spiffe://wallet.test/resource-server',
+  operator: 'spiffe://wallet.test/operator',
+  gateway: 'gateway.wallet.test'
+} as const
+
+const AUTH_SERVER_NAME = 'auth-server.wallet.test'
+const RESOURCE_SERVER_NAME = 'resource-server.wallet.test'
+
+/** How a channel speaks TLS. */
+export type ChannelTls = Required<Pick<ChannelOptions, 'tls' | 'serverName'>>
+
+/** Certificates of one authority for both services of a system, and for whoever calls them. */
+export interface SystemTls {
+  /** Settings of the auth server. */
+  readonly auth: Readonly<Record<string, string>>
+  /** Settings of the resource server. */
+  readonly resource: Readonly<Record<string, string>>
+  /** How a client that has a certificate reaches a service. */
+  channel(certificate: CertificateOptions, service: 'auth-server' | 'resource-server'): Promise<ChannelTls>
+  /** Ends it, when the system has stopped. */
+  stop(): Promise<void>
+}
+
+/**
+ * Makes the certificates. The resource server may introspect and use limits, operators may operate, and a gateway may
+ * introspect.
+ */
+export async function createSystemTls(): Promise<SystemTls> {
+  const authority = await createTestAuthority()
+  const cleanUps: (() => Promise<void>)[] = []
+  const write = async (certificate: CertificateOptions): Promise<TestTlsFolder['files']> => {
+    const folder = await writeTlsFiles(await authority.issue(certificate), authority.certificate)
+    cleanUps.push(() => folder.remove())
+    return folder.files
+  }
+  const authServer = await write({ dnsNames: [AUTH_SERVER_NAME] })
+  const resourceServer = await write({
+    dnsNames: [RESOURCE_SERVER_NAME],
+    uris: [CLIENT_NAMES['resource-server']]
+  })
+  return {
+    auth: {
+      ...listener(authServer),
+      GRPC_INTROSPECTION_CLIENTS: `${CLIENT_NAMES['resource-server']}, ${CLIENT_NAMES.gateway}`,
+      GRPC_LIMITS_CLIENTS: CLIENT_NAMES['resource-server'],
+      GRPC_OPERATOR_CLIENTS: CLIENT_NAMES.operator
+    },
+    resource: {
+      ...listener(resourceServer),
+      GRPC_OPERATOR_CLIENTS: CLIENT_NAMES.operator,
+      AUTH_GRPC_TLS_CA_FILE: resourceServer.authority,
+      AUTH_GRPC_TLS_CERTIFICATE_FILE: resourceServer.certificate,
+      AUTH_GRPC_TLS_KEY_FILE: resourceServer.key,
+      AUTH_GRPC_TLS_SERVER_NAME: AUTH_SERVER_NAME
+    },
+    async channel(certificate, service) {
+      const settings = { certificate: 'certificate', key: 'key', authority: 'authority' } as const
+      const files = tlsFilesOf(settings, { ...(await write(certificate)) })
+      if (files === undefined) throw new Error('every file is named')
+      const tls = await watchTlsFiles(files, { logger: createLogger({ service: 'test', level: 'silent' }) })
+      cleanUps.push(() => tls.stop())
+      return { tls, serverName: service === 'auth-server' ? AUTH_SERVER_NAME : RESOURCE_SERVER_NAME }
+    },
+    async stop() {
+      for (const cleanUp of cleanUps.toReversed()) await cleanUp()
+    }
+  }
+}
+
+function listener(files: TestTlsFolder['files']): Record<string, string> {
+  return {
+    GRPC_TLS_CERTIFICATE_FILE: files.certificate,
+    GRPC_TLS_KEY_FILE: files.key,
+    GRPC_TLS_CLIENT_CA_FILE: files.authority
+  }
+}

@@ -1,0 +1,154 @@
+import { type ServiceDefinition, type ServiceError, makeClientConstructor } from '@grpc/grpc-js'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { composeAuthServer, loadConfig as loadAuthServerConfig } from '@open-payments-server/auth-server'
+import { createClient, status } from '@open-payments-server/grpc-transport'
+import { auth, wallet } from '@open-payments-server/proto'
+import {
+  composeResourceServer,
+  loadConfig as loadResourceServerConfig
+} from '@open-payments-server/resource-server'
+import type { CertificateOptions } from '@open-payments-server/testing/certificates'
+import { consentedToken, outgoingAccess } from '../src/consent.js'
+import { allSettled, createReceiver, pay } from '../src/payments.js'
+import { OPENING_BALANCE, startSystem, type System } from '../src/system.js'
+import { CLIENT_NAMES, createSystemTls, type SystemTls } from '../src/system-tls.js'
+
+let tls: SystemTls
+let system: System
+
+beforeAll(async () => {
+  tls = await createSystemTls()
+  system = await startSystem({ tls })
+})
+afterAll(async () => {
+  await system.stop()
+  await tls.stop()
+})
+
+describe('both services with certificates', () => {
+  it('make a payment, and an audit of both sides finds nothing', async () => {
+    const receiver = await createReceiver(system, system.shop)
+    const { token } = await consentedToken(system, system.shop, [outgoingAccess(system)])
+    const answer = await pay(system, system.shop, token, receiver.url, 500n)
+    expect(answer.status).toBe(201)
+    await allSettled(system)
+    expect(await system.balance('alice')).toBe(OPENING_BALANCE - 500n)
+    expect(await system.balance('bob')).toBe(500n)
+    expect(await system.audit()).toEqual([])
+  })
+})
+
+type Services = 'introspection' | 'limits' | 'operator' | 'auditing' | 'wallets'
+
+const AUDIT_LIMITS = auth.GrantOperatorServiceService.auditLimits.path
+const METHODS: Readonly<Record<Services, readonly string[]>> = {
+  introspection: pathsOf(auth.IntrospectionServiceService),
+  limits: pathsOf(auth.GrantLimitsServiceService),
+  operator: pathsOf(auth.GrantOperatorServiceService).filter((path) => path !== AUDIT_LIMITS),
+  auditing: [AUDIT_LIMITS],
+  wallets: pathsOf(wallet.WalletOperatorServiceService)
+}
+
+function pathsOf(definition: ServiceDefinition): string[] {
+  return Object.values(definition).map(({ path }) => path)
+}
+
+/** Calls every method with an empty message, and answers whether it was let in. */
+async function letIn(certificate: CertificateOptions, services: Services): Promise<boolean> {
+  const service = services === 'wallets' ? 'resource-server' : 'auth-server'
+  const instances = service === 'resource-server' ? system.resourceServers : system.authServers
+  const client = createClient(makeClientConstructor({}, 'Any'), {
+    ...(await tls.channel(certificate, service)),
+    target: `127.0.0.1:${String(instances[0]?.grpcPort)}`,
+    deadlineMs: 10_000,
+    retriesMax: 0,
+    messageBytesMax: 4_000_000
+  })
+  const codeOf = (path: string): Promise<status> =>
+    new Promise((resolve) => {
+      const call = client.makeServerStreamRequest(
+        path,
+        () => Buffer.alloc(0),
+        (bytes) => bytes,
+        {},
+        { deadline: Date.now() + 10_000 }
+      )
+      call.on('data', () => {
+        // A stream that lets in says that it started, and goes on.
+        resolve(status.OK)
+        call.cancel()
+      })
+      call.on('end', () => {
+        resolve(status.OK)
+      })
+      call.on('error', ({ code }: ServiceError) => {
+        resolve(code)
+      })
+    })
+  const codes = await Promise.all(METHODS[services].map(codeOf))
+  client.close()
+  const refused = codes.filter((code) => code === status.PERMISSION_DENIED).length
+  if (refused !== 0 && refused !== codes.length) throw new Error(`let in to some: ${codes.join()}`)
+  expect(codes).not.toContain(status.UNAVAILABLE)
+  expect(codes).not.toContain(status.UNIMPLEMENTED)
+  return refused === 0
+}
+
+describe('a client whose certificate bears', () => {
+  it.each<[string, CertificateOptions, Services[]]>([
+    [
+      'the name of the resource server',
+      { uris: [CLIENT_NAMES['resource-server']] },
+      ['introspection', 'limits', 'auditing']
+    ],
+    ['the name of a service that introspects', { dnsNames: [CLIENT_NAMES.gateway] }, ['introspection']],
+    ['the name of an operator', { uris: [CLIENT_NAMES.operator] }, ['operator', 'auditing', 'wallets']],
+    ['the name of an operator as its common name', { commonName: CLIENT_NAMES.operator }, []],
+    ['no name at all', {}, []]
+  ])('%s is let in where it is named, and nowhere else', async (_, certificate, expected) => {
+    const services = Object.keys(METHODS) as Services[]
+    const allowed: Services[] = []
+    for (const service of services) if (await letIn(certificate, service)) allowed.push(service)
+    expect(allowed).toEqual(expected)
+  })
+})
+
+describe('a resource server that the auth server does not let in', () => {
+  it('makes no payment, and says 503', async () => {
+    const other = await startSystem({ tls, auth: { GRPC_LIMITS_CLIENTS: 'other.wallet.test' } })
+    try {
+      const receiver = await createReceiver(other, other.shop)
+      const { token } = await consentedToken(other, other.shop, [outgoingAccess(other)])
+      const answer = await pay(other, other.shop, token, receiver.url, 500n)
+      expect(answer.status).toBe(503)
+      expect(await other.balance('alice')).toBe(OPENING_BALANCE)
+    } finally {
+      await other.stop()
+    }
+  })
+})
+
+describe('a service is not started with certificates', () => {
+  it('that cannot be read, and says which', async () => {
+    const [authServer] = system.authServers
+    const [resourceServer] = system.resourceServers
+    await expect(
+      composeAuthServer(
+        loadAuthServerConfig({ ...authServer?.settings, GRPC_TLS_KEY_FILE: '/nowhere/tls.key' })
+      )
+    ).rejects.toThrow(/- GRPC_TLS_KEY_FILE: \/nowhere\/tls\.key cannot be read: ENOENT/)
+    await expect(
+      composeResourceServer(
+        loadResourceServerConfig({ ...resourceServer?.settings, AUTH_GRPC_TLS_CA_FILE: '/nowhere/ca.crt' })
+      )
+    ).rejects.toThrow(/- AUTH_GRPC_TLS_CA_FILE: \/nowhere\/ca\.crt cannot be read: ENOENT/)
+  })
+
+  it('that do not fit together, and says which', async () => {
+    const settings = system.authServers[0]?.settings
+    const other = system.resourceServers[0]?.settings['GRPC_TLS_KEY_FILE'] ?? ''
+    await expect(
+      composeAuthServer(loadAuthServerConfig({ ...settings, GRPC_TLS_KEY_FILE: other }))
+    ).rejects.toThrow(/- GRPC_TLS_KEY_FILE: \S+ must hold the key of the certificate in \S+/)
+  })
+})
