@@ -108,7 +108,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^(services|packages|proto|infra)/[^/]+/src/',
-        pathNot: [tests, '^packages/testing/', '^infra/(acceptance|faults)/']
+        pathNot: [tests, '^packages/testing/', '^infra/(acceptance|faults|fuzz)/']
       },
       to: { path: '^packages/testing/' }
     }

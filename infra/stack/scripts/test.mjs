@@ -15,6 +15,10 @@ const longRuns = {
     paths: ['services/auth-server/test/limit-model.test.ts'],
     environment: { MODEL_TEST_OPERATIONS: '200000' }
   },
+  fuzz: {
+    paths: ['infra/fuzz/test'],
+    environment: { FUZZ_TEST_CASES: '1000000' }
+  },
   crash: {
     paths: ['infra/faults/test/crash.test.ts'],
     environment: { CRASH_TEST_ROUNDS: '20' }

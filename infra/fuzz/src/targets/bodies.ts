@@ -1,0 +1,300 @@
+import { parseAmountValue, UINT64_MAX } from '@open-payments-server/amounts'
+import { type ErrorBody, parseJsonObject, PublicError, validate } from '@open-payments-server/http-server'
+import { parseRepeatingInterval } from '@open-payments-server/intervals'
+import fc from 'fast-check'
+import {
+  readKeys,
+  readReceiverAsset,
+  readWalletAddress
+} from '../../../../services/auth-server/src/features/client-directory/documents.js'
+import { continueGrantRoute } from '../../../../services/auth-server/src/features/continue-grant/route.js'
+import { rejectGrantRoute } from '../../../../services/auth-server/src/features/reject-grant/route.js'
+import {
+  type GrantRequest,
+  grantRequestSchema
+} from '../../../../services/auth-server/src/features/request-grant/schema.js'
+import { readOrder as readIncomingPayment } from '../../../../services/resource-server/src/features/create-incoming-payment/request.js'
+import { readOrder as readOutgoingPayment } from '../../../../services/resource-server/src/features/create-outgoing-payment/request.js'
+import { readOrder as readQuote } from '../../../../services/resource-server/src/features/create-quote/request.js'
+import { bodies } from '../generators/json.js'
+import {
+  continuations,
+  grantRequests,
+  incomingPayments,
+  jwk,
+  outgoingPayments,
+  type Places,
+  quotes
+} from '../generators/requests.js'
+import { anyText } from '../generators/text.js'
+import { ACCEPTED, type AnyTarget, mustHold, refusedAs, target } from '../target.js'
+
+/** Longest body that a public listener takes, in bytes. */
+export const BODY_BYTES_MAX = 65_536
+/** Longest body that the listener for identity providers takes, in bytes. */
+const IDENTITY_PROVIDER_BODY_BYTES_MAX = 16_384
+
+const PLACES: Places = {
+  walletAddresses: [
+    'https://wallet.example/shop',
+    'https://wallet.example/alice',
+    'https://wallet.example/bob'
+  ],
+  receivers: ['https://wallet.example/incoming-payments/0190a8b1-0000-7000-8000-000000000001'],
+  quotes: ['https://wallet.example/quotes/0190a8b1-0000-7000-8000-000000000002'],
+  finishUris: ['https://shop.example/finish?order=17', 'http://127.0.0.1:3000/']
+}
+
+const contentTypes = fc.oneof(
+  { weight: 12, arbitrary: fc.constant<string | undefined>('application/json') },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      undefined,
+      'application/json; charset=utf-8',
+      'APPLICATION/JSON;charset="UTF-8"',
+      'application/json; charset=latin1',
+      'text/json',
+      `application/json${';'.repeat(16_000)}`,
+      `application/json;${' '.repeat(16_000)}charset=utf-8`
+    )
+  },
+  { weight: 1, arbitrary: anyText.map((text) => `application/json${text}`) }
+)
+
+interface BodyCase {
+  readonly body: Buffer
+  readonly contentType: string | undefined
+}
+
+function bodyCases(values: fc.Arbitrary<unknown>, lengthMax = BODY_BYTES_MAX): fc.Arbitrary<BodyCase> {
+  return fc.record({ body: bodies(values, lengthMax), contentType: contentTypes })
+}
+
+/** An answer that a client may be given: below 500, and its body is as documented. */
+export function mustBeErrorBody(status: number, body: unknown): void {
+  mustHold(status >= 400 && status < 500, `${String(status)} is an answer to what the client did`)
+  const { error } = body as Partial<ErrorBody>
+  mustHold(
+    typeof error?.code === 'string' && typeof error.description === 'string',
+    'an error has a code and a description'
+  )
+}
+
+function refusalOf(error: unknown): string | undefined {
+  if (!(error instanceof PublicError)) return undefined
+  mustBeErrorBody(error.status, JSON.parse(JSON.stringify(error.body())))
+  const isBody = error.details !== undefined && 'body' in error.details
+  return `${String(error.status)} ${isBody ? 'body' : 'field'}`
+}
+
+/** Tries to read a body; whatever it holds, no object but its own must change. */
+function read(attempt: () => void): string {
+  const outcome = refusedAs(() => {
+    attempt()
+    return ACCEPTED
+  }, refusalOf)
+  mustHold(Object.keys(Object.prototype).length === 0, 'nothing is written into the prototype of objects')
+  return outcome
+}
+
+function mustBeAmount(value: bigint): void {
+  mustHold(value >= 0n && value <= UINT64_MAX, 'an amount is an unsigned integer of 64 bits')
+  mustHold(parseAmountValue(value.toString()) === value, 'an amount is what it was written as')
+}
+
+function mustBeMetadata(metadata: unknown): void {
+  if (metadata === undefined) return
+  const text = JSON.stringify(metadata)
+  mustHold(
+    typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata),
+    'metadata is an object'
+  )
+  mustHold(!text.includes('\\u0000') && !/\\ud[89a-f]/i.test(text), 'metadata can be stored')
+}
+
+function mustBeGrantRequest({ access, client, interact }: GrantRequest): void {
+  if (client.kind === 'wallet-address') {
+    mustHold(
+      /^https?:\/\/[^/?#@]+[^?#]*$/.test(client.walletAddress),
+      'a client is the URL of a wallet address'
+    )
+  }
+  mustHold(access.length <= 3, 'a grant has three access items at most')
+  for (const { limits } of access) {
+    if (limits?.interval !== undefined) parseRepeatingInterval(limits.interval)
+    for (const limit of [limits?.debitAmount, limits?.receiveAmount]) {
+      if (limit !== undefined) mustBeAmount(limit.value)
+    }
+  }
+  const uri = interact?.finish?.uri
+  mustHold(
+    uri === undefined || /^https?:\/\/[\x21-\x7e]+$/.test(uri),
+    'a browser is sent to an http or https URL'
+  )
+}
+
+const grantBodies = target({
+  name: 'bodies of grant requests',
+  share: 1_000,
+  acceptedMin: 0.1,
+  cases: bodyCases(grantRequests(PLACES)),
+  attack: ({ body, contentType }) =>
+    read(() => {
+      const json = parseJsonObject(body, contentType, 'invalid_request')
+      mustBeGrantRequest(validate(grantRequestSchema, json, 'invalid_request'))
+    })
+})
+
+const incomingPaymentBodies = target({
+  name: 'bodies of incoming payments',
+  share: 600,
+  acceptedMin: 0.1,
+  cases: bodyCases(incomingPayments(PLACES)),
+  attack: ({ body, contentType }) =>
+    read(() => {
+      const order = readIncomingPayment(parseJsonObject(body, contentType, '400'), Date.UTC(2026, 0))
+      if (order.incomingAmount !== undefined) mustBeAmount(order.incomingAmount.value)
+      mustHold(Number.isSafeInteger(order.expiresAt ?? 0), 'an instant is whole milliseconds')
+      mustBeMetadata(order.metadata)
+    })
+})
+
+const quoteBodies = target({
+  name: 'bodies of quotes',
+  share: 500,
+  acceptedMin: 0.1,
+  cases: bodyCases(quotes(PLACES)),
+  attack: ({ body, contentType }) =>
+    read(() => {
+      const { fixed } = readQuote(parseJsonObject(body, contentType, '400'))
+      if (fixed !== undefined) mustBeAmount(fixed.amount.value)
+    })
+})
+
+const outgoingPaymentBodies = target({
+  name: 'bodies of outgoing payments',
+  share: 700,
+  acceptedMin: 0.1,
+  cases: bodyCases(outgoingPayments(PLACES)),
+  attack: ({ body, contentType }) =>
+    read(() => {
+      const order = readOutgoingPayment(parseJsonObject(body, contentType, '400'))
+      if (order.form === 'incoming-payment') mustBeAmount(order.debitAmount.value)
+      mustBeMetadata(order.metadata)
+    })
+})
+
+/** A route for identity providers; one for clients takes no more of a request. */
+type Route = ReturnType<typeof rejectGrantRoute>
+
+/** Calls a route as express does, with what it needs of a request and an answer. Resolves when it has answered. */
+async function callRoute(route: Route, { body, contentType }: BodyCase): Promise<void> {
+  const request = {
+    params: { id: '', nonce: '' },
+    method: 'POST',
+    originalUrl: '/',
+    headersDistinct: {},
+    body,
+    get: () => contentType
+  }
+  const response: object = { json: () => response, status: () => response, end: () => response }
+  await route(request as never, response as never, () => undefined)
+}
+
+const routeBodies = target({
+  name: 'bodies of continuations and refusals',
+  share: 200,
+  acceptedMin: 0.1,
+  cases: bodyCases(continuations, IDENTITY_PROVIDER_BODY_BYTES_MAX),
+  async attack(input) {
+    let told: string | undefined
+    const tell = (text: string | undefined): Promise<void> => {
+      told = text
+      return Promise.resolve()
+    }
+    const continueGrant = continueGrantRoute(
+      { continueGrant: (_grant: unknown, reference: string | undefined) => tell(reference) } as never,
+      { authorizeContinuation: () => Promise.resolve({}) } as never,
+      'https://auth.wallet.example/'
+    ) as Route
+    const rejectGrant = rejectGrantRoute({ rejectGrant: (_id, _nonce, reason) => tell(reason) })
+    const outcomes: string[] = []
+    for (const route of [continueGrant, rejectGrant]) {
+      try {
+        await callRoute(route, input)
+        mustHold((told ?? '').length <= 500, 'what is told has an end')
+        outcomes.push(ACCEPTED)
+      } catch (error) {
+        const kind = refusalOf(error)
+        if (kind === undefined) throw error
+        outcomes.push(kind)
+      }
+    }
+    return outcomes.includes(ACCEPTED) ? ACCEPTED : (outcomes[0] ?? '')
+  }
+})
+
+// What the auth server fetches from hosts that strangers name.
+
+const walletAddressDocument = fc.record({
+  id: fc.constantFrom(undefined, 'https://wallet.example/alice'),
+  publicName: fc.oneof(anyText, fc.constantFrom(null, undefined, 'x'.repeat(1_000), '\u202e'.repeat(300))),
+  assetCode: fc.constant('USD'),
+  assetScale: fc.nat(255),
+  authServer: fc.constant('https://auth.wallet.example/')
+})
+const documents = fc.oneof(
+  walletAddressDocument,
+  fc.array(jwk, { maxLength: 3 }).map((keys) => ({ keys })),
+  fc.record({
+    receivedAmount: fc.record({ assetCode: fc.constant('USD'), assetScale: fc.nat(255), value: anyText })
+  })
+)
+
+const strangersDocuments = target({
+  name: 'documents of strangers',
+  share: 500,
+  acceptedMin: 0.1,
+  cases: bodies(documents, BODY_BYTES_MAX),
+  attack(body) {
+    const value = parseLeniently(body)
+    if (value === undefined) return 'not JSON'
+    const walletAddress = readWalletAddress(value)
+    const name = walletAddress?.publicName
+    mustHold(
+      name === undefined || (name.length <= 256 && !/[\p{Cc}\p{Cf}\p{Surrogate}]/u.test(name)),
+      'a name can be shown'
+    )
+    const keys = readKeys(value)
+    mustHold((keys?.size ?? 0) <= 100, 'a client has 100 keys at most')
+    mustHold(
+      [...(keys ?? [])].every(
+        ([kid, { publicKey }]) => kid !== '' && publicKey.asymmetricKeyType === 'ed25519'
+      ),
+      'a key is an Ed25519 key'
+    )
+    const asset = readReceiverAsset(value)
+    const isRead = walletAddress !== undefined || (keys?.size ?? 0) > 0 || asset !== undefined
+    return isRead ? ACCEPTED : 'nothing to read'
+  }
+})
+
+/** What the client that fetches documents makes of one; undefined when it is not JSON in UTF-8. */
+function parseLeniently(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** Everything that is read from bodies. */
+export const BODY_TARGETS: readonly AnyTarget[] = [
+  grantBodies,
+  incomingPaymentBodies,
+  quoteBodies,
+  outgoingPaymentBodies,
+  routeBodies,
+  strangersDocuments
+]
