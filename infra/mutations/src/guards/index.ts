@@ -1,5 +1,6 @@
 import type { Mutation } from '../mutation.js'
 import { GRANT_GUARDS } from './grants.js'
+import { GRPC_GUARDS } from './grpc.js'
 import { INTERACTION_GUARDS } from './interactions.js'
 import { KEY_GUARDS } from './keys.js'
 import { LEDGER_GUARDS } from './ledger.js'
@@ -13,6 +14,7 @@ export const GUARDS: readonly { readonly title: string; readonly mutations: read
   { title: 'Grants and tokens', mutations: GRANT_GUARDS },
   { title: 'Keys, nonces and strangers', mutations: KEY_GUARDS },
   { title: 'Consent, and what is kept of it', mutations: INTERACTION_GUARDS },
+  { title: 'Who is let in over gRPC', mutations: GRPC_GUARDS },
   { title: 'Creating payments, and telling how they ended', mutations: PAYMENT_GUARDS },
   { title: 'Money', mutations: LEDGER_GUARDS },
   { title: 'What the schemas refuse, whatever the code does', mutations: SCHEMA_GUARDS }
