@@ -239,7 +239,12 @@ const LONG_LIVED = {
 
 describe.each([
   ['a clock that jumps', {}, AHEAD, BACK],
-  ['a clock that jumps, with tokens, interactions and approvals that outlive it', LONG_LIVED, AHEAD_AND_ALIVE, BACK]
+  [
+    'a clock that jumps, with tokens, interactions and approvals that outlive it',
+    LONG_LIVED,
+    AHEAD_AND_ALIVE,
+    BACK
+  ]
 ])('%s', (_name, auth, ahead, back) => {
   let system: System
   let startMs: number
