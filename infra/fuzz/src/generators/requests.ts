@@ -34,7 +34,18 @@ export const amount = fc
   .tuple(fc.oneof(fc.constantFrom<string>(...VALUES), fc.nat(100_000).map(String)), asset)
   .map(([value, of]) => ({ value, ...of }))
 
-const metadata = fc.dictionary(fc.string({ maxLength: 6 }), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 })
+/** Many numbers, which may be longer where they are kept than where they came from. */
+const numbers = fc
+  .tuple(fc.nat(2_500), fc.constantFrom(0, -0, 1, 0.1, 1e21, 1e308, 5e-324, 2 ** 53))
+  .map(([length, number]) => ({ list: Array.from({ length }, () => number) }))
+
+const metadata = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.dictionary(fc.string({ maxLength: 6 }), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 })
+  },
+  { weight: 1, arbitrary: numbers }
+)
 
 const JWK = {
   kid: 'client-key',

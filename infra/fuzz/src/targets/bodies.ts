@@ -15,6 +15,7 @@ import {
 } from '../../../../services/auth-server/src/features/request-grant/schema.js'
 import { readOrder as readIncomingPayment } from '../../../../services/resource-server/src/features/create-incoming-payment/request.js'
 import { readOrder as readOutgoingPayment } from '../../../../services/resource-server/src/features/create-outgoing-payment/request.js'
+import { METADATA_BYTES_MAX } from '../../../../services/resource-server/src/domain/wire.js'
 import { readOrder as readQuote } from '../../../../services/resource-server/src/features/create-quote/request.js'
 import { bodies } from '../generators/json.js'
 import {
@@ -111,6 +112,12 @@ function mustBeMetadata(metadata: unknown): void {
     'metadata is an object'
   )
   mustHold(!text.includes('\\u0000') && !/\\ud[89a-f]/i.test(text), 'metadata can be stored')
+  let digits = 0
+  JSON.stringify(metadata, (_name, value: unknown) => {
+    if (typeof value === 'number' && Number.isInteger(value)) digits += BigInt(value).toString().length
+    return value
+  })
+  mustHold(digits <= METADATA_BYTES_MAX, 'metadata is not much longer where it is kept')
 }
 
 function mustBeGrantRequest({ access, client, interact }: GrantRequest): void {

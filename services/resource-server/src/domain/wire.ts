@@ -6,7 +6,7 @@ import { z } from 'zod'
 /** Longest URL in a body, in characters. */
 export const URL_LENGTH_MAX = 2_048
 
-/** Longest metadata, in bytes of its JSON. */
+/** Longest metadata, in bytes of its JSON with every number written out. */
 export const METADATA_BYTES_MAX = 16_384
 
 /** A URL: which one is checked where it is looked up. */
@@ -35,10 +35,19 @@ export const amountSchema = z
     }
   })
 
+/**
+ * Writes numbers out, as the database does: else a few bytes such as 1e308 would be hundreds wherever metadata is read. To be
+ * given to `JSON.stringify`.
+ */
+function writtenOut(_name: string, value: unknown): unknown {
+  const exponent = typeof value === 'number' ? /e[+-](\d+)$/.exec(String(value))?.[1] : undefined
+  return exponent === undefined ? value : '0'.repeat(Number(exponent))
+}
+
 /** Metadata: any JSON object within its limit. */
 export const metadataSchema = z
   .record(z.string(), z.unknown(), { message: 'must be an object' })
-  .refine((metadata) => Buffer.byteLength(JSON.stringify(metadata)) <= METADATA_BYTES_MAX, {
+  .refine((metadata) => Buffer.byteLength(JSON.stringify(metadata, writtenOut)) <= METADATA_BYTES_MAX, {
     message: `must have at most ${String(METADATA_BYTES_MAX)} bytes`
   })
 
