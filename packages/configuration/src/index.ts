@@ -16,6 +16,7 @@ export {
   metricsSettings,
   processSettings,
   publicListenerSettings,
+  rateLimitSettings,
   sharedStoreSettings,
   shutdownSettings,
   signatureSettings

@@ -115,7 +115,8 @@ function readSetting(
   try {
     return readFileSync(path, 'utf8').replace(/\r?\n$/, '')
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'unknown reason'
+    // Not the path: who takes this setting for the other one gives the secret itself.
+    const reason = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
     problems.push(`${setting.name}_FILE names a file that cannot be read: ${reason}.`)
     return undefined
   }

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { Secret } from './secret.js'
 
@@ -89,6 +90,18 @@ export function flag(meta: SettingMeta) {
     .meta(documented(meta))
 }
 
+/** Proxies in front: how many, or their addresses and networks separated by commas. */
+export function proxies(meta: SettingMeta) {
+  return z
+    .string()
+    .transform((value) => parseProxies(value))
+    .refine((value) => value !== undefined, {
+      message:
+        'expected how many proxies there are, or addresses and networks such as 10.0.0.0/8 separated by commas'
+    })
+    .meta(documented(meta))
+}
+
 /** One of some words. */
 export function oneOf<const Words extends readonly [string, ...string[]]>(meta: SettingMeta, words: Words) {
   return z.enum(words, { message: `expected one of ${words.join(', ')}` }).meta(documented(meta))
@@ -122,4 +135,20 @@ function isPlainUrl(text: string): boolean {
     url.search === '' &&
     url.hash === ''
   )
+}
+
+/** More proxies than any request passes. */
+const PROXIES_MAX = 10
+
+function parseProxies(value: string): number | string[] | undefined {
+  if (/^\d{1,2}$/.test(value)) return Number(value) <= PROXIES_MAX ? Number(value) : undefined
+  const networks = value.split(',').map((network) => network.trim())
+  return networks.every(isNetwork) ? networks : undefined
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix, ...others] = text.split('/')
+  const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0
+  if (bits === 0 || others.length > 0) return false
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) >= 1 && Number(prefix) <= bits)
 }

@@ -41,7 +41,64 @@ export function publicListenerSettings(texts: { port: string }) {
     HTTP_HOST: setting
       .text({ description: 'Address the public listener binds to.', example: '0.0.0.0' })
       .prefault('0.0.0.0'),
-    HTTP_PORT: setting.port({ description: texts.port, example: '3000' }).prefault('3000')
+    HTTP_PORT: setting.port({ description: texts.port, example: '3000' }).prefault('3000'),
+    HTTP_CONNECTIONS_MAX: setting
+      .wholeNumber(
+        {
+          description: 'Most connections to the public listener at a time. More are closed at once.',
+          example: '10000'
+        },
+        { min: 1, max: 1_000_000 }
+      )
+      .prefault('10000'),
+    TRUSTED_PROXIES: setting
+      .proxies({
+        description:
+          'Proxies in front that are believed when they say in `X-Forwarded-For` where a request comes from: how many there are, or their addresses and networks separated by commas. Without it none is, and the address is that of the connection.',
+        example: '10.0.0.0/8'
+      })
+      .optional()
+  }
+}
+
+const SECONDS_PER_DAY = 86_400
+const REQUESTS_MAX = 1_000_000_000
+
+/**
+ * How often things may be asked for.
+ *
+ * @param walletAddress what is counted for each wallet address, and how often it may be
+ */
+export function rateLimitSettings(walletAddress: { description: string; requests: string }) {
+  const requests = (description: string, example: string) =>
+    setting.wholeNumber({ description, example }, { min: 1, max: REQUESTS_MAX }).prefault(example)
+  const seconds = (of: string) =>
+    setting
+      .wholeNumber(
+        { description: `Window of ${of}, in seconds.`, example: '60' },
+        { min: 1, max: SECONDS_PER_DAY }
+      )
+      .prefault('60')
+  return {
+    RATE_LIMITS: setting
+      .flag({
+        description:
+          'Whether requests are counted, and refused with 429 when there are too many. On in production and off in development unless set. Counts are shared through REDIS_URL.',
+        example: 'true'
+      })
+      .optional(),
+    RATE_LIMIT_ADDRESS_REQUESTS: requests(
+      'Most requests within a window from one address; from one /64 where it is IPv6.',
+      '6000'
+    ),
+    RATE_LIMIT_ADDRESS_SECONDS: seconds('RATE_LIMIT_ADDRESS_REQUESTS'),
+    RATE_LIMIT_CLIENT_REQUESTS: requests(
+      'Most requests within a window of one client, known by its signatures.',
+      '3000'
+    ),
+    RATE_LIMIT_CLIENT_SECONDS: seconds('RATE_LIMIT_CLIENT_REQUESTS'),
+    RATE_LIMIT_WALLET_ADDRESS_REQUESTS: requests(walletAddress.description, walletAddress.requests),
+    RATE_LIMIT_WALLET_ADDRESS_SECONDS: seconds('RATE_LIMIT_WALLET_ADDRESS_REQUESTS')
   }
 }
 

@@ -24,12 +24,12 @@ export interface HttpAppOptions {
   /** Its routes. */
   readonly routes: Router
   /** What every request passes before its body is read, such as a rate limit. */
-  readonly beforeBody?: RequestHandler
+  readonly beforeBody?: RequestHandler | undefined
   /**
    * Proxies in front that are believed when they tell a client's address: how many, or their networks, as express'
    * `trust proxy` has it. None unless given.
    */
-  readonly trustedProxies?: number | string[]
+  readonly trustedProxies?: number | string[] | undefined
   /** Code of the opaque 500: `request_denied` on the auth server, `500` on the resource server. */
   readonly unexpectedCode: string
   /** Code of requests that no route takes, or that cannot be read. */

@@ -1,4 +1,5 @@
 export type { RateLimit } from './counter.js'
+export { openRateLimits, type RateLimitSettings, type RateLimitSurroundings } from './open-rate-limits.js'
 export { COUNT_TIMEOUT_MS } from './redis-connection.js'
 export {
   createRateLimits,

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { PublicError } from '@open-payments-server/http-server'
 import { type Clock, hashSecret, type Logger } from '@open-payments-server/runtime'
 import type { RequestHandler, Response } from 'express'
@@ -54,7 +53,7 @@ export interface RateLimits {
    */
   count(headers: RequestHeaders | undefined, keys: LimitKeys): Promise<void>
   /** Ends the connection to Redis. */
-  close(): Promise<void>
+  close(): void
 }
 
 /** Makes the limits. Resolves when Redis, where one is given, has answered or taken too long: the limits hold either way. */
@@ -85,11 +84,8 @@ export async function createRateLimits(options: RateLimitsOptions): Promise<Rate
   return {
     count,
     byAddress: createAddressLimit(options, answers, count),
-    async close() {
-      if (redis === undefined || redis.status === 'end') return
-      const ended = once(redis, 'end')
-      redis.disconnect()
-      await ended
+    close() {
+      redis?.disconnect()
     }
   }
 }

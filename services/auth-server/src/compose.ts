@@ -1,9 +1,9 @@
 import { GRPC_LISTENER_TLS } from '@open-payments-server/configuration'
 import { createPool } from '@open-payments-server/database'
 import { openTls } from '@open-payments-server/grpc-transport'
-import { createSafeHttpClient, type SafeHttpClient } from '@open-payments-server/http-client'
 import { startHttpServer } from '@open-payments-server/http-server'
 import { Metrics, startMetricsServer } from '@open-payments-server/metrics'
+import type { RateLimits } from '@open-payments-server/rate-limits'
 import {
   type Clock,
   createLogger,
@@ -17,6 +17,8 @@ import {
 import { createInProcessStore, createRedisStore, type SharedStore } from '@open-payments-server/shared-store'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type { Pool } from 'pg'
+import { openHttpClient } from './compose/http-client.js'
+import { startRateLimits } from './compose/rate-limits.js'
 import type { AuthServerConfig } from './config.js'
 import { parseConfiguredInteraction } from './domain/access.js'
 import type { ClientAuthenticator, HolderAuthorizer } from './domain/authentication.js'
@@ -47,6 +49,8 @@ import { createFinishInteractionService } from './features/finish-interaction/se
 import { createRevocationBus } from './features/publish-revocations/revocation-bus.js'
 import { createPurgeRepository } from './features/purge-grants/repository.js'
 import { createPurge } from './features/purge-grants/service.js'
+import { limitAuthenticator } from './features/limit-clients/limited-authenticator.js'
+import { limitFetches, tellLimits } from './features/limit-clients/limited-fetches.js'
 import { createRejectGrantRepository } from './features/reject-grant/repository.js'
 import { rejectGrantRoute } from './features/reject-grant/route.js'
 import { createRejectGrantService } from './features/reject-grant/service.js'
@@ -77,11 +81,9 @@ import { createPurgeWorker } from './workers/purge-worker.js'
 const STATEMENT_TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5_000
 const REDIS_COMMAND_TIMEOUT_MS = 2_000
-/** How long a document of a client or wallet may take to be fetched. */
-const FETCH_TIMEOUT_MS = 5_000
-/** Longest document of a client or wallet, in bytes. */
-const FETCHED_BYTES_MAX = 131_072
 const MS_PER_SECOND = 1_000
+/** Code of requests that cannot be read. */
+const BAD_REQUEST_CODE = 'invalid_request'
 
 /** What tests put in the place of the real thing. What is given here is not closed when the server stops. */
 export interface Overrides {
@@ -110,6 +112,9 @@ interface Foundations {
   readonly config: AuthServerConfig
   readonly lifecycle: Lifecycle
   readonly logger: Logger
+  readonly metrics: Metrics
+  /** How often things may be asked for; undefined where that is not limited. */
+  readonly rateLimits: RateLimits | undefined
   readonly pool: Pool
   readonly prisma: PrismaClient
   readonly revocations: RevocationBus
@@ -130,7 +135,7 @@ export async function composeAuthServer(
   overrides: Overrides = {}
 ): Promise<RunningAuthServer> {
   refuseUnsafeStart(config)
-  const foundations = layFoundations(config, overrides)
+  const foundations = await layFoundations(config, overrides)
   const { lifecycle, pool } = foundations
   try {
     const { countPurged, port: metricsPort } = await startMetrics(foundations)
@@ -143,7 +148,7 @@ export async function composeAuthServer(
   }
 }
 
-function layFoundations(config: AuthServerConfig, overrides: Overrides): Foundations {
+async function layFoundations(config: AuthServerConfig, overrides: Overrides): Promise<Foundations> {
   const { clock = systemClock, random = systemRandom } = overrides
   const logger = overrides.logger ?? createLogger({ service: 'auth-server', level: config.LOG_LEVEL })
   const lifecycle = new Lifecycle(logger)
@@ -155,9 +160,11 @@ function layFoundations(config: AuthServerConfig, overrides: Overrides): Foundat
   })
   lifecycle.add({ name: 'Prisma', stop: () => prisma.$disconnect() })
   const sharedStore = overrides.sharedStore ?? openSharedStore(config, logger, lifecycle, clock)
+  const metrics = new Metrics({ logger })
+  const rateLimits = await startRateLimits({ config, lifecycle, logger, metrics, clock })
   const httpClient = openHttpClient(config, lifecycle)
   const directory = createClientDirectory({
-    httpClient,
+    httpClient: rateLimits === undefined ? httpClient : limitFetches(httpClient, rateLimits),
     clock,
     lifetimeMaxSeconds: config.CLIENT_KEYS_CACHE_SECONDS,
     staleKeysSeconds: config.CLIENT_KEYS_STALE_SECONDS
@@ -168,12 +175,20 @@ function layFoundations(config: AuthServerConfig, overrides: Overrides): Foundat
     tagRequired: config.SIGNATURE_TAG_REQUIRED,
     authorizationRequired: false
   }
-  const authenticator = createClientAuthenticator({ directory, sharedStore, policy, clock })
+  const unlimited = createClientAuthenticator({
+    directory: tellLimits(directory),
+    sharedStore,
+    policy,
+    clock
+  })
+  const authenticator = rateLimits === undefined ? unlimited : limitAuthenticator(unlimited, rateLimits)
   const addresses = createAddresses(config.PUBLIC_URL)
   return {
     config,
     lifecycle,
     logger,
+    metrics,
+    rateLimits,
     pool,
     prisma,
     directory,
@@ -224,25 +239,14 @@ function openSharedStore(
   return sharedStore
 }
 
-function openHttpClient(config: AuthServerConfig, lifecycle: Lifecycle): SafeHttpClient {
-  const httpClient = createSafeHttpClient({
-    allowPrivateNetworks: config.ENVIRONMENT === 'development',
-    timeoutMs: FETCH_TIMEOUT_MS,
-    bodyBytesMax: FETCHED_BYTES_MAX,
-    userAgent: 'open-payments-server'
-  })
-  lifecycle.add({ name: 'HTTP client', stop: () => httpClient.close() })
-  return httpClient
-}
-
 /** Begins to count, and listens for scrapes where a port is given. */
 async function startMetrics({
   config,
   lifecycle,
   logger,
+  metrics,
   pool
 }: Foundations): Promise<{ countPurged: PurgeCounter; port: number | undefined }> {
-  const metrics = new Metrics({ logger })
   publishReservations(metrics, pool)
   const countPurged = publishPurge(metrics)
   const { METRICS_HOST: host, METRICS_PORT: port } = config
@@ -266,7 +270,7 @@ function startPurge(
 async function listen(
   foundations: Foundations
 ): Promise<Omit<RunningAuthServer, 'metricsPort' | 'pool' | 'stop'>> {
-  const { config, lifecycle, logger, pool, prisma, revocations, directory, tokens } = foundations
+  const { config, lifecycle, logger, rateLimits, pool, prisma, revocations, directory, tokens } = foundations
   const graceMs = config.SHUTDOWN_GRACE_SECONDS * MS_PER_SECOND
 
   const grpcServer = await startAuthGrpcServer({
@@ -292,12 +296,22 @@ async function listen(
 
   const identityProviderServer = await startHttpServer(composeIdentityProviderApp(foundations), {
     host: config.IDENTITY_PROVIDER_HOST,
-    port: config.IDENTITY_PROVIDER_PORT
+    port: config.IDENTITY_PROVIDER_PORT,
+    badRequestCode: BAD_REQUEST_CODE,
+    logger
   })
   listeners.push(identityProviderServer)
-  const publicServer = await startHttpServer(createPublicApp(composePublicRoutes(foundations), logger), {
+  const publicApp = createPublicApp(composePublicRoutes(foundations), {
+    logger,
+    beforeBody: rateLimits?.byAddress,
+    trustedProxies: config.TRUSTED_PROXIES
+  })
+  const publicServer = await startHttpServer(publicApp, {
     host: config.HTTP_HOST,
-    port: config.HTTP_PORT
+    port: config.HTTP_PORT,
+    connectionsMax: config.HTTP_CONNECTIONS_MAX,
+    badRequestCode: BAD_REQUEST_CODE,
+    logger
   })
   listeners.push(publicServer)
   logger.info(
@@ -324,7 +338,7 @@ function composePublicRoutes(foundations: Foundations): PublicRoutes {
   const requestGrant = createRequestGrantService({
     ...tokens,
     authenticator,
-    directory,
+    directory: tellLimits(directory),
     repository: createGrantRepository(pool),
     configuredInteraction: parseConfiguredInteraction(config.INTERACTION_REQUIRED_FOR),
     allowHttp: config.ENVIRONMENT === 'development',

@@ -7,6 +7,7 @@ import {
   metricsSettings,
   processSettings,
   publicListenerSettings,
+  rateLimitSettings,
   setting,
   sharedStoreSettings,
   shutdownSettings,
@@ -76,6 +77,11 @@ export const authServerSchema = z.object({
   ...metricsSettings,
   ...databaseSettings({ example: 'postgresql://auth:password@postgres:5432/auth' }),
   ...sharedStoreSettings,
+  ...rateLimitSettings({
+    description:
+      'Most fetches within a window of one document of a wallet address: the keys of a client are fetched before its signature can be verified.',
+    requests: '60'
+  }),
   ACCESS_TOKEN_LIFETIME_SECONDS: setting
     .wholeNumber(
       { description: 'How long an access token lives, in seconds.', example: '600' },

@@ -13,6 +13,7 @@ import type { Pool } from 'pg'
 import type { Context, ResourceServerOverrides } from './compose/context.js'
 import { createDomainPorts } from './compose/domain-ports.js'
 import { startMetrics } from './compose/metrics.js'
+import { startRateLimits } from './compose/rate-limits.js'
 import { MESSAGE_BYTES_MAX, openResources } from './compose/resources.js'
 import { createHealth, createRoutes } from './compose/routes.js'
 import { startWorkers } from './compose/workers.js'
@@ -68,7 +69,8 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   const resources = await openResources(context, overrides)
   const tls = await openTls(GRPC_LISTENER_TLS, context)
   const metrics = await startMetrics(context, resources)
-  const domain = createDomainPorts(context, resources, overrides)
+  const rateLimits = await startRateLimits(context, metrics.metrics)
+  const domain = createDomainPorts(context, { ...resources, rateLimits }, overrides)
   const wakers = startWorkers(context, resources, domain, metrics.counters)
 
   let stopping = false
@@ -96,9 +98,16 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
       ...createRoutes(context, resources, domain, wakers)
     ],
     authServerUrl: config.AUTH_SERVER_URL,
+    logger,
+    beforeBody: rateLimits?.byAddress,
+    trustedProxies: config.TRUSTED_PROXIES
+  })
+  const httpServer = await startHttpServer(app, {
+    host: config.HTTP_HOST,
+    port: config.HTTP_PORT,
+    connectionsMax: config.HTTP_CONNECTIONS_MAX,
     logger
   })
-  const httpServer = await startHttpServer(app, { host: config.HTTP_HOST, port: config.HTTP_PORT })
   lifecycle.add({ name: 'HTTP server', stop: () => httpServer.stop(graceMs) })
   logger.info({ host: config.HTTP_HOST, port: httpServer.port }, 'HTTP server listens')
 

@@ -7,6 +7,7 @@ import {
   metricsSettings,
   processSettings,
   publicListenerSettings,
+  rateLimitSettings,
   setting,
   sharedStoreSettings,
   shutdownSettings,
@@ -78,6 +79,11 @@ export const resourceServerSchema = z.object({
   ...metricsSettings,
   ...databaseSettings({ example: 'postgresql://wallet:password@postgres:5432/wallet' }),
   ...sharedStoreSettings,
+  ...rateLimitSettings({
+    description:
+      'Most signed requests within a window about one wallet address, of all clients together.',
+    requests: '6000'
+  }),
   INTROSPECTION_CACHE_SECONDS: setting
     .wholeNumber(
       {

@@ -28,8 +28,17 @@ function passesByItself(error: unknown): boolean {
   return isTransient(error) || error instanceof SharedStoreUnavailable || error instanceof DirectoryBusy
 }
 
+/** What stands before the routes. */
+export interface PublicFront {
+  readonly logger: Logger
+  /** What every request passes before its body is read. */
+  readonly beforeBody: RequestHandler | undefined
+  /** Proxies that are believed when they tell a client's address. */
+  readonly trustedProxies: number | string[] | undefined
+}
+
 /** The app that faces the internet. */
-export function createPublicApp(routes: PublicRoutes, logger: Logger): Express {
+export function createPublicApp(routes: PublicRoutes, front: PublicFront): Express {
   const router = Router({ caseSensitive: true })
   router.use(securityHeaders)
   router.post('/', routes.requestGrant)
@@ -42,7 +51,7 @@ export function createPublicApp(routes: PublicRoutes, logger: Logger): Express {
   router.post('/token/:id', routes.rotateToken)
   router.delete('/token/:id', routes.revokeToken)
   return createHttpApp({
-    logger,
+    ...front,
     routes: router,
     bodyBytesMax: BODY_BYTES_MAX,
     unexpectedCode: 'request_denied',

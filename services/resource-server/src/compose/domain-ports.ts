@@ -1,3 +1,4 @@
+import type { RateLimits } from '@open-payments-server/rate-limits'
 import { createPaymentMethods } from '../domain/payment-methods.js'
 import { createResourceUrls } from '../domain/resource-urls.js'
 import { createRequestAuthorizer } from '../features/authorize-request/request-authorizer.js'
@@ -5,6 +6,7 @@ import { TokenRecords } from '../features/authorize-request/token-records.js'
 import { createLocalReceivers } from '../features/create-quote/local-receivers.js'
 import { parseFeeTable } from '../features/exchange-rates/fee-table.js'
 import { createRateProvider } from '../features/exchange-rates/rate-provider.js'
+import { limitAuthorizer } from '../features/limit-requests/limited-authorizer.js'
 import { createWalletAddressDirectory } from '../features/serve-wallet-address/wallet-address-directory.js'
 import { createGrantLimits } from '../grpc/auth-server/grant-limits.js'
 import { createIntrospection } from '../grpc/auth-server/introspection.js'
@@ -19,7 +21,7 @@ export type DomainPorts = ReturnType<typeof createDomainPorts>
 /** The ports that features share. */
 export function createDomainPorts(
   { config, logger, lifecycle, clock }: Context,
-  { pool, sharedStore, authServer }: Resources,
+  { pool, sharedStore, authServer, rateLimits }: Resources & { readonly rateLimits: RateLimits | undefined },
   overrides: ResourceServerOverrides
 ) {
   const urls = createResourceUrls(config.PUBLIC_URL)
@@ -31,21 +33,22 @@ export function createDomainPorts(
   lifecycle.add(
     followRevocations({ feed: createRevocationFeed(authServer.introspection), listener: tokens, logger })
   )
+  const authorizer = createRequestAuthorizer({
+    tokens,
+    sharedStore,
+    clock,
+    publicUrl: config.PUBLIC_URL,
+    policy: {
+      ageMaxSeconds: config.SIGNATURE_AGE_MAX_SECONDS,
+      futureMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
+      tagRequired: config.SIGNATURE_TAG_REQUIRED,
+      authorizationRequired: true
+    }
+  })
   return {
     urls,
     walletAddresses: createWalletAddressDirectory({ pool, urls }),
-    authorizer: createRequestAuthorizer({
-      tokens,
-      sharedStore,
-      clock,
-      publicUrl: config.PUBLIC_URL,
-      policy: {
-        ageMaxSeconds: config.SIGNATURE_AGE_MAX_SECONDS,
-        futureMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
-        tagRequired: config.SIGNATURE_TAG_REQUIRED,
-        authorizationRequired: true
-      }
-    }),
+    authorizer: rateLimits === undefined ? authorizer : limitAuthorizer(authorizer, rateLimits, urls),
     grantLimits: createGrantLimits(authServer.grantLimits),
     limitsAuditor: createLimitsAuditor(authServer.grantOperator),
     receivers: createLocalReceivers({ pool, urls }),

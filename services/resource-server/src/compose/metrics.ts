@@ -7,6 +7,8 @@ import type { Resources } from './resources.js'
 /** Metrics: counted in any case, and served where a port is given. */
 export interface ServedMetrics {
   readonly counters: PaymentCounters
+  /** To which more may be added. */
+  readonly metrics: Metrics
   /** Port of the listener; undefined when there is none. */
   readonly port: number | undefined
 }
@@ -19,8 +21,8 @@ export async function startMetrics(
   const metrics = new Metrics({ logger })
   const counters = publishPayments(metrics, pool)
   const { METRICS_HOST: host, METRICS_PORT: port } = config
-  if (port === undefined) return { counters, port }
+  if (port === undefined) return { counters, metrics, port }
   const server = await startMetricsServer(metrics, { host, port, logger })
   lifecycle.add(server)
-  return { counters, port: server.port }
+  return { counters, metrics, port: server.port }
 }

@@ -1,7 +1,7 @@
 import { isTransient } from '@open-payments-server/database'
 import { createHttpApp } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
-import { type Express, Router } from 'express'
+import { type Express, type RequestHandler, Router } from 'express'
 
 /** Longest body of a request, in bytes. */
 export const BODY_BYTES_MAX = 65_536
@@ -11,11 +11,15 @@ export const BODY_BYTES_MAX = 65_536
  *
  * @param options.routes the features' routes, in the order in which they are tried
  * @param options.authServerUrl grant endpoint: told with every 401 (interface 5, rule 7)
+ * @param options.beforeBody what every request passes first
+ * @param options.trustedProxies proxies that are believed when they tell a client's address
  */
 export function createPublicApp(options: {
   routes: readonly Router[]
   authServerUrl: string
   logger: Logger
+  beforeBody?: RequestHandler | undefined
+  trustedProxies?: number | string[] | undefined
 }): Express {
   const routes = Router({ caseSensitive: true })
   for (const featureRoutes of options.routes) routes.use(featureRoutes)
@@ -24,6 +28,8 @@ export function createPublicApp(options: {
     logger: options.logger,
     bodyBytesMax: BODY_BYTES_MAX,
     routes,
+    beforeBody: options.beforeBody,
+    trustedProxies: options.trustedProxies,
     unexpectedCode: '500',
     badRequestCode: '400',
     unavailable: { code: '503', when: isTransient },

@@ -1,0 +1,75 @@
+import type { Metrics } from '@open-payments-server/metrics'
+import type { Clock, Logger } from '@open-payments-server/runtime'
+import { createRateLimits, LIMIT_KINDS, type RateLimits } from './rate-limits.js'
+
+/** The settings of a service that limits are made from. */
+export interface RateLimitSettings {
+  readonly ENVIRONMENT: 'production' | 'development'
+  readonly REDIS_URL?: { reveal(): string } | undefined
+  readonly TRUSTED_PROXIES?: number | string[] | undefined
+  readonly RATE_LIMITS?: boolean | undefined
+  readonly RATE_LIMIT_ADDRESS_REQUESTS: number
+  readonly RATE_LIMIT_ADDRESS_SECONDS: number
+  readonly RATE_LIMIT_CLIENT_REQUESTS: number
+  readonly RATE_LIMIT_CLIENT_SECONDS: number
+  readonly RATE_LIMIT_WALLET_ADDRESS_REQUESTS: number
+  readonly RATE_LIMIT_WALLET_ADDRESS_SECONDS: number
+}
+
+/** What a service adds to its settings. */
+export interface RateLimitSurroundings {
+  /** Name of the service: put before every key in Redis. */
+  readonly service: string
+  /** Code of a refusal. */
+  readonly refusalCode: string
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly metrics: Pick<Metrics, 'addCounters'>
+}
+
+/** Whoever asks whether the process lives is always answered. */
+const EXEMPT_PATHS = ['/healthz']
+
+/**
+ * Makes the limits of a service from its settings, and counts what they refuse.
+ *
+ * @returns undefined when they are switched off
+ */
+export async function openRateLimits(
+  settings: RateLimitSettings,
+  { service, refusalCode, clock, logger, metrics }: RateLimitSurroundings
+): Promise<RateLimits | undefined> {
+  const onRefused = metrics.addCounters(
+    {
+      name: 'open_payments_rate_limited_total',
+      help: 'Requests refused with 429, by the limit they reached.'
+    },
+    'limit',
+    LIMIT_KINDS
+  )
+  if (!(settings.RATE_LIMITS ?? settings.ENVIRONMENT === 'production')) return undefined
+  return createRateLimits({
+    limits: {
+      address: {
+        points: settings.RATE_LIMIT_ADDRESS_REQUESTS,
+        durationSeconds: settings.RATE_LIMIT_ADDRESS_SECONDS
+      },
+      client: {
+        points: settings.RATE_LIMIT_CLIENT_REQUESTS,
+        durationSeconds: settings.RATE_LIMIT_CLIENT_SECONDS
+      },
+      'wallet-address': {
+        points: settings.RATE_LIMIT_WALLET_ADDRESS_REQUESTS,
+        durationSeconds: settings.RATE_LIMIT_WALLET_ADDRESS_SECONDS
+      }
+    },
+    redisUrl: settings.REDIS_URL?.reveal(),
+    keyPrefix: `${service}:`,
+    clock,
+    logger,
+    refusalCode,
+    trustsProxies: settings.TRUSTED_PROXIES !== undefined,
+    exemptPaths: EXEMPT_PATHS,
+    onRefused
+  })
+}
