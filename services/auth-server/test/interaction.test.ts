@@ -103,10 +103,14 @@ describe("the account holder's browser", () => {
     await shop.request('DELETE', cancelled.continueUri, { accessToken: cancelled.continuationToken })
     await decide(auth, rejected, 'reject')
     await decide(auth, accepted, 'accept')
-    auth.clock.advanceSeconds(600)
     const start = (grant: typeof expired) => auth.send('GET', grant.redirect)
+    // The client must not be told that an approved grant is none.
+    expect(await start(accepted)).toMatchObject({ status: 403 })
+    auth.clock.advanceSeconds(600)
     for (const [grant, result] of [
       [expired, 'grant_invalid'],
+      // An approval that was not continued in time is none.
+      [accepted, 'grant_invalid'],
       [cancelled, 'grant_invalid'],
       [rejected, 'grant_rejected']
     ] as const) {
@@ -114,8 +118,6 @@ describe("the account holder's browser", () => {
       expect(queryOf(answer.headers.get('location'))).toEqual({ order: '7', result })
       expect(answer.headers.get('set-cookie')).toBeNull()
     }
-    // The client must not be told that an approved grant is none.
-    expect(await start(accepted)).toMatchObject({ status: 403 })
   })
 
   it('goes back with result=grant_invalid when the client cancelled meanwhile, even after consent', async () => {

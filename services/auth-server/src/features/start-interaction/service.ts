@@ -90,10 +90,8 @@ function consentPageOf({ id, nonce, grant }: InteractionRecord, consentPageUrl: 
 /** Where a browser goes that opens an interaction too late. */
 function locationAfterEnd(interaction: InteractionRecord, nowMs: number): string {
   const { finish } = interaction.grant
-  // An approval that came to nothing is told by `finish`, to whoever has what that needs.
-  if (finish === undefined || interaction.state === 'APPROVED') {
-    throw invalidInteraction(403, 'the interaction is over')
-  }
-  const result = outcomeOf(interaction, nowMs) === 'denied' ? 'grant_rejected' : 'grant_invalid'
-  return withQuery(finish.uri, { result })
+  const outcome = outcomeOf(interaction, nowMs)
+  // A page that is opened again must not tell the client that an approved grant is none.
+  if (finish === undefined || outcome === 'approved') throw invalidInteraction(403, 'the interaction is over')
+  return withQuery(finish.uri, { result: outcome === 'denied' ? 'grant_rejected' : 'grant_invalid' })
 }
