@@ -8,7 +8,7 @@ import {
   loadConfig as loadResourceServerConfig,
   type RunningResourceServer
 } from '@open-payments-server/resource-server'
-import { createLogger } from '@open-payments-server/runtime'
+import { createLogger, type Logger } from '@open-payments-server/runtime'
 import { TestClock } from '@open-payments-server/testing'
 import { type ConnectedSystem, connectToSystem } from './connect-system.js'
 import { planSystem, type PlanOptions } from './plan-system.js'
@@ -25,19 +25,29 @@ export interface System extends ConnectedSystem {
   stop(): Promise<void>
 }
 
+/** How a system differs from the others. */
+export interface SystemOptions extends PlanOptions {
+  /** Where each service logs; nowhere unless given. */
+  readonly loggerOf?: (service: 'auth-server' | 'resource-server') => Logger
+}
+
 /** Starts both services on free ports, with alice and bob (USD), carol (EUR), and the clients shop and market. */
-export async function startSystem(options: PlanOptions = {}): Promise<System> {
+export async function startSystem(options: SystemOptions = {}): Promise<System> {
   const clock = new TestClock()
-  const logger = createLogger({ service: 'acceptance', level: 'silent' })
+  const silent = createLogger({ service: 'acceptance', level: 'silent' })
+  const { loggerOf = () => silent } = options
   const plan = await planSystem(options)
   const runningAuthServers = await Promise.all(
     plan.authServers.map(({ settings }) =>
-      composeAuthServer(loadAuthServerConfig(settings), { clock, logger })
+      composeAuthServer(loadAuthServerConfig(settings), { clock, logger: loggerOf('auth-server') })
     )
   )
   const runningResourceServers = await Promise.all(
     plan.resourceServers.map(({ settings }) =>
-      composeResourceServer(loadResourceServerConfig(settings), { clock, logger })
+      composeResourceServer(loadResourceServerConfig(settings), {
+        clock,
+        logger: loggerOf('resource-server')
+      })
     )
   )
   const connected = await connectToSystem(plan, {
