@@ -166,6 +166,7 @@ async function layFoundations(config: AuthServerConfig, overrides: Overrides): P
   const directory = createClientDirectory({
     httpClient: rateLimits === undefined ? httpClient : limitFetches(httpClient, rateLimits),
     clock,
+    logger,
     lifetimeMaxSeconds: config.CLIENT_KEYS_CACHE_SECONDS,
     staleKeysSeconds: config.CLIENT_KEYS_STALE_SECONDS
   })

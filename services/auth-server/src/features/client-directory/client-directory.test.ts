@@ -17,11 +17,13 @@ describe('the client directory', () => {
   let clock: TestClock
   let directory: ClientDirectory
   let fetched: string[]
+  let warned: unknown[]
   let answer: () => Promise<{ body: unknown; maxAgeSeconds?: number }>
 
   beforeEach(() => {
     clock = new TestClock()
     fetched = []
+    warned = []
     answer = async () => ({ body: { keys: [first.jwk] } })
     directory = create({ staleKeysSeconds: 0 })
   })
@@ -29,6 +31,7 @@ describe('the client directory', () => {
   const create = (options: Pick<ClientDirectoryOptions, 'staleKeysSeconds'>): ClientDirectory =>
     createClientDirectory({
       clock,
+      logger: { warn: (...line: readonly unknown[]) => void warned.push(line) },
       lifetimeMaxSeconds: 60,
       patienceMs: 1,
       httpClient: {
@@ -199,6 +202,7 @@ describe('the client directory', () => {
       clock.advanceSeconds(FRESH_SECONDS)
       for (let count = 0; count < 5; count += 1) await directory.findKey(SHOP, 'first')
       expect(fetched).toHaveLength(2)
+      expect(warned).toHaveLength(1)
       answer = async () => ({ body: { keys: [second.jwk] } })
       clock.advanceSeconds(3)
       expect(await directory.findKey(SHOP, 'first')).toBeUndefined()

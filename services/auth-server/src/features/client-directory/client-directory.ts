@@ -1,5 +1,5 @@
 import { OutgoingRequestError, type SafeHttpClient } from '@open-payments-server/http-client'
-import type { Clock } from '@open-payments-server/runtime'
+import type { Clock, Logger } from '@open-payments-server/runtime'
 import {
   type ClientDirectory,
   DirectoryBusy,
@@ -27,6 +27,7 @@ const UNKNOWN_KEY_REFETCH_SECONDS = 5
 export interface ClientDirectoryOptions {
   readonly httpClient: Pick<SafeHttpClient, 'getJson'>
   readonly clock: Clock
+  readonly logger: Pick<Logger, 'warn'>
   /** Longest that a document is kept; `Cache-Control` can shorten it. */
   readonly lifetimeMaxSeconds: number
   /** How much longer a client's keys are used while whoever publishes them does not answer. */
@@ -44,7 +45,10 @@ export function createClientDirectory(options: ClientDirectoryOptions): ClientDi
     lifetimeMinSeconds: LIFETIME_MIN_SECONDS,
     lifetimeMaxSeconds: options.lifetimeMaxSeconds,
     failureLifetimeSeconds: FAILURE_LIFETIME_SECONDS,
-    patienceMs: options.patienceMs ?? PATIENCE_MS
+    patienceMs: options.patienceMs ?? PATIENCE_MS,
+    onStale(url: string, error: unknown) {
+      options.logger.warn({ err: error, url }, 'a document cannot be fetched again')
+    }
   }
   const keySets = new DocumentCache<ClientKeys>({
     ...limits,

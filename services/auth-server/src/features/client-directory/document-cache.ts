@@ -25,6 +25,8 @@ export interface DocumentCacheOptions<Document> {
   /** How long a fetch is waited for where an older document may be used instead, in milliseconds. */
   readonly patienceMs: number
   readonly fetch: (url: string) => Promise<Fetched<Document>>
+  /** Told of each fetch that failed where an older document may be used instead. */
+  readonly onStale: (url: string, error: unknown) => void
 }
 
 /** A document and when it was fetched, in milliseconds since the Unix epoch. */
@@ -143,6 +145,7 @@ export class DocumentCache<Document> {
     if (error instanceof DirectoryBusy) return
     const remembered = periodOf(this.#options.failureLifetimeSeconds, this.#options.clock.now())
     const kept = error instanceof DocumentGone ? undefined : this.#entries.get(url)?.kept
+    if (kept !== undefined) this.#options.onStale(url, error)
     this.#entries.set(url, { kept, failure: { error, remembered } })
   }
 }
