@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 const { FUZZ_TEST_CASES, FUZZ_TEST_SEED, FUZZ_TEST_PATH } = process.env
 
 /** Cases of all targets together, where nothing is said: few enough for every test run. */
-const CASES_DEFAULT = 20_000
+const CASES_DEFAULT = 10_000
 
 /** What {@link Target.share} is counted in. */
 export const SHARES_IN_ALL = 10_000

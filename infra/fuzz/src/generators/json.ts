@@ -108,6 +108,14 @@ const QUOTED = [
   '"\\/"'
 ] as const
 
+/** What is taken for a text or a list by its `length`, or turned into a text, and cannot be. */
+const IMMEASURABLE = [
+  '{"length":{"toString":0}}',
+  '{"length":1}',
+  '{"toString":0,"valueOf":0}',
+  '{"size":{"toString":0}}'
+] as const
+
 const OPEN = [
   '',
   ' ',
@@ -162,7 +170,8 @@ const scalar: fc.Arbitrary<Tree> = fc
     { weight: 3, arbitrary: fc.constantFrom<string>(...STRINGS).map((text) => JSON.stringify(text)) },
     { weight: 2, arbitrary: anyText.map((text) => JSON.stringify(text)) },
     { weight: 1, arbitrary: fc.constantFrom<string>(...QUOTED) },
-    { weight: 1, arbitrary: fc.constantFrom<string>(...OPEN) }
+    { weight: 1, arbitrary: fc.constantFrom<string>(...OPEN) },
+    { weight: 1, arbitrary: fc.constantFrom<string>(...IMMEASURABLE) }
   )
   .map((text) => ({ kind: 'text', text }))
 

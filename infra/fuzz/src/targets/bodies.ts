@@ -104,16 +104,19 @@ function mustBeAmount(value: bigint): void {
   mustHold(parseAmountValue(value.toString()) === value, 'an amount is what it was written as')
 }
 
+/** What PostgreSQL does not store. */
+const UNSTORABLE = /[\0\p{Surrogate}]/u
+
 function mustBeMetadata(metadata: unknown): void {
   if (metadata === undefined) return
-  const text = JSON.stringify(metadata)
   mustHold(
     typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata),
     'metadata is an object'
   )
-  mustHold(!text.includes('\\u0000') && !/\\ud[89a-f]/i.test(text), 'metadata can be stored')
   let digits = 0
-  JSON.stringify(metadata, (_name, value: unknown) => {
+  JSON.stringify(metadata, (name, value: unknown) => {
+    const texts = typeof value === 'string' ? [name, value] : [name]
+    mustHold(!texts.some((text) => UNSTORABLE.test(text)), 'metadata can be stored')
     if (typeof value === 'number' && Number.isInteger(value)) digits += BigInt(value).toString().length
     return value
   })

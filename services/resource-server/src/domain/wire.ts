@@ -1,4 +1,5 @@
 import { AmountError, parseAmount } from '@open-payments-server/amounts'
+import { measuredText } from '@open-payments-server/http-server'
 import { z } from 'zod'
 
 // Schemas of what several requests carry. Each names the field that is wrong.
@@ -10,10 +11,13 @@ export const URL_LENGTH_MAX = 2_048
 export const METADATA_BYTES_MAX = 16_384
 
 /** A URL: which one is checked where it is looked up. */
-export const urlSchema = z
-  .string({ message: 'must be a URL' })
-  .min(1, { message: 'must be a URL' })
-  .max(URL_LENGTH_MAX, { message: `must have at most ${String(URL_LENGTH_MAX)} characters` })
+export const urlSchema = measuredText(
+  z
+    .string()
+    .min(1, { message: 'must be a URL' })
+    .max(URL_LENGTH_MAX, { message: `must have at most ${String(URL_LENGTH_MAX)} characters` }),
+  'must be a URL'
+)
 
 /** An amount (interface 2.1), parsed. */
 export const amountSchema = z

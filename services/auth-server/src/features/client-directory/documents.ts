@@ -1,3 +1,4 @@
+import { measuredText } from '@open-payments-server/http-server'
 import { importEd25519Jwk, parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
 import { z } from 'zod'
 import type { ClientKey, WalletAddressDocument } from '../../domain/clients.js'
@@ -11,15 +12,15 @@ const ASSET_CODE_LENGTH_MAX = 32
 const ASSET_SCALE_MAX = 255
 
 const assetFields = {
-  assetCode: z.string().min(1).max(ASSET_CODE_LENGTH_MAX),
+  assetCode: measuredText(z.string().min(1).max(ASSET_CODE_LENGTH_MAX)),
   assetScale: z.number().int().min(0).max(ASSET_SCALE_MAX)
 }
 
 const walletAddressSchema = z.object({
   ...assetFields,
-  id: z.string().max(URL_LENGTH_MAX).optional(),
+  id: measuredText(z.string().max(URL_LENGTH_MAX)).optional(),
   publicName: z.string().nullish(),
-  authServer: z.string().max(URL_LENGTH_MAX)
+  authServer: measuredText(z.string().max(URL_LENGTH_MAX))
 })
 
 const jwksSchema = z.object({ keys: z.array(z.unknown()) })

@@ -1,4 +1,10 @@
-import { parseJsonObject, rawBody, requestParts, validate } from '@open-payments-server/http-server'
+import {
+  measuredText,
+  parseJsonObject,
+  rawBody,
+  requestParts,
+  validate
+} from '@open-payments-server/http-server'
 import type { Request, RequestHandler } from 'express'
 import { z } from 'zod'
 import type { HolderAuthorizer } from '../../domain/authentication.js'
@@ -7,7 +13,7 @@ import type { ContinueGrantService } from './service.js'
 /** Longest `interact_ref`, in characters: several times as long as those that are made. */
 const REFERENCE_LENGTH_MAX = 256
 
-const bodySchema = z.object({ interact_ref: z.string().max(REFERENCE_LENGTH_MAX).optional() })
+const bodySchema = z.object({ interact_ref: measuredText(z.string().max(REFERENCE_LENGTH_MAX)).optional() })
 
 /** `POST /continue/{id}` (interface 4.1, RFC 9635 §5). The body may be empty: then the client polls. */
 export function continueGrantRoute(

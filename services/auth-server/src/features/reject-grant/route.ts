@@ -1,4 +1,4 @@
-import { parseJsonObject, rawBody, validate } from '@open-payments-server/http-server'
+import { measuredText, parseJsonObject, rawBody, validate } from '@open-payments-server/http-server'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import type { RejectGrantService } from './service.js'
@@ -10,10 +10,7 @@ const REASON_LENGTH_MAX = 500
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}]/u
 
 const bodySchema = z.object({
-  reason: z
-    .string()
-    .min(1)
-    .max(REASON_LENGTH_MAX)
+  reason: measuredText(z.string().min(1).max(REASON_LENGTH_MAX))
     .refine((text) => !CONTROLS.test(text), { message: 'expected one line without control characters' })
     .optional()
 })

@@ -1,4 +1,5 @@
 import { type Amount, AmountError, parseAmount } from '@open-payments-server/amounts'
+import { measuredList, measuredText } from '@open-payments-server/http-server'
 import { type Ed25519Jwk, parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
 import { INTERVAL_LENGTH_MAX, IntervalError, parseRepeatingInterval } from '@open-payments-server/intervals'
 import { z } from 'zod'
@@ -15,26 +16,23 @@ const START_MODE_LENGTH_MAX = 64
 
 const RECEIVER = /^https?:\/\/.+\/incoming-payments\/.+$/
 
-const httpUrl = z
-  .string()
-  .max(URL_LENGTH_MAX)
-  .refine((text) => parseHttpUrl(text) !== undefined, { message: 'expected an absolute http or https URL' })
+const httpUrl = measuredText(z.string().max(URL_LENGTH_MAX)).refine(
+  (text) => parseHttpUrl(text) !== undefined,
+  { message: 'expected an absolute http or https URL' }
+)
 
 const receiver = httpUrl.refine((text) => RECEIVER.test(text), {
   message: 'expected the URL of an incoming payment'
 })
 
-const interval = z
-  .string()
-  .max(INTERVAL_LENGTH_MAX)
-  .superRefine((text, context) => {
-    try {
-      parseRepeatingInterval(text)
-    } catch (error) {
-      if (!(error instanceof IntervalError)) throw error
-      context.addIssue({ code: 'custom', message: error.message })
-    }
-  })
+const interval = measuredText(z.string().max(INTERVAL_LENGTH_MAX)).superRefine((text, context) => {
+  try {
+    parseRepeatingInterval(text)
+  } catch (error) {
+    if (!(error instanceof IntervalError)) throw error
+    context.addIssue({ code: 'custom', message: error.message })
+  }
+})
 
 const amount = z
   .strictObject({ value: z.string(), assetCode: z.string(), assetScale: z.number() })
@@ -56,11 +54,10 @@ const limits = z.strictObject({
 })
 
 function actionsOf(type: AccessType) {
-  return z
-    .array(z.enum(ACTIONS_BY_TYPE[type]))
-    .min(1)
-    .max(ACTIONS_BY_TYPE[type].length)
-    .refine((actions) => new Set(actions).size === actions.length, { message: 'expected each action once' })
+  const actions = z.array(z.enum(ACTIONS_BY_TYPE[type])).min(1).max(ACTIONS_BY_TYPE[type].length)
+  return measuredList(actions).refine((actions) => new Set(actions).size === actions.length, {
+    message: 'expected each action once'
+  })
 }
 
 const accessItem = z.discriminatedUnion('type', [
@@ -90,15 +87,12 @@ const access = z
   })
   .pipe(z.array(accessItem).min(1).max(ACCESS_ITEMS_MAX))
 
-const walletAddress = z
-  .string()
-  .max(URL_LENGTH_MAX)
-  .transform((text, context) => {
-    const normalized = normalizeWalletAddress(text)
-    if (normalized !== undefined) return normalized
-    context.addIssue({ code: 'custom', message: 'expected the URL of a wallet address' })
-    return z.NEVER
-  })
+const walletAddress = measuredText(z.string().max(URL_LENGTH_MAX)).transform((text, context) => {
+  const normalized = normalizeWalletAddress(text)
+  if (normalized !== undefined) return normalized
+  context.addIssue({ code: 'custom', message: 'expected the URL of a wallet address' })
+  return z.NEVER
+})
 
 const jwk = z.unknown().transform((value, context): Ed25519Jwk => {
   try {
@@ -142,20 +136,21 @@ const finish = z.object({
     message:
       'expected a URL as RFC 3986 has it, without credentials and fragment, scheme and host in their usual spelling'
   }),
-  nonce: z.string().min(1).max(NONCE_LENGTH_MAX),
+  nonce: measuredText(z.string().min(1).max(NONCE_LENGTH_MAX)),
   hash_method: z.literal('sha-256').optional()
 })
 
+const startMode = z.union([measuredText(z.string().max(START_MODE_LENGTH_MAX)), z.looseObject({})])
+
 const interact = z.object({
-  start: z
-    .array(z.union([z.string().max(START_MODE_LENGTH_MAX), z.looseObject({})]))
-    .max(START_MODES_MAX)
-    .refine((modes) => modes.includes('redirect'), { message: 'expected to include "redirect"' }),
+  start: measuredList(z.array(startMode).max(START_MODES_MAX)).refine((modes) => modes.includes('redirect'), {
+    message: 'expected to include "redirect"'
+  }),
   finish: finish.optional()
 })
 
 const subject = z.object({
-  sub_ids: z.array(z.strictObject({ id: httpUrl, format: z.literal('uri') })).length(1)
+  sub_ids: measuredList(z.array(z.strictObject({ id: httpUrl, format: z.literal('uri') })).length(1))
 })
 
 function accessOf(token: { access: readonly AccessItem[] } | undefined): readonly AccessItem[] {
