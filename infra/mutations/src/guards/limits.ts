@@ -1,0 +1,45 @@
+import type { Mutation, TestReference } from '../mutation.js'
+
+const listening = (title: string): TestReference => ({
+  file: 'packages/http-server/src/server.test.ts',
+  title
+})
+const limiting = (title: string): TestReference => ({
+  file: 'packages/rate-limits/test/rate-limits.test.ts',
+  title
+})
+
+/** What keeps a listener from being misled, and from being kept busy by one. */
+export const LIMIT_GUARDS: readonly Mutation[] = [
+  {
+    guard: 'no header is dropped: a signature may cover it',
+    file: 'packages/http-server/src/refusals.ts',
+    text: "if (rawHeaders.length > 2 * HEADER_COUNT_MAX) return { status: 431, description: 'too many header fields' }",
+    broken: 'if (rawHeaders.length < 0) return undefined',
+    test: listening('header, instead of dropping it')
+  },
+  {
+    guard: 'nothing that follows a refused request on its connection is acted on',
+    file: 'packages/http-server/src/connections.ts',
+    text: 'if (connection.isEnding) return false',
+    broken: '',
+    test: listening(
+      'request after one that was refused: whatever follows it on its connection is not acted on'
+    )
+  },
+  {
+    guard: 'an error after a whole request is not told as its answer',
+    file: 'packages/http-server/src/connections.ts',
+    text: 'else if (last.req.complete) this.#closeAfter(last, socket)',
+    broken: '',
+    test: listening('when what follows a request on its connection cannot be read')
+  },
+  {
+    guard: 'a client that is over its limit uses up nothing of a wallet address',
+    file: 'packages/rate-limits/src/rate-limits.ts',
+    text: 'const known = asked.flatMap(({ limited, key }) => limited.findRefused(key) ?? [])',
+    broken:
+      'const known = asked.flatMap(({ limited, key }) => (key === "" ? (limited.findRefused(key) ?? []) : []))',
+    test: limiting('let a client that is over use up nothing of a wallet address')
+  }
+]
