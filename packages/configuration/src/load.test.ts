@@ -76,6 +76,14 @@ describe('loading the configuration', () => {
     )
   })
 
+  it('does not print a secret that was given as the path of its file', () => {
+    const [problem] = problemsOf({
+      PUBLIC_URL: complete.PUBLIC_URL,
+      API_SECRET_FILE: 'mistaken-0123456789abcdef'
+    })
+    expect(problem).toBe('API_SECRET_FILE names a file that cannot be read: ENOENT.')
+  })
+
   it('never prints a secret', () => {
     const config = loadConfiguration(schema, { ...complete, CACHE_URL: 'redis://:password@redis' })
     const printed = [inspect(config), JSON.stringify(config), String(config.API_SECRET)].join('\n')

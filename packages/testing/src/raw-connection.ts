@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { holdToContract } from './contract-keeper.js'
 
 /** An answer as it came over a connection. */
 export interface RawAnswer {
@@ -33,14 +34,22 @@ export async function connectRaw(port: number, host = '127.0.0.1'): Promise<RawC
 }
 
 /**
- * Sends text, or bytes, and reads until the server ends the connection.
+ * Sends text, or bytes, and reads until the server ends the connection. Errors are held to the contract: they have our error body,
+ * whatever was sent.
  *
  * @returns the answers, in order
+ * @throws ContractViolation when one is none of ours
  */
 export async function sendRaw(port: number, sent: string | Uint8Array, host?: string): Promise<RawAnswer[]> {
   const { socket, ended } = await connectRaw(port, host)
   socket.write(typeof sent === 'string' ? Buffer.from(sent, 'latin1') : sent)
-  return parseAnswers(await ended)
+  const answers = parseAnswers(await ended)
+  for (const { status, headers, body: text } of answers) {
+    // What was asked for, if it was a request at all, is not taken apart here: nothing describes it.
+    const header = (name: string): string | null => headers[name] ?? null
+    await holdToContract({ method: 'RAW', url: '/', accept: undefined, status, header, text })
+  }
+  return answers
 }
 
 /** Takes apart answers that tell their length. */
