@@ -3,10 +3,10 @@ import {
   callUnary,
   type ChannelOptions,
   createClient,
-  type UnaryCallOptions
+  type UnaryCallOptions,
+  type WatchedTlsFiles
 } from '@open-payments-server/grpc-transport'
 import { auth, wallet } from '@open-payments-server/proto'
-import type { OperatorTls } from './tls.js'
 
 /** How long one operator call may take, retries included. */
 const DEADLINE_MS = 10_000
@@ -26,6 +26,14 @@ export interface OperatorTargets {
   readonly auth: string
   /** The resource server's gRPC listener. */
   readonly wallet: string
+}
+
+/** How an operator shows who it is, and knows the services. */
+export interface OperatorTls {
+  /** The operator's certificate, and whose services it takes. */
+  readonly files: WatchedTlsFiles
+  /** Names that the services' certificates must bear: those of their targets unless given. */
+  readonly serverNames: { readonly auth?: string | undefined; readonly wallet?: string | undefined }
 }
 
 /** An account and what it holds. */

@@ -9,15 +9,7 @@ import {
 } from '@open-payments-server/grpc-transport'
 import { createLogger } from '@open-payments-server/runtime'
 import { CommandError } from './command-error.js'
-import type { OperatorTargets } from './operator-client.js'
-
-/** How an operator shows who it is, and knows the services. */
-export interface OperatorTls {
-  /** The operator's certificate, and whose services it takes. */
-  readonly files: WatchedTlsFiles
-  /** Names that the services' certificates must bear: those of their targets unless given. */
-  readonly serverNames: { readonly auth?: string | undefined; readonly wallet?: string | undefined }
-}
+import type { OperatorTargets, OperatorTls } from './operator-client.js'
 
 /** Options of TLS that every command takes. */
 export interface TlsFlags {
