@@ -75,17 +75,35 @@ export function readPendingGrant(answer: Answer, clientNonce = ''): PendingGrant
   }
 }
 
+/** An interaction that a browser has opened. */
+export interface OpenInteraction {
+  readonly id: string
+  readonly nonce: string
+  /** Value of the `Cookie` header of that browser. */
+  readonly cookie: string
+}
+
+/** The account holder's browser follows the client's link, and is the one that may go on from then. */
+export async function openInteraction(
+  system: ConnectedSystem,
+  { redirect }: Pick<PendingGrant, 'redirect'>
+): Promise<OpenInteraction> {
+  const opened = await send('GET', system.reach(redirect))
+  const { searchParams } = new URL(opened.headers.get('location') ?? '')
+  return {
+    id: searchParams.get('interactId') ?? '',
+    nonce: searchParams.get('nonce') ?? '',
+    cookie: (opened.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+  }
+}
+
 /** The account holder's browser and identity provider: starts, chooses, finishes. Answers where the browser ends up. */
 export async function interact(
   system: ConnectedSystem,
   grant: Pick<PendingGrant, 'redirect'>,
   choice: 'accept' | 'reject'
 ): Promise<URL> {
-  const started = await send('GET', system.reach(grant.redirect))
-  const cookie = (started.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
-  const consentPage = new URL(started.headers.get('location') ?? '')
-  const id = consentPage.searchParams.get('interactId') ?? ''
-  const nonce = consentPage.searchParams.get('nonce') ?? ''
+  const { id, nonce, cookie } = await openInteraction(system, grant)
   const chosen = await send('POST', `${system.identityProviderUrl()}/grant/${id}/${nonce}/${choice}`, {
     'x-idp-secret': system.identityProviderSecret
   })

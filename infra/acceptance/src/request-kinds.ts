@@ -10,6 +10,8 @@ import { type Answer, createTestKey, send } from '@open-payments-server/testing'
 import {
   consentedToken,
   interact,
+  type OpenInteraction,
+  openInteraction,
   outgoingAccess,
   type PendingGrant,
   requestInteractiveGrant,
@@ -401,11 +403,8 @@ function pendingGrant(system: System): Promise<PendingGrant> {
   return requestInteractiveGrant(system, system.shop, [outgoingAccess(system)])
 }
 
-async function startedInteraction(system: System): Promise<{ id: string; nonce: string; cookie: string }> {
-  const { redirect } = await pendingGrant(system)
-  const [, , id = '', nonce = ''] = new URL(redirect).pathname.split('/')
-  const started = await send('GET', system.reach(redirect))
-  return { id, nonce, cookie: (started.headers.get('set-cookie') ?? '').split(';')[0] ?? '' }
+async function startedInteraction(system: System): Promise<OpenInteraction> {
+  return openInteraction(system, await pendingGrant(system))
 }
 
 function createQuote({ system, quoteToken, receiver }: Groundwork): Promise<Answer> {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import {
   amount,
   createReceiver,
+  openInteraction,
   outgoingAccess,
   requestInteractiveGrant,
   requestToken,
@@ -24,6 +25,8 @@ export async function prepareOtherRequests(system: System, payToken: string): Pr
   const quoteAccess = [{ type: 'quote', actions: ['create', 'read'] }]
   const quoteToken = await requestToken(system, shop, quoteAccess)
   const grant = await requestInteractiveGrant(system, shop, [outgoingAccess(system)])
+  // Whether a browser is the first cannot be known when the answer is lost: this one is, and may come again and again.
+  const { cookie } = await openInteraction(system, grant)
   const quoting = {
     accessToken: quoteToken,
     body: {
@@ -81,8 +84,8 @@ export async function prepareOtherRequests(system: System, payToken: string): Pr
     { name: 'a rotation', status: 200, send: rotate },
     {
       name: 'the consent page',
-      status: 302,
-      send: () => send('GET', system.reach(grant.redirect))
+      status: 303,
+      send: () => send('GET', system.reach(grant.redirect), { cookie })
     }
   ]
 }
