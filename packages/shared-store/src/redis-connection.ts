@@ -76,10 +76,11 @@ export class RedisConnection {
   async close(): Promise<void> {
     if (this.closed) return
     this.closed = true
-    if (this.redis.status === 'end') return
+    const { status } = this.redis
     const ended = once(this.redis, 'end')
     this.redis.disconnect()
-    await ended
+    // Nothing is open then, and the library says no more.
+    if (status !== 'end' && status !== 'reconnecting') await ended
   }
 
   /** Shared by everyone who waits. Fails with the first error of the connection, or when the time is up. */

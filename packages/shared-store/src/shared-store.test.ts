@@ -178,6 +178,20 @@ describeWithRedis(`Redis store (${withRedis})`, () => {
     await proxy.stop()
   })
 
+  it('can be closed while it waits to connect again', async () => {
+    const proxy = await startTcpProxy(redisUrl)
+    const store = newStore(proxy.url)
+    const seen = recorder()
+    await store.subscribe('news', seen.handlers)
+    await store.check()
+    await proxy.refuse()
+    proxy.drop()
+    await seen.until('interrupted')
+    await expect(store.check()).rejects.toThrow(SharedStoreUnavailable)
+    await expect(store.close()).resolves.toBeUndefined()
+    await proxy.stop()
+  })
+
   it('says that it cannot tell when there is no server, and works once there is one', async () => {
     const proxy = await startTcpProxy(redisUrl)
     await proxy.refuse()
