@@ -54,7 +54,7 @@ export function publicListenerSettings(texts: { port: string }) {
     TRUSTED_PROXIES: setting
       .proxies({
         description:
-          'Proxies in front that are believed when they say in `X-Forwarded-For` where a request comes from: how many there are, or their addresses and networks separated by commas. Without it none is, and the address is that of the connection.',
+          'Proxies in front that are believed when they say in `X-Forwarded-For` where a request comes from: how many there are, or their addresses and networks separated by commas; 0 for none. Must be set in production unless RATE_LIMITS is off: all requests through a proxy that is not believed count as one address.',
         example: '10.0.0.0/8'
       })
       .optional()

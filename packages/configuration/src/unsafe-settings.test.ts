@@ -5,6 +5,7 @@ const SAFE = {
   ENVIRONMENT: 'production',
   REPLICA_COUNT: 1,
   GRPC_REFLECTION: false,
+  TRUSTED_PROXIES: 0,
   PUBLIC_URL: 'https://wallet.example'
 } as const
 
@@ -21,6 +22,15 @@ describe('settings that are unsafe together', () => {
     const problem = [expect.stringMatching(/^REDIS_URL: must be set when REPLICA_COUNT is above 1/)]
     expect(find({ REPLICA_COUNT: 2 })).toEqual(problem)
     expect(find({ REPLICA_COUNT: 2, ENVIRONMENT: 'development' })).toEqual(problem)
+  })
+
+  it('are, in production, limits that know nothing of the proxies in front', () => {
+    const problem = [expect.stringMatching(/^TRUSTED_PROXIES: must be set in production/)]
+    expect(find({ TRUSTED_PROXIES: undefined })).toEqual(problem)
+    expect(find({ TRUSTED_PROXIES: undefined, RATE_LIMITS: true })).toEqual(problem)
+    expect(find({ TRUSTED_PROXIES: undefined, RATE_LIMITS: false })).toEqual([])
+    expect(find({ TRUSTED_PROXIES: ['10.0.0.0/8'] })).toEqual([])
+    expect(find({ TRUSTED_PROXIES: undefined, ENVIRONMENT: 'development' })).toEqual([])
   })
 
   it('are, in production, http URLs and reflection: each is named', () => {

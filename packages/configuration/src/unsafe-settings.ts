@@ -6,11 +6,13 @@ export interface GuardedSettings {
   readonly REPLICA_COUNT: number
   readonly REDIS_URL?: Secret | undefined
   readonly GRPC_REFLECTION: boolean
+  readonly RATE_LIMITS?: boolean | undefined
+  readonly TRUSTED_PROXIES?: number | readonly string[] | undefined
 }
 
 /**
- * Finds what no service may start with: replicas that share nothing and, in production, URLs that are not https or a gRPC
- * listener that describes itself.
+ * Finds what no service may start with: replicas that share nothing and, in production, URLs that are not https, a gRPC
+ * listener that describes itself, or limits that would count everybody behind a proxy as one.
  *
  * @param publicUrls names of the settings that hold URLs browsers or clients are sent to; those not set are passed over
  * @returns one sentence per problem, for a ConfigurationError
@@ -33,5 +35,10 @@ export function findUnsafeSettings<Name extends string>(
     }
   }
   if (config.GRPC_REFLECTION) problems.push('GRPC_REFLECTION: must be false in production')
+  if (config.RATE_LIMITS !== false && config.TRUSTED_PROXIES === undefined) {
+    problems.push(
+      'TRUSTED_PROXIES: must be set in production: the networks of the proxies in front, or 0 where there are none. Else all requests through a proxy would be limited as if they came from one address'
+    )
+  }
   return problems
 }

@@ -68,7 +68,7 @@ export async function openRateLimits(
     clock,
     logger,
     refusalCode,
-    trustsProxies: settings.TRUSTED_PROXIES !== undefined,
+    trustsProxies: settings.TRUSTED_PROXIES !== undefined && settings.TRUSTED_PROXIES !== 0,
     exemptPaths: EXEMPT_PATHS,
     onRefused
   })

@@ -7,6 +7,7 @@ const safe = {
   CONSENT_PAGE_URL: 'https://wallet.test/consent',
   IDENTITY_PROVIDER_SECRET: 'Vb3xQ9rTz1LkW7nM',
   INTERACTION_COOKIE_SECRET: 'hJ6dPs0FyCa2GuE4',
+  TRUSTED_PROXIES: '10.0.0.0/8',
   DATABASE_URL: 'postgresql://postgres.test/auth',
   GRPC_TLS_CERTIFICATE_FILE: '/run/secrets/grpc/tls.crt',
   GRPC_TLS_KEY_FILE: '/run/secrets/grpc/tls.key',

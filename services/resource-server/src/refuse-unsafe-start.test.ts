@@ -14,6 +14,7 @@ const SAFE = {
   GRPC_TLS_CLIENT_CA_FILE: '/run/secrets/grpc/ca.crt',
   GRPC_OPERATOR_CLIENTS: 'operator.wallet.test',
   DATABASE_URL: 'postgresql://wallet@postgres:5432/wallet',
+  TRUSTED_PROXIES: '10.0.0.0/8',
   SHARED_SECRET_KEY: 'Vb3xQ9rTz1LkW7nM'
 }
 
