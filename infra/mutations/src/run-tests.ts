@@ -58,15 +58,20 @@ export async function runTests(
   }
 }
 
-/** @param output what jest printed, for a test that it did not even begin */
+/**
+ * What became of a test. One that runs several times, as for each implementation of a port, has failed when it did once.
+ *
+ * @param output what jest printed, for a test that it did not even begin
+ */
 function resultOf(report: JestReport | undefined, title: string, output: string): TestResult {
-  const [result, ...others] = (report?.testResults ?? [])
+  const results = (report?.testResults ?? [])
     .flatMap(({ assertionResults }) => assertionResults)
     .filter(({ title: found, status }) => found === title && ['passed', 'failed'].includes(status))
-  if (result === undefined) return { outcome: 'not run', reason: plain(output) }
-  if (others.length > 0) return { outcome: 'not run', reason: 'several tests have this title' }
-  const outcome = result.status === 'failed' ? 'failed' : 'passed'
-  return { outcome, reason: plain(result.failureMessages.join('\n')) }
+  if (results.length === 0) return { outcome: 'not run', reason: plain(output) }
+  const failed = results.find(({ status }) => status === 'failed')
+  return failed === undefined
+    ? { outcome: 'passed', reason: '' }
+    : { outcome: 'failed', reason: plain(failed.failureMessages.join('\n')) }
 }
 
 /** @returns what it printed */
