@@ -21,13 +21,16 @@ export interface ErrorDescription {
 const DEPTH_MAX = 8
 /** Longest message, in characters. */
 const MESSAGE_LENGTH_MAX = 2_000
+/** How much of a message is looked through: far beyond where it is cut. */
+const LOOKED_THROUGH_LENGTH_MAX = 2 * MESSAGE_LENGTH_MAX
 /** Facts that may be told beside the message. */
 const FACTS = ['code', 'constraint', 'table', 'column'] as const
 
-/** User and password of a URL. */
-const CREDENTIALS = /\/\/[^/\s@]*@/g
+/** User and password of a URL, also one with an `@` in it that should have been escaped. */
+const CREDENTIALS = /\/\/[^/\s]*@/g
 /** What follows the scheme of an `Authorization` header, or a name that says that its value is secret. */
-const TOKENS = /\b(GNAP|Bearer|Basic|password|secret|token)(["']?\s*[:=]?\s*["']?)[\w.~+/=-]{16,}/gi
+const TOKENS =
+  /\b(GNAP|Bearer|Basic|\w*(?:password|secret|token|interact_ref|cookie|signature|value))(["']?\s*[:=]?\s*["']?)[\w.~+/=-]{16,}/gi
 
 /**
  * Describes an error for a log, by what may be told rather than by what may not: errors of libraries carry along the row that a
@@ -60,16 +63,18 @@ function describe(error: unknown, depthLeft: number): unknown {
   return description
 }
 
-/** Also of errors that were made in another context of V8, as those of Node itself are for tests. */
-function isError(error: unknown): error is Error {
+/** Whether something is an error, also one made in another context of V8, as those of Node itself are for tests. */
+export function isError(error: unknown): error is Error {
   return error instanceof Error || types.isNativeError(error)
 }
 
-function withoutSecrets(message: string): string {
+/** Strikes out of a text what looks like a secret, and cuts it. Not the other way round: half a secret looks like none. */
+export function withoutSecrets(message: string): string {
   return message
-    .slice(0, MESSAGE_LENGTH_MAX)
+    .slice(0, LOOKED_THROUGH_LENGTH_MAX)
     .replace(CREDENTIALS, '//[redacted]@')
     .replace(TOKENS, '$1$2[redacted]')
+    .slice(0, MESSAGE_LENGTH_MAX)
 }
 
 /** The lines of a stack that say where: the message stands before them. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { createLogger } from './logger.js'
 
 /** What is logged, as the one line that it must be. */
-function logged(fields: object, message = 'said'): Record<string, unknown> {
+function logged(fields: object, message?: string): Record<string, unknown> {
   const lines: string[] = []
   const destination = { write: (line: string) => void lines.push(line) }
   createLogger({ service: 'test', level: 'trace', destination }).info(fields, message)
@@ -46,9 +46,25 @@ describe('a log', () => {
     'connect failed: redis://:canary@host',
     'unexpected header GNAP canary-of-an-access-token',
     'password=canary-of-a-connection-string is not accepted',
-    `{"token": "canary-of-an-access-token"}`
+    `{"token": "canary-of-an-access-token"}`,
+    `{"access_token": {"value": "canary-of-an-access-token"}}`,
+    `{"sharedSecret":"canary-of-a-shared-secret"}`,
+    '/finish?interact_ref=canary-of-a-reference',
+    'rediss://:with@canary@host is not a URL',
+    `${'x'.repeat(1_980)} token=canary-at-the-place-where-it-is-cut`
   ])('strikes secrets out of the message of an error: %s', (message) => {
     expect(JSON.stringify(logged({ err: new Error(message, { cause: message }) }))).not.toContain('canary')
+  })
+
+  it('strikes them out of messages of its own, too, and of errors that stand for the fields', () => {
+    const secret = 'redis://:canary@host'
+    expect(JSON.stringify(logged({}, secret))).not.toContain('canary')
+    const line = logged(new Error(secret))
+    expect(JSON.stringify(line)).not.toContain('canary')
+    expect(line).toMatchObject({
+      msg: 'redis://[redacted]@host',
+      err: { message: 'redis://[redacted]@host' }
+    })
   })
 
   it('leaves messages that only speak of secrets, and cuts off what is too long', () => {

@@ -1,5 +1,5 @@
-import { type DestinationStream, pino, type Logger as PinoLogger } from 'pino'
-import { describeError } from './describe-error.js'
+import { type DestinationStream, type LogFn, pino, type Logger as PinoLogger } from 'pino'
+import { describeError, isError, withoutSecrets } from './describe-error.js'
 
 /** Structured log. Fields first, message second. Never give it a token, a key, a signature or a body. */
 export type Logger = PinoLogger
@@ -44,6 +44,7 @@ export function createLogger(options: {
     timestamp: pino.stdTimeFunctions.isoTime,
     // Errors are told under `err`; what somebody calls otherwise is told in the same way.
     serializers: { err: describeError, error: describeError },
+    hooks: { logMethod: logWithoutSecrets },
     redact: {
       paths: REDACTED_FIELDS.flatMap((field) =>
         field.startsWith('[')
@@ -54,4 +55,21 @@ export function createLogger(options: {
     }
   }
   return options.destination === undefined ? pino(settings) : pino(settings, options.destination)
+}
+
+/**
+ * Looks through messages as well. Where there is none, pino takes that of the error, as it is; so it is given one.
+ */
+function logWithoutSecrets(this: PinoLogger, parameters: Parameters<LogFn>, log: LogFn): void {
+  const [first, ...rest] = parameters as unknown[]
+  const fields = isError(first) ? { err: first } : first
+  const error = errorOf(fields)
+  const told = rest[0] === undefined && error !== undefined ? [fields, error.message] : [fields, ...rest]
+  const safe = told.map((one) => (typeof one === 'string' ? withoutSecrets(one) : one))
+  log.apply(this, safe as Parameters<LogFn>)
+}
+
+function errorOf(fields: unknown): Error | undefined {
+  const { err } = typeof fields === 'object' && fields !== null ? (fields as { err?: unknown }) : {}
+  return isError(err) ? err : undefined
 }
