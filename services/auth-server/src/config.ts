@@ -162,7 +162,7 @@ export const authServerSchema = z.object({
     .wholeNumber(
       {
         description:
-          'How long they are kept once they are over, in days. Grants under which money moved are kept for good.',
+          'How long they are kept once they are over, in days. Grants under which money moved, and agreed ones that can still be used, are kept for good.',
         example: '30'
       },
       { min: RETENTION_DAYS_MIN, max: RETENTION_DAYS_MAX }

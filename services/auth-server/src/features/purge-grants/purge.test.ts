@@ -76,6 +76,17 @@ async function interactiveGrantOf(state: 'pending' | 'approved', endedAt: Date, 
   return grant
 }
 
+/** An issued grant to which the account holder agreed, and whose token expired then. */
+async function agreedGrant(expiredAt: Date): Promise<WrittenGrant> {
+  const grant = await grantOf('issued', expiredAt)
+  await auth.database.query(
+    `insert into interaction (id, grant_id, nonce, reference, state, expires_at)
+     values (gen_random_uuid(), $1, 'n', 'r', 'APPROVED', $2)`,
+    [grant.grantId, expiredAt]
+  )
+  return grant
+}
+
 /** Ends the living token of a grant as a rotation does, and gives it a new one. */
 async function rotate({ grantId }: WrittenGrant, endedAt: Date, expiresAt: Date): Promise<void> {
   await auth.database.query(
@@ -130,6 +141,23 @@ describe('a grant', () => {
       async () => {
         const grant = await grantOf('issued', daysAgo(90))
         await rotate(grant, daysAgo(29), daysAgo(29))
+        return grant
+      }
+    ],
+    [
+      'that the account holder agreed to, and whose token can be rotated',
+      'stays',
+      () => agreedGrant(daysAgo(400))
+    ],
+    [
+      'that the account holder agreed to, and whose token was revoked',
+      'goes',
+      async () => {
+        const grant = await agreedGrant(daysAgo(90))
+        await auth.database.query(
+          `update access_token set ended_at = $2, end_reason = 'revoked' where grant_id = $1`,
+          [grant.grantId, daysAgo(31)]
+        )
         return grant
       }
     ],

@@ -32,9 +32,10 @@ const INSTANTS = `
            least($1::timestamptz, now()) - make_interval(secs => $2) as cutoff)`
 
 /**
- * Looks at grants that may be over, oldest first. Each is deleted, or kept for good because it has a limit window (money
- * moved under it, and it is the record of the consent), or looked at again when it may be over next: so that a batch never
- * meets the same grant twice, and what is kept costs nothing.
+ * Looks at grants that may be over, oldest first. Each is deleted, or kept for good, or looked at again when it may be over
+ * next: so that a batch never meets the same grant twice, and what is kept costs nothing. Kept for good are those under
+ * which money moved, as the record of the consent, and those to which the account holder agreed while their token can be
+ * rotated: payments under them may begin in a year.
  *
  * A living token is looked at locked. One that is being rotated, or was a moment ago, is not found under its lock: its grant
  * is in use. A rotation that comes later waits, and finds no token.
@@ -58,6 +59,8 @@ const PURGE_GRANTS = `
            case
              when exists (select 1 from access_item a join limit_window w on w.access_item_id = a.id
                            where a.grant_id = due.id) then null
+             when due.state = 'issued' and living.grant_id is not null
+                  and (select i.state from interaction i where i.grant_id = due.id) = 'APPROVED' then null
              when due.state in ('rejected', 'revoked') then due.updated_at
              when due.state = 'issued' then coalesce(
                (select max(coalesce(t.ended_at, living.expires_at, instant.now))
