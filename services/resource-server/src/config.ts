@@ -81,7 +81,7 @@ export const resourceServerSchema = z.object({
   ...sharedStoreSettings,
   ...rateLimitSettings({
     description:
-      'Most signed requests within a window about one wallet address, of all clients together.',
+      'Most signed requests within a window about one wallet address, of all clients together; counted apart for clients that its account holder let pay from it.',
     requests: '6000'
   }),
   INTROSPECTION_CACHE_SECONDS: setting
@@ -99,10 +99,10 @@ export const resourceServerSchema = z.object({
       'Master key that the shared secrets of incoming payments are derived from. The same on every replica.',
     example: 'a-long-random-text'
   }),
-  SHARED_SECRET_KEYS_RETIRED: setting
+  SHARED_SECRET_KEYS_OTHER: setting
     .secretList({
       description:
-        'Earlier values of SHARED_SECRET_KEY, separated by commas, the newest first. Payments keep the key they were made with: leave one here until the last of its payments has expired.',
+        'Other keys that payments may have been made with, separated by commas: the next value of SHARED_SECRET_KEY, on every replica before the first one uses it, and earlier values until the last of their payments has expired. Payments keep the key they were made with.',
       example: 'an-earlier-long-random-text'
     })
     .optional(),

@@ -61,7 +61,7 @@ describe('the start', () => {
     ['WALLET_ADDRESS_PAGE_URL', { WALLET_ADDRESS_PAGE_URL: 'http://wallet.example/pay' }],
     ['GRPC_REFLECTION', { GRPC_REFLECTION: 'true' }],
     ['SHARED_SECRET_KEY', { SHARED_SECRET_KEY: 'a-long-random-text' }],
-    ['SHARED_SECRET_KEYS_RETIRED', { SHARED_SECRET_KEYS_RETIRED: 'x'.repeat(20) }],
+    ['SHARED_SECRET_KEYS_OTHER', { SHARED_SECRET_KEYS_OTHER: 'x'.repeat(20) }],
     ['DATABASE_URL', { DATABASE_URL: 'postgresql://wallet:password@postgres/wallet' }],
     ['GRPC_TLS_CERTIFICATE_FILE', PLAINTEXT_LISTENER],
     ['GRPC_TLS_CLIENT_CA_FILE', { GRPC_TLS_CLIENT_CA_FILE: undefined }],

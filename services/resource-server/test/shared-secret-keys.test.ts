@@ -13,20 +13,23 @@ const SECOND_KEY = 'the-second-master-key-of-shared-secrets'
 const ACCESS = [{ type: 'incoming-payment' as const, actions: ['create', 'read'], identifier: ALICE }]
 const ORDER = { body: { walletAddress: ALICE }, headers: { 'idempotency-key': 'order-1' } }
 
-/** One database, served with the first key, then with the second, then without the first. */
+/** One database, served with the first key, then with the second made known, then with it in use, then without the first. */
 let before: TestResourceServer
+let prepared: TestResourceServer
 let during: TestResourceServer
 let after: TestResourceServer
 
 beforeAll(async () => {
   before = await startTestResourceServer({ settings: { SHARED_SECRET_KEY: FIRST_KEY } })
-  const shared = { DATABASE_URL: before.database.url, SHARED_SECRET_KEY: SECOND_KEY }
-  during = await startTestResourceServer({ settings: { ...shared, SHARED_SECRET_KEYS_RETIRED: FIRST_KEY } })
-  after = await startTestResourceServer({ settings: shared })
+  const start = (settings: Record<string, string>) =>
+    startTestResourceServer({ settings: { DATABASE_URL: before.database.url, ...settings } })
+  prepared = await start({ SHARED_SECRET_KEY: FIRST_KEY, SHARED_SECRET_KEYS_OTHER: SECOND_KEY })
+  during = await start({ SHARED_SECRET_KEY: SECOND_KEY, SHARED_SECRET_KEYS_OTHER: FIRST_KEY })
+  after = await start({ SHARED_SECRET_KEY: SECOND_KEY })
 })
 
 afterAll(async () => {
-  await Promise.all([during.stop(), after.stop()])
+  await Promise.all([prepared.stop(), during.stop(), after.stop()])
   await before.stop()
 })
 
@@ -51,12 +54,19 @@ describe('a new key of shared secrets', () => {
     expect(methodsOf(await read(during, old))).toEqual(methodsOf(old))
   })
 
-  it('leaves payments with their secrets that were made before keys were told apart', async () => {
+  it('is known to replicas that do not use it yet, once they were told', async () => {
+    const created = await create(during)
+    expect(methodsOf(created)).toHaveLength(1)
+    expect(methodsOf(await read(prepared, created))).toEqual(methodsOf(created))
+  })
+
+  it('leaves payments from before keys were told apart with their secret, or without one, never with a wrong one', async () => {
     const old = await create(before)
     await before.database.query('update incoming_payment set shared_secret_key_id = null where id = $1', [
       old.textAt('id').split('/').at(-1)
     ])
-    expect(methodsOf(await read(during, old))).toEqual(methodsOf(old))
+    expect(methodsOf(await read(before, old))).toEqual(methodsOf(old))
+    for (const service of [prepared, during]) expect(methodsOf(await read(service, old))).toEqual([])
   })
 
   it('makes the secrets of new payments, which stay when the old key is gone', async () => {

@@ -58,9 +58,10 @@ export function createDomainPorts(
     },
     methods: createPaymentMethods({
       ilpAddress: config.ILP_ADDRESS,
-      masterKeys: [config.SHARED_SECRET_KEY.reveal(), ...(config.SHARED_SECRET_KEYS_RETIRED?.reveal() ?? [])],
+      masterKey: config.SHARED_SECRET_KEY.reveal(),
+      otherMasterKeys: config.SHARED_SECRET_KEYS_OTHER?.reveal() ?? [],
       onUnknownKey: (keyId) => {
-        logger.error({ keyId }, 'the key of a shared secret is missing from SHARED_SECRET_KEYS_RETIRED')
+        logger.error({ keyId }, 'the key of a shared secret is missing from SHARED_SECRET_KEYS_OTHER')
       }
     }),
     representation: config.PAYMENT_REPRESENTATION

@@ -3,7 +3,7 @@ import { conflict, differentRequest } from './errors.js'
 
 /** What makes a request to create an incoming payment or a quote the same as another. */
 export interface CreationIdentity {
-  /** SHA-256 of the client and its idempotency key: unique among what is kept. */
+  /** SHA-256 of the client and its idempotency key: unique among the resources of one kind. */
   readonly idempotencyHash: Buffer
   /** SHA-256 of what was asked for. */
   readonly requestHash: Buffer
@@ -17,18 +17,16 @@ export interface CreationIdentity {
  * @returns undefined for a request without an idempotency key, which is never the same as another
  */
 export function identifyCreation(request: {
-  /** What is created: keys of different kinds are different keys. */
-  kind: 'incoming-payment' | 'quote'
   client: string
   idempotencyKey: string | undefined
   content: readonly (string | Uint8Array)[]
 }): CreationIdentity | undefined {
-  const { kind, client, idempotencyKey, content } = request
+  const { client, idempotencyKey, content } = request
   if (idempotencyKey === undefined) return undefined
   return {
     // A client's name is a URL or a thumbprint: neither it nor the key can hold the line break between them.
     idempotencyHash: sha256(`${client}\n${idempotencyKey}`),
-    requestHash: sha256(`${kind}\n`, ...content)
+    requestHash: sha256(...content)
   }
 }
 

@@ -21,7 +21,7 @@ export interface PayableByMethods {
 export interface PaymentMethods {
   /** Names the key that new payments' shared secrets are derived from. */
   readonly keyId: string
-  /** The methods of a payment: unique to it, and always the same. None when its key is not known any more. */
+  /** The methods of a payment: unique to it, and always the same. None when its key is not known. */
   of(payment: PayableByMethods): readonly PaymentMethodWire[]
 }
 
@@ -29,8 +29,10 @@ export interface PaymentMethods {
 export interface PaymentMethodsOptions {
   /** ILP address of this provider: the prefix of every payment's own. */
   readonly ilpAddress: string
-  /** The key of new payments, then those that earlier payments were made with, the newest first. */
-  readonly masterKeys: readonly [string, ...string[]]
+  /** The key of new payments. */
+  readonly masterKey: string
+  /** Those that other payments may have been made with: earlier ones, and the next one before all replicas use it. */
+  readonly otherMasterKeys: readonly string[]
   /** Told of a payment whose key is not among these, so that its shared secret cannot be told. */
   readonly onUnknownKey: (keyId: string) => void
 }
@@ -40,16 +42,17 @@ export interface PaymentMethodsOptions {
  * payment goes the name of its key, so that a new key can take the place of an old one, and payments keep their secrets.
  */
 export function createPaymentMethods(options: PaymentMethodsOptions): PaymentMethods {
-  const { ilpAddress, masterKeys, onUnknownKey } = options
-  const [current] = masterKeys
-  const oldest = masterKeys.at(-1) ?? current
-  const keysById = new Map(masterKeys.map((key) => [nameKey(key), key]))
+  const { ilpAddress, masterKey, otherMasterKeys, onUnknownKey } = options
+  const keyId = nameKey(masterKey)
+  const keysById = new Map([masterKey, ...otherMasterKeys].map((key) => [nameKey(key), key]))
+  // Which key it was is sure only while there has been one. A wrong secret would be worse than none.
+  const unnamedKeyId = otherMasterKeys.length === 0 ? keyId : 'unknown'
   return {
-    keyId: nameKey(current),
-    of({ id, sharedSecretKeyId }) {
-      const key = sharedSecretKeyId === undefined ? oldest : keysById.get(sharedSecretKeyId)
+    keyId,
+    of({ id, sharedSecretKeyId = unnamedKeyId }) {
+      const key = keysById.get(sharedSecretKeyId)
       if (key === undefined) {
-        onUnknownKey(sharedSecretKeyId ?? '')
+        onUnknownKey(sharedSecretKeyId)
         return []
       }
       const sharedSecret = createHmac('sha256', key).update(id).digest('base64url')

@@ -48,7 +48,7 @@ export async function createIncomingPayment(
   if (expired && idempotencyKey === undefined) throw notInTheFuture()
   const { client } = authorized
   const content = [walletAddress.url, '\n', authorized.body ?? '']
-  const identity = identifyCreation({ kind: 'incoming-payment', client, idempotencyKey, content })
+  const identity = identifyCreation({ client, idempotencyKey, content })
   const stored = await deps.repository.create({
     id: newId(deps.clock, deps.random),
     identity,

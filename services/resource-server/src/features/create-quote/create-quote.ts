@@ -45,7 +45,7 @@ export async function createQuote(
   requireReach(authorized, 'quote', 'create', walletAddress.url)
   const { client } = authorized
   const content = [authorized.body ?? '']
-  const identity = identifyCreation({ kind: 'quote', client, idempotencyKey, content })
+  const identity = identifyCreation({ client, idempotencyKey, content })
   return (
     (await findEarlier(identity, deps.repository)) ??
     (await keepQuote({ order, walletAddress, client, identity }, deps))

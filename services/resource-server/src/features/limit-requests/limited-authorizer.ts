@@ -5,7 +5,8 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
 
 /**
  * Counts requests whose token and signature were checked, by the client and by the wallet address they are about, and
- * refuses those that are too many. Nobody uses up what a client or a wallet address has without a token and a signature.
+ * refuses those that are too many. Nobody uses up what a client has without its signature, nor what a wallet address has for
+ * those whom its account holder let pay, without being one of them.
  */
 export function limitAuthorizer(
   authorizer: RequestAuthorizer,
@@ -15,20 +16,44 @@ export function limitAuthorizer(
   return {
     async authorize(request) {
       const authorized = await authorizer.authorize(request)
-      const url = findWalletAddress(request, authorized)
-      // Only what may be hosted here is counted, by its path: the one that it has.
-      const path = url === undefined ? undefined : urls.walletAddressPathOf(url)
-      await limits.count(request.headersDistinct, { client: authorized.client, 'wallet-address': path })
+      await limits.count(request.headersDistinct, {
+        client: authorized.client,
+        'wallet-address': walletAddressKey(request, authorized, urls)
+      })
       return authorized
     }
   }
 }
 
 /**
+ * What a request is counted by for the wallet address that it is about. Each has two budgets: one for tokens whose holder its
+ * account holder let pay from it, which takes consent, and one for all other tokens that reach it, which anybody gets.
+ *
+ * @returns undefined when the request is about none that may be hosted here, or about one that its token does not reach
+ */
+export function walletAddressKey(
+  request: Pick<IncomingRequest, 'originalUrl'>,
+  authorized: Pick<AuthorizedRequest, 'body' | 'access'>,
+  { walletAddressPathOf }: Pick<ResourceUrls, 'walletAddressPathOf'>
+): string | undefined {
+  const url = findWalletAddress(request, authorized)
+  // By its path it is counted however it is spelled.
+  const path = url === undefined ? undefined : walletAddressPathOf(url)
+  if (path === undefined) return undefined
+  const names = (identifier: string): boolean => walletAddressPathOf(identifier) === path
+  const reaching = authorized.access.filter(({ identifier }) => identifier === undefined || names(identifier))
+  if (reaching.length === 0) return undefined
+  const isConsented = reaching.some(
+    ({ type, identifier }) => type === 'outgoing-payment' && identifier !== undefined
+  )
+  return `${isConsented ? 'consented' : 'unasked'}:${path}`
+}
+
+/**
  * The wallet address that a request is about, as far as it says so itself: in its body or its query, or because its token
  * reaches no other. The resources that are read by their ids are not looked up for this.
  */
-export function findWalletAddress(
+function findWalletAddress(
   { originalUrl }: Pick<IncomingRequest, 'originalUrl'>,
   { body, access }: Pick<AuthorizedRequest, 'body' | 'access'>
 ): string | undefined {
