@@ -22,6 +22,8 @@ export interface RedisStoreOptions {
   readonly aheadMaxSeconds?: number
   /** Told of each failed or broken connection. It is tried again in any case. */
   readonly onConnectionError?: (error: Error) => void
+  /** Told, at each connection, by which policy the server evicts keys when it is full, where it does. */
+  readonly onEvictionPossible?: (policy: string) => void
 }
 
 /** One connection that comes back by itself, and commands on it that answer or fail in time, and are never repeated. */

@@ -1,3 +1,5 @@
+import type { Redis } from 'ioredis'
+import { evictionPolicyOf } from './eviction.js'
 import { RedisConnection, type RedisStoreOptions } from './redis-connection.js'
 import { RedisMarks } from './redis-marks.js'
 import { RedisSubscriber } from './redis-subscriber.js'
@@ -12,6 +14,7 @@ export function createRedisStore(options: RedisStoreOptions): SharedStore {
   const subscriber = new RedisSubscriber(options)
   const marks = new RedisMarks(connection, options)
   const { keyPrefix } = options
+  connection.redis.on('ready', () => void tellOfEviction(connection.redis, options))
   connection.connect()
   return {
     async markOnce(key, lifetimeSeconds, createdSeconds) {
@@ -30,4 +33,11 @@ export function createRedisStore(options: RedisStoreOptions): SharedStore {
       await Promise.all([connection.close(), subscriber.close()])
     }
   }
+}
+
+async function tellOfEviction(redis: Redis, { onEvictionPossible }: RedisStoreOptions): Promise<void> {
+  // Servers that others run may not say; then it is for those to know.
+  const info = await redis.info('memory').catch(() => '')
+  const policy = evictionPolicyOf(info)
+  if (policy !== undefined) onEvictionPossible?.(policy)
 }

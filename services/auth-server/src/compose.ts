@@ -232,6 +232,12 @@ function openSharedStore(
           commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS,
           clock: now,
           aheadMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
+          onEvictionPossible: (policy) => {
+            logger.warn(
+              { policy },
+              'Redis may evict marks of used nonces: set maxmemory-policy to noeviction'
+            )
+          },
           onConnectionError: (error) => {
             logger.warn({ err: error }, 'Redis connection lost')
           }

@@ -75,6 +75,9 @@ function openSharedStore(config: ResourceServerConfig, logger: Logger, clock: Cl
     commandTimeoutMs: SHARED_STORE_TIMEOUT_MS,
     clock: () => clock.now(),
     aheadMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
+    onEvictionPossible: (policy) => {
+      logger.warn({ policy }, 'Redis may evict marks of used nonces: set maxmemory-policy to noeviction')
+    },
     onConnectionError: (error) => {
       logger.warn({ err: error }, 'shared store connection failed')
     }
