@@ -1,0 +1,87 @@
+/** An object of Kubernetes, as it is in YAML. */
+export interface KubernetesObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly labels?: Labels
+    readonly annotations?: Labels
+  }
+  readonly spec?: unknown
+  readonly [field: string]: unknown
+}
+
+/** Labels of an object, or those it is chosen by. */
+export type Labels = Readonly<Record<string, string>>
+
+/** A variable of a container. */
+export interface Variable {
+  readonly name: string
+  readonly value?: string
+}
+
+/** The parts of a container that the rules look at. */
+export interface Container {
+  readonly name: string
+  readonly image: string
+  readonly args?: readonly string[]
+  readonly env?: readonly Variable[]
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[]
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[]
+  readonly [field: string]: unknown
+}
+
+/** The parts of a pod that the rules look at. */
+export interface PodSpec {
+  readonly containers: readonly Container[]
+  readonly initContainers?: readonly Container[]
+  readonly terminationGracePeriodSeconds?: number
+  readonly volumes?: readonly {
+    readonly name: string
+    readonly secret?: { readonly secretName: string; readonly items?: readonly { readonly path: string }[] }
+  }[]
+  readonly [field: string]: unknown
+}
+
+/** What makes pods: a Deployment or a Job. */
+export interface Workload extends KubernetesObject {
+  readonly spec: {
+    readonly replicas?: number
+    readonly template: { readonly metadata: { readonly labels: Labels }; readonly spec: PodSpec }
+  }
+}
+
+/** The Deployments and Jobs among objects. */
+export function workloadsOf(objects: readonly KubernetesObject[]): Workload[] {
+  return objects.filter(({ kind }) => kind === 'Deployment' || kind === 'Job') as Workload[]
+}
+
+/**
+ * The object of a kind and name.
+ *
+ * @throws Error when there is none
+ */
+export function findObject(
+  objects: readonly KubernetesObject[],
+  kind: string,
+  name: string
+): KubernetesObject {
+  const found = objects.find((object) => object.kind === kind && object.metadata.name === name)
+  if (found === undefined) throw new Error(`there is no ${kind} ${name}`)
+  return found
+}
+
+/**
+ * The one container of a Deployment or Job.
+ *
+ * @throws Error when there are none or several
+ */
+export function containerOf(workload: Workload): Container {
+  const { containers, initContainers = [] } = workload.spec.template.spec
+  const [container] = containers
+  if (container === undefined || containers.length + initContainers.length !== 1) {
+    throw new Error(`${workload.kind} ${workload.metadata.name} must have one container`)
+  }
+  return container
+}

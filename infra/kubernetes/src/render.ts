@@ -1,0 +1,42 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { parseAllDocuments } from 'yaml'
+import type { KubernetesObject } from './objects.js'
+
+const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
+
+/** Where the two overlays lead. */
+export type Overlay = 'development' | 'production'
+
+/** Whether `kubectl` is on this machine: `kubectl kustomize` needs no cluster. */
+export function hasKubectl(): boolean {
+  return spawnSync('kubectl', ['kustomize', '--help'], { stdio: 'ignore' }).status === 0
+}
+
+/**
+ * What `kubectl apply -k` would send.
+ *
+ * @throws Error with kustomize's words when an overlay is broken
+ */
+export async function renderOverlay(overlay: Overlay): Promise<KubernetesObject[]> {
+  const folder = fileURLToPath(new URL(`../overlays/${overlay}`, import.meta.url))
+  const { stdout } = await promisify(execFile)('kubectl', ['kustomize', folder], {
+    maxBuffer: OUTPUT_BYTES_MAX
+  })
+  return parseObjects(stdout)
+}
+
+/**
+ * Reads YAML of several documents.
+ *
+ * @throws Error naming what is not YAML
+ */
+export function parseObjects(text: string): KubernetesObject[] {
+  return parseAllDocuments(text).flatMap((document) => {
+    const [error] = document.errors
+    if (error !== undefined) throw error
+    const object = document.toJS() as KubernetesObject | null
+    return object === null ? [] : [object]
+  })
+}

@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as authServer from '@open-payments-server/auth-server'
+import { describeSettings, type Environment } from '@open-payments-server/configuration'
+import * as resourceServer from '@open-payments-server/resource-server'
+
+/** The services by name: how they read their settings, and what they refuse to start with. */
+export const SERVICES = {
+  'auth-server': {
+    settings: describeSettings(authServer.authServerSchema),
+    start(environment: Environment) {
+      const config = authServer.loadConfig(environment)
+      authServer.refuseUnsafeStart(config)
+      return config
+    },
+    load: authServer.loadConfig
+  },
+  'resource-server': {
+    settings: describeSettings(resourceServer.resourceServerSchema),
+    start(environment: Environment) {
+      const config = resourceServer.loadConfig(environment)
+      resourceServer.refuseUnsafeStart(config)
+      return config
+    },
+    load: resourceServer.loadConfig
+  }
+} as const
+
+/** The name of a service. */
+export type ServiceName = keyof typeof SERVICES
+
+/** What the files of secrets hold. */
+const SECRETS: Readonly<Record<string, string>> = {
+  DATABASE_URL: 'postgresql://service:Vb3xQ9rTz1LkW7nM@postgres.example:5432/service?sslmode=verify-full',
+  REDIS_URL: 'rediss://:kT5wPz8XcQ2vRm6J@redis.example:6379',
+  IDENTITY_PROVIDER_SECRET: 'hG7tYw3KdM9sZq4B',
+  SHARED_SECRET_KEY: 'nC6xRj2VfL8pWb5T'
+}
+
+/**
+ * Hands over an environment as a container has it, with files of secrets that are here in the place of those that are mounted
+ * there.
+ */
+export function withSecretFiles<Result>(
+  service: ServiceName,
+  environment: Readonly<Record<string, string>>,
+  use: (environment: Record<string, string>) => Result
+): Result {
+  const folder = mkdtempSync(join(tmpdir(), 'mounted-secrets-'))
+  try {
+    const replaced = { ...environment }
+    for (const { name, secret } of SERVICES[service].settings) {
+      if (!secret || !(`${name}_FILE` in environment)) continue
+      const path = join(folder, name)
+      writeFileSync(path, SECRETS[name] ?? '')
+      replaced[`${name}_FILE`] = path
+    }
+    return use(replaced)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
