@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Answer } from '@open-payments-server/testing'
+import { type Answer, createSigningClient, createTestKey } from '@open-payments-server/testing'
 import type { TestClient } from '../src/connect-system.js'
-import { requestToken } from '../src/consent.js'
+import { consentedToken, outgoingAccess, requestToken } from '../src/consent.js'
+import { createReceiver, pay } from '../src/payments.js'
 import { startSystem, type System } from '../src/system.js'
 
 const INSTANCES = 2
 const CLIENT_REQUESTS = 6
 const WALLET_ADDRESS_REQUESTS = 10
-const FETCHES = 3
+const FETCHES = 6
 /** After this a signature with a key that nobody knows makes the auth server look again. */
 const REFETCH_SECONDS = 6
 
@@ -18,9 +19,13 @@ const limits = {
   RATE_LIMIT_CLIENT_REQUESTS: String(CLIENT_REQUESTS)
 }
 
+const INCOMING_ACCESS = [{ type: 'incoming-payment', actions: ['create', 'list', 'read'] }]
+
 describe('rate limits of two instances of each service with one Redis', () => {
   let system: System
   let tokens: Readonly<Record<'shop' | 'market', string>>
+  /** What market needs to pay from alice: her consent, and somebody to pay. */
+  let paying: { readonly token: string; readonly receiver: string }
 
   beforeAll(async () => {
     system = await startSystem({
@@ -28,20 +33,42 @@ describe('rate limits of two instances of each service with one Redis', () => {
       auth: { ...limits, RATE_LIMIT_WALLET_ADDRESS_REQUESTS: String(FETCHES) },
       resource: { ...limits, RATE_LIMIT_WALLET_ADDRESS_REQUESTS: String(WALLET_ADDRESS_REQUESTS) }
     })
-    const access = [{ type: 'incoming-payment', actions: ['create', 'list', 'read'] }]
     tokens = {
-      shop: await requestToken(system, system.shop, access),
-      market: await requestToken(system, system.market, access)
+      shop: await requestToken(system, system.shop, INCOMING_ACCESS),
+      market: await requestToken(system, system.market, INCOMING_ACCESS)
     }
+    const { url: receiver } = await createReceiver(system, system.market)
+    const { token } = await consentedToken(system, system.market, [outgoingAccess(system)])
+    paying = { token, receiver }
   })
   afterAll(() => system.stop())
 
+  const listOf = (collection: string, walletAddress: string): string =>
+    `${system.resourceServerUrl}/${collection}?wallet-address=${encodeURIComponent(walletAddress)}`
+
   const list = (name: 'shop' | 'market', walletAddress: string, options: object = {}): Promise<Answer> =>
-    system[name].request(
-      'GET',
-      `${system.resourceServerUrl}/incoming-payments?wallet-address=${encodeURIComponent(walletAddress)}`,
-      { accessToken: tokens[name], ...options }
-    )
+    system[name].request('GET', listOf('incoming-payments', walletAddress), {
+      accessToken: tokens[name],
+      ...options
+    })
+
+  /** Somebody with a key that was made up just now, and with a token for incoming payments: no one had to agree to it. */
+  const comeAsStranger = async (): Promise<(walletAddress: string) => Promise<Answer>> => {
+    const { jwk, privateKey } = createTestKey(`stranger-${randomUUID()}`)
+    const connect = (url: string): string => system.reach(url)
+    const stranger = createSigningClient({
+      keyId: jwk.kid,
+      privateKey,
+      clock: system.clock,
+      connect
+    })
+    const granted = await stranger.request('POST', system.authServerUrl, {
+      body: { client: { jwk }, access_token: { access: INCOMING_ACCESS } }
+    })
+    const accessToken = granted.textAt('access_token.value')
+    return (walletAddress) =>
+      stranger.request('GET', listOf('incoming-payments', walletAddress), { accessToken })
+  }
 
   const requestQuoteGrant = (client: TestClient, keyId?: string): Promise<Answer> =>
     client.request('POST', system.authServerUrl, {
@@ -72,13 +99,37 @@ describe('rate limits of two instances of each service with one Redis', () => {
     expect((await list('market', system.walletAddresses.bob)).status).toBe(200)
   })
 
-  it('hold for a wallet address, whoever asks about it', async () => {
+  it('hold for all strangers to a wallet address together, and never hold up whom its account holder let pay', async () => {
+    const { alice, carol } = system.walletAddresses
+    const [ask, askToo] = [await comeAsStranger(), await comeAsStranger()]
     // Shop asked about alice until it was refused. Each instance counted the request with which it learnt that, and no more.
     for (let asked = CLIENT_REQUESTS + INSTANCES; asked < WALLET_ADDRESS_REQUESTS; asked += 1) {
-      expect((await list('market', system.walletAddresses.alice)).status).toBe(200)
+      expect((await ask(alice)).status).toBe(200)
     }
-    expect((await list('market', system.walletAddresses.alice)).status).toBe(429)
-    expect((await list('market', system.walletAddresses.carol)).status).toBe(200)
+    expect((await ask(alice)).status).toBe(429)
+    expect((await askToo(alice)).status).toBe(429)
+    expect((await askToo(carol)).status).toBe(200)
+
+    const { token, receiver } = paying
+    const paid = await pay(system, system.market, token, receiver, 100n)
+    expect(paid.status).toBe(201)
+    expect(paid.headers.get('ratelimit')).toContain(
+      `"wallet-address";r=${String(WALLET_ADDRESS_REQUESTS - 1)};t=`
+    )
+    const payments = await system.market.request('GET', listOf('outgoing-payments', alice), {
+      accessToken: token
+    })
+    expect(payments.status).toBe(200)
+  })
+
+  it('use up nothing of a wallet address that a token does not reach', async () => {
+    const { bob } = system.walletAddresses
+    const answer = await system.market.request('GET', listOf('outgoing-payments', bob), {
+      accessToken: paying.token
+    })
+    expect(answer.status).toBe(403)
+    expect(answer.headers.get('ratelimit-policy')).toContain('"client"')
+    expect(answer.headers.get('ratelimit-policy')).not.toContain('"wallet-address"')
   })
 
   it('hold for fetching the keys of a client, and never lock out the client itself', async () => {

@@ -9,6 +9,12 @@ const limiting = (title: string): TestReference => ({
   title
 })
 
+const LIMITED_AUTHORIZER = 'services/resource-server/src/features/limit-requests/limited-authorizer.ts'
+const keying = (title: string): TestReference => ({
+  file: 'services/resource-server/src/features/limit-requests/limited-authorizer.test.ts',
+  title
+})
+
 /** What keeps a listener from being misled, and from being kept busy by one. */
 export const LIMIT_GUARDS: readonly Mutation[] = [
   {
@@ -41,5 +47,19 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
     broken:
       'const known = asked.flatMap(({ limited, key }) => (key === "" ? (limited.findRefused(key) ?? []) : []))',
     test: limiting('let a client that is over use up nothing of a wallet address')
+  },
+  {
+    guard: 'strangers use up nothing that a wallet address has for those whom its account holder let pay',
+    file: LIMITED_AUTHORIZER,
+    text: "return `${isConsented ? 'consented' : 'unasked'}:${path}`",
+    broken: 'return `unasked:${path}`',
+    test: keying('that it does not name is about the only one its token reaches')
+  },
+  {
+    guard: 'a token uses up nothing of a wallet address that it does not reach',
+    file: LIMITED_AUTHORIZER,
+    text: 'if (reaching.length === 0) return undefined',
+    broken: '',
+    test: keying('that its token does not reach counts for the client alone')
   }
 ]
