@@ -27,6 +27,12 @@ function routes(): Router {
     const body = parseJsonObject(rawBody(request), request.get('content-type'), '400')
     response.json(validate(schema, body, '400'))
   })
+  router.options('/echo', (_request, response) => {
+    response.json({ takes: 'POST' })
+  })
+  router.get('/reads', (_request, response) => {
+    response.json({ read: true })
+  })
   router.get('/fails', () => {
     throw new Error('secret internals')
   })
@@ -51,7 +57,8 @@ describe('an HTTP app', () => {
     const app = createHttpApp({
       logger,
       bodyBytesMax: 1000,
-      routes: routes(),
+      routes: Router().use(routes()),
+      optionsPaths: ['/echo'],
       unexpectedCode: '500',
       badRequestCode: '400',
       unavailable: { code: '503', when: (error) => /is away/.test(String(error)) },
@@ -105,6 +112,31 @@ describe('an HTTP app', () => {
     expect(response.status).toBe(404)
     expect(response.headers.get('x-powered-by')).toBeNull()
     expect(await response.json()).toEqual({ error: { code: '404', description: 'not found' } })
+  })
+
+  it.each([
+    ['OPTIONS', '/reads'],
+    ['OPTIONS', '/unknown'],
+    ['OPTIONS', '/echo/more'],
+    ['POST', '/reads'],
+    ['PUT', '/reads'],
+    ['PATCH', '/echo'],
+    ['DELETE', '/echo'],
+    ['GET', '/echo']
+  ])('answers %s %s, which no route takes, like an unknown path', async (method, path) => {
+    const response = await fetch(`${url}${path}`, { method })
+    expect(response.status).toBe(404)
+    expect(response.headers.get('allow')).toBeNull()
+    expect(await response.json()).toEqual({ error: { code: '404', description: 'not found' } })
+  })
+
+  it('answers OPTIONS where a route takes it, and HEAD where one takes GET', async () => {
+    const described = await fetch(`${url}/echo`, { method: 'OPTIONS' })
+    expect(await described.json()).toEqual({ takes: 'POST' })
+    const head = await fetch(`${url}/reads`, { method: 'HEAD' })
+    expect(head.status).toBe(200)
+    expect(head.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(await head.text()).toBe('')
   })
 
   it.each([

@@ -23,6 +23,8 @@ export interface HttpAppOptions {
   readonly bodyBytesMax: number
   /** Its routes. */
   readonly routes: Router
+  /** Paths on which one of them takes OPTIONS. On all others that method is as unknown as any; none unless given. */
+  readonly optionsPaths?: readonly string[]
   /** What every request passes before its body is read, such as a rate limit. */
   readonly beforeBody?: RequestHandler | undefined
   /**
@@ -59,18 +61,21 @@ export function createHttpApp(options: HttpAppOptions): Express {
   app.use(logRequests(options.logger))
   if (options.beforeBody !== undefined) app.use(options.beforeBody)
   app.use(readBody(options.bodyBytesMax, (status) => codeOf(status, options.badRequestCode)))
+  // A router would answer by itself which methods it has routes for, in a form of its own.
+  app.use((request, _response, next) => {
+    const isUnknown = request.method === 'OPTIONS' && options.optionsPaths?.includes(request.path) !== true
+    next(isUnknown ? notFound(options) : undefined)
+  })
   app.use(options.routes)
   app.use((_request, _response, next) => {
-    next(
-      new PublicError({
-        status: 404,
-        code: codeOf(404, options.badRequestCode),
-        description: 'not found'
-      })
-    )
+    next(notFound(options))
   })
   app.use(renderErrors(options))
   return app
+}
+
+function notFound({ badRequestCode }: HttpAppOptions): PublicError {
+  return new PublicError({ status: 404, code: codeOf(404, badRequestCode), description: 'not found' })
 }
 
 /** The body of a request as it was received; undefined when there was none. */

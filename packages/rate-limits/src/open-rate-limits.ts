@@ -1,5 +1,5 @@
 import type { Metrics } from '@open-payments-server/metrics'
-import type { Clock, Logger } from '@open-payments-server/runtime'
+import type { Clock, Lifecycle, Logger } from '@open-payments-server/runtime'
 import { createRateLimits, LIMIT_KINDS, type RateLimits } from './rate-limits.js'
 
 /** The settings of a service that limits are made from. */
@@ -22,13 +22,14 @@ export interface RateLimitSurroundings {
   readonly service: string
   /** Code of a refusal. */
   readonly refusalCode: string
+  /** Paths that its app answers to whoever asks whether the process lives: always, and none where it has no such route. */
+  readonly exemptPaths: readonly string[]
   readonly clock: Clock
   readonly logger: Logger
   readonly metrics: Pick<Metrics, 'addCounters'>
+  /** Ends the connection to Redis when the service stops. */
+  readonly lifecycle: Pick<Lifecycle, 'add'>
 }
-
-/** Whoever asks whether the process lives is always answered. */
-const EXEMPT_PATHS = ['/healthz']
 
 /**
  * Makes the limits of a service from its settings, and counts what they refuse.
@@ -37,7 +38,7 @@ const EXEMPT_PATHS = ['/healthz']
  */
 export async function openRateLimits(
   settings: RateLimitSettings,
-  { service, refusalCode, clock, logger, metrics }: RateLimitSurroundings
+  { service, refusalCode, exemptPaths, clock, logger, metrics, lifecycle }: RateLimitSurroundings
 ): Promise<RateLimits | undefined> {
   const onRefused = metrics.addCounters(
     {
@@ -48,7 +49,7 @@ export async function openRateLimits(
     LIMIT_KINDS
   )
   if (!(settings.RATE_LIMITS ?? settings.ENVIRONMENT === 'production')) return undefined
-  return createRateLimits({
+  const rateLimits = await createRateLimits({
     limits: {
       address: {
         points: settings.RATE_LIMIT_ADDRESS_REQUESTS,
@@ -69,7 +70,15 @@ export async function openRateLimits(
     logger,
     refusalCode,
     trustsProxies: settings.TRUSTED_PROXIES !== undefined && settings.TRUSTED_PROXIES !== 0,
-    exemptPaths: EXEMPT_PATHS,
+    exemptPaths,
     onRefused
   })
+  lifecycle.add({
+    name: 'rate limits',
+    stop() {
+      rateLimits.close()
+      return Promise.resolve()
+    }
+  })
+  return rateLimits
 }

@@ -29,7 +29,7 @@ export interface RateLimitsOptions {
   readonly refusalCode: string
   /** Whether proxies are believed when they name a client's address. */
   readonly trustsProxies: boolean
-  /** Paths that are never limited: nobody may stop whoever looks after the process. */
+  /** Paths where GET and HEAD are never limited: nobody may stop whoever looks after the process. */
   readonly exemptPaths: readonly string[]
   /** Is told of every refusal. */
   readonly onRefused: (kind: LimitKind) => void
@@ -90,6 +90,8 @@ export async function createRateLimits(options: RateLimitsOptions): Promise<Rate
   }
 }
 
+const EXEMPT_METHODS: readonly string[] = ['GET', 'HEAD']
+
 function createAddressLimit(
   { trustsProxies, exemptPaths, logger }: RateLimitsOptions,
   answers: WeakMap<RequestHeaders, Response>,
@@ -102,7 +104,8 @@ function createAddressLimit(
       logger.warn('X-Forwarded-For is ignored: set TRUSTED_PROXIES where proxies in front are to be believed')
       isTold = true
     }
-    if (!exemptPaths.includes(request.path)) {
+    const isExempt = EXEMPT_METHODS.includes(request.method) && exemptPaths.includes(request.path)
+    if (!isExempt) {
       answers.set(headersDistinct, response)
       // What a proxy wrote may be no address; its own is.
       const address = clientNetwork(request.ip) ?? clientNetwork(request.socket.remoteAddress)

@@ -212,7 +212,7 @@ describe('rate limits by address', () => {
     readonly headers: Headers
     readonly text: string
   }
-  type Get = (headers?: Record<string, string>, path?: string) => Promise<Told>
+  type Get = (headers?: Record<string, string>, path?: string, method?: string) => Promise<Told>
 
   async function serve(trustedProxies?: number | string[]): Promise<Get> {
     const limits = await open({ trustsProxies: trustedProxies !== undefined })
@@ -235,8 +235,8 @@ describe('rate limits by address', () => {
     })
     server = await startHttpServer(app, { host: '127.0.0.1', port: 0 })
     const { port } = server
-    return async (headers = {}, path = '/limited') => {
-      const answer = await fetch(`http://127.0.0.1:${String(port)}${path}`, { headers })
+    return async (headers = {}, path = '/limited', method = 'GET') => {
+      const answer = await fetch(`http://127.0.0.1:${String(port)}${path}`, { method, headers })
       return { status: answer.status, headers: answer.headers, text: await answer.text() }
     }
   }
@@ -264,6 +264,16 @@ describe('rate limits by address', () => {
     for (let asked = 0; asked < POINTS; asked += 1) expect((await get({}, '/nothing')).status).toBe(404)
     expect((await get({}, '/nothing')).status).toBe(429)
     expect((await get({}, '/healthz')).status).toBe(200)
+    expect((await get({}, '/healthz', 'HEAD')).status).toBe(200)
+  })
+
+  it('count whoever asks that path for something else', async () => {
+    const get = await serve()
+    for (let asked = 0; asked < POINTS; asked += 1) {
+      expect((await get({}, '/healthz', 'POST')).status).toBe(404)
+    }
+    expect((await get({}, '/healthz', 'POST')).status).toBe(429)
+    expect((await get({}, '/healthz/')).status).toBe(429)
   })
 
   it('do not believe X-Forwarded-For unless told whom to believe', async () => {

@@ -3,7 +3,6 @@ import { createHttpApp } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
 import { SharedStoreUnavailable } from '@open-payments-server/shared-store'
 import { type Express, type RequestHandler, Router } from 'express'
-import { DirectoryBusy } from '../domain/clients.js'
 import { errorPage } from './pages.js'
 import { securityHeaders } from './security-headers.js'
 
@@ -25,7 +24,7 @@ export interface PublicRoutes {
 
 /** Whether an error is that of something the service needs, which may be back in a moment. */
 function passesByItself(error: unknown): boolean {
-  return isTransient(error) || error instanceof SharedStoreUnavailable || error instanceof DirectoryBusy
+  return isTransient(error) || error instanceof SharedStoreUnavailable
 }
 
 /** What stands before the routes. */
@@ -53,6 +52,7 @@ export function createPublicApp(routes: PublicRoutes, front: PublicFront): Expre
   return createHttpApp({
     ...front,
     routes: router,
+    optionsPaths: ['/'],
     bodyBytesMax: BODY_BYTES_MAX,
     unexpectedCode: 'request_denied',
     badRequestCode: 'invalid_request',

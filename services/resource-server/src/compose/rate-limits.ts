@@ -1,20 +1,16 @@
-import type { Metrics } from '@open-payments-server/metrics'
-import { openRateLimits, type RateLimits } from '@open-payments-server/rate-limits'
+import {
+  openRateLimits,
+  type RateLimits,
+  type RateLimitSurroundings
+} from '@open-payments-server/rate-limits'
+import { HEALTH_PATH } from '../http/health-routes.js'
 import type { Context } from './context.js'
 
 /** How often things may be asked for; undefined where that is not limited. */
-export async function startRateLimits(
+export function startRateLimits(
   { config, clock, logger, lifecycle }: Context,
-  metrics: Pick<Metrics, 'addCounters'>
+  metrics: RateLimitSurroundings['metrics']
 ): Promise<RateLimits | undefined> {
-  const service = 'resource-server'
-  const rateLimits = await openRateLimits(config, { service, refusalCode: '429', clock, logger, metrics })
-  lifecycle.add({
-    name: 'rate limits',
-    stop() {
-      rateLimits?.close()
-      return Promise.resolve()
-    }
-  })
-  return rateLimits
+  const service = { service: 'resource-server', refusalCode: '429', exemptPaths: [HEALTH_PATH] }
+  return openRateLimits(config, { ...service, clock, logger, lifecycle, metrics })
 }

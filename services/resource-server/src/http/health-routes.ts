@@ -1,6 +1,9 @@
 import { type Logger, within } from '@open-payments-server/runtime'
 import { Router } from 'express'
 
+/** Tells whoever runs the service that the process lives. */
+export const HEALTH_PATH = '/healthz'
+
 /** Longest that one dependency is waited for, in milliseconds. */
 const CHECK_TIMEOUT_MS = 1_000
 
@@ -21,7 +24,7 @@ export function createHealthRoutes(deps: {
   logger: Logger
 }): Router {
   const routes = Router()
-  routes.get('/healthz', (_request, response) => {
+  routes.get(HEALTH_PATH, (_request, response) => {
     response.json({ status: 'ok' })
   })
   routes.get('/readyz', async (_request, response) => {
