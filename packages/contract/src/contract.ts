@@ -1,7 +1,14 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { type DescribedAnswer, type Operation, readDescriptions, type Schema } from './descriptions.js'
-import { DECIDED_CODES, DECIDED_MEMBERS, OPERATIONAL_PATHS, UNDESCRIBED_STATUSES } from './differences.js'
+import {
+  DECIDED_CODES,
+  DECIDED_MEMBERS,
+  OPERATIONAL_PATHS,
+  PAGES_PATH,
+  UNDESCRIBED_OPERATIONS,
+  UNDESCRIBED_STATUSES
+} from './differences.js'
 import type { Exchange } from './exchange.js'
 import { undescribedMembers } from './members.js'
 
@@ -62,8 +69,21 @@ export async function loadContract(files: readonly string[] = []): Promise<Contr
 
 type Validate = (schema: Schema, value: unknown) => string[]
 
+/** Where nothing is described, nothing is there: every answer is an error. */
 function undescribedPath(exchange: Exchange, validate: Validate): string[] {
-  return exchange.status >= 400 && isJson(exchange) ? errorViolations(exchange, validate) : []
+  const { method, status, url } = exchange
+  const path = pathOf(url)
+  if (status < 400) {
+    return UNDESCRIBED_OPERATIONS.has(`${method} ${path}`)
+      ? []
+      : [`${method} ${path} is not described, and answered with ${String(status)}`]
+  }
+  return isErrorPage(exchange, path) ? [] : errorViolations(exchange, validate)
+}
+
+function isErrorPage(exchange: Exchange, path: string): boolean {
+  const asksForPage = exchange.accept?.includes('text/html') === true
+  return path.startsWith(PAGES_PATH) && asksForPage && mediaTypeOf(exchange) === 'text/html'
 }
 
 function describedPath(exchange: Exchange, operation: Operation, validate: Validate): string[] {

@@ -93,6 +93,15 @@ export const UNDESCRIBED_STATUSES: ReadonlyMap<number, string> = new Map([
   [503, 'something that is needed does not answer now']
 ])
 
+/** Operations that no description has, and that are answered by decision, with the reason. */
+export const UNDESCRIBED_OPERATIONS: ReadonlyMap<string, string> = new Map([
+  ['OPTIONS /', 'discovery of the grant endpoint (RFC 9635 §9)'],
+  ['RAW /', 'bytes that a test wrote itself: which request they were is not known, only that errors are ours']
+])
+
+/** Path below which errors may be pages, for those who ask for pages: people open it in their browsers. */
+export const PAGES_PATH = '/interact/'
+
 /** Paths that answer to those who run the services, in a form of their own. */
 export const OPERATIONAL_PATHS: readonly string[] = [
   '/healthz',

@@ -44,6 +44,7 @@ const quote = {
 }
 const updatedAt = '2026-11-21T10:00:00.000Z'
 const error = { error: { code: '401', description: 'Invalid Token' } }
+const page = { accept: 'text/html,*/*', 'content-type': 'text/html; charset=utf-8' }
 const challenge = { 'www-authenticate': 'GNAP as_uri=https://auth.example/' }
 
 describe('the contract', () => {
@@ -144,11 +145,45 @@ describe('the contract', () => {
     expect(violations('POST /quotes', 422, body)).not.toEqual([])
     expect(violations('POST /quotes', 401, body, challenge)).not.toEqual([])
     expect(violations('GET /who/knows/this', 404, body)).not.toEqual([])
-    expect(violations('PUT /who/knows/this', 404, body === '<html>' ? {} : body)).not.toEqual([])
+    expect(violations('PUT /who/knows/this', 404, body)).not.toEqual([])
   })
 
   it('is broken by an error page where none is described', () => {
     expect(violations('POST /quotes', 500, '<html>', { 'content-type': 'text/html' })).not.toEqual([])
+  })
+
+  it.each([
+    ['an unknown path', 'POST /who/knows/this'],
+    ['another method of a known one', 'PUT /quotes/1'],
+    ['a question for methods', 'OPTIONS /quotes']
+  ])('lets %s have nothing but our errors, whatever their status', (_name, operation) => {
+    for (const status of [400, 404, 405, 418, 429, 500]) {
+      expect(violations(operation, status, error)).toEqual([])
+      expect(violations(operation, status, {})).not.toEqual([])
+      expect(violations(operation, status, undefined).join()).toContain('no media type')
+      expect(violations(operation, status, 'no', { 'content-type': 'text/plain' }).join()).toContain(
+        'text/plain'
+      )
+      expect(violations(operation, status, '<html>', page).join()).toContain('text/html')
+    }
+    for (const status of [200, 204, 303]) {
+      expect(violations(operation, status, undefined).join()).toContain('is not described, and answered with')
+    }
+  })
+
+  it('lets nothing but discovery succeed undescribed', () => {
+    expect(violations('OPTIONS https://auth.example/', 200, {})).toEqual([])
+    expect(violations('OPTIONS https://auth.example/continue/1', 200, {})).not.toEqual([])
+    expect(violations('PUT https://auth.example/', 200, {})).not.toEqual([])
+  })
+
+  it('lets browsers have error pages below /interact, and nobody else nor anywhere else', () => {
+    const plain = { ...page, 'content-type': 'text/plain' }
+    expect(violations('POST /interact/1', 404, '<html>', page)).toEqual([])
+    expect(violations('POST /interact/1', 200, '<html>', page)).not.toEqual([])
+    expect(violations('POST /interact/1', 404, '<html>', { ...page, accept: '*/*' })).not.toEqual([])
+    expect(violations('POST /interact/1', 404, 'no', plain)).not.toEqual([])
+    expect(violations('POST /interactive/1', 404, '<html>', page)).not.toEqual([])
   })
 
   it('is broken by an error code that the description does not have, but for the decided ones', () => {
