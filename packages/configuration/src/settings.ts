@@ -28,6 +28,18 @@ export function url(meta: SettingMeta) {
     .meta(documented(meta))
 }
 
+/** Origins, such as `https://wallet.example`, separated by commas. */
+export function origins(meta: SettingMeta) {
+  return z
+    .string()
+    .transform((text) => text.split(',').map((origin) => origin.trim()))
+    .refine((origins) => origins.every(isOrigin), {
+      message: 'expected origins such as https://wallet.example separated by commas'
+    })
+    .transform((origins): readonly string[] => origins.map((origin) => new URL(origin).origin))
+    .meta(documented(meta))
+}
+
 /** A URL with any scheme, such as of a database. Secret, as it may carry a password. */
 export function connectionUrl(meta: SettingMeta) {
   return z
@@ -135,6 +147,10 @@ function isPlainUrl(text: string): boolean {
     url.search === '' &&
     url.hash === ''
   )
+}
+
+function isOrigin(text: string): boolean {
+  return isPlainUrl(text) && new URL(text).pathname === '/'
 }
 
 /** More proxies than any request passes. */

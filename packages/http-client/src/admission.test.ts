@@ -2,13 +2,15 @@ import { describe, expect, it } from '@jest/globals'
 import {
   Admission,
   REQUESTS_AT_A_TIME_MAX,
-  REQUESTS_TO_ACQUAINTANCE_MAX,
+  REQUESTS_TO_KNOWN_HOST_MAX,
+  REQUESTS_TO_OTHERS_MAX,
   REQUESTS_TO_STRANGER_MAX,
   REQUESTS_TO_STRANGERS_MAX
 } from './admission.js'
 import { OutgoingRequestError } from './errors.js'
 
 const KNOWN = 'https://known.example'
+const OWN = 'https://wallet.example'
 
 /** Takes as many places as there are for an origin, at most a number; answers how to give them back. */
 function fill(admission: Admission, origin: string, most = Infinity): ReturnType<Admission['enter']>[] {
@@ -25,51 +27,70 @@ function fill(admission: Admission, origin: string, most = Infinity): ReturnType
   return places
 }
 
-/** Takes every place there is for hosts that never answered. */
-function fillWithStrangers(admission: Admission): number {
+/** Takes every place there is for hosts of one kind. */
+function fillWith(admission: Admission, kind: string, prepare?: (origin: string) => void): number {
   let taken = 0
   for (let host = 0; ; host += 1) {
-    const { length } = fill(admission, `https://stranger-${String(host)}.example`)
+    const origin = `https://${kind}-${String(host)}.example`
+    prepare?.(origin)
+    const { length } = fill(admission, origin)
     if (length === 0) return taken
     taken += length
   }
 }
 
-/** An admission that remembers a good answer of the known origin. */
+/** An admission that remembers the known origin as vouched for. */
 function acquainted(): Admission {
-  const admission = new Admission()
-  admission.enter(KNOWN)('answered')
+  const admission = new Admission([OWN])
+  admission.vouchFor(KNOWN)
   return admission
 }
 
 describe('the places for requests', () => {
-  it('are few for one host that has not answered yet, and more once it has', () => {
+  it('are few for one host however well it answers, and more once somebody vouched for it', () => {
     const admission = new Admission()
+    for (const leave of fill(admission, KNOWN)) leave('answered')
     const places = fill(admission, KNOWN)
     expect(places).toHaveLength(REQUESTS_TO_STRANGER_MAX)
     for (const leave of places) leave('answered')
-    expect(fill(admission, KNOWN)).toHaveLength(REQUESTS_TO_ACQUAINTANCE_MAX)
+    admission.vouchFor(KNOWN)
+    expect(fill(admission, KNOWN)).toHaveLength(REQUESTS_TO_KNOWN_HOST_MAX)
   })
 
-  it('are kept in part for hosts that answered well: any number of slow strangers leave room for them', () => {
+  it('are kept in part for hosts that were vouched for: any number of strangers leave room for them', () => {
     const admission = acquainted()
-    expect(fillWithStrangers(admission)).toBe(REQUESTS_TO_STRANGERS_MAX)
-    expect(fill(admission, KNOWN)).toHaveLength(REQUESTS_TO_ACQUAINTANCE_MAX)
+    for (let host = 0; host < 2_000; host += 1) {
+      admission.enter(`https://answers-${String(host)}.example`)('answered')
+    }
+    expect(fillWith(admission, 'stranger')).toBe(REQUESTS_TO_STRANGERS_MAX)
+    expect(fill(admission, KNOWN)).toHaveLength(REQUESTS_TO_OTHERS_MAX - REQUESTS_TO_STRANGERS_MAX)
+  })
+
+  it('are kept in part for our own hosts, whoever else was vouched for', () => {
+    const admission = acquainted()
+    const vouchFor = (origin: string): void => {
+      admission.vouchFor(origin)
+    }
+    expect(fillWith(admission, 'vouched-for', vouchFor)).toBe(REQUESTS_TO_OTHERS_MAX)
+    expect(fill(admission, KNOWN)).toHaveLength(0)
+    const places = fill(admission, OWN)
+    expect(places).toHaveLength(REQUESTS_AT_A_TIME_MAX - REQUESTS_TO_OTHERS_MAX)
+    for (const leave of places) leave('not answered')
+    expect(fill(admission, OWN)).toHaveLength(places.length)
   })
 
   it('are few again for a host that no longer answers, and stay more for one whose request was given up', () => {
     const admission = acquainted()
     for (const leave of fill(admission, KNOWN, 1)) leave('given up')
     const places = fill(admission, KNOWN)
-    expect(places).toHaveLength(REQUESTS_TO_ACQUAINTANCE_MAX)
+    expect(places).toHaveLength(REQUESTS_TO_KNOWN_HOST_MAX)
     for (const leave of places) leave('not answered')
     expect(fill(admission, KNOWN)).toHaveLength(REQUESTS_TO_STRANGER_MAX)
   })
 
-  it('are bounded in all, also for hosts that answered well', () => {
-    const admission = new Admission()
-    const hosts = Array.from({ length: 20 }, (_, host) => `https://known-${String(host)}.example`)
-    for (const host of hosts) admission.enter(host)('answered')
+  it('are bounded in all, also for our own hosts', () => {
+    const hosts = Array.from({ length: 20 }, (_, host) => `https://own-${String(host)}.example`)
+    const admission = new Admission(hosts)
     const taken = hosts.flatMap((host) => fill(admission, host))
     expect(taken).toHaveLength(REQUESTS_AT_A_TIME_MAX)
     taken[0]?.('answered')

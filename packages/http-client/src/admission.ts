@@ -1,39 +1,63 @@
 import { LRUCache } from 'lru-cache'
 import { OutgoingRequestError } from './errors.js'
 
-/** Most requests at a time, to all origins together. */
+/** Most requests at a time, to all hosts together. */
 export const REQUESTS_AT_A_TIME_MAX = 500
 
-/** Most of these to origins that have not answered well lately: the rest is kept for those that have. */
+/** Most of these to hosts that are not our own. */
+export const REQUESTS_TO_OTHERS_MAX = 450
+
+/** Most of these to hosts that nobody vouched for. */
 export const REQUESTS_TO_STRANGERS_MAX = 400
 
-/** Most requests at a time to an origin that has not answered well lately. */
+/** Most requests at a time to one host that nobody vouched for. */
 export const REQUESTS_TO_STRANGER_MAX = 16
 
-/** Most requests at a time to an origin that has. */
-export const REQUESTS_TO_ACQUAINTANCE_MAX = 64
+/** Most requests at a time to one host of any other standing. */
+export const REQUESTS_TO_KNOWN_HOST_MAX = 64
 
-/** Most origins whose good answers are remembered. */
-const ACQUAINTANCES_MAX = 1_000
+/**
+ * Most hosts that are remembered as vouched for. Beyond it, the one that was not vouched for again for longest is forgotten:
+ * with 6,000 requests in a minute, one address needs a quarter of an hour for that.
+ */
+const VOUCHED_FOR_MAX = 100_000
 
-/** How long a good answer is remembered, in milliseconds. */
-const ACQUAINTANCE_LIFETIME_MS = 600_000
+/** How long it is remembered, in milliseconds. */
+const VOUCHED_FOR_LIFETIME_MS = 3_600_000
 
 /** How a request ended, as far as the next ones to its origin depend on it. `given up`: by whoever asked. */
 export type Ending = 'answered' | 'not answered' | 'given up'
 
+/** What is known of a host: nothing, that somebody vouched for it, or that it is one of our own. */
+type Standing = 'stranger' | 'vouched for' | 'own'
+
+/** Shares of the places: each holds the requests to hosts of these standings. */
+const SHARES: readonly { readonly standings: readonly Standing[]; readonly max: number }[] = [
+  { standings: ['stranger'], max: REQUESTS_TO_STRANGERS_MAX },
+  { standings: ['stranger', 'vouched for'], max: REQUESTS_TO_OTHERS_MAX },
+  { standings: ['stranger', 'vouched for', 'own'], max: REQUESTS_AT_A_TIME_MAX }
+]
+
 /**
- * Decides which requests may be sent, so that hosts that answer slowly or never take neither all places nor those of hosts
- * that do answer. What cannot be sent now fails at once: nothing waits in line.
+ * Decides which requests may be sent, so that hosts that answer slowly or never take neither all places, nor those of hosts
+ * that are known. That a host answers makes it no less of a stranger: anybody has any number of names that do. What cannot be
+ * sent now fails at once: nothing waits in line.
  */
 export class Admission {
+  readonly #ownOrigins: ReadonlySet<string>
   readonly #running = new Map<string, number>()
-  readonly #acquaintances = new LRUCache<string, true>({
-    max: ACQUAINTANCES_MAX,
-    ttl: ACQUAINTANCE_LIFETIME_MS
-  })
-  #total = 0
-  #toStrangers = 0
+  readonly #vouchedFor = new LRUCache<string, true>({ max: VOUCHED_FOR_MAX, ttl: VOUCHED_FOR_LIFETIME_MS })
+  readonly #places: Record<Standing, number> = { stranger: 0, 'vouched for': 0, own: 0 }
+
+  /** @param ownOrigins origins that always have places */
+  constructor(ownOrigins: Iterable<string> = []) {
+    this.#ownOrigins = new Set(ownOrigins)
+  }
+
+  /** Remembers an origin as one that is known, for an hour or until a request to it is not answered. */
+  vouchFor(origin: string): void {
+    this.#vouchedFor.set(origin, true)
+  }
 
   /**
    * Takes a place for a request.
@@ -42,23 +66,32 @@ export class Admission {
    * @throws OutgoingRequestError with reason `busy`
    */
   enter(origin: string): (ending: Ending) => void {
-    const isStranger = !this.#acquaintances.has(origin)
+    const standing = this.#standingOf(origin)
     const running = this.#running.get(origin) ?? 0
-    const isFull =
-      this.#total >= REQUESTS_AT_A_TIME_MAX ||
-      (isStranger && this.#toStrangers >= REQUESTS_TO_STRANGERS_MAX) ||
-      running >= (isStranger ? REQUESTS_TO_STRANGER_MAX : REQUESTS_TO_ACQUAINTANCE_MAX)
-    if (isFull) throw new OutgoingRequestError({ reason: 'busy', message: 'Too many requests at a time' })
+    if (this.#isFull(standing, running)) {
+      throw new OutgoingRequestError({ reason: 'busy', message: 'Too many requests at a time' })
+    }
     this.#running.set(origin, running + 1)
-    this.#total += 1
-    if (isStranger) this.#toStrangers += 1
+    this.#places[standing] += 1
     return (ending) => {
       this.#leave(origin)
-      this.#total -= 1
-      if (isStranger) this.#toStrangers -= 1
-      if (ending === 'answered') this.#acquaintances.set(origin, true)
-      if (ending === 'not answered') this.#acquaintances.delete(origin)
+      this.#places[standing] -= 1
+      if (ending === 'not answered') this.#vouchedFor.delete(origin)
     }
+  }
+
+  #standingOf(origin: string): Standing {
+    if (this.#ownOrigins.has(origin)) return 'own'
+    return this.#vouchedFor.has(origin) ? 'vouched for' : 'stranger'
+  }
+
+  #isFull(standing: Standing, running: number): boolean {
+    if (running >= (standing === 'stranger' ? REQUESTS_TO_STRANGER_MAX : REQUESTS_TO_KNOWN_HOST_MAX))
+      return true
+    return SHARES.some(({ standings, max }) => {
+      const taken = standings.reduce((sum, each) => sum + this.#places[each], 0)
+      return standings.includes(standing) && taken >= max
+    })
   }
 
   #leave(origin: string): void {

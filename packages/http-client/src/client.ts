@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, errors } from 'undici'
 import { Admission, type Ending } from './admission.js'
 import { OutgoingRequestError, type OutgoingRequestErrorReason } from './errors.js'
-import { guardedLookup, type Lookup, systemLookup } from './lookup.js'
+import { createNameServerLookup, GuardedLookups, type Lookup, systemLookup } from './lookup.js'
 import { maxAgeSeconds } from './max-age.js'
 import { readJson } from './read-json.js'
 import { parseTarget } from './target.js'
@@ -25,8 +25,10 @@ export interface SafeHttpClientOptions {
   readonly bodyBytesMax: number
   /** How the client calls itself to others. */
   readonly userAgent: string
-  /** Finds the addresses of hosts; the system's resolver unless given. */
+  /** Finds the addresses of hosts; unless given, the name servers are asked, and the system for development. */
   readonly lookup?: Lookup | undefined
+  /** Origins that always have places: hosts of our own. */
+  readonly ownOrigins?: readonly string[] | undefined
   /** Most connections to one host. */
   readonly connectionsMax?: number | undefined
 }
@@ -55,6 +57,13 @@ export interface SafeHttpClient {
     url: string,
     options?: { readonly accept?: string | undefined; readonly signal?: AbortSignal | undefined }
   ): Promise<JsonResponse>
+  /**
+   * Tells that somebody who is known now stands behind the host of a URL. For an hour, or until it does not answer, strangers
+   * cannot take its places.
+   *
+   * @param url one that may be fetched
+   */
+  vouchFor(url: string): void
   /** Waits for the running requests, then closes every connection. */
   close(): Promise<void>
 }
@@ -66,9 +75,11 @@ export interface SafeHttpClient {
  */
 export function createSafeHttpClient(options: SafeHttpClientOptions): SafeHttpClient {
   const { allowPrivateNetworks, timeoutMs, bodyBytesMax, userAgent } = options
+  const lookup = options.lookup ?? (allowPrivateNetworks ? systemLookup : createNameServerLookup())
+  const lookups = new GuardedLookups(lookup, allowPrivateNetworks)
   const agent = new Agent({
     connect: {
-      lookup: guardedLookup(options.lookup ?? systemLookup, allowPrivateNetworks),
+      lookup: lookups.lookup,
       timeout: timeoutMs,
       // Stands whatever the environment says of certificates.
       rejectUnauthorized: true
@@ -80,7 +91,7 @@ export function createSafeHttpClient(options: SafeHttpClientOptions): SafeHttpCl
     keepAliveTimeout: IDLE_CONNECTION_MS,
     keepAliveMaxTimeout: IDLE_CONNECTION_MS
   })
-  const admission = new Admission()
+  const admission = new Admission(options.ownOrigins)
 
   const fetchJson = async (url: URL, accept: string, signal: AbortSignal): Promise<JsonResponse> => {
     const response = await agent.request({
@@ -100,6 +111,7 @@ export function createSafeHttpClient(options: SafeHttpClientOptions): SafeHttpCl
       const target = parseTarget(url, allowPrivateNetworks)
       signal?.throwIfAborted()
       const leave = admission.enter(target.origin)
+      const endLookup = lookups.want(target.hostname)
       const limit = startLimit(timeoutMs, signal)
       try {
         // undici notices an abort only once a connection is there, so the limit is waited for beside it.
@@ -112,7 +124,11 @@ export function createSafeHttpClient(options: SafeHttpClientOptions): SafeHttpCl
         throw failure
       } finally {
         limit.clear()
+        endLookup()
       }
+    },
+    vouchFor(url) {
+      admission.vouchFor(new URL(url).origin)
     },
     close: () => agent.close()
   }

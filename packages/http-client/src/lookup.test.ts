@@ -1,11 +1,13 @@
 import type { LookupAddress } from 'node:dns'
 import { describe, expect, it } from '@jest/globals'
-import { guardedLookup } from './lookup.js'
+import { GuardedLookups, type Lookup } from './lookup.js'
+
+const HOST = 'rebinding.invalid'
 
 /** Looks a name up as a connection does; resolves to the addresses it may connect to, or to why there are none. */
-function lookUp(lookup: ReturnType<typeof guardedLookup>): Promise<unknown> {
+function lookUp(lookups: GuardedLookups): Promise<unknown> {
   return new Promise((resolve) => {
-    lookup('rebinding.invalid', { all: true }, (error, addresses) => {
+    lookups.lookup(HOST, { all: true }, (error, addresses) => {
       resolve(error ?? addresses)
     })
   })
@@ -18,10 +20,34 @@ describe('a name that leads elsewhere at every look-up', () => {
     'may be connected to while it is on the public internet, and not once it is at %s',
     async (address) => {
       const answers = [PUBLIC, { address, family: address.includes(':') ? 6 : 4 }, PUBLIC]
-      const lookup = guardedLookup(async () => answers.splice(0, 1), false)
-      expect(await lookUp(lookup)).toEqual([PUBLIC])
-      expect(await lookUp(lookup)).toMatchObject({ reason: 'address' })
-      expect(await lookUp(lookup)).toEqual([PUBLIC])
+      const lookups = new GuardedLookups(async () => answers.splice(0, 1), false)
+      lookups.want(HOST)
+      expect(await lookUp(lookups)).toEqual([PUBLIC])
+      expect(await lookUp(lookups)).toMatchObject({ reason: 'address' })
+      expect(await lookUp(lookups)).toEqual([PUBLIC])
     }
   )
+})
+
+describe('a look-up', () => {
+  it('ends with the last request that wants it, and is not made for none', async () => {
+    const signals: AbortSignal[] = []
+    const lookup: Lookup = (_hostname, signal) => {
+      signals.push(signal)
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          reject(signal.reason as Error)
+        })
+      })
+    }
+    const lookups = new GuardedLookups(lookup, false)
+    const [endFirst, endSecond] = [lookups.want(HOST), lookups.want(HOST)]
+    const ended = lookUp(lookups)
+    endFirst()
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false])
+    endSecond()
+    expect(await ended).toBeInstanceOf(Error)
+    expect(await lookUp(lookups)).toBeInstanceOf(Error)
+    expect(signals).toHaveLength(1)
+  })
 })

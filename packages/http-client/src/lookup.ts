@@ -3,32 +3,99 @@ import type { LookupFunction } from 'node:net'
 import { OutgoingRequestError } from './errors.js'
 import { isPublicAddress } from './public-address.js'
 
-/** Finds the addresses of a host. */
-export type Lookup = (hostname: string) => Promise<readonly LookupAddress[]>
+/** How long one name server may take to answer, in milliseconds. */
+const NAME_SERVER_TIMEOUT_MS = 1_500
 
-/** Asks the system, hosts file and resolver settings included. */
+/**
+ * Finds the addresses of a host.
+ *
+ * @param signal aborts when nobody waits for them any longer
+ */
+export type Lookup = (hostname: string, signal: AbortSignal) => Promise<readonly LookupAddress[]>
+
+/**
+ * Asks the system, hosts file included. It has few threads for that, and cannot be stopped: a few names whose name servers
+ * never answer stop all look-ups. Only for names that no stranger chose.
+ */
 export const systemLookup: Lookup = (hostname) => dns.lookup(hostname, { all: true, verbatim: true })
 
 /**
- * The look-up that a connection uses. The addresses it lets through are the very ones that are connected to, so a name that
- * resolves to something else a moment later gains nothing. One address off the internet spoils the name: its owner put
- * it there.
+ * Asks the name servers of the system, both for IPv4 and for IPv6, each once. Takes no threads, so that any number of names may
+ * wait for an answer, and ends when nobody waits for it. One kind of address is enough.
+ *
+ * @param options.servers other name servers, as `address:port`
+ * @param options.timeoutMs how long one name server may take
  */
-export function guardedLookup(lookup: Lookup, allowPrivateNetworks: boolean): LookupFunction {
-  return (hostname, options, callback) => {
-    const answer = async (): Promise<readonly [LookupAddress, ...LookupAddress[]]> => {
-      const [first, ...others] = await lookup(hostname)
-      if (first === undefined) throw new Error('The host has no address')
-      const addresses = [first, ...others] as const
-      if (!allowPrivateNetworks && !addresses.every(({ address }) => isPublicAddress(address))) {
-        throw new OutgoingRequestError({
-          reason: 'address',
-          message: 'The host is not on the public internet'
-        })
-      }
-      return addresses
+export function createNameServerLookup(
+  options: { readonly servers?: readonly string[]; readonly timeoutMs?: number } = {}
+): Lookup {
+  return async (hostname, signal) => {
+    signal.throwIfAborted()
+    // One for each look-up: cancelling ends all that a resolver does.
+    const resolver = new dns.Resolver({ timeout: options.timeoutMs ?? NAME_SERVER_TIMEOUT_MS, tries: 1 })
+    if (options.servers !== undefined) resolver.setServers(options.servers)
+    const cancel = (): void => {
+      resolver.cancel()
     }
-    answer().then(
+    signal.addEventListener('abort', cancel, { once: true })
+    try {
+      const [ipv4, ipv6] = await Promise.allSettled([
+        resolver.resolve4(hostname),
+        resolver.resolve6(hostname)
+      ])
+      if (ipv4.status === 'rejected' && ipv6.status === 'rejected') throw ipv4.reason
+      return [...addressesOf(ipv4, 4), ...addressesOf(ipv6, 6)]
+    } finally {
+      signal.removeEventListener('abort', cancel)
+    }
+  }
+}
+
+function addressesOf(answer: PromiseSettledResult<readonly string[]>, family: 4 | 6): LookupAddress[] {
+  return answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family })) : []
+}
+
+/** Requests that want the addresses of one host. */
+interface Wanted {
+  requests: number
+  readonly abort: AbortController
+}
+
+/**
+ * The look-ups that connections make. The addresses they let through are the very ones that are connected to, so a name that
+ * resolves to something else a moment later gains nothing. One address off the internet spoils the name: its owner put
+ * it there. A look-up ends with the last request that wants it.
+ */
+export class GuardedLookups {
+  readonly #lookup: Lookup
+  readonly #allowPrivateNetworks: boolean
+  readonly #wanted = new Map<string, Wanted>()
+
+  constructor(lookup: Lookup, allowPrivateNetworks: boolean) {
+    this.#lookup = lookup
+    this.#allowPrivateNetworks = allowPrivateNetworks
+  }
+
+  /**
+   * Tells that a request wants the addresses of a host.
+   *
+   * @returns tells that it no longer does; to be called once
+   */
+  want(hostname: string): () => void {
+    const wanted = this.#wanted.get(hostname) ?? { requests: 0, abort: new AbortController() }
+    wanted.requests += 1
+    this.#wanted.set(hostname, wanted)
+    return () => {
+      wanted.requests -= 1
+      if (wanted.requests > 0) return
+      this.#wanted.delete(hostname)
+      wanted.abort.abort(new Error('Nobody waits for the addresses of the host'))
+    }
+  }
+
+  /** What a connection asks. */
+  readonly lookup: LookupFunction = (hostname, options, callback) => {
+    this.#find(hostname).then(
       (addresses) => {
         if (options.all === true) callback(null, [...addresses])
         else callback(null, addresses[0].address, addresses[0].family)
@@ -37,5 +104,17 @@ export function guardedLookup(lookup: Lookup, allowPrivateNetworks: boolean): Lo
         callback(error as NodeJS.ErrnoException, [])
       }
     )
+  }
+
+  async #find(hostname: string): Promise<readonly [LookupAddress, ...LookupAddress[]]> {
+    const wanted = this.#wanted.get(hostname)
+    if (wanted === undefined) throw new Error('Nobody waits for the addresses of the host')
+    const [first, ...others] = await this.#lookup(hostname, wanted.abort.signal)
+    if (first === undefined) throw new Error('The host has no address')
+    const addresses = [first, ...others] as const
+    if (!this.#allowPrivateNetworks && !addresses.every(({ address }) => isPublicAddress(address))) {
+      throw new OutgoingRequestError({ reason: 'address', message: 'The host is not on the public internet' })
+    }
+    return addresses
   }
 }

@@ -50,7 +50,7 @@ import { createRevocationBus } from './features/publish-revocations/revocation-b
 import { createPurgeRepository } from './features/purge-grants/repository.js'
 import { createPurge } from './features/purge-grants/service.js'
 import { limitAuthenticator } from './features/limit-clients/limited-authenticator.js'
-import { limitFetches, tellLimits } from './features/limit-clients/limited-fetches.js'
+import { limitFetches } from './features/limit-clients/limited-fetches.js'
 import { createRejectGrantRepository } from './features/reject-grant/repository.js'
 import { rejectGrantRoute } from './features/reject-grant/route.js'
 import { createRejectGrantService } from './features/reject-grant/service.js'
@@ -176,12 +176,7 @@ async function layFoundations(config: AuthServerConfig, overrides: Overrides): P
     tagRequired: config.SIGNATURE_TAG_REQUIRED,
     authorizationRequired: false
   }
-  const unlimited = createClientAuthenticator({
-    directory: tellLimits(directory),
-    sharedStore,
-    policy,
-    clock
-  })
+  const unlimited = createClientAuthenticator({ directory, sharedStore, policy, clock })
   const authenticator = rateLimits === undefined ? unlimited : limitAuthenticator(unlimited, rateLimits)
   const addresses = createAddresses(config.PUBLIC_URL)
   return {
@@ -345,7 +340,7 @@ function composePublicRoutes(foundations: Foundations): PublicRoutes {
   const requestGrant = createRequestGrantService({
     ...tokens,
     authenticator,
-    directory: tellLimits(directory),
+    directory,
     repository: createGrantRepository(pool),
     configuredInteraction: parseConfiguredInteraction(config.INTERACTION_REQUIRED_FOR),
     allowHttp: config.ENVIRONMENT === 'development',

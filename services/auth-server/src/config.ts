@@ -128,6 +128,13 @@ export const authServerSchema = z.object({
     })
     .optional(),
   ...signatureSettings,
+  WALLET_ADDRESS_ORIGINS: setting
+    .origins({
+      description:
+        "Origins of this provider's own wallet addresses, separated by commas. Strangers whose hosts are slow never take the places for requests to these: every consent needs one.",
+      example: 'https://wallet.example'
+    })
+    .optional(),
   CLIENT_KEYS_CACHE_SECONDS: setting
     .wholeNumber(
       {

@@ -1,8 +1,10 @@
 import { parseAmountValue, UINT64_MAX } from '@open-payments-server/amounts'
 import { type ErrorBody, parseJsonObject, PublicError, validate } from '@open-payments-server/http-server'
+import { importEd25519Jwk } from '@open-payments-server/http-signatures'
 import { parseRepeatingInterval } from '@open-payments-server/intervals'
 import fc from 'fast-check'
 import {
+  KEYS_MAX,
   readKeys,
   readReceiverAsset,
   readWalletAddress
@@ -277,10 +279,13 @@ const strangersDocuments = target({
       'a name can be shown'
     )
     const keys = readKeys(value)
-    mustHold((keys?.size ?? 0) <= 100, 'a client has 100 keys at most')
+    mustHold((keys?.size ?? 0) <= KEYS_MAX, 'a client has no more keys than are read')
     mustHold(
       [...(keys ?? [])].every(
-        ([kid, { publicKey }]) => kid !== '' && publicKey.asymmetricKeyType === 'ed25519'
+        ([kid, { x }]) =>
+          kid !== '' &&
+          importEd25519Jwk({ kid, x, kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA' }).asymmetricKeyType ===
+            'ed25519'
       ),
       'a key is an Ed25519 key'
     )

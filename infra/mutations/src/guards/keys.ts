@@ -45,13 +45,23 @@ export const KEY_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'hosts that never answer leave room for those that do',
+    guard: 'hosts that never answer leave room for those that somebody vouched for',
     file: 'packages/http-client/src/admission.ts',
-    text: '(isStranger && this.#toStrangers >= REQUESTS_TO_STRANGERS_MAX) ||',
+    text: "  { standings: ['stranger'], max: REQUESTS_TO_STRANGERS_MAX },\n",
     broken: '',
     test: {
       file: 'packages/http-client/src/admission.test.ts',
-      title: 'are kept in part for hosts that answered well: any number of slow strangers leave room for them'
+      title: 'are kept in part for hosts that were vouched for: any number of strangers leave room for them'
+    }
+  },
+  {
+    guard: 'a look-up that nobody waits for ends',
+    file: 'packages/http-client/src/lookup.ts',
+    text: "signal.addEventListener('abort', cancel, { once: true })",
+    broken: '',
+    test: {
+      file: 'packages/http-client/test/silent-name-servers.test.ts',
+      title: 'keep no other name from being fetched, and their look-ups end with the requests'
     }
   }
 ]

@@ -13,7 +13,8 @@ export function openHttpClient(config: AuthServerConfig, lifecycle: Lifecycle): 
     allowPrivateNetworks: config.ENVIRONMENT === 'development',
     timeoutMs: FETCH_TIMEOUT_MS,
     bodyBytesMax: FETCHED_BYTES_MAX,
-    userAgent: 'open-payments-server'
+    userAgent: 'open-payments-server',
+    ownOrigins: config.WALLET_ADDRESS_ORIGINS
   })
   lifecycle.add({ name: 'HTTP client', stop: () => httpClient.close() })
   return httpClient

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto'
+import { PublicError, serviceUnavailable } from '@open-payments-server/http-server'
 
 /** A public key of a client, ready to verify with. */
 export interface ClientKey {
@@ -46,9 +47,26 @@ export class DocumentGone extends DocumentUnavailable {
   override readonly name = 'DocumentGone'
 }
 
-/** Too much is being fetched already. That says nothing about the document: it may be asked for again in a moment. */
-export class DirectoryBusy extends Error {
-  override readonly name = 'DirectoryBusy'
+/**
+ * Too much is being fetched already, or this document too often. That says nothing about the document: it may be asked for
+ * again in a while. Whoever cannot do without it is answered with this.
+ */
+export class DirectoryBusy extends PublicError {
+  /** @param answer says why, and when to come again */
+  constructor(answer: PublicError) {
+    const { status, code, message: description, headers } = answer
+    super({ status, code, description, headers, cause: answer.cause ?? answer })
+    this.name = 'DirectoryBusy'
+  }
+
+  /**
+   * 503: there is no room for another fetch now.
+   *
+   * @param cause what happened, for the log
+   */
+  static withoutRoom(cause?: unknown): DirectoryBusy {
+    return new DirectoryBusy(serviceUnavailable('request_denied', cause))
+  }
 }
 
 /** Looks up what wallet addresses publish. Keeps it for a while. */
@@ -59,7 +77,12 @@ export interface ClientDirectory {
    * @returns undefined when the client publishes no such key
    * @throws DocumentUnavailable when its keys cannot be fetched; DirectoryBusy
    */
-  findKey(walletAddress: string, keyId: string): Promise<ClientKey | undefined>
+  findKey(walletAddress: string, keyId: string): Promise<PublicKey | undefined>
+  /**
+   * Tells that a signature was verified with a key of this client: for a while, strangers cannot keep its documents from
+   * being fetched.
+   */
+  vouchFor(walletAddress: string): void
   /** @throws DocumentUnavailable when there is no such document, or it is not one of a wallet address; DirectoryBusy */
   getWalletAddress(url: string): Promise<WalletAddressDocument>
   /**

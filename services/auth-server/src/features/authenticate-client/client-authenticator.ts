@@ -26,7 +26,7 @@ const IMPORTED_KEYS_MAX = 10_000
 
 /** What authenticating clients needs. */
 export interface ClientAuthenticatorDependencies {
-  readonly directory: Pick<ClientDirectory, 'findKey'>
+  readonly directory: Pick<ClientDirectory, 'findKey' | 'vouchFor'>
   readonly sharedStore: Pick<SharedStore, 'markOnce'>
   readonly policy: VerificationPolicy
   readonly clock: Clock
@@ -74,6 +74,7 @@ export function createClientAuthenticator(
       )
       if (key === undefined || !isSigned) return false
       await useNonce(signature, key)
+      if (holder?.walletAddress !== undefined) directory.vouchFor(holder.walletAddress)
       return true
     }
   }

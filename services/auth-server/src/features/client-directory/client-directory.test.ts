@@ -8,6 +8,7 @@ import {
   DocumentUnavailable
 } from '../../domain/clients.js'
 import { type ClientDirectoryOptions, createClientDirectory } from './client-directory.js'
+import { KEYS_MAX } from './documents.js'
 
 const SHOP = 'https://wallet.test/shop'
 const first = createTestKey('first')
@@ -18,12 +19,14 @@ describe('the client directory', () => {
   let directory: ClientDirectory
   let fetched: string[]
   let warned: unknown[]
+  let vouchedFor: string[]
   let answer: () => Promise<{ body: unknown; maxAgeSeconds?: number }>
 
   beforeEach(() => {
     clock = new TestClock()
     fetched = []
     warned = []
+    vouchedFor = []
     answer = async () => ({ body: { keys: [first.jwk] } })
     directory = create({ staleKeysSeconds: 0 })
   })
@@ -39,7 +42,8 @@ describe('the client directory', () => {
           fetched.push(url)
           const { body, maxAgeSeconds } = await answer()
           return { status: 200, headers: {}, body, maxAgeSeconds }
-        }
+        },
+        vouchFor: (url) => void vouchedFor.push(url)
       },
       ...options
     })
@@ -99,11 +103,15 @@ describe('the client directory', () => {
     expect(fetched).toHaveLength(3)
   })
 
-  it('imports a key once, not at every look-up', async () => {
-    const one = await directory.findKey(SHOP, 'first')
-    const other = await directory.findKey(SHOP, 'first')
-    expect(one).toBeDefined()
-    expect(other?.publicKey).toBe(one?.publicKey)
+  it('keeps of a key its texts alone, and of a client twenty keys', async () => {
+    const keys = Array.from({ length: KEYS_MAX + 1 }, (_, index) => ({
+      ...first.jwk,
+      kid: `key-${String(index)}`
+    }))
+    answer = async () => ({ body: { keys } })
+    expect(await directory.findKey(SHOP, 'key-0')).toEqual({ kid: 'key-0', x: first.jwk.x })
+    expect(await directory.findKey(SHOP, `key-${String(KEYS_MAX - 1)}`)).toBeDefined()
+    expect(await directory.findKey(SHOP, `key-${String(KEYS_MAX)}`)).toBeUndefined()
   })
 
   it('fetches once for requests that come together', async () => {
@@ -239,6 +247,25 @@ describe('the client directory', () => {
     })
   })
 
+  it('vouches for the host of a client', () => {
+    directory.vouchFor(SHOP)
+    expect(vouchedFor).toEqual([SHOP])
+  })
+
+  it('fetches the asset of a receiver once an hour, whatever its host says: it never changes', async () => {
+    const receiver = 'https://wallet.test/incoming-payments/1'
+    const receivedAmount = { value: '0', assetCode: 'USD', assetScale: 2 }
+    answer = async () => ({ body: { receivedAmount }, maxAgeSeconds: 0 })
+    for (let count = 0; count < 3; count += 1) {
+      expect(await directory.getReceiverAsset(receiver)).toEqual({ code: 'USD', scale: 2 })
+      clock.advanceSeconds(1_199)
+    }
+    expect(fetched).toEqual([receiver])
+    clock.advanceSeconds(3)
+    await directory.getReceiverAsset(receiver)
+    expect(fetched).toHaveLength(2)
+  })
+
   describe('reading a wallet address', () => {
     const document = {
       id: SHOP,
@@ -263,6 +290,11 @@ describe('the client directory', () => {
     it('drops from a name what could mislead or cannot be stored', async () => {
       answer = async () => ({ body: { ...document, publicName: ' Shop\u0000\n\u202e ' } })
       expect((await directory.getWalletAddress(SHOP)).publicName).toBe('Shop')
+    })
+
+    it('shows the beginning of a long name, and no half of a character', async () => {
+      answer = async () => ({ body: { ...document, publicName: `a${'\u{1f6d2}'.repeat(10_000)}` } })
+      expect((await directory.getWalletAddress(SHOP)).publicName).toBe(`a${'\u{1f6d2}'.repeat(127)}`)
     })
 
     it.each([{ assetScale: '2' }, { assetCode: undefined }, { authServer: 5 }, { publicName: 5 }])(

@@ -1,3 +1,4 @@
+import type { Asset } from '@open-payments-server/amounts'
 import { OutgoingRequestError, type SafeHttpClient } from '@open-payments-server/http-client'
 import type { Clock, Logger } from '@open-payments-server/runtime'
 import {
@@ -10,8 +11,12 @@ import {
 import { DocumentCache, type Fetched } from './document-cache.js'
 import { type ClientKeys, readKeys, readReceiverAsset, readWalletAddress } from './documents.js'
 
-/** Most clients whose documents are kept. */
+/** Most documents of each kind that are kept. */
 const DOCUMENTS_MAX = 10_000
+/** Most characters that are kept of the documents of each kind: 50 million in all. */
+const CHARACTERS_MAX = { keySets: 30_000_000, walletAddresses: 12_500_000, receivers: 7_500_000 }
+/** How long the asset of a receiver is kept: it never changes. */
+const RECEIVER_LIFETIME_SECONDS = 3_600
 /** Shortest that a document is kept: `no-store` must not make every request of a client a fetch. */
 const LIFETIME_MIN_SECONDS = 5
 /** How long a failure to fetch is kept. */
@@ -25,7 +30,7 @@ const UNKNOWN_KEY_REFETCH_SECONDS = 5
 
 /** What the directory needs. */
 export interface ClientDirectoryOptions {
-  readonly httpClient: Pick<SafeHttpClient, 'getJson'>
+  readonly httpClient: Pick<SafeHttpClient, 'getJson' | 'vouchFor'>
   readonly clock: Clock
   readonly logger: Pick<Logger, 'warn'>
   /** Longest that a document is kept; `Cache-Control` can shorten it. */
@@ -52,13 +57,26 @@ export function createClientDirectory(options: ClientDirectoryOptions): ClientDi
   }
   const keySets = new DocumentCache<ClientKeys>({
     ...limits,
+    charactersMax: CHARACTERS_MAX.keySets,
+    measure: measureKeys,
     staleSeconds: options.staleKeysSeconds,
     fetch: (url) => fetchDocument(httpClient, url, readKeys)
   })
   const walletAddresses = new DocumentCache<WalletAddressDocument>({
     ...limits,
+    charactersMax: CHARACTERS_MAX.walletAddresses,
+    measure: measureTexts,
     staleSeconds: 0,
     fetch: (url) => fetchDocument(httpClient, url, readWalletAddress)
+  })
+  const receiverAssets = new DocumentCache<Asset>({
+    ...limits,
+    charactersMax: CHARACTERS_MAX.receivers,
+    measure: measureTexts,
+    lifetimeMinSeconds: RECEIVER_LIFETIME_SECONDS,
+    lifetimeMaxSeconds: RECEIVER_LIFETIME_SECONDS,
+    staleSeconds: 0,
+    fetch: (url) => fetchDocument(httpClient, url, readReceiverAsset)
   })
 
   return {
@@ -75,9 +93,24 @@ export function createClientDirectory(options: ClientDirectoryOptions): ClientDi
       return (await walletAddresses.get(url)).document
     },
     async getReceiverAsset(url) {
-      return (await fetchDocument(httpClient, url, readReceiverAsset)).document
+      return (await receiverAssets.get(url)).document
+    },
+    vouchFor(walletAddress) {
+      httpClient.vouchFor(walletAddress)
     }
   }
+}
+
+/** How many characters of text the keys of a client hold. */
+export function measureKeys(keys: ClientKeys): number {
+  return [...keys.values()].reduce((sum, key) => sum + measureTexts(key), 0)
+}
+
+function measureTexts(document: object): number {
+  return Object.values(document).reduce<number>(
+    (sum, value) => sum + (typeof value === 'string' ? value.length : 0),
+    0
+  )
 }
 
 async function fetchDocument<Document>(
@@ -96,7 +129,7 @@ async function fetchDocument<Document>(
 }
 
 function failureOf(error: OutgoingRequestError): Error {
-  if (error.reason === 'busy') return new DirectoryBusy('too much is being fetched', { cause: error })
+  if (error.reason === 'busy') return DirectoryBusy.withoutRoom(error)
   const Unavailable = GONE.has(error.status) ? DocumentGone : DocumentUnavailable
   return new Unavailable('the document cannot be fetched', { cause: error })
 }

@@ -14,6 +14,10 @@ export interface DocumentCacheOptions<Document> {
   readonly clock: Clock
   /** Most entries. */
   readonly entriesMax: number
+  /** Most characters of all entries together. */
+  readonly charactersMax: number
+  /** How many characters of text a document holds. */
+  readonly measure: (document: Document) => number
   /** Shortest that a document is kept, whatever its publisher says; but not longer than the longest. */
   readonly lifetimeMinSeconds: number
   /** Longest that a document is kept, whatever its publisher says. */
@@ -48,6 +52,9 @@ interface Entry<Document> {
   readonly failure?: { readonly error: unknown; readonly remembered: Period } | undefined
 }
 
+/** What an entry counts for besides its texts, in characters: objects around them, and the error of a failed fetch. */
+const ENTRY_CHARACTERS = 2_000
+
 interface RunningFetch<Document> {
   readonly result: Promise<CachedDocument<Document>>
   /** Resolves when nobody should wait for it any longer who could do without. */
@@ -65,7 +72,19 @@ export class DocumentCache<Document> {
 
   constructor(options: DocumentCacheOptions<Document>) {
     this.#options = options
-    this.#entries = new LRUCache({ max: options.entriesMax })
+    this.#entries = new LRUCache({
+      max: options.entriesMax,
+      maxSize: options.charactersMax,
+      sizeCalculation: ({ kept }, url) =>
+        url.length + ENTRY_CHARACTERS + (kept === undefined ? 0 : options.measure(kept.value.document)),
+      // What cannot be used any longer takes no memory.
+      ttlAutopurge: true
+    })
+  }
+
+  /** What is kept now. */
+  get size(): { readonly entries: number; readonly characters: number } {
+    return { entries: this.#entries.size, characters: this.#entries.calculatedSize }
   }
 
   /**
@@ -132,7 +151,7 @@ export class DocumentCache<Document> {
       const value = { document, fetchedAtMs }
       const seconds = Math.min(Math.max(maxAgeSeconds, lifetimeMinSeconds), lifetimeMaxSeconds)
       const [fresh, usable] = [periodOf(seconds, fetchedAtMs), periodOf(seconds + staleSeconds, fetchedAtMs)]
-      this.#entries.set(url, { kept: { value, fresh, usable } })
+      this.#keep(url, { kept: { value, fresh, usable } })
       return value
     } catch (error) {
       this.#rememberFailure(url, error)
@@ -146,7 +165,14 @@ export class DocumentCache<Document> {
     const remembered = periodOf(this.#options.failureLifetimeSeconds, this.#options.clock.now())
     const kept = error instanceof DocumentGone ? undefined : this.#entries.get(url)?.kept
     if (kept !== undefined) this.#options.onStale(url, error)
-    this.#entries.set(url, { kept, failure: { error, remembered } })
+    this.#keep(url, { kept, failure: { error, remembered } })
+  }
+
+  #keep(url: string, entry: Entry<Document>): void {
+    const nowMs = this.#options.clock.now()
+    const untilMs = Math.max(entry.kept?.usable.untilMs ?? 0, entry.failure?.remembered.untilMs ?? 0)
+    // To the cache, no time at all would be for ever.
+    this.#entries.set(url, entry, { ttl: Math.max(1, untilMs - nowMs) })
   }
 }
 

@@ -1,11 +1,11 @@
 import { measuredText } from '@open-payments-server/http-server'
-import { importEd25519Jwk, parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
+import { parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
 import { z } from 'zod'
-import type { ClientKey, WalletAddressDocument } from '../../domain/clients.js'
+import type { PublicKey, WalletAddressDocument } from '../../domain/clients.js'
 import { URL_LENGTH_MAX } from '../../domain/urls.js'
 
-/** Most keys of one client that are read. */
-const KEYS_MAX = 100
+/** Most keys of one client that are read, also of those that cannot be used. */
+export const KEYS_MAX = 20
 /** Longest name of a client that is shown, in characters. */
 const PUBLIC_NAME_LENGTH_MAX = 256
 const ASSET_CODE_LENGTH_MAX = 32
@@ -32,22 +32,31 @@ export function readWalletAddress(body: unknown): WalletAddressDocument | undefi
   const { data } = walletAddressSchema.safeParse(body)
   if (data === undefined) return undefined
   const { id, publicName, assetCode, assetScale, authServer } = data
-  // What cannot be stored, or turns the text around it about, is dropped: a name is for people only.
-  const name = publicName
-    ?.replace(/[\p{Cc}\p{Cf}\p{Surrogate}]/gu, '')
-    .slice(0, PUBLIC_NAME_LENGTH_MAX)
-    .trim()
+  const name = readName(publicName ?? '')
   return { id, publicName: name === '' ? undefined : name, assetCode, assetScale, authServer }
 }
 
-/** The keys of a client by identifier. Keys of other kinds are skipped, of two with one identifier the first counts. */
-export type ClientKeys = ReadonlyMap<string, ClientKey>
+/**
+ * What is shown of a name. What cannot be stored, or turns the text around it about, is dropped: a name is for people only. It
+ * is copied character by character, since a part of a text would keep the whole of it in memory.
+ */
+function readName(publicName: string): string {
+  const isHidden = (character: string): boolean => /[\p{Cc}\p{Cf}\p{Surrogate}]/u.test(character)
+  return Array.from(publicName.slice(0, PUBLIC_NAME_LENGTH_MAX), (character) =>
+    isHidden(character) ? '' : character
+  )
+    .join('')
+    .trim()
+}
+
+/** The public keys of a client by identifier; imported only when used, which takes much more memory. Keys of other kinds are skipped, of two with one identifier the first counts. */
+export type ClientKeys = ReadonlyMap<string, PublicKey>
 
 /** Reads a JWK Set (RFC 7517 §5); undefined when it is none. */
 export function readKeys(body: unknown): ClientKeys | undefined {
   const { data } = jwksSchema.safeParse(body)
   if (data === undefined) return undefined
-  const keys = new Map<string, ClientKey>()
+  const keys = new Map<string, PublicKey>()
   for (const value of data.keys.slice(0, KEYS_MAX)) {
     const key = readKey(value)
     if (key !== undefined && !keys.has(key.kid)) keys.set(key.kid, key)
@@ -55,10 +64,10 @@ export function readKeys(body: unknown): ClientKeys | undefined {
   return keys
 }
 
-function readKey(value: unknown): ClientKey | undefined {
+function readKey(value: unknown): PublicKey | undefined {
   try {
-    const jwk = parseEd25519Jwk(value)
-    return { kid: jwk.kid, x: jwk.x, publicKey: importEd25519Jwk(jwk) }
+    const { kid, x } = parseEd25519Jwk(value)
+    return { kid, x }
   } catch (error) {
     if (error instanceof SignatureError) return undefined
     throw error

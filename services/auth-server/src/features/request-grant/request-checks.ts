@@ -3,6 +3,7 @@ import { type Asset, isSameAsset } from '@open-payments-server/amounts'
 import type { AccessItem } from '../../domain/access.js'
 import {
   type ClientDirectory,
+  DirectoryBusy,
   DocumentUnavailable,
   type WalletAddressDocument
 } from '../../domain/clients.js'
@@ -115,7 +116,7 @@ async function checkReceiveAsset(
   try {
     asset = await directory.getReceiverAsset(receiver)
   } catch (error) {
-    if (error instanceof DocumentUnavailable) return
+    if (error instanceof DocumentUnavailable || error instanceof DirectoryBusy) return
     throw error
   }
   if (!isSameAsset(receiveAmount.asset, asset)) {

@@ -50,6 +50,9 @@ export function createRequestGrantService(dependencies: RequestGrantDependencies
     async requestGrant(request, signature) {
       const key = await findKey(request.client, signature.keyId, dependencies)
       await dependencies.authenticator.verify(signature, key)
+      if (request.client.kind === 'wallet-address') {
+        dependencies.directory.vouchFor(request.client.walletAddress)
+      }
       const interactive =
         request.subject !== undefined || needsInteraction(request.access, dependencies.configuredInteraction)
       if (!interactive) return issueAtOnce(request, holderOf(request.client, key), dependencies)
@@ -75,7 +78,7 @@ async function findKey(
   if (client.kind === 'key') return authenticator.importKey(client.jwk)
   try {
     const key = await directory.findKey(client.walletAddress, keyId)
-    if (key !== undefined) return key
+    if (key !== undefined) return authenticator.importKey(key)
   } catch (error) {
     if (!(error instanceof DocumentUnavailable)) throw error
     throw unresolvedClient("the client's keys cannot be fetched", error)
