@@ -97,6 +97,19 @@ describe.each(listeners)('%s', (_name, find) => {
     expect(answers.map(({ status }) => status)).toEqual([400])
   })
 
+  it.each(['OPTIONS', 'PUT', 'PATCH', 'TRACE'])(
+    'answers %s, which nothing there takes, like an unknown path',
+    async (method) => {
+      const { port, host, codeOf, there } = find()
+      const [answer] = await sendRaw(port, get(there).replace('GET', method), host)
+      expect(answer?.status).toBe(404)
+      expect(answer?.headers.allow).toBeUndefined()
+      expect(JSON.parse(answer?.body ?? '')).toEqual({
+        error: { code: codeOf(404), description: 'not found' }
+      })
+    }
+  )
+
   it('goes on afterwards', async () => {
     const { port, host, there } = find()
     expect((await sendRaw(port, get(there), host))[0]?.status).toBe(200)

@@ -102,7 +102,7 @@ export const UNDESCRIBED_OPERATIONS: ReadonlyMap<string, string> = new Map([
 /** Path below which errors may be pages, for those who ask for pages: people open it in their browsers. */
 export const PAGES_PATH = '/interact/'
 
-/** Paths that answer to those who run the services, in a form of their own. */
+/** Paths that answer GET to those who run the services, in a form of their own. */
 export const OPERATIONAL_PATHS: readonly string[] = [
   '/healthz',
   '/readyz',

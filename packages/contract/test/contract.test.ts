@@ -240,6 +240,7 @@ describe('the contract', () => {
 
   it('says nothing about what answers those who run the services', () => {
     expect(violations('GET /readyz', 503, { status: 'not ready', unavailable: ['database'] })).toEqual([])
+    expect(violations('OPTIONS /readyz', 200, 'GET', { 'content-type': 'text/plain' })).not.toEqual([])
   })
 })
 
