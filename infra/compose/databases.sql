@@ -1,0 +1,2 @@
+create database auth;
+create database wallet;
