@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createTestAuthority } from '@open-payments-server/testing/certificates'
-import { Ajv } from 'ajv'
+import { Ajv, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import pg from 'pg'
 import { AssembledTree, type ImageProcess } from './assembled-tree.js'
@@ -23,7 +23,10 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const trees = new Map<Service, AssembledTree>()
 const treeOf = (service: Service): AssembledTree => trees.get(service)!
 
+let validateBom: ValidateFunction
+
 beforeAll(async () => {
+  validateBom = bomValidator()
   await Promise.all(
     SERVICES.map(async (service) => trees.set(service, await AssembledTree.assemble(service)))
   )
@@ -62,7 +65,8 @@ describe.each(SERVICES)('the image of the %s', (service) => {
 
   it('comes with a bill of materials that is valid CycloneDX and names each package with its hash', async () => {
     const sbom = await readSbom(service)
-    expect(validateSbom(sbom)).toBeUndefined()
+    validateBom(sbom)
+    expect(validateBom.errors).toBeNull()
     const foreign = sbom.components.filter(({ name }) => !name.startsWith('@open-payments-server/'))
     for (const component of foreign) {
       expect(component).toMatchObject({
@@ -107,12 +111,15 @@ describe('both images, as a user without rights', () => {
   })
 
   it('bring their databases up to date, and find nothing to do the second time', async () => {
-    for (const service of SERVICES) {
-      const migrate = async () =>
-        treeOf(service).spawn(['dist/main.js', 'migrate'], system.settings[service]).ended
-      expect(await migrate()).toMatchObject({ code: 0, output: expect.stringMatching(/"applied":\["\d+/) })
-      expect(await migrate()).toMatchObject({ code: 0, output: expect.stringContaining('"applied":[]') })
+    const migrate = async (service: Service) =>
+      treeOf(service).spawn(['dist/main.js', 'migrate'], system.settings[service]).ended
+    for (const ended of await Promise.all(SERVICES.map(migrate))) {
+      expect(ended).toMatchObject({ code: 0, output: expect.stringMatching(/"applied":\["\d+/) })
     }
+    expect(await migrate('auth-server')).toMatchObject({
+      code: 0,
+      output: expect.stringContaining('"applied":[]')
+    })
   }, 60_000)
 
   it('start with the settings of production, are ready over mutual TLS, and end when they are asked to', async () => {
@@ -152,8 +159,8 @@ async function developmentPackages(): Promise<{ name: string }[]> {
   return manifests.flatMap(({ devDependencies }) => Object.keys(devDependencies).map((name) => ({ name })))
 }
 
-/** What is wrong with a bill of materials, by the schema that CycloneDX publishes. */
-function validateSbom(sbom: unknown): unknown {
+/** Knows the schema that CycloneDX publishes. */
+function bomValidator(): ValidateFunction {
   const require = createRequire(import.meta.url)
   const library = dirname(require.resolve('@cyclonedx/cyclonedx-library/package.json'))
   const schema = (name: string) => require(join(library, 'res', 'schema', `${name}.SNAPSHOT.schema.json`))
@@ -164,7 +171,7 @@ function validateSbom(sbom: unknown): unknown {
   for (const name of ['spdx', 'jsf-0.82', 'cryptography-defs']) {
     ajv.addSchema({ ...schema(name), $id: `http://cyclonedx.org/schema/${name}.SNAPSHOT.schema.json` })
   }
-  return ajv.validate(schema('bom-1.6'), sbom) ? undefined : ajv.errors
+  return ajv.compile(schema('bom-1.6'))
 }
 
 interface System {
