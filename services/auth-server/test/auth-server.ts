@@ -82,6 +82,8 @@ export async function startTestAuthServer(
     GRPC_HOST: '127.0.0.1',
     GRPC_PORT: '0',
     DATABASE_URL: database.url,
+    // Off unless a test is about it: its statements would come among those that tests count.
+    PURGE_INTERVAL_SECONDS: '0',
     SHUTDOWN_GRACE_SECONDS: '5',
     ...settings
   })
