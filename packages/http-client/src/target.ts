@@ -13,8 +13,8 @@ export const URL_LENGTH_MAX = 2_048
  */
 export function parseTarget(text: string, allowPrivateNetworks: boolean): URL {
   if (text.length > URL_LENGTH_MAX) throw refused('is too long')
-  if (!URL.canParse(text)) throw refused('is not an absolute URL')
-  const url = new URL(text)
+  const url = parseUrl(text)
+  if (url === undefined) throw refused('is not an absolute URL')
   if (url.protocol !== 'https:' && !(allowPrivateNetworks && url.protocol === 'http:')) {
     throw refused('must be an https URL')
   }
@@ -29,6 +29,15 @@ export function parseTarget(text: string, allowPrivateNetworks: boolean): URL {
     throw new OutgoingRequestError({ reason: 'address', message: 'The host is not on the public internet' })
   }
   return url
+}
+
+/** Not by `URL.canParse`: in Node 20, once it is called often, it refuses every host with a letter such as ü. */
+function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text)
+  } catch {
+    return undefined
+  }
 }
 
 function refused(why: string): OutgoingRequestError {

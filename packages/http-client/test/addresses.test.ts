@@ -204,6 +204,20 @@ describe('a name however it is written', () => {
   })
 })
 
+it('a name with a letter such as ü is still a name when many were fetched', async () => {
+  const lookup: Lookup = () => Promise.reject(new Error('is not looked up: the port is refused before'))
+  const client = createSafeHttpClient({ ...OPTIONS, lookup })
+  const reasons = new Set<string>()
+  // As often as makes Node compile what reads the URL.
+  for (let count = 0; count < 10_000; count += 1) {
+    await client.getJson('https://bücher.example:81/').catch((error: unknown) => {
+      reasons.add((error as Error).message)
+    })
+  }
+  await client.close()
+  expect([...reasons]).toEqual(['The URL must use the default port'])
+})
+
 describe('a name that changes its address between look-ups', () => {
   let server: Server
   let requests = 0

@@ -85,12 +85,22 @@ function clientAddress({ uri }: AskingClient): Html {
 
 /** An address with its host in bold: that is the part that says whose it is. International names show as `xn--`. */
 function webAddress(text: string): Html {
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return html`<bdi>${text.replace(UNSEEN, '�')}</bdi>`
-  const { protocol, host, pathname, search, hash } = new URL(text)
+  const url = /^https?:\/\//i.test(text) ? parseUrl(text) : undefined
+  if (url === undefined) return html`<bdi>${text.replace(UNSEEN, '�')}</bdi>`
+  const { protocol, host, pathname, search, hash } = url
   const path = `${pathname}${search}${hash}`
   return html`<bdi
     ><span class="rest">${protocol}//</span><strong>${host}</strong>${path === '/' ? '' : path}</bdi
   >`
+}
+
+/** Not by `URL.canParse`: in Node 20, once it is called often, it refuses every host with a letter such as ü. */
+function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text)
+  } catch {
+    return undefined
+  }
 }
 
 function askedFor({ title, amount, warning, facts }: AskedForWords): Html {
