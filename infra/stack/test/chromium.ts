@@ -12,7 +12,9 @@ const ARGUMENTS = [
 ]
 
 /** `describe` where there is a browser; else its tests are skipped, which is said. */
-export const withBrowser = existsSync(CHROMIUM) ? describe : describe.skip
+export const withBrowser: (name: string, tests: () => void) => void = existsSync(CHROMIUM)
+  ? describe
+  : describe.skip
 if (withBrowser !== describe) {
   console.log(`the browser tests are skipped: there is no ${CHROMIUM} (set CHROMIUM_PATH)`)
 }
