@@ -2,6 +2,7 @@ export { createHttpApp, type HttpAppOptions, rawBody } from './app.js'
 export { type BadRequestCode, invalidField, parseJsonObject, validate } from './json.js'
 export { CONNECTIONS_MAX, HEADER_BYTES_MAX, HEADER_COUNT_MAX, TARGET_LENGTH_MAX } from './limits.js'
 export { measuredList, measuredText } from './measured.js'
+export { readOptionalBody } from './optional-body.js'
 export {
   codeOf,
   type ErrorBody,

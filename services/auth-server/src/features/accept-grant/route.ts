@@ -1,4 +1,4 @@
-import { parseJsonObject, rawBody, validate } from '@open-payments-server/http-server'
+import { readOptionalBody } from '@open-payments-server/http-server'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import type { AcceptGrantService } from './service.js'
@@ -12,16 +12,8 @@ const bodySchema = z.object({ finishCode: z.boolean().optional() })
 export function acceptGrantRoute(service: AcceptGrantService): RequestHandler<{ id: string; nonce: string }> {
   return async (request, response) => {
     const { id, nonce } = request.params
-    const body = rawBody(request)
-    const { finishCode: isWanted = false } =
-      body === undefined
-        ? {}
-        : validate(
-            bodySchema,
-            parseJsonObject(body, request.get('content-type'), 'invalid_request'),
-            'invalid_request'
-          )
-    const finishCode = await service.acceptGrant(id, nonce, isWanted)
+    const body = readOptionalBody(request, bodySchema, 'invalid_request')
+    const finishCode = await service.acceptGrant(id, nonce, body?.finishCode ?? false)
     if (finishCode === undefined) response.status(202).end()
     else response.status(202).json({ finishCode })
   }

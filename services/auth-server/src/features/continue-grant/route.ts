@@ -1,11 +1,5 @@
-import {
-  measuredText,
-  parseJsonObject,
-  rawBody,
-  requestParts,
-  validate
-} from '@open-payments-server/http-server'
-import type { Request, RequestHandler } from 'express'
+import { measuredText, readOptionalBody, requestParts } from '@open-payments-server/http-server'
+import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import type { HolderAuthorizer } from '../../domain/authentication.js'
 import type { ContinueGrantService } from './service.js'
@@ -23,13 +17,7 @@ export function continueGrantRoute(
 ): RequestHandler<{ id: string }> {
   return async (request, response) => {
     const grant = await holders.authorizeContinuation(request.params.id, requestParts(request, publicUrl))
-    response.json(await service.continueGrant(grant, readReference(request)))
+    const body = readOptionalBody(request, bodySchema, 'invalid_request')
+    response.json(await service.continueGrant(grant, body?.interact_ref))
   }
-}
-
-function readReference(request: Request<{ id: string }>): string | undefined {
-  const body = rawBody(request)
-  if (body === undefined) return undefined
-  const json = parseJsonObject(body, request.get('content-type'), 'invalid_request')
-  return validate(bodySchema, json, 'invalid_request').interact_ref
 }

@@ -1,4 +1,4 @@
-import { measuredText, parseJsonObject, rawBody, validate } from '@open-payments-server/http-server'
+import { measuredText, readOptionalBody } from '@open-payments-server/http-server'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import type { RejectGrantService } from './service.js'
@@ -18,16 +18,8 @@ const bodySchema = z.object({
 /** `POST /grant/{id}/{nonce}/reject` for identity providers: the account holder declines. May carry JSON `{ reason }`. */
 export function rejectGrantRoute(service: RejectGrantService): RequestHandler<{ id: string; nonce: string }> {
   return async (request, response) => {
-    const body = rawBody(request)
-    const { reason } =
-      body === undefined
-        ? {}
-        : validate(
-            bodySchema,
-            parseJsonObject(body, request.get('content-type'), 'invalid_request'),
-            'invalid_request'
-          )
-    await service.rejectGrant(request.params.id, request.params.nonce, reason)
+    const body = readOptionalBody(request, bodySchema, 'invalid_request')
+    await service.rejectGrant(request.params.id, request.params.nonce, body?.reason)
     response.status(202).end()
   }
 }
