@@ -21,6 +21,8 @@ const TLS_FILES_INTERVAL_MS = 5_000
 export interface WatchedTlsFiles extends Part {
   /** What new connections are made with. */
   readonly current: SecureContextOptions
+  /** When the own certificate among it stops being good, in milliseconds since the Unix epoch. */
+  readonly expiresAtMs: number
   /** Calls back whenever that has changed. Answers how to end it. */
   onChange(listener: (current: SecureContextOptions) => void): () => void
 }
@@ -91,6 +93,10 @@ class TlsFileWatcher implements WatchedTlsFiles {
 
   get current(): SecureContextOptions {
     return this.#material.options
+  }
+
+  get expiresAtMs(): number {
+    return Date.parse(this.#material.certificate.validTo)
   }
 
   onChange(listener: (current: SecureContextOptions) => void): () => void {

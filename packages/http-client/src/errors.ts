@@ -1,3 +1,16 @@
+/** See {@link OutgoingRequestErrorReason}. */
+export const OUTGOING_REQUEST_ERROR_REASONS = [
+  'url',
+  'address',
+  'timeout',
+  'too-large',
+  'status',
+  'content-type',
+  'malformed',
+  'network',
+  'busy'
+] as const
+
 /**
  * Why a request came to nothing:
  * - `url`: the URL is not one that may be fetched
@@ -10,8 +23,7 @@
  * - `network`: no connection, or it broke
  * - `busy`: too many requests at a time already; nothing was tried, and it may be tried again in a moment
  */
-export type OutgoingRequestErrorReason =
-  'url' | 'address' | 'timeout' | 'too-large' | 'status' | 'content-type' | 'malformed' | 'network' | 'busy'
+export type OutgoingRequestErrorReason = (typeof OUTGOING_REQUEST_ERROR_REASONS)[number]
 
 /**
  * An outgoing request that came to nothing. The message names neither addresses nor ports. Still, do not tell a stranger

@@ -12,7 +12,11 @@ export {
   type SafeHttpClient,
   type SafeHttpClientOptions
 } from './client.js'
-export { OutgoingRequestError, type OutgoingRequestErrorReason } from './errors.js'
+export {
+  OutgoingRequestError,
+  OUTGOING_REQUEST_ERROR_REASONS,
+  type OutgoingRequestErrorReason
+} from './errors.js'
 export { type Lookup } from './lookup.js'
 export { isPublicAddress } from './public-address.js'
 export { URL_LENGTH_MAX } from './target.js'

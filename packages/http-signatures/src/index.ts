@@ -16,5 +16,5 @@ export {
   type VerificationPolicy
 } from './receive-signature.js'
 export { signRequest, type SigningOptions } from './sign-request.js'
-export { SignatureError, type SignatureErrorReason } from './signature-error.js'
+export { SIGNATURE_ERROR_REASONS, SignatureError, type SignatureErrorReason } from './signature-error.js'
 export { verifySignature } from './verify-signature.js'

@@ -1,3 +1,20 @@
+/** See {@link SignatureErrorReason}. */
+export const SIGNATURE_ERROR_REASONS = [
+  'missing',
+  'malformed',
+  'several',
+  'coverage',
+  'digest',
+  'algorithm',
+  'tag',
+  'key',
+  'stale',
+  'future',
+  'expired',
+  'mismatch',
+  'nonce'
+] as const
+
 /**
  * Why a request is not authenticated by its signature.
  *
@@ -12,20 +29,9 @@
  * - `key`: `keyid` is absent or names another key, or the key is not a usable Ed25519 public key.
  * - `stale`, `future`, `expired`: `created` is too old or too far ahead, or `expires` has passed.
  * - `mismatch`: the signature does not verify.
+ * - `nonce`: its nonce was used before, or may have been. Who keeps the nonces finds that out.
  */
-export type SignatureErrorReason =
-  | 'missing'
-  | 'malformed'
-  | 'several'
-  | 'coverage'
-  | 'digest'
-  | 'algorithm'
-  | 'tag'
-  | 'key'
-  | 'stale'
-  | 'future'
-  | 'expired'
-  | 'mismatch'
+export type SignatureErrorReason = (typeof SIGNATURE_ERROR_REASONS)[number]
 
 /** A signature, digest or key that is not accepted. The message is fit for the caller and holds no secret. */
 export class SignatureError extends Error {

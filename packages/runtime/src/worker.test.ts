@@ -34,6 +34,7 @@ describe('a worker', () => {
 
   it('goes on after a batch that failed', async () => {
     let calls = 0
+    let failures = 0
     let succeed: () => void = () => undefined
     const succeeded = new Promise<void>((resolve) => {
       succeed = resolve
@@ -47,10 +48,14 @@ describe('a worker', () => {
         if (calls === 1) return Promise.reject(new Error('the first batch fails'))
         succeed()
         return Promise.resolve(false)
+      },
+      onBatchFailed: () => {
+        failures += 1
       }
     })
     await succeeded
     await worker.stop()
+    expect(failures).toBe(1)
     expect(calls).toBeGreaterThanOrEqual(2)
   })
 

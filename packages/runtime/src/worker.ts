@@ -13,12 +13,14 @@ export interface Worker extends Part {
  *
  * @param options.runBatch does one bounded batch; resolves to whether there may be more. Must be safe to run twice, and
  *   beside itself in another process
+ * @param options.onBatchFailed is told of each batch that failed
  */
 export function startWorker(options: {
   name: string
   pollMs: number
   logger: Logger
   runBatch: (signal: AbortSignal) => Promise<boolean>
+  onBatchFailed?: (() => void) | undefined
 }): Worker {
   const abort = new AbortController()
   let wakeUp: (() => void) | undefined
@@ -41,6 +43,7 @@ export function startWorker(options: {
         more = await options.runBatch(abort.signal)
       } catch (error) {
         options.logger.error({ worker: options.name, err: error }, 'batch failed')
+        options.onBatchFailed?.()
       }
       // `woken` may have been set by wake() or stop() while the batch ran.
       // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- changed by other callbacks meanwhile
