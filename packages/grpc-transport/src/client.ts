@@ -1,4 +1,5 @@
 import { Channel, type ChannelCredentials, type Client, type ClientOptions, credentials } from '@grpc/grpc-js'
+import { lettingCallsEnd } from './goaway.js'
 import { PersistentChannel } from './persistent-channel.js'
 import { createChannelCredentials } from './tls-credentials.js'
 import type { WatchedTlsFiles } from './watched-tls-files.js'
@@ -29,7 +30,10 @@ export interface ChannelOptions {
   readonly tls?: WatchedTlsFiles | undefined
   /** Name that the server's certificate must bear: that of the target unless given. */
   readonly serverName?: string | undefined
-  /** How long a call may take that does not say otherwise, retries included. */
+  /**
+   * How long a call may take that does not say otherwise, retries included; and how long calls may go on over a connection
+   * whose server goes.
+   */
   readonly deadlineMs: number
   /** How often a call that may be repeated is tried again; at most {@link RETRIES_MAX}. */
   readonly retriesMax: number
@@ -88,9 +92,14 @@ export function shareChannel<C extends Client>(constructor: ClientConstructor<C>
   return sharing
 }
 
-function transportOptions({ messageBytesMax, serverName }: ChannelOptions): Partial<ClientOptions> {
+function transportOptions({
+  deadlineMs,
+  messageBytesMax,
+  serverName
+}: ChannelOptions): Partial<ClientOptions> {
   return {
     ...(serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName }),
+    ...lettingCallsEnd(deadlineMs),
     'grpc.service_config': SERVICE_CONFIG,
     'grpc.service_config_disable_resolution': 1,
     'grpc.keepalive_time_ms': KEEPALIVE_INTERVAL_MS,

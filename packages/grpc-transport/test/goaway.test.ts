@@ -1,0 +1,52 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, it } from '@jest/globals'
+import { callUnary, status } from '../src/index.js'
+import {
+  limitsClient,
+  promiseWithResolvers,
+  rejectionOf,
+  reserveRequest,
+  reserveResponse,
+  startServer
+} from './fixture.js'
+
+/** Longer than it takes a client to ask twice whether the server is there. */
+const PAST_KEEPALIVES_MS = 4_500
+const ONCE = { idempotent: false }
+
+/** A server whose call waits, a call of it that waits, and the server on its way to a stop. */
+async function stopDuringCall(deadlineMs: number) {
+  const started = promiseWithResolvers()
+  const release = promiseWithResolvers()
+  const { server } = await startServer(({ unary }) => ({
+    limits: {
+      reserve: unary(async () => {
+        started.resolve()
+        await release.promise
+        return reserveResponse('over the old connection')
+      })
+    }
+  }))
+  const client = limitsClient(server.address, { deadlineMs, retriesMax: 0 })
+  const running = callUnary(client, 'reserve', reserveRequest(), { ...ONCE, deadlineMs: 20_000 })
+  await started.promise
+  const stopping = server.stop(20_000)
+  return { running, stopping, release: release.resolve }
+}
+
+describe('a server that goes', () => {
+  it('still answers the calls that run, however often the client would ask whether it is there', async () => {
+    const { running, stopping, release } = await stopDuringCall(10_000)
+    await delay(PAST_KEEPALIVES_MS)
+    release()
+    expect(await running).toEqual(reserveResponse('over the old connection'))
+    await stopping
+  })
+
+  it('is not waited for without end', async () => {
+    const { running, stopping, release } = await stopDuringCall(200)
+    expect(await rejectionOf(running)).toMatchObject({ code: status.UNAVAILABLE })
+    release()
+    await stopping
+  })
+})
