@@ -16,6 +16,7 @@ export {
   metricsSettings,
   processSettings,
   publicListenerSettings,
+  purgeSettings,
   rateLimitSettings,
   sharedStoreSettings,
   shutdownSettings,

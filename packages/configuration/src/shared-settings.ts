@@ -221,8 +221,42 @@ export const signatureSettings = {
     .prefault('false')
 }
 
+/** More than the day that a request may be repeated with its `Idempotency-Key`, and then must be answered as it was. */
+const RETENTION_DAYS_MIN = 2
+const RETENTION_DAYS_MAX = 36_500
+
+/**
+ * How long what is over is kept.
+ *
+ * @param texts.interval what is looked for and deleted
+ * @param texts.retention how long it is kept, and what is kept for good
+ */
+export function purgeSettings(texts: { interval: string; retention: string }) {
+  return {
+    PURGE_INTERVAL_SECONDS: setting
+      .wholeNumber({ description: texts.interval, example: '3600' }, { min: 0, max: SECONDS_PER_DAY })
+      .prefault('3600'),
+    PURGE_RETENTION_DAYS: setting
+      .wholeNumber(
+        { description: texts.retention, example: '30' },
+        { min: RETENTION_DAYS_MIN, max: RETENTION_DAYS_MAX }
+      )
+      .prefault('30')
+  }
+}
+
 /** How the service stops. */
 export const shutdownSettings = {
+  SHUTDOWN_DELAY_SECONDS: setting
+    .wholeNumber(
+      {
+        description:
+          'How long everything is still answered on shutdown while the service says that it is not ready, in seconds: as long as a balancer needs to notice. 0 where the balancer knows before, as with the `preStop` of the manifests for Kubernetes.',
+        example: '10'
+      },
+      { min: 0, max: 300 }
+    )
+    .prefault('0'),
   SHUTDOWN_GRACE_SECONDS: setting
     .wholeNumber(
       { description: 'How long running requests may take to finish on shutdown, in seconds.', example: '25' },

@@ -7,6 +7,7 @@ import {
   metricsSettings,
   processSettings,
   publicListenerSettings,
+  purgeSettings,
   rateLimitSettings,
   setting,
   sharedStoreSettings,
@@ -16,9 +17,6 @@ import {
 import { z } from 'zod'
 
 const SECONDS_PER_DAY = 86_400
-/** More than the day that a request may be repeated with its `Idempotency-Key`, and its token then be needed to say no. */
-const RETENTION_DAYS_MIN = 2
-const RETENTION_DAYS_MAX = 36_500
 
 /** The settings of the auth server: one environment variable each. */
 export const authServerSchema = z.object({
@@ -155,26 +153,11 @@ export const authServerSchema = z.object({
       { min: 0, max: SECONDS_PER_DAY }
     )
     .prefault('300'),
-  PURGE_INTERVAL_SECONDS: setting
-    .wholeNumber(
-      {
-        description:
-          'How often grants and tokens that are over are looked for and deleted, in seconds; 0: never.',
-        example: '3600'
-      },
-      { min: 0, max: SECONDS_PER_DAY }
-    )
-    .prefault('3600'),
-  PURGE_RETENTION_DAYS: setting
-    .wholeNumber(
-      {
-        description:
-          'How long they are kept once they are over, in days. Grants under which money moved, and agreed ones that can still be used, are kept for good.',
-        example: '30'
-      },
-      { min: RETENTION_DAYS_MIN, max: RETENTION_DAYS_MAX }
-    )
-    .prefault('30'),
+  ...purgeSettings({
+    interval: 'How often grants and tokens that are over are looked for and deleted, in seconds; 0: never.',
+    retention:
+      'How long they are kept once they are over, in days. Grants under which money moved, and agreed ones that can still be used, are kept for good.'
+  }),
   ...shutdownSettings
 })
 

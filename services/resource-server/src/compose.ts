@@ -16,7 +16,7 @@ import { startMetrics } from './compose/metrics.js'
 import { startRateLimits } from './compose/rate-limits.js'
 import { MESSAGE_BYTES_MAX, openResources } from './compose/resources.js'
 import { createHealth, createRoutes } from './compose/routes.js'
-import { startWorkers } from './compose/workers.js'
+import { startPurge, startWorkers } from './compose/workers.js'
 import type { ResourceServerConfig } from './config.js'
 import { createWalletRepository } from './features/operate-wallets/repository.js'
 import { createGrpcServices } from './grpc/operator/wallet-operator.js'
@@ -72,6 +72,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   const rateLimits = await startRateLimits(context, metrics.metrics)
   const domain = createDomainPorts(context, { ...resources, rateLimits }, overrides)
   const wakers = startWorkers(context, resources, domain, metrics.counters)
+  startPurge(context, resources, metrics.countPurged)
 
   let stopping = false
   const grpcServer = await startGrpcServer({

@@ -7,6 +7,7 @@ import {
   metricsSettings,
   processSettings,
   publicListenerSettings,
+  purgeSettings,
   rateLimitSettings,
   setting,
   sharedStoreSettings,
@@ -202,6 +203,12 @@ export const resourceServerSchema = z.object({
       { min: 1, max: 86_400 }
     )
     .prefault('300'),
+  ...purgeSettings({
+    interval:
+      'How often quotes and incoming payments that are over are looked for and deleted, in seconds; 0: never.',
+    retention:
+      'How long they are kept once they have expired, in days. Quotes that were paid, and incoming payments that received anything, are kept for good: see [retention](decisions/retention.md).'
+  }),
   ...shutdownSettings
 })
 

@@ -1,12 +1,15 @@
 import { Metrics, startMetricsServer } from '@open-payments-server/metrics'
 import type { PaymentCounters } from '../domain/payment-counters.js'
+import type { PurgeCounter } from '../domain/purge-counter.js'
 import { publishPayments } from '../metrics/payment-metrics.js'
+import { publishPurge } from '../metrics/purge-metrics.js'
 import type { Context } from './context.js'
 import type { Resources } from './resources.js'
 
 /** Metrics: counted in any case, and served where a port is given. */
 export interface ServedMetrics {
   readonly counters: PaymentCounters
+  readonly countPurged: PurgeCounter
   /** To which more may be added. */
   readonly metrics: Metrics
   /** Port of the listener; undefined when there is none. */
@@ -20,9 +23,10 @@ export async function startMetrics(
 ): Promise<ServedMetrics> {
   const metrics = new Metrics({ logger })
   const counters = publishPayments(metrics, pool)
+  const countPurged = publishPurge(metrics)
   const { METRICS_HOST: host, METRICS_PORT: port } = config
-  if (port === undefined) return { counters, metrics, port }
+  if (port === undefined) return { counters, countPurged, metrics, port }
   const server = await startMetricsServer(metrics, { host, port, logger })
   lifecycle.add(server)
-  return { counters, metrics, port: server.port }
+  return { counters, countPurged, metrics, port: server.port }
 }

@@ -1,10 +1,14 @@
 import type { PaymentCounters } from '../domain/payment-counters.js'
+import type { PurgeCounter } from '../domain/purge-counter.js'
 import { createLocalPaymentMethod } from '../features/process-outgoing-payments/local-payment-method.js'
+import { createPurgeRepository } from '../features/purge-expired/repository.js'
+import { createPurge } from '../features/purge-expired/service.js'
 import {
   createDeliveryWorker,
   createProcessingWorker,
   createSweepingWorker
 } from '../workers/payment-workers.js'
+import { createPurgeWorker } from '../workers/purge-worker.js'
 import type { Context } from './context.js'
 import type { DomainPorts } from './domain-ports.js'
 import type { Resources } from './resources.js'
@@ -43,4 +47,17 @@ export function startWorkers(
     processing.wake()
   }
   return { onPaymentCreated, onReservationEnded }
+}
+
+/** Deletes what is over, unless settings say never. */
+export function startPurge(
+  { config, logger, lifecycle, clock }: Context,
+  { pool }: Pick<Resources, 'pool'>,
+  countPurged: PurgeCounter
+): void {
+  const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
+  if (intervalSeconds === 0) return
+  const repository = createPurgeRepository(pool)
+  const purgeBatch = createPurge({ repository, clock, retentionDays, countPurged })
+  lifecycle.add(createPurgeWorker({ purgeBatch, intervalSeconds, logger }))
 }

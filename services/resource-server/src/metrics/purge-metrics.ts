@@ -1,0 +1,14 @@
+import type { Metrics } from '@open-payments-server/metrics'
+import { PURGED_KINDS, type PurgeCounter } from '../domain/purge-counter.js'
+
+/** Publishes what `docs/metrics.md` lists of the purge. */
+export function publishPurge(metrics: Metrics): PurgeCounter {
+  return metrics.addCounters(
+    {
+      name: 'open_payments_purged_total',
+      help: 'What was deleted because it was over: quotes that no payment used, and incoming payments that never received anything.'
+    },
+    'kind',
+    PURGED_KINDS
+  )
+}
