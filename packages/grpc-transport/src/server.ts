@@ -76,6 +76,8 @@ export interface RunningGrpcServer {
   readonly address: string
   /** Tells health checks whether to send calls here. A server that was just started says that it serves. */
   setServing(serving: boolean): void
+  /** Says NOT_SERVING, and goes on serving. */
+  announceStop(): void
   /**
    * Stops: says NOT_SERVING, ends the streams with UNAVAILABLE, takes no more calls, waits for the running ones, and cuts
    * off those that still run after `graceMs`. Safe to call again.
@@ -119,6 +121,9 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<Runni
     port,
     address: `${host}:${String(port)}`,
     setServing,
+    announceStop() {
+      setServing(false)
+    },
     stop(graceMs) {
       stopping ??= (async () => {
         setServing(false)

@@ -34,7 +34,10 @@ export class Connections {
   readonly #app: RequestListener
   readonly #rules: ConnectionRules
   readonly #connections = new WeakMap<Socket, Connection>()
+  /** Answers under way, of all connections. */
+  readonly #answers = new Set<ServerResponse>()
   #isFull = false
+  #areEnding = false
 
   constructor(app: RequestListener, rules: ConnectionRules) {
     this.#app = app
@@ -69,6 +72,15 @@ export class Connections {
     })
   }
 
+  /** From now on every answer ends its connection, those included that are under way. */
+  endAll(): void {
+    this.#areEnding = true
+    for (const response of this.#answers) {
+      const isLast = response === [...this.#of(response.req.socket).pending].at(-1)
+      if (isLast && !response.headersSent) this.#endWith(response)
+    }
+  }
+
   #receive(request: IncomingMessage, response: ServerResponse): void {
     if (!this.#begin(request, response)) return
     const refusal = findRefusal(request)
@@ -81,9 +93,14 @@ export class Connections {
     const connection = this.#of(request.socket)
     if (connection.isEnding) return false
     connection.pending.add(response)
+    this.#answers.add(response)
     connection.requests += 1
-    if (connection.requests >= this.#rules.requestsPerConnectionMax) this.#endWith(response)
-    response.once('close', () => connection.pending.delete(response))
+    const isLast = this.#areEnding || connection.requests >= this.#rules.requestsPerConnectionMax
+    if (isLast) this.#endWith(response)
+    response.once('close', () => {
+      connection.pending.delete(response)
+      this.#answers.delete(response)
+    })
     response.once('finish', () => {
       this.#discard(request)
     })

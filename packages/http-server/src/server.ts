@@ -47,6 +47,8 @@ export interface HttpServerOptions {
 /** A listener that runs. */
 export interface RunningHttpServer {
   readonly port: number
+  /** From now on every answer ends its connection, so that the next request of a client goes elsewhere. */
+  announceStop(): void
   /** Stops accepting, lets running requests finish within the grace period, and closes. */
   stop(graceMs: number): Promise<void>
 }
@@ -83,11 +85,18 @@ export async function startHttpServer(
   // One more than is accepted, so that it shows when there were more.
   server.maxHeadersCount = HEADER_COUNT_MAX + 1
   server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX
-  new Connections(listener, rules).attach(server)
+  const connections = new Connections(listener, rules)
+  connections.attach(server)
   await listen(server, options)
   return {
     port: (server.address() as AddressInfo).port,
-    stop: (graceMs) => stop(server, graceMs)
+    announceStop() {
+      connections.endAll()
+    },
+    stop(graceMs) {
+      connections.endAll()
+      return stop(server, graceMs)
+    }
   }
 }
 
@@ -103,10 +112,6 @@ function listen(server: Server, options: HttpServerOptions): Promise<void> {
 
 function stop(server: Server, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
-    // A connection that is busy now would be kept for more requests afterwards: each ends with the answer it waits for.
-    server.prependListener('request', (_request, response) => {
-      response.shouldKeepAlive = false
-    })
     const closing = setInterval(() => {
       server.closeIdleConnections()
     }, CLOSE_IDLE_INTERVAL_MS)
