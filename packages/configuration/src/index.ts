@@ -7,7 +7,7 @@ export {
 } from './load.js'
 export { Secret } from './secret.js'
 export * as setting from './settings.js'
-export { type SettingMeta } from './settings.js'
+export { parsePairs, type SettingMeta } from './settings.js'
 export {
   databaseSettings,
   GRPC_LISTENER_TLS,
@@ -25,3 +25,4 @@ export {
 export { findPlaintext, findUnsafeGrpcListener, type GuardedGrpcListener } from './unsafe-grpc.js'
 export { findUnsafeSettings, type GuardedSettings } from './unsafe-settings.js'
 export { findWeakSecrets } from './weak-secrets.js'
+export { telemetrySettings } from './telemetry-settings.js'

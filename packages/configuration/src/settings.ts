@@ -85,6 +85,35 @@ export function wholeNumber(meta: SettingMeta, bounds: { min: number; max: numbe
     .meta(documented(meta))
 }
 
+/** A decimal number from 0 to 1. */
+export function ratio(meta: SettingMeta) {
+  return z
+    .string()
+    .regex(/^(?:0(?:\.\d{1,10})?|1(?:\.0{1,10})?)$/, { message: 'expected a number from 0 to 1' })
+    .transform(Number)
+    .meta(documented(meta))
+}
+
+const PAIRS_EXPECTED = 'expected name=value separated by commas, values percent-encoded'
+
+/** Names and values, `name=value` separated by commas. */
+export function pairs(meta: SettingMeta) {
+  return z
+    .string()
+    .transform((text) => parsePairs(text))
+    .refine((value) => value !== undefined, { message: PAIRS_EXPECTED })
+    .meta(documented(meta))
+}
+
+/** The same, secret: as it was given, for {@link parsePairs}. */
+export function secretPairs(meta: SettingMeta) {
+  return z
+    .string()
+    .refine((text) => parsePairs(text) !== undefined, { message: PAIRS_EXPECTED })
+    .transform((text) => new Secret(text))
+    .meta(documented({ ...meta, secret: true }))
+}
+
 /** A TCP port; 0 lets the system choose. */
 export function port(meta: SettingMeta) {
   return wholeNumber(meta, { min: 0, max: PORT_MAX })
@@ -131,6 +160,33 @@ export function clientNames(meta: SettingMeta) {
       names.map((name) => (name.includes(':') ? name : name.toLowerCase()))
     )
     .meta(documented(meta))
+}
+
+/** A name of a header, of an attribute, or of a member of baggage (RFC 9110 §5.6.2). */
+const PAIR_NAME = /^[\w!#$%&'*+.^`|~-]+$/
+
+/**
+ * Reads names and values as the OpenTelemetry specification writes them.
+ *
+ * @returns undefined for what cannot be read
+ */
+export function parsePairs(text: string): Readonly<Record<string, string>> | undefined {
+  const pairs = text.split(',').map((pair): readonly [string, string | undefined] => {
+    const separator = pair.indexOf('=')
+    return [pair.slice(0, Math.max(separator, 0)).trim(), decoded(pair.slice(separator + 1).trim())]
+  })
+  const isReadable = pairs.every(([name, value]) => PAIR_NAME.test(name) && value !== undefined)
+  return isReadable ? (Object.fromEntries(pairs) as Record<string, string>) : undefined
+}
+
+/** Without its percent-encoding; undefined where it is broken, or hides what no header may hold. */
+function decoded(text: string): string | undefined {
+  try {
+    const value = decodeURIComponent(text)
+    return /^[\t\x20-\x7e\u00a0-\u{10ffff}]*$/u.test(value) ? value : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function documented(meta: SettingMeta): { description: string; examples: string[]; secret: boolean } {

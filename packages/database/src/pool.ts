@@ -1,4 +1,6 @@
+import { context } from '@opentelemetry/api'
 import pg from 'pg'
+import { TracedClient } from './traced-client.js'
 
 /** How much longer than the server's own limit we wait for an answer, before we call the connection dead. */
 const answerGraceMs = 2_000
@@ -17,6 +19,8 @@ export interface PoolOptions {
   readonly connectTimeoutMs: number
   /** Told of connections that broke while idle. They are replaced in any case. */
   readonly onIdleConnectionLost?: (error: Error) => void
+  /** Told, whenever a connection was waited for, how long that took, in seconds. */
+  readonly onAcquired?: ((durationSeconds: number) => void) | undefined
 }
 
 /**
@@ -32,7 +36,8 @@ export function createPool(options: PoolOptions): pg.Pool {
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
     query_timeout: options.statementTimeoutMs + answerGraceMs,
     connectionTimeoutMillis: options.connectTimeoutMs,
-    keepAlive: true
+    keepAlive: true,
+    Client: TracedClient
   })
   // Without a listener, a database restart would end the process.
   pool.on('error', (error) => options.onIdleConnectionLost?.(error))
@@ -40,5 +45,33 @@ export function createPool(options: PoolOptions): pg.Pool {
   pool.on('connect', (client) => {
     client.on('error', () => undefined)
   })
+  observeConnect(pool, options.onAcquired)
   return pool
+}
+
+type Connected = Parameters<Parameters<pg.Pool['connect']>[0]>
+type Connect = (callback: (...connected: Connected) => void) => void
+
+/** Looks at how long connections are waited for, those for single statements included. */
+function observeConnect(pool: pg.Pool, onAcquired: PoolOptions['onAcquired']): void {
+  // One of its two forms: with a callback it answers nothing.
+  const connect = pool.connect.bind(pool) as Connect
+  const observed: Connect = (callback) => {
+    const startedAt = performance.now()
+    // Who waited is called by whoever gives a connection back, in the middle of what that one does.
+    const resume = context.bind(context.active(), callback)
+    connect((...connected) => {
+      onAcquired?.((performance.now() - startedAt) / 1_000)
+      resume(...connected)
+    })
+  }
+  const promised = (): Promise<pg.PoolClient> =>
+    new Promise((resolve, reject) => {
+      observed((error, client) => {
+        if (client === undefined) reject(error ?? new Error('the pool gave no connection'))
+        else resolve(client)
+      })
+    })
+  pool.connect = ((callback?: Parameters<Connect>[0]) =>
+    callback === undefined ? promised() : observed(callback)) as typeof pool.connect
 }

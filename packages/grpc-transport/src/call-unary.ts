@@ -3,10 +3,12 @@ import {
   type CallOptions,
   type Client,
   type ClientUnaryCall,
-  Metadata,
+  type Metadata,
   type ServiceError,
   status
 } from '@grpc/grpc-js'
+import { methodLabel, observerOf } from './call-observer.js'
+import { startClientSpan } from './call-span.js'
 import { settingsOf } from './client.js'
 import { errorOf, isRpcError, RpcError } from './rpc-error.js'
 
@@ -73,18 +75,57 @@ export async function callUnary<C extends Client, Name extends UnaryMethodName<C
   options: UnaryCallOptions
 ): Promise<ResponseOf<C, Name>> {
   const settings = settingsOf(client)
+  const observer = observerOf(client)
+  // UnaryMethodName admits only names of methods of this shape, and generated ones bear their path.
+  const unary = client[method] as UnaryMethod<RequestOf<C, Name>, ResponseOf<C, Name>> & { path: string }
+  const label = methodLabel(unary.path)
+  const span = startClientSpan(unary.path, options.metadata)
+  const startedAt = performance.now()
+  let retries = 0
+  const end = (code: status): void => {
+    span.end(code, retries)
+    observer?.ended(label, status[code], (performance.now() - startedAt) / 1_000)
+  }
   const deadline = deadlineOf(options, settings.deadlineMs)
-  const retriesMax = options.idempotent ? settings.retriesMax : 0
-  // UnaryMethodName admits only names of methods of this shape.
-  const invoke = (client[method] as UnaryMethod<RequestOf<C, Name>, ResponseOf<C, Name>>).bind(client)
+  const sent = { ...options, metadata: span.metadata }
+  try {
+    const response = await retrying(() => attempt(unary.bind(client), request, deadline, sent), {
+      deadline,
+      signal: options.signal,
+      retriesMax: options.idempotent ? settings.retriesMax : 0,
+      onRetry: () => {
+        retries += 1
+        observer?.retried(label)
+      }
+    })
+    end(status.OK)
+    return response
+  } catch (error) {
+    end(error instanceof RpcError ? error.code : status.UNKNOWN)
+    throw error
+  }
+}
+
+interface Retries {
+  readonly deadline: Date
+  readonly retriesMax: number
+  readonly signal: AbortSignal | undefined
+  readonly onRetry: () => void
+}
+
+async function retrying<Response>(
+  attempting: () => Promise<Response>,
+  { deadline, retriesMax, signal, onRetry }: Retries
+): Promise<Response> {
   for (let retries = 0; ; retries += 1) {
     try {
-      return await attempt(invoke, request, deadline, options)
+      return await attempting()
     } catch (error) {
       if (!isRpcError(error, status.UNAVAILABLE) || retries >= retriesMax) throw error
       const pauseMs = backoffMs(retries)
       if (Date.now() + pauseMs >= deadline.getTime()) throw error
-      await pause(pauseMs, options.signal)
+      await pause(pauseMs, signal)
+      onRetry()
     }
   }
 }
@@ -118,15 +159,14 @@ function attempt<Request, Response>(
   invoke: UnaryMethod<Request, Response>,
   request: Request,
   deadline: Date,
-  options: UnaryCallOptions
+  { metadata, signal }: { readonly metadata: Metadata; readonly signal?: AbortSignal | undefined }
 ): Promise<Response> {
-  const { signal } = options
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) {
       reject(cancelled(signal.reason))
       return
     }
-    const call = invoke(request, options.metadata ?? new Metadata(), { deadline }, (error, response) => {
+    const call = invoke(request, metadata, { deadline }, (error, response) => {
       signal?.removeEventListener('abort', onAbort)
       if (error === null) resolve(response)
       else reject(errorOf(error))

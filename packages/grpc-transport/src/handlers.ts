@@ -7,6 +7,8 @@ import {
   status
 } from '@grpc/grpc-js'
 import type { Logger } from '@open-payments-server/runtime'
+import { type CallObserver, methodLabel } from './call-observer.js'
+import { startServerSpan } from './call-span.js'
 import { RpcError, statusOf } from './rpc-error.js'
 
 /** What a handler knows about the call besides its request. */
@@ -72,24 +74,37 @@ interface Call {
   on(event: 'cancelled', listener: () => void): unknown
 }
 
-/** Makes handlers that write one line a call to `logger`: method, code, duration and, privately, what went wrong. */
-export function createHandlers(logger: Logger): Handlers {
+/**
+ * Makes handlers that write one line a call to `logger`: method, code, duration and, privately, what went wrong. Unary calls
+ * are spans, and `observer` is told of them; streams last as long as connections do, and would say nothing as either.
+ */
+export function createHandlers(logger: Logger, observer?: CallObserver): Handlers {
   return {
     unary: (handler) => (call, callback) => {
+      const path = call.getPath()
       const deadline = deadlineOf(call)
       const abort = abortOnCancel(call, deadline)
-      const finish = startLogging(logger, call.getPath())
-      answer(call.request, handler, deadline, { ...describe(call), signal: abort.signal }).then(
-        (response) => {
-          finish(endOf(abort.signal))
-          callback(null, response)
-        },
-        (error: unknown) => {
-          const refusal = refusalOf(error, abort.signal)
-          finish(refusal)
-          callback(statusOf(refusal))
-        }
-      )
+      const log = startLogging(logger, path)
+      const span = startServerSpan(path, call.metadata)
+      const finish = (error?: RpcError): void => {
+        const durationMs = log(error)
+        const code = error?.code ?? status.OK
+        span.end(code)
+        observer?.(methodLabel(path), status[code], durationMs / 1_000)
+      }
+      span.within(() => {
+        answer(call.request, handler, deadline, { ...describe(call), signal: abort.signal }).then(
+          (response) => {
+            finish(endOf(abort.signal))
+            callback(null, response)
+          },
+          (error: unknown) => {
+            const refusal = refusalOf(error, abort.signal)
+            finish(refusal)
+            callback(statusOf(refusal))
+          }
+        )
+      })
     },
 
     serverStreaming: (handler) => (call) => {
@@ -192,8 +207,8 @@ function writerOf<Request, Response>(
     })
 }
 
-/** Starts the clock of a call; the answer writes its line. */
-function startLogging(logger: Logger, method: string): (error?: RpcError) => void {
+/** Starts the clock of a call; the answer writes its line, and tells how long it took, in milliseconds. */
+function startLogging(logger: Logger, method: string): (error?: RpcError) => number {
   const startedAt = performance.now()
   return (error) => {
     const durationMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000
@@ -202,5 +217,6 @@ function startLogging(logger: Logger, method: string): (error?: RpcError) => voi
     else if (error?.cause !== undefined) logger.warn({ ...fields, err: error.cause }, 'call refused')
     else
       logger.info({ ...fields, field: error?.field }, error === undefined ? 'call answered' : 'call refused')
+    return durationMs
   }
 }

@@ -1,3 +1,4 @@
+export { type CallObserver, type ClientObserver, observeCalls } from './call-observer.js'
 export {
   callUnary,
   type RequestOf,

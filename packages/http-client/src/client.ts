@@ -4,6 +4,7 @@ import { OutgoingRequestError, type OutgoingRequestErrorReason } from './errors.
 import { createNameServerLookup, GuardedLookups, type Lookup, systemLookup } from './lookup.js'
 import { maxAgeSeconds } from './max-age.js'
 import { readJson } from './read-json.js'
+import { startRequestSpan } from './request-span.js'
 import { parseTarget } from './target.js'
 
 /** Most bytes of an answer's headers. */
@@ -113,14 +114,17 @@ export function createSafeHttpClient(options: SafeHttpClientOptions): SafeHttpCl
       const leave = admission.enter(target.origin)
       const endLookup = lookups.want(target.hostname)
       const limit = startLimit(timeoutMs, signal)
+      const span = startRequestSpan(target)
       try {
         // undici notices an abort only once a connection is there, so the limit is waited for beside it.
         const response = await Promise.race([fetchJson(target, accept, limit.signal), limit.passed])
         leave('answered')
+        span?.answered(response.status)
         return response
       } catch (error) {
         const failure: unknown = limit.signal.aborted ? limit.signal.reason : failureOf(error)
         leave(endingOf(failure))
+        span?.failed(failure)
         throw failure
       } finally {
         limit.clear()

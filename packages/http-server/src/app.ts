@@ -15,10 +15,21 @@ import {
   serviceUnavailable
 } from './public-error.js'
 import { readBody } from './read-body.js'
+import { endOf, type RequestEnd, startRequestSpan } from './request-span.js'
+
+/** Is told of every request, for metrics. */
+export interface RequestObserver {
+  /** A request came. */
+  started(): void
+  /** It is over: answered, or given up. */
+  ended(request: RequestEnd, durationSeconds: number): void
+}
 
 /** How an app differs from the others. */
 export interface HttpAppOptions {
   readonly logger: Logger
+  /** Is told of every request; nobody unless given. */
+  readonly requestObserver?: RequestObserver | undefined
   /** Longest body that is read, in bytes. */
   readonly bodyBytesMax: number
   /** Its routes. */
@@ -49,7 +60,7 @@ export interface HttpAppOptions {
 
 /**
  * An express app with the manners of this project: bodies stay raw bytes, errors are rendered in one place, every
- * request is one line in the log, and nothing tells what the server is made of.
+ * request is one line in the log and one span, and nothing tells what the server is made of.
  */
 export function createHttpApp(options: HttpAppOptions): Express {
   const app = express()
@@ -58,7 +69,7 @@ export function createHttpApp(options: HttpAppOptions): Express {
   app.set('query parser', 'simple')
   app.enable('case sensitive routing')
   app.set('trust proxy', options.trustedProxies ?? false)
-  app.use(logRequests(options.logger))
+  app.use(observeRequests(options))
   if (options.beforeBody !== undefined) app.use(options.beforeBody)
   app.use(readBody(options.bodyBytesMax, (status) => codeOf(status, options.badRequestCode)))
   // A router would answer by itself which methods it has routes for, in a form of its own.
@@ -84,25 +95,31 @@ export function rawBody(request: { readonly body?: unknown }): Uint8Array | unde
   return Buffer.isBuffer(body) && body.length > 0 ? body : undefined
 }
 
-function logRequests(logger: Logger): RequestHandler {
+function observeRequests({ logger, requestObserver }: HttpAppOptions): RequestHandler {
   return (request, response, next) => {
-    const startedAt = process.hrtime.bigint()
+    const startedAt = performance.now()
+    const span = startRequestSpan(request)
+    requestObserver?.started()
     response.on('close', () => {
-      const durationMs = Number(process.hrtime.bigint() - startedAt) / 1e6
-      const route = (request.route as { path?: unknown } | undefined)?.path
-      logger.info(
-        {
-          method: request.method,
-          route: typeof route === 'string' ? route : 'none',
-          // Until the headers are sent, the status is no answer: the client is gone, or was given none.
-          status: response.headersSent ? response.statusCode : 'none',
-          durationMs: Math.round(durationMs * 1000) / 1000,
-          aborted: !response.writableFinished
-        },
-        'request'
-      )
+      const durationMs = performance.now() - startedAt
+      const end = endOf(request, response)
+      requestObserver?.ended(end, durationMs / 1_000)
+      // A connection tells its end outside of any request.
+      span.within(() => {
+        logger.info(
+          {
+            method: request.method,
+            route: end.route,
+            status: end.status,
+            durationMs: Math.round(durationMs * 1_000) / 1_000,
+            aborted: !response.writableFinished
+          },
+          'request'
+        )
+      })
+      span.end(end)
     })
-    next()
+    span.within(next)
   }
 }
 

@@ -9,8 +9,20 @@ export {
   uuidV7,
   uuidV8
 } from './identifiers.js'
-export { Lifecycle, type Part, type RunningService, runProcess } from './lifecycle.js'
+export { CLOSING_MAX_MS, Lifecycle, type Part, type RunningService, runProcess } from './lifecycle.js'
+export { type Listener, Listeners, type ListenersOptions } from './listeners.js'
 export { isLoopbackHost } from './loopback.js'
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from './logger.js'
+export {
+  continueTrace,
+  endFailedSpan,
+  isFromStranger,
+  isTraced,
+  sendTrace,
+  traceFields,
+  type TraceSender,
+  withinSpan
+} from './tracing.js'
+export { readVersion } from './version.js'
 export { startWorker, type Worker } from './worker.js'
 export { within } from './within.js'

@@ -1,5 +1,6 @@
 import { type DestinationStream, type LogFn, pino, type Logger as PinoLogger } from 'pino'
 import { describeError, isError, withoutSecrets } from './describe-error.js'
+import { traceFields } from './tracing.js'
 
 /** Structured log. Fields first, message second. Never give it a token, a key, a signature or a body. */
 export type Logger = PinoLogger
@@ -27,7 +28,7 @@ const REDACTED_FIELDS = [
 ]
 
 /**
- * A log that writes one JSON object a line.
+ * A log that writes one JSON object a line. Lines of a request or batch name its trace, in `trace_id` and `span_id`.
  *
  * @param options.service name of the service, on every line
  * @param options.level least serious level that is written
@@ -41,6 +42,7 @@ export function createLogger(options: {
   const settings = {
     level: options.level,
     base: { service: options.service },
+    mixin: traceFields,
     timestamp: pino.stdTimeFunctions.isoTime,
     // Errors are told under `err`; what somebody calls otherwise is told in the same way.
     serializers: { err: describeError, error: describeError },

@@ -1,5 +1,9 @@
+import { ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api'
 import type { Logger } from './logger.js'
 import type { Part } from './lifecycle.js'
+import { endFailedSpan, withinSpan } from './tracing.js'
+
+const tracer = trace.getTracer('@open-payments-server/runtime')
 
 /** A loop that does bounded batches of work, woken by whoever makes work and by a slow poll. */
 export interface Worker extends Part {
@@ -9,7 +13,8 @@ export interface Worker extends Part {
 
 /**
  * Starts a worker. It works while `runBatch` finds work, then sleeps until it is woken or `pollMs` have passed. A batch
- * that fails is logged, and tried again after the poll. Stopping waits for the batch that runs.
+ * that fails is logged, and tried again after the poll. Stopping waits for the batch that runs. Each batch is a trace of its
+ * own.
  *
  * @param options.runBatch does one bounded batch; resolves to whether there may be more. Must be safe to run twice, and
  *   beside itself in another process
@@ -35,16 +40,24 @@ export function startWorker(options: {
       }
     })
 
+  const runBatch = async (span: Span): Promise<boolean> => {
+    try {
+      const more = await options.runBatch(abort.signal)
+      span.end()
+      return more
+    } catch (error) {
+      options.logger.error({ worker: options.name, err: error }, 'batch failed')
+      options.onBatchFailed?.()
+      endFailedSpan(span, error instanceof Error ? error.name : 'unknown')
+      return false
+    }
+  }
+
   const run = async (): Promise<void> => {
     while (!abort.signal.aborted) {
       woken = false
-      let more = false
-      try {
-        more = await options.runBatch(abort.signal)
-      } catch (error) {
-        options.logger.error({ worker: options.name, err: error }, 'batch failed')
-        options.onBatchFailed?.()
-      }
+      const span = tracer.startSpan(`batch of ${options.name}`, { root: true })
+      const more = await withinSpan(span, ROOT_CONTEXT, () => runBatch(span))
       // `woken` may have been set by wake() or stop() while the batch ran.
       // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- changed by other callbacks meanwhile
       if (!more && !woken) await sleep()

@@ -12,7 +12,8 @@ import {
   setting,
   sharedStoreSettings,
   shutdownSettings,
-  signatureSettings
+  signatureSettings,
+  telemetrySettings
 } from '@open-payments-server/configuration'
 import { z } from 'zod'
 
@@ -73,6 +74,7 @@ export const authServerSchema = z.object({
     'spiffe://wallet.example/operator'
   ),
   ...metricsSettings,
+  ...telemetrySettings,
   ...databaseSettings({ example: 'postgresql://auth:password@postgres:5432/auth' }),
   ...sharedStoreSettings,
   ...rateLimitSettings({

@@ -12,7 +12,8 @@ import {
   setting,
   sharedStoreSettings,
   shutdownSettings,
-  signatureSettings
+  signatureSettings,
+  telemetrySettings
 } from '@open-payments-server/configuration'
 import { z } from 'zod'
 
@@ -78,6 +79,7 @@ export const resourceServerSchema = z.object({
     })
     .optional(),
   ...metricsSettings,
+  ...telemetrySettings,
   ...databaseSettings({ example: 'postgresql://wallet:password@postgres:5432/wallet' }),
   ...sharedStoreSettings,
   ...rateLimitSettings({

@@ -1,10 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import { migrateDatabase } from '@open-payments-server/database'
-import { createLogger, runProcess } from '@open-payments-server/runtime'
+import { createLogger, readVersion, runProcess } from '@open-payments-server/runtime'
+import { withTelemetry } from '@open-payments-server/telemetry'
 import { composeResourceServer } from './compose.js'
 import { loadConfig } from './config.js'
 
 // `node main.js` runs the service; `node main.js migrate` brings its database up to date and exits.
+
+const MANIFEST = new URL('../package.json', import.meta.url)
 
 try {
   const config = loadConfig(process.env)
@@ -19,8 +22,11 @@ try {
   } else {
     runProcess({
       logger,
-      graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000,
-      start: () => composeResourceServer(config, { logger })
+      stopMs: (config.SHUTDOWN_DELAY_SECONDS + config.SHUTDOWN_GRACE_SECONDS) * 1_000,
+      start: () => {
+        const source = { service: 'resource-server', version: readVersion(MANIFEST), logger }
+        return withTelemetry(config, source, () => composeResourceServer(config, { logger }))
+      }
     })
   }
 } catch (error) {

@@ -1,0 +1,70 @@
+import { type Attributes, context, SpanKind, trace } from '@opentelemetry/api'
+import { endFailedSpan, isTraced } from '@open-payments-server/runtime'
+import pg from 'pg'
+import { summarize } from './summarize.js'
+
+const tracer = trace.getTracer('@open-payments-server/database')
+
+/** A query in any of the forms that `pg` takes: text or description first, then values, then a callback or none. */
+type Query = (...parameters: readonly unknown[]) => unknown
+type Callback = (error: unknown, result: unknown) => void
+
+/**
+ * A connection whose statements are spans, where they are a part of something that is recorded. A span has the name of the
+ * statement, or its operation and table. Its text and its values are no part of it.
+ */
+export class TracedClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config)
+    // `pg` tells its forms apart by what it is given; so does this, whatever the overload.
+    const query = this.query.bind(this) as Query
+    this.query = tracing(query) as typeof this.query
+  }
+}
+
+function tracing(query: Query): Query {
+  return (...parameters) => {
+    const [first] = parameters
+    if (!isTraced() || isSubmittable(first)) return query(...parameters)
+    const span = tracer.startSpan(nameOf(first), { kind: SpanKind.CLIENT, attributes: attributesOf(first) })
+    const end = (error: unknown): void => {
+      if (error === null || error === undefined) span.end()
+      else endFailedSpan(span, errorTypeOf(error))
+    }
+    const last = parameters.at(-1)
+    if (typeof last === 'function') {
+      const callback = context.bind(context.active(), last as Callback)
+      return query(...parameters.slice(0, -1), (error: unknown, result: unknown) => {
+        end(error)
+        callback(error, result)
+      })
+    }
+    const answered = query(...parameters) as Promise<unknown>
+    answered.then(() => {
+      end(undefined)
+    }, end)
+    return answered
+  }
+}
+
+/** A cursor or stream, which is over when its reader says so. */
+function isSubmittable(first: unknown): boolean {
+  return typeof first === 'object' && first !== null && 'submit' in first
+}
+
+function nameOf(first: unknown): string {
+  if (typeof first === 'string') return summarize(first)
+  const { name, text } = first as { name?: string; text?: string }
+  return name ?? summarize(text ?? '')
+}
+
+function attributesOf(first: unknown): Attributes {
+  return { 'db.system.name': 'postgresql', 'db.query.summary': nameOf(first) }
+}
+
+/** The SQLSTATE that PostgreSQL refused with, or the code of the connection's failure. */
+function errorTypeOf(error: unknown): string {
+  const { code, name } = error as { code?: unknown; name?: unknown }
+  if (typeof code === 'string') return code
+  return typeof name === 'string' ? name : 'unknown'
+}

@@ -1,0 +1,91 @@
+import { Metadata, status } from '@grpc/grpc-js'
+import { type Attributes, context, SpanKind, trace } from '@opentelemetry/api'
+import { continueTrace, endFailedSpan, isTraced, sendTrace, withinSpan } from '@open-payments-server/runtime'
+
+const tracer = trace.getTracer('@open-payments-server/grpc-transport')
+const TRACEPARENT = 'traceparent'
+
+/** Codes that are failures of the server, where others say that what was asked for cannot be (OpenTelemetry: gRPC). */
+const SERVER_FAILURES: ReadonlySet<status> = new Set([
+  status.UNKNOWN,
+  status.DEADLINE_EXCEEDED,
+  status.UNIMPLEMENTED,
+  status.INTERNAL,
+  status.UNAVAILABLE,
+  status.DATA_LOSS
+])
+
+/** The span of a unary call. */
+export interface CallSpan {
+  /** Does something as a part of it, which goes on afterwards. */
+  within<Value>(action: () => Value): Value
+  /** Ends it with the code that the call ended with. */
+  end(code: status): void
+}
+
+/**
+ * Starts the span of a call that is answered here, in the trace of its caller. Messages and metadata are no part of it.
+ *
+ * @param path such as `/openpayments.auth.v1.GrantLimitsService/Reserve`
+ */
+export function startServerSpan(path: string, metadata: Metadata): CallSpan {
+  const parent = continueTrace(metadata.get(TRACEPARENT)[0], 'service')
+  const span = tracer.startSpan(
+    nameOf(path),
+    { kind: SpanKind.SERVER, attributes: attributesOf(path) },
+    parent
+  )
+  return {
+    within: (action) => withinSpan(span, parent, action),
+    end(code) {
+      const attributes = { 'rpc.response.status_code': status[code] }
+      if (SERVER_FAILURES.has(code)) endFailedSpan(span, status[code], attributes)
+      else {
+        span.setAttributes(attributes)
+        span.end()
+      }
+    }
+  }
+}
+
+/** The span of a call that is made, retries included, and what is sent along so that the other side's is a part of it. */
+export interface ClientCallSpan {
+  readonly metadata: Metadata
+  end(code: status, retries: number): void
+}
+
+/**
+ * Starts the span of a call, where it is a part of something that is recorded. In any case the other side is told the trace.
+ *
+ * @param metadata what is sent along besides; left as it is
+ */
+export function startClientSpan(path: string, metadata: Metadata | undefined): ClientCallSpan {
+  const active = context.active()
+  const span = isTraced()
+    ? tracer.startSpan(nameOf(path), { kind: SpanKind.CLIENT, attributes: attributesOf(path) }, active)
+    : undefined
+  const sent = metadata?.clone() ?? new Metadata()
+  sendTrace(span === undefined ? active : trace.setSpan(active, span), (name, value) => {
+    sent.set(name, value)
+  })
+  return {
+    metadata: sent,
+    end(code, retries) {
+      const attributes = { 'rpc.response.status_code': status[code], 'rpc.retries': retries }
+      if (span === undefined) return
+      if (code === status.OK) {
+        span.setAttributes(attributes)
+        span.end()
+      } else endFailedSpan(span, status[code], attributes)
+    }
+  }
+}
+
+/** Service and method, without the slash before. */
+function nameOf(path: string): string {
+  return path.slice(1)
+}
+
+function attributesOf(path: string): Attributes {
+  return { 'rpc.system.name': 'grpc', 'rpc.method': nameOf(path) }
+}

@@ -1,0 +1,43 @@
+import { SpanKind, trace } from '@opentelemetry/api'
+import { endFailedSpan, isTraced } from '@open-payments-server/runtime'
+import { OutgoingRequestError } from './errors.js'
+
+const tracer = trace.getTracer('@open-payments-server/http-client')
+const HTTPS_PORT = 443
+const HTTP_PORT = 80
+
+/** The span of a request that goes out. It is ended by either method. */
+export interface RequestSpan {
+  answered(status: number): void
+  failed(failure: unknown): void
+}
+
+/**
+ * Starts the span of a request that goes out. It names the host and nothing else of the address. Hosts are strangers: they are
+ * not told which trace they are a part of.
+ *
+ * @returns undefined where nothing is recorded
+ */
+export function startRequestSpan(target: URL): RequestSpan | undefined {
+  if (!isTraced()) return undefined
+  const defaultPort = target.protocol === 'https:' ? HTTPS_PORT : HTTP_PORT
+  const span = tracer.startSpan('GET', {
+    kind: SpanKind.CLIENT,
+    attributes: {
+      'http.request.method': 'GET',
+      'server.address': target.hostname,
+      'server.port': target.port === '' ? defaultPort : Number(target.port)
+    }
+  })
+  return {
+    answered(status) {
+      span.setAttribute('http.response.status_code', status)
+      span.end()
+    },
+    failed(failure) {
+      const known = failure instanceof OutgoingRequestError ? failure : undefined
+      const status = known?.status === undefined ? {} : { 'http.response.status_code': known.status }
+      endFailedSpan(span, known?.reason ?? 'given up', status)
+    }
+  }
+}

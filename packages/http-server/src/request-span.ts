@@ -1,0 +1,78 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Context, SpanKind, trace } from '@opentelemetry/api'
+import { continueTrace, endFailedSpan, withinSpan } from '@open-payments-server/runtime'
+
+const tracer = trace.getTracer('@open-payments-server/http-server')
+
+/** Methods that anybody has heard of. All others are told as one: what strangers make up must not fill a store of metrics. */
+const KNOWN_METHODS: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS'
+])
+
+/** What is told of a request when it is over. */
+export interface RequestEnd {
+  /** `other` where it is none that is known. */
+  readonly method: string
+  /** Pattern of the route that took it; `none` where none did. */
+  readonly route: string
+  /** `none` where no answer was sent. */
+  readonly status: number | 'none'
+}
+
+/** The span of a request. */
+export interface RequestSpan {
+  /** Does something as a part of it, which goes on afterwards. */
+  within<Value>(action: () => Value): Value
+  /** Ends it. */
+  end(request: RequestEnd): void
+}
+
+/** The method of a request where it is a known one, else `other`. */
+export function knownMethod(method: string): string {
+  return KNOWN_METHODS.has(method) ? method : 'other'
+}
+
+/**
+ * Starts the span of a request, in the trace that its sender names. Path, query, headers and address of the sender are no part
+ * of it: they hold secrets, or tell who people are.
+ */
+export function startRequestSpan(request: IncomingMessage): RequestSpan {
+  const parent: Context = continueTrace(request.headers.traceparent, 'stranger')
+  const method = knownMethod(request.method ?? '')
+  const span = tracer.startSpan(method, { kind: SpanKind.SERVER }, parent)
+  return {
+    within: (action) => withinSpan(span, parent, action),
+    end({ route, status }) {
+      if (!span.isRecording()) return
+      span.setAttribute('http.request.method', method === 'other' ? '_OTHER' : method)
+      if (route !== 'none') span.setAttribute('http.route', route).updateName(`${method} ${route}`)
+      if (status === 'none') {
+        endFailedSpan(span, 'no answer')
+        return
+      }
+      span.setAttribute('http.response.status_code', status)
+      if (status >= 500) endFailedSpan(span, String(status))
+      else span.end()
+    }
+  }
+}
+
+/** What became of a request, once its connection has no more to do with it. */
+export function endOf(
+  request: IncomingMessage & { readonly route?: unknown },
+  response: ServerResponse
+): RequestEnd {
+  const path = (request.route as { path?: unknown } | undefined)?.path
+  return {
+    method: knownMethod(request.method ?? ''),
+    route: typeof path === 'string' ? path : 'none',
+    // Until the headers are sent, the status is no answer: the client is gone, or was given none.
+    status: response.headersSent ? response.statusCode : 'none'
+  }
+}

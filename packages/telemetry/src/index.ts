@@ -1,0 +1,1 @@
+export { type RunningTelemetry, startTelemetry, type TelemetryConfig, withTelemetry } from './telemetry.js'
