@@ -1,11 +1,11 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import pg from 'pg'
 import { createDatabaseIfMissing } from './create-database.js'
-import { migrateDatabase, migrationSql } from './migrate.js'
+import { migrateDatabase, type MigrateOptions, migrationSql } from './migrate.js'
 
 const adminUrl = process.env.TEST_POSTGRES_URL ?? ''
 const schema = `
@@ -86,17 +86,141 @@ describe('migrateDatabase', () => {
     await expect(recorded()).resolves.toEqual(['20260101000000_first', '20260102000000_second'])
   })
 
-  it('leaves nothing of a migration that fails, and does not repeat it on its own', async () => {
+  it('leaves nothing of a migration that fails, and applies it once it is mended', async () => {
+    await migrate()
+    const broken = 'create table kept (id int); insert into kept values (1 / 0);'
+    await addMigration('20260102000000_broken', broken)
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      await expect(migrate()).rejects.toThrow(
+        /^20260102000000_broken could not be applied, and nothing of it is left: division by zero.* migrate again$/
+      )
+      await expect(query(url, `select to_regclass('kept') as kept`)).resolves.toEqual([{ kept: null }])
+    }
+    await addMigration('20260102000000_broken', 'create table kept (id int)')
+    await expect(migrate()).resolves.toEqual({ applied: ['20260102000000_broken'] })
+  })
+
+  it('applies a migration anew whose process ended before its end was recorded', async () => {
+    await migrate()
+    await addMigration('20260102000000_second', secondMigration)
+    await query(
+      url,
+      `insert into _prisma_migrations (id, checksum, migration_name) values ('1', 'x', '20260102000000_second')`
+    )
+    const lines: string[] = []
+    await expect(migrate((line) => lines.push(line))).resolves.toEqual({
+      applied: ['20260102000000_second']
+    })
+    expect(lines[0]).toBe('20260102000000_second failed or was interrupted before: it is applied anew')
+  })
+
+  it('knows what became of a migration whose connection was lost', async () => {
     await migrate()
     await addMigration(
-      '20260102000000_broken',
-      'create table kept (id int); insert into kept values (1 / 0);'
+      '20260102000000_lost',
+      'create table a (id int); select pg_terminate_backend(pg_backend_pid());'
     )
     await expect(migrate()).rejects.toThrow(
-      /^20260102000000_broken could not be applied[^]*division by zero$/
+      /^the connection was lost while 20260102000000_lost was applied .* Migrate again/
     )
-    await expect(query(url, `select to_regclass('kept') as kept`)).resolves.toEqual([{ kept: null }])
-    await expect(migrate()).rejects.toThrow('earlier failed')
+    await addMigration('20260102000000_lost', 'create table a (id int)')
+    await expect(migrate()).resolves.toEqual({ applied: ['20260102000000_lost'] })
+  })
+
+  it('does not apply a migration again that was done, but never heard to be', async () => {
+    await migrate()
+    const slow = 'select pg_sleep(0.5); create table once (id int)'
+    await addMigration('20260102000000_slow', slow)
+    const checksum = createHash('sha256').update(slow).digest('hex')
+    const record = `insert into _prisma_migrations (id, checksum, migration_name) values ('1', $1, '20260102000000_slow')`
+    await query(url, record, [checksum])
+    // The process is gone, and PostgreSQL still works for it.
+    const abandoned = query(
+      url,
+      `update _prisma_migrations set finished_at = now() where finished_at is null; ${slow}`
+    )
+    await eventually(async () => {
+      const asleep = await query(url, `select 1 from pg_stat_activity where wait_event = 'PgSleep'`)
+      return asleep.length > 0
+    })
+    await expect(migrate()).resolves.toEqual({ applied: [] })
+    await abandoned
+  })
+
+  it('lets nobody wait for longer than a moment, and takes its turn when others end', async () => {
+    await migrate()
+    await addMigration('20260102000000_column', 'alter table wallet add column note text')
+    const reader = new pg.Client({ connectionString: url })
+    await reader.connect()
+    await reader.query('begin; select * from wallet')
+    const lines: string[] = []
+    const migrated = migrate(
+      (line) => {
+        lines.push(line)
+        // What came while the migration waited went on meanwhile: only now does the reader end.
+        if (lines.length === 1) void query(url, 'select * from wallet').then(() => reader.end())
+      },
+      { lockTimeoutMs: 50, retryPauseMs: 20 }
+    )
+    await expect(migrated).resolves.toEqual({ applied: ['20260102000000_column'] })
+    expect(lines[0]).toBe('others hold a lock that the migration needs; it is tried again')
+  })
+
+  it('gives up in the end, names who may hold the locks, and leaves nothing', async () => {
+    await migrate()
+    await addMigration('20260102000000_column', 'alter table wallet add column note text')
+    const reader = new pg.Client({ connectionString: url, application_name: 'report' })
+    await reader.connect()
+    await reader.query('begin; select * from wallet')
+    await expect(migrate(undefined, { lockTimeoutMs: 20, lockWaitMaxMs: 0 })).rejects.toThrow(
+      /^20260102000000_column could not be applied, and nothing of it is left: others hold a lock .*pid \d+ \(report\)/
+    )
+    await reader.end()
+    await expect(migrate()).resolves.toEqual({ applied: ['20260102000000_column'] })
+  })
+
+  describe('a migration that runs alone', () => {
+    const name = '20260102000000_index'
+    const index =
+      '-- run: alone\ncreate unique index concurrently if not exists wallet_balance_idx on wallet (balance);'
+    const isValid = () =>
+      query(url, `select indisvalid from pg_index where indexrelid = to_regclass('wallet_balance_idx')`)
+
+    it('builds an index while others write, also when several migrate at once', async () => {
+      await migrate()
+      await addMigration(name, index)
+      const results = await Promise.all(Array.from({ length: 3 }, () => migrate()))
+      expect(results.flatMap(({ applied }) => applied)).toEqual([name])
+      await expect(isValid()).resolves.toEqual([{ indisvalid: true }])
+    })
+
+    it('takes the place of what an interrupted attempt left', async () => {
+      await migrate()
+      await addMigration(name, index)
+      await query(
+        url,
+        `insert into wallet values ('00000000-0000-0000-0000-000000000001', 1), ('00000000-0000-0000-0000-000000000002', 1)`
+      )
+      await expect(migrate()).rejects.toThrow(
+        /^20260102000000_index could not be applied, and what it left is taken up .*could not create unique index/
+      )
+      await expect(isValid()).resolves.toEqual([{ indisvalid: false }])
+      await query(url, `delete from wallet where id = '00000000-0000-0000-0000-000000000002'`)
+      await expect(migrate()).resolves.toEqual({ applied: [name] })
+      await expect(isValid()).resolves.toEqual([{ indisvalid: true }])
+    })
+  })
+
+  it('repeats a migration that runs in batches until there is nothing left to change', async () => {
+    await migrate()
+    await query(url, `insert into wallet select gen_random_uuid(), 0 from generate_series(1, 5)`)
+    await addMigration(
+      '20260102000000_fill',
+      `-- run: in batches
+       update wallet set balance = 7 where id in (select id from wallet where balance = 0 limit 2);`
+    )
+    await expect(migrate()).resolves.toEqual({ applied: ['20260102000000_fill'] })
+    await expect(query(url, 'select distinct balance from wallet')).resolves.toEqual([{ balance: '7' }])
   })
 
   it('refuses a migration that was edited after it was applied', async () => {
@@ -132,12 +256,18 @@ describe('createDatabaseIfMissing', () => {
   })
 })
 
-function migrate(log?: (line: string) => void) {
+/** Looks again and again until something is so: for what happens in other sessions. */
+async function eventually(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition()));
+}
+
+function migrate(log?: (line: string) => void, lockWaiting?: MigrateOptions['lockWaiting']) {
   return migrateDatabase({
     url,
     schemaPath: join(folder, 'schema.prisma'),
     migrationsPath: join(folder, 'migrations'),
-    ...(log && { log })
+    ...(log && { log }),
+    ...(lockWaiting && { lockWaiting })
   })
 }
 

@@ -1,13 +1,17 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { adapterWithoutDatabase, WholeScriptAdapterFactory } from './migration-adapter.js'
+import { adapterWithoutDatabase, MigrationAdapterFactory } from './migration-adapter.js'
+import { LocksHeld, type LockWaiting, modeOf } from './run-migration.js'
 import { openSchemaEngine, type MigrationList, type SchemaEngine } from './schema-engine.js'
 
 /** Held by whoever migrates a database, so that others wait. Not the number Prisma uses, which the engine takes too. */
 const migrationLockKey = 7_281_904_535
 /** How long to wait for another process that migrates. */
-const lockTimeoutMs = 600_000
+const otherMigrationMaxMs = 1_800_000
+/** How often to look whether it is done. */
+const lockPollMs = 200
 const noFilters = { externalTables: [], externalEnums: [] }
 
 /** What to migrate, and from where. */
@@ -19,6 +23,8 @@ export interface MigrateOptions {
   /** The folder with one folder per migration, each with a `migration.sql`. */
   readonly migrationsPath: string
   readonly log?: (line: string) => void
+  /** How a migration that waits for locks is tried again. */
+  readonly lockWaiting?: Omit<LockWaiting, 'log'>
 }
 
 /** The database cannot be brought up to date. The message says why and what to do. */
@@ -27,25 +33,35 @@ export class MigrationFailed extends Error {
 }
 
 /**
- * Applies the migrations that the database does not have yet, each as one transaction, in the order of their names.
- * Keeps Prisma's own `_prisma_migrations` table, so `prisma migrate` elsewhere sees the same history. When several run
- * at once, one does the work and the others then find nothing to do.
+ * Applies the migrations that the database does not have yet, in the order of their names, each as one transaction unless it
+ * asks for another way (see `runMigration`). Others may work with the database meanwhile. Keeps Prisma's own
+ * `_prisma_migrations` table. When several run at once, one does the work and the others then find nothing to do. After an
+ * interruption of whatever kind, running it again goes on where it was.
  *
+ * @param options.url leads to PostgreSQL itself, or through a pool that gives each client a session of its own
  * @returns the names of the migrations applied by this call
- * @throws MigrationFailed when a migration fails, failed before, or was edited after it was applied
+ * @throws MigrationFailed when a migration fails, or was edited after it was applied
  */
 export async function migrateDatabase(options: MigrateOptions): Promise<{ applied: string[] }> {
   const schema = { path: resolve(options.schemaPath), content: await readFile(options.schemaPath, 'utf8') }
   const migrationsList = await readMigrations(resolve(options.migrationsPath))
   return withMigrationLock(options.url, async () => {
-    // One connection, so that everything the engine does happens in one session.
-    const pool = new pg.Pool({ connectionString: options.url, max: 1, application_name: 'migrations' })
+    const pool = new pg.Pool({
+      connectionString: options.url,
+      // One connection, so that everything the engine does happens in one session.
+      max: 1,
+      application_name: 'migrations',
+      // Whatever the user's own limit is: to look through a big table takes as long as it takes.
+      statement_timeout: 0
+    })
     pool.on('error', (error) => options.log?.(`connection lost: ${error.message}`))
     try {
-      const engine = await openSchemaEngine(schema, new WholeScriptAdapterFactory(pool))
+      await forgetInterrupted(pool, options.log)
+      const factory = new MigrationAdapterFactory(pool, { ...options.lockWaiting, log: options.log })
+      const engine = await openSchemaEngine(schema, factory)
       try {
-        await refuseDamagedHistory(engine, migrationsList)
-        return await applyMissing(engine, migrationsList, options.log)
+        await refuseEdited(engine, migrationsList)
+        return await applyMissing(engine, factory, migrationsList, options.log)
       } finally {
         engine.free()
       }
@@ -108,32 +124,61 @@ async function readOptional(path: string): Promise<string | null> {
   }
 }
 
+/**
+ * Asks again and again instead of waiting in the database: a session that waits there for a lock is one that
+ * `create index concurrently` waits for, and both would wait without end.
+ */
 async function withMigrationLock<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
   const client = new pg.Client({ connectionString: url, application_name: 'migrations-lock' })
   // A lost connection gives up the lock; the work then fails, or has failed, by itself.
   client.on('error', () => undefined)
   await client.connect()
   try {
-    await client.query(`set lock_timeout = ${String(lockTimeoutMs)}`)
-    await client.query('select pg_advisory_lock($1)', [migrationLockKey])
+    const givesUpAt = Date.now() + otherMigrationMaxMs
+    while (!(await tryLock(client))) {
+      if (Date.now() > givesUpAt) {
+        throw new MigrationFailed(
+          'another process has been migrating this database for half an hour: see what it waits for ' +
+            "(select * from pg_stat_activity where application_name = 'migrations')"
+        )
+      }
+      await delay(lockPollMs)
+    }
     return await work()
   } finally {
     await client.end()
   }
 }
 
-async function refuseDamagedHistory(engine: SchemaEngine, migrationsList: MigrationList): Promise<void> {
-  const { failedMigrationNames, editedMigrationNames } = await engine.diagnoseMigrationHistory({
+async function tryLock(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
+    migrationLockKey
+  ])
+  return rows[0]?.locked === true
+}
+
+/**
+ * A migration whose end is not recorded left nothing behind, or can be run again: see `runMigration`. Prisma would refuse
+ * all others because of it.
+ */
+async function forgetInterrupted(pool: pg.Pool, log: ((line: string) => void) | undefined): Promise<void> {
+  const { rows: found } = await pool.query<{ exists: boolean }>(
+    `select to_regclass('_prisma_migrations') is not null as exists`
+  )
+  if (found[0]?.exists !== true) return
+  const { rows } = await pool.query<{ name: string }>(
+    `update _prisma_migrations set rolled_back_at = now()
+      where finished_at is null and rolled_back_at is null returning migration_name as name`
+  )
+  for (const { name } of rows) log?.(`${name} failed or was interrupted before: it is applied anew`)
+}
+
+async function refuseEdited(engine: SchemaEngine, migrationsList: MigrationList): Promise<void> {
+  const { editedMigrationNames } = await engine.diagnoseMigrationHistory({
     migrationsList,
     optInToShadowDatabase: false,
     filters: noFilters
   })
-  if (failedMigrationNames.length > 0) {
-    throw new MigrationFailed(
-      `earlier failed, or was interrupted before its end was recorded: ${failedMigrationNames.join(', ')}. ` +
-        'Nothing is repeated on its own: look whether its changes are there, then say so with `prisma migrate resolve`'
-    )
-  }
   if (editedMigrationNames.length > 0) {
     throw new MigrationFailed(
       `edited after it was applied to this database: ${editedMigrationNames.join(', ')}. ` +
@@ -144,6 +189,7 @@ async function refuseDamagedHistory(engine: SchemaEngine, migrationsList: Migrat
 
 async function applyMissing(
   engine: SchemaEngine,
+  factory: MigrationAdapterFactory,
   migrationsList: MigrationList,
   log: ((line: string) => void) | undefined
 ): Promise<{ applied: string[] }> {
@@ -152,14 +198,46 @@ async function applyMissing(
     for (const name of appliedMigrationNames) log?.(`applied ${name}`)
     return { applied: appliedMigrationNames }
   } catch (error) {
-    throw new MigrationFailed(readableEngineError(error), { cause: error })
+    if (factory.failure === undefined) throw new MigrationFailed(readableEngineError(error), { cause: error })
+    const { script, error: reason } = factory.failure
+    throw new MigrationFailed(describeFailure(nameOf(script, migrationsList), script, reason), {
+      cause: reason
+    })
   }
 }
 
-/** The engine's message ends in a trace of its own source; of that, only the migration's name is of use. */
+function nameOf(script: string, { migrationDirectories }: MigrationList): string {
+  const found = migrationDirectories.find(
+    ({ migrationFile: { content } }) => content.tag === 'ok' && content.value === script
+  )
+  return found?.path ?? 'a migration'
+}
+
+function describeFailure(name: string, script: string, error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error)
+  if (!(error instanceof pg.DatabaseError || error instanceof LocksHeld) || isEnded(error)) {
+    return (
+      `the connection was lost while ${name} was applied (${reason}). ` +
+      'Migrate again: what became of it is found out, and what is missing is applied'
+    )
+  }
+  const left =
+    modeOf(script) === 'as a transaction'
+      ? 'nothing of it is left'
+      : 'what it left is taken up when you migrate again'
+  const advice =
+    error instanceof LocksHeld ? '' : '. Nothing else was changed: mend the cause, and migrate again'
+  return `${name} could not be applied, and ${left}: ${reason}${advice}`
+}
+
+/** The server ended the session: an administrator, a crash, or a shutdown (SQLSTATE 57P01 to 57P03). */
+function isEnded(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && /^57P0[123]$/.test(error.code ?? '')
+}
+
+/** What the engine says itself ends in a trace of its own source. */
 function readableEngineError(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
-  const name = /migration_name=\\?"([^"\\]+)/.exec(message)?.[1] ?? 'a migration'
   const [reason = message] = message.split(/\n\s*0: /)
-  return `${name} could not be applied, and nothing of it is left: ${reason}`
+  return `the migrations could not be applied: ${reason}. Mend the cause, and migrate again`
 }

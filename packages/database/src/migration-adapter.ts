@@ -6,20 +6,31 @@ import {
   type SqlMigrationAwareDriverAdapterFactory
 } from '@prisma/driver-adapter-utils'
 import pg from 'pg'
+import { type LockWaiting, runMigration } from './run-migration.js'
 
 /**
- * Prisma's adapter, except that a script is sent whole. The original cuts scripts at every semicolon, also inside
- * strings and function bodies, and sends the pieces one by one, so that a failure would leave half a migration. Sent
- * whole, PostgreSQL runs it as one transaction.
+ * Prisma's adapter, except for how scripts are run. The original cuts scripts at every semicolon, also inside strings and
+ * function bodies, and sends the pieces one by one, so that a failure would leave half a migration.
  */
-export class WholeScriptAdapterFactory extends PrismaPg {
+export class MigrationAdapterFactory extends PrismaPg {
+  /** The script that failed, and why; the engine tells of that in words of its own. */
+  failure: { readonly script: string; readonly error: unknown } | undefined
+  readonly #waiting: LockWaiting
+
+  /** @param pool of a single connection */
+  constructor(pool: pg.Pool, waiting: LockWaiting) {
+    super(pool)
+    this.#waiting = waiting
+  }
+
   override async connect(): ReturnType<PrismaPg['connect']> {
     const adapter = await super.connect()
     const pool = adapter.underlyingDriver()
     const executeScript: SqlDriverAdapter['executeScript'] = async (script) => {
       try {
-        await pool.query(script)
+        await runMigration(pool, script, this.#waiting)
       } catch (error) {
+        this.failure = { script, error }
         throw error instanceof pg.DatabaseError ? asAdapterError(error) : error
       }
     }

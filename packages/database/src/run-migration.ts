@@ -1,0 +1,152 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+
+/**
+ * How long a migration may wait for a lock. Whoever comes after it waits as long, so it is short, and the migration is
+ * tried again after a pause in which they go on.
+ */
+const LOCK_TIMEOUT_MS = 500
+/** Pause before a migration tries again to get its locks: at least this long, and up to twice as long. */
+const RETRY_PAUSE_MS = 1_000
+/** How long a migration tries to get its locks before it gives up. */
+const LOCK_WAIT_MAX_MS = 300_000
+/** Pause between batches, in which others get their turn. */
+const BATCH_PAUSE_MS = 50
+
+/** SQLSTATE of a lock that was not to be had in time. */
+const LOCK_NOT_AVAILABLE = '55P03'
+
+/** How a migration that waits for locks is tried again. */
+export interface LockWaiting {
+  /** How long one attempt waits for a lock; half a second unless given. */
+  readonly lockTimeoutMs?: number
+  /** Shortest pause between attempts; a second unless given. */
+  readonly retryPauseMs?: number
+  /** How long it is tried; five minutes unless given. */
+  readonly lockWaitMaxMs?: number
+  readonly log?: ((line: string) => void) | undefined
+}
+
+/** A migration's locks were not to be had. The message says who may hold them and what to do. */
+export class LocksHeld extends Error {
+  override readonly name = 'LocksHeld'
+}
+
+/**
+ * Runs the script of one migration, the way that its first comment `-- run: …` asks for:
+ *
+ * - unless told otherwise: as one transaction, which also records that the migration is done. So a migration whose end is
+ *   not recorded has left nothing behind. It waits for locks only for a moment, again and again.
+ * - `alone`: its single statement outside any transaction, as `create index concurrently if not exists` needs. An index
+ *   that an interrupted attempt left behind, which is of no use, is dropped before.
+ * - `in batches`: its single statement again and again, each time as a transaction of its own, until it changes nothing.
+ *
+ * The last two can be run again whatever became of them.
+ *
+ * @param pool of a single connection, on which `_prisma_migrations` has exactly one row without an end
+ * @throws LocksHeld when it did not get its locks; whatever PostgreSQL says of the script
+ */
+export async function runMigration(pool: pg.Pool, script: string, waiting: LockWaiting = {}): Promise<void> {
+  const mode = modeOf(script)
+  if (mode === 'alone') return runAlone(pool, script)
+  if (mode === 'in batches') return runInBatches(pool, script)
+  return runAsTransaction(pool, script, waiting)
+}
+
+/** How a script asks to be run. */
+export type MigrationMode = 'as a transaction' | 'alone' | 'in batches'
+
+/** @returns how a script asks to be run */
+export function modeOf(script: string): MigrationMode {
+  const [, mode] = /^-- run: (alone|in batches)$/m.exec(script) ?? []
+  return (mode as MigrationMode | undefined) ?? 'as a transaction'
+}
+
+/**
+ * Comes first in the transaction, so that the row is locked until its end is known, even when nobody is there any more to
+ * hear of it: whoever looks meanwhile whether the migration is done waits.
+ */
+const RECORD_END = `do $record$ begin
+  update _prisma_migrations set finished_at = clock_timestamp(), applied_steps_count = 0
+   where finished_at is null and rolled_back_at is null;
+  if not found then raise exception 'another process migrates this database'; end if;
+end $record$;
+`
+
+async function runAsTransaction(pool: pg.Pool, script: string, waiting: LockWaiting): Promise<void> {
+  const {
+    lockTimeoutMs = LOCK_TIMEOUT_MS,
+    retryPauseMs = RETRY_PAUSE_MS,
+    lockWaitMaxMs = LOCK_WAIT_MAX_MS,
+    log
+  } = waiting
+  const givesUpAt = Date.now() + lockWaitMaxMs
+  for (;;) {
+    try {
+      // Sent as one text, PostgreSQL runs it as one transaction.
+      await pool.query(`set local lock_timeout = ${String(lockTimeoutMs)};\n${RECORD_END}${script}`)
+      return
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+      if (Date.now() > givesUpAt) throw new LocksHeld(await describeHolders(pool), { cause: error })
+      log?.('others hold a lock that the migration needs; it is tried again')
+      await delay(retryPauseMs * (1 + Math.random()))
+    }
+  }
+}
+
+async function runAlone(pool: pg.Pool, script: string): Promise<void> {
+  const index = concurrentIndexOf(script)
+  if (index !== undefined) await dropIfInvalid(pool, index)
+  await pool.query(script)
+}
+
+async function runInBatches(pool: pg.Pool, script: string): Promise<void> {
+  for (;;) {
+    const { rowCount } = await pool.query(script)
+    if (rowCount === null || rowCount === 0) return
+    await delay(BATCH_PAUSE_MS)
+  }
+}
+
+/** Name of the index that a script creates without keeping others from writing; undefined when it does something else. */
+export function concurrentIndexOf(script: string): string | undefined {
+  return /create (?:unique )?index concurrently if not exists (\w+)/i.exec(script)?.[1]
+}
+
+/** An attempt that was interrupted leaves an index that is kept up to date, and never used. */
+async function dropIfInvalid(pool: pg.Pool, index: string): Promise<void> {
+  const { rowCount } = await pool.query(
+    'select 1 from pg_index where indexrelid = to_regclass($1) and not indisvalid',
+    [index]
+  )
+  if (rowCount !== 0) await pool.query(`drop index concurrently if exists ${pg.escapeIdentifier(index)}`)
+}
+
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === LOCK_NOT_AVAILABLE
+}
+
+interface Holder {
+  readonly pid: number
+  readonly application_name: string
+  readonly seconds: string
+}
+
+/** Names the oldest transactions: whoever holds a lock for long is one of them. */
+async function describeHolders(pool: pg.Pool): Promise<string> {
+  const { rows } = await pool.query<Holder>(
+    `select pid, application_name, round(extract(epoch from now() - xact_start)) as seconds
+       from pg_stat_activity
+      where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()
+      order by xact_start limit 5`
+  )
+  const holders = rows.map(
+    ({ pid, application_name, seconds }) => `pid ${String(pid)} (${application_name}) for ${seconds} s`
+  )
+  return (
+    'others hold a lock that it needs. Transactions that are open: ' +
+    `${holders.length === 0 ? 'none any more' : holders.join(', ')}. ` +
+    'Wait until the old ones end, or end them with pg_terminate_backend(pid), and migrate again'
+  )
+}
