@@ -56,30 +56,39 @@ const EXIT_STOPPED = 0
 const EXIT_FAILED = 1
 
 /**
- * Runs a service as the process: starts it, stops it on SIGTERM or SIGINT within the grace period, and exits.
- * An error that nobody caught is logged and ends the process: a service in an unknown state must not go on with money.
+ * How long closing may take once everything that runs had its time, in milliseconds. Part of what a supervisor must wait for
+ * before it kills the process.
+ */
+export const CLOSING_MAX_MS = 5_000
+
+/**
+ * Runs a service as the process: starts it, stops it on SIGTERM or SIGINT, and exits. A signal that comes while it starts is
+ * acted on, too: what was started is stopped. An error that nobody caught is logged and ends the process: a service in an
+ * unknown state must not go on with money.
  *
- * @param options.graceMs how long stopping may take before the process exits all the same
+ * @param options.stopMs how long listeners may take to stop; {@link CLOSING_MAX_MS} later the process exits all the same
  */
 export function runProcess(options: {
   logger: Logger
-  graceMs: number
+  stopMs: number
   start: () => Promise<RunningService>
 }): void {
   const { logger } = options
-  let service: RunningService | undefined
   let ending = false
 
   const end = (status: number, reason: object): void => {
     if (ending) return
     ending = true
     logger.info({ ...reason }, 'stopping')
+    const limitMs = options.stopMs + CLOSING_MAX_MS
     const timer = setTimeout(() => {
-      logger.error({ graceMs: options.graceMs }, 'not stopped within the grace period')
+      logger.error({ limitMs }, 'not stopped in time')
       process.exit(EXIT_FAILED)
-    }, options.graceMs)
+    }, limitMs)
     timer.unref()
-    void (service?.stop() ?? Promise.resolve()).finally(() => {
+    // One that could not start has stopped its parts by itself.
+    const stopped = starting.then((service) => service.stop()).catch(() => undefined)
+    void stopped.then(() => {
       logger.info({}, 'stopped')
       process.exit(status)
     })
@@ -100,13 +109,9 @@ export function runProcess(options: {
     end(EXIT_FAILED, { reason: 'unhandled rejection' })
   })
 
-  options.start().then(
-    (started) => {
-      service = started
-    },
-    (error: unknown) => {
-      logger.fatal({ err: error }, 'could not start')
-      end(EXIT_FAILED, { reason: 'could not start' })
-    }
-  )
+  const starting = options.start()
+  starting.catch((error: unknown) => {
+    logger.fatal({ err: error }, 'could not start')
+    end(EXIT_FAILED, { reason: 'could not start' })
+  })
 }

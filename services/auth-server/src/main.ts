@@ -17,7 +17,10 @@ try {
     const { applied } = await migrateDatabase({
       url: config.DATABASE_URL.reveal(),
       schemaPath: `${prisma}schema.prisma`,
-      migrationsPath: `${prisma}migrations`
+      migrationsPath: `${prisma}migrations`,
+      log: (line) => {
+        logger.info(line)
+      }
     })
     logger.info({ applied }, 'database is up to date')
   } else {

@@ -16,7 +16,10 @@ try {
     const { applied } = await migrateDatabase({
       url: config.DATABASE_URL.reveal(),
       schemaPath: fileURLToPath(new URL('../prisma/schema.prisma', import.meta.url)),
-      migrationsPath: fileURLToPath(new URL('../prisma/migrations', import.meta.url))
+      migrationsPath: fileURLToPath(new URL('../prisma/migrations', import.meta.url)),
+      log: (line) => {
+        logger.info(line)
+      }
     })
     logger.info({ applied }, 'the database is up to date')
   } else {
