@@ -184,7 +184,17 @@ export function databaseSettings(meta: { example: string }) {
         { description: 'Most connections to the database at once.', example: '16' },
         { min: 2, max: 500 }
       )
-      .prefault('16')
+      .prefault('16'),
+    DATABASE_POOLER: setting
+      .oneOf(
+        {
+          description:
+            'What is between this service and PostgreSQL: `none`, or `transaction`, a pooler such as PgBouncer in transaction mode. Then nothing is asked for that belongs to a session, and time limits must be set for the role: see [scaling](scaling.md#pgbouncer).',
+          example: 'none'
+        },
+        ['none', 'transaction']
+      )
+      .prefault('none')
   }
 }
 

@@ -8,4 +8,4 @@ export {
 } from './errors.js'
 export { type KeysetList, type KeysetRange, type KeysetRows, queryKeyset } from './keyset.js'
 export { migrateDatabase, MigrationFailed, migrationSql, type MigrateOptions } from './migrate.js'
-export { createPool, type PoolOptions } from './pool.js'
+export { createPool, type Pooler, type PoolOptions } from './pool.js'

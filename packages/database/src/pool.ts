@@ -1,9 +1,17 @@
 import { context } from '@opentelemetry/api'
 import pg from 'pg'
 import { TracedClient } from './traced-client.js'
+import { UnnamedClient } from './unnamed-client.js'
 
 /** How much longer than the server's own limit we wait for an answer, before we call the connection dead. */
 const answerGraceMs = 2_000
+
+/**
+ * What is between a service and its database. `transaction` is a pooler that gives every transaction whichever session is
+ * free, such as PgBouncer in transaction mode: nothing that belongs to a session can be asked for. Statements are then not
+ * prepared by name, and the server's time limits must be those of the role.
+ */
+export type Pooler = 'none' | 'transaction'
 
 /** How a service connects to its database. */
 export interface PoolOptions {
@@ -15,6 +23,8 @@ export interface PoolOptions {
   readonly applicationName: string
   /** The server cancels a statement, and ends a session that idles inside a transaction, after this long. */
   readonly statementTimeoutMs: number
+  /** What is between the service and the database; `none` unless given. See {@link Pooler}. */
+  readonly pooler?: Pooler
   /** How long to wait for a connection, new or free. */
   readonly connectTimeoutMs: number
   /** Told of connections that broke while idle. They are replaced in any case. */
@@ -32,12 +42,10 @@ export function createPool(options: PoolOptions): pg.Pool {
     connectionString: options.url,
     max: options.connectionsMax,
     application_name: options.applicationName,
-    statement_timeout: options.statementTimeoutMs,
-    idle_in_transaction_session_timeout: options.statementTimeoutMs,
+    ...(options.pooler === 'transaction' ? { Client: UnnamedClient } : sessionOptions(options)),
     query_timeout: options.statementTimeoutMs + answerGraceMs,
     connectionTimeoutMillis: options.connectTimeoutMs,
-    keepAlive: true,
-    Client: TracedClient
+    keepAlive: true
   })
   // Without a listener, a database restart would end the process.
   pool.on('error', (error) => options.onIdleConnectionLost?.(error))
@@ -51,6 +59,15 @@ export function createPool(options: PoolOptions): pg.Pool {
 
 type Connected = Parameters<Parameters<pg.Pool['connect']>[0]>
 type Connect = (callback: (...connected: Connected) => void) => void
+
+/** What needs a session of one's own. */
+function sessionOptions({ statementTimeoutMs }: PoolOptions): pg.PoolConfig {
+  return {
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: statementTimeoutMs,
+    Client: TracedClient
+  }
+}
 
 /** Looks at how long connections are waited for, those for single statements included. */
 function observeConnect(pool: pg.Pool, onAcquired: PoolOptions['onAcquired']): void {

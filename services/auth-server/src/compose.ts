@@ -201,6 +201,7 @@ function openPool(config: AuthServerConfig, logger: Logger, lifecycle: Lifecycle
     url: config.DATABASE_URL.reveal(),
     connectionsMax: config.DATABASE_CONNECTIONS_MAX,
     applicationName: 'auth-server',
+    pooler: config.DATABASE_POOLER,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     onIdleConnectionLost: (error) => {

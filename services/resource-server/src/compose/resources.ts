@@ -31,6 +31,7 @@ export async function openResources(context: Context, overrides: ResourceServerO
     url: config.DATABASE_URL.reveal(),
     connectionsMax: config.DATABASE_CONNECTIONS_MAX,
     applicationName: 'resource-server',
+    pooler: config.DATABASE_POOLER,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     onIdleConnectionLost: (error) => {
