@@ -1,15 +1,15 @@
 /**
  * The same call, with its answers counted. What it throws is not, and counting changes nothing of what comes out.
  *
- * @param count is given each answer, and what was asked
+ * @param count is given each answer
  */
 export function counting<Asked extends readonly unknown[], Answer>(
   call: (...asked: Asked) => Promise<Answer>,
-  count: (answer: Answer, ...asked: Asked) => void
+  count: (answer: Answer) => void
 ): (...asked: Asked) => Promise<Answer> {
   return async (...asked) => {
     const answer = await call(...asked)
-    count(answer, ...asked)
+    count(answer)
     return answer
   }
 }

@@ -1,5 +1,5 @@
 import type { Logger } from '@open-payments-server/runtime'
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { MeasuredSource } from './measured-source.js'
 
 /** How a metric is published. */
@@ -18,6 +18,11 @@ export interface GaugeSource<Key extends string> {
   /** Reads the values of all its gauges at once. Never runs twice at a time. */
   read(): Promise<Readonly<Record<Key, number>>>
 }
+
+/** What a histogram is told: the values of its labels, in their order, and what was measured. */
+type Observe<Labels extends readonly string[]> = (
+  ...parameters: [...values: { [Index in keyof Labels]: string }, measured: number]
+) => void
 
 /** How long a source may take to answer a scrape unless told otherwise, in milliseconds: well below Prometheus' own limit. */
 const READ_TIMEOUT_MS = 2_000
@@ -77,6 +82,81 @@ export class Metrics {
     return (value, count = 1) => {
       counter.inc({ [label]: value }, count)
     }
+  }
+
+  /**
+   * Makes a counter for each value of a label, which begins when it is first counted. For values that are all known, but not
+   * here: whoever counts makes sure that there are few.
+   *
+   * @param description.name ends in `_total`
+   */
+  addLabelledCounter(description: MetricDescription, label: string): (value: string) => void {
+    const counter = new Counter({ ...description, labelNames: [label], registers: [this.#registry] })
+    return (value) => {
+      counter.inc({ [label]: value })
+    }
+  }
+
+  /**
+   * Makes histograms, one for each combination of labels, which begins when it is first observed: whoever observes makes sure
+   * that there are few.
+   *
+   * @param buckets upper bounds, growing
+   */
+  addHistogram<const Labels extends readonly string[]>(
+    description: MetricDescription,
+    labels: Labels,
+    buckets: readonly number[]
+  ): Observe<Labels> {
+    const histogram = new Histogram({
+      ...description,
+      labelNames: [...labels],
+      buckets: [...buckets],
+      registers: [this.#registry]
+    })
+    // Looking a series up by its labels costs more than counting in it.
+    const series = new Map<string, { observe(measured: number): void }>()
+    return (...parameters) => {
+      const values = parameters.slice(0, -1) as string[]
+      const key = values.join('\n')
+      let one = series.get(key)
+      if (one === undefined)
+        series.set(key, (one = labels.length === 0 ? histogram : histogram.labels(...values)))
+      one.observe(parameters.at(-1) as number)
+    }
+  }
+
+  /** Makes a gauge that is 1, for its labels: what does not change while the process runs. */
+  addInfo(description: MetricDescription, labels: Readonly<Record<string, string>>): void {
+    const gauge = new Gauge({ ...description, labelNames: Object.keys(labels), registers: [this.#registry] })
+    gauge.set(labels, 1)
+  }
+
+  /** Makes a gauge of something that is in memory: it is read at every scrape. */
+  addLiveGauge(description: MetricDescription, read: () => number): void {
+    new Gauge({
+      ...description,
+      registers: [this.#registry],
+      collect() {
+        this.set(read())
+      }
+    })
+  }
+
+  /** Makes such a gauge for each value of a label. */
+  addLiveGauges<Value extends string>(
+    description: MetricDescription,
+    label: string,
+    read: () => Readonly<Record<Value, number>>
+  ): void {
+    new Gauge({
+      ...description,
+      labelNames: [label],
+      registers: [this.#registry],
+      collect() {
+        for (const [value, measured] of Object.entries<number>(read())) this.set({ [label]: value }, measured)
+      }
+    })
   }
 
   /** Makes gauges that are read at every scrape. */

@@ -20,3 +20,9 @@ export { TestClock } from './test-clock.js'
 export { createTestDatabase, type ServiceSchema, type TestDatabase } from './test-database.js'
 export { createTestKey, type TestKey } from './test-key.js'
 export { type Scrape, scrapeMetrics } from './scrape-metrics.js'
+export {
+  type MetricSignature,
+  readDocumentedMetrics,
+  readScrapedMetrics,
+  type ScrapedService
+} from './documented-metrics.js'

@@ -1,22 +1,31 @@
+import { fileURLToPath } from 'node:url'
 import { GRPC_LISTENER_TLS } from '@open-payments-server/configuration'
 import { createPool } from '@open-payments-server/database'
 import { openTls } from '@open-payments-server/grpc-transport'
+import { databaseDependency, Readiness } from '@open-payments-server/health'
 import { startHttpServer } from '@open-payments-server/http-server'
-import { Metrics, startMetricsServer } from '@open-payments-server/metrics'
+import { Metrics, publishCertificates, startMetricsServer } from '@open-payments-server/metrics'
 import type { RateLimits } from '@open-payments-server/rate-limits'
 import {
   type Clock,
   createLogger,
   Lifecycle,
+  Listeners,
   type Logger,
   type Random,
   type RunningService,
   systemClock,
   systemRandom
 } from '@open-payments-server/runtime'
-import { createInProcessStore, createRedisStore, type SharedStore } from '@open-payments-server/shared-store'
+import {
+  countErrors,
+  createInProcessStore,
+  createRedisStore,
+  type SharedStore
+} from '@open-payments-server/shared-store'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type { Pool } from 'pg'
+import { type Counters, startCounting } from './compose/counters.js'
 import { openHttpClient } from './compose/http-client.js'
 import { startRateLimits } from './compose/rate-limits.js'
 import type { AuthServerConfig } from './config.js'
@@ -73,11 +82,15 @@ import { createGrpcServices } from './grpc/services.js'
 import { createIdentityProviderApp, type IdentityProviderRoutes } from './http/identity-provider-app.js'
 import { DONE_PAGE } from './http/pages.js'
 import { createPublicApp, type PublicRoutes } from './http/public-app.js'
+import { countFailures, countUnresolved } from './metrics/authentication-metrics.js'
+import { countFetches } from './metrics/directory-metrics.js'
+import { countGrants } from './metrics/grant-metrics.js'
 import { publishPurge } from './metrics/purge-metrics.js'
 import { publishReservations } from './metrics/reservation-metrics.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
 import { createPurgeWorker } from './workers/purge-worker.js'
 
+const MIGRATIONS_PATH = fileURLToPath(new URL('../prisma/migrations', import.meta.url))
 const STATEMENT_TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5_000
 const REDIS_COMMAND_TIMEOUT_MS = 2_000
@@ -113,6 +126,8 @@ interface Foundations {
   readonly lifecycle: Lifecycle
   readonly logger: Logger
   readonly metrics: Metrics
+  readonly counters: Counters
+  readonly readiness: Readiness
   /** How often things may be asked for; undefined where that is not limited. */
   readonly rateLimits: RateLimits | undefined
   readonly pool: Pool
@@ -136,12 +151,16 @@ export async function composeAuthServer(
 ): Promise<RunningAuthServer> {
   refuseUnsafeStart(config)
   const foundations = await layFoundations(config, overrides)
-  const { lifecycle, pool } = foundations
+  const { lifecycle, pool, readiness } = foundations
   try {
     const { countPurged, port: metricsPort } = await startMetrics(foundations)
     startPurge(foundations, countPurged)
     const ports = await listen(foundations)
-    return { ...ports, metricsPort, pool, stop: () => lifecycle.stop() }
+    const stop = (): Promise<void> => {
+      readiness.stop()
+      return lifecycle.stop()
+    }
+    return { ...ports, metricsPort, pool, stop }
   } catch (error) {
     await lifecycle.stop()
     throw error
@@ -159,16 +178,21 @@ async function layFoundations(config: AuthServerConfig, overrides: Overrides): P
     transactionOptions: { maxWait: CONNECT_TIMEOUT_MS, timeout: STATEMENT_TIMEOUT_MS }
   })
   lifecycle.add({ name: 'Prisma', stop: () => prisma.$disconnect() })
-  const sharedStore = overrides.sharedStore ?? openSharedStore(config, logger, lifecycle, clock)
   const metrics = new Metrics({ logger })
+  const counters = startCounting(metrics)
+  const sharedStore = countErrors(
+    overrides.sharedStore ?? openSharedStore(config, logger, lifecycle, clock),
+    counters.countStoreError
+  )
   const rateLimits = await startRateLimits({ config, lifecycle, logger, metrics, clock })
-  const httpClient = openHttpClient(config, lifecycle)
+  const httpClient = countFetches(openHttpClient(config, lifecycle), metrics)
   const directory = createClientDirectory({
     httpClient: rateLimits === undefined ? httpClient : limitFetches(httpClient, rateLimits),
     clock,
     logger,
     lifetimeMaxSeconds: config.CLIENT_KEYS_CACHE_SECONDS,
-    staleKeysSeconds: config.CLIENT_KEYS_STALE_SECONDS
+    staleKeysSeconds: config.CLIENT_KEYS_STALE_SECONDS,
+    countKeyLookup: counters.countKeyLookup
   })
   const policy = {
     ageMaxSeconds: config.SIGNATURE_AGE_MAX_SECONDS,
@@ -176,7 +200,10 @@ async function layFoundations(config: AuthServerConfig, overrides: Overrides): P
     tagRequired: config.SIGNATURE_TAG_REQUIRED,
     authorizationRequired: false
   }
-  const unlimited = createClientAuthenticator({ directory, sharedStore, policy, clock })
+  const unlimited = countFailures(
+    createClientAuthenticator({ directory, sharedStore, policy, clock }),
+    counters.countAuthenticationFailure
+  )
   const authenticator = rateLimits === undefined ? unlimited : limitAuthenticator(unlimited, rateLimits)
   const addresses = createAddresses(config.PUBLIC_URL)
   return {
@@ -184,6 +211,8 @@ async function layFoundations(config: AuthServerConfig, overrides: Overrides): P
     lifecycle,
     logger,
     metrics,
+    counters,
+    readiness: new Readiness({ dependencies: [databaseDependency(pool, MIGRATIONS_PATH)], logger }),
     rateLimits,
     pool,
     prisma,
@@ -260,25 +289,35 @@ async function startMetrics({
 }
 
 function startPurge(
-  { config, lifecycle, logger, pool, tokens }: Foundations,
+  { config, lifecycle, logger, pool, tokens, counters }: Foundations,
   countPurged: PurgeCounter
 ): void {
   const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
   if (intervalSeconds === 0) return
   const repository = createPurgeRepository(pool)
   const purgeBatch = createPurge({ repository, clock: tokens.clock, retentionDays, countPurged })
-  lifecycle.add(createPurgeWorker({ purgeBatch, intervalSeconds, logger }))
+  const onBatchFailed = (): void => {
+    counters.countFailedBatch('purge')
+  }
+  lifecycle.add(createPurgeWorker({ purgeBatch, intervalSeconds, logger, onBatchFailed }))
 }
 
 async function listen(
   foundations: Foundations
 ): Promise<Omit<RunningAuthServer, 'metricsPort' | 'pool' | 'stop'>> {
-  const { config, lifecycle, logger, rateLimits, pool, prisma, revocations, directory, tokens } = foundations
-  const graceMs = config.SHUTDOWN_GRACE_SECONDS * MS_PER_SECOND
+  const { config, lifecycle, logger, rateLimits, pool, prisma, revocations, directory, tokens, counters } =
+    foundations
+  const listeners = new Listeners({
+    delayMs: config.SHUTDOWN_DELAY_SECONDS * MS_PER_SECOND,
+    graceMs: config.SHUTDOWN_GRACE_SECONDS * MS_PER_SECOND
+  })
+  lifecycle.add(listeners)
 
+  const tls = await openTls(GRPC_LISTENER_TLS, foundations)
+  publishCertificates(foundations.metrics, [tls])
   const grpcServer = await startAuthGrpcServer({
     config,
-    tls: await openTls(GRPC_LISTENER_TLS, foundations),
+    tls,
     logger,
     services: createGrpcServices({
       pool,
@@ -287,15 +326,11 @@ async function listen(
       logger,
       clock: tokens.clock,
       clientDirectory: directory,
-      config
+      config,
+      counters
     })
   })
-  const listeners: { stop(graceMs: number): Promise<void> }[] = [grpcServer]
-  const stopListeners = async (): Promise<void> => {
-    await Promise.all(listeners.map((listener) => listener.stop(graceMs)))
-  }
-  // One part, because the listeners share the grace period.
-  lifecycle.add({ name: 'listeners', stop: stopListeners })
+  listeners.add(grpcServer)
 
   const identityProviderServer = await startHttpServer(composeIdentityProviderApp(foundations), {
     host: config.IDENTITY_PROVIDER_HOST,
@@ -303,7 +338,7 @@ async function listen(
     badRequestCode: BAD_REQUEST_CODE,
     logger
   })
-  listeners.push(identityProviderServer)
+  listeners.add(identityProviderServer)
   const publicApp = createPublicApp(composePublicRoutes(foundations), {
     logger,
     beforeBody: rateLimits?.byAddress,
@@ -316,7 +351,7 @@ async function listen(
     badRequestCode: BAD_REQUEST_CODE,
     logger
   })
-  listeners.push(publicServer)
+  listeners.add(publicServer)
   logger.info(
     { port: publicServer.port, identityProviderPort: identityProviderServer.port },
     'HTTP servers listen'
@@ -332,6 +367,7 @@ function composePublicRoutes(foundations: Foundations): PublicRoutes {
   const { config, pool, revocations, directory, authenticator, holders, interactions, tokens, logger } =
     foundations
   const { PUBLIC_URL: publicUrl } = config
+  const counted = countGrants(foundations.counters)
   const { clock, random, addresses } = tokens
   // The browser may finish as long as the client may continue.
   const interactionCookie = createInteractionCookie(
@@ -382,37 +418,48 @@ function composePublicRoutes(foundations: Foundations): PublicRoutes {
     repository: createRevokeTokenRepository(pool)
   })
   return {
-    requestGrant: requestGrantRoute(requestGrant, authenticator, publicUrl),
+    requestGrant: requestGrantRoute(
+      countUnresolved(counted.requestGrant(requestGrant), foundations.counters.countAuthenticationFailure),
+      authenticator,
+      publicUrl
+    ),
     discover: discoverRoute(addresses.grantEndpoint),
     discoverForResourceServers: discoverForResourceServersRoute(addresses.grantEndpoint),
-    startInteraction: startInteractionRoute(startInteraction, interactionCookie),
-    finishInteraction: finishInteractionRoute(finishInteraction, interactionCookie, DONE_PAGE),
-    continueGrant: continueGrantRoute(continueGrant, holders, publicUrl),
-    cancelGrant: cancelGrantRoute(cancelGrant, holders, publicUrl),
-    rotateToken: rotateTokenRoute(rotateToken, holders, publicUrl),
-    revokeToken: revokeTokenRoute(revokeToken, holders, publicUrl)
+    startInteraction: startInteractionRoute(counted.startInteraction(startInteraction), interactionCookie),
+    finishInteraction: finishInteractionRoute(
+      counted.finishInteraction(finishInteraction),
+      interactionCookie,
+      DONE_PAGE
+    ),
+    continueGrant: continueGrantRoute(counted.continueGrant(continueGrant), holders, publicUrl),
+    cancelGrant: cancelGrantRoute(counted.cancelGrant(cancelGrant), holders, publicUrl),
+    rotateToken: rotateTokenRoute(counted.rotateToken(rotateToken), holders, publicUrl),
+    revokeToken: revokeTokenRoute(counted.revokeToken(revokeToken), holders, publicUrl)
   }
 }
 
 function composeIdentityProviderApp(foundations: Foundations): ReturnType<typeof createIdentityProviderApp> {
-  const { config, pool, interactions, tokens, logger } = foundations
+  const { config, pool, readiness, interactions, tokens, logger } = foundations
   const { clock, random } = tokens
+  const counted = countGrants(foundations.counters)
   const acceptRepository = createAcceptGrantRepository(pool)
   const rejectRepository = createRejectGrantRepository(pool)
   const routes: IdentityProviderRoutes = {
     showGrant: showGrantRoute(interactions),
     acceptGrant: acceptGrantRoute(
-      createAcceptGrantService({
-        interactions,
-        clock,
-        random,
-        repository: acceptRepository,
-        referenceLifetimeSeconds: config.INTERACTION_REFERENCE_LIFETIME_SECONDS,
-        finishCodeRequired: config.INTERACTION_FINISH_CODE_REQUIRED
-      })
+      counted.acceptGrant(
+        createAcceptGrantService({
+          interactions,
+          clock,
+          random,
+          repository: acceptRepository,
+          referenceLifetimeSeconds: config.INTERACTION_REFERENCE_LIFETIME_SECONDS,
+          finishCodeRequired: config.INTERACTION_FINISH_CODE_REQUIRED
+        })
+      )
     ),
     rejectGrant: rejectGrantRoute(
-      createRejectGrantService({ interactions, clock, repository: rejectRepository })
+      counted.rejectGrant(createRejectGrantService({ interactions, clock, repository: rejectRepository }))
     )
   }
   return createIdentityProviderApp(routes, {
@@ -420,8 +467,6 @@ function composeIdentityProviderApp(foundations: Foundations): ReturnType<typeof
     secrets: [config.IDENTITY_PROVIDER_SECRET, config.IDENTITY_PROVIDER_SECRET_PREVIOUS].flatMap((secret) =>
       secret === undefined ? [] : [secret.reveal()]
     ),
-    checkReady: async () => {
-      await pool.query('select 1')
-    }
+    readiness
   })
 }

@@ -1,21 +1,25 @@
 import { GRPC_LISTENER_TLS } from '@open-payments-server/configuration'
 import { openTls, startGrpcServer } from '@open-payments-server/grpc-transport'
+import { createHealthRoutes } from '@open-payments-server/health'
 import { startHttpServer } from '@open-payments-server/http-server'
+import { publishCertificates } from '@open-payments-server/metrics'
 import { fileDescriptors } from '@open-payments-server/proto'
 import {
   createLogger,
   Lifecycle,
+  Listeners,
   type RunningService,
   systemClock,
   systemRandom
 } from '@open-payments-server/runtime'
+import { countErrors } from '@open-payments-server/shared-store'
 import type { Pool } from 'pg'
 import type { Context, ResourceServerOverrides } from './compose/context.js'
 import { createDomainPorts } from './compose/domain-ports.js'
 import { startMetrics } from './compose/metrics.js'
 import { startRateLimits } from './compose/rate-limits.js'
 import { MESSAGE_BYTES_MAX, openResources } from './compose/resources.js'
-import { createHealth, createRoutes } from './compose/routes.js'
+import { createReadiness, createRoutes } from './compose/routes.js'
 import { startPurge, startWorkers } from './compose/workers.js'
 import type { ResourceServerConfig } from './config.js'
 import { createWalletRepository } from './features/operate-wallets/repository.js'
@@ -64,17 +68,23 @@ export async function composeResourceServer(
 
 async function start(context: Context, overrides: ResourceServerOverrides): Promise<RunningResourceServer> {
   const { config, logger, lifecycle } = context
-  // The two listeners stop one after the other, within the grace period of the process.
-  const graceMs = (config.SHUTDOWN_GRACE_SECONDS * 1_000) / 2
-  const resources = await openResources(context, overrides)
+  const opened = await openResources(context, overrides)
   const tls = await openTls(GRPC_LISTENER_TLS, context)
-  const metrics = await startMetrics(context, resources)
+  const metrics = await startMetrics(context, opened)
+  publishCertificates(metrics.metrics, [tls, opened.tls])
+  const { counters } = metrics
+  const resources = { ...opened, sharedStore: countErrors(opened.sharedStore, counters.countStoreError) }
   const rateLimits = await startRateLimits(context, metrics.metrics)
-  const domain = createDomainPorts(context, { ...resources, rateLimits }, overrides)
-  const wakers = startWorkers(context, resources, domain, metrics.counters)
-  startPurge(context, resources, metrics.countPurged)
+  const domain = createDomainPorts(context, { ...resources, ...metrics, rateLimits }, overrides)
+  const wakers = startWorkers(context, resources, domain, counters)
+  startPurge(context, resources, metrics)
 
-  let stopping = false
+  const readiness = createReadiness(context, resources)
+  const listeners = new Listeners({
+    delayMs: config.SHUTDOWN_DELAY_SECONDS * 1_000,
+    graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000
+  })
+  lifecycle.add(listeners)
   const grpcServer = await startGrpcServer({
     host: config.GRPC_HOST,
     port: config.GRPC_PORT,
@@ -91,13 +101,10 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     connectionAgeMaxMs: CONNECTION_AGE_MAX_MS,
     messageBytesMax: MESSAGE_BYTES_MAX
   })
-  lifecycle.add({ name: 'gRPC server', stop: () => grpcServer.stop(graceMs) })
+  listeners.add(grpcServer)
 
   const app = createPublicApp({
-    routes: [
-      createHealth(resources, () => stopping, logger),
-      ...createRoutes(context, resources, domain, wakers)
-    ],
+    routes: [createHealthRoutes(readiness), ...createRoutes(context, resources, domain, wakers, counters)],
     authServerUrl: config.AUTH_SERVER_URL,
     logger,
     beforeBody: rateLimits?.byAddress,
@@ -109,7 +116,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     connectionsMax: config.HTTP_CONNECTIONS_MAX,
     logger
   })
-  lifecycle.add({ name: 'HTTP server', stop: () => httpServer.stop(graceMs) })
+  listeners.add(httpServer)
   logger.info({ host: config.HTTP_HOST, port: httpServer.port }, 'HTTP server listens')
 
   return {
@@ -118,7 +125,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     metricsPort: metrics.port,
     pool: resources.pool,
     stop() {
-      stopping = true
+      readiness.stop()
       return lifecycle.stop()
     }
   }

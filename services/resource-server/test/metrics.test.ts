@@ -1,16 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { RpcError, status } from '@open-payments-server/grpc-transport'
 import type { PoolClient } from 'pg'
-import { type Scrape, scrapeMetrics } from '@open-payments-server/testing'
+import {
+  readDocumentedMetrics,
+  readScrapedMetrics,
+  type Scrape,
+  scrapeMetrics
+} from '@open-payments-server/testing'
 import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
+import { ALICE, PUBLIC_URL } from './support/resource-server.js'
 
 const OUTBOX_AGE = 'open_payments_outbox_oldest_age_seconds'
 const OUTBOX_COUNT = 'open_payments_outbox_undelivered'
 const PENDING_AGE = 'open_payments_outgoing_payments_pending_oldest_age_seconds'
 const ORPHANS = 'open_payments_orphans_given_up_total'
+const CERTIFICATE_EXPIRY = 'open_payments_tls_certificate_expiry_timestamp_seconds'
+const STREAM = 'open_payments_revocation_stream_connected'
 const UP = 'open_payments_metrics_source_up{source="payments"}'
 const deliveries = (result: string) => `open_payments_outbox_deliveries_total{result="${result}"}`
 const ended = (state: string) => `open_payments_outgoing_payments_ended_total{state="${state}"}`
@@ -167,13 +174,62 @@ describe('the metrics of the resource server', () => {
     await world.whenDelivered()
   })
 
-  it('are all documented', async () => {
-    const documented = await readFile(new URL('../../../docs/metrics.md', import.meta.url), 'utf8')
-    const published = [...(await scrape()).text.matchAll(/^# TYPE (open_payments_\w+) (\w+)$/gm)]
-    expect(published.length).toBeGreaterThan(2)
-    for (const [, name = '', type = ''] of published) {
-      expect(documented).toMatch(new RegExp(`\\| \`${name}\` +\\| ${type} `))
+  it('count what clients create, once, and what they complete', async () => {
+    const before = await scrape()
+    const receiver = await world.createReceiver({ incomingAmount: usd(100) })
+    const repeated = { headers: { 'idempotency-key': randomUUID() } }
+    for (let count = 0; count < 2; count += 1) {
+      const quoted = await world.request('POST', '/quotes', {
+        ...repeated,
+        body: { walletAddress: ALICE, receiver, method: 'ilp' }
+      })
+      expect(quoted.status).toBe(201)
     }
+    const completed = await world.createReceiver()
+    await world.request('POST', `${completed.slice(PUBLIC_URL.length)}/complete`)
+    for (let count = 0; count < 2; count += 1) {
+      const paid = await world.pay(receiver, 100, {}, { ...repeated, signature: { nonce: randomUUID() } })
+      await world.whenEnded(paid.textAt('id'))
+    }
+    await world.whenDelivered()
+    const after = await scrape()
+    const grown = (what: string) => growth(before, after, `open_payments_${what}_total`)
+    expect(grown('incoming_payments_created')).toBe(2)
+    expect(grown('quotes_created')).toBe(1)
+    expect(grown('outgoing_payments_created')).toBe(1)
+    expect(grown('incoming_payments_completed')).toBe(2)
+  })
+
+  it('count whom nobody was authenticated for, by the reason', async () => {
+    const receiver = (await world.createReceiver()).slice(PUBLIC_URL.length)
+    const before = await scrape()
+    const nonce = randomUUID()
+    const answers = [
+      await world.request('GET', receiver, { accessToken: 'unknown' }),
+      await world.request('GET', receiver, { signature: { nonce } }),
+      await world.request('GET', receiver, { signature: { nonce } }),
+      await world.request('GET', receiver, { signature: { keyId: 'another-key' } })
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([401, 200, 401, 401])
+    const after = await scrape()
+    for (const reason of ['token', 'nonce', 'key']) {
+      expect(growth(before, after, `open_payments_authentication_failures_total{reason="${reason}"}`)).toBe(1)
+    }
+  })
+
+  it('tell whether revocations are heard of, and where the worth of tokens was looked up', async () => {
+    const lookups = (source: string) => `open_payments_token_lookups_total{source="${source}"}`
+    const before = await scrapeUntil((scraped) => scraped.at(STREAM) === 1)
+    await world.createReceiver()
+    await world.createReceiver()
+    expect(growth(before, await scrape(), lookups('hit'))).toBeGreaterThanOrEqual(1)
+  })
+
+  it('are those that the documentation names, with their labels, and no others', async () => {
+    const documented = await readDocumentedMetrics('resource-server')
+    // Published only where gRPC has certificates.
+    const expected = documented.filter(({ name }) => name !== CERTIFICATE_EXPIRY)
+    expect(readScrapedMetrics((await scrape()).text)).toEqual(expected)
   })
 
   it('answer what is known while the database is gone', async () => {

@@ -83,7 +83,7 @@ describe('many at once', () => {
       clock: systemClock,
       random: systemRandom,
       logger: createLogger({ service: 'replica', level: 'silent' }),
-      counters: { countEnded: () => undefined }
+      counters: { countEnded: () => undefined, countIncomingCompleted: () => undefined }
     })
     const before = (await world.available('alice')) + (await world.available('bob'))
     let creating = true

@@ -26,7 +26,8 @@ beforeAll(async () => {
     endings: [{ id: paymentId, held: true, settlement }],
     transfers: [],
     totals: [],
-    received: new Map()
+    received: new Map(),
+    filledCount: 0
   }
 })
 afterAll(() => world.stop())

@@ -5,6 +5,7 @@ import { createLogger } from '@open-payments-server/runtime'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { createPool } from '@open-payments-server/database'
 import { makeClientConstructor, type ServiceDefinition } from '@grpc/grpc-js'
+import { COUNT_NOTHING } from '../../test/support/count-nothing.js'
 import { GrpcFixture, refusalOf } from '../../test/support/grpc-fixture.js'
 import { PrismaClient } from '../generated/prisma/client.js'
 import { startAuthGrpcServer } from './server.js'
@@ -105,6 +106,7 @@ describe('the gRPC server of the auth server', () => {
         clock: auth.clock,
         logger,
         revocations: auth.bus,
+        counters: COUNT_NOTHING,
         clientDirectory: { findKey: () => Promise.resolve(undefined) }
       }),
       logger

@@ -6,10 +6,17 @@ import {
   status,
   type UnaryHandler
 } from '@open-payments-server/grpc-transport'
+import { counting } from '@open-payments-server/metrics'
 import { auth } from '@open-payments-server/proto'
 import type { Clock, Logger } from '@open-payments-server/runtime'
 import type pg from 'pg'
 import type { ClientDirectory } from '../domain/clients.js'
+import type {
+  GrantCounters,
+  IntrospectionAnswer,
+  ReservationAnswer,
+  RpcCounters
+} from '../domain/counters.js'
 import type { RevocationBus } from '../domain/revocations.js'
 import { TokenAccessCache } from '../domain/token-record.js'
 import { createLimitsAuditRepository } from '../features/audit-limits/repository.js'
@@ -19,7 +26,7 @@ import { createGetSpentAmountsRpc } from '../features/get-spent-amounts/rpc.js'
 import { createGetSpentAmounts } from '../features/get-spent-amounts/service.js'
 import { createTokenRepository } from '../features/introspect-token/repository.js'
 import { createIntrospectRpc } from '../features/introspect-token/rpc.js'
-import { createIntrospectToken } from '../features/introspect-token/service.js'
+import { createIntrospectToken, type TokenWorth } from '../features/introspect-token/service.js'
 import { createTokenAccessReader } from '../features/introspect-token/token-access-reader.js'
 import { createReservationRepository } from '../features/list-reservations/repository.js'
 import {
@@ -33,7 +40,7 @@ import { createReleaseRpc } from '../features/release-reservation/rpc.js'
 import { createReleaseReservation } from '../features/release-reservation/service.js'
 import { createReserveLimitsRepository } from '../features/reserve-limits/repository.js'
 import { createReserveRpc } from '../features/reserve-limits/rpc.js'
-import { createReserveLimits } from '../features/reserve-limits/service.js'
+import { createReserveLimits, type ReserveOutcome } from '../features/reserve-limits/service.js'
 import { createSettleReservationRepository } from '../features/settle-reservation/repository.js'
 import { createSettleRpc } from '../features/settle-reservation/rpc.js'
 import { createSettleReservation } from '../features/settle-reservation/service.js'
@@ -51,6 +58,7 @@ export interface GrpcDependencies {
   readonly clientDirectory: Pick<ClientDirectory, 'findKey'>
   /** Who may call what where clients show certificates. */
   readonly config?: GrpcClientLists | undefined
+  readonly counters: RpcCounters & Pick<GrantCounters, 'countGrant'>
 }
 
 /** Everything the auth server serves over gRPC. */
@@ -80,11 +88,16 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
 }
 
 function introspectionService(
-  { clock, logger, clientDirectory, revocations }: GrpcDependencies,
+  { clock, logger, clientDirectory, revocations, counters }: GrpcDependencies,
   repository: ReturnType<typeof createTokenRepository>
 ): auth.IntrospectionServiceServer {
   const handlers = createHandlers(logger)
-  const introspectToken = createIntrospectToken({ repository, clientDirectory, clock, logger })
+  const introspectToken = counting(
+    createIntrospectToken({ repository, clientDirectory, clock, logger }),
+    (worth) => {
+      counters.countIntrospection(answerAbout(worth))
+    }
+  )
   return {
     introspect: handlers.unary(retriable(createIntrospectRpc(introspectToken))),
     watchRevocations: handlers.serverStreaming(createWatchRevocationsRpc(revocations))
@@ -92,11 +105,16 @@ function introspectionService(
 }
 
 function grantLimitsService(
-  { pool, prisma, clock, logger }: GrpcDependencies,
+  { pool, prisma, clock, logger, counters }: GrpcDependencies,
   tokenAccess: ReturnType<typeof createTokenAccessReader>
 ): auth.GrantLimitsServiceServer {
   const handlers = createHandlers(logger)
-  const reserve = createReserveLimits({ repository: createReserveLimitsRepository(pool), tokenAccess, clock })
+  const reserve = counting(
+    createReserveLimits({ repository: createReserveLimitsRepository(pool), tokenAccess, clock }),
+    (outcome) => {
+      counters.countReservation(answerTo(outcome))
+    }
+  )
   const settle = createSettleReservation(createSettleReservationRepository(pool))
   const release = createReleaseReservation(createReleaseReservationRepository(pool))
   const getSpent = createGetSpentAmounts({
@@ -120,14 +138,33 @@ function grantOperatorService({
   prisma,
   clock,
   logger,
-  revocations
+  revocations,
+  counters
 }: GrpcDependencies): auth.GrantOperatorServiceServer {
   const handlers = createHandlers(logger)
   const repository = createGrantRepository(prisma)
+  const revokeGrant = counting(createRevokeGrantRpc({ repository, revocations, clock }), () => {
+    counters.countGrant('revoked')
+  })
   return {
     listGrants: handlers.unary(retriable(createListGrantsRpc(repository))),
-    revokeGrant: handlers.unary(retriable(createRevokeGrantRpc({ repository, revocations, clock }))),
+    revokeGrant: handlers.unary(retriable(revokeGrant)),
     auditLimits: handlers.unary(retriable(createAuditLimitsRpc(createLimitsAuditRepository(pool))))
+  }
+}
+
+function answerAbout(worth: TokenWorth): IntrospectionAnswer {
+  return worth.status === 'active' && worth.key === 'unavailable' ? 'key_unavailable' : worth.status
+}
+
+function answerTo(outcome: ReserveOutcome): ReservationAnswer {
+  switch (outcome.outcome) {
+    case 'reserved':
+      return outcome.repeated ? 'repeated' : 'reserved'
+    case 'refused':
+      return outcome.reason
+    case 'mismatch':
+      return 'mismatch'
   }
 }
 

@@ -23,6 +23,7 @@ import { createRevocationBus } from '../../src/features/publish-revocations/revo
 import { type GrantState, PrismaClient } from '../../src/generated/prisma/client.js'
 import { startAuthGrpcServer } from '../../src/grpc/server.js'
 import { createGrpcServices } from '../../src/grpc/services.js'
+import { COUNT_NOTHING } from './count-nothing.js'
 
 type Limits = auth.GrantLimitsServiceClient
 
@@ -138,6 +139,7 @@ export class GrpcFixture {
         clock,
         logger,
         revocations: bus,
+        counters: COUNT_NOTHING,
         clientDirectory: {
           findKey: (walletAddress, kid) => {
             const found = publishedKeys.get(`${walletAddress} ${kid}`)

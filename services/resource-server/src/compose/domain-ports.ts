@@ -12,8 +12,11 @@ import { createGrantLimits } from '../grpc/auth-server/grant-limits.js'
 import { createIntrospection } from '../grpc/auth-server/introspection.js'
 import { createLimitsAuditor } from '../grpc/auth-server/limits-auditor.js'
 import { createRevocationFeed } from '../grpc/auth-server/revocations.js'
+import { countFailures } from '../metrics/authentication-metrics.js'
+import { publishRevocationStream } from '../metrics/revocation-metrics.js'
 import { followRevocations } from '../workers/follow-revocations.js'
 import type { Context, ResourceServerOverrides } from './context.js'
+import type { ServedMetrics } from './metrics.js'
 import type { Resources } from './resources.js'
 
 export type DomainPorts = ReturnType<typeof createDomainPorts>
@@ -21,19 +24,34 @@ export type DomainPorts = ReturnType<typeof createDomainPorts>
 /** The ports that features share. */
 export function createDomainPorts(
   { config, logger, lifecycle, clock }: Context,
-  { pool, sharedStore, authServer, rateLimits }: Resources & { readonly rateLimits: RateLimits | undefined },
+  {
+    pool,
+    sharedStore,
+    authServer,
+    rateLimits,
+    metrics,
+    counters
+  }: Resources & { readonly rateLimits: RateLimits | undefined } & Pick<
+      ServedMetrics,
+      'metrics' | 'counters'
+    >,
   overrides: ResourceServerOverrides
 ) {
   const urls = createResourceUrls(config.PUBLIC_URL)
   const tokens = new TokenRecords({
     introspection: createIntrospection(authServer.introspection),
     clock,
-    cacheSeconds: config.INTROSPECTION_CACHE_SECONDS
+    cacheSeconds: config.INTROSPECTION_CACHE_SECONDS,
+    countLookup: counters.countTokenLookup
   })
   lifecycle.add(
-    followRevocations({ feed: createRevocationFeed(authServer.introspection), listener: tokens, logger })
+    followRevocations({
+      feed: createRevocationFeed(authServer.introspection),
+      listener: publishRevocationStream(tokens, metrics),
+      logger
+    })
   )
-  const authorizer = createRequestAuthorizer({
+  const uncounted = createRequestAuthorizer({
     tokens,
     sharedStore,
     clock,
@@ -45,6 +63,7 @@ export function createDomainPorts(
       authorizationRequired: true
     }
   })
+  const authorizer = countFailures(uncounted, counters.countAuthenticationFailure)
   return {
     urls,
     walletAddresses: createWalletAddressDirectory({ pool, urls }),

@@ -1,14 +1,13 @@
 import { Metrics, startMetricsServer } from '@open-payments-server/metrics'
-import type { PaymentCounters } from '../domain/payment-counters.js'
 import type { PurgeCounter } from '../domain/purge-counter.js'
-import { publishPayments } from '../metrics/payment-metrics.js'
 import { publishPurge } from '../metrics/purge-metrics.js'
 import type { Context } from './context.js'
+import { type Counters, startCounting } from './counters.js'
 import type { Resources } from './resources.js'
 
 /** Metrics: counted in any case, and served where a port is given. */
 export interface ServedMetrics {
-  readonly counters: PaymentCounters
+  readonly counters: Counters
   readonly countPurged: PurgeCounter
   /** To which more may be added. */
   readonly metrics: Metrics
@@ -22,7 +21,7 @@ export async function startMetrics(
   { pool }: Resources
 ): Promise<ServedMetrics> {
   const metrics = new Metrics({ logger })
-  const counters = publishPayments(metrics, pool)
+  const counters = startCounting(metrics, pool)
   const countPurged = publishPurge(metrics)
   const { METRICS_HOST: host, METRICS_PORT: port } = config
   if (port === undefined) return { counters, countPurged, metrics, port }

@@ -65,7 +65,7 @@ export async function openResources(context: Context, overrides: ResourceServerO
       return Promise.resolve()
     }
   })
-  return { pool, prisma, sharedStore, authServer }
+  return { pool, prisma, sharedStore, authServer, tls }
 }
 
 function openSharedStore(config: ResourceServerConfig, logger: Logger, clock: Clock): SharedStore {

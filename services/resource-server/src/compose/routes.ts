@@ -1,4 +1,5 @@
-import type { Logger } from '@open-payments-server/runtime'
+import { fileURLToPath } from 'node:url'
+import { databaseDependency, type Dependency, Readiness } from '@open-payments-server/health'
 import type { Router } from 'express'
 import { createCompleteIncomingPaymentRoutes } from '../features/complete-incoming-payment/routes.js'
 import { createIncomingPaymentRoutes } from '../features/create-incoming-payment/routes.js'
@@ -14,12 +15,13 @@ import {
 } from '../features/list-payments/routes.js'
 import { createWalletAddressKeysRoutes } from '../features/serve-wallet-address-keys/routes.js'
 import { createWalletAddressRoutes } from '../features/serve-wallet-address/routes.js'
-import { createHealthRoutes } from '../http/health-routes.js'
+import type { PaymentCounters } from '../domain/payment-counters.js'
 import type { Context } from './context.js'
 import type { DomainPorts } from './domain-ports.js'
 import type { Resources } from './resources.js'
 import type { Wakers } from './workers.js'
 
+const MIGRATIONS_PATH = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 /** How long readiness waits for the auth server's channel, in milliseconds. */
 const READINESS_TIMEOUT_MS = 1_000
 
@@ -28,10 +30,18 @@ export function createRoutes(
   context: Context,
   resources: Resources,
   ports: DomainPorts,
-  wakers: Wakers
+  wakers: Wakers,
+  counters: PaymentCounters
 ): Router[] {
   const { config } = context
-  const deps = { ...context, ...resources, ...ports, ...wakers, authServerUrl: config.AUTH_SERVER_URL }
+  const deps = {
+    ...context,
+    ...resources,
+    ...ports,
+    ...wakers,
+    counters,
+    authServerUrl: config.AUTH_SERVER_URL
+  }
   const incomingLifetimeSeconds = config.INCOMING_PAYMENT_LIFETIME_SECONDS
   const quoteLifetimeSeconds = config.QUOTE_LIFETIME_SECONDS
   const cacheSeconds = config.WALLET_ADDRESS_CACHE_SECONDS
@@ -51,15 +61,18 @@ export function createRoutes(
   ]
 }
 
-/** The routes that tell whether the service runs, and whether it can work. */
-export function createHealth(
-  { pool, authServer }: Resources,
-  isStopping: () => boolean,
-  logger: Logger
-): Router {
-  const dependencies = [
-    { name: 'database', check: () => pool.query('select 1') },
-    { name: 'auth-server', check: () => authServer.waitForReady(READINESS_TIMEOUT_MS) }
-  ]
-  return createHealthRoutes({ dependencies, isStopping, logger })
+/** Knows whether the service can do its work. Wallet addresses, and the refusals of all else, go on without the auth server. */
+export function createReadiness({ logger }: Context, { pool, authServer }: Resources): Readiness {
+  const authServerDependency: Dependency = {
+    name: 'auth-server',
+    needed: 'at-start',
+    check: async () => {
+      await authServer.waitForReady(READINESS_TIMEOUT_MS)
+      return undefined
+    }
+  }
+  return new Readiness({
+    dependencies: [databaseDependency(pool, MIGRATIONS_PATH), authServerDependency],
+    logger
+  })
 }

@@ -1,3 +1,4 @@
+import type { FailedBatchCounter } from '../domain/counters.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
 import type { PurgeCounter } from '../domain/purge-counter.js'
 import { createLocalPaymentMethod } from '../features/process-outgoing-payments/local-payment-method.js'
@@ -21,23 +22,35 @@ export function startWorkers(
   context: Context,
   { pool }: Resources,
   { urls, grantLimits }: DomainPorts,
-  counters: PaymentCounters
+  counters: PaymentCounters & { readonly countFailedBatch: FailedBatchCounter }
 ) {
   const { config, logger, lifecycle } = context
   const pollSeconds = config.PROCESSING_POLL_SECONDS
   const callDeadlineMs = config.AUTH_GRPC_DEADLINE_MS
   const outbox = { pool, grantLimits, logger, counters }
-  const delivery = createDeliveryWorker({ ...outbox, callDeadlineMs, pollSeconds })
+  const failing = (worker: Parameters<FailedBatchCounter>[0]) => ({
+    onBatchFailed: () => {
+      counters.countFailedBatch(worker)
+    }
+  })
+  const delivery = createDeliveryWorker({ ...outbox, ...failing('delivery'), callDeadlineMs, pollSeconds })
   lifecycle.add(delivery)
   const onReservationEnded = (): void => {
     delivery.wake()
   }
   const methods = [createLocalPaymentMethod({ ...context, pool, urls, counters })]
-  const processing = createProcessingWorker({ methods, pollSeconds, logger, onReservationEnded })
+  const processing = createProcessingWorker({
+    ...failing('processing'),
+    methods,
+    pollSeconds,
+    logger,
+    onReservationEnded
+  })
   lifecycle.add(processing)
   lifecycle.add(
     createSweepingWorker({
       ...outbox,
+      ...failing('sweeping'),
       orphanAgeSeconds: config.ORPHAN_AGE_SECONDS,
       intervalSeconds: config.SWEEP_INTERVAL_SECONDS,
       onReservationEnded
@@ -53,11 +66,14 @@ export function startWorkers(
 export function startPurge(
   { config, logger, lifecycle, clock }: Context,
   { pool }: Pick<Resources, 'pool'>,
-  countPurged: PurgeCounter
+  { countPurged, counters }: { countPurged: PurgeCounter; counters: { countFailedBatch: FailedBatchCounter } }
 ): void {
   const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
   if (intervalSeconds === 0) return
   const repository = createPurgeRepository(pool)
   const purgeBatch = createPurge({ repository, clock, retentionDays, countPurged })
-  lifecycle.add(createPurgeWorker({ purgeBatch, intervalSeconds, logger }))
+  const onBatchFailed = (): void => {
+    counters.countFailedBatch('purge')
+  }
+  lifecycle.add(createPurgeWorker({ purgeBatch, intervalSeconds, logger, onBatchFailed }))
 }

@@ -9,8 +9,15 @@ export type DeliveryResult =
   /** A defect of either service. */
   | 'failed'
 
+/** What clients create. */
+export type CreatedKind = 'incoming-payment' | 'quote' | 'outgoing-payment'
+
 /** Counts what happens to payments. Counting returns at once and never fails. */
 export interface PaymentCounters {
+  /** A request created something. One that is repeated does not. */
+  countCreated(kind: CreatedKind): void
+  /** So many incoming payments were completed: by their clients, or because they have received all they asked for. */
+  countIncomingCompleted(count: number): void
   /** One attempt to deliver an outcome is over. */
   countDelivery(result: DeliveryResult): void
   /** The sweeper gave up the ids of this many reservations without a payment. */

@@ -1,6 +1,6 @@
 import type { Metrics } from '@open-payments-server/metrics'
 import type { Pool } from 'pg'
-import type { PaymentCounters } from '../domain/payment-counters.js'
+import type { CreatedKind, PaymentCounters } from '../domain/payment-counters.js'
 import { measurePayments, UNDELIVERED_COUNTED_MAX } from '../features/measure-payments/repository.js'
 
 /**
@@ -26,7 +26,15 @@ export function publishPayments(metrics: Metrics, pool: Pool): PaymentCounters {
     },
     read: () => measurePayments(pool)
   })
+  const created = publishCreated(metrics)
   return {
+    countCreated: (kind) => {
+      created[kind]()
+    },
+    countIncomingCompleted: metrics.addCounter({
+      name: 'open_payments_incoming_payments_completed_total',
+      help: 'Incoming payments completed by their clients, or because they have received all they asked for.'
+    }),
     countDelivery: metrics.addCounters(
       {
         name: 'open_payments_outbox_deliveries_total',
@@ -47,5 +55,22 @@ export function publishPayments(metrics: Metrics, pool: Pool): PaymentCounters {
       'state',
       ['completed', 'failed']
     )
+  }
+}
+
+function publishCreated(metrics: Metrics): Readonly<Record<CreatedKind, () => void>> {
+  return {
+    'incoming-payment': metrics.addCounter({
+      name: 'open_payments_incoming_payments_created_total',
+      help: 'Incoming payments that clients created.'
+    }),
+    quote: metrics.addCounter({
+      name: 'open_payments_quotes_created_total',
+      help: 'Quotes that clients created.'
+    }),
+    'outgoing-payment': metrics.addCounter({
+      name: 'open_payments_outgoing_payments_created_total',
+      help: 'Outgoing payments that clients created.'
+    })
   }
 }

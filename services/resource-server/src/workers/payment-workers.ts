@@ -21,6 +21,7 @@ export function createProcessingWorker(deps: {
   methods: readonly PaymentMethod[]
   pollSeconds: number
   logger: Logger
+  onBatchFailed?: (() => void) | undefined
   /** Says that there are outcomes to deliver. */
   onReservationEnded: () => void
 }): Worker {
@@ -28,6 +29,7 @@ export function createProcessingWorker(deps: {
     name: 'payment processing',
     pollMs: deps.pollSeconds * 1_000,
     logger: deps.logger,
+    onBatchFailed: deps.onBatchFailed,
     async runBatch() {
       let more = false
       for (const method of deps.methods) {
@@ -41,11 +43,14 @@ export function createProcessingWorker(deps: {
 }
 
 /** Delivers what became of payments to the auth server. */
-export function createDeliveryWorker(deps: DeliverOutcomesDeps & { pollSeconds: number }): Worker {
+export function createDeliveryWorker(
+  deps: DeliverOutcomesDeps & { pollSeconds: number; onBatchFailed?: (() => void) | undefined }
+): Worker {
   return startWorker({
     name: 'reservation outcome delivery',
     pollMs: deps.pollSeconds * 1_000,
     logger: deps.logger,
+    onBatchFailed: deps.onBatchFailed,
     async runBatch(signal) {
       const { due, delivered } = await deliverOutcomes(OUTCOMES_PER_BATCH_MAX, deps, signal)
       return due === OUTCOMES_PER_BATCH_MAX && delivered > 0
@@ -60,6 +65,7 @@ export function createDeliveryWorker(deps: DeliverOutcomesDeps & { pollSeconds: 
 export function createSweepingWorker(
   deps: SweepOrphansDeps & {
     intervalSeconds: number
+    onBatchFailed?: (() => void) | undefined
     onReservationEnded: () => void
     /** How many reservations are looked at together; {@link RESERVATIONS_PER_SWEEP_MAX} unless given. */
     pageSize?: number
@@ -71,6 +77,7 @@ export function createSweepingWorker(
     name: 'orphan sweeping',
     pollMs: deps.intervalSeconds * 1_000,
     logger: deps.logger,
+    onBatchFailed: deps.onBatchFailed,
     async runBatch() {
       try {
         const { givenUp, nextPageToken } = await sweepOrphans(deps, { pageSize, pageToken })

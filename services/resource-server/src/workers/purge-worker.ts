@@ -10,11 +10,13 @@ export function createPurgeWorker(deps: {
   purgeBatch: PurgeBatch
   intervalSeconds: number
   logger: Logger
+  onBatchFailed?: (() => void) | undefined
 }): Worker {
   return startWorker({
     name: 'purge',
     pollMs: deps.intervalSeconds * 1_000,
     logger: deps.logger,
+    onBatchFailed: deps.onBatchFailed,
     async runBatch(signal) {
       const more = await deps.purgeBatch()
       if (more) await pause(signal)

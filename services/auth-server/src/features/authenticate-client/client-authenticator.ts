@@ -54,7 +54,7 @@ export function createClientAuthenticator(
     // Outlives the signature: after that, its age refuses it.
     const lifetimeSeconds = policy.ageMaxSeconds + policy.futureMaxSeconds + 1
     const isFirst = await sharedStore.markOnce(mark, lifetimeSeconds, signature.createdSeconds)
-    if (!isFirst) throw invalidSignature('its nonce was used before, or may have been')
+    if (!isFirst) throw refusal(new SignatureError('nonce', 'its nonce was used before, or may have been'))
   }
 
   return {
@@ -109,7 +109,10 @@ function refusing<Result>(check: () => Result): Result {
   try {
     return check()
   } catch (error) {
-    if (error instanceof SignatureError) throw invalidSignature(error.message, error)
-    throw error
+    throw error instanceof SignatureError ? refusal(error) : error
   }
+}
+
+function refusal(error: SignatureError): Error {
+  return invalidSignature(error.message, error)
 }

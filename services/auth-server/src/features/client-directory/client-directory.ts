@@ -8,6 +8,7 @@ import {
   DocumentUnavailable,
   type WalletAddressDocument
 } from '../../domain/clients.js'
+import type { KeyLookupCounter } from '../../domain/counters.js'
 import { DocumentCache, type Fetched } from './document-cache.js'
 import { type ClientKeys, readKeys, readReceiverAsset, readWalletAddress } from './documents.js'
 
@@ -39,6 +40,7 @@ export interface ClientDirectoryOptions {
   readonly staleKeysSeconds: number
   /** How long a host may take to answer before older keys are used in place of its answer; a second unless given. */
   readonly patienceMs?: number
+  readonly countKeyLookup?: KeyLookupCounter | undefined
 }
 
 /** Looks up wallet address documents and keys over HTTP, and keeps them for a while. */
@@ -60,6 +62,7 @@ export function createClientDirectory(options: ClientDirectoryOptions): ClientDi
     charactersMax: CHARACTERS_MAX.keySets,
     measure: measureKeys,
     staleSeconds: options.staleKeysSeconds,
+    onLookup: options.countKeyLookup,
     fetch: (url) => fetchDocument(httpClient, url, readKeys)
   })
   const walletAddresses = new DocumentCache<WalletAddressDocument>({

@@ -31,6 +31,8 @@ export interface DocumentCacheOptions<Document> {
   readonly fetch: (url: string) => Promise<Fetched<Document>>
   /** Told of each fetch that failed where an older document may be used instead. */
   readonly onStale: (url: string, error: unknown) => void
+  /** Told of each lookup: whether the document was kept, had to be fetched, or was older than it should be. */
+  readonly onLookup?: ((source: 'hit' | 'miss' | 'stale') => void) | undefined
 }
 
 /** A document and when it was fetched, in milliseconds since the Unix epoch. */
@@ -95,9 +97,13 @@ export class DocumentCache<Document> {
   async get(url: string): Promise<CachedDocument<Document>> {
     const nowMs = this.#options.clock.now()
     const { kept } = this.#entries.get(url) ?? {}
-    if (kept !== undefined && isWithin(kept.fresh, nowMs)) return kept.value
-    if (kept === undefined || !isWithin(kept.usable, nowMs)) return this.#refresh(url)
-    return this.#refreshOr(url, kept.value)
+    if (kept !== undefined && isWithin(kept.fresh, nowMs)) return this.#tell('hit', kept.value)
+    if (kept === undefined || !isWithin(kept.usable, nowMs)) {
+      this.#options.onLookup?.('miss')
+      return this.#refresh(url)
+    }
+    const had = await this.#refreshOr(url, kept.value)
+    return this.#tell(had === kept.value ? 'stale' : 'miss', had)
   }
 
   /**
@@ -108,6 +114,11 @@ export class DocumentCache<Document> {
   async getNewer(url: string, older: CachedDocument<Document>): Promise<CachedDocument<Document>> {
     const { kept } = this.#entries.get(url) ?? {}
     return kept === undefined || kept.value === older ? this.#refresh(url) : kept.value
+  }
+
+  #tell(source: 'hit' | 'miss' | 'stale', had: CachedDocument<Document>): CachedDocument<Document> {
+    this.#options.onLookup?.(source)
+    return had
   }
 
   /** Fetches now, or waits for a fetch that runs already. */

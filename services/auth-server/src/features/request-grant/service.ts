@@ -1,4 +1,4 @@
-import { jwkThumbprint, type ReceivedSignature } from '@open-payments-server/http-signatures'
+import { jwkThumbprint, type ReceivedSignature, SignatureError } from '@open-payments-server/http-signatures'
 import { invalidField } from '@open-payments-server/http-server'
 import { hashSecret, newId, randomSecret } from '@open-payments-server/runtime'
 import { type ConfiguredInteraction, needsInteraction } from '../../domain/access.js'
@@ -83,7 +83,8 @@ async function findKey(
     if (!(error instanceof DocumentUnavailable)) throw error
     throw unresolvedClient("the client's keys cannot be fetched", error)
   }
-  throw unresolvedClient('the client publishes no key with the keyid of the signature')
+  const problem = 'the client publishes no key with the keyid of the signature'
+  throw unresolvedClient(problem, new SignatureError('key', problem))
 }
 
 /** Answers the client's wallet address, once it is certain that the account holder can be asked. */

@@ -18,8 +18,13 @@ import type {
 
 /** What was decided about a payment. */
 export type ReserveOutcome =
-  /** There was room, and it is taken. `spent` includes the payment. */
-  | { readonly outcome: 'reserved'; readonly grantId: string; readonly spent: SpentValues }
+  /** There was room, and it is taken: by this call, or `repeated` by an earlier one. `spent` includes the payment. */
+  | {
+      readonly outcome: 'reserved'
+      readonly grantId: string
+      readonly spent: SpentValues
+      readonly repeated: boolean
+    }
   /** There was none, and there never will be for this payment id. */
   | { readonly outcome: 'refused'; readonly reason: RefusalReason }
   /** The payment id was used for something else. */
@@ -57,7 +62,7 @@ export function createReserveLimits({
       if (result.outcome === 'twin') break
       if (result.outcome === 'none') continue
       const spent = result.spent ?? (await completeSpent(repository, request, window, chargeable))
-      return { outcome: 'reserved', grantId: result.grantId, spent }
+      return { outcome: 'reserved', grantId: result.grantId, spent, repeated: false }
     }
     const recorded = await repository.refuse(request, access === undefined ? 'token_inactive' : refusal)
     return answer(recorded, request, chargeable, repository)
@@ -82,7 +87,7 @@ async function answer(
   if (grantId === undefined || window === undefined)
     throw new Error(`a reservation is ${state} without a window`)
   const spent = recorded.spent ?? (await completeSpent(repository, request, window, chargeable))
-  return { outcome: 'reserved', grantId, spent }
+  return { outcome: 'reserved', grantId, spent, repeated: true }
 }
 
 /** Over all items that payments can be charged to: each in its current interval, but the payment's own in the payment's. */

@@ -53,7 +53,9 @@ export function createRequestAuthorizer(options: RequestAuthorizerOptions): Requ
       const verified =
         verify(received, kept) ??
         verify(received, await findActive(() => options.tokens.findNewer(accessToken, received.keyId)))
-      if (verified === undefined) throw invalidSignature('it was not made with a current key of the client')
+      if (verified === undefined) {
+        throw refused(new SignatureError('key', 'it was not made with a current key of the client'))
+      }
       const { record, key } = verified
       await useNonce(received, key, options)
       return toAuthorized(accessToken, record, received, parts.body)
@@ -137,7 +139,9 @@ async function useNonce(
   const mark = `nonce:${hashSecret(`${x}\n${received.nonce}`).toString('base64url')}`
   const lifetimeSeconds = policy.ageMaxSeconds + policy.futureMaxSeconds + 1
   const marking = sharedStore.markOnce(mark, lifetimeSeconds, received.createdSeconds)
-  if (!(await known(marking))) throw invalidSignature('its nonce was used before, or may have been')
+  if (!(await known(marking))) {
+    throw refused(new SignatureError('nonce', 'its nonce was used before, or may have been'))
+  }
 }
 
 async function known(marking: Promise<boolean>): Promise<boolean> {

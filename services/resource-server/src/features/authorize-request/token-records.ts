@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { importEd25519Jwk } from '@open-payments-server/http-signatures'
 import { type Clock, hashSecret } from '@open-payments-server/runtime'
 import { LRUCache } from 'lru-cache'
+import type { TokenLookupCounter } from '../../domain/counters.js'
 import type { ActiveToken, Introspection, RevocationListener, TokenStatus } from '../../domain/ports.js'
 
 /** Most tokens whose answers are kept. */
@@ -55,6 +56,7 @@ export interface TokenRecordsOptions {
   readonly clock: Clock
   /** How long an active answer may be kept, in seconds; 0 asks every time. */
   readonly cacheSeconds: number
+  readonly countLookup: TokenLookupCounter
 }
 
 /**
@@ -90,6 +92,7 @@ export class TokenRecords implements RevocationListener {
   async find(accessToken: string, keyId: string | undefined): Promise<TokenRecord> {
     const tokenHash = hashSecret(accessToken).toString('base64url')
     const kept = this.#kept(tokenHash, keyId ?? '')
+    this.#options.countLookup(kept === undefined ? this.#asking() : 'hit')
     if (kept !== undefined) return kept
     const pending: Pending = { tokenHash, void: !this.#live, revokedGrants: new Set() }
     this.#pending.add(pending)
@@ -138,6 +141,11 @@ export class TokenRecords implements RevocationListener {
     this.#live = false
     this.#tokens.clear()
     for (const pending of this.#pending) pending.void = true
+  }
+
+  /** Why the auth server is asked. */
+  #asking(): 'miss' | 'bypassed' {
+    return this.#live && this.#options.cacheSeconds > 0 ? 'miss' : 'bypassed'
   }
 
   #kept(tokenHash: string, keyId: string): ActiveRecord | undefined {

@@ -2,6 +2,7 @@ import { type Clock, isUuid } from '@open-payments-server/runtime'
 import type { AccessItem, AuthorizedRequest } from '../../domain/authorization.js'
 import { conflict, notFound } from '../../domain/errors.js'
 import type { IncomingPayment } from '../../domain/incoming-payment.js'
+import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { IncomingPaymentCompleter } from './repository.js'
@@ -11,6 +12,7 @@ export interface CompleteIncomingPaymentDeps {
   readonly completer: IncomingPaymentCompleter
   readonly urls: ResourceUrls
   readonly clock: Clock
+  readonly counters: Pick<PaymentCounters, 'countIncomingCompleted'>
 }
 
 /**
@@ -33,7 +35,10 @@ export async function completeIncomingPayment(
   const result = await deps.completer.complete({ id, client: request.client, paths, nowMs })
   if (result === undefined) throw notFound()
   const { payment, done } = result
-  if (done) return payment
+  if (done) {
+    deps.counters.countIncomingCompleted(1)
+    return payment
+  }
   requireReach(request, 'incoming-payment', 'complete', payment.walletAddressUrl)
   if (payment.client !== request.client) throw notFound()
   const expired = !payment.completed && payment.expiresAtMs <= nowMs

@@ -4,6 +4,7 @@ import { Router } from 'express'
 import type { Pool } from 'pg'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderIncomingPayment } from '../../domain/incoming-payment.js'
+import type { PaymentCounters } from '../../domain/payment-counters.js'
 import { chooseRepresentation, type RepresentationSetting } from '../../domain/representation.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { completeIncomingPayment } from './complete-incoming-payment.js'
@@ -16,6 +17,7 @@ export interface CompleteIncomingPaymentRouteDeps {
   readonly urls: ResourceUrls
   readonly clock: Clock
   readonly representation: RepresentationSetting
+  readonly counters: Pick<PaymentCounters, 'countIncomingCompleted'>
 }
 
 /** `POST /incoming-payments/{id}/complete` (interface 4.6). */

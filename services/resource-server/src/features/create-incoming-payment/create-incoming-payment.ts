@@ -5,6 +5,7 @@ import type { AccessItem, AuthorizedRequest } from '../../domain/authorization.j
 import { assetMismatch, unknownWalletAddress } from '../../domain/errors.js'
 import { acceptCreated, identifyCreation } from '../../domain/idempotency.js'
 import type { IncomingPayment } from '../../domain/incoming-payment.js'
+import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentMethods } from '../../domain/payment-methods.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
@@ -20,6 +21,7 @@ export interface CreateIncomingPaymentDeps {
   readonly methods: Pick<PaymentMethods, 'keyId'>
   /** When a payment expires that does not say, in seconds from its creation. */
   readonly lifetimeSeconds: number
+  readonly counters: Pick<PaymentCounters, 'countCreated'>
 }
 
 /** A request to create an incoming payment, read. */
@@ -49,8 +51,9 @@ export async function createIncomingPayment(
   const { client } = authorized
   const content = [walletAddress.url, '\n', authorized.body ?? '']
   const identity = identifyCreation({ client, idempotencyKey, content })
+  const id = newId(deps.clock, deps.random)
   const stored = await deps.repository.create({
-    id: newId(deps.clock, deps.random),
+    id,
     identity,
     walletAddressId: walletAddress.id,
     client,
@@ -62,7 +65,9 @@ export async function createIncomingPayment(
   })
   // A repeated request may come after the expiry that it asked for; a first one must not.
   if (stored === undefined && expired) throw notInTheFuture()
-  return acceptCreated(stored, identity).payment
+  const { payment } = acceptCreated(stored, identity)
+  if (payment.id === id) deps.counters.countCreated('incoming-payment')
+  return payment
 }
 
 /** The wallet address of the order, or where it names none, of the access that covers it. */

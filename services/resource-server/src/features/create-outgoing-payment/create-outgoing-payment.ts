@@ -12,6 +12,7 @@ import {
   unknownWalletAddress
 } from '../../domain/errors.js'
 import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
+import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentIdentity } from '../../domain/payment-identity.js'
 import {
   AuthServerUnavailable,
@@ -43,6 +44,7 @@ export interface CreateOutgoingPaymentDeps {
   readonly onPaymentCreated: () => void
   /** Says that there is an outcome to deliver to the auth server. */
   readonly onReservationEnded: () => void
+  readonly counters: Pick<PaymentCounters, 'countCreated'>
 }
 
 /** A request to create an outgoing payment, read. */
@@ -190,6 +192,7 @@ async function persist(
   )
   switch (result.outcome) {
     case 'persisted':
+      context.counters.countCreated('outgoing-payment')
       context.onPaymentCreated()
       return {
         id: paymentId,

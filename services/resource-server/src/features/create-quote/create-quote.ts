@@ -3,6 +3,7 @@ import { type Clock, newId, type Random } from '@open-payments-server/runtime'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
 import { invalidReceiver, unknownWalletAddress } from '../../domain/errors.js'
 import { acceptCreated, type CreationIdentity, identifyCreation } from '../../domain/idempotency.js'
+import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { Quote } from '../../domain/quote.js'
 import { type FixedAmount, quotePayment, type TermSources } from '../../domain/quoting.js'
 import { type Receiver, type ReceiverDirectory, remainingRoom } from '../../domain/receiver.js'
@@ -21,6 +22,7 @@ export interface CreateQuoteDeps {
   readonly random: Random
   /** How long a quote may be used, in seconds. */
   readonly lifetimeSeconds: number
+  readonly counters: Pick<PaymentCounters, 'countCreated'>
 }
 
 /** A request to create a quote, read. */
@@ -77,8 +79,9 @@ async function keepQuote(
   const nowMs = deps.clock.now()
   const fixed = order.fixed ?? missingAmount(receiver, nowMs)
   const amounts = await quotePayment({ sender: walletAddress, receiver, fixed, nowMs }, deps.termSources)
+  const id = newId(deps.clock, deps.random)
   const stored = await deps.repository.create({
-    id: newId(deps.clock, deps.random),
+    id,
     identity,
     walletAddressId: walletAddress.id,
     client,
@@ -89,7 +92,9 @@ async function keepQuote(
     expiresAtMs: nowMs + deps.lifetimeSeconds * 1_000,
     createdAtMs: nowMs
   })
-  return acceptCreated(stored, identity).quote
+  const { quote } = acceptCreated(stored, identity)
+  if (quote.id === id) deps.counters.countCreated('quote')
+  return quote
 }
 
 /**

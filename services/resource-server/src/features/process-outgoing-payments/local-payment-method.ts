@@ -28,7 +28,7 @@ export interface LocalPaymentDeps {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
-  readonly counters: Pick<PaymentCounters, 'countEnded'>
+  readonly counters: Pick<PaymentCounters, 'countEnded' | 'countIncomingCompleted'>
 }
 
 /**
@@ -61,8 +61,9 @@ async function processBatch(
   providerAccounts: ProviderAccountDirectory,
   deps: LocalPaymentDeps
 ): Promise<number> {
-  const endings = await endPayments(claim, providerAccounts, deps)
+  const { endings, filledCount } = await endPayments(claim, providerAccounts, deps)
   // Once it is committed: a batch that is undone ended nothing.
+  deps.counters.countIncomingCompleted(filledCount)
   for (const { settlement } of endings) deps.counters.countEnded(settlement.state)
   return endings.length
 }
@@ -71,10 +72,10 @@ function endPayments(
   claim: Claim,
   providerAccounts: ProviderAccountDirectory,
   { pool, urls, clock, random }: LocalPaymentDeps
-): Promise<SettledBatch['endings']> {
+): Promise<Pick<SettledBatch, 'endings' | 'filledCount'>> {
   return inTransaction(pool, async (client) => {
     const payments = await claimPayments(client, claim, urls)
-    if (payments.length === 0) return []
+    if (payments.length === 0) return { endings: [], filledCount: 0 }
     const provider = await providerAccounts.find(
       client,
       payments.flatMap(({ debitAssetId, receiveAssetId }) => [debitAssetId, receiveAssetId])
@@ -88,7 +89,7 @@ function endPayments(
     const batch = settleBatch(payments, receivers, provider, nowMs)
     await lockAccounts(client, unique(batch.totals.map(({ accountId }) => accountId)))
     await writeBatch(client, batch, nowMs, () => newId(clock, random))
-    return batch.endings
+    return batch
   })
 }
 

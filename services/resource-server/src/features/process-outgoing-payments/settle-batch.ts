@@ -70,6 +70,8 @@ export interface SettledBatch {
   readonly totals: readonly TotalsChange[]
   /** What each incoming payment receives, by its id. */
   readonly received: ReadonlyMap<string, bigint>
+  /** How many incoming payments have received all they asked for by it. */
+  readonly filledCount: number
 }
 
 /**
@@ -111,8 +113,14 @@ export function settleBatch(
       receiver === undefined ? [] : transfersOf(payment, receiver, settlement, provider)
     ),
     totals: totals.changes(),
-    received
+    received,
+    filledCount: [...received].filter(([id, value]) => isFilled(receivers.get(id), value)).length
   }
+}
+
+/** Whether what it receives is the last that it takes. */
+function isFilled(receiver: LockedReceiver | undefined, received: bigint): boolean {
+  return receiver?.incomingValue !== undefined && receiver.receivedValue + received >= receiver.incomingValue
 }
 
 function roomOf(

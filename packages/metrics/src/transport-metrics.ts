@@ -1,0 +1,144 @@
+import type { RequestObserver } from '@open-payments-server/http-server'
+import type { Metrics } from './metrics.js'
+
+/** Upper bounds of durations, in seconds: from what memory answers to the longest that anything may take. */
+const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const
+
+/** The part of a pool of connections that is measured: that of `pg`. */
+export interface MeasuredPool {
+  readonly totalCount: number
+  readonly idleCount: number
+  readonly waitingCount: number
+  readonly options: { readonly max: number }
+}
+
+/** What transports tell of their work. */
+export interface TransportMetrics<Listener extends string> {
+  /** Is told of the requests of a listener. */
+  readonly http: Readonly<Record<Listener, RequestObserver>>
+  /** Is told of calls that are answered here. */
+  readonly grpcServer: (method: string, code: string, durationSeconds: number) => void
+  /** Is told of calls that are made from here. */
+  readonly grpcClient: {
+    readonly ended: (method: string, code: string, durationSeconds: number) => void
+    readonly retried: (method: string) => void
+  }
+  /** Is told how long a connection to the database was waited for. */
+  readonly connectionAcquired: (durationSeconds: number) => void
+  /** Looks at a pool whenever it is scraped. */
+  readonly watchPool: (pool: MeasuredPool) => void
+}
+
+/**
+ * Publishes what `docs/metrics.md` lists of transports.
+ *
+ * @param options.listeners the HTTP listeners of the service
+ * @param options.version of the service
+ */
+export function publishTransports<Listener extends string>(
+  metrics: Metrics,
+  options: { readonly listeners: readonly Listener[]; readonly version: string }
+): TransportMetrics<Listener> {
+  metrics.addInfo(
+    { name: 'open_payments_build_info', help: 'Always 1: which version runs, on which version of Node.' },
+    { version: options.version, node: process.versions.node }
+  )
+  return {
+    http: publishHttp(metrics, options.listeners),
+    grpcServer: metrics.addHistogram(
+      {
+        name: 'open_payments_grpc_server_call_duration_seconds',
+        help: 'How long unary gRPC calls took to answer.'
+      },
+      ['method', 'code'],
+      DURATION_BUCKETS
+    ),
+    grpcClient: {
+      ended: metrics.addHistogram(
+        {
+          name: 'open_payments_grpc_client_call_duration_seconds',
+          help: 'How long unary gRPC calls took that this service made, retries included.'
+        },
+        ['method', 'code'],
+        DURATION_BUCKETS
+      ),
+      retried: metrics.addLabelledCounter(
+        {
+          name: 'open_payments_grpc_client_retries_total',
+          help: 'How often a gRPC call was made once more because the other side was unavailable.'
+        },
+        'method'
+      )
+    },
+    ...publishDatabase(metrics)
+  }
+}
+
+function publishHttp<Listener extends string>(
+  metrics: Metrics,
+  listeners: readonly Listener[]
+): Record<Listener, RequestObserver> {
+  const observe = metrics.addHistogram(
+    {
+      name: 'open_payments_http_request_duration_seconds',
+      help: 'How long requests took from their headers until their answers were sent.'
+    },
+    ['listener', 'method', 'route', 'status'],
+    DURATION_BUCKETS
+  )
+  const inFlight = Object.fromEntries(listeners.map((listener) => [listener, 0])) as Record<Listener, number>
+  const observers = listeners.map((listener) => [
+    listener,
+    {
+      started() {
+        inFlight[listener] += 1
+      },
+      ended({ method, route, status }, durationSeconds) {
+        inFlight[listener] -= 1
+        observe(listener, method, route, String(status), durationSeconds)
+      }
+    } satisfies RequestObserver
+  ])
+  metrics.addLiveGauges(
+    { name: 'open_payments_http_requests_in_flight', help: 'Requests that are being answered.' },
+    'listener',
+    () => inFlight
+  )
+  return Object.fromEntries(observers) as Record<Listener, RequestObserver>
+}
+
+function publishDatabase(
+  metrics: Metrics
+): Pick<TransportMetrics<never>, 'connectionAcquired' | 'watchPool'> {
+  return {
+    connectionAcquired: metrics.addHistogram(
+      {
+        name: 'open_payments_database_acquire_duration_seconds',
+        help: 'How long a connection to the database was waited for, until there was one or the wait was given up.'
+      },
+      [],
+      DURATION_BUCKETS
+    ),
+    watchPool(pool) {
+      metrics.addLiveGauges(
+        {
+          name: 'open_payments_database_connections',
+          help: 'Open connections to the database: busy ones, and idle ones.'
+        },
+        'state',
+        () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount })
+      )
+      metrics.addLiveGauge(
+        {
+          name: 'open_payments_database_connections_max',
+          help: 'Most connections to the database at a time.'
+        },
+        () => pool.options.max
+      )
+      metrics.addLiveGauge(
+        { name: 'open_payments_database_waiting', help: 'Statements that wait for a connection.' },
+        () => pool.waitingCount
+      )
+    }
+  }
+}

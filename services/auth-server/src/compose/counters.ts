@@ -1,0 +1,30 @@
+import { type FailureCounters, type Metrics, publishFailures } from '@open-payments-server/metrics'
+import { COUNTED_OPERATIONS } from '@open-payments-server/shared-store'
+import type {
+  AuthenticationFailureCounter,
+  GrantCounters,
+  KeyLookupCounter,
+  RpcCounters
+} from '../domain/counters.js'
+import { publishAuthenticationFailures } from '../metrics/authentication-metrics.js'
+import { publishKeyLookups } from '../metrics/directory-metrics.js'
+import { publishGrants } from '../metrics/grant-metrics.js'
+import { publishRpcs } from '../metrics/rpc-metrics.js'
+
+/** Everything that features count, by what it is about. */
+export interface Counters
+  extends GrantCounters, RpcCounters, FailureCounters<'purge', (typeof COUNTED_OPERATIONS)[number]> {
+  readonly countAuthenticationFailure: AuthenticationFailureCounter
+  readonly countKeyLookup: KeyLookupCounter
+}
+
+/** Begins to count. */
+export function startCounting(metrics: Metrics): Counters {
+  return {
+    ...publishGrants(metrics),
+    ...publishRpcs(metrics),
+    ...publishFailures(metrics, { workers: ['purge'], operations: COUNTED_OPERATIONS }),
+    countAuthenticationFailure: publishAuthenticationFailures(metrics),
+    countKeyLookup: publishKeyLookups(metrics)
+  }
+}

@@ -1,0 +1,78 @@
+import { PublicError } from '@open-payments-server/http-server'
+import { SIGNATURE_ERROR_REASONS, SignatureError } from '@open-payments-server/http-signatures'
+import type { Metrics } from '@open-payments-server/metrics'
+import type { ClientAuthenticator } from '../domain/authentication.js'
+import { DocumentUnavailable } from '../domain/clients.js'
+import type { AuthenticationFailure, AuthenticationFailureCounter } from '../domain/counters.js'
+import type { RequestGrantService } from '../features/request-grant/service.js'
+
+/** Publishes what `docs/metrics.md` lists of requests that nobody was authenticated for. */
+export function publishAuthenticationFailures(
+  metrics: Pick<Metrics, 'addCounters'>
+): AuthenticationFailureCounter {
+  return metrics.addCounters<AuthenticationFailure>(
+    {
+      name: 'open_payments_authentication_failures_total',
+      help: 'Requests refused because of their signature or token, or of who signed them.'
+    },
+    'reason',
+    [...SIGNATURE_ERROR_REASONS, 'client', 'holder']
+  )
+}
+
+/** The same authenticator, with whom it refuses counted by the reason. Callers are told no more than before. */
+export function countFailures(
+  authenticator: ClientAuthenticator,
+  count: AuthenticationFailureCounter
+): ClientAuthenticator {
+  return {
+    ...authenticator,
+    receive(request) {
+      try {
+        return authenticator.receive(request)
+      } catch (error) {
+        throw counted(error, count)
+      }
+    },
+    async verify(signature, key) {
+      try {
+        await authenticator.verify(signature, key)
+      } catch (error) {
+        throw counted(error, count)
+      }
+    },
+    async verifyHolder(signature, holder) {
+      try {
+        const isHolder = await authenticator.verifyHolder(signature, holder)
+        if (!isHolder) count('holder')
+        return isHolder
+      } catch (error) {
+        throw counted(error, count)
+      }
+    }
+  }
+}
+
+/** The same service, with the clients counted that it cannot find, or whose key it cannot. */
+export function countUnresolved(
+  service: RequestGrantService,
+  count: AuthenticationFailureCounter
+): RequestGrantService {
+  return {
+    async requestGrant(request, signature) {
+      try {
+        return await service.requestGrant(request, signature)
+      } catch (error) {
+        // What is 401 was counted where the signature was verified.
+        throw error instanceof PublicError && error.status === 400 ? counted(error, count) : error
+      }
+    }
+  }
+}
+
+function counted(error: unknown, count: AuthenticationFailureCounter): unknown {
+  const cause = error instanceof PublicError ? error.cause : undefined
+  if (cause instanceof SignatureError) count(cause.reason)
+  if (cause instanceof DocumentUnavailable) count('client')
+  return error
+}

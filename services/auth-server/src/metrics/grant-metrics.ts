@@ -1,0 +1,127 @@
+import { counting, type Metrics } from '@open-payments-server/metrics'
+import { GRANT_EVENTS, type GrantCounters, INTERACTION_EVENTS, TOKEN_EVENTS } from '../domain/counters.js'
+import type { AcceptGrantService } from '../features/accept-grant/service.js'
+import type { CancelGrantService } from '../features/cancel-grant/service.js'
+import type { ContinueGrantService } from '../features/continue-grant/service.js'
+import type { FinishInteractionService } from '../features/finish-interaction/service.js'
+import type { RejectGrantService } from '../features/reject-grant/service.js'
+import type { RequestGrantService } from '../features/request-grant/service.js'
+import type { RevokeTokenService } from '../features/revoke-token/service.js'
+import type { RotateTokenService } from '../features/rotate-token/service.js'
+import type { StartInteractionService } from '../features/start-interaction/service.js'
+
+/** Publishes what `docs/metrics.md` lists of grants, their interactions and their tokens. */
+export function publishGrants(metrics: Pick<Metrics, 'addCounters'>): GrantCounters {
+  return {
+    countGrant: metrics.addCounters(
+      { name: 'open_payments_grants_total', help: 'Grants, by what happened to them.' },
+      'event',
+      GRANT_EVENTS
+    ),
+    countInteraction: metrics.addCounters(
+      { name: 'open_payments_interactions_total', help: 'Interactions, by what happened in them.' },
+      'event',
+      INTERACTION_EVENTS
+    ),
+    countToken: metrics.addCounters(
+      { name: 'open_payments_tokens_total', help: 'Tokens, by what their holders did with them.' },
+      'event',
+      TOKEN_EVENTS
+    )
+  }
+}
+
+type Services = RequestGrantService &
+  ContinueGrantService &
+  CancelGrantService &
+  RotateTokenService &
+  RevokeTokenService &
+  StartInteractionService &
+  FinishInteractionService &
+  AcceptGrantService &
+  RejectGrantService
+
+/** Turns each service into the same one, with what succeeds counted. */
+export function countGrants(counters: GrantCounters): {
+  readonly [Name in keyof Services]: (
+    service: Readonly<Pick<Services, Name>>
+  ) => Readonly<Pick<Services, Name>>
+} {
+  return {
+    requestGrant: (service) => ({
+      requestGrant: counting(
+        (...asked) => service.requestGrant(...asked),
+        ({ access_token: token }) => {
+          counters.countGrant('requested')
+          counters.countGrant(token === undefined ? 'pending' : 'granted')
+        }
+      )
+    }),
+    continueGrant: (service) => ({
+      continueGrant: counting(
+        (...asked) => service.continueGrant(...asked),
+        ({ continue: { wait } }) => {
+          if (wait === undefined) counters.countGrant('granted')
+        }
+      )
+    }),
+    cancelGrant: (service) => ({
+      cancelGrant: counting(
+        (...asked) => service.cancelGrant(...asked),
+        () => {
+          counters.countGrant('revoked')
+        }
+      )
+    }),
+    rotateToken: (service) => ({
+      rotateToken: counting(
+        (...asked) => service.rotateToken(...asked),
+        () => {
+          counters.countToken('rotated')
+        }
+      )
+    }),
+    revokeToken: (service) => ({
+      revokeToken: counting(
+        (...asked) => service.revokeToken(...asked),
+        () => {
+          counters.countToken('revoked')
+        }
+      )
+    }),
+    startInteraction: (service) => ({
+      startInteraction: counting(
+        (...asked) => service.startInteraction(...asked),
+        ({ cookie }) => {
+          // Only the first browser is given one, and only once.
+          if (cookie !== undefined) counters.countInteraction('started')
+        }
+      )
+    }),
+    finishInteraction: (service) => ({
+      finishInteraction: counting(
+        (...asked) => service.finishInteraction(...asked),
+        () => {
+          counters.countInteraction('finished')
+        }
+      )
+    }),
+    acceptGrant: (service) => ({
+      acceptGrant: counting(
+        (...asked) => service.acceptGrant(...asked),
+        () => {
+          counters.countInteraction('accepted')
+        }
+      )
+    }),
+    rejectGrant: (service) => ({
+      rejectGrant: counting(
+        (...asked) => service.rejectGrant(...asked),
+        () => {
+          counters.countInteraction('rejected')
+          counters.countGrant('rejected')
+        }
+      )
+    })
+  }
+}

@@ -1,0 +1,8 @@
+import type { GrantCounters, RpcCounters } from '../../src/domain/counters.js'
+
+/** Counters of a gRPC server that nobody scrapes. */
+export const COUNT_NOTHING: RpcCounters & Pick<GrantCounters, 'countGrant'> = {
+  countGrant: () => undefined,
+  countIntrospection: () => undefined,
+  countReservation: () => undefined
+}

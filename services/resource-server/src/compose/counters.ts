@@ -1,0 +1,31 @@
+import { type FailureCounters, type Metrics, publishFailures } from '@open-payments-server/metrics'
+import { COUNTED_OPERATIONS } from '@open-payments-server/shared-store'
+import type { Pool } from 'pg'
+import {
+  type AuthenticationFailureCounter,
+  type FailedBatchCounter,
+  type TokenLookupCounter,
+  WORKERS
+} from '../domain/counters.js'
+import type { PaymentCounters } from '../domain/payment-counters.js'
+import { publishAuthenticationFailures, publishTokenLookups } from '../metrics/authentication-metrics.js'
+import { publishPayments } from '../metrics/payment-metrics.js'
+
+/** Everything that features count, by what it is about. */
+export interface Counters
+  extends
+    PaymentCounters,
+    FailureCounters<Parameters<FailedBatchCounter>[0], (typeof COUNTED_OPERATIONS)[number]> {
+  readonly countAuthenticationFailure: AuthenticationFailureCounter
+  readonly countTokenLookup: TokenLookupCounter
+}
+
+/** Begins to count. */
+export function startCounting(metrics: Metrics, pool: Pool): Counters {
+  return {
+    ...publishPayments(metrics, pool),
+    ...publishFailures(metrics, { workers: WORKERS, operations: COUNTED_OPERATIONS }),
+    countAuthenticationFailure: publishAuthenticationFailures(metrics),
+    countTokenLookup: publishTokenLookups(metrics)
+  }
+}

@@ -1,0 +1,33 @@
+import type { Metrics } from '@open-payments-server/metrics'
+import type { RevocationListener } from '../domain/ports.js'
+
+/** The same listener, with whether it hears of revocations published as `docs/metrics.md` lists it. */
+export function publishRevocationStream(
+  listener: RevocationListener,
+  metrics: Pick<Metrics, 'addLiveGauge'>
+): RevocationListener {
+  let connected = 0
+  metrics.addLiveGauge(
+    {
+      name: 'open_payments_revocation_stream_connected',
+      help: 'Whether the auth server tells of revocations now (1); when not (0), every request asks it.'
+    },
+    () => connected
+  )
+  return {
+    onStarted() {
+      connected = 1
+      listener.onStarted()
+    },
+    onTokenRevoked(hash) {
+      listener.onTokenRevoked(hash)
+    },
+    onGrantRevoked(grantId) {
+      listener.onGrantRevoked(grantId)
+    },
+    onEnded(reason) {
+      connected = 0
+      listener.onEnded(reason)
+    }
+  }
+}
