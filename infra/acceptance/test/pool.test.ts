@@ -12,7 +12,7 @@ import {
 import { startSystem, type System } from '../src/system.js'
 
 /** How many requests race for the two connections of each service. */
-const RACING = 64
+const RACING = 32
 /** When the last of them must be answered. */
 const ANSWERED_WITHIN_MS = 5_000
 const MIXED_ROUNDS = 5

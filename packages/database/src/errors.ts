@@ -34,6 +34,11 @@ export function isSerializationFailure(error: unknown): boolean {
   return ['40001', '40P01', 'P2034'].some((code) => codes.has(code))
 }
 
+/** A table that the statement names is not there (SQLSTATE 42P01). */
+export function isMissingRelation(error: unknown): boolean {
+  return factsOf(error).codes.has('42P01')
+}
+
 /** Another session created the database meanwhile; the two codes are the two moments this can come out. */
 export function isDuplicateDatabase(error: unknown): boolean {
   return factsOf(error).codes.has('42P04') || isUniqueViolation(error, 'pg_database_datname_index')
@@ -44,6 +49,8 @@ const unavailableCodes: ReadonlySet<string> = new Set([
   ...['ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN'],
   // too many connections; out of memory; statement timeout; lock timeout; idle-in-transaction and session timeouts
   ...['53300', '53200', '57014', '55P03', '25P03', '25P04', '57P05'],
+  // read-only, as one that is no longer the primary; no space left; failed input or output
+  ...['25006', '53100', '58030'],
   // ended by an administrator; a crash elsewhere; starting up or shutting down
   ...['57P01', '57P02', '57P03'],
   // cannot reach; timed out; timed out; connection closed; no connection free; too many connections

@@ -6,6 +6,7 @@ export {
   isUnavailable,
   isUniqueViolation
 } from './errors.js'
+export { type DatabaseProblem, findDatabaseProblem, findNewestMigration } from './find-problem.js'
 export { type KeysetList, type KeysetRange, type KeysetRows, queryKeyset } from './keyset.js'
 export { migrateDatabase, MigrationFailed, migrationSql, type MigrateOptions } from './migrate.js'
-export { createPool, type Pooler, type PoolOptions } from './pool.js'
+export { createPool, observeAcquisition, type Pooler, type PoolOptions } from './pool.js'

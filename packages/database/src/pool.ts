@@ -29,8 +29,6 @@ export interface PoolOptions {
   readonly connectTimeoutMs: number
   /** Told of connections that broke while idle. They are replaced in any case. */
   readonly onIdleConnectionLost?: (error: Error) => void
-  /** Told, whenever a connection was waited for, how long that took, in seconds. */
-  readonly onAcquired?: ((durationSeconds: number) => void) | undefined
 }
 
 /**
@@ -53,8 +51,20 @@ export function createPool(options: PoolOptions): pg.Pool {
   pool.on('connect', (client) => {
     client.on('error', () => undefined)
   })
-  observeConnect(pool, options.onAcquired)
+  timeConnect(pool)
   return pool
+}
+
+/** Who is told how long connections of a pool are waited for. */
+const observers = new WeakMap<pg.Pool, (durationSeconds: number) => void>()
+
+/**
+ * Tells whoever wants to know how long connections of a pool are waited for, until there is one or the wait is given up.
+ *
+ * @param pool from {@link createPool}
+ */
+export function observeAcquisition(pool: pg.Pool, observer: (durationSeconds: number) => void): void {
+  observers.set(pool, observer)
 }
 
 type Connected = Parameters<Parameters<pg.Pool['connect']>[0]>
@@ -70,25 +80,25 @@ function sessionOptions({ statementTimeoutMs }: PoolOptions): pg.PoolConfig {
 }
 
 /** Looks at how long connections are waited for, those for single statements included. */
-function observeConnect(pool: pg.Pool, onAcquired: PoolOptions['onAcquired']): void {
+function timeConnect(pool: pg.Pool): void {
   // One of its two forms: with a callback it answers nothing.
   const connect = pool.connect.bind(pool) as Connect
-  const observed: Connect = (callback) => {
+  const timed: Connect = (callback) => {
     const startedAt = performance.now()
     // Who waited is called by whoever gives a connection back, in the middle of what that one does.
     const resume = context.bind(context.active(), callback)
     connect((...connected) => {
-      onAcquired?.((performance.now() - startedAt) / 1_000)
+      observers.get(pool)?.((performance.now() - startedAt) / 1_000)
       resume(...connected)
     })
   }
   const promised = (): Promise<pg.PoolClient> =>
     new Promise((resolve, reject) => {
-      observed((error, client) => {
+      timed((error, client) => {
         if (client === undefined) reject(error ?? new Error('the pool gave no connection'))
         else resolve(client)
       })
     })
   pool.connect = ((callback?: Parameters<Connect>[0]) =>
-    callback === undefined ? promised() : observed(callback)) as typeof pool.connect
+    callback === undefined ? promised() : timed(callback)) as typeof pool.connect
 }

@@ -197,7 +197,14 @@ describe('whoever runs the service', () => {
       expect((await auth.identityProvider('GET', '/readyz', { secret: null })).status).toBe(200)
       expect((await auth.send('GET', 'http://auth.test/readyz')).status).toBe(404)
       await auth.database.drop()
-      expect((await auth.identityProvider('GET', '/readyz', { secret: null })).status).toBe(503)
+      expect(await auth.identityProvider('GET', '/readyz', { secret: null })).toMatchObject({
+        status: 503,
+        body: {
+          status: 'not ready',
+          reasons: ['database: does not answer'],
+          dependencies: [{ name: 'database', status: 'down', reason: 'does not answer' }]
+        }
+      })
       expect((await auth.identityProvider('GET', '/healthz', { secret: null })).status).toBe(200)
     } finally {
       await auth.stop()

@@ -202,7 +202,7 @@ describe('the client of a request', () => {
 })
 
 describe('when the auth server does not answer', () => {
-  it('answers 503 with Retry-After, and is not ready; afterwards all is well', async () => {
+  it('answers 503 with Retry-After, says so, and goes on with what needs none', async () => {
     const lonely = await startTestResourceServer({ settings: { AUTH_GRPC_DEADLINE_MS: '300' } })
     try {
       expect(await lonely.send('GET', '/readyz')).toMatchObject({ status: 200 })
@@ -211,7 +211,17 @@ describe('when the auth server does not answer', () => {
       const answer = await client.request(ACCESS, 'GET', LIST)
       expect(answer.status).toBe(503)
       expect(answer.headers.get('retry-after')).toBe('1')
-      expect(await lonely.send('GET', '/readyz')).toMatchObject({ status: 503 })
+      expect(await lonely.send('GET', '/readyz')).toMatchObject({
+        status: 200,
+        body: {
+          status: 'ready',
+          reasons: [],
+          dependencies: [
+            { name: 'database', status: 'up' },
+            { name: 'auth-server', status: 'down', reason: 'does not answer' }
+          ]
+        }
+      })
       expect(await lonely.send('GET', '/healthz')).toMatchObject({ status: 200 })
       expect(await lonely.send('GET', '/alice')).toMatchObject({ status: 200 })
     } finally {

@@ -1,8 +1,8 @@
 import { isTransient } from '@open-payments-server/database'
-import { createHttpApp, PublicError } from '@open-payments-server/http-server'
+import { createHealthRoutes, type Readiness } from '@open-payments-server/health'
+import { createHttpApp, PublicError, type RequestObserver } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
 import { type Express, type RequestHandler, Router } from 'express'
-import { healthRoutes } from './health-routes.js'
 import { requireSecret } from './require-secret.js'
 import { securityHeaders } from './security-headers.js'
 
@@ -19,20 +19,21 @@ export interface IdentityProviderRoutes {
 /** What the app needs besides its routes. */
 export interface IdentityProviderAppOptions {
   readonly logger: Logger
+  /** Is told of every request; nobody unless given. */
+  readonly requestObserver?: RequestObserver | undefined
   /** What the identity provider may send in `x-idp-secret`. */
   readonly secrets: readonly string[]
-  /** Resolves when what the service needs answers. */
-  readonly checkReady: () => Promise<void>
+  readonly readiness: Readiness
 }
 
 /** The app for the identity provider and for whoever runs the service; not for the internet. */
 export function createIdentityProviderApp(
   routes: IdentityProviderRoutes,
-  { logger, secrets, checkReady }: IdentityProviderAppOptions
+  { logger, requestObserver, secrets, readiness }: IdentityProviderAppOptions
 ): Express {
   const router = Router({ caseSensitive: true })
   router.use(securityHeaders)
-  router.use(healthRoutes(checkReady, logger))
+  router.use(createHealthRoutes(readiness))
   router.use('/grant', requireSecret(secrets))
   router.get('/grant/:id/:nonce', routes.showGrant)
   router.post('/grant/:id/:nonce/accept', routes.acceptGrant)
@@ -42,6 +43,7 @@ export function createIdentityProviderApp(
   })
   return createHttpApp({
     logger,
+    requestObserver,
     routes: router,
     bodyBytesMax: BODY_BYTES_MAX,
     unexpectedCode: 'request_denied',

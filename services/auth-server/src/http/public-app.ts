@@ -1,5 +1,5 @@
 import { isTransient } from '@open-payments-server/database'
-import { createHttpApp } from '@open-payments-server/http-server'
+import { createHttpApp, type RequestObserver } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
 import { SharedStoreUnavailable } from '@open-payments-server/shared-store'
 import { type Express, type RequestHandler, Router } from 'express'
@@ -30,6 +30,8 @@ function passesByItself(error: unknown): boolean {
 /** What stands before the routes. */
 export interface PublicFront {
   readonly logger: Logger
+  /** Is told of every request; nobody unless given. */
+  readonly requestObserver?: RequestObserver | undefined
   /** What every request passes before its body is read. */
   readonly beforeBody: RequestHandler | undefined
   /** Proxies that are believed when they tell a client's address. */

@@ -1,9 +1,9 @@
+import { HEALTH_PATH } from '@open-payments-server/health'
 import {
   openRateLimits,
   type RateLimits,
   type RateLimitSurroundings
 } from '@open-payments-server/rate-limits'
-import { HEALTH_PATH } from '../http/health-routes.js'
 import type { Context } from './context.js'
 
 /** How often things may be asked for; undefined where that is not limited. */

@@ -1,5 +1,5 @@
 import { isTransient } from '@open-payments-server/database'
-import { createHttpApp } from '@open-payments-server/http-server'
+import { createHttpApp, type RequestObserver } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
 import { type Express, type RequestHandler, Router } from 'express'
 
@@ -11,6 +11,7 @@ export const BODY_BYTES_MAX = 65_536
  *
  * @param options.routes the features' routes, in the order in which they are tried
  * @param options.authServerUrl grant endpoint: told with every 401 (interface 5, rule 7)
+ * @param options.requestObserver is told of every request
  * @param options.beforeBody what every request passes first
  * @param options.trustedProxies proxies that are believed when they tell a client's address
  */
@@ -18,6 +19,7 @@ export function createPublicApp(options: {
   routes: readonly Router[]
   authServerUrl: string
   logger: Logger
+  requestObserver?: RequestObserver | undefined
   beforeBody?: RequestHandler | undefined
   trustedProxies?: number | string[] | undefined
 }): Express {
@@ -26,6 +28,7 @@ export function createPublicApp(options: {
   const challenge = { 'WWW-Authenticate': `GNAP as_uri=${options.authServerUrl}` }
   return createHttpApp({
     logger: options.logger,
+    requestObserver: options.requestObserver,
     bodyBytesMax: BODY_BYTES_MAX,
     routes,
     beforeBody: options.beforeBody,

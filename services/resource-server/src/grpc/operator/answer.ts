@@ -1,3 +1,4 @@
+import { isTransient } from '@open-payments-server/database'
 import { RpcError, status, type UnaryContext, type UnaryHandler } from '@open-payments-server/grpc-transport'
 import { OperationRefused, type RefusedBecause } from '../../domain/operation-refused.js'
 
@@ -9,7 +10,10 @@ const CODES: Readonly<Record<RefusedBecause, status>> = {
   'not-possible': status.FAILED_PRECONDITION
 }
 
-/** A handler whose refusals become the errors of the contract, with the field named. */
+/**
+ * A handler whose refusals become the errors of the contract, with the field named, and which says UNAVAILABLE when the database
+ * could not be asked, or gave up on a statement.
+ */
 export function answer<Request, Response>(
   handler: (request: Request, context: UnaryContext) => Promise<Response>
 ): UnaryHandler<Request, Response> {
@@ -17,11 +21,19 @@ export function answer<Request, Response>(
     try {
       return await handler(request, context)
     } catch (error) {
-      if (!(error instanceof OperationRefused)) throw error
-      const { because, field, message } = error
-      throw new RpcError({ code: CODES[because], message, field, cause: error })
+      throw answered(error)
     }
   }
+}
+
+function answered(error: unknown): unknown {
+  if (error instanceof OperationRefused) {
+    const { because, field, message } = error
+    return new RpcError({ code: CODES[because], message, field, cause: error })
+  }
+  return isTransient(error)
+    ? new RpcError({ code: status.UNAVAILABLE, message: 'Service unavailable', cause: error })
+    : error
 }
 
 /**
