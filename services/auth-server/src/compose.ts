@@ -28,6 +28,7 @@ import type { Pool } from 'pg'
 import { type Counters, startCounting } from './compose/counters.js'
 import { openHttpClient } from './compose/http-client.js'
 import { startRateLimits } from './compose/rate-limits.js'
+import { measureTransports } from './compose/transports.js'
 import type { AuthServerConfig } from './config.js'
 import { parseConfiguredInteraction } from './domain/access.js'
 import type { ClientAuthenticator, HolderAuthorizer } from './domain/authentication.js'
@@ -127,6 +128,8 @@ interface Foundations {
   readonly logger: Logger
   readonly metrics: Metrics
   readonly counters: Counters
+  /** Who is told of requests and calls; undefined where nobody may ask. */
+  readonly transports: ReturnType<typeof measureTransports>
   readonly readiness: Readiness
   /** How often things may be asked for; undefined where that is not limited. */
   readonly rateLimits: RateLimits | undefined
@@ -212,6 +215,7 @@ async function layFoundations(config: AuthServerConfig, overrides: Overrides): P
     logger,
     metrics,
     counters,
+    transports: measureTransports(config, metrics, pool),
     readiness: new Readiness({ dependencies: [databaseDependency(pool, MIGRATIONS_PATH)], logger }),
     rateLimits,
     pool,
@@ -327,7 +331,8 @@ async function listen(
       clock: tokens.clock,
       clientDirectory: directory,
       config,
-      counters
+      counters,
+      callObserver: foundations.transports?.grpcServer
     })
   })
   listeners.add(grpcServer)
@@ -341,6 +346,7 @@ async function listen(
   listeners.add(identityProviderServer)
   const publicApp = createPublicApp(composePublicRoutes(foundations), {
     logger,
+    requestObserver: foundations.transports?.http.public,
     beforeBody: rateLimits?.byAddress,
     trustedProxies: config.TRUSTED_PROXIES
   })
@@ -464,6 +470,7 @@ function composeIdentityProviderApp(foundations: Foundations): ReturnType<typeof
   }
   return createIdentityProviderApp(routes, {
     logger,
+    requestObserver: foundations.transports?.http['identity-provider'],
     secrets: [config.IDENTITY_PROVIDER_SECRET, config.IDENTITY_PROVIDER_SECRET_PREVIOUS].flatMap((secret) =>
       secret === undefined ? [] : [secret.reveal()]
     ),

@@ -20,6 +20,7 @@ import { startMetrics } from './compose/metrics.js'
 import { startRateLimits } from './compose/rate-limits.js'
 import { MESSAGE_BYTES_MAX, openResources } from './compose/resources.js'
 import { createReadiness, createRoutes } from './compose/routes.js'
+import { measureTransports } from './compose/transports.js'
 import { startPurge, startWorkers } from './compose/workers.js'
 import type { ResourceServerConfig } from './config.js'
 import { createWalletRepository } from './features/operate-wallets/repository.js'
@@ -72,6 +73,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   const tls = await openTls(GRPC_LISTENER_TLS, context)
   const metrics = await startMetrics(context, opened)
   publishCertificates(metrics.metrics, [tls, opened.tls])
+  const transports = measureTransports(context, opened, metrics.metrics)
   const { counters } = metrics
   const resources = { ...opened, sharedStore: countErrors(opened.sharedStore, counters.countStoreError) }
   const rateLimits = await startRateLimits(context, metrics.metrics)
@@ -93,6 +95,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
       ...context,
       ...resources,
       ...domain,
+      callObserver: transports?.grpcServer,
       wallets: createWalletRepository(resources.prisma)
     }),
     reflection: config.GRPC_REFLECTION,
@@ -107,6 +110,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     routes: [createHealthRoutes(readiness), ...createRoutes(context, resources, domain, wakers, counters)],
     authServerUrl: config.AUTH_SERVER_URL,
     logger,
+    requestObserver: transports?.http.public,
     beforeBody: rateLimits?.byAddress,
     trustedProxies: config.TRUSTED_PROXIES
   })

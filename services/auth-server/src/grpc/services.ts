@@ -1,5 +1,6 @@
 import { isTransient } from '@open-payments-server/database'
 import {
+  type CallObserver,
   createHandlers,
   type GrpcService,
   RpcError,
@@ -54,6 +55,8 @@ export interface GrpcDependencies {
   readonly prisma: Parameters<typeof createGrantRepository>[0]
   readonly clock: Clock
   readonly logger: Logger
+  /** Is told of every call; nobody unless given. */
+  readonly callObserver?: CallObserver | undefined
   readonly revocations: RevocationBus
   readonly clientDirectory: Pick<ClientDirectory, 'findKey'>
   /** Who may call what where clients show certificates. */
@@ -88,10 +91,10 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
 }
 
 function introspectionService(
-  { clock, logger, clientDirectory, revocations, counters }: GrpcDependencies,
+  { clock, logger, callObserver, clientDirectory, revocations, counters }: GrpcDependencies,
   repository: ReturnType<typeof createTokenRepository>
 ): auth.IntrospectionServiceServer {
-  const handlers = createHandlers(logger)
+  const handlers = createHandlers(logger, callObserver)
   const introspectToken = counting(
     createIntrospectToken({ repository, clientDirectory, clock, logger }),
     (worth) => {
@@ -105,10 +108,10 @@ function introspectionService(
 }
 
 function grantLimitsService(
-  { pool, prisma, clock, logger, counters }: GrpcDependencies,
+  { pool, prisma, clock, logger, callObserver, counters }: GrpcDependencies,
   tokenAccess: ReturnType<typeof createTokenAccessReader>
 ): auth.GrantLimitsServiceServer {
-  const handlers = createHandlers(logger)
+  const handlers = createHandlers(logger, callObserver)
   const reserve = counting(
     createReserveLimits({ repository: createReserveLimitsRepository(pool), tokenAccess, clock }),
     (outcome) => {
@@ -138,10 +141,11 @@ function grantOperatorService({
   prisma,
   clock,
   logger,
+  callObserver,
   revocations,
   counters
 }: GrpcDependencies): auth.GrantOperatorServiceServer {
-  const handlers = createHandlers(logger)
+  const handlers = createHandlers(logger, callObserver)
   const repository = createGrantRepository(prisma)
   const revokeGrant = counting(createRevokeGrantRpc({ repository, revocations, clock }), () => {
     counters.countGrant('revoked')

@@ -1,4 +1,4 @@
-import { createHandlers, type GrpcService, type Handlers } from '@open-payments-server/grpc-transport'
+import { type CallObserver, createHandlers, type GrpcService, type Handlers } from '@open-payments-server/grpc-transport'
 import { wallet } from '@open-payments-server/proto'
 import type { Clock, Logger } from '@open-payments-server/runtime'
 import type { Pool } from 'pg'
@@ -20,6 +20,8 @@ export interface OperatorServiceDeps extends OperatorDeps, AuditMoneyDeps {
   readonly pool: Pool
   readonly clock: Clock
   readonly logger: Logger
+  /** Is told of every call; nobody unless given. */
+  readonly callObserver?: CallObserver | undefined
   /** Who may operate where clients show certificates. */
   readonly config: Pick<ResourceServerConfig, 'GRPC_OPERATOR_CLIENTS'>
 }
@@ -31,7 +33,7 @@ type Methods<Name extends keyof wallet.WalletOperatorServiceServer> = Pick<
 
 /** What operators may do with wallets, money and payments, over gRPC. */
 export function createGrpcServices(deps: OperatorServiceDeps): GrpcService[] {
-  const handlers = createHandlers(deps.logger)
+  const handlers = createHandlers(deps.logger, deps.callObserver)
   const implementation: wallet.WalletOperatorServiceServer = {
     ...walletMethods(handlers, deps),
     ...keyMethods(handlers, deps),

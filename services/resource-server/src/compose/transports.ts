@@ -1,0 +1,23 @@
+import { observeAcquisition } from '@open-payments-server/database'
+import { observeCalls } from '@open-payments-server/grpc-transport'
+import { type Metrics, publishTransports, type TransportMetrics } from '@open-payments-server/metrics'
+import { readVersion } from '@open-payments-server/runtime'
+import type { Context } from './context.js'
+import type { Resources } from './resources.js'
+
+const MANIFEST = new URL('../../package.json', import.meta.url)
+
+/** Begins to measure requests, calls and connections, where somebody may ask for it; undefined elsewhere. */
+export function measureTransports(
+  { config }: Context,
+  { pool, authServer }: Resources,
+  metrics: Metrics
+): TransportMetrics<'public'> | undefined {
+  if (config.METRICS_PORT === undefined) return undefined
+  const version = readVersion(MANIFEST)
+  const transports = publishTransports(metrics, { listeners: ['public'], version })
+  transports.watchPool(pool)
+  observeAcquisition(pool, transports.connectionAcquired)
+  observeCalls(authServer.introspection, transports.grpcClient)
+  return transports
+}
