@@ -11,7 +11,12 @@ const TAKEN_AT_ONCE = 20
 const TAKER = 'taker'
 
 // A crash of the process loses nothing that was handed to the operating system, so that fsync changes nothing here.
-const SETTINGS = { max_connections: String(CONNECTIONS_MAX), fsync: 'off', log_min_messages: 'fatal' }
+const SETTINGS = {
+  max_connections: String(CONNECTIONS_MAX),
+  fsync: 'off',
+  log_min_messages: 'fatal',
+  max_wal_size: '64MB'
+}
 
 /** A PostgreSQL of a test's own, which can crash, start again, and be used up by others. */
 export class RestartablePostgres {
@@ -23,8 +28,11 @@ export class RestartablePostgres {
     this.#server = server
   }
 
-  static async start(): Promise<RestartablePostgres> {
-    const directory = await mkdtemp(join(await realpath(tmpdir()), 'open-payments-database-test-'))
+  /** @param parent where its data goes: the system's folder for such things unless given */
+  static async start(parent?: string): Promise<RestartablePostgres> {
+    const directory = await mkdtemp(
+      join(parent ?? (await realpath(tmpdir())), 'open-payments-database-test-')
+    )
     const server = await startPostgres({ directory, persistent: true, settings: SETTINGS })
     return new RestartablePostgres(directory, server)
   }
@@ -37,6 +45,11 @@ export class RestartablePostgres {
   /** Cuts off everybody in the middle of what they do. */
   async crash(): Promise<void> {
     await this.#server.crash()
+  }
+
+  /** Resolves when the server has ended, for whatever reason. */
+  get ended(): Promise<unknown> {
+    return this.#server.ended
   }
 
   /** Starts again after a crash, on the same port; resolves once connections are accepted. */
@@ -86,6 +99,15 @@ export class RestartablePostgres {
       if (isUnavailable(error)) return undefined
       throw error
     }
+  }
+
+  /** Refuses changes, as a server does that is no longer the primary; or takes them again. */
+  async setReadOnly(readOnly: boolean): Promise<void> {
+    const client = new pg.Client({ connectionString: this.url })
+    await client.connect()
+    await client.query(`alter system set default_transaction_read_only = ${readOnly ? 'on' : 'off'}`)
+    await client.query('select pg_reload_conf()')
+    await client.end()
   }
 
   async stop(): Promise<void> {

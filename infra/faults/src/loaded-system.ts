@@ -1,0 +1,145 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  consentedToken,
+  createReceiver,
+  eventually,
+  outgoingAccess,
+  startSystem,
+  type System
+} from '@open-payments-server/acceptance'
+import { type OtherRequest, prepareOtherRequests } from './other-requests.js'
+import { converged, type Order, PaymentLoad } from './payment-load.js'
+
+const PAYERS = 10
+/** How often a client sends a payment at most while it is told nothing that decides. */
+const SENDINGS_MAX = 8
+/** Payments that are made before something gets in the way. */
+const PAYMENTS_BEFORE = 30
+
+/** What a client is told that comes at a bad moment: JSON, when to come again, and nothing else. */
+const UNAVAILABLE =
+  /^503 1 \{"error":\{"code":"(503|request_denied)","description":"temporarily unavailable"\}\}$/
+
+/** Both services over one PostgreSQL, and the requests of all kinds that can be sent to them. */
+export interface LoadedSystem {
+  readonly system: System
+  readonly load: PaymentLoad
+  /** Requests other than payments. */
+  readonly others: readonly OtherRequest[]
+  /** Runs the load while something happens, and beyond until everything has recovered. */
+  during(happening: (running: RunningLoad) => Promise<void>): Promise<Recovery>
+  /** What is not as it should be: what clients were told against what there is, the balances, and the audit. */
+  wrongs(): Promise<unknown[]>
+}
+
+/** How everything came through. */
+export interface Recovery {
+  /** From when nothing was in the way any more until everything was as it should be, in milliseconds. */
+  readonly recoveredMs: number
+  /** Answers that nobody should get. */
+  readonly wrong: ReadonlySet<string>
+  /** How often each status was answered to requests other than payments. */
+  readonly counts: Readonly<Record<number, number>>
+}
+
+/** Starts both services over a PostgreSQL. Stop it with `system.stop()`. */
+export async function startLoadedSystem(postgresUrl: string): Promise<LoadedSystem> {
+  const system = await startSystem({
+    postgresUrl,
+    resource: { ORPHAN_AGE_SECONDS: '1', SWEEP_INTERVAL_SECONDS: '1', PROCESSING_POLL_SECONDS: '1' }
+  })
+  const receiver = await createReceiver(system, system.shop)
+  const { token } = await consentedToken(system, system.shop, [outgoingAccess(system)])
+  const order = { token, receiver: receiver.url, debit: 7n }
+  const others = await prepareOtherRequests(system, token)
+  const load = new PaymentLoad(system, system.shop)
+  const before = { alice: await system.balance('alice'), bob: await system.balance('bob') }
+  return {
+    system,
+    load,
+    others,
+    async during(happening) {
+      const earlier = load.confirmed.length
+      const running = startLoad(load, order, others)
+      let endedAtMs: number
+      try {
+        await eventually('payments are made', async () => load.confirmed.length >= earlier + PAYMENTS_BEFORE)
+        await happening(running)
+        endedAtMs = performance.now()
+        await eventually(
+          'a payment succeeds',
+          async () => (await load.send(load.order(order)))?.status === 201
+        )
+      } finally {
+        await running.stop()
+      }
+      await converged(system)
+      const recoveredMs = Math.round(performance.now() - endedAtMs)
+      console.log({ recoveredMs, answers: load.statuses, others: running.counts })
+      return { recoveredMs, wrong: running.wrong, counts: running.counts }
+    },
+    async wrongs() {
+      return [
+        ...(await load.untruths()),
+        ...(await load.differences(before, [order.token])),
+        ...(await system.audit())
+      ]
+    }
+  }
+}
+
+/** A load that runs until it is stopped. */
+export interface RunningLoad {
+  /** How often each status was answered to requests other than payments. */
+  readonly counts: Readonly<Record<number, number>>
+  /** Waits until so many further requests other than payments are refused; those that wait for a lock are after 5 s. */
+  whenRefused(count: number): Promise<void>
+  /** Answers that nobody should get. */
+  readonly wrong: ReadonlySet<string>
+  /** Resolves once all that was sent is answered. */
+  stop(): Promise<void>
+}
+
+function startLoad(load: PaymentLoad, order: Order, others: readonly OtherRequest[]): RunningLoad {
+  const counts: Record<number, number> = {}
+  const wrong = new Set<string>()
+  let stopping = false
+  const payer = async (): Promise<void> => {
+    while (!stopping) {
+      const payment = load.order(order)
+      for (let count = 0; count < SENDINGS_MAX; count += 1) {
+        const answer = await load.send(payment)
+        if (answer?.status === 201) break
+        if (answer !== undefined && !isUnavailable(answer))
+          wrong.add(`a payment: ${String(answer.status)} ${answer.text}`)
+        await delay(100)
+      }
+    }
+  }
+  const asker = async ({ name, status, send }: OtherRequest): Promise<void> => {
+    while (!stopping) {
+      const answer = await send()
+      counts[answer.status] = (counts[answer.status] ?? 0) + 1
+      if (answer.status !== status && !isUnavailable(answer))
+        wrong.add(`${name}: ${String(answer.status)} ${answer.text}`)
+      await delay(20)
+    }
+  }
+  const running = Promise.all([...Array.from({ length: PAYERS }, payer), ...others.map(asker)])
+  return {
+    counts,
+    wrong,
+    async whenRefused(count) {
+      const due = (counts[503] ?? 0) + count
+      await eventually('requests are refused', async () => (counts[503] ?? 0) >= due)
+    },
+    async stop() {
+      stopping = true
+      await running
+    }
+  }
+}
+
+function isUnavailable({ status, headers, text }: Awaited<ReturnType<OtherRequest['send']>>): boolean {
+  return UNAVAILABLE.test(`${String(status)} ${String(headers.get('retry-after'))} ${text}`)
+}
