@@ -14,43 +14,52 @@ export type ScrapedService = 'auth-server' | 'resource-server'
 const DOCUMENT = new URL('../../../docs/metrics.md', import.meta.url)
 const ROW = /^\| `(?<name>\w+)` +\| (?<type>\w+) +\| (?<labels>[^|]*)\|/
 
-/**
- * Reads which metrics a service is said to publish.
- *
- * @returns in alphabetical order
- */
+/** Reads which metrics a service is said to publish. */
 export async function readDocumentedMetrics(service: ScrapedService): Promise<MetricSignature[]> {
   const sections = (await readFile(DOCUMENT, 'utf8')).split(/^## /m)
   return sections
     .filter((section) => [service, 'Both'].includes(section.slice(0, section.indexOf('\n'))))
     .flatMap((section) => section.split('\n').flatMap(readRow))
-    .sort(byName)
 }
 
 /**
- * Reads which metrics of this project were scraped. Labels are those of the series that are there.
+ * Compares what a service publishes with what `docs/metrics.md` says. The labels of a metric that has no series yet are not
+ * known, and not compared.
  *
- * @param text in Prometheus' text format
- * @returns in alphabetical order
+ * @param text what was scraped, in Prometheus' text format
+ * @returns the differences, in words
  */
-export function readScrapedMetrics(text: string): MetricSignature[] {
-  return [...text.matchAll(/^# TYPE (open_payments_\w+) (\w+)$/gm)]
-    .map(([, name = '', type = '']) => {
-      const series = text.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?\\{(.*)\\} `, 'gm'))
-      const labels = [...series].flatMap(([, inside = '']) =>
-        [...inside.matchAll(/(\w+)="/g)].map(([, label = '']) => label)
-      )
-      return { name, type, labels: [...new Set(labels)].filter((label) => label !== 'le').sort() }
+export async function compareWithDocument(text: string, service: ScrapedService): Promise<string[]> {
+  const documented = new Map((await readDocumentedMetrics(service)).map((metric) => [metric.name, metric]))
+  const published = readScrapedMetrics(text)
+  const names = new Set(published.map(({ name }) => name))
+  return [
+    ...[...documented.keys()].filter((name) => !names.has(name)).map((name) => `${name} is not published`),
+    ...published.flatMap(({ name, type, labels }) => {
+      const expected = documented.get(name)
+      if (expected === undefined) return [`${name} is not documented`]
+      const isSame = labels.length === 0 || labels.join() === expected.labels.join()
+      return isSame && type === expected.type
+        ? []
+        : [
+            `${name} is a ${type} of ${labels.join()}, documented as a ${expected.type} of ${expected.labels.join()}`
+          ]
     })
-    .sort(byName)
+  ]
+}
+
+function readScrapedMetrics(text: string): MetricSignature[] {
+  return [...text.matchAll(/^# TYPE (open_payments_\w+) (\w+)$/gm)].map(([, name = '', type = '']) => {
+    const series = text.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?\\{(.*)\\} `, 'gm'))
+    const labels = [...series].flatMap(([, inside = '']) =>
+      [...inside.matchAll(/(\w+)="/g)].map(([, label = '']) => label)
+    )
+    return { name, type, labels: [...new Set(labels)].filter((label) => label !== 'le').sort() }
+  })
 }
 
 function readRow(line: string): MetricSignature[] {
   const { name, type, labels } = ROW.exec(line)?.groups ?? {}
   if (name === undefined || type === undefined || labels === undefined) return []
   return [{ name, type, labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label).sort() }]
-}
-
-function byName(one: MetricSignature, other: MetricSignature): number {
-  return one.name < other.name ? -1 : 1
 }

@@ -21,8 +21,8 @@ export { createTestDatabase, type ServiceSchema, type TestDatabase } from './tes
 export { createTestKey, type TestKey } from './test-key.js'
 export { type Scrape, scrapeMetrics } from './scrape-metrics.js'
 export {
+  compareWithDocument,
   type MetricSignature,
   readDocumentedMetrics,
-  readScrapedMetrics,
   type ScrapedService
 } from './documented-metrics.js'

@@ -1,0 +1,126 @@
+/** How values are written: Grafana's names of units. */
+export type Unit = 'short' | 's' | 'percentunit' | 'reqps' | 'bytes' | 'cpm'
+
+/** One line, or several of one query, in a panel. */
+export interface Query {
+  /** PromQL; `$__rate_interval` is a window that suits the scrape interval. */
+  readonly expr: string
+  /** Name of each line, with labels in double braces. */
+  readonly legend: string
+}
+
+/** A panel, without what is the same in all. */
+export interface Panel {
+  readonly title: string
+  readonly description: string
+  readonly kind: 'timeseries' | 'stat'
+  readonly unit: Unit
+  readonly queries: readonly Query[]
+  /** From which value on it is orange, and red; everything is green without. */
+  readonly thresholds?: readonly [orange: number, red: number]
+}
+
+/** A row of panels, which share its width. */
+export interface Row {
+  readonly title: string
+  readonly panels: readonly Panel[]
+}
+
+/** A dashboard, without what is the same in all. */
+export interface Dashboard {
+  readonly uid: string
+  readonly title: string
+  readonly description: string
+  readonly rows: readonly Row[]
+}
+
+const WIDTH = 24
+const HEIGHTS = { row: 1, stat: 4, timeseries: 8 }
+/** Grafana 12. */
+const SCHEMA_VERSION = 41
+const DATASOURCE = { type: 'prometheus', uid: '${datasource}' }
+
+/** Writes a dashboard as Grafana reads it. Which Prometheus it asks is chosen in it. */
+export function toGrafana({ uid, title, description, rows }: Dashboard): unknown {
+  return {
+    uid,
+    title,
+    description,
+    tags: ['open-payments'],
+    schemaVersion: SCHEMA_VERSION,
+    version: 1,
+    editable: false,
+    graphTooltip: 1,
+    refresh: '30s',
+    timezone: 'browser',
+    time: { from: 'now-1h', to: 'now' },
+    templating: {
+      list: [{ name: 'datasource', label: 'Prometheus', type: 'datasource', query: 'prometheus' }]
+    },
+    links: [{ type: 'dashboards', title: 'Open Payments', tags: ['open-payments'], asDropdown: false }],
+    panels: placeRows(rows)
+  }
+}
+
+function placeRows(rows: readonly Row[]): unknown[] {
+  const placed: unknown[] = []
+  let y = 0
+  for (const { title, panels } of rows) {
+    placed.push({
+      id: placed.length + 1,
+      type: 'row',
+      title,
+      collapsed: false,
+      gridPos: { x: 0, y, w: WIDTH, h: HEIGHTS.row },
+      panels: []
+    })
+    y += HEIGHTS.row
+    const w = WIDTH / panels.length
+    const h = Math.max(...panels.map(({ kind }) => HEIGHTS[kind]))
+    for (const [index, panel] of panels.entries()) {
+      placed.push({ id: placed.length + 1, ...toPanel(panel), gridPos: { x: index * w, y, w, h } })
+    }
+    y += h
+  }
+  return placed
+}
+
+function toPanel({ kind, title, description, unit, queries, thresholds }: Panel): object {
+  const steps = [
+    { color: 'green', value: null },
+    ...(thresholds === undefined
+      ? []
+      : [
+          { color: 'orange', value: thresholds[0] },
+          { color: 'red', value: thresholds[1] }
+        ])
+  ]
+  return {
+    type: kind,
+    title,
+    description,
+    datasource: DATASOURCE,
+    targets: queries.map(({ expr, legend }, index) => ({
+      refId: String.fromCharCode('A'.charCodeAt(0) + index),
+      datasource: DATASOURCE,
+      expr,
+      legendFormat: legend
+    })),
+    fieldConfig: {
+      defaults: {
+        unit,
+        min: 0,
+        thresholds: { mode: 'absolute', steps },
+        ...(kind === 'timeseries' ? { custom: { fillOpacity: 8, lineWidth: 1, showPoints: 'never' } } : {})
+      },
+      overrides: []
+    },
+    options:
+      kind === 'stat'
+        ? { colorMode: 'background', graphMode: 'area', reduceOptions: { calcs: ['lastNotNull'] } }
+        : {
+            legend: { displayMode: 'list', placement: 'bottom' },
+            tooltip: { mode: 'multi', sort: 'desc' }
+          }
+  }
+}
