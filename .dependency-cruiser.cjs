@@ -82,6 +82,13 @@ module.exports = {
       to: { path: 'node_modules/prom-client/' }
     },
     {
+      name: 'one-home-for-telemetry',
+      comment: 'All else knows the API of OpenTelemetry, which does nothing by itself.',
+      severity: 'error',
+      from: { pathNot: ['^packages/telemetry/', tests] },
+      to: { path: 'node_modules/@opentelemetry/(?!api/)' }
+    },
+    {
       name: 'services-apart',
       comment: 'A service never imports another: proto/ is the whole contract.',
       severity: 'error',

@@ -3,6 +3,14 @@ export const DEPENDENCY_REASONS: Readonly<Record<string, string>> = {
   '@bufbuild/protobuf': 'Reads and writes protobuf messages, for the code that ts-proto generates.',
   '@grpc/grpc-js': 'gRPC in pure JavaScript: the official implementation for Node.',
   '@grpc/reflection': 'Lets gRPC servers describe themselves to tools; off in production.',
+  '@opentelemetry/api':
+    'What the services call where a part of a trace begins and ends; does nothing by itself.',
+  '@opentelemetry/context-async-hooks': 'Keeps track of which trace asynchronous work belongs to.',
+  '@opentelemetry/core': 'Reads and writes the header that carries a trace (W3C Trace Context).',
+  '@opentelemetry/exporter-trace-otlp-http': 'Sends traces to a collector (OTLP over HTTP).',
+  '@opentelemetry/resources': 'Says in traces which process they come from.',
+  '@opentelemetry/sdk-trace':
+    'Records traces, and sends them in batches. Version 2: 3 does not run on Node 20.',
   '@prisma/adapter-pg': 'Puts Prisma on the one `pg` pool of each service.',
   '@prisma/client': 'The way to the database. Its query engine is WebAssembly: nothing native.',
   '@prisma/driver-adapter-utils': 'Types of the adapter through which migrations are applied.',
