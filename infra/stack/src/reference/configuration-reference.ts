@@ -4,7 +4,7 @@ import { resourceServerSchema } from '@open-payments-server/resource-server'
 
 /** Settings of the quick start, which reads them itself. */
 const STACK_SETTINGS: readonly SettingDescription[] = [
-  stackSetting('STACK_PORT_BASE', 'First of the seven ports that the quick start uses.', '5000', '4000'),
+  stackSetting('STACK_PORT_BASE', 'First of the nine ports that the quick start uses.', '5000', '4000'),
   stackSetting(
     'STACK_DIRECTORY',
     'Folder that holds everything the quick start keeps.',

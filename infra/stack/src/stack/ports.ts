@@ -9,7 +9,9 @@ const PURPOSES: Readonly<Record<keyof StackPorts, string>> = {
   identityProvider: 'the identity-provider API',
   authGrpc: "the auth server's gRPC",
   resourceGrpc: "the resource server's gRPC",
-  postgres: 'PostgreSQL'
+  postgres: 'PostgreSQL',
+  authMetrics: "the auth server's metrics",
+  resourceMetrics: "the resource server's metrics"
 }
 
 /** Where other programs may listen so that `localhost` would reach them instead of us. */

@@ -12,9 +12,6 @@ const GRACE_SECONDS = '5'
 /** What every process needs of ours. */
 const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'TMP', 'TEMP', 'SystemRoot', 'TZ', 'NODE_EXTRA_CA_CERTS']
 
-/** Settings of the services that are not handed on: both cannot listen on one port. */
-const KEPT_BACK: ReadonlySet<string> = new Set(['METRICS_PORT'])
-
 /** What the services are set up with. */
 export interface ServiceSurroundings {
   readonly settings: StackSettings
@@ -51,6 +48,8 @@ export function authServer({
       GRPC_HOST: LOOPBACK,
       GRPC_PORT: String(ports.authGrpc),
       GRPC_REFLECTION: 'true',
+      METRICS_HOST: LOOPBACK,
+      METRICS_PORT: String(ports.authMetrics),
       DATABASE_URL: databases.authUrl,
       SHUTDOWN_GRACE_SECONDS: GRACE_SECONDS
     }
@@ -81,6 +80,8 @@ export function resourceServer({
       GRPC_HOST: LOOPBACK,
       GRPC_PORT: String(ports.resourceGrpc),
       GRPC_REFLECTION: 'true',
+      METRICS_HOST: LOOPBACK,
+      METRICS_PORT: String(ports.resourceMetrics),
       AUTH_GRPC_TARGET: settings.authGrpcTarget,
       DATABASE_URL: databases.resourceUrl,
       SHARED_SECRET_KEY: secrets.sharedSecretKey,
@@ -94,7 +95,7 @@ function passedOn(environment: Environment, settings: readonly string[]): Record
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = environment[name]
-      return value === undefined || KEPT_BACK.has(name) ? [] : [[name, value]]
+      return value === undefined ? [] : [[name, value]]
     })
   )
 }

@@ -14,6 +14,8 @@ export interface StackPorts {
   readonly authGrpc: number
   readonly resourceGrpc: number
   readonly postgres: number
+  readonly authMetrics: number
+  readonly resourceMetrics: number
 }
 
 /** Databases that exist already, in place of the embedded PostgreSQL. */
@@ -90,7 +92,9 @@ export function readSettings(environment: Environment): StackSettings {
     identityProvider: base + 3,
     authGrpc: base + 4,
     resourceGrpc: base + 5,
-    postgres: base + 6
+    postgres: base + 6,
+    authMetrics: base + 7,
+    resourceMetrics: base + 8
   }
   const at = (port: number): string => `localhost:${String(port)}`
   return {
