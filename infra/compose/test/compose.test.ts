@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -68,7 +68,15 @@ describe('compose', () => {
     )
     for (const path of mounted) expect((await read(path)).length).toBeGreaterThan(0)
 
-    const { scrape_configs: scraped } = parse(await read('prometheus.yaml'))
+    // The rules and the dashboards, which both are mounted by their folders.
+    const folders = Object.values(services).flatMap(({ volumes = [] }) =>
+      volumes.filter((volume) => volume.startsWith('../')).map((volume) => volume.split(':')[0]!)
+    )
+    expect(folders.sort()).toEqual(['../observability/dashboards', '../observability/rules'])
+    for (const folder of folders) expect((await readdir(join(FOLDER, folder))).length).toBeGreaterThan(0)
+
+    const { scrape_configs: scraped, rule_files: rules } = parse(await read('prometheus.yaml'))
+    expect(rules).toEqual(['/etc/prometheus/rules/*.yaml'])
     for (const name of ['auth-server', 'resource-server']) {
       expect(scraped).toContainEqual({
         job_name: name,

@@ -6,6 +6,7 @@
 //
 // CHROMIUM_PATH says where Chromium is, DRAW_MINUTES how far back to look (10).
 import { readFile } from 'node:fs/promises'
+import { URLSearchParams } from 'node:url'
 import { chromium } from 'playwright-core'
 import { renderDashboard } from './render-dashboard.mjs'
 

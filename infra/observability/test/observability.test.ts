@@ -155,12 +155,34 @@ describe('the alerts', () => {
   )
 })
 
+describe('Kubernetes', () => {
+  it('is given the same rules', async () => {
+    const object = parse(await readFile(pathOf('../../kubernetes/base/prometheus-rules.yaml'), 'utf8')) as {
+      spec: unknown
+    }
+    expect(object.spec).toEqual(parse(await readFile(RULES, 'utf8')))
+  })
+
+  it('is given every dashboard, in a component that can be left out', async () => {
+    const component = parse(await readFile(pathOf('../dashboards/kustomization.yaml'), 'utf8')) as {
+      configMapGenerator: [{ files: string[]; options: { labels: Record<string, string> } }]
+    }
+    const [{ files, options }] = component.configMapGenerator
+    expect(files.sort()).toEqual(
+      Object.keys(DASHBOARDS)
+        .map((name) => `${name}.json`)
+        .sort()
+    )
+    expect(options.labels.grafana_dashboard).toBe('1')
+  })
+})
+
 describe('the dashboards', () => {
   it('are what scripts/write-dashboards.mjs makes, and none is left over', async () => {
     const expected = Object.values(DASHBOARDS).map((dashboard) => toGrafana(dashboard))
     expect(dashboards).toEqual(JSON.parse(JSON.stringify(expected)))
     const files = await readdir(pathOf('../dashboards'))
-    expect(files.sort()).toEqual(
+    expect(files.filter((name) => name.endsWith('.json')).sort()).toEqual(
       Object.keys(DASHBOARDS)
         .map((name) => `${name}.json`)
         .sort()
