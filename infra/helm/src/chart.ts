@@ -27,6 +27,11 @@ const TEMPLATES: readonly {
     holds: ({ kind }) => kind === 'ServiceMonitor',
     condition: 'serviceMonitor.enabled'
   },
+  {
+    file: 'prometheus-rule',
+    holds: ({ kind }) => kind === 'PrometheusRule',
+    condition: 'prometheusRule.enabled'
+  },
   { file: 'authority', holds: isOfAuthority, condition: 'certificates.createAuthority' },
   { file: 'certificates', holds: ({ kind }) => kind === 'Certificate' },
   { file: 'auth-server', holds: ({ metadata }) => metadata.name.startsWith('auth-server') },
@@ -81,6 +86,7 @@ function takeValues(objects: readonly KubernetesObject[]): Values {
   }
   setValue(values, 'certificates.createAuthority', true)
   setValue(values, 'serviceMonitor.enabled', true)
+  setValue(values, 'prometheusRule.enabled', true)
   for (const object of objects) {
     exchange(object, ['metadata', 'namespace'], whole('.Release.Namespace'))
     takeTrustDomain(object, values)
@@ -182,6 +188,8 @@ function whole(expression: string): string {
 
 function writeTemplate(object: KubernetesObject): string {
   return stringify(object, { lineWidth: 0, defaultStringType: 'PLAIN', aliasDuplicateObjects: false })
+    // Prometheus' own expressions: Helm must leave them alone.
+    .replace(/\{\{ (\$[^}]+) \}\}/g, '{{ "{{" }} $1 }}')
     .replace(/^( *)- RANGE (\S+)$/gm, (_line, indent: string, value: string) =>
       [
         `${indent}{{- range $name, $value := .Values.${value} }}`,

@@ -78,11 +78,14 @@ function parametersOf(service: string, value: string): Parameter[] {
     path: ['spec', ...path],
     description
   })
-  const secret = { value: `${value}.existingSecret`, path: volume('secrets') }
-  const secretDescription = 'The secret that holds what the service must know; see docs/operations.md.'
   return [
-    { ...secret, kind: 'Deployment', name: service, description: secretDescription },
-    { ...secret, kind: 'Job', name: migration, description: secretDescription },
+    {
+      value: `${value}.existingSecret`,
+      kind: 'Deployment',
+      name: service,
+      path: volume('secrets'),
+      description: 'The secret that holds what the service must know; see docs/operations.md.'
+    },
     {
       value: `${value}.existingMigrationSecret`,
       kind: 'Job',

@@ -52,6 +52,7 @@ export function valuesSchema(
         createAuthority: { type: 'boolean', description: 'Whether to make an authority of its own.' }
       }),
       serviceMonitor: closed({ enabled: { type: 'boolean' } }),
+      prometheusRule: closed({ enabled: { type: 'boolean' } }),
       trustDomain: {
         ...NAME,
         description: 'Who the certificates are of, in `spiffe://<trust domain>/<who>`.'

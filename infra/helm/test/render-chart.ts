@@ -3,8 +3,8 @@ import { type KubernetesObject, parseObjects } from '@open-payments-server/kuber
 type Scope = Readonly<Record<string, unknown>>
 
 /**
- * Renders templates as Helm would, as far as this chart goes: values, `toJson`, `if` and `range` over a map. Anything else is an
- * error, so that the templates stay within what is tested.
+ * Renders templates as Helm would, as far as this chart goes: values, `toJson`, `if`, `range` over a map, and braces that are to
+ * stay. Anything else is an error, so that the templates stay within what is tested.
  */
 export function renderTemplates(templates: readonly string[], scope: Scope): KubernetesObject[] {
   return templates.flatMap((template) => parseObjects(renderTemplate(template, scope)))
@@ -55,6 +55,7 @@ function scopesOf(action: string, scope: Scope): Scope[] {
 }
 
 function evaluate(action: string, scope: Scope): string {
+  if (action === '"{{"') return '{{'
   const [, path, toJson] = /^([.$]\S+)( \| toJson)?$/.exec(action) ?? []
   if (path === undefined) throw new Error(`not understood: ${action}`)
   const value = lookUp(path, scope)

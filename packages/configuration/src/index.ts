@@ -6,6 +6,7 @@ export {
   type SettingDescription
 } from './load.js'
 export { Secret } from './secret.js'
+export { loadMigrationConfiguration } from './load-migration.js'
 export * as setting from './settings.js'
 export { parsePairs, type SettingMeta } from './settings.js'
 export {

@@ -63,6 +63,24 @@ describe('loading the configuration', () => {
     ])
   })
 
+  it.each([
+    ['HTTP_KEEP_ALIVE_SECONDS', 'HTTP_KEEP_ALIVE_SECONDS is not a setting. Those that begin like it: '],
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', undefined],
+    ['HTTP_KEEP_SERVICE_HOST', undefined],
+    ['HTTP_KEEP_PORT_3000_TCP_ADDR', undefined],
+    ['HTTP_PROXY', undefined]
+  ])('refuses or leaves alone what is unknown: %s', (name, problem) => {
+    const families = z.object({
+      HTTP_KEEP_COUNT: setting.text({ description: 'One.', example: '1' }).optional(),
+      HTTP_KEEP_TIME: setting.text({ description: 'Two.', example: '2' }).optional(),
+      OTEL_EXPORTER_OTLP_HEADERS: setting.text({ description: 'Three.', example: '3' }).optional(),
+      OTEL_EXPORTER_OTLP_TARGET: setting.text({ description: 'Four.', example: '4' }).optional()
+    })
+    const load = (): unknown => loadConfiguration(families, { [name]: '1' })
+    if (problem === undefined) expect(load).not.toThrow()
+    else expect(load).toThrow(`${problem}HTTP_KEEP_COUNT, HTTP_KEEP_TIME.`)
+  })
+
   it('reads secrets from files, and refuses a secret given twice', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'configuration-')), 'secret')
     writeFileSync(file, 'fedcba9876543210\n')

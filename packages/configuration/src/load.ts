@@ -134,18 +134,44 @@ function explain<Shape extends z.core.$ZodLooseShape>(
   return `${name}: ${what}. ${setting.description} Example: ${name}=${setting.example}`
 }
 
-/** Settings that are nearly those of the schema: most likely meant for it, and without effect as they stand. */
+/** What Kubernetes tells every pod of each service of its namespace. */
+const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT|SERVICE_PORT_\w+|PORT|PORT_\d+_(TCP|UDP|SCTP)\w*)$/
+
+/** Names that OpenTelemetry gives, to whatever reads them: they are not only ours. */
+const SHARED_FAMILY = /^OTEL_/
+
+/** Settings that were most likely meant for the schema, and are without effect as they stand. */
 function misspelt<Shape extends z.core.$ZodLooseShape>(
   schema: z.ZodObject<Shape>,
   environment: Environment
 ): string[] {
   const known = Object.keys(schema.shape)
   const accepted = new Set(known.flatMap((name) => [name, `${name}_FILE`]))
+  const families = familiesOf(known)
   return Object.keys(environment).flatMap((name) => {
     if (accepted.has(name)) return []
     const meant = known.find((candidate) => isNear(candidate, name) && !(candidate in environment))
-    return meant === undefined ? [] : [`${name} is not a setting: did you mean ${meant}?`]
+    if (meant !== undefined) return [`${name} is not a setting: did you mean ${meant}?`]
+    const family = familyOf(name)
+    if (!families.has(family) || SERVICE_LINK.test(name)) return []
+    return [`${name} is not a setting. Those that begin like it: ${beginningWith(family, known)}.`]
   })
+}
+
+/** The first two words of a name: few others begin so. */
+function familyOf(name: string): string {
+  return name.split('_', 2).join('_')
+}
+
+/** What two settings or more begin with, and nothing else does. */
+function familiesOf(names: readonly string[]): ReadonlySet<string> {
+  const families = names.map(familyOf)
+  const repeated = families.filter((family, index) => families.indexOf(family) !== index)
+  return new Set(repeated.filter((family) => !SHARED_FAMILY.test(family)))
+}
+
+function beginningWith(family: string, names: readonly string[]): string {
+  return names.filter((name) => familyOf(name) === family).join(', ')
 }
 
 function isNear(left: string, right: string): boolean {

@@ -3,6 +3,10 @@ import * as setting from './settings.js'
 
 // Settings that every service has, in groups that its schema spreads. What a group takes is what services say of it.
 
+const logLevelSetting = setting
+  .oneOf({ description: 'Least serious level that is logged.', example: 'info' }, LOG_LEVELS)
+  .prefault('info')
+
 /**
  * What the process runs for, and how.
  *
@@ -19,9 +23,7 @@ export function processSettings(texts: { development: string }) {
         ['production', 'development']
       )
       .prefault('production'),
-    LOG_LEVEL: setting
-      .oneOf({ description: 'Least serious level that is logged.', example: 'info' }, LOG_LEVELS)
-      .prefault('info'),
+    LOG_LEVEL: logLevelSetting,
     REPLICA_COUNT: setting
       .wholeNumber(
         { description: 'How many replicas of this service run. More than one need REDIS_URL.', example: '3' },
@@ -172,13 +174,23 @@ export const metricsSettings = {
     .optional()
 }
 
+/** Where the service's own database is. */
+function databaseUrlSetting(example: string) {
+  return setting.connectionUrl({ description: 'The PostgreSQL database of this service.', example })
+}
+
+/** What a migration needs: a migration runs where the service does not, and knows less. */
+export function migrationSettings() {
+  return {
+    LOG_LEVEL: logLevelSetting,
+    DATABASE_URL: databaseUrlSetting('postgresql://owner:password@postgres:5432/wallet')
+  }
+}
+
 /** The service's own database. */
 export function databaseSettings(meta: { example: string }) {
   return {
-    DATABASE_URL: setting.connectionUrl({
-      description: 'The PostgreSQL database of this service.',
-      example: meta.example
-    }),
+    DATABASE_URL: databaseUrlSetting(meta.example),
     DATABASE_CONNECTIONS_MAX: setting
       .wholeNumber(
         { description: 'Most connections to the database at once.', example: '16' },

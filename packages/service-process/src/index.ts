@@ -1,0 +1,1 @@
+export { type ServiceProgram, runServiceProgram } from './service-program.js'
