@@ -1,6 +1,7 @@
 /** A whole system for tests, in this process or planned for others, and what its clients do. For other tests of the whole. */
 export {
   consentedToken,
+  interact,
   openInteraction,
   outgoingAccess,
   type PendingGrant,

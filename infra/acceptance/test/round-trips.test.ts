@@ -30,7 +30,10 @@ describe('the round trips of a request, in steady state', () => {
 
   beforeAll(async () => {
     // The purge's statements, at its start, would come among those that are counted.
-    system = await startSystem({ auth: { PURGE_INTERVAL_SECONDS: '0' } })
+    system = await startSystem({
+      auth: { PURGE_INTERVAL_SECONDS: '0' },
+      resource: { PURGE_INTERVAL_SECONDS: '0' }
+    })
     receiver = await createReceiver(system, system.shop)
     payToken = (await consentedToken(system, system.shop, [outgoingAccess(system)])).token
     // What is cached is cached from here on: keys, tokens, wallet addresses, the receiver.

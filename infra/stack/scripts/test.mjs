@@ -19,6 +19,14 @@ const longRuns = {
     paths: ['infra/fuzz/test'],
     environment: { FUZZ_TEST_CASES: '1000000' }
   },
+  growth: {
+    paths: ['infra/growth/test/plans.test.ts'],
+    environment: { GROWTH_TEST_PAYMENTS: '1000000' }
+  },
+  restore: {
+    paths: ['infra/growth/test/restore.test.ts'],
+    environment: { RESTORE_TEST: 'true' }
+  },
   crash: {
     paths: ['infra/faults/test/crash.test.ts'],
     environment: { CRASH_TEST_ROUNDS: '20' }

@@ -1,2 +1,3 @@
+export { type LocalPgBouncer, startPgBouncer } from './pgbouncer.js'
 export { startPostgres, type LocalPostgres, type PostgresOptions } from './postgres.js'
 export { startRedis, type LocalRedis, type RedisOptions } from './redis.js'

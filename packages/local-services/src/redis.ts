@@ -1,6 +1,7 @@
-import { access, constants, mkdtemp } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
+import { findOnPath } from './find-on-path.js'
 import { findFreePort, isPortFree } from './free-port.js'
 import { startGuardedProcess } from './guarded-process.js'
 import { serverEnvironment } from './system-user.js'
@@ -56,17 +57,4 @@ export async function startRedis(options: RedisOptions = {}): Promise<LocalRedis
     log: options.log
   })
   return { url: `redis://127.0.0.1:${String(port)}`, ended: server.ended, stop: () => server.stop() }
-}
-
-async function findOnPath(name: string): Promise<string | undefined> {
-  for (const directory of (process.env.PATH ?? '').split(delimiter)) {
-    const candidate = join(directory, name)
-    try {
-      await access(candidate, constants.X_OK)
-      return candidate
-    } catch {
-      // Not in this one.
-    }
-  }
-  return undefined
 }

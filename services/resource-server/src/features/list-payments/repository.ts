@@ -9,6 +9,8 @@ export interface PaymentTable<Row, Payment> {
   readonly name: 'incoming-payments' | 'outgoing-payments'
   /** Columns of a {@link Row}. */
   readonly columns: string
+  /** The table of the payments. */
+  readonly table: 'incoming_payment' | 'outgoing_payment'
   /** Tables that they come from, `p` being the payment. */
   readonly from: string
   readonly read: (row: Row, urls: ResourceUrls) => Payment
@@ -26,7 +28,7 @@ export interface PaymentLister<Payment> {
 
 /** Lists payments from the database, with one statement. */
 export function createPaymentLister<Row extends QueryResultRow, Payment>(
-  { name, columns, from, read }: PaymentTable<Row, Payment>,
+  { name, table, columns, from, read }: PaymentTable<Row, Payment>,
   { pool, urls }: { pool: Pool; urls: ResourceUrls }
 ): PaymentLister<Payment> {
   return {
@@ -34,6 +36,7 @@ export function createPaymentLister<Row extends QueryResultRow, Payment>(
       const own = client !== undefined
       const list = {
         name: own ? `list-own-${name}` : `list-${name}`,
+        table,
         columns,
         from,
         where: own ? 'p.wallet_address_id = $1 and p.client = $2' : 'p.wallet_address_id = $1',

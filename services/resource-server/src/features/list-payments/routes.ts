@@ -41,6 +41,7 @@ export function createListIncomingPaymentsRoutes(deps: ListPaymentsDeps): Router
     type: 'incoming-payment',
     table: {
       name: 'incoming-payments',
+      table: 'incoming_payment',
       columns: INCOMING_PAYMENT_COLUMNS,
       from: `incoming_payment p ${INCOMING_PAYMENT_JOINS}`,
       read: readIncomingPaymentRow
@@ -55,6 +56,7 @@ export function createListOutgoingPaymentsRoutes(deps: ListPaymentsDeps): Router
     type: 'outgoing-payment',
     table: {
       name: 'outgoing-payments',
+      table: 'outgoing_payment',
       columns: OUTGOING_PAYMENT_COLUMNS,
       from: OUTGOING_PAYMENT_TABLES,
       read: readOutgoingPaymentRow

@@ -1,0 +1,175 @@
+import type pg from 'pg'
+
+/** A statement that went over a pool, and how PostgreSQL carries it out. */
+export interface ExplainedStatement {
+  readonly text: string
+  /** Whether it is prepared under a name, so that PostgreSQL may settle on a plan for any values. */
+  readonly prepared: boolean
+  /** Plans for the values that it was sent with. */
+  readonly plans: PlanNode[]
+  /** The plan for any values; undefined for what is not prepared. */
+  genericPlan: PlanNode | undefined
+}
+
+/** A node of a plan, as `explain (format json)` names things. */
+export interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Plan Rows': number
+  /** Per loop; absent where it was not carried out. */
+  readonly 'Actual Rows'?: number
+  readonly 'Actual Loops'?: number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly PlanNode[]
+}
+
+/** Explains all that goes over pools. */
+export interface StatementExplainer {
+  /** By text. */
+  readonly statements: ReadonlyMap<string, ExplainedStatement>
+  /** What could not be explained, in words. */
+  readonly failures: readonly string[]
+  /** Adds the plans for any values. */
+  explainGenerically(): Promise<void>
+  stop(): void
+}
+
+type Query = (...values: readonly unknown[]) => unknown
+
+interface SentStatement {
+  readonly text: string
+  readonly values: readonly unknown[]
+  readonly prepared: boolean
+}
+
+const CONTROL = /^\s*(begin|commit|rollback|start|set|savepoint|release)\b/i
+const OPENS = /^\s*(begin|start)\b/i
+const CLOSES = /^\s*(commit|rollback)\b/i
+
+/** Leaves a plan no choice but to use an index, wherever there is one for what is asked. */
+const INDEXES_ALONE =
+  'set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off'
+
+/**
+ * Explains every statement that is sent over a pool from now on, right before it is carried out: on the same connection, in
+ * the same transaction, with the same values, and undone.
+ *
+ * @param options.carriedOut whether statements are carried out to be explained, so that real numbers of rows are known. If
+ *   not, plans must use indexes, so that what they still read as a whole has none
+ */
+export function explainStatements(pool: pg.Pool, options: { carriedOut: boolean }): StatementExplainer {
+  const statements = new Map<string, ExplainedStatement>()
+  const failures: string[] = []
+  const originals = new Map<pg.PoolClient, Query>()
+  const inTransaction = new WeakSet<pg.PoolClient>()
+
+  const remember = ({ text, prepared }: SentStatement, plan: PlanNode): void => {
+    const known = statements.get(text)
+    if (known === undefined) statements.set(text, { text, prepared, plans: [plan], genericPlan: undefined })
+    else known.plans.push(plan)
+  }
+  const explain = async (client: pg.PoolClient, query: Query, sent: SentStatement): Promise<void> => {
+    const run = (text: string, values: readonly unknown[] = []): Promise<pg.QueryResult> =>
+      query(text, values) as Promise<pg.QueryResult>
+    const nested = inTransaction.has(client)
+    await run(nested ? 'savepoint explained' : 'begin')
+    try {
+      if (!options.carriedOut) await run(INDEXES_ALONE)
+      const how = options.carriedOut ? 'analyze, timing off, format json' : 'format json'
+      const { rows } = await run(`explain (${how}) ${sent.text}`, sent.values)
+      remember(sent, planOf(rows))
+    } catch (error) {
+      failures.push(`${String(error)}: ${sent.text}`)
+    } finally {
+      await run(nested ? 'rollback to savepoint explained' : 'rollback')
+    }
+  }
+  const onAcquire = (client: pg.PoolClient): void => {
+    if (originals.has(client)) return
+    const query = client.query.bind(client) as Query
+    originals.set(client, query)
+    const explaining: Query = (...values) => {
+      const sent = readStatement(values)
+      if (sent === undefined) return query(...values)
+      if (CONTROL.test(sent.text)) {
+        if (OPENS.test(sent.text)) inTransaction.add(client)
+        if (CLOSES.test(sent.text)) inTransaction.delete(client)
+        return query(...values)
+      }
+      return explain(client, query, sent).then(() => query(...values))
+    }
+    client.query = explaining as typeof client.query
+  }
+  pool.on('acquire', onAcquire)
+  return {
+    statements,
+    failures,
+    async explainGenerically() {
+      const client = await pool.connect()
+      try {
+        await client.query('begin')
+        if (!options.carriedOut) await client.query(INDEXES_ALONE)
+        for (const statement of statements.values()) {
+          if (!statement.prepared) continue
+          const { rows } = await client.query(`explain (generic_plan, format json) ${statement.text}`)
+          statement.genericPlan = planOf(rows)
+        }
+        await client.query('rollback')
+      } finally {
+        client.release(true)
+      }
+    },
+    stop() {
+      pool.off('acquire', onAcquire)
+      for (const [client, query] of originals) client.query = query as typeof client.query
+    }
+  }
+}
+
+/** The statement that `query` was called with; undefined for what is none, or was sent to be explained. */
+function readStatement([first, second]: readonly unknown[]): SentStatement | undefined {
+  const config = typeof first === 'string' ? { text: first } : first
+  if (typeof config !== 'object' || config === null || !('text' in config)) return undefined
+  const { text, values, name } = config as { text: unknown; values?: unknown; name?: unknown }
+  if (typeof text !== 'string' || text.startsWith('explain ')) return undefined
+  const given = Array.isArray(values) ? values : Array.isArray(second) ? second : []
+  return { text, values: given as unknown[], prepared: typeof name === 'string' }
+}
+
+function planOf(rows: readonly unknown[]): PlanNode {
+  const [row] = rows as { 'QUERY PLAN': { Plan: PlanNode }[] }[]
+  const plan = row?.['QUERY PLAN'][0]?.Plan
+  if (plan === undefined) throw new Error('explain answered no plan')
+  return plan
+}
+
+/** What a plan may do. */
+export interface PlanLimits {
+  /** Tables that are never read as a whole. */
+  readonly bigTables: ReadonlySet<string>
+  /** Most rows that are sorted, passed on or thrown away by any node. */
+  readonly rowsMax: number
+}
+
+/** What a plan does that it must not, in words. */
+export function findPlanFaults(plan: PlanNode, limits: PlanLimits): string[] {
+  const { bigTables, rowsMax } = limits
+  const faults: string[] = []
+  const table = plan['Relation Name']
+  if (plan['Node Type'] === 'Seq Scan' && table !== undefined && bigTables.has(table)) {
+    faults.push(`reads all of ${table}`)
+  }
+  const loops = plan['Actual Loops'] ?? 1
+  const rows = plan['Actual Rows']
+  if (rows !== undefined && rows * loops > rowsMax) {
+    faults.push(
+      `${plan['Node Type']} passes on ${rows * loops} rows${table === undefined ? '' : ` of ${table}`}`
+    )
+  }
+  const removed = (plan['Rows Removed by Filter'] ?? 0) * loops
+  if (removed > rowsMax) faults.push(`${plan['Node Type']} throws away ${removed} rows of ${String(table)}`)
+  if (plan['Node Type'] === 'Sort' && rows === undefined && plan['Plan Rows'] > rowsMax) {
+    faults.push(`sorts ${plan['Plan Rows']} rows`)
+  }
+  return [...faults, ...(plan.Plans ?? []).flatMap((child) => findPlanFaults(child, limits))]
+}
