@@ -47,6 +47,8 @@ export interface HttpServerOptions {
 /** A listener that runs. */
 export interface RunningHttpServer {
   readonly port: number
+  /** How many connections are open now. */
+  readonly openConnections: number
   /** From now on every answer ends its connection, so that the next request of a client goes elsewhere. */
   announceStop(): void
   /** Stops accepting, lets running requests finish within the grace period, and closes. */
@@ -87,9 +89,19 @@ export async function startHttpServer(
   server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX
   const connections = new Connections(listener, rules)
   connections.attach(server)
+  let openConnections = 0
+  server.on('connection', (socket) => {
+    openConnections += 1
+    socket.once('close', () => {
+      openConnections -= 1
+    })
+  })
   await listen(server, options)
   return {
     port: (server.address() as AddressInfo).port,
+    get openConnections() {
+      return openConnections
+    },
     announceStop() {
       connections.endAll()
     },

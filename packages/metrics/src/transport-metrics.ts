@@ -16,6 +16,8 @@ export interface MeasuredPool {
 export interface TransportMetrics<Listener extends string> {
   /** Is told of the requests of a listener. */
   readonly http: Readonly<Record<Listener, RequestObserver>>
+  /** Looks at the connections of a listener whenever they are scraped. */
+  readonly watchListener: (listener: Listener, server: { readonly openConnections: number }) => void
   /** Is told of calls that are answered here. */
   readonly grpcServer: (method: string, code: string, durationSeconds: number) => void
   /** Is told of calls that are made from here. */
@@ -45,6 +47,7 @@ export function publishTransports<Listener extends string>(
   )
   return {
     http: publishHttp(metrics, options.listeners),
+    watchListener: publishConnections(metrics),
     grpcServer: metrics.addHistogram(
       {
         name: 'open_payments_grpc_server_call_duration_seconds',
@@ -105,6 +108,21 @@ function publishHttp<Listener extends string>(
     () => inFlight
   )
   return Object.fromEntries(observers) as Record<Listener, RequestObserver>
+}
+
+function publishConnections(
+  metrics: Metrics
+): (listener: string, server: { readonly openConnections: number }) => void {
+  const servers = new Map<string, { readonly openConnections: number }>()
+  metrics.addLiveGauges(
+    { name: 'open_payments_http_connections', help: 'Open connections of clients.' },
+    'listener',
+    () =>
+      Object.fromEntries([...servers].map(([listener, { openConnections }]) => [listener, openConnections]))
+  )
+  return (listener, server) => {
+    servers.set(listener, server)
+  }
 }
 
 function publishDatabase(

@@ -30,7 +30,7 @@ async function seriesOf(metrics: Metrics): Promise<string[]> {
 
 it('requests are measured by route, and what strangers make up makes no new series', async () => {
   const metrics = new Metrics({ logger })
-  const { http } = publishTransports(metrics, { listeners: ['public'], version: '1.2.3' })
+  const { http, watchListener } = publishTransports(metrics, { listeners: ['public'], version: '1.2.3' })
   const routes = Router().get('/things/:id', (_request, response) => {
     response.json({})
   })
@@ -43,6 +43,7 @@ it('requests are measured by route, and what strangers make up makes no new seri
     badRequestCode: '400'
   })
   const server = await startHttpServer(app, { host: '127.0.0.1', port: 0 })
+  watchListener('public', server)
   const sendAll = async (round: string): Promise<void> => {
     for (const method of ['GET', 'POST', 'PROPFIND', 'SEARCH', 'UNLOCK'])
       for (const path of [`/things/${round}`, `/none/${round}`]) await statusOf(server.port, method, path)
@@ -56,6 +57,7 @@ it('requests are measured by route, and what strangers make up makes no new seri
     'open_payments_http_request_duration_seconds_count{listener="public",method="other",route="none",status="404"}'
   )
   for (let count = 0; count < REQUESTS / 10; count += 1) await sendAll(`${count}?random=${count}`)
+  expect((await metrics.scrape()).text).toMatch(/open_payments_http_connections\{listener="public"\} [1-9]/)
   await server.stop(1_000)
   expect(await seriesOf(metrics)).toEqual(before)
   const { text } = await metrics.scrape()

@@ -85,7 +85,7 @@ import { DONE_PAGE } from './http/pages.js'
 import { createPublicApp, type PublicRoutes } from './http/public-app.js'
 import { countFailures, countUnresolved } from './metrics/authentication-metrics.js'
 import { countFetches } from './metrics/directory-metrics.js'
-import { countGrants } from './metrics/grant-metrics.js'
+import { countGrants, countInteractions } from './metrics/grant-metrics.js'
 import { publishPurge } from './metrics/purge-metrics.js'
 import { publishReservations } from './metrics/reservation-metrics.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
@@ -344,6 +344,7 @@ async function listen(
     logger
   })
   listeners.add(identityProviderServer)
+  foundations.transports?.watchListener('identity-provider', identityProviderServer)
   const publicApp = createPublicApp(composePublicRoutes(foundations), {
     logger,
     requestObserver: foundations.transports?.http.public,
@@ -358,6 +359,7 @@ async function listen(
     logger
   })
   listeners.add(publicServer)
+  foundations.transports?.watchListener('public', publicServer)
   logger.info(
     { port: publicServer.port, identityProviderPort: identityProviderServer.port },
     'HTTP servers listen'
@@ -374,6 +376,7 @@ function composePublicRoutes(foundations: Foundations): PublicRoutes {
     foundations
   const { PUBLIC_URL: publicUrl } = config
   const counted = countGrants(foundations.counters)
+  const interactive = countInteractions(foundations.counters)
   const { clock, random, addresses } = tokens
   // The browser may finish as long as the client may continue.
   const interactionCookie = createInteractionCookie(
@@ -431,9 +434,12 @@ function composePublicRoutes(foundations: Foundations): PublicRoutes {
     ),
     discover: discoverRoute(addresses.grantEndpoint),
     discoverForResourceServers: discoverForResourceServersRoute(addresses.grantEndpoint),
-    startInteraction: startInteractionRoute(counted.startInteraction(startInteraction), interactionCookie),
+    startInteraction: startInteractionRoute(
+      interactive.startInteraction(startInteraction),
+      interactionCookie
+    ),
     finishInteraction: finishInteractionRoute(
-      counted.finishInteraction(finishInteraction),
+      interactive.finishInteraction(finishInteraction),
       interactionCookie,
       DONE_PAGE
     ),
@@ -447,13 +453,13 @@ function composePublicRoutes(foundations: Foundations): PublicRoutes {
 function composeIdentityProviderApp(foundations: Foundations): ReturnType<typeof createIdentityProviderApp> {
   const { config, pool, readiness, interactions, tokens, logger } = foundations
   const { clock, random } = tokens
-  const counted = countGrants(foundations.counters)
+  const interactive = countInteractions(foundations.counters)
   const acceptRepository = createAcceptGrantRepository(pool)
   const rejectRepository = createRejectGrantRepository(pool)
   const routes: IdentityProviderRoutes = {
     showGrant: showGrantRoute(interactions),
     acceptGrant: acceptGrantRoute(
-      counted.acceptGrant(
+      interactive.acceptGrant(
         createAcceptGrantService({
           interactions,
           clock,
@@ -465,7 +471,7 @@ function composeIdentityProviderApp(foundations: Foundations): ReturnType<typeof
       )
     ),
     rejectGrant: rejectGrantRoute(
-      counted.rejectGrant(createRejectGrantService({ interactions, clock, repository: rejectRepository }))
+      interactive.rejectGrant(createRejectGrantService({ interactions, clock, repository: rejectRepository }))
     )
   }
   return createIdentityProviderApp(routes, {

@@ -121,6 +121,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     logger
   })
   listeners.add(httpServer)
+  transports?.watchListener('public', httpServer)
   logger.info({ host: config.HTTP_HOST, port: httpServer.port }, 'HTTP server listens')
 
   return {
