@@ -12,3 +12,10 @@ export { type ConnectedSystem, connectToSystem, type TestClient } from './connec
 export { allSettled, amount, createReceiver, eventually, pay } from './payments.js'
 export { type PlanOptions, planSystem, type Settings, type SystemPlan } from './plan-system.js'
 export { startSystem, type System } from './system.js'
+export {
+  forgetReservations,
+  type Groundwork,
+  layGroundwork,
+  type RequestKind,
+  requestKinds
+} from './request-kinds.js'

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
 import type { SystemTls } from './system-tls.js'
@@ -29,6 +30,8 @@ export interface PlanOptions {
   /** PostgreSQL to make the databases on, as a superuser; that of the test run unless given. */
   readonly postgresUrl?: string
   readonly detours?: Detours
+  /** Folder of the checkout whose migrations the databases get; this one unless given. */
+  readonly root?: string
   /** Certificates that everyone shows over gRPC; plain text without. */
   readonly tls?: SystemTls
 }
@@ -62,13 +65,14 @@ export interface ResourceServerPlan {
 }
 
 const PORTS_PER_INSTANCE = 5
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** Makes the databases, finds free ports and writes the settings of every instance. */
 export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan> {
-  const { instanceCount = 1, detours = {}, postgresUrl } = options
+  const { instanceCount = 1, detours = {}, postgresUrl, root = ROOT } = options
   const [authDatabase, resourceDatabase] = await Promise.all([
-    createTestDatabase(schemaOf('auth-server'), postgresUrl),
-    createTestDatabase(schemaOf('resource-server'), postgresUrl)
+    createTestDatabase(schemaOf('auth-server', root), postgresUrl),
+    createTestDatabase(schemaOf('resource-server', root), postgresUrl)
   ])
   const straight = <Place>(place: Place): Promise<Place> => Promise.resolve(place)
   const [authDatabaseUrl, resourceDatabaseUrl] = await Promise.all([
@@ -159,15 +163,12 @@ function sharedSettings(instanceCount: number): Settings {
   return { ...settings, REDIS_URL: redisUrl }
 }
 
-function schemaOf(service: 'auth-server' | 'resource-server'): {
-  schemaPath: string
-  migrationsPath: string
-} {
-  const folder = new URL(`../../../services/${service}/prisma/`, import.meta.url)
-  return {
-    schemaPath: fileURLToPath(new URL('schema.prisma', folder)),
-    migrationsPath: fileURLToPath(new URL('migrations', folder))
-  }
+function schemaOf(
+  service: 'auth-server' | 'resource-server',
+  root: string
+): { schemaPath: string; migrationsPath: string } {
+  const folder = join(root, 'services', service, 'prisma')
+  return { schemaPath: join(folder, 'schema.prisma'), migrationsPath: join(folder, 'migrations') }
 }
 
 /** Ports that were free a moment ago: public URLs must be known before the services listen. */

@@ -18,11 +18,11 @@ import {
   requestToken
 } from './consent.js'
 import { amount, createReceiver, pay } from './payments.js'
-import type { System } from './system.js'
+import type { ConnectedSystem } from './connect-system.js'
 
 /** What requests of every kind refer to. */
 export interface Groundwork {
-  readonly system: System
+  readonly system: ConnectedSystem
   /** Open: takes any amount. */
   readonly receiver: { readonly url: string; readonly token: string }
   /** Of a grant without limits. */
@@ -51,7 +51,7 @@ export interface RequestKind {
 const AUDITS_RACING_MAX = 4
 
 /** Prepares what requests of every kind refer to. */
-export async function layGroundwork(system: System): Promise<Groundwork> {
+export async function layGroundwork(system: ConnectedSystem): Promise<Groundwork> {
   const { shop } = system
   const receiver = await createReceiver(system, shop)
   const token = async (limits?: Record<string, unknown>): Promise<string> =>
@@ -313,13 +313,13 @@ function grantOperatorKinds(): RequestKind[] {
 function walletOperatorKinds(): RequestKind[] {
   const asset = { code: 'USD', scale: 2 }
   const accountName = 'bob'
-  const newWalletAddress = async (system: System): Promise<string> => {
+  const newWalletAddress = async (system: ConnectedSystem): Promise<string> => {
     const path = `/${randomUUID()}`
     const request = { path, publicName: '', accountName }
     await callUnary(system.operator, 'createWalletAddress', request, { idempotent: false })
     return `${system.resourceServerUrl}${path}`
   }
-  const newKey = async (system: System): Promise<wallet.AddClientKeyRequest> => {
+  const newKey = async (system: ConnectedSystem): Promise<wallet.AddClientKeyRequest> => {
     const { kid, x } = createTestKey('key').jwk
     return { walletAddress: await newWalletAddress(system), kid, x }
   }
@@ -378,7 +378,7 @@ function http(request: () => Promise<Answer>): () => Promise<string> {
   return async () => String((await request()).status)
 }
 
-type Operated = System['operator'] | System['grantOperator'] | System['limits'] | System['introspection']
+type Operated = ConnectedSystem['operator' | 'grantOperator' | 'limits' | 'introspection']
 
 function call<Client extends Operated, Name extends UnaryMethodName<Client>>(
   client: Client,
@@ -392,18 +392,18 @@ function call<Client extends Operated, Name extends UnaryMethodName<Client>>(
   }
 }
 
-function issueToken({ shop, authServerUrl }: System): Promise<Answer> {
+function issueToken({ shop, authServerUrl }: ConnectedSystem): Promise<Answer> {
   const access = [{ type: 'quote', actions: ['create'] }]
   return shop.request('POST', authServerUrl, {
     body: { client: shop.walletAddress, access_token: { access } }
   })
 }
 
-function pendingGrant(system: System): Promise<PendingGrant> {
+function pendingGrant(system: ConnectedSystem): Promise<PendingGrant> {
   return requestInteractiveGrant(system, system.shop, [outgoingAccess(system)])
 }
 
-async function startedInteraction(system: System): Promise<OpenInteraction> {
+async function startedInteraction(system: ConnectedSystem): Promise<OpenInteraction> {
   return openInteraction(system, await pendingGrant(system))
 }
 
@@ -429,6 +429,6 @@ function reservation({ system, receiver }: Groundwork, accessToken: string): aut
   }
 }
 
-function listUrl(system: System, collection: string, walletAddress: string): string {
+function listUrl(system: ConnectedSystem, collection: string, walletAddress: string): string {
   return `${system.resourceServerUrl}/${collection}?wallet-address=${encodeURIComponent(walletAddress)}`
 }

@@ -27,6 +27,10 @@ const longRuns = {
     paths: ['infra/growth/test/restore.test.ts'],
     environment: { RESTORE_TEST: 'true' }
   },
+  rollouts: {
+    paths: ['infra/rollouts/test/rollout.test.ts'],
+    environment: { ROLLOUT_TEST_REQUESTS: '20000', ROLLOUT_TEST_PRE_STOP_MS: '1000' }
+  },
   crash: {
     paths: ['infra/faults/test/crash.test.ts'],
     environment: { CRASH_TEST_ROUNDS: '20' }

@@ -13,6 +13,12 @@ const KEEPALIVE_INTERVAL_MS = 2_000
 /** How long the server has to answer that: while a wire swallows everything, every call fails, and no revocation is heard. */
 const KEEPALIVE_TIMEOUT_MS = 2_000
 
+/**
+ * Shortest time between two look-ups of the target's addresses: within the 30 s that grpc-js has, a rollout can replace every
+ * server that a client knows.
+ */
+const LOOK_UP_PAUSE_MIN_MS = 1_000
+
 /** Pause before the second attempt to connect. */
 const RECONNECT_BACKOFF_INITIAL_MS = 100
 
@@ -105,6 +111,7 @@ function transportOptions({
     'grpc.keepalive_time_ms': KEEPALIVE_INTERVAL_MS,
     'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
     'grpc.keepalive_permit_without_calls': 1,
+    'grpc.dns_min_time_between_resolutions_ms': LOOK_UP_PAUSE_MIN_MS,
     'grpc.initial_reconnect_backoff_ms': RECONNECT_BACKOFF_INITIAL_MS,
     'grpc.max_reconnect_backoff_ms': RECONNECT_BACKOFF_MAX_MS,
     'grpc.max_receive_message_length': messageBytesMax,

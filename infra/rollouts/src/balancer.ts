@@ -1,0 +1,99 @@
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  request,
+  type Server,
+  type ServerResponse
+} from 'node:http'
+
+/** Where a replica listens. */
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
+}
+
+interface Route extends Endpoint {
+  readonly agent: Agent
+}
+
+/**
+ * What an ingress of Kubernetes is: hands each request to one of the ready replicas in turn, over connections that it keeps,
+ * and tries none again, because it cannot know what became of it.
+ */
+export class Balancer {
+  /** What did not go well, one sentence each. */
+  readonly failures: string[] = []
+  /** Requests that were handed on. */
+  requestCount = 0
+  readonly #server: Server
+  #routes: readonly Route[] = []
+
+  private constructor() {
+    this.#server = createServer((incoming, outgoing) => {
+      this.#handOn(incoming, outgoing)
+    })
+    // Its clients' connections never end first: what is tried are those to the replicas.
+    this.#server.keepAliveTimeout = 600_000
+  }
+
+  static async start(host: string, port: number): Promise<Balancer> {
+    const balancer = new Balancer()
+    await new Promise<void>((resolve, reject) => {
+      balancer.#server.once('error', reject)
+      balancer.#server.listen(port, host, resolve)
+    })
+    return balancer
+  }
+
+  /** From now on requests go to these, and to no others. */
+  announce(endpoints: readonly Endpoint[]): void {
+    this.#routes = endpoints.map(
+      (endpoint) =>
+        this.#routes.find(({ host, port }) => host === endpoint.host && port === endpoint.port) ?? {
+          ...endpoint,
+          agent: new Agent({ keepAlive: true })
+        }
+    )
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+    for (const { agent } of this.#routes) agent.destroy()
+  }
+
+  #handOn(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    this.requestCount += 1
+    const route = this.#routes[this.requestCount % this.#routes.length]
+    const what = `${String(incoming.method)} ${String(incoming.url)}`
+    if (route === undefined) {
+      this.#fail(outgoing, `${what}: no replica is ready`)
+      return
+    }
+    const { host, port, agent } = route
+    const { connection: _own, ...headers } = incoming.headers
+    const onward = request({ host, port, agent, method: incoming.method, path: incoming.url, headers })
+    onward.once('response', (answer) => {
+      const { connection: _theirs, 'keep-alive': _time, ...kept } = answer.headers
+      const { statusCode = 502 } = answer
+      if (statusCode >= 500) this.failures.push(`${what}: answered ${String(statusCode)}`)
+      outgoing.writeHead(statusCode, kept)
+      answer.pipe(outgoing)
+      answer.once('error', (error) => {
+        this.failures.push(`${what}: ${error.message} within the answer`)
+        outgoing.destroy()
+      })
+    })
+    onward.once('error', (error) => {
+      this.#fail(outgoing, `${what} to ${host}: ${error.message}`)
+    })
+    incoming.pipe(onward)
+  }
+
+  #fail(outgoing: ServerResponse, failure: string): void {
+    this.failures.push(failure)
+    if (!outgoing.headersSent) outgoing.writeHead(502)
+    outgoing.end()
+  }
+}

@@ -1,0 +1,237 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  type ConnectedSystem,
+  connectToSystem,
+  planSystem,
+  type Settings,
+  type SystemPlan
+} from '@open-payments-server/acceptance'
+import { systemClock } from '@open-payments-server/runtime'
+import { Balancer } from './balancer.js'
+import { migrate, Replica, type ServiceName } from './replica.js'
+import { NameServer } from './name-server.js'
+import { TcpBalancer } from './tcp-balancer.js'
+
+/** How a fleet differs from others. */
+export interface FleetOptions {
+  /** Folder of the checkout whose builds run first, and whose migrations the databases have. */
+  readonly root: string
+  /** How long a replica runs on after nothing is sent to it any more, as with `preStop`, in milliseconds. */
+  readonly preStopMs: number
+}
+
+const SERVICES = ['auth-server', 'resource-server'] as const
+const REPLICAS = 2
+/** The one name that plain text may be sent to. Whoever asks our name server for it is told where the replicas are. */
+const AUTH_NAME = 'localhost'
+/** A replica has an address of its own, and the same ports as all others of its service. */
+const FIRST_HOST_NUMBER = 10
+
+const QUICK: Settings = { LOG_LEVEL: 'warn', REPLICA_COUNT: String(REPLICAS) }
+const QUICK_AUTH: Settings = { CONTINUATION_WAIT_SECONDS: '0', ACCESS_TOKEN_LIFETIME_SECONDS: '86400' }
+const QUICK_RESOURCE: Settings = {
+  PROCESSING_POLL_SECONDS: '1',
+  // Reservations that the load makes itself are not given up meanwhile.
+  ORPHAN_AGE_SECONDS: '3600'
+}
+
+/** Two replicas of each service as processes, with everything in front of them that Kubernetes has. */
+export class Fleet {
+  readonly system: ConnectedSystem
+  readonly #plan: SystemPlan
+  readonly #preStopMs: number
+  readonly #front: Front
+  readonly #replicas: Record<ServiceName, Replica[]>
+
+  private constructor(
+    parts: {
+      system: ConnectedSystem
+      plan: SystemPlan
+      front: Front
+      replicas: Record<ServiceName, Replica[]>
+    },
+    preStopMs: number
+  ) {
+    this.system = parts.system
+    this.#plan = parts.plan
+    this.#front = parts.front
+    this.#replicas = parts.replicas
+    this.#preStopMs = preStopMs
+  }
+
+  static async start({ root, preStopMs }: FleetOptions): Promise<Fleet> {
+    const redisUrl = process.env.TEST_REDIS_URL
+    if (redisUrl === undefined) throw new Error('replicas need Redis: TEST_REDIS_URL is not set')
+    const names = await NameServer.start()
+    const shared = { ...QUICK, REDIS_URL: redisUrl }
+    const plan = await planSystem({
+      root,
+      auth: { ...shared, ...QUICK_AUTH },
+      resource: { ...shared, ...QUICK_RESOURCE }
+    })
+    const front = await Front.start(plan, names)
+    const replicas: Record<ServiceName, Replica[]> = { 'auth-server': [], 'resource-server': [] }
+    try {
+      for (const service of SERVICES) {
+        const starting = Array.from({ length: REPLICAS }, () =>
+          Replica.start(front.replicaOptions(service, root)).then((replica) =>
+            replicas[service].push(replica)
+          )
+        )
+        await Promise.all(starting)
+        front.announce(service, replicas[service])
+      }
+      const system = await connectToSystem(plan, {
+        clock: systemClock,
+        passSeconds: () => Promise.resolve()
+      })
+      return new Fleet({ system, plan, front, replicas }, preStopMs)
+    } catch (error) {
+      await Promise.all(Object.values(replicas).flatMap((all) => all.map((replica) => replica.kill())))
+      await front.stop()
+      throw error
+    }
+  }
+
+  /**
+   * Replaces the replicas of a service one after the other, as a Deployment without `maxUnavailable` does: a new one starts
+   * and is ready before an old one goes.
+   *
+   * @param root folder of the checkout whose build takes over
+   * @throws Error when one does not start, or does not stop as it should
+   */
+  async roll(service: ServiceName, root: string): Promise<void> {
+    for (const old of [...this.#replicas[service]]) {
+      const fresh = await Replica.start(this.#front.replicaOptions(service, root))
+      const others = this.#replicas[service].filter((replica) => replica !== old)
+      this.#replicas[service] = [...others, fresh]
+      this.#front.announce(service, this.#replicas[service])
+      await delay(this.#preStopMs)
+      const exit = await old.stop()
+      if (exit !== 'exit 0') throw new Error(`${service} stopped with ${exit}:\n${old.output}`)
+    }
+  }
+
+  /** Brings both databases to the schema of a checkout, while everything runs. */
+  async migrate(root: string): Promise<void> {
+    for (const service of SERVICES) {
+      await migrate({ service, root, settings: this.#front.replicaOptions(service, root).settings })
+    }
+  }
+
+  /** Requests over HTTP so far. */
+  get requestCount(): number {
+    return this.#front.requestCount
+  }
+
+  /** What went wrong on the way to the replicas, one sentence each. */
+  get failures(): string[] {
+    return this.#front.failures
+  }
+
+  /** What the replicas that run said last. */
+  get output(): string {
+    return Object.values(this.#replicas)
+      .flat()
+      .map(({ options, output }) => `${options.service} at ${options.host}:\n${output}`)
+      .join('\n')
+  }
+
+  async stop(): Promise<void> {
+    this.system.close()
+    await Promise.all(Object.values(this.#replicas).flatMap((all) => all.map((replica) => replica.kill())))
+    await this.#front.stop()
+    await Promise.all([this.#plan.authDatabase.drop(), this.#plan.resourceDatabase.drop()])
+  }
+}
+
+/** Everything that stands before the replicas, at the addresses that the plan has for a single one. */
+class Front {
+  #hostNumber = FIRST_HOST_NUMBER
+  readonly #plan: SystemPlan
+  readonly #names: NameServer
+  readonly #http: Record<ServiceName | 'identity provider', Balancer>
+  readonly #grpc: Record<ServiceName, TcpBalancer>
+
+  private constructor(
+    plan: SystemPlan,
+    names: NameServer,
+    http: Record<ServiceName | 'identity provider', Balancer>,
+    grpc: Record<ServiceName, TcpBalancer>
+  ) {
+    this.#plan = plan
+    this.#names = names
+    this.#http = http
+    this.#grpc = grpc
+  }
+
+  static async start(plan: SystemPlan, names: NameServer): Promise<Front> {
+    const { auth, resource } = instancesOf(plan)
+    return new Front(
+      plan,
+      names,
+      {
+        'auth-server': await Balancer.start('localhost', auth.httpPort),
+        'identity provider': await Balancer.start('127.0.0.1', auth.identityProviderPort),
+        'resource-server': await Balancer.start('localhost', resource.httpPort)
+      },
+      {
+        'auth-server': await TcpBalancer.start('127.0.0.1', auth.grpcPort),
+        'resource-server': await TcpBalancer.start('127.0.0.1', resource.grpcPort)
+      }
+    )
+  }
+
+  /** How a further replica is started. */
+  replicaOptions(service: ServiceName, root: string) {
+    const host = `127.0.0.${String(this.#hostNumber)}`
+    this.#hostNumber += 1
+    const { auth, resource } = instancesOf(this.#plan)
+    if (service === 'auth-server') {
+      const settings = { ...auth.settings, HTTP_HOST: host, IDENTITY_PROVIDER_HOST: host, GRPC_HOST: host }
+      const readyUrl = `http://${host}:${String(auth.identityProviderPort)}/readyz`
+      return { service, root, host, settings, readyUrl }
+    }
+    const settings = {
+      ...resource.settings,
+      HTTP_HOST: host,
+      GRPC_HOST: host,
+      AUTH_GRPC_TARGET: `dns://${this.#names.authority}/${AUTH_NAME}:${String(auth.grpcPort)}`
+    }
+    return { service, root, host, settings, readyUrl: `http://${host}:${String(resource.httpPort)}/readyz` }
+  }
+
+  /** From now on everything goes to these. */
+  announce(service: ServiceName, replicas: readonly Replica[]): void {
+    const { auth, resource } = instancesOf(this.#plan)
+    const hosts = replicas.map(({ options }) => options.host)
+    const at = (port: number) => hosts.map((host) => ({ host, port }))
+    const { httpPort, grpcPort } = service === 'auth-server' ? auth : resource
+    this.#http[service].announce(at(httpPort))
+    this.#grpc[service].announce(at(grpcPort))
+    if (service === 'resource-server') return
+    this.#http['identity provider'].announce(at(auth.identityProviderPort))
+    this.#names.announce(hosts)
+  }
+
+  get requestCount(): number {
+    return Object.values(this.#http).reduce((sum, { requestCount }) => sum + requestCount, 0)
+  }
+
+  get failures(): string[] {
+    return Object.values(this.#http).flatMap(({ failures }) => failures)
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(Object.values(this.#http).map((balancer) => balancer.stop()))
+    for (const balancer of Object.values(this.#grpc)) balancer.stop()
+    this.#names.stop()
+  }
+}
+
+function instancesOf({ authServers, resourceServers }: SystemPlan) {
+  const [auth] = authServers
+  const [resource] = resourceServers
+  if (auth === undefined || resource === undefined) throw new Error('the plan has no instances')
+  return { auth, resource }
+}

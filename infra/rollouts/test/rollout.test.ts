@@ -1,0 +1,117 @@
+import { fileURLToPath } from 'node:url'
+import { allSettled, eventually } from '@open-payments-server/acceptance'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { Fleet } from '../src/fleet.js'
+import { Load } from '../src/load.js'
+import type { ServiceName } from '../src/replica.js'
+
+/** How many answers are looked at, at least. */
+const REQUESTS = Number(process.env.ROLLOUT_TEST_REQUESTS ?? 1_000)
+/** Folder of a checkout of an older version, built. */
+const OLD_ROOT = process.env.ROLLOUT_TEST_FROM
+/** Folder of the checkout whose build takes over; this one unless given. */
+const ROOT = process.env.ROLLOUT_TEST_TO ?? fileURLToPath(new URL('../../../', import.meta.url))
+const PRE_STOP_MS = Number(process.env.ROLLOUT_TEST_PRE_STOP_MS ?? 200)
+const TIME_LIMIT_MS = 120_000 + REQUESTS * 100
+const SETTLED_WITHIN_MS = 60_000
+
+let fleet: Fleet | undefined
+afterEach(() => fleet?.stop(), TIME_LIMIT_MS)
+
+/** Does something while requests of every kind come, and says what of them went wrong, and what of the money. */
+async function underLoad(
+  running: Fleet,
+  work: (load: Load) => Promise<void>
+): Promise<{ wrong: string[]; answers: number }> {
+  const load = await Load.prepare(running.system)
+  const sending = load.run()
+  try {
+    await work(load)
+  } catch (error) {
+    throw new Error(
+      [`failed while it ran: ${String(error)}`, ...load.failures, ...running.failures, running.output].join(
+        '\n'
+      ),
+      { cause: error }
+    )
+  } finally {
+    load.stop()
+    await sending
+  }
+  await load.cleanUp()
+  await allSettled(running.system, SETTLED_WITHIN_MS)
+  await eventually('no reservation is open', async () => {
+    const open = await running.system.authDatabase.query(
+      `select 1 from reservation where state = 'open' limit 1`
+    )
+    return open.length === 0
+  })
+  const violations = await running.system.audit()
+  const wrong = [...load.failures, ...running.failures, ...violations]
+  console.log(
+    `${String(load.answerCount)} answers looked at, ${String(running.requestCount)} requests over HTTP, ` +
+      `${String(wrong.length)} wrong`
+  )
+  if (wrong.length > 0) wrong.push(running.output)
+  return { wrong, answers: load.answerCount }
+}
+
+const describeHere = process.env.TEST_REDIS_URL === undefined ? describe.skip : describe
+if (process.env.TEST_REDIS_URL === undefined) console.log('skipped: replicas need Redis, and there is none')
+
+describeHere('no request fails', () => {
+  const itAlone = OLD_ROOT === undefined ? it : it.skip
+  const itWithOld = OLD_ROOT === undefined ? it.skip : it
+
+  itAlone(
+    'while every replica of both services is replaced, one after the other',
+    async () => {
+      const running = (fleet = await Fleet.start({ root: ROOT, preStopMs: PRE_STOP_MS }))
+      const { wrong, answers } = await underLoad(running, async (load) => {
+        do {
+          await running.roll('auth-server', ROOT)
+          await running.roll('resource-server', ROOT)
+        } while (load.answerCount < REQUESTS)
+      })
+      expect(wrong).toEqual([])
+      expect(answers).toBeGreaterThanOrEqual(REQUESTS)
+    },
+    TIME_LIMIT_MS
+  )
+
+  const orders: readonly (readonly [ServiceName, ServiceName])[] = [
+    ['auth-server', 'resource-server'],
+    ['resource-server', 'auth-server']
+  ]
+  for (const [first, second] of orders) {
+    itWithOld(
+      `while an older version is migrated and replaced, and takes over again, the ${first} first`,
+      async () => {
+        const oldRoot = String(OLD_ROOT)
+        const running = (fleet = await Fleet.start({ root: oldRoot, preStopMs: PRE_STOP_MS }))
+        const { wrong, answers } = await underLoad(running, async (load) => {
+          const atLeast = (count: number) =>
+            eventually(
+              `${String(count)} answers`,
+              () => Promise.resolve(load.answerCount >= count),
+              TIME_LIMIT_MS
+            )
+          await atLeast(REQUESTS * 0.1)
+          await running.migrate(ROOT)
+          await atLeast(REQUESTS * 0.3)
+          await running.roll(first, ROOT)
+          await atLeast(REQUESTS * 0.5)
+          await running.roll(second, ROOT)
+          await atLeast(REQUESTS * 0.7)
+          await running.roll(second, oldRoot)
+          await atLeast(REQUESTS * 0.9)
+          await running.roll(first, oldRoot)
+          await atLeast(REQUESTS)
+        })
+        expect(wrong).toEqual([])
+        expect(answers).toBeGreaterThanOrEqual(REQUESTS)
+      },
+      TIME_LIMIT_MS
+    )
+  }
+})
