@@ -22,8 +22,8 @@ const NAMES = Object.keys(SERVICES) as ServiceName[]
 const rendered = new Map<Overlay, KubernetesObject[]>()
 const objectsOf = (overlay: Overlay): KubernetesObject[] => rendered.get(overlay)!
 
-/** What main.ts adds to SHUTDOWN_GRACE_SECONDS, at most, before the process exits all the same. */
-const EXIT_MARGIN_SECONDS = 5
+/** `CLOSING_MAX_MS` of the runtime: how long closing may take once listeners have stopped. */
+const CLOSING_MAX_SECONDS = 5
 
 beforeAll(async () => {
   if (!hasKubectl()) return
@@ -159,7 +159,10 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
       }
       const config = withSecretFiles(name, environmentOf(deployment), (given) => SERVICES[name].start(given))
       expect(terminationGracePeriodSeconds).toBeGreaterThan(
-        lifecycle.preStop.sleep.seconds + config.SHUTDOWN_GRACE_SECONDS + EXIT_MARGIN_SECONDS
+        lifecycle.preStop.sleep.seconds +
+          config.SHUTDOWN_DELAY_SECONDS +
+          config.SHUTDOWN_GRACE_SECONDS +
+          CLOSING_MAX_SECONDS
       )
     }
   })
