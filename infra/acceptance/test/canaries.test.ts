@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { callUnary, isRpcError } from '@open-payments-server/grpc-transport'
 import { auth, wallet } from '@open-payments-server/proto'
+import { type RunningTelemetry, startTelemetry } from '@open-payments-server/telemetry'
 import { send, startTcpProxy, type TcpProxy } from '@open-payments-server/testing'
 import { ALLOWED, ALLOWED_IN_REDIS } from '../src/canaries/allowed.js'
 import { Canaries } from '../src/canaries/canaries.js'
@@ -16,6 +17,7 @@ import { allSettled, eventually } from '../src/payments.js'
 import type { Settings } from '../src/plan-system.js'
 import { type Groundwork, layGroundwork, requestKinds } from '../src/request-kinds.js'
 import { startSystem, type System } from '../src/system.js'
+import { startTraceCollector, type TraceCollector } from '../src/trace-collector.js'
 
 const ONCE = { idempotent: false }
 const REDIS_URL = process.env.TEST_REDIS_URL
@@ -40,6 +42,8 @@ describe('what is secret', () => {
   let system: System
   let groundwork: Groundwork
   let releaseStreams: () => void
+  let collector: TraceCollector
+  let telemetry: RunningTelemetry
 
   const throughProxy = (name: string) => async (url: string) => {
     const proxy = await startTcpProxy(url)
@@ -49,6 +53,15 @@ describe('what is secret', () => {
 
   beforeAll(async () => {
     releaseStreams = outputs.catchStreams()
+    collector = await startTraceCollector()
+    telemetry = startTelemetry(
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+        OTEL_TRACES_SAMPLER_ARG: 1,
+        TRACE_CONTEXT_TRUSTED: false
+      },
+      { service: 'auth-server', version: '0.0.0', logger: outputs.logger('auth-server') }
+    )
     const shared: Settings = {
       METRICS_PORT: '0',
       ...(REDIS_URL === undefined ? {} : await redisSettings(REDIS_URL))
@@ -70,6 +83,8 @@ describe('what is secret', () => {
   afterAll(async () => {
     releaseStreams()
     await system.stop()
+    await telemetry.stop()
+    await collector.stop()
     for (const proxy of proxies.values()) await proxy.stop()
   })
 
@@ -286,6 +301,9 @@ describe('what is secret', () => {
     await allSettled(system)
     await scrape('auth-server')
     await scrape('resource-server')
+    await telemetry.flush()
+    expect(collector.received.length).toBeGreaterThan(0)
+    for (const body of collector.received) outputs.add('traces', body)
     await outputs.addDatabase('auth-server', system.authDatabase)
     await outputs.addDatabase('resource-server', system.resourceDatabase)
     if (REDIS_URL !== undefined) await outputs.addRedis(REDIS_URL)
