@@ -41,7 +41,7 @@ const STYLE = `
   .stat { color: #fff; position: relative; border: 0 !important }
   .stat b { position: absolute; left: 0; right: 0; bottom: 30%; text-align: center; font-size: 32px; font-weight: 500 }
   .stat svg { position: absolute; bottom: 0; left: 0 }
-  .legend { padding: 0 10px; display: flex; flex-wrap: wrap; gap: 1px 12px; font-size: 11px; color: #aaaabc; max-height: 32px; overflow: hidden }
+  .legend { padding: 0 10px; display: flex; flex-wrap: wrap; gap: 1px 12px; font-size: 11px; color: #aaaabc; max-height: 29px; line-height: 14px; overflow: hidden }
   .legend i { display: inline-block; width: 12px; height: 3px; border-radius: 2px; margin-right: 5px; vertical-align: middle }
   text { fill: #8e8ea0; font-size: 10.5px }`
 

@@ -3,9 +3,9 @@ import type { Metrics } from './metrics.js'
 /** What both services count of what fails beneath their features. */
 export interface FailureCounters<WorkerName extends string, Operation extends string> {
   /** A batch of a worker failed; it is tried again. */
-  countFailedBatch(worker: WorkerName): void
+  readonly countFailedBatch: (worker: WorkerName) => void
   /** The shared store could not be asked. */
-  countStoreError(operation: Operation): void
+  readonly countStoreError: (operation: Operation) => void
 }
 
 /**

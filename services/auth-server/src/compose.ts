@@ -5,7 +5,6 @@ import { openTls } from '@open-payments-server/grpc-transport'
 import { databaseDependency, Readiness } from '@open-payments-server/health'
 import { startHttpServer } from '@open-payments-server/http-server'
 import { Metrics, publishCertificates, startMetricsServer } from '@open-payments-server/metrics'
-import type { RateLimits } from '@open-payments-server/rate-limits'
 import {
   type Clock,
   createLogger,
@@ -25,67 +24,31 @@ import {
 } from '@open-payments-server/shared-store'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type { Pool } from 'pg'
-import { type Counters, startCounting } from './compose/counters.js'
+import { startCounting } from './compose/counters.js'
+import type { Foundations } from './compose/foundations.js'
 import { openHttpClient } from './compose/http-client.js'
 import { startRateLimits } from './compose/rate-limits.js'
+import { composeIdentityProviderApp, composePublicRoutes } from './compose/routes.js'
 import { measureTransports } from './compose/transports.js'
 import type { AuthServerConfig } from './config.js'
-import { parseConfiguredInteraction } from './domain/access.js'
-import type { ClientAuthenticator, HolderAuthorizer } from './domain/authentication.js'
-import type { ClientDirectory } from './domain/clients.js'
-import { createInteractionCookie } from './domain/interaction-cookie.js'
-import type { InteractionReader } from './domain/interactions.js'
-import type { TokenMaker } from './domain/issued-token.js'
 import type { PurgeCounter } from './domain/purge-counter.js'
-import type { RevocationBus } from './domain/revocations.js'
 import { createAddresses } from './domain/urls.js'
-import { createAcceptGrantRepository } from './features/accept-grant/repository.js'
-import { acceptGrantRoute } from './features/accept-grant/route.js'
-import { createAcceptGrantService } from './features/accept-grant/service.js'
 import { createClientAuthenticator } from './features/authenticate-client/client-authenticator.js'
 import { createHolderAuthorizer } from './features/authorize-holder/holder-authorizer.js'
 import { createHolderRepository } from './features/authorize-holder/repository.js'
-import { createCancelGrantRepository } from './features/cancel-grant/repository.js'
-import { cancelGrantRoute } from './features/cancel-grant/route.js'
-import { createCancelGrantService } from './features/cancel-grant/service.js'
 import { createClientDirectory } from './features/client-directory/client-directory.js'
-import { createContinueGrantRepository } from './features/continue-grant/repository.js'
-import { continueGrantRoute } from './features/continue-grant/route.js'
-import { createContinueGrantService } from './features/continue-grant/service.js'
-import { discoverForResourceServersRoute, discoverRoute } from './features/discover/route.js'
 import { createInteractionReader } from './features/find-interaction/repository.js'
-import { finishInteractionRoute } from './features/finish-interaction/route.js'
-import { createFinishInteractionService } from './features/finish-interaction/service.js'
 import { createRevocationBus } from './features/publish-revocations/revocation-bus.js'
 import { createPurgeRepository } from './features/purge-grants/repository.js'
 import { createPurge } from './features/purge-grants/service.js'
 import { limitAuthenticator } from './features/limit-clients/limited-authenticator.js'
 import { limitFetches } from './features/limit-clients/limited-fetches.js'
-import { createRejectGrantRepository } from './features/reject-grant/repository.js'
-import { rejectGrantRoute } from './features/reject-grant/route.js'
-import { createRejectGrantService } from './features/reject-grant/service.js'
-import { createGrantRepository } from './features/request-grant/repository.js'
-import { requestGrantRoute } from './features/request-grant/route.js'
-import { createRequestGrantService } from './features/request-grant/service.js'
-import { createRevokeTokenRepository } from './features/revoke-token/repository.js'
-import { revokeTokenRoute } from './features/revoke-token/route.js'
-import { createRevokeTokenService } from './features/revoke-token/service.js'
-import { createRotateTokenRepository } from './features/rotate-token/repository.js'
-import { rotateTokenRoute } from './features/rotate-token/route.js'
-import { createRotateTokenService } from './features/rotate-token/service.js'
-import { showGrantRoute } from './features/show-grant/route.js'
-import { createStartInteractionRepository } from './features/start-interaction/repository.js'
-import { startInteractionRoute } from './features/start-interaction/route.js'
-import { createStartInteractionService } from './features/start-interaction/service.js'
 import { PrismaClient } from './generated/prisma/client.js'
 import { startAuthGrpcServer } from './grpc/server.js'
 import { createGrpcServices } from './grpc/services.js'
-import { createIdentityProviderApp, type IdentityProviderRoutes } from './http/identity-provider-app.js'
-import { DONE_PAGE } from './http/pages.js'
-import { createPublicApp, type PublicRoutes } from './http/public-app.js'
-import { countFailures, countUnresolved } from './metrics/authentication-metrics.js'
+import { createPublicApp } from './http/public-app.js'
+import { countFailures } from './metrics/authentication-metrics.js'
 import { countFetches } from './metrics/directory-metrics.js'
-import { countGrants, countInteractions } from './metrics/grant-metrics.js'
 import { publishPurge } from './metrics/purge-metrics.js'
 import { publishReservations } from './metrics/reservation-metrics.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
@@ -119,28 +82,6 @@ export interface RunningAuthServer extends RunningService {
   readonly metricsPort: number | undefined
   /** The one pool of connections to its database. */
   readonly pool: Pool
-}
-
-/** What the features are made of. */
-interface Foundations {
-  readonly config: AuthServerConfig
-  readonly lifecycle: Lifecycle
-  readonly logger: Logger
-  readonly metrics: Metrics
-  readonly counters: Counters
-  /** Who is told of requests and calls; undefined where nobody may ask. */
-  readonly transports: ReturnType<typeof measureTransports>
-  readonly readiness: Readiness
-  /** How often things may be asked for; undefined where that is not limited. */
-  readonly rateLimits: RateLimits | undefined
-  readonly pool: Pool
-  readonly prisma: PrismaClient
-  readonly revocations: RevocationBus
-  readonly directory: ClientDirectory
-  readonly authenticator: ClientAuthenticator
-  readonly holders: HolderAuthorizer
-  readonly interactions: InteractionReader
-  readonly tokens: TokenMaker
 }
 
 /**
@@ -369,117 +310,4 @@ async function listen(
     identityProviderPort: identityProviderServer.port,
     grpcPort: grpcServer.port
   }
-}
-
-function composePublicRoutes(foundations: Foundations): PublicRoutes {
-  const { config, pool, revocations, directory, authenticator, holders, interactions, tokens, logger } =
-    foundations
-  const { PUBLIC_URL: publicUrl } = config
-  const counted = countGrants(foundations.counters)
-  const interactive = countInteractions(foundations.counters)
-  const { clock, random, addresses } = tokens
-  // The browser may finish as long as the client may continue.
-  const interactionCookie = createInteractionCookie(
-    addresses,
-    config.INTERACTION_LIFETIME_SECONDS + config.INTERACTION_REFERENCE_LIFETIME_SECONDS
-  )
-  const requestGrant = createRequestGrantService({
-    ...tokens,
-    authenticator,
-    directory,
-    repository: createGrantRepository(pool),
-    configuredInteraction: parseConfiguredInteraction(config.INTERACTION_REQUIRED_FOR),
-    allowHttp: config.ENVIRONMENT === 'development',
-    interactionLifetimeSeconds: config.INTERACTION_LIFETIME_SECONDS,
-    continuationWaitSeconds: config.CONTINUATION_WAIT_SECONDS
-  })
-  const startInteraction = createStartInteractionService({
-    interactions,
-    repository: createStartInteractionRepository(pool),
-    clock,
-    random,
-    consentPageUrl: config.CONSENT_PAGE_URL
-  })
-  const finishInteraction = createFinishInteractionService({
-    interactions,
-    clock,
-    grantEndpoint: addresses.grantEndpoint
-  })
-  const continueGrant = createContinueGrantService({
-    ...tokens,
-    repository: createContinueGrantRepository(pool),
-    continuationWaitSeconds: config.CONTINUATION_WAIT_SECONDS
-  })
-  const cancelGrant = createCancelGrantService({
-    clock,
-    revocations,
-    repository: createCancelGrantRepository(pool)
-  })
-  const rotateToken = createRotateTokenService({
-    ...tokens,
-    revocations,
-    logger,
-    repository: createRotateTokenRepository(pool)
-  })
-  const revokeToken = createRevokeTokenService({
-    clock,
-    revocations,
-    repository: createRevokeTokenRepository(pool)
-  })
-  return {
-    requestGrant: requestGrantRoute(
-      countUnresolved(counted.requestGrant(requestGrant), foundations.counters.countAuthenticationFailure),
-      authenticator,
-      publicUrl
-    ),
-    discover: discoverRoute(addresses.grantEndpoint),
-    discoverForResourceServers: discoverForResourceServersRoute(addresses.grantEndpoint),
-    startInteraction: startInteractionRoute(
-      interactive.startInteraction(startInteraction),
-      interactionCookie
-    ),
-    finishInteraction: finishInteractionRoute(
-      interactive.finishInteraction(finishInteraction),
-      interactionCookie,
-      DONE_PAGE
-    ),
-    continueGrant: continueGrantRoute(counted.continueGrant(continueGrant), holders, publicUrl),
-    cancelGrant: cancelGrantRoute(counted.cancelGrant(cancelGrant), holders, publicUrl),
-    rotateToken: rotateTokenRoute(counted.rotateToken(rotateToken), holders, publicUrl),
-    revokeToken: revokeTokenRoute(counted.revokeToken(revokeToken), holders, publicUrl)
-  }
-}
-
-function composeIdentityProviderApp(foundations: Foundations): ReturnType<typeof createIdentityProviderApp> {
-  const { config, pool, readiness, interactions, tokens, logger } = foundations
-  const { clock, random } = tokens
-  const interactive = countInteractions(foundations.counters)
-  const acceptRepository = createAcceptGrantRepository(pool)
-  const rejectRepository = createRejectGrantRepository(pool)
-  const routes: IdentityProviderRoutes = {
-    showGrant: showGrantRoute(interactions),
-    acceptGrant: acceptGrantRoute(
-      interactive.acceptGrant(
-        createAcceptGrantService({
-          interactions,
-          clock,
-          random,
-          repository: acceptRepository,
-          referenceLifetimeSeconds: config.INTERACTION_REFERENCE_LIFETIME_SECONDS,
-          finishCodeRequired: config.INTERACTION_FINISH_CODE_REQUIRED
-        })
-      )
-    ),
-    rejectGrant: rejectGrantRoute(
-      interactive.rejectGrant(createRejectGrantService({ interactions, clock, repository: rejectRepository }))
-    )
-  }
-  return createIdentityProviderApp(routes, {
-    logger,
-    requestObserver: foundations.transports?.http['identity-provider'],
-    secrets: [config.IDENTITY_PROVIDER_SECRET, config.IDENTITY_PROVIDER_SECRET_PREVIOUS].flatMap((secret) =>
-      secret === undefined ? [] : [secret.reveal()]
-    ),
-    readiness
-  })
 }

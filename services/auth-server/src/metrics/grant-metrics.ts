@@ -42,11 +42,14 @@ type Services = RequestGrantService &
   RejectGrantService
 
 /** Turns each service into the same one, with what succeeds counted. */
-export function countGrants(counters: GrantCounters): {
-  readonly [Name in keyof Services]: (
-    service: Readonly<Pick<Services, Name>>
-  ) => Readonly<Pick<Services, Name>>
-} {
+type Counted<Names extends keyof Services> = {
+  readonly [Name in Names]: (service: Readonly<Pick<Services, Name>>) => Readonly<Pick<Services, Name>>
+}
+
+/** Counts what clients do with their grants and tokens. */
+export function countGrants(
+  counters: GrantCounters
+): Counted<'requestGrant' | 'continueGrant' | 'cancelGrant' | 'rotateToken' | 'revokeToken'> {
   return {
     requestGrant: (service) => ({
       requestGrant: counting(
@@ -88,7 +91,15 @@ export function countGrants(counters: GrantCounters): {
           counters.countToken('revoked')
         }
       )
-    }),
+    })
+  }
+}
+
+/** Counts what account holders do in interactions, and the grants that end there. */
+export function countInteractions(
+  counters: GrantCounters
+): Counted<'startInteraction' | 'finishInteraction' | 'acceptGrant' | 'rejectGrant'> {
+  return {
     startInteraction: (service) => ({
       startInteraction: counting(
         (...asked) => service.startInteraction(...asked),
