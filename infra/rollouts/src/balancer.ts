@@ -1,6 +1,7 @@
 import {
   Agent,
   createServer,
+  type IncomingHttpHeaders,
   type IncomingMessage,
   request,
   type Server,
@@ -72,13 +73,12 @@ export class Balancer {
       return
     }
     const { host, port, agent } = route
-    const { connection: _own, ...headers } = incoming.headers
+    const headers = ofMessage(incoming)
     const onward = request({ host, port, agent, method: incoming.method, path: incoming.url, headers })
     onward.once('response', (answer) => {
-      const { connection: _theirs, 'keep-alive': _time, ...kept } = answer.headers
       const { statusCode = 502 } = answer
       if (statusCode >= 500) this.failures.push(`${what}: answered ${String(statusCode)}`)
-      outgoing.writeHead(statusCode, kept)
+      outgoing.writeHead(statusCode, ofMessage(answer))
       answer.pipe(outgoing)
       answer.once('error', (error) => {
         this.failures.push(`${what}: ${error.message} within the answer`)
@@ -96,4 +96,10 @@ export class Balancer {
     if (!outgoing.headersSent) outgoing.writeHead(502)
     outgoing.end()
   }
+}
+
+/** Headers but those of the connection that the message came over. */
+function ofMessage({ headers }: IncomingMessage): IncomingHttpHeaders {
+  const ofConnection = ['connection', 'keep-alive']
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ofConnection.includes(name)))
 }

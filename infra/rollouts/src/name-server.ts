@@ -1,5 +1,4 @@
 import { createSocket, type Socket } from 'node:dgram'
-import type { AddressInfo } from 'node:net'
 
 const HEADER_BYTES = 12
 /** After the name: type and class, two bytes each. */
@@ -32,7 +31,7 @@ export class NameServer {
 
   /** `host:port` of the server. */
   get authority(): string {
-    return `127.0.0.1:${String((this.#socket.address() as AddressInfo).port)}`
+    return `127.0.0.1:${String(this.#socket.address().port)}`
   }
 
   /** @param addresses of version 4, of everything that is ready */
