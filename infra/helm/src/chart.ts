@@ -1,4 +1,5 @@
 import {
+  type Container,
   containerOf,
   findObject,
   type KubernetesObject,
@@ -102,7 +103,11 @@ function takeWorkload(workload: Workload, values: Values): void {
   const [, repository, tag] = /^(.+?):(.+)$/.exec(container.image) ?? []
   setValue(values, `${key}.image`, { repository, tag })
   Reflect.set(container, 'image', `{{ .Values.${key}.image.repository }}:{{ .Values.${key}.image.tag }}`)
+  // A migration has no settings but the way to its database.
+  if (workload.kind !== 'Job') takeSettings(container, key, values)
+}
 
+function takeSettings(container: Container, key: string, values: Values): void {
   const { env: variables = [] } = container
   const isUsers = ({ name }: Variable): boolean => !isFixed(name)
   setValue(
