@@ -1,5 +1,6 @@
 import { type DestinationStream, type LogFn, pino, type Logger as PinoLogger } from 'pino'
 import { describeError, isError, withoutSecrets } from './describe-error.js'
+import { openStandardOutput } from './standard-output.js'
 import { traceFields } from './tracing.js'
 
 /** Structured log. Fields first, message second. Never give it a token, a key, a signature or a body. */
@@ -56,7 +57,15 @@ export function createLogger(options: {
       censor: '[redacted]'
     }
   }
-  return options.destination === undefined ? pino(settings) : pino(settings, options.destination)
+  const { destination } = options
+  if (destination !== undefined) return pino(settings, destination)
+  const logger: Logger = pino(
+    settings,
+    openStandardOutput((count) => {
+      logger.warn({ count }, 'log lines were lost: there was no room for them')
+    })
+  )
+  return logger
 }
 
 /**
