@@ -115,7 +115,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^(services|packages|proto|infra)/[^/]+/src/',
-        pathNot: [tests, '^packages/testing/', '^infra/(acceptance|faults|fuzz)/']
+        pathNot: [tests, '^packages/testing/', '^infra/(acceptance|faults|fuzz|growth|load|rollouts)/']
       },
       to: { path: '^packages/testing/' }
     }

@@ -192,18 +192,20 @@ function whole(expression: string): string {
 }
 
 function writeTemplate(object: KubernetesObject): string {
-  return stringify(object, { lineWidth: 0, defaultStringType: 'PLAIN', aliasDuplicateObjects: false })
-    // Prometheus' own expressions: Helm must leave them alone.
-    .replace(/\{\{ (\$[^}]+) \}\}/g, '{{ "{{" }} $1 }}')
-    .replace(/^( *)- RANGE (\S+)$/gm, (_line, indent: string, value: string) =>
-      [
-        `${indent}{{- range $name, $value := .Values.${value} }}`,
-        `${indent}- name: {{ $name | toJson }}`,
-        `${indent}  value: {{ $value | toJson }}`,
-        `${indent}{{- end }}`
-      ].join('\n')
-    )
-    .replace(/WHOLE (\S+)$/gm, '{{ $1 | toJson }}')
+  return (
+    stringify(object, { lineWidth: 0, defaultStringType: 'PLAIN', aliasDuplicateObjects: false })
+      // Prometheus' own expressions: Helm must leave them alone.
+      .replace(/\{\{ (\$[^}]+) \}\}/g, '{{ "{{" }} $1 }}')
+      .replace(/^( *)- RANGE (\S+)$/gm, (_line, indent: string, value: string) =>
+        [
+          `${indent}{{- range $name, $value := .Values.${value} }}`,
+          `${indent}- name: {{ $name | toJson }}`,
+          `${indent}  value: {{ $value | toJson }}`,
+          `${indent}{{- end }}`
+        ].join('\n')
+      )
+      .replace(/WHOLE (\S+)$/gm, '{{ $1 | toJson }}')
+  )
 }
 
 /** values.yaml, with what each value is for. */

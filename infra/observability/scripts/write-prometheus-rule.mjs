@@ -1,5 +1,6 @@
 // Writes the rules as an object for the Prometheus operator. A test holds one to the other.
 import { readFile, writeFile } from 'node:fs/promises'
+import { format, resolveConfig } from 'prettier'
 import { parse, stringify } from 'yaml'
 
 const rules = await readFile(new URL('../rules/open-payments.rules.yaml', import.meta.url), 'utf8')
@@ -12,4 +13,5 @@ const object = {
 }
 const head =
   '# Made from infra/observability/rules by infra/observability/scripts/write-prometheus-rule.mjs. Do not edit it.\n'
-await writeFile(target, `${head}${stringify(object, { lineWidth: 110 })}`)
+const style = await resolveConfig(target)
+await writeFile(target, await format(`${head}${stringify(object)}`, { ...style, parser: 'yaml' }))

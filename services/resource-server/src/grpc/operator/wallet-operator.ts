@@ -1,4 +1,9 @@
-import { type CallObserver, createHandlers, type GrpcService, type Handlers } from '@open-payments-server/grpc-transport'
+import {
+  type CallObserver,
+  createHandlers,
+  type GrpcService,
+  type Handlers
+} from '@open-payments-server/grpc-transport'
 import { wallet } from '@open-payments-server/proto'
 import type { Clock, Logger } from '@open-payments-server/runtime'
 import type { Pool } from 'pg'
