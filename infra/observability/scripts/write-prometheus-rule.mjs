@@ -14,4 +14,10 @@ const object = {
 const head =
   '# Made from infra/observability/rules by infra/observability/scripts/write-prometheus-rule.mjs. Do not edit it.\n'
 const style = await resolveConfig(target)
-await writeFile(target, await format(`${head}${stringify(object)}`, { ...style, parser: 'yaml' }))
+await writeFile(
+  target,
+  await format(`${head}${stringify(object, { lineWidth: 0, blockQuote: 'literal' })}`, {
+    ...style,
+    parser: 'yaml'
+  })
+)
