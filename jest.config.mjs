@@ -2,7 +2,13 @@
 export default {
   roots: ['services', 'packages', 'proto', 'infra'].map((folder) => `<rootDir>/${folder}`),
   testMatch: ['**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/.*/dist/', '<rootDir>/(.*/)?\\.local/'],
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    '<rootDir>/.*/dist/',
+    '<rootDir>/(.*/)?\\.local/',
+    // Trials that only a long run makes: see infra/stack/scripts/test.mjs.
+    ...(process.env.LONG_RUN === undefined ? ['\\.long\\.test\\.ts$'] : [])
+  ],
   testEnvironment: '<rootDir>/infra/jest/contract-environment.mjs',
   // Workspace packages resolve to their sources, so that tests need no build. Jest adds import or require itself.
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },

@@ -106,14 +106,15 @@ describe('with a million payments', () => {
     expect(found && faultsOf(found, limits.auth).join()).toContain('reads all of grant_request')
   })
 
-  const itWhenGrown = PAYMENT_COUNT > 0 ? it : it.skip
-  itWhenGrown(
-    'an audit finds nothing, and sizes and times are told',
-    async () => {
-      // An audit reads everything, and must not be explained.
-      for (const explainer of Object.values(explainers)) explainer.stop()
-      await reportGrowth(system)
-    },
-    FILL_TIMEOUT_MS
-  )
+  if (PAYMENT_COUNT > 0) {
+    it(
+      'an audit finds nothing, and sizes and times are told',
+      async () => {
+        // An audit reads everything, and must not be explained.
+        for (const explainer of Object.values(explainers)) explainer.stop()
+        await reportGrowth(system)
+      },
+      FILL_TIMEOUT_MS
+    )
+  }
 })

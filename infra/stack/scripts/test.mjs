@@ -1,7 +1,8 @@
 // `npm test`: prepares, then runs jest with whatever parameters it was given. Ends with jest's exit code; the last line
 // says how many tests passed, failed and were skipped.
 //
-// `--long <name>` runs one of the long runs instead: the same tests as in `npm test`, tried much more often.
+// `--long <name>` runs one of the long runs instead: tests of `npm test` tried much more often or with much more data,
+// and those that it leaves out (`*.long.test.ts`).
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,8 +25,8 @@ const longRuns = {
     environment: { GROWTH_TEST_PAYMENTS: '1000000' }
   },
   restore: {
-    paths: ['infra/growth/test/restore.test.ts'],
-    environment: { RESTORE_TEST: 'true' }
+    paths: ['infra/growth/test/restore.long.test.ts'],
+    environment: {}
   },
   rollouts: {
     paths: ['infra/rollouts/test/rollout.test.ts'],
@@ -42,7 +43,7 @@ function readParameters([option, name, ...rest]) {
   if (option !== '--long') return { parameters: process.argv.slice(2), environment: {} }
   const run = longRuns[name]
   if (run === undefined) throw new Error(`--long takes one of: ${Object.keys(longRuns).join(', ')}`)
-  return { parameters: [...run.paths, ...rest], environment: run.environment }
+  return { parameters: [...run.paths, ...rest], environment: { ...run.environment, LONG_RUN: name } }
 }
 
 const { parameters, environment } = readParameters(process.argv.slice(2))

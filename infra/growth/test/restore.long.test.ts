@@ -28,18 +28,13 @@ import { createLogger } from '@open-payments-server/runtime'
 import pg from 'pg'
 import { type DebianPostgres, startDebianPostgres } from '../src/debian-postgres.js'
 
-const WANTED = process.env.RESTORE_TEST !== undefined
 const PAYERS = 4
 const LOAD_MS = 2_000
 const TIMEOUT_MS = 180_000
 const HEALING_MS = 30_000
 
-const postgres = WANTED ? await startDebianPostgres() : undefined
-if (postgres === undefined) {
-  console.log(
-    WANTED ? 'PostgreSQL 15 of Debian is not installed' : 'backups are restored by npm run test:restore'
-  )
-}
+const postgres = await startDebianPostgres()
+if (postgres === undefined) console.log('skipped: PostgreSQL 15 of Debian is not installed')
 const describeTrial = postgres === undefined ? describe.skip : describe
 
 describeTrial('backups of both databases, taken at different moments while payments are made', () => {
