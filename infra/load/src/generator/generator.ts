@@ -1,0 +1,64 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { GeneratorAnswer, GeneratorTask, PrepareGrpc, PrepareHttp, Send, Sent } from './messages.js'
+
+/** The load generator, as the bench sees it. It does one thing at a time. */
+export class Generator {
+  readonly #process: ChildProcess
+
+  constructor() {
+    const program = fileURLToPath(new URL('program.js', import.meta.url))
+    this.#process = fork(program, { serialization: 'advanced', execArgv: [] })
+  }
+
+  /** Its process. */
+  get processId(): number {
+    return this.#process.pid ?? 0
+  }
+
+  /** Makes requests ready, in place of those of before. */
+  async prepare(task: Omit<PrepareHttp, 'do'>): Promise<void> {
+    await this.#ask({ do: 'prepare http', ...task })
+  }
+
+  /** Makes introspections ready, in place of what was before. */
+  async prepareIntrospections(introspections: PrepareGrpc['introspections']): Promise<void> {
+    await this.#ask({ do: 'prepare grpc', introspections })
+  }
+
+  /**
+   * Sends what was made ready.
+   *
+   * @throws Error when something is answered in another way than it should be
+   */
+  async send(task: Omit<Send, 'do'>): Promise<Sent> {
+    const answer = await this.#ask({ do: 'send', ...task })
+    if ('sent' in answer) return answer.sent
+    throw new Error('the generator answered something else than what it was asked')
+  }
+
+  /** Ends it. */
+  stop(): void {
+    this.#process.disconnect()
+  }
+
+  async #ask(task: GeneratorTask): Promise<GeneratorAnswer> {
+    const over = new AbortController()
+    this.#process.send(task)
+    const ended = once(this.#process, 'exit', { signal: over.signal }).then(() => {
+      throw new Error('the generator ended')
+    })
+    try {
+      const [answer] = (await Promise.race([
+        once(this.#process, 'message', { signal: over.signal }),
+        ended
+      ])) as [GeneratorAnswer]
+      if ('failure' in answer) throw new Error(answer.failure)
+      return answer
+    } finally {
+      ended.catch(() => undefined) // nobody waits for its end any more
+      over.abort()
+    }
+  }
+}

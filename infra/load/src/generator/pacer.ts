@@ -1,0 +1,72 @@
+/** How often requests that are due are looked for. */
+const TICK_MS = 1
+
+/**
+ * Says when each sender begins its next request, until time or requests are used up.
+ *
+ * With a rate, requests become due evenly, whether or not there is a sender for them. The time of one that had to wait for a
+ * sender counts from when it was due: a client would have waited, too.
+ */
+export class Pacer {
+  #begun = 0
+  readonly #startMs = performance.now()
+  readonly #endMs: number
+  readonly #waiting: ((dueMs: number | undefined) => void)[] = []
+  readonly #timer: NodeJS.Timeout | undefined
+
+  /**
+   * @param options.countMax most requests that are begun
+   * @param options.perSecond requests that become due in a second; absent: whenever a sender asks
+   */
+  constructor(
+    private readonly options: { seconds: number; countMax: number; perSecond?: number | undefined }
+  ) {
+    this.#endMs = this.#startMs + options.seconds * 1_000
+    if (options.perSecond !== undefined) this.#timer = setInterval(() => this.#tick(), TICK_MS)
+  }
+
+  /** Calls back with the time from which the next request counts; undefined when there is none any more. */
+  next(begin: (dueMs: number | undefined) => void): void {
+    const nowMs = performance.now()
+    if (this.#isOver(nowMs)) {
+      begin(undefined)
+    } else if (this.options.perSecond === undefined) {
+      this.#begun += 1
+      begin(nowMs)
+    } else {
+      const dueMs = this.#dueMs(this.options.perSecond)
+      if (dueMs > nowMs) {
+        this.#waiting.push(begin)
+        return
+      }
+      this.#begun += 1
+      begin(dueMs)
+    }
+  }
+
+  #tick(): void {
+    const nowMs = performance.now()
+    if (this.#isOver(nowMs)) {
+      clearInterval(this.#timer)
+      for (const begin of this.#waiting.splice(0)) begin(undefined)
+      return
+    }
+    // Who waits was there in time: that the timer is late is not the server's fault.
+    while (
+      this.#waiting.length > 0 &&
+      this.#dueMs(this.options.perSecond ?? 1) <= nowMs &&
+      !this.#isOver(nowMs)
+    ) {
+      this.#begun += 1
+      this.#waiting.shift()?.(performance.now())
+    }
+  }
+
+  #dueMs(perSecond: number): number {
+    return this.#startMs + (this.#begun * 1_000) / perSecond
+  }
+
+  #isOver(nowMs: number): boolean {
+    return nowMs >= this.#endMs || this.#begun >= this.options.countMax
+  }
+}

@@ -1,0 +1,34 @@
+// The load generator: a process of its own, so that what it costs is told apart and delays nobody else's answers.
+import type { GeneratorAnswer, GeneratorTask, PrepareGrpc } from './messages.js'
+import { sendGrpc } from './send-grpc.js'
+import { type PreparedRequest, prepareHttp, sendHttp } from './send-http.js'
+
+let pool:
+  | { kind: 'http'; requests: readonly PreparedRequest[]; cursor: { next: number } }
+  | { kind: 'grpc'; requests: PrepareGrpc['introspections'] } = { kind: 'grpc', requests: [] }
+
+process.on('message', (task: GeneratorTask) => {
+  void perform(task)
+    .catch((error: unknown): GeneratorAnswer => ({
+      failure: error instanceof Error ? error.message : String(error)
+    }))
+    .then((answer) => process.send?.(answer))
+})
+process.on('disconnect', () => process.exit())
+
+async function perform(task: GeneratorTask): Promise<GeneratorAnswer> {
+  switch (task.do) {
+    case 'prepare http':
+      pool = { kind: 'http', requests: prepareHttp(task), cursor: { next: 0 } }
+      return { prepared: pool.requests.length }
+    case 'prepare grpc':
+      pool = { kind: 'grpc', requests: task.introspections }
+      return { prepared: pool.requests.length }
+    case 'send':
+      return {
+        sent: await (pool.kind === 'http'
+          ? sendHttp(pool.requests, pool.cursor, task)
+          : sendGrpc(pool.requests, task))
+      }
+  }
+}

@@ -1,0 +1,210 @@
+import { createPrivateKey } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { signRequest } from '@open-payments-server/http-signatures'
+import { buildConnector, Client, type Dispatcher } from 'undici'
+import { summariseLatencies } from '../statistics.js'
+import type { PrepareHttp, Send, Sent } from './messages.js'
+import { Pacer } from './pacer.js'
+
+/** A request as it goes over the wire. */
+export interface PreparedRequest {
+  readonly method: Dispatcher.HttpMethod
+  readonly path: string
+  /** Names and values in turn. */
+  readonly headers: string[]
+  readonly body: Buffer | null
+}
+
+/** Signs requests as the published clients do: with `keyid` and `created`, and without a nonce. */
+export function prepareHttp({ outlines, signer }: PrepareHttp): PreparedRequest[] {
+  const privateKey = signer === undefined ? undefined : createPrivateKey(signer.privateKey)
+  const createdSeconds = Math.floor(Date.now() / 1_000)
+  return outlines.map(({ method, url, accessToken, body: content }) => {
+    const target = new URL(url)
+    const body = content === undefined ? undefined : Buffer.from(JSON.stringify(content))
+    const headers: Record<string, string> = {
+      ...(body === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(body.length) }),
+      ...(accessToken === undefined ? {} : { authorization: `GNAP ${accessToken}` })
+    }
+    if (signer !== undefined && privateKey !== undefined) {
+      const parts = { method, targetUri: target.href, headers, body }
+      Object.assign(headers, signRequest(parts, { keyId: signer.keyId, privateKey, createdSeconds }))
+    }
+    return {
+      method,
+      path: target.pathname + target.search,
+      headers: Object.entries({ host: target.host, ...headers }).flat(),
+      body: body ?? null
+    }
+  })
+}
+
+/**
+ * Sends requests over connections that are kept, one at a time over each.
+ *
+ * @param cursor where in the pool to go on; moved on, unless the pool is repeated
+ * @throws Error when something is answered in another way than it should be, or not at all
+ */
+export async function sendHttp(
+  pool: readonly PreparedRequest[],
+  cursor: { next: number },
+  task: Send
+): Promise<Sent> {
+  const connections = await Connections.open(task)
+  try {
+    const start = performance.now()
+    const left = pool.length - cursor.next
+    const countMax = Math.min(
+      task.count ?? Number.POSITIVE_INFINITY,
+      task.repeat ? Number.POSITIVE_INFINITY : left
+    )
+    const pacer = new Pacer({ seconds: task.seconds, countMax, perSecond: task.perSecond })
+    const position = task.repeat ? { next: 0 } : cursor
+    const take = (): PreparedRequest => {
+      const request = pool[position.next % pool.length]
+      position.next += 1
+      if (request === undefined) throw new Error('there are no requests to send')
+      return request
+    }
+    const before = connections.bytes()
+    const senders = connections.clients.map((client) => new Sender(client, { task, pacer, take }))
+    await Promise.all(senders.map((sender) => sender.run()))
+    const seconds = (performance.now() - start) / 1_000
+    const after = connections.bytes()
+    const latencies = Float64Array.from(senders.flatMap((sender) => sender.latenciesMs))
+    return {
+      count: latencies.length,
+      seconds,
+      ...summariseLatencies(latencies),
+      bytesSent: after.sent - before.sent,
+      bytesReceived: after.received - before.received,
+      captured: senders.flatMap((sender) => sender.captured)
+    }
+  } finally {
+    await connections.close()
+  }
+}
+
+/** The connections of a run, opened before it begins. */
+class Connections {
+  readonly #sockets: Socket[] = []
+  readonly clients: Client[] = []
+
+  static async open({ targets, concurrency }: Send): Promise<Connections> {
+    const connections = new Connections()
+    for (let index = 0; index < concurrency; index += 1) {
+      const connect = buildConnector({})
+      const client = new Client(targets[index % targets.length] ?? '', {
+        connect: (options, callback) => {
+          connect(options, (...result) => {
+            if (result[1] !== null) connections.#sockets.push(result[1])
+            callback(...result)
+          })
+        }
+      })
+      connections.clients.push(client)
+    }
+    return connections
+  }
+
+  bytes(): { sent: number; received: number } {
+    return {
+      sent: this.#sockets.reduce((sum, { bytesWritten }) => sum + bytesWritten, 0),
+      received: this.#sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0)
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.clients.map((client) => client.close()))
+  }
+}
+
+interface SenderParts {
+  readonly task: Send
+  readonly pacer: Pacer
+  readonly take: () => PreparedRequest
+}
+
+/** Sends over one connection, and looks at as little of the answers as it can. */
+class Sender implements Dispatcher.DispatchHandler {
+  readonly latenciesMs: number[] = []
+  readonly captured: string[][] = []
+  readonly #client: Client
+  readonly #parts: SenderParts
+  #dueMs = 0
+  #status = 0
+  #body: Buffer[] = []
+  #resolve: () => void = () => undefined
+  #reject: (error: Error) => void = () => undefined
+
+  constructor(client: Client, parts: SenderParts) {
+    this.#client = client
+    this.#parts = parts
+  }
+
+  run(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+      this.#sendNext()
+    })
+  }
+
+  #sendNext(): void {
+    this.#parts.pacer.next((dueMs) => {
+      if (dueMs === undefined) {
+        this.#resolve()
+        return
+      }
+      this.#dueMs = dueMs
+      this.#body = []
+      this.#client.dispatch(this.#parts.take(), this)
+    })
+  }
+
+  onRequestStart(): void {
+    // Nothing is known yet.
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number): void {
+    this.#status = statusCode
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { task } = this.#parts
+    if (task.capture !== undefined || this.#status !== task.status) this.#body.push(chunk)
+  }
+
+  onResponseEnd(): void {
+    const { task } = this.#parts
+    this.latenciesMs.push(performance.now() - this.#dueMs)
+    if (this.#status !== task.status) {
+      const body = Buffer.concat(this.#body).toString()
+      this.#reject(new Error(`answered ${String(this.#status)} instead of ${String(task.status)}: ${body}`))
+      return
+    }
+    if (task.capture !== undefined) this.captured.push(pick(Buffer.concat(this.#body), task.capture))
+    this.#sendNext()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#reject(error)
+  }
+}
+
+function pick(body: Buffer, paths: readonly string[]): string[] {
+  const document: unknown = JSON.parse(body.toString())
+  return paths.map((path) => {
+    const value = path
+      .split('.')
+      .reduce<unknown>(
+        (at, name) =>
+          typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[name] : undefined,
+        document
+      )
+    if (typeof value !== 'string') throw new Error(`no text at ${path} in ${body.toString()}`)
+    return value
+  })
+}

@@ -1,0 +1,18 @@
+// `npm run bench`: see options.ts for what it can be told.
+import { runBench } from './bench.js'
+import { runMemory } from './memory.js'
+import { type BenchOptions, readOptions } from './options.js'
+import { runShort } from './short.js'
+
+// What prepares a run is the client of the tests, which holds every answer to the contract. Here nothing more is asked of
+// answers than their status.
+Object.assign(globalThis, {
+  answersHeldToContract: { violationsOf: () => Promise.resolve([]), takeViolations: () => [] }
+})
+
+process.exitCode = (await run(readOptions(process.argv.slice(2)))) ? 0 : 1
+
+function run(options: BenchOptions): Promise<boolean> {
+  if (options.short) return runShort()
+  return options.memory > 0 ? runMemory(options.memory) : runBench(options)
+}

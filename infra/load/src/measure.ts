@@ -1,0 +1,222 @@
+import { allSettled } from '@open-payments-server/acceptance'
+import { type Call, CALLS } from './calls.js'
+import type { Send, Sent } from './generator/messages.js'
+import type { Groundwork } from './groundwork.js'
+import { type CpuByProcess, readCpu } from './process-usage.js'
+import type { Measurement, SteadyMeasurement } from './results.js'
+import type { Stack } from './stack.js'
+import { shareOfFloor } from './statistics.js'
+
+const straight = (work: () => Promise<void>): Promise<void> => work()
+
+/** How a call is measured. */
+export interface MeasureOptions {
+  readonly concurrency: number
+  /** How long the call itself is measured. Its floor is for half as long, before and after. */
+  readonly seconds: number
+  /** Runs while the call itself is measured, and nothing else. */
+  readonly around?: ((work: () => Promise<void>) => Promise<void>) | undefined
+}
+
+const WARM_UP_REQUESTS = 400
+const WARM_UP_SECONDS = 1.5
+/** Requests are made ready for this much more than the rate that was seen, which may grow. */
+const SPARE = 1.6
+const POOL_MAX = 20_000
+/** A repeated pool need not be as large as what is sent. */
+const REPEATED_POOL = 1_000
+const PAYMENTS_SETTLE_WITHIN_MS = 300_000
+/** Well before signatures become too old. */
+const SENT_AT_ONCE = 5_000
+const SECONDS_MAX = 200
+/** Senders for steady rates: enough that none is waited for. */
+const STEADY_CONCURRENCY = 32
+
+/** Sends one call, beside its floor. */
+export class Measuring {
+  #perSecond: number | undefined
+
+  constructor(
+    private readonly stack: Stack,
+    private readonly groundwork: Groundwork,
+    private readonly call: Call
+  ) {}
+
+  /** Measures a call between two measurements of its floor. */
+  async measure(options: MeasureOptions): Promise<Measurement> {
+    const { concurrency, seconds, around = straight } = options
+    if (this.#perSecond === undefined) await this.#warmUp(concurrency)
+    await this.#prepare(this.#poolSize(seconds))
+    const before = await this.#sendToFloor(concurrency, seconds / 2)
+    let measured: Measured | undefined
+    await around(async () => {
+      measured = await this.#sendMeasured(concurrency, seconds)
+    })
+    if (measured === undefined) throw new Error('nothing was measured')
+    const { sent, cpuMs, statements } = measured
+    this.#perSecond = Math.max(rateOf(sent), this.#perSecond ?? 0)
+    await this.settle()
+    const after = await this.#sendToFloor(concurrency, seconds / 2)
+    const floors = [before, after].map(({ sent: floor }) => rateOf(floor))
+    return {
+      call: this.call.name,
+      concurrency,
+      perSecond: rateOf(sent),
+      ...latencyOf(sent),
+      cpuMs: perRequest(cpuMs, sent),
+      statements: statements / sent.count,
+      bytes: (sent.bytesSent + sent.bytesReceived) / sent.count,
+      requests: sent.count,
+      floorPerSecond: floors.reduce((sum, floor) => sum + floor, 0) / floors.length,
+      floorCpuMs: perRequest(before.cpuMs, before.sent),
+      shareOfFloor: shareOfFloor(rateOf(sent), floors)
+    }
+  }
+
+  /** Sends so many requests, and measures nothing. */
+  async send(concurrency: number, count: number): Promise<void> {
+    for (let left = count; left > 0;) {
+      await this.#prepare(Math.min(left, SENT_AT_ONCE))
+      left -= (await this.#send({ concurrency, seconds: SECONDS_MAX, count: Math.min(left, SENT_AT_ONCE) }))
+        .count
+      await this.settle()
+    }
+  }
+
+  /** Latencies at a part of the throughput that was measured last. */
+  async measureSteady(seconds: number, part: number): Promise<SteadyMeasurement> {
+    if (this.#perSecond === undefined) throw new Error('the call was not measured yet')
+    const perSecond = this.#perSecond * part
+    await this.#prepare(Math.ceil(perSecond * seconds) + STEADY_CONCURRENCY)
+    const sent = await this.#send({ concurrency: STEADY_CONCURRENCY, seconds, perSecond })
+    await this.settle()
+    return { call: this.call.name, perSecond: rateOf(sent), p50Ms: sent.p50Ms, p99Ms: sent.p99Ms }
+  }
+
+  /** Waits until what goes on after answers is done. */
+  async settle(): Promise<void> {
+    if (this.call.makesPayments === true) await allSettled(this.stack.system, PAYMENTS_SETTLE_WITHIN_MS)
+  }
+
+  async #warmUp(concurrency: number): Promise<void> {
+    await this.#prepare(WARM_UP_REQUESTS)
+    const sent = await this.#send({ concurrency, seconds: WARM_UP_SECONDS })
+    this.#perSecond ??= rateOf(sent)
+    await this.settle()
+  }
+
+  #poolSize(seconds: number): number {
+    return Math.min(POOL_MAX, Math.ceil((this.#perSecond ?? 0) * seconds * SPARE) + WARM_UP_REQUESTS)
+  }
+
+  async #prepare(count: number): Promise<void> {
+    const { call, groundwork, stack } = this
+    if (call.target === 'introspection') {
+      const { keyId } = groundwork.signer
+      await stack.generator.prepareIntrospections(
+        groundwork.paymentTokens.map((accessToken) => ({ accessToken, keyId }))
+      )
+      return
+    }
+    const outlines = await call.outlines(
+      groundwork,
+      call.isRepeatable ? Math.min(count, REPEATED_POOL) : count
+    )
+    await stack.generator.prepare({
+      outlines,
+      signer: call.isPublic === true ? undefined : groundwork.signer
+    })
+  }
+
+  #send(task: Pick<Send, 'concurrency' | 'seconds' | 'perSecond' | 'count'>): Promise<Sent> {
+    const { call, stack } = this
+    const targets = stack.targetsOf(call.target)
+    return stack.generator.send({ ...task, targets, status: call.status, repeat: call.isRepeatable })
+  }
+
+  async #sendMeasured(concurrency: number, seconds: number): Promise<Measured> {
+    const { stack } = this
+    const [statementsBefore, cpuBefore] = [await stack.statementCount(), await readCpu(stack.groups)]
+    const sent = await this.#send({ concurrency, seconds })
+    const [cpuAfter, statementsAfter] = [await readCpu(stack.groups), await stack.statementCount()]
+    return { sent, cpuMs: difference(cpuAfter, cpuBefore), statements: statementsAfter - statementsBefore }
+  }
+
+  async #sendToFloor(concurrency: number, seconds: number): Promise<Omit<Measured, 'statements'>> {
+    const { call, stack } = this
+    const before = await readCpu(stack.groups)
+    const targets = [stack.floors.addressOf(call.floor)]
+    const sent = await stack.generator.send({ targets, concurrency, seconds, status: 200, repeat: true })
+    return { sent, cpuMs: difference(await readCpu(stack.groups), before) }
+  }
+}
+
+interface Measured {
+  readonly sent: Sent
+  readonly cpuMs: CpuByProcess
+  readonly statements: number
+}
+
+/**
+ * Creates payments for a while and waits until the last receiver has its money.
+ *
+ * @returns payments per second from the first creation until then, and what was created in a second meanwhile
+ */
+export async function measureCompleted(
+  stack: Stack,
+  groundwork: Groundwork,
+  options: MeasureOptions
+): Promise<{ perSecond: number; createdPerSecond: number; settledPerSecond: number; count: number }> {
+  const { concurrency, seconds } = options
+  const call = CALLS.find(({ name }) => name === 'payment-grants')
+  if (call === undefined) throw new Error('there is no call that makes payments')
+  const prepared = await call.outlines(groundwork, Math.min(POOL_MAX, Math.ceil(seconds * 1_500)))
+  await stack.generator.prepare({ outlines: prepared, signer: groundwork.signer })
+  const start = performance.now()
+  const targets = stack.targetsOf('resource')
+  const sent = await stack.generator.send({
+    targets,
+    concurrency,
+    seconds,
+    status: call.status,
+    repeat: false
+  })
+  const secondsUntil = async (statement: string): Promise<number> => {
+    await untilNone(stack, statement)
+    return (performance.now() - start) / 1_000
+  }
+  const completed = await secondsUntil(`select 1 from outgoing_payment where state = 'pending' limit 1`)
+  const settled = await secondsUntil('select 1 from grant_reservation where delivered_at is null limit 1')
+  return {
+    perSecond: sent.count / completed,
+    createdPerSecond: rateOf(sent),
+    settledPerSecond: sent.count / settled,
+    count: sent.count
+  }
+}
+
+const POLL_MS = 50
+
+async function untilNone({ system }: Stack, statement: string): Promise<void> {
+  const deadline = Date.now() + PAYMENTS_SETTLE_WITHIN_MS
+  while ((await system.resourceDatabase.query(statement)).length > 0) {
+    if (Date.now() > deadline) throw new Error(`did not end in time: ${statement}`)
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+}
+
+function rateOf({ count, seconds }: Sent): number {
+  return count / seconds
+}
+
+function latencyOf({ p50Ms, p99Ms, maxMs }: Sent): Pick<Sent, 'p50Ms' | 'p99Ms' | 'maxMs'> {
+  return { p50Ms, p99Ms, maxMs }
+}
+
+function difference(after: CpuByProcess, before: CpuByProcess): CpuByProcess {
+  return Object.fromEntries(Object.entries(after).map(([name, ms]) => [name, ms - (before[name] ?? 0)]))
+}
+
+function perRequest(cpuMs: CpuByProcess, { count }: Sent): CpuByProcess {
+  return Object.fromEntries(Object.entries(cpuMs).map(([name, ms]) => [name, ms / count]))
+}

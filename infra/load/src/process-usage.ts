@@ -1,0 +1,70 @@
+import { readdir, readFile } from 'node:fs/promises'
+
+/** The unit of times in `/proc`: Linux shows every program 100 of them to the second. */
+const MS_PER_TICK = 10
+const KIBIBYTE = 1_024
+/** Places in `/proc/<pid>/stat`, counted after the command, which may hold anything. */
+const PARENT = 1
+const USER_TICKS = 11
+const SYSTEM_TICKS = 12
+
+/** CPU time in milliseconds by what used it. */
+export type CpuByProcess = Readonly<Record<string, number>>
+
+/** What is watched: by name, the processes that count together. */
+export type ProcessGroups = Readonly<Record<string, readonly number[]>>
+
+/**
+ * Reads the CPU time that groups of processes have used since they began. Children of a listed process count with it.
+ *
+ * @throws Error where there is no `/proc`: elsewhere than on Linux
+ */
+export async function readCpu(groups: ProcessGroups): Promise<CpuByProcess> {
+  const processes = await readProcesses()
+  return Object.fromEntries(
+    Object.entries(groups).map(([name, ids]) => [
+      name,
+      processes
+        .filter(({ id, parent }) => ids.includes(id) || ids.includes(parent))
+        .reduce((sum, { cpuMs }) => sum + cpuMs, 0)
+    ])
+  )
+}
+
+/** What a process holds in memory now, in bytes. */
+export async function readMemory(id: number): Promise<number> {
+  const status = await readFile(`/proc/${String(id)}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * KIBIBYTE
+}
+
+/** The process that started another. */
+export async function parentOf(id: number): Promise<number> {
+  return Number(fieldsOf(await readFile(`/proc/${String(id)}/stat`, 'utf8'))[PARENT])
+}
+
+interface ProcessUsage {
+  readonly id: number
+  readonly parent: number
+  readonly cpuMs: number
+}
+
+async function readProcesses(): Promise<ProcessUsage[]> {
+  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const usages = await Promise.all(
+    ids.map(async (id) => {
+      // A process that ended meanwhile used nothing that could still be told.
+      const text = await readFile(`/proc/${String(id)}/stat`, 'utf8').catch(() => undefined)
+      return text === undefined ? undefined : usageOf(id, fieldsOf(text))
+    })
+  )
+  return usages.filter((usage) => usage !== undefined)
+}
+
+function fieldsOf(stat: string): string[] {
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
+
+function usageOf(id: number, fields: readonly string[]): ProcessUsage {
+  const cpuMs = (Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS])) * MS_PER_TICK
+  return { id, parent: Number(fields[PARENT]), cpuMs }
+}

@@ -1,0 +1,223 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  type ConnectedSystem,
+  connectToSystem,
+  planSystem,
+  type Settings,
+  type SystemPlan
+} from '@open-payments-server/acceptance'
+import { fillDatabases } from '@open-payments-server/growth'
+import { findFreePort, startPostgres, startRedis } from '@open-payments-server/local-services'
+import { systemClock } from '@open-payments-server/runtime'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import type { Call } from './calls.js'
+import { Floors } from './floors/floors.js'
+import { Generator } from './generator/generator.js'
+import { parentOf, type ProcessGroups } from './process-usage.js'
+import { type ServiceName, ServiceProcess } from './service-process.js'
+
+/** How a stack differs from the others. */
+export interface StackOptions {
+  /** Payments and grants that are in the databases before anything is measured. */
+  readonly rows: number
+  /** How many of each service run. */
+  readonly replicas: number
+  /** Whether requests are counted, with limits that nothing here reaches. */
+  readonly rateLimits: boolean
+  /** Whether the services can be profiled, and their heaps measured. */
+  readonly inspected: boolean
+}
+
+const MILLISECONDS_PER_DAY = 86_400_000
+const GROWN_DAYS = 90
+const WALLETS_MAX = 20_000
+const UNREACHED = '1000000000'
+
+/** Durability is PostgreSQL's default: `fsync` and `synchronous_commit` are on. Nothing is tuned. */
+const POSTGRES_SETTINGS = {
+  max_connections: '200',
+  shared_preload_libraries: 'pg_stat_statements'
+}
+
+/** Both services as production builds, with their databases, Redis where there is one, the floors and the generator. */
+export interface Stack {
+  readonly system: ConnectedSystem
+  readonly services: readonly ServiceProcess[]
+  readonly floors: Floors
+  readonly generator: Generator
+  /** Processes by what they are, for CPU times. */
+  readonly groups: ProcessGroups
+  /** Whether the services share a Redis. */
+  readonly hasRedis: boolean
+  /** Where a service is reached: the origin of every replica, or for introspection the address of its gRPC. */
+  targetsOf(target: Call['target']): string[]
+  /** SQL statements that the services have sent so far, `begin` and `commit` included. */
+  statementCount(): Promise<number>
+  stop(): Promise<void>
+}
+
+type Undo = (() => Promise<unknown> | undefined)[]
+
+/** Starts everything. What was started is stopped when something fails. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const undo: Undo = []
+  const stop = async (): Promise<void> => {
+    for (const one of undo.splice(0).reverse()) await one()
+  }
+  try {
+    return { ...(await assemble(options, undo)), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function assemble(options: StackOptions, undo: Undo): Promise<Omit<Stack, 'stop'>> {
+  const folder = await mkdtemp(join(tmpdir(), 'open-payments-load-'))
+  undo.push(() => rm(folder, { recursive: true, force: true }))
+  const postgres = await startPostgres({
+    directory: join(folder, 'postgres'),
+    persistent: false,
+    settings: POSTGRES_SETTINGS
+  })
+  undo.push(() => postgres.stop())
+  const admin = new pg.Client({ connectionString: postgres.url })
+  await admin.connect()
+  undo.push(() => admin.end())
+  await admin.query('create extension pg_stat_statements')
+  const redis = await startRedis()
+  if (redis !== undefined) undo.push(() => redis.stop())
+  else if (options.replicas > 1) throw new Error('replicas need Redis, and there is no redis-server here')
+
+  const plan = await planStack(options, postgres.url, redis?.url)
+  const services = await startServices(plan, options, folder, undo)
+  const system = await connectToSystem(plan, { clock: systemClock, passSeconds: () => Promise.resolve() })
+  undo.push(() => {
+    system.close()
+    return undefined
+  })
+  await fill(system, options.rows)
+  const floors = await Floors.start(postgres.url)
+  undo.push(() => {
+    floors.stop()
+    return undefined
+  })
+  const generator = new Generator()
+  undo.push(() => {
+    generator.stop()
+    return undefined
+  })
+  const idsOf = (name: string) => services.filter((one) => one.options.service === name).map(({ id }) => id)
+  return {
+    system,
+    services,
+    floors,
+    generator,
+    groups: {
+      auth: idsOf('auth-server'),
+      resource: idsOf('resource-server'),
+      postgres: [await postmasterOf(admin)],
+      redis: redis === undefined ? [] : [await processOf(redis.url)],
+      floors: floors.processIds,
+      generator: [generator.processId]
+    },
+    hasRedis: redis !== undefined,
+    targetsOf(target) {
+      if (target === 'introspection')
+        return plan.authServers.map(({ grpcPort }) => `127.0.0.1:${String(grpcPort)}`)
+      const instances = target === 'auth' ? plan.authServers : plan.resourceServers
+      return instances.map(({ httpPort }) => `http://localhost:${String(httpPort)}`)
+    },
+    async statementCount() {
+      const { rows } = await admin.query<{ calls: string | null }>(
+        `select sum(calls) as calls from pg_stat_statements
+          where dbid in (select oid from pg_database where datname like 'test\\_%')`
+      )
+      return Number(rows[0]?.calls ?? 0)
+    }
+  }
+}
+
+/** Production's settings, but for what needs certificates (plain HTTP and gRPC) and for waits between a client's calls. */
+async function planStack(
+  { replicas, rateLimits }: StackOptions,
+  postgresUrl: string,
+  redisUrl: string | undefined
+): Promise<SystemPlan> {
+  // Where plans look for the Redis of several instances.
+  if (redisUrl !== undefined) process.env.TEST_REDIS_URL = redisUrl
+  const shared: Settings = {
+    LOG_LEVEL: 'info',
+    RATE_LIMITS: String(rateLimits),
+    RATE_LIMIT_ADDRESS_REQUESTS: UNREACHED,
+    RATE_LIMIT_CLIENT_REQUESTS: UNREACHED,
+    RATE_LIMIT_WALLET_ADDRESS_REQUESTS: UNREACHED,
+    TRUSTED_PROXIES: '0',
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl })
+  }
+  const auth = { ...shared, CONTINUATION_WAIT_SECONDS: '0', ACCESS_TOKEN_LIFETIME_SECONDS: '86400' }
+  return planSystem({ postgresUrl, instanceCount: replicas, auth, resource: shared })
+}
+
+async function startServices(
+  plan: SystemPlan,
+  { inspected }: StackOptions,
+  folder: string,
+  undo: Undo
+): Promise<ServiceProcess[]> {
+  const options = async (service: ServiceName, settings: Settings, readyUrl: string, index: number) => ({
+    service,
+    // Scraped by nobody here, but counted as in production.
+    settings: { ...settings, METRICS_PORT: String(await findFreePort()) },
+    readyUrl,
+    logFile: join(folder, `${service}-${String(index)}.log`),
+    inspectorPort: inspected ? await findFreePort() : undefined
+  })
+  const planned = await Promise.all([
+    ...plan.authServers.map(({ settings, identityProviderPort }, index) =>
+      options('auth-server', settings, `http://127.0.0.1:${String(identityProviderPort)}/readyz`, index)
+    ),
+    ...plan.resourceServers.map(({ settings, httpPort }, index) =>
+      options('resource-server', settings, `http://localhost:${String(httpPort)}/readyz`, index)
+    )
+  ])
+  const services: ServiceProcess[] = []
+  // One after the other: how long one takes to start is measured, too.
+  for (const one of planned) {
+    const service = await ServiceProcess.start(one)
+    undo.push(() => service.stop())
+    services.push(service)
+  }
+  return services
+}
+
+async function fill(system: ConnectedSystem, rows: number): Promise<void> {
+  if (rows === 0) return
+  const now = Date.now()
+  await fillDatabases(
+    { auth: system.authDatabase.url, resource: system.resourceDatabase.url },
+    {
+      paymentCount: rows,
+      walletCount: Math.min(WALLETS_MAX, Math.max(2, Math.floor(rows / 10))),
+      resourceServerUrl: system.resourceServerUrl,
+      clients: [system.market.walletAddress, system.walletAddresses.carol],
+      beginMs: now - GROWN_DAYS * MILLISECONDS_PER_DAY,
+      endMs: now - MILLISECONDS_PER_DAY
+    }
+  )
+}
+
+async function postmasterOf(admin: pg.Client): Promise<number> {
+  const { rows } = await admin.query<{ id: number }>('select pg_backend_pid() as id')
+  return parentOf(rows[0]?.id ?? 0)
+}
+
+async function processOf(redisUrl: string): Promise<number> {
+  const redis = new Redis(redisUrl)
+  const info = await redis.info('server')
+  redis.disconnect()
+  return Number(/^process_id:(\d+)/m.exec(info)?.[1])
+}

@@ -1,0 +1,39 @@
+/** What a measurement's latencies come to, in milliseconds. */
+export interface LatencySummary {
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+}
+
+/**
+ * The smallest value that at least a share of all values do not exceed (nearest rank).
+ *
+ * @param sorted ascending
+ * @param share above 0, at most 1
+ * @returns NaN of no values
+ */
+export function percentile(sorted: ArrayLike<number>, share: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
+}
+
+/** Sums up latencies in milliseconds, in any order. */
+export function summariseLatencies(latenciesMs: Float64Array): LatencySummary {
+  const sorted = latenciesMs.toSorted()
+  return { p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99), maxMs: percentile(sorted, 1) }
+}
+
+/** The middle one of some values; the mean of the middle two where their number is even; NaN of none. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other)
+  const middle = Math.floor(sorted.length / 2)
+  const [low, high] = [sorted[sorted.length % 2 === 0 ? middle - 1 : middle], sorted[middle]]
+  return low === undefined || high === undefined ? Number.NaN : (low + high) / 2
+}
+
+/**
+ * What share of its floor's throughput a call reaches: its own divided by the mean of what the floor reached right before and
+ * right after it, because a shared machine changes its speed from one minute to the next.
+ */
+export function shareOfFloor(perSecond: number, floorsPerSecond: readonly number[]): number {
+  return perSecond / (floorsPerSecond.reduce((sum, floor) => sum + floor, 0) / floorsPerSecond.length)
+}
