@@ -32,7 +32,7 @@ withRedis(
 )
 
 /** How long payments of every kind come, in all intervals together. */
-const MIX_SECONDS = Number(process.env.MIX_TEST_SECONDS ?? 60)
+const MIX_SECONDS = Number(process.env.MIX_TEST_SECONDS ?? 30)
 const INTERVAL_COUNT = 4
 const INTERVAL_SECONDS = 3_600
 

@@ -1,8 +1,10 @@
 import { fileURLToPath } from 'node:url'
 import { allSettled, eventually } from '@open-payments-server/acceptance'
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { fillDatabases } from '@open-payments-server/growth'
 import { Fleet } from '../src/fleet.js'
 import { Load } from '../src/load.js'
+import { LockWaits } from '../src/lock-waits.js'
 import type { ServiceName } from '../src/replica.js'
 
 /** How many answers are looked at, at least. */
@@ -11,8 +13,13 @@ const REQUESTS = Number(process.env.ROLLOUT_TEST_REQUESTS ?? 1_000)
 const OLD_ROOT = process.env.ROLLOUT_TEST_FROM
 /** Folder of the checkout whose build takes over; this one unless given. */
 const ROOT = process.env.ROLLOUT_TEST_TO ?? fileURLToPath(new URL('../../../', import.meta.url))
+/** Payments that the databases hold before an older version is migrated. */
+const ROWS = Number(process.env.ROLLOUT_TEST_ROWS ?? 0)
+/** Longest that anybody may wait for a lock while it is. */
+const LOCK_WAIT_MAX_MS = 1_000
+const DAY_MS = 86_400_000
 const PRE_STOP_MS = Number(process.env.ROLLOUT_TEST_PRE_STOP_MS ?? 200)
-const TIME_LIMIT_MS = 120_000 + REQUESTS * 100
+const TIME_LIMIT_MS = 120_000 + REQUESTS * 100 + ROWS
 const SETTLED_WITHIN_MS = 60_000
 
 let fleet: Fleet | undefined
@@ -93,6 +100,7 @@ function describeWithOld(oldRoot: string): void {
       `while an older version is migrated and replaced, and takes over again, the ${first} first`,
       async () => {
         const running = (fleet = await Fleet.start({ root: oldRoot, preStopMs: PRE_STOP_MS }))
+        await grow(running, ROWS)
         const { wrong, answers } = await underLoad(running, async (load) => {
           const atLeast = (count: number) =>
             eventually(
@@ -101,7 +109,9 @@ function describeWithOld(oldRoot: string): void {
               TIME_LIMIT_MS
             )
           await atLeast(REQUESTS * 0.1)
-          await running.migrate(ROOT)
+          expect(await longestLockWaitMs(running, () => running.migrate(ROOT))).toBeLessThanOrEqual(
+            LOCK_WAIT_MAX_MS
+          )
           await atLeast(REQUESTS * 0.3)
           await running.roll(first, ROOT)
           await atLeast(REQUESTS * 0.5)
@@ -118,4 +128,35 @@ function describeWithOld(oldRoot: string): void {
       TIME_LIMIT_MS
     )
   }
+}
+
+/** Fills both databases with payments that others made before. */
+async function grow({ system }: Fleet, paymentCount: number): Promise<void> {
+  if (paymentCount === 0) return
+  const { shop, market, authDatabase, resourceDatabase, resourceServerUrl } = system
+  await fillDatabases(
+    { auth: authDatabase.url, resource: resourceDatabase.url },
+    {
+      paymentCount,
+      walletCount: 1_000,
+      resourceServerUrl,
+      clients: [shop.walletAddress, market.walletAddress],
+      beginMs: Date.now() - 30 * DAY_MS,
+      endMs: Date.now() - DAY_MS
+    }
+  )
+}
+
+/** Does something, and looks how long anybody else waits for a lock meanwhile. */
+async function longestLockWaitMs({ system }: Fleet, work: () => Promise<void>): Promise<number> {
+  const databases = [system.authDatabase, system.resourceDatabase]
+  const watched = await Promise.all(databases.map(({ url }) => LockWaits.watch(url)))
+  const begunAt = performance.now()
+  await work()
+  const tookMs = Math.round(performance.now() - begunAt)
+  const longestMs = Math.max(...(await Promise.all(watched.map((waits) => waits.stop()))))
+  console.log(
+    `${String(ROWS)} payments migrated in ${String(tookMs)} ms; the longest wait for a lock: ${String(longestMs)} ms`
+  )
+  return longestMs
 }
