@@ -99,7 +99,8 @@ async function measureCalls(
         `${call.title}, ${String(one)} at a time: ${perSecond.toFixed(0)}/s, ${(shareOfFloor * 100).toFixed(0)} % of its floor`
       )
     }
-    steady.push(await measuring.measureSteady(seconds, STEADY_PART))
+    // A process that is profiled is slower: nothing is said of its latencies.
+    if (!profile) steady.push(await measuring.measureSteady(seconds, STEADY_PART))
   }
   const completed = calls.includes('completed')
     ? await measureCompleted(stack, groundwork, { concurrency: 8, seconds })

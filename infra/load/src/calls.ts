@@ -57,7 +57,7 @@ export const CALLS: readonly Call[] = [
     name: 'wallet-address',
     title: 'wallet address',
     class: 'read',
-    floor: 'public read',
+    floor: 'public',
     target: 'resource',
     status: 200,
     isRepeatable: true,

@@ -2,7 +2,7 @@ import { allSettled } from '@open-payments-server/acceptance'
 import { type Call, CALLS } from './calls.js'
 import type { Send, Sent } from './generator/messages.js'
 import type { Groundwork } from './groundwork.js'
-import { type CpuByProcess, readCpu } from './process-usage.js'
+import { type CpuByProcess, readCpu, totalOf } from './process-usage.js'
 import type { Measurement, SteadyMeasurement } from './results.js'
 import type { Stack } from './stack.js'
 import { shareOfFloor } from './statistics.js'
@@ -58,18 +58,21 @@ export class Measuring {
     await this.settle()
     const after = await this.#sendToFloor(concurrency, seconds / 2)
     const floors = [before, after].map(({ sent: floor }) => rateOf(floor))
+    const ownCpuMs = perRequest(cpuMs, sent.count)
+    const floorCpuMs = perRequest(sumOf(before.cpuMs, after.cpuMs), before.sent.count + after.sent.count)
     return {
       call: this.call.name,
       concurrency,
       perSecond: rateOf(sent),
       ...latencyOf(sent),
-      cpuMs: perRequest(cpuMs, sent),
+      cpuMs: ownCpuMs,
       statements: statements / sent.count,
       bytes: (sent.bytesSent + sent.bytesReceived) / sent.count,
       requests: sent.count,
       floorPerSecond: floors.reduce((sum, floor) => sum + floor, 0) / floors.length,
-      floorCpuMs: perRequest(before.cpuMs, before.sent),
-      shareOfFloor: shareOfFloor(rateOf(sent), floors)
+      floorCpuMs,
+      shareOfFloor: shareOfFloor(rateOf(sent), floors),
+      cpuShareOfFloor: totalOf(floorCpuMs) / totalOf(ownCpuMs)
     }
   }
 
@@ -217,6 +220,10 @@ function difference(after: CpuByProcess, before: CpuByProcess): CpuByProcess {
   return Object.fromEntries(Object.entries(after).map(([name, ms]) => [name, ms - (before[name] ?? 0)]))
 }
 
-function perRequest(cpuMs: CpuByProcess, { count }: Sent): CpuByProcess {
+function sumOf(one: CpuByProcess, other: CpuByProcess): CpuByProcess {
+  return Object.fromEntries(Object.entries(one).map(([name, ms]) => [name, ms + (other[name] ?? 0)]))
+}
+
+function perRequest(cpuMs: CpuByProcess, count: number): CpuByProcess {
   return Object.fromEntries(Object.entries(cpuMs).map(([name, ms]) => [name, ms / count]))
 }

@@ -5,8 +5,8 @@ const MS_PER_TICK = 10
 const KIBIBYTE = 1_024
 /** Places in `/proc/<pid>/stat`, counted after the command, which may hold anything. */
 const PARENT = 1
-const USER_TICKS = 11
-const SYSTEM_TICKS = 12
+/** In user mode and in the kernel, its own and that of children that ended. */
+const TICKS = [11, 12, 13, 14]
 
 /** CPU time in milliseconds by what used it. */
 export type CpuByProcess = Readonly<Record<string, number>>
@@ -29,6 +29,11 @@ export async function readCpu(groups: ProcessGroups): Promise<CpuByProcess> {
         .reduce((sum, { cpuMs }) => sum + cpuMs, 0)
     ])
   )
+}
+
+/** What all processes used together. */
+export function totalOf(cpuMs: CpuByProcess): number {
+  return Object.values(cpuMs).reduce((sum, ms) => sum + ms, 0)
 }
 
 /** What a process holds in memory now, in bytes. */
@@ -65,6 +70,6 @@ function fieldsOf(stat: string): string[] {
 }
 
 function usageOf(id: number, fields: readonly string[]): ProcessUsage {
-  const cpuMs = (Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS])) * MS_PER_TICK
+  const cpuMs = TICKS.reduce((sum, place) => sum + Number(fields[place]), 0) * MS_PER_TICK
   return { id, parent: Number(fields[PARENT]), cpuMs }
 }

@@ -20,6 +20,11 @@ export interface Measurement {
   readonly floorCpuMs: CpuByProcess
   /** Of the throughput of its floor. */
   readonly shareOfFloor: number
+  /**
+   * The CPU time that the floor needs for a request, as a share of what the call needs, everything included. Others who use
+   * the machine change it less than throughput.
+   */
+  readonly cpuShareOfFloor: number
 }
 
 /** A call at half of what it can do. */

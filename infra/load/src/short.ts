@@ -4,15 +4,16 @@ import { Measuring } from './measure.js'
 import { type Stack, startStack } from './stack.js'
 
 /**
- * Calls of the short form, and the share of its floor that each must reach once. The bounds are well below what they reach on a
- * quiet machine, because a build server is none: they are there for a query too many, not for a percent.
+ * Calls of the short form, and what share of its CPU time must once be what its floor needs. CPU time, because throughput says
+ * more of who else is busy on a build server. The bounds are well below what is reached on a quiet machine: they are there for a
+ * query too many, not for a percent.
  */
 const BOUNDS: Readonly<Record<string, number>> = {
-  'wallet-address': 0.25,
+  'wallet-address': 0.06,
   'incoming-get': 0.2,
-  'grant-jwk': 0.15,
-  'incoming-create': 0.15,
-  payment: 0.15
+  'grant-jwk': 0.18,
+  'incoming-create': 0.12,
+  payment: 0.2
 }
 const CONCURRENCY = 8
 const SECONDS = 1
@@ -32,7 +33,7 @@ export async function runShort(): Promise<boolean> {
     for (const violation of violations) console.log(`  audit: ${violation}`)
     for (const [name, share] of slow)
       console.log(
-        `  ${name} never reached ${percent(BOUNDS[name] ?? 0)} of its floor: ${percent(share)} at best`
+        `  ${name} is too far from its floor: ${percent(share)} at best, at least ${percent(BOUNDS[name] ?? 0)}`
       )
     return slow.size === 0 && violations.length === 0
   } finally {
@@ -51,15 +52,15 @@ async function findSlowCalls(stack: Stack): Promise<Map<string, number>> {
     for (const [name, measuring] of measured) {
       const best = slow.get(name)
       if (best === undefined) continue
-      const { shareOfFloor, perSecond } = await measuring.measure({
+      const { cpuShareOfFloor, perSecond } = await measuring.measure({
         concurrency: CONCURRENCY,
         seconds: SECONDS
       })
       console.log(
-        `  ${name}: ${perSecond.toFixed(0)}/s, ${percent(shareOfFloor)} of its floor (at least ${percent(BOUNDS[name] ?? 0)})`
+        `  ${name}: ${perSecond.toFixed(0)}/s, ${percent(cpuShareOfFloor)} of its CPU time is its floor's (at least ${percent(BOUNDS[name] ?? 0)})`
       )
-      if (shareOfFloor >= (BOUNDS[name] ?? 0)) slow.delete(name)
-      else slow.set(name, Math.max(best, shareOfFloor))
+      if (cpuShareOfFloor >= (BOUNDS[name] ?? 0)) slow.delete(name)
+      else slow.set(name, Math.max(best, cpuShareOfFloor))
     }
   }
   return slow

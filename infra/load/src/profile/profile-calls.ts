@@ -38,7 +38,7 @@ export async function profiling(
 function describeProfile(title: string, { idle, packages, functions, inclusive }: ProfileSummary): string {
   return [
     `\n  ${title}: ${percent(idle)} of the time idle. Of the rest:`,
-    '  by package, in the functions themselves',
+    '  by package, with what it calls of Node and V8',
     ...packages.slice(0, SHOWN).map(describeShare),
     '  by function, in the functions themselves',
     ...functions.slice(0, SHOWN).map(describeShare),

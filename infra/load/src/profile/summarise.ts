@@ -11,7 +11,9 @@ export interface ProfileShare {
 export interface ProfileSummary {
   /** Share of all time in which the main thread did nothing. */
   readonly idle: number
-  /** Time in functions themselves, by package or folder of this repository. */
+  /**
+   * Time by package or folder of this repository: in its functions themselves, and in what they call of Node and V8.
+   */
   readonly packages: readonly ProfileShare[]
   /** Time in functions themselves. */
   readonly functions: readonly ProfileShare[]
@@ -28,6 +30,7 @@ export function summariseProfile(profile: CpuProfile): ProfileSummary {
   const total = sum(times.values())
   const working = profile.nodes.filter(({ callFrame }) => !IDLE.has(callFrame.functionName))
   const work = sum(working.map(({ id }) => times.get(id) ?? 0))
+  const owners = ownersOf(profile)
   const grouped = (nameOf: (node: ProfileNode) => string): ProfileShare[] => {
     const groups = new Map<string, number>()
     for (const node of working)
@@ -36,7 +39,7 @@ export function summariseProfile(profile: CpuProfile): ProfileSummary {
   }
   return {
     idle: total === 0 ? 0 : (total - work) / total,
-    packages: grouped(({ callFrame }) => packageOf(callFrame.url)),
+    packages: grouped(({ id }) => packageOf(owners.get(id) ?? '')),
     functions: grouped(({ callFrame }) => placeOf(callFrame)),
     inclusive: ranked(inclusiveTimes(profile, times), work)
   }
@@ -48,10 +51,31 @@ function selfTimes({ samples, timeDeltas }: CpuProfile): Map<number, number> {
   return times
 }
 
+/** The file of each function, or where it is part of Node or V8, of the nearest caller that is not. */
+function ownersOf({ nodes }: CpuProfile): Map<number, string> {
+  const byId = new Map(nodes.map((node) => [node.id, node]))
+  const owners = new Map<number, string>()
+  const visit = (node: ProfileNode, caller: string): void => {
+    const { url } = node.callFrame
+    const owner = url.startsWith('file:') || url.includes('node_modules') ? url : caller
+    owners.set(node.id, owner)
+    for (const id of node.children ?? []) {
+      const child = byId.get(id)
+      if (child !== undefined) visit(child, owner)
+    }
+  }
+  for (const node of rootsOf(nodes)) visit(node, '')
+  return owners
+}
+
+function rootsOf(nodes: readonly ProfileNode[]): ProfileNode[] {
+  const called = new Set(nodes.flatMap(({ children }) => children ?? []))
+  return nodes.filter(({ id }) => !called.has(id))
+}
+
 /** A function counts once, however often it is in the chain of calls. */
 function inclusiveTimes({ nodes }: CpuProfile, times: ReadonlyMap<number, number>): Map<string, number> {
   const byId = new Map(nodes.map((node) => [node.id, node]))
-  const called = new Set(nodes.flatMap(({ children }) => children ?? []))
   const found = new Map<string, number>()
   const visit = (node: ProfileNode, above: ReadonlySet<string>): number => {
     const place = placeOf(node.callFrame)
@@ -61,7 +85,7 @@ function inclusiveTimes({ nodes }: CpuProfile, times: ReadonlyMap<number, number
     if (!above.has(place) && isOurs(node.callFrame.url)) found.set(place, (found.get(place) ?? 0) + time)
     return time
   }
-  for (const node of nodes) if (!called.has(node.id)) visit(node, new Set())
+  for (const node of rootsOf(nodes)) visit(node, new Set())
   return found
 }
 
@@ -84,8 +108,7 @@ function isOurs(url: string): boolean {
 
 /** The package that a file belongs to; for this repository, the folder of the package and the first one in its sources. */
 function packageOf(url: string): string {
-  if (url === '') return 'V8 and Node, native'
-  if (url.startsWith('node:')) return 'node:*'
+  if (url === '') return 'Node and V8, called by nobody else'
   const path = pathOf(url)
   const installed = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]
   if (installed !== undefined) return installed

@@ -1,6 +1,7 @@
 import Table from 'cli-table3'
 import { CALLS, REFERENCE_COMPLETED_PER_SECOND } from '../calls.js'
 import type { Goal } from '../goals.js'
+import { totalOf } from '../process-usage.js'
 import type { Measurement, StackResults } from '../results.js'
 
 const STYLE = { head: [], border: [], compact: true }
@@ -21,11 +22,12 @@ export function drawMeasurements({ measurements }: StackResults): string {
   const processes = ['auth', 'resource', 'postgres', 'redis', 'generator']
   const table = new Table({
     head: [
-      ...['Call', 'at a time', 'per s', 'floor', 'share', 'reference', 'p50 ms', 'p99 ms'],
+      ...['Call', 'at a time', 'per s', 'floor', 'share', 'CPU share', 'reference', 'p50 ms', 'p99 ms'],
       ...processes.map((name) => `CPU ${name}`),
+      ...['CPU all', 'CPU floor'],
       ...['SQL', 'KiB']
     ],
-    colAligns: ['left', ...Array.from({ length: 14 }, () => 'right' as const)],
+    colAligns: ['left', ...Array.from({ length: 17 }, () => 'right' as const)],
     style: STYLE
   })
   for (const measurement of measurements) {
@@ -36,10 +38,13 @@ export function drawMeasurements({ measurements }: StackResults): string {
       Math.round(measurement.perSecond),
       Math.round(measurement.floorPerSecond),
       percent(measurement.shareOfFloor),
+      percent(measurement.cpuShareOfFloor),
       reference === undefined ? '' : `${(measurement.perSecond / reference).toFixed(1)} ×`,
       measurement.p50Ms.toFixed(1),
       measurement.p99Ms.toFixed(1),
       ...processes.map((name) => (measurement.cpuMs[name] ?? 0).toFixed(2)),
+      totalOf(measurement.cpuMs).toFixed(2),
+      totalOf(measurement.floorCpuMs).toFixed(2),
       measurement.statements.toFixed(1),
       measurement.bytes === 0 ? '' : (measurement.bytes / KIBIBYTE).toFixed(1)
     ])

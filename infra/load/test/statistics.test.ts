@@ -1,0 +1,24 @@
+import { describe, expect, it } from '@jest/globals'
+import { median, percentile, shareOfFloor, summariseLatencies } from '../src/statistics.js'
+
+describe('statistics', () => {
+  it('give the nearest rank as a percentile', () => {
+    const hundred = Array.from({ length: 100 }, (_, index) => index + 1)
+    expect([0.01, 0.5, 0.99, 1].map((share) => percentile(hundred, share))).toEqual([1, 50, 99, 100])
+    expect(percentile([7], 0.5)).toBe(7)
+    expect(percentile([], 0.5)).toBeNaN()
+  })
+
+  it('sum up latencies in any order', () => {
+    expect(summariseLatencies(Float64Array.of(9, 1, 5))).toEqual({ p50Ms: 5, p99Ms: 9, maxMs: 9 })
+  })
+
+  it('know the median of odd and even numbers of values', () => {
+    expect([median([3, 1, 2]), median([4, 1, 3, 2])]).toEqual([2, 2.5])
+    expect(median([])).toBeNaN()
+  })
+
+  it('compare a call with the mean of its floor before and after it', () => {
+    expect(shareOfFloor(300, [500, 700])).toBe(0.5)
+  })
+})
