@@ -5,6 +5,7 @@ import { openTls } from '@open-payments-server/grpc-transport'
 import { databaseDependency, Readiness } from '@open-payments-server/health'
 import { startHttpServer } from '@open-payments-server/http-server'
 import { Metrics, publishCertificates, startMetricsServer } from '@open-payments-server/metrics'
+import { createPurge, createPurgeRepository, createPurgeWorker } from '@open-payments-server/purge'
 import {
   type Clock,
   createLogger,
@@ -31,7 +32,7 @@ import { startRateLimits } from './compose/rate-limits.js'
 import { composeIdentityProviderApp, composePublicRoutes } from './compose/routes.js'
 import { measureTransports } from './compose/transports.js'
 import type { AuthServerConfig } from './config.js'
-import type { PurgeCounter } from './domain/purge-counter.js'
+import { PURGED_KINDS, type PurgeCounter } from './domain/purge-counter.js'
 import { createAddresses } from './domain/urls.js'
 import { createClientAuthenticator } from './features/authenticate-client/client-authenticator.js'
 import { createHolderAuthorizer } from './features/authorize-holder/holder-authorizer.js'
@@ -39,8 +40,7 @@ import { createHolderRepository } from './features/authorize-holder/repository.j
 import { createClientDirectory } from './features/client-directory/client-directory.js'
 import { createInteractionReader } from './features/find-interaction/repository.js'
 import { createRevocationBus } from './features/publish-revocations/revocation-bus.js'
-import { createPurgeRepository } from './features/purge-grants/repository.js'
-import { createPurge } from './features/purge-grants/service.js'
+import { PURGE_STATEMENTS } from './features/purge-grants/statements.js'
 import { limitAuthenticator } from './features/limit-clients/limited-authenticator.js'
 import { limitFetches } from './features/limit-clients/limited-fetches.js'
 import { PrismaClient } from './generated/prisma/client.js'
@@ -52,7 +52,6 @@ import { countFetches } from './metrics/directory-metrics.js'
 import { publishPurge } from './metrics/purge-metrics.js'
 import { publishReservations } from './metrics/reservation-metrics.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
-import { createPurgeWorker } from './workers/purge-worker.js'
 
 const MIGRATIONS_PATH = fileURLToPath(new URL('../prisma/migrations', import.meta.url))
 const STATEMENT_TIMEOUT_MS = 10_000
@@ -239,8 +238,14 @@ function startPurge(
 ): void {
   const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
   if (intervalSeconds === 0) return
-  const repository = createPurgeRepository(pool)
-  const purgeBatch = createPurge({ repository, clock: tokens.clock, retentionDays, countPurged })
+  const repository = createPurgeRepository(pool, PURGE_STATEMENTS)
+  const purgeBatch = createPurge({
+    repository,
+    kinds: PURGED_KINDS,
+    clock: tokens.clock,
+    retentionDays,
+    countPurged
+  })
   const onBatchFailed = (): void => {
     counters.countFailedBatch('purge')
   }

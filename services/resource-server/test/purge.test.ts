@@ -1,25 +1,22 @@
+import { createPurgeRepository, type PurgedBatch, type PurgeRepository } from '@open-payments-server/purge'
 import { scrapeMetrics } from '@open-payments-server/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import pg from 'pg'
 import type { PurgedKind } from '../src/domain/purge-counter.js'
-import {
-  createPurgeRepository,
-  type PurgedBatch,
-  type PurgeRepository
-} from '../src/features/purge-expired/repository.js'
+import { PURGE_STATEMENTS } from '../src/features/purge-expired/statements.js'
 import { ALICE, type PaymentWorld, PUBLIC_URL, startPaymentWorld, usd } from './support/payment-world.js'
 
 const DAY_MS = 86_400_000
 const RETENTION_DAYS = 30
 
 let world: PaymentWorld
-let repository: PurgeRepository
+let repository: PurgeRepository<PurgedKind>
 
 beforeAll(async () => {
   world = await startPaymentWorld({
     settings: { PURGE_INTERVAL_SECONDS: '0', SWEEP_INTERVAL_SECONDS: '3600', METRICS_PORT: '0' }
   })
-  repository = createPurgeRepository(world.server.pool)
+  repository = createPurgeRepository(world.server.pool, PURGE_STATEMENTS)
 })
 afterAll(() => world.stop())
 afterEach(async () => {

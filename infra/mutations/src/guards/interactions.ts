@@ -3,7 +3,7 @@ import type { Mutation, TestReference } from '../mutation.js'
 const INTERACTIONS = 'services/auth-server/src/domain/interactions.ts'
 const CONTINUATION = 'services/auth-server/src/domain/continuation.ts'
 const START = 'services/auth-server/src/features/start-interaction/repository.ts'
-const PURGE = 'services/auth-server/src/features/purge-grants/repository.ts'
+const PURGE = 'services/auth-server/src/features/purge-grants/statements.ts'
 
 const binding = (title: string): TestReference => ({
   file: 'services/auth-server/test/browser-binding.test.ts',

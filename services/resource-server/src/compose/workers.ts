@@ -1,15 +1,14 @@
+import { createPurge, createPurgeRepository, createPurgeWorker } from '@open-payments-server/purge'
 import type { FailedBatchCounter } from '../domain/counters.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
-import type { PurgeCounter } from '../domain/purge-counter.js'
+import { PURGED_KINDS, type PurgeCounter } from '../domain/purge-counter.js'
 import { createLocalPaymentMethod } from '../features/process-outgoing-payments/local-payment-method.js'
-import { createPurgeRepository } from '../features/purge-expired/repository.js'
-import { createPurge } from '../features/purge-expired/service.js'
+import { PURGE_STATEMENTS } from '../features/purge-expired/statements.js'
 import {
   createDeliveryWorker,
   createProcessingWorker,
   createSweepingWorker
 } from '../workers/payment-workers.js'
-import { createPurgeWorker } from '../workers/purge-worker.js'
 import type { Context } from './context.js'
 import type { DomainPorts } from './domain-ports.js'
 import type { Resources } from './resources.js'
@@ -70,8 +69,8 @@ export function startPurge(
 ): void {
   const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
   if (intervalSeconds === 0) return
-  const repository = createPurgeRepository(pool)
-  const purgeBatch = createPurge({ repository, clock, retentionDays, countPurged })
+  const repository = createPurgeRepository(pool, PURGE_STATEMENTS)
+  const purgeBatch = createPurge({ repository, kinds: PURGED_KINDS, clock, retentionDays, countPurged })
   const onBatchFailed = (): void => {
     counters.countFailedBatch('purge')
   }

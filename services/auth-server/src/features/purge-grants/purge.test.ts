@@ -1,21 +1,27 @@
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { auth as protocol } from '@open-payments-server/proto'
+import {
+  createPurge,
+  createPurgeRepository,
+  type PurgedBatch,
+  type PurgeRepository
+} from '@open-payments-server/purge'
 import { GrpcFixture, spending, usd, type WrittenGrant } from '../../../test/support/grpc-fixture.js'
 import type { GrantState } from '../../domain/grants.js'
-import { createPurgeRepository, type PurgedBatch, type PurgeRepository } from './repository.js'
-import { createPurge } from './service.js'
+import { PURGED_KINDS, type PurgedKind } from '../../domain/purge-counter.js'
+import { PURGE_STATEMENTS } from './statements.js'
 
 const DAY_MS = 86_400_000
 const RETENTION_DAYS = 30
 
 let auth: GrpcFixture
-let repository: PurgeRepository
+let repository: PurgeRepository<PurgedKind>
 let purged: Record<'grant' | 'token', number>
 
 beforeAll(async () => {
   auth = await GrpcFixture.start()
-  repository = createPurgeRepository(auth.pool)
+  repository = createPurgeRepository(auth.pool, PURGE_STATEMENTS)
 })
 afterAll(() => auth.stop())
 beforeEach(async () => {
@@ -32,6 +38,7 @@ const daysAgo = (days: number): Date => new Date(auth.clock.now() - days * DAY_M
 async function purge(): Promise<typeof purged> {
   const purgeBatch = createPurge({
     repository,
+    kinds: PURGED_KINDS,
     clock: auth.clock,
     retentionDays: RETENTION_DAYS,
     countPurged: (kind, count) => {
@@ -225,17 +232,17 @@ describe('a grant', () => {
     )
     expect(await auth.violations()).toEqual([])
     // They are not looked at again, however many there are.
-    expect(await repository.purgeGrants(rangeOf(10))).toEqual({ lookedAt: 0, purged: 0 })
+    expect(await repository.purge('grant', rangeOf(10))).toEqual({ lookedAt: 0, purged: 0 })
     expect(await auth.settle(payments.open, 10n, 10n)).toBe('OK')
     expect(await auth.violations()).toEqual([])
   })
 
   it('is looked at again only when it may be over', async () => {
     await grantOf('issued', daysAgo(29))
-    expect(await repository.purgeGrants(rangeOf(10))).toEqual({ lookedAt: 1, purged: 0 })
-    expect(await repository.purgeGrants(rangeOf(10))).toEqual({ lookedAt: 0, purged: 0 })
+    expect(await repository.purge('grant', rangeOf(10))).toEqual({ lookedAt: 1, purged: 0 })
+    expect(await repository.purge('grant', rangeOf(10))).toEqual({ lookedAt: 0, purged: 0 })
     auth.clock.advanceSeconds(1.5 * 86_400)
-    expect(await repository.purgeGrants(rangeOf(10))).toEqual({ lookedAt: 1, purged: 1 })
+    expect(await repository.purge('grant', rangeOf(10))).toEqual({ lookedAt: 1, purged: 1 })
   })
 
   it('that is gone leaves a token that is not known: introspection says so, and nothing is reserved', async () => {
@@ -286,7 +293,7 @@ describe('the purge', () => {
   it('looks at no more than a batch at a time', async () => {
     await writeMany(25)
     const batches: PurgedBatch[] = []
-    do batches.push(await repository.purgeGrants(rangeOf(10)))
+    do batches.push(await repository.purge('grant', rangeOf(10)))
     while (batches.at(-1)?.lookedAt === 10)
     expect(batches).toEqual([10, 10, 5].map((lookedAt) => ({ lookedAt, purged: lookedAt })))
   })
@@ -296,7 +303,7 @@ describe('the purge', () => {
     const purgeAll = async (): Promise<number> => {
       let total = 0
       for (;;) {
-        const { lookedAt, purged: gone } = await repository.purgeGrants(rangeOf(20))
+        const { lookedAt, purged: gone } = await repository.purge('grant', rangeOf(20))
         total += gone
         if (lookedAt === 0) return total
       }
@@ -331,7 +338,7 @@ describe('the purge', () => {
   it('believes no clock that runs ahead of that of the database', async () => {
     await grantOf('issued', new Date(Date.now() - 29 * DAY_MS))
     const inTenYears = new Date(Date.now() + 3_650 * DAY_MS)
-    expect((await repository.purgeGrants({ ...rangeOf(10), now: inTenYears })).purged).toBe(0)
+    expect((await repository.purge('grant', { ...rangeOf(10), now: inTenYears })).purged).toBe(0)
   })
 
   it('finds what is over by indexes alone, however much is not', async () => {
@@ -376,8 +383,8 @@ async function statementsOfABatch(): Promise<string[]> {
       return Promise.resolve({ rows: [{ lookedAt: 0, purged: 0 }] })
     }
   } as unknown as pg.Pool
-  const recorded = createPurgeRepository(recording)
-  await recorded.purgeGrants(rangeOf(10))
-  await recorded.purgeTokens(rangeOf(10))
+  const recorded = createPurgeRepository(recording, PURGE_STATEMENTS)
+  await recorded.purge('grant', rangeOf(10))
+  await recorded.purge('token', rangeOf(10))
   return statements
 }

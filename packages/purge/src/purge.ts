@@ -1,5 +1,4 @@
 import type { Clock } from '@open-payments-server/runtime'
-import { type PurgeCounter, PURGED_KINDS } from '../../domain/purge-counter.js'
 import type { PurgeRepository } from './repository.js'
 
 /** Most rows of one batch, of each kind. */
@@ -8,12 +7,14 @@ const ROWS_PER_BATCH_MAX = 500
 const SECONDS_PER_DAY = 86_400
 
 /** What purging needs. */
-export interface PurgeDependencies {
-  readonly repository: PurgeRepository
+export interface PurgeDependencies<Kind extends string> {
+  readonly repository: PurgeRepository<Kind>
+  /** What is deleted, in this order. */
+  readonly kinds: readonly Kind[]
   readonly clock: Clock
-  /** How long quotes and incoming payments are kept once they have expired, in days. */
+  /** How long rows are kept once they are over, in days. */
   readonly retentionDays: number
-  readonly countPurged: PurgeCounter
+  readonly countPurged: (kind: Kind, count: number) => void
 }
 
 /**
@@ -24,12 +25,13 @@ export interface PurgeDependencies {
 export type PurgeBatch = () => Promise<boolean>
 
 /** Deletes what is over in bounded batches. */
-export function createPurge({
+export function createPurge<Kind extends string>({
   repository,
+  kinds,
   clock,
   retentionDays,
   countPurged
-}: PurgeDependencies): PurgeBatch {
+}: PurgeDependencies<Kind>): PurgeBatch {
   return async () => {
     const range = {
       now: new Date(clock.now()),
@@ -37,7 +39,7 @@ export function createPurge({
       countMax: ROWS_PER_BATCH_MAX
     }
     let more = false
-    for (const kind of PURGED_KINDS) {
+    for (const kind of kinds) {
       const { lookedAt, purged } = await repository.purge(kind, range)
       countPurged(kind, purged)
       more ||= lookedAt === ROWS_PER_BATCH_MAX

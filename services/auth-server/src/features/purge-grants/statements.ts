@@ -1,29 +1,5 @@
-import type { Pool } from 'pg'
-
-/** Which rows are over long enough. */
-export interface PurgeRange {
-  /** The service's clock. */
-  readonly now: Date
-  /** How long ago they must have ended, in seconds. */
-  readonly retentionSeconds: number
-  /** Most rows of one batch. */
-  readonly countMax: number
-}
-
-/** What a batch came to. */
-export interface PurgedBatch {
-  /** How many rows were looked at: fewer than asked for when there are no more. */
-  readonly lookedAt: number
-  readonly purged: number
-}
-
-/** Deletes what is over. Every call is one statement, and leaves alone what somebody else has locked. */
-export interface PurgeRepository {
-  /** Grants under which no money moved, with everything that belongs to them. */
-  purgeGrants(range: PurgeRange): Promise<PurgedBatch>
-  /** Tokens that a rotation ended: they are never their grant's newest. */
-  purgeTokens(range: PurgeRange): Promise<PurgedBatch>
-}
+import type { PurgeStatements } from '@open-payments-server/purge'
+import type { PurgedKind } from '../../domain/purge-counter.js'
 
 /** A clock that runs ahead must not delete anything, so that the earlier of the service's and the database's counts. */
 const INSTANTS = `
@@ -91,17 +67,10 @@ const PURGE_TOKENS = `
     returning 1)
   select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`
 
-/** Deletes from PostgreSQL. Prisma has no words for rows that are passed over because they are locked. */
-export function createPurgeRepository(pool: Pool): PurgeRepository {
-  const purge = async (text: string, range: PurgeRange): Promise<PurgedBatch> => {
-    const values = [range.now, range.retentionSeconds, range.countMax]
-    const { rows } = await pool.query<PurgedBatch>(text, values)
-    const [batch] = rows
-    if (batch === undefined) throw new Error('a statement that always answers a row answered none')
-    return batch
-  }
-  return {
-    purgeGrants: (range) => purge(PURGE_GRANTS, range),
-    purgeTokens: (range) => purge(PURGE_TOKENS, range)
-  }
+/** How what is over is deleted. */
+export const PURGE_STATEMENTS: PurgeStatements<PurgedKind> = {
+  // Grants under which no money moved, with everything that belongs to them.
+  grant: PURGE_GRANTS,
+  // Tokens that a rotation ended: they are never their grant's newest.
+  token: PURGE_TOKENS
 }

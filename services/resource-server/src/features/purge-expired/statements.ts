@@ -1,28 +1,5 @@
-import type { Pool } from 'pg'
+import type { PurgeStatements } from '@open-payments-server/purge'
 import type { PurgedKind } from '../../domain/purge-counter.js'
-
-/** Which rows are over long enough. */
-export interface PurgeRange {
-  /** The service's clock. */
-  readonly now: Date
-  /** How long ago they must have expired, in seconds. */
-  readonly retentionSeconds: number
-  /** Most rows of one batch. */
-  readonly countMax: number
-}
-
-/** What a batch came to. */
-export interface PurgedBatch {
-  /** How many rows were looked at: fewer than asked for when there are no more. */
-  readonly lookedAt: number
-  readonly purged: number
-}
-
-/** Deletes what is over. */
-export interface PurgeRepository {
-  /** Deletes a batch of one kind, with one statement that leaves alone what somebody else has locked. */
-  purge(kind: PurgedKind, range: PurgeRange): Promise<PurgedBatch>
-}
 
 /**
  * Looks at rows that may be over, oldest first. Each is deleted, or kept for good, or looked at again when it may be over
@@ -61,7 +38,8 @@ function purgeStatement(options: {
     select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`
 }
 
-const STATEMENTS: Readonly<Record<PurgedKind, string>> = {
+/** How what is over is deleted. */
+export const PURGE_STATEMENTS: PurgeStatements<PurgedKind> = {
   // One that a payment used is the record of what that payment was offered.
   quote: purgeStatement({
     table: 'quote',
@@ -74,16 +52,4 @@ const STATEMENTS: Readonly<Record<PurgedKind, string>> = {
     columns: 'id, expires_at, received_value',
     isKept: 'due.received_value > 0 or exists (select 1 from transfer t where t.incoming_payment_id = due.id)'
   })
-}
-
-/** Deletes from PostgreSQL. Prisma has no words for rows that are passed over because they are locked. */
-export function createPurgeRepository(pool: Pool): PurgeRepository {
-  return {
-    async purge(kind, { now, retentionSeconds, countMax }) {
-      const { rows } = await pool.query<PurgedBatch>(STATEMENTS[kind], [now, retentionSeconds, countMax])
-      const [batch] = rows
-      if (batch === undefined) throw new Error('a statement that always answers a row answered none')
-      return batch
-    }
-  }
 }

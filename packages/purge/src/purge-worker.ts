@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Logger, startWorker, type Worker } from '@open-payments-server/runtime'
-import type { PurgeBatch } from '../features/purge-grants/service.js'
+import type { PurgeBatch } from './purge.js'
 
 /** Pause between two batches, in milliseconds: requests come first. */
 const PAUSE_MS = 100

@@ -1,0 +1,9 @@
+export {
+  createPurgeRepository,
+  type PurgedBatch,
+  type PurgeRange,
+  type PurgeRepository,
+  type PurgeStatements
+} from './repository.js'
+export { createPurge, type PurgeBatch, type PurgeDependencies } from './purge.js'
+export { createPurgeWorker } from './purge-worker.js'
