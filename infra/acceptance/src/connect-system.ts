@@ -46,7 +46,7 @@ export interface ConnectedSystem extends SystemPlan {
 }
 
 const DEADLINE_MS = 10_000
-const AUDIT_DEADLINE_MS = 60_000
+const AUDIT_DEADLINE_MS = 600_000
 const MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 /** What alice and carol start with, in the smallest units of their assets. */
 export const OPENING_BALANCE = 100_000_000n
