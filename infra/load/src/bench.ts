@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { cpus, totalmem } from 'node:os'
+import { cpus, loadavg, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +11,7 @@ import { measureCompleted, type MeasureOptions, Measuring } from './measure.js'
 import type { BenchOptions } from './options.js'
 import { readMemory } from './process-usage.js'
 import { profiling } from './profile/profile-calls.js'
+import { writeIntoDocument } from './report/document.js'
 import { drawPlot } from './report/plot.js'
 import { describeStack, drawGoals, drawMeasurements } from './report/table.js'
 import type { Measurement, Results, StackResults, SteadyMeasurement } from './results.js'
@@ -32,16 +33,18 @@ const GIBIBYTE = 1_024 ** 3
  */
 export async function runBench(options: BenchOptions): Promise<boolean> {
   const at = new Date().toISOString()
+  const loadBefore = loadavg()[0] ?? 0
   await mkdir(RESULTS, { recursive: true })
   const stacks: StackResults[] = []
   for (const rows of options.rows) stacks.push(await runStack(options, rows))
-  const results: Results = { at, machine: describeMachine(), commit: commitOf(), stacks }
+  const results: Results = { at, machine: describeMachine(), loadBefore, commit: commitOf(), stacks }
   const file = join(RESULTS, `${at.replaceAll(':', '-')}.json`)
   await writeFile(file, `${JSON.stringify(results, undefined, 2)}\n`)
-  console.log(`\n  ${results.machine}, commit ${results.commit}`)
+  console.log(`\n  ${results.machine}, commit ${results.commit}, load before ${loadBefore.toFixed(1)}`)
   for (const stack of stacks) console.log(`\n${drawMeasurements(stack)}\n${describeStack(stack)}`)
   console.log(`\n${drawGoals(evaluateGoals(stacks))}\n\n  ${file}`)
   if (options.plot !== undefined) await writeFile(options.plot, plotOf(results))
+  if (options.document !== undefined) await writeIntoDocument(options.document, results)
   return stacks.every(({ violations }) => violations.length === 0)
 }
 
@@ -58,13 +61,13 @@ async function runStack(options: BenchOptions, rows: number): Promise<StackResul
     const idleStatementsPerSecond = await measureIdle(stack)
     const measured = await measureCalls(stack, options)
     const memoryBytes: Record<string, number> = {}
-    for (const { id, options: service } of stack.services) memoryBytes[service.service] = await readMemory(id)
+    for (const { id, options: service } of stack.services) memoryBytes[service.name] = await readMemory(id)
     return {
       rows,
       replicas,
       rateLimits,
       hasRedis: stack.hasRedis,
-      startMs: Object.fromEntries(stack.services.map((one) => [one.options.service, one.startMs])),
+      startMs: Object.fromEntries(stack.services.map((one) => [one.options.name, one.startMs])),
       idleStatementsPerSecond,
       ...measured,
       memoryBytes,

@@ -2,6 +2,7 @@ import type { FloorKind } from './floors/statements.js'
 import type { RequestOutline } from './generator/messages.js'
 import { amount } from '@open-payments-server/acceptance'
 import type { Groundwork } from './groundwork.js'
+import type { CallTarget } from './stack.js'
 
 /** What a goal demands of a call: see `goals.ts`. */
 export type CallClass = 'read' | 'create'
@@ -15,7 +16,7 @@ export interface Call {
   readonly class: CallClass
   /** The least that it needs. */
   readonly floor: FloorKind
-  readonly target: 'auth' | 'resource' | 'introspection'
+  readonly target: CallTarget
   readonly status: number
   /** Whether the same requests may be sent again. */
   readonly isRepeatable: boolean

@@ -71,12 +71,13 @@ function evaluateHotGrant(measured: readonly Measurement[]): Goal[] {
     : [atMost('many grants over one hot grant', many / one, HOT_GRANT_MAX, ' ×')]
 }
 
+/** Shares of floors are compared, not rates: floors do not grow, and the machine may be slower at another hour. */
 function evaluateGrowth(first: StackResults, last: StackResults): Goal[] {
-  return first.measurements.flatMap(({ call, concurrency, perSecond }) => {
+  return first.measurements.flatMap(({ call, concurrency, shareOfFloor }) => {
     const grown = last.measurements.find((one) => one.call === call && one.concurrency === concurrency)
     if (grown === undefined || first.replicas !== last.replicas) return []
     const title = `${call} at ${String(concurrency)}: slower with ${last.rows.toLocaleString('en')} rows`
-    return [atMost(title, perSecond / grown.perSecond, GROWTH_MAX, ' ×')]
+    return [atMost(title, shareOfFloor / grown.shareOfFloor, GROWTH_MAX, ' ×')]
   })
 }
 

@@ -4,6 +4,7 @@ import { layGroundwork } from './groundwork.js'
 import { Measuring } from './measure.js'
 import { readMemory } from './process-usage.js'
 import { Inspector } from './profile/inspector.js'
+import { STYLE } from './report/table.js'
 import { startStack } from './stack.js'
 
 /** Reads and writes of both services. */
@@ -36,8 +37,9 @@ export async function runMemory(requests: number): Promise<boolean> {
     const inspectors = await Promise.all(
       stack.services.map(({ options }) => Inspector.connect(options.inspectorPort ?? 0))
     )
-    const names = stack.services.map(({ options }) => options.service)
+    const names = stack.services.map(({ options }) => options.name)
     const table = new Table({
+      style: STYLE,
       head: ['Requests', ...names.flatMap((name) => [`${name}: heap MiB`, 'RSS MiB'])]
     })
     const heaps: number[][] = []

@@ -18,6 +18,8 @@ export interface BenchOptions {
   readonly memory: number
   /** File that the plot is written to (SVG). */
   readonly plot?: string | undefined
+  /** File whose marked part is replaced by what was measured (Markdown). */
+  readonly document?: string | undefined
 }
 
 const ALL_CALLS = [...CALLS.map(({ name }) => name), 'completed']
@@ -36,6 +38,7 @@ export function readOptions(parameters: readonly string[]): BenchOptions {
     .option('--profile', 'says where the time of both services goes', false)
     .option('--memory <requests>', 'looks at heaps over so many requests, and at nothing else', Number, 0)
     .option('--plot <file>', 'draws throughput and floors (SVG)')
+    .option('--document <file>', 'puts the measurements into a document, between its marks')
   return command.parse([...parameters], { from: 'user' }).opts<BenchOptions>()
 }
 

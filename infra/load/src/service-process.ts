@@ -11,6 +11,8 @@ export type ServiceName = 'auth-server' | 'resource-server'
 /** A service as it runs in production: its build, in a process of its own. */
 export interface ServiceOptions {
   readonly service: ServiceName
+  /** Its own among those of all replicas. */
+  readonly name: string
   readonly settings: Settings
   /** URL that answers 200 once it is ready. */
   readonly readyUrl: string

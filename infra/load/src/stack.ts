@@ -13,7 +13,6 @@ import { findFreePort, startPostgres, startRedis } from '@open-payments-server/l
 import { systemClock } from '@open-payments-server/runtime'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import type { Call } from './calls.js'
 import { Floors } from './floors/floors.js'
 import { Generator } from './generator/generator.js'
 import { parentOf, type ProcessGroups } from './process-usage.js'
@@ -42,6 +41,9 @@ const POSTGRES_SETTINGS = {
   shared_preload_libraries: 'pg_stat_statements'
 }
 
+/** What is asked: a service over HTTP, or the auth server's introspection over gRPC. */
+export type CallTarget = 'auth' | 'resource' | 'introspection'
+
 /** Both services as production builds, with their databases, Redis where there is one, the floors and the generator. */
 export interface Stack {
   readonly system: ConnectedSystem
@@ -53,7 +55,7 @@ export interface Stack {
   /** Whether the services share a Redis. */
   readonly hasRedis: boolean
   /** Where a service is reached: the origin of every replica, or for introspection the address of its gRPC. */
-  targetsOf(target: Call['target']): string[]
+  targetsOf(target: CallTarget): string[]
   /** SQL statements that the services have sent so far, `begin` and `commit` included. */
   statementCount(): Promise<number>
   stop(): Promise<void>
@@ -164,12 +166,15 @@ async function planStack(
 
 async function startServices(
   plan: SystemPlan,
-  { inspected }: StackOptions,
+  { inspected, replicas }: StackOptions,
   folder: string,
   undo: Undo
 ): Promise<ServiceProcess[]> {
+  const nameOf = (service: ServiceName, index: number) =>
+    replicas === 1 ? service : `${service} ${String(index + 1)}`
   const options = async (service: ServiceName, settings: Settings, readyUrl: string, index: number) => ({
     service,
+    name: nameOf(service, index),
     // Scraped by nobody here, but counted as in production.
     settings: { ...settings, METRICS_PORT: String(await findFreePort()) },
     readyUrl,

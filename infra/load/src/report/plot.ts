@@ -8,7 +8,7 @@ const TOP = 58
 const ROW = 34
 const BAR = 11
 const FOOT = 34
-const TICKS = [10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000]
+const TICKS = [10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000]
 const COLORS = { own: '#1f6feb', floor: '#c3d3ea', reference: '#d1242f', text: '#24292f', line: '#e5e8ec' }
 
 /**

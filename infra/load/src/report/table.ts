@@ -4,7 +4,8 @@ import type { Goal } from '../goals.js'
 import { totalOf } from '../process-usage.js'
 import type { Measurement, StackResults } from '../results.js'
 
-const STYLE = { head: [], border: [], compact: true }
+/** How tables look on a terminal: without colours, and without a line between rows. */
+export const STYLE = { head: [], border: [], compact: true }
 const KIBIBYTE = 1_024
 
 /** Title of a call in tables and plots. */
@@ -86,6 +87,7 @@ export function drawGoals(goals: readonly Goal[]): string {
   return table.toString()
 }
 
-function percent(share: number): string {
+/** A share in percent. */
+export function percent(share: number): string {
   return `${(share * 100).toFixed(0)} %`
 }
