@@ -41,6 +41,13 @@ const POSTGRES_SETTINGS = {
   shared_preload_libraries: 'pg_stat_statements'
 }
 
+/** What PostgreSQL did for a statement since it started. */
+export interface StatementTime {
+  readonly text: string
+  readonly calls: number
+  readonly milliseconds: number
+}
+
 /** What is asked: a service over HTTP, or the auth server's introspection over gRPC. */
 export type CallTarget = 'auth' | 'resource' | 'introspection'
 
@@ -58,6 +65,8 @@ export interface Stack {
   targetsOf(target: CallTarget): string[]
   /** SQL statements that the services have sent so far, `begin` and `commit` included. */
   statementCount(): Promise<number>
+  /** The same by statement, with the time that PostgreSQL took for each. */
+  statementTimes(): Promise<readonly StatementTime[]>
   stop(): Promise<void>
 }
 
@@ -133,14 +142,18 @@ async function assemble(options: StackOptions, undo: Undo): Promise<Omit<Stack, 
       const instances = target === 'auth' ? plan.authServers : plan.resourceServers
       return instances.map(({ httpPort }) => `http://localhost:${String(httpPort)}`)
     },
-    async statementCount() {
-      const { rows } = await admin.query<{ calls: string | null }>(
-        `select sum(calls) as calls from pg_stat_statements
-          where dbid in (select oid from pg_database where datname like 'test\\_%')`
-      )
-      return Number(rows[0]?.calls ?? 0)
-    }
+    statementCount: async () => (await readStatements(admin)).reduce((sum, { calls }) => sum + calls, 0),
+    statementTimes: () => readStatements(admin)
   }
+}
+
+/** Statements of the services' databases. */
+async function readStatements(admin: pg.Client): Promise<StatementTime[]> {
+  const { rows } = await admin.query<StatementTime>(
+    `select query as text, sum(calls)::float8 as calls, sum(total_exec_time) as milliseconds from pg_stat_statements
+      where dbid in (select oid from pg_database where datname like 'test\\_%') group by query`
+  )
+  return rows
 }
 
 /** Production's settings, but for what needs certificates (plain HTTP and gRPC) and for waits between a client's calls. */

@@ -1,11 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ServiceName } from '../service-process.js'
-import type { Stack } from '../stack.js'
+import type { Stack, StatementTime } from '../stack.js'
 import { Inspector } from './inspector.js'
 import { type ProfileShare, type ProfileSummary, summariseProfile } from './summarise.js'
 
 const SHOWN = 25
+const STATEMENTS_SHOWN = 12
+const STATEMENT_LENGTH = 110
 
 /**
  * Profiles the services while something runs, keeps the profiles (`*.cpuprofile`, for the developer tools of a browser) and
@@ -25,8 +27,10 @@ export async function profiling(
     if (options.inspectorPort === undefined || services.has(options.service)) continue
     services.set(options.service, await Inspector.connect(options.inspectorPort))
   }
+  const before = await stack.statementTimes()
   for (const inspector of services.values()) await inspector.startProfile()
   await work()
+  console.log(describeStatements(name, before, await stack.statementTimes()))
   for (const [service, inspector] of services) {
     const profile = await inspector.stopProfile()
     inspector.close()
@@ -45,6 +49,28 @@ function describeProfile(title: string, { idle, packages, functions, inclusive }
     '  by function of this repository, with all that it calls',
     ...inclusive.slice(0, SHOWN).map(describeShare)
   ].join('\n')
+}
+
+/** Statements by the time that they took together. Waiting counts: for locks, and for the disk where they commit. */
+function describeStatements(
+  name: string,
+  before: readonly StatementTime[],
+  after: readonly StatementTime[]
+): string {
+  const earlier = new Map(before.map((statement) => [statement.text, statement]))
+  const spent = after
+    .map(({ text, calls, milliseconds }) => ({
+      text: text.replaceAll(/\s+/g, ' ').slice(0, STATEMENT_LENGTH),
+      calls: calls - (earlier.get(text)?.calls ?? 0),
+      milliseconds: milliseconds - (earlier.get(text)?.milliseconds ?? 0)
+    }))
+    .filter(({ calls }) => calls > 0)
+    .sort((one, other) => other.milliseconds - one.milliseconds)
+  const lines = spent.slice(0, STATEMENTS_SHOWN).map(({ text, calls, milliseconds }) => {
+    const each = (milliseconds / calls).toFixed(3)
+    return `    ${milliseconds.toFixed(0).padStart(6)} ms  ${String(calls).padStart(6)} × ${each} ms  ${text}`
+  })
+  return [`\n  ${name}: statements, by the time that PostgreSQL took for them`, ...lines].join('\n')
 }
 
 function describeShare({ name, share }: ProfileShare): string {
