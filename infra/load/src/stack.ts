@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -88,7 +89,14 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 
 async function assemble(options: StackOptions, undo: Undo): Promise<Omit<Stack, 'stop'>> {
   const folder = await mkdtemp(join(tmpdir(), 'open-payments-load-'))
-  undo.push(() => rm(folder, { recursive: true, force: true }))
+  const remove = (): void => {
+    rmSync(folder, { recursive: true, force: true })
+  }
+  process.once('exit', remove)
+  undo.push(async () => {
+    process.off('exit', remove)
+    remove()
+  })
   const postgres = await startPostgres({
     directory: join(folder, 'postgres'),
     persistent: false,
