@@ -1,4 +1,4 @@
-import { validate } from '@open-payments-server/http-server'
+import { invalidField, validate } from '@open-payments-server/http-server'
 import { z } from 'zod'
 import { amountSchema, instantSchema, metadataSchema, urlSchema } from '../../domain/wire.js'
 
@@ -23,9 +23,9 @@ export type IncomingPaymentOrder = z.output<typeof orderSchema>
  * @throws PublicError 400 naming each field that is wrong or unknown
  */
 export function readOrder(body: Readonly<Record<string, unknown>>, nowMs: number): IncomingPaymentOrder {
-  const schema = orderSchema.refine(
-    ({ expiresAt }) => expiresAt === undefined || expiresAt <= nowMs + EXPIRY_AHEAD_MAX_MS,
-    { path: ['expiresAt'], message: 'must be at most 10 years ahead' }
-  )
-  return validate(schema, body, '400')
+  const order = validate(orderSchema, body, '400')
+  if (order.expiresAt !== undefined && order.expiresAt > nowMs + EXPIRY_AHEAD_MAX_MS) {
+    throw invalidField('400', 'expiresAt', 'must be at most 10 years ahead')
+  }
+  return order
 }
