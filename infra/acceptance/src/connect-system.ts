@@ -59,7 +59,12 @@ export async function connectToSystem(
   plan: SystemPlan,
   time: { clock: Clock; passSeconds: (seconds: number) => Promise<void> }
 ): Promise<ConnectedSystem> {
-  const channel = { deadlineMs: DEADLINE_MS, retriesMax: 3, messageBytesMax: MESSAGE_BYTES_MAX }
+  const channel = {
+    deadlineMs: DEADLINE_MS,
+    longestCallMs: AUDIT_DEADLINE_MS,
+    retriesMax: 3,
+    messageBytesMax: MESSAGE_BYTES_MAX
+  }
   const asOperator = { uris: [CLIENT_NAMES.operator] }
   const asResourceServer = { uris: [CLIENT_NAMES['resource-server']] }
   const toAuthServer = {

@@ -41,6 +41,11 @@ export interface ChannelOptions {
    * whose server goes.
    */
   readonly deadlineMs: number
+  /**
+   * Longest that any call may take, when some say so themselves: as long they may go on over a connection whose server goes.
+   * `deadlineMs` unless given.
+   */
+  readonly longestCallMs?: number | undefined
   /** How often a call that may be repeated is tried again; at most {@link RETRIES_MAX}. */
   readonly retriesMax: number
   /** Largest message that is received or sent. */
@@ -100,12 +105,13 @@ export function shareChannel<C extends Client>(constructor: ClientConstructor<C>
 
 function transportOptions({
   deadlineMs,
+  longestCallMs = deadlineMs,
   messageBytesMax,
   serverName
 }: ChannelOptions): Partial<ClientOptions> {
   return {
     ...(serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName }),
-    ...lettingCallsEnd(deadlineMs),
+    ...lettingCallsEnd(longestCallMs),
     'grpc.service_config': SERVICE_CONFIG,
     'grpc.service_config_disable_resolution': 1,
     'grpc.keepalive_time_ms': KEEPALIVE_INTERVAL_MS,

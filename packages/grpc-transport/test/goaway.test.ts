@@ -15,7 +15,7 @@ const PAST_KEEPALIVES_MS = 4_500
 const ONCE = { idempotent: false }
 
 /** A server whose call waits, a call of it that waits, and the server on its way to a stop. */
-async function stopDuringCall(deadlineMs: number) {
+async function stopDuringCall(channel: { deadlineMs: number; longestCallMs?: number }) {
   const started = promiseWithResolvers()
   const release = promiseWithResolvers()
   const { server } = await startServer(({ unary }) => ({
@@ -27,7 +27,7 @@ async function stopDuringCall(deadlineMs: number) {
       })
     }
   }))
-  const client = limitsClient(server.address, { deadlineMs, retriesMax: 0 })
+  const client = limitsClient(server.address, { ...channel, retriesMax: 0 })
   const running = callUnary(client, 'reserve', reserveRequest(), { ...ONCE, deadlineMs: 20_000 })
   await started.promise
   const stopping = server.stop(20_000)
@@ -36,7 +36,7 @@ async function stopDuringCall(deadlineMs: number) {
 
 describe('a server that goes', () => {
   it('still answers the calls that run, however often the client would ask whether it is there', async () => {
-    const { running, stopping, release } = await stopDuringCall(10_000)
+    const { running, stopping, release } = await stopDuringCall({ deadlineMs: 100, longestCallMs: 20_000 })
     await delay(PAST_KEEPALIVES_MS)
     release()
     expect(await running).toEqual(reserveResponse('over the old connection'))
@@ -44,7 +44,7 @@ describe('a server that goes', () => {
   })
 
   it('is not waited for without end', async () => {
-    const { running, stopping, release } = await stopDuringCall(200)
+    const { running, stopping, release } = await stopDuringCall({ deadlineMs: 200 })
     expect(await rejectionOf(running)).toMatchObject({ code: status.UNAVAILABLE })
     release()
     await stopping
