@@ -5,7 +5,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import pg from 'pg'
 import { createDatabaseIfMissing } from './create-database.js'
-import { migrateDatabase, type MigrateOptions, migrationSql } from './migrate.js'
+import { migrateDatabase, MigrationFailed, type MigrateOptions, migrationSql } from './migrate.js'
 
 const adminUrl = process.env.TEST_POSTGRES_URL ?? ''
 const schema = `
@@ -56,6 +56,24 @@ describe('migrateDatabase', () => {
     await expect(query(url, 'select balance from wallet')).resolves.toEqual([
       { balance: '18446744073709551615' }
     ])
+  })
+
+  it.each([
+    ['has another port', { port: '1' }, 'correct its host, port or TLS'],
+    ['names somebody else', { username: 'nobody', password: 'canary' }, 'correct its name or password'],
+    ['names another database', { pathname: '/not_there' }, 'create it, or correct its name']
+  ])('says what to do when its URL %s, and not what the URL holds', async (_what, changes, advice) => {
+    const wrong = Object.assign(new URL(url), changes).href
+    const failure = await migrateDatabase({
+      url: wrong,
+      schemaPath: join(folder, 'schema.prisma'),
+      migrationsPath: join(folder, 'migrations')
+    }).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(MigrationFailed)
+    expect(String(failure)).toContain(advice)
+    const { password } = new URL(wrong)
+    expect(password).not.toBe('')
+    expect(String(failure)).not.toContain(password)
   })
 
   it('applies nothing the second time', async () => {

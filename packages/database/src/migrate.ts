@@ -40,7 +40,7 @@ export class MigrationFailed extends Error {
  *
  * @param options.url leads to PostgreSQL itself, or through a pool that gives each client a session of its own
  * @returns the names of the migrations applied by this call
- * @throws MigrationFailed when a migration fails, or was edited after it was applied
+ * @throws MigrationFailed when the database cannot be reached, a migration fails, or one was edited after it was applied
  */
 export async function migrateDatabase(options: MigrateOptions): Promise<{ applied: string[] }> {
   const schema = { path: resolve(options.schemaPath), content: await readFile(options.schemaPath, 'utf8') }
@@ -132,7 +132,9 @@ async function withMigrationLock<Result>(url: string, work: () => Promise<Result
   const client = new pg.Client({ connectionString: url, application_name: 'migrations-lock' })
   // A lost connection gives up the lock; the work then fails, or has failed, by itself.
   client.on('error', () => undefined)
-  await client.connect()
+  await client.connect().catch((error: unknown) => {
+    throw new MigrationFailed(describeUnreachable(error), { cause: error })
+  })
   try {
     const givesUpAt = Date.now() + otherMigrationMaxMs
     while (!(await tryLock(client))) {
@@ -147,6 +149,23 @@ async function withMigrationLock<Result>(url: string, work: () => Promise<Result
     return await work()
   } finally {
     await client.end()
+  }
+}
+
+/** What to do where there is no way to the database. Nothing that `DATABASE_URL` holds is repeated but the host. */
+function describeUnreachable(error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error)
+  switch (error instanceof pg.DatabaseError ? error.code : undefined) {
+    case '28P01':
+    case '28000':
+      return `the database refuses the user of DATABASE_URL (${reason}): correct its name or password, or let it in`
+    case '3D000':
+      return `the database of DATABASE_URL is not there (${reason}): create it, or correct its name`
+    default:
+      return (
+        `the database of DATABASE_URL cannot be reached (${reason}): correct its host, port or TLS, ` +
+        'or let it accept connections from here, and migrate again'
+      )
   }
 }
 
