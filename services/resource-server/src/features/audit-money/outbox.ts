@@ -42,10 +42,12 @@ export async function* readOutbox(
   let after = afterPaymentId
   for (;;) {
     const { rows } = await pool.query<Row>(
+      // The page comes first: joined at once, PostgreSQL reads all payments before it, for every page again.
       `select r.payment_id, r.outcome, r.debited_value, r.received_value, r.delivered_at is not null as delivered,
               p.debit_value, p.receive_value
-         from grant_reservation r left join outgoing_payment p on p.id = r.payment_id
-        where r.payment_id > $1 order by r.payment_id limit $2`,
+         from (select * from grant_reservation where payment_id > $1 order by payment_id limit $2) r
+         left join outgoing_payment p on p.id = r.payment_id
+        order by r.payment_id`,
       [after, pageSize]
     )
     yield* rows.map(toOutboxRow)
