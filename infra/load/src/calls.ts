@@ -52,6 +52,21 @@ function paymentBody({ system, receivers }: Groundwork, index: number): object {
   }
 }
 
+/** What all calls that create outgoing payments have in common. */
+const PAYMENT = {
+  class: 'create',
+  floor: 'payment',
+  target: 'resource',
+  status: 201,
+  isRepeatable: false,
+  makesPayments: true,
+  referencePerSecond: 82
+} as const
+
+function paymentOutline({ system }: Groundwork, accessToken: string, body: object): RequestOutline {
+  return { method: 'POST', url: `${system.resourceServerUrl}/outgoing-payments`, accessToken, body }
+}
+
 /** Every call, in the order in which they are measured: those that fill tables come last. */
 export const CALLS: readonly Call[] = [
   {
@@ -189,58 +204,35 @@ export const CALLS: readonly Call[] = [
   {
     name: 'payment',
     title: 'outgoing payment, one grant',
-    class: 'create',
-    floor: 'payment',
-    target: 'resource',
-    status: 201,
-    isRepeatable: false,
-    makesPayments: true,
-    referencePerSecond: 82,
+    ...PAYMENT,
     outlines: (groundwork, count) =>
-      repeat(count, (index) => ({
-        method: 'POST',
-        url: `${groundwork.system.resourceServerUrl}/outgoing-payments`,
-        accessToken: groundwork.paymentTokens[0] ?? '',
-        body: paymentBody(groundwork, index)
-      }))
+      repeat(count, (index) =>
+        paymentOutline(groundwork, groundwork.paymentTokens[0] ?? '', paymentBody(groundwork, index))
+      )
   },
   {
     name: 'payment-grants',
     title: 'outgoing payment, 50 grants',
-    class: 'create',
-    floor: 'payment',
-    target: 'resource',
-    status: 201,
-    isRepeatable: false,
-    makesPayments: true,
-    referencePerSecond: 82,
+    ...PAYMENT,
     outlines: (groundwork, count) =>
-      repeat(count, (index) => ({
-        method: 'POST',
-        url: `${groundwork.system.resourceServerUrl}/outgoing-payments`,
-        accessToken: inTurn(groundwork.paymentTokens, index),
-        body: paymentBody(groundwork, index)
-      }))
+      repeat(count, (index) =>
+        paymentOutline(groundwork, inTurn(groundwork.paymentTokens, index), paymentBody(groundwork, index))
+      )
   },
   {
     name: 'payment-quoted',
     title: 'outgoing payment from a quote',
-    class: 'create',
-    floor: 'payment',
-    target: 'resource',
-    status: 201,
-    isRepeatable: false,
-    makesPayments: true,
-    referencePerSecond: 82,
+    ...PAYMENT,
     async outlines(groundwork, count) {
       const outlines = Array.from({ length: count }, (_, index) => groundwork.quoteOutline(index))
       const quotes = await groundwork.make('resource', 201, outlines, ['id'])
-      return quotes.map(([quoteId], index) => ({
-        method: 'POST',
-        url: `${groundwork.system.resourceServerUrl}/outgoing-payments`,
-        accessToken: inTurn(groundwork.paymentTokens, index),
-        body: { walletAddress: groundwork.system.walletAddresses.alice, quoteId, metadata: { order: index } }
-      }))
+      return quotes.map(([quoteId], index) =>
+        paymentOutline(groundwork, inTurn(groundwork.paymentTokens, index), {
+          walletAddress: groundwork.system.walletAddresses.alice,
+          quoteId,
+          metadata: { order: index }
+        })
+      )
     }
   }
 ]
