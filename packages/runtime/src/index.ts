@@ -1,4 +1,5 @@
 export { type Clock, systemClock } from './clock.js'
+export { fulfilled, gather, type GatheringOptions, type Outcome, rejected } from './gathering.js'
 export {
   hashSecret,
   isUuid,

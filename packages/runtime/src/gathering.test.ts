@@ -1,0 +1,136 @@
+import { describe, expect, it } from '@jest/globals'
+import { context, createContextKey, ROOT_CONTEXT } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { fulfilled, gather, type Outcome, rejected } from './index.js'
+
+/** A batch that runs until the test says what it came to. */
+interface RunningBatch {
+  readonly items: readonly number[]
+  answer(outcomes: readonly Outcome<string>[]): void
+  fail(error: unknown): void
+}
+
+function gathering(options: { itemsMax: number; batchesMax?: number }) {
+  const batches: RunningBatch[] = []
+  const one = gather<number, string>({
+    ...options,
+    runBatch: (items) =>
+      new Promise((answer, fail) => {
+        batches.push({ items, answer, fail })
+      })
+  })
+  const items = () => batches.map((batch) => batch.items)
+  const batch = (index: number): RunningBatch => {
+    const found = batches[index]
+    if (found === undefined) throw new Error(`batch ${index} was not started`)
+    return found
+  }
+  return { one, items, batch }
+}
+
+const named = (items: readonly number[]) => items.map((item) => fulfilled(`item ${item}`))
+
+describe('gathering', () => {
+  it('begins a lone item at once, and those that come meanwhile together in their order', async () => {
+    const { one, items, batch } = gathering({ itemsMax: 10 })
+    const first = one(1)
+    expect(items()).toEqual([[1]])
+    const others = [one(2), one(3), one(4)]
+    expect(items()).toEqual([[1]])
+    batch(0).answer(named([1]))
+    await expect(first).resolves.toBe('item 1')
+    expect(items()).toEqual([[1], [2, 3, 4]])
+    batch(1).answer(named([2, 3, 4]))
+    await expect(Promise.all(others)).resolves.toEqual(['item 2', 'item 3', 'item 4'])
+    void one(5)
+    expect(items()).toHaveLength(3)
+  })
+
+  it('takes no more than it may into a batch, and no more batches at a time', async () => {
+    const { one, items, batch } = gathering({ itemsMax: 2, batchesMax: 2 })
+    const all = [1, 2, 3, 4, 5, 6, 7].map((item) => one(item))
+    expect(items()).toEqual([[1], [2]])
+    batch(1).answer(named([2]))
+    await all[1]
+    expect(items()).toEqual([[1], [2], [3, 4]])
+    batch(0).answer(named([1]))
+    await all[0]
+    expect(items()).toEqual([[1], [2], [3, 4], [5, 6]])
+    batch(2).answer(named([3, 4]))
+    await all[3]
+    batch(3).answer(named([5, 6]))
+    await all[5]
+    batch(4).answer(named([7]))
+    await expect(Promise.all(all)).resolves.toEqual([1, 2, 3, 4, 5, 6, 7].map((item) => `item ${item}`))
+  }) => value))
+  })
+
+  it('tells an item its own error, and the others nothing of it', async () => {
+    const { one, batch } = gathering({ itemsMax: 10 })
+    const first = one(0)
+    const others = [one(1), one(2), one(3)]
+    batch(0).answer(named([0]))
+    await first
+    batch(1).answer([...named([1]), rejected(new Error('no room')), ...named([3])])
+    await expect(Promise.allSettled(others)).resolves.toEqual([
+      { status: 'fulfilled', value: 'item 1' },
+      { status: 'rejected', reason: new Error('no room') },
+      { status: 'fulfilled', value: 'item 3' }
+    ])
+  })
+
+  it('tells each the error of a batch that fails, and goes on with those that wait', async () => {
+    const { one, batch } = gathering({ itemsMax: 2 })
+    const outcomes = Promise.allSettled([one(1), one(2), one(3), one(4)])
+    batch(0).fail(new Error('away'))
+    await Promise.resolve()
+    await Promise.resolve()
+    batch(1).fail(new Error('still away'))
+    await Promise.resolve()
+    await Promise.resolve()
+    batch(2).answer(named([4]))
+    expect(
+      (await outcomes).map((outcome) => (outcome.status === 'rejected' ? outcome.reason : outcome.value))
+    ).toEqual([new Error('away'), new Error('still away'), new Error('still away'), 'item 4'])
+  })
+
+  it('leaves nobody waiting when a batch throws before it begins, or forgets an item', async () => {
+    const throwing = gather<number, string>({
+      itemsMax: 1,
+      runBatch: () => {
+        throw new Error('never begun')
+      }
+    })
+    await expect(throwing(1)).rejects.toThrow('never begun')
+    await expect(throwing(2)).rejects.toThrow('never begun')
+    const forgetful = gather<number, string>({ itemsMax: 1, runBatch: () => Promise.resolve([]) })
+    await expect(forgetful(1)).rejects.toThrow('did not say what became of one of its items')
+  })
+
+  it('goes on in the context of each caller, and runs a batch in that of its first item', async () => {
+    const manager = new AsyncLocalStorageContextManager().enable()
+    context.setGlobalContextManager(manager)
+    try {
+      const key = createContextKey('caller')
+      const caller = () => context.active().getValue(key)
+      const ranIn: unknown[] = []
+      const one = gather<number, number>({
+        itemsMax: 10,
+        runBatch: async (items) => {
+          await Promise.resolve()
+          ranIn.push(caller())
+          return items.map((item) => fulfilled(item))
+        }
+      })
+      const call = (name: string) =>
+        context.with(ROOT_CONTEXT.setValue(key, name), async () => {
+          await one(1)
+          return caller()
+        })
+      await expect(Promise.all([call('a'), call('b'), call('c')])).resolves.toEqual(['a', 'b', 'c'])
+      expect(ranIn).toEqual(['a', 'b'])
+    } finally {
+      context.disable()
+    }
+  })
+})

@@ -1,0 +1,93 @@
+import { type Context, context } from '@opentelemetry/api'
+
+/** What one item of a batch came to: its value, or the error that is its alone. In the shape of `Promise.allSettled`. */
+export type Outcome<Result> = PromiseSettledResult<Result>
+
+/** How items are gathered. */
+export interface GatheringOptions<Item, Result> {
+  /**
+   * Does some items at once, and says of each, in their order, what it came to. What it throws, it throws for each of them. It
+   * must come to an end: whoever comes meanwhile waits for it.
+   */
+  readonly runBatch: (items: readonly Item[]) => Promise<readonly Outcome<Result>[]>
+  /** Most items of one batch, at least 1. */
+  readonly itemsMax: number
+  /** Most batches under way at a time; one unless given. */
+  readonly batchesMax?: number
+}
+
+/** An item that waits for its batch. */
+interface Waiting<Item, Result> {
+  readonly item: Item
+  readonly context: Context
+  readonly resolve: (value: Result) => void
+  readonly reject: (reason: unknown) => void
+}
+
+/**
+ * Does together what arrives together, as a database commits in groups: what comes while nothing is under way goes at once,
+ * alone; what comes meanwhile goes together when a batch ends, first come, first served. So nobody ever waits for company,
+ * and the more there is to do, the less each costs.
+ *
+ * Each caller goes on in its own trace. A batch runs in the trace of its first item.
+ *
+ * @returns does one item: resolves to its value; rejects with its own error, or with that of its whole batch
+ */
+export function gather<Item, Result>({
+  runBatch,
+  itemsMax,
+  batchesMax = 1
+}: GatheringOptions<Item, Result>): (item: Item) => Promise<Result> {
+  const waiting: Waiting<Item, Result>[] = []
+  let batches = 0
+
+  const startBatches = (): void => {
+    while (batches < batchesMax) {
+      const batch = waiting.splice(0, itemsMax)
+      const [first] = batch
+      if (first === undefined) return
+      batches += 1
+      void context.with(first.context, () => run(batch))
+    }
+  }
+
+  /** Never rejects: each item is told. */
+  const run = async (batch: readonly Waiting<Item, Result>[]): Promise<void> => {
+    try {
+      const outcomes = await runBatch(batch.map(({ item }) => item))
+      batch.forEach((one, index) => {
+        settle(one, outcomes[index])
+      })
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    } finally {
+      batches -= 1
+      startBatches()
+    }
+  }
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, context: context.active(), resolve, reject })
+      startBatches()
+    })
+}
+
+function settle<Result>(
+  { resolve, reject }: Pick<Waiting<unknown, Result>, 'resolve' | 'reject'>,
+  outcome: Outcome<Result> | undefined
+): void {
+  if (outcome === undefined) reject(new Error('a batch did not say what became of one of its items'))
+  else if (outcome.status === 'fulfilled') resolve(outcome.value)
+  else reject(outcome.reason)
+}
+
+/** The outcome of an item that came to a value. */
+export function fulfilled<Result>(value: Result): Outcome<Result> {
+  return { status: 'fulfilled', value }
+}
+
+/** The outcome of an item that failed, alone. */
+export function rejected(reason: unknown): PromiseRejectedResult {
+  return { status: 'rejected', reason }
+}
