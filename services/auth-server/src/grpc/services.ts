@@ -22,6 +22,7 @@ import type { RevocationBus } from '../domain/revocations.js'
 import { TokenAccessCache } from '../domain/token-record.js'
 import { createLimitsAuditRepository } from '../features/audit-limits/repository.js'
 import { createAuditLimitsRpc } from '../features/audit-limits/rpc.js'
+import { createEndManyRpc } from '../features/end-reservations/rpc.js'
 import { createSpentAmountsRepository } from '../features/get-spent-amounts/repository.js'
 import { createGetSpentAmountsRpc } from '../features/get-spent-amounts/rpc.js'
 import { createGetSpentAmounts } from '../features/get-spent-amounts/service.js'
@@ -40,7 +41,7 @@ import { createReleaseReservationRepository } from '../features/release-reservat
 import { createReleaseRpc } from '../features/release-reservation/rpc.js'
 import { createReleaseReservation } from '../features/release-reservation/service.js'
 import { createReserveLimitsRepository } from '../features/reserve-limits/repository.js'
-import { createReserveRpc } from '../features/reserve-limits/rpc.js'
+import { createReserveManyRpc, createReserveRpc } from '../features/reserve-limits/rpc.js'
 import { createReserveLimits, type ReserveOutcome } from '../features/reserve-limits/service.js'
 import { createSettleReservationRepository } from '../features/settle-reservation/repository.js'
 import { createSettleRpc } from '../features/settle-reservation/rpc.js'
@@ -118,8 +119,8 @@ function grantLimitsService(
       counters.countReservation(answerTo(outcome))
     }
   )
-  const settle = createSettleReservation(createSettleReservationRepository(pool))
-  const release = createReleaseReservation(createReleaseReservationRepository(pool))
+  const settle = createSettleRpc(createSettleReservation(createSettleReservationRepository(pool)))
+  const release = createReleaseRpc(createReleaseReservation(createReleaseReservationRepository(pool)))
   const getSpent = createGetSpentAmounts({
     repository: createSpentAmountsRepository(pool),
     tokenAccess,
@@ -128,8 +129,10 @@ function grantLimitsService(
   const reservations = createReservationRepository(pool, prisma)
   return {
     reserve: handlers.unary(retriable(createReserveRpc(reserve))),
-    settle: handlers.unary(retriable(createSettleRpc(settle))),
-    release: handlers.unary(retriable(createReleaseRpc(release))),
+    settle: handlers.unary(retriable(settle)),
+    release: handlers.unary(retriable(release)),
+    reserveMany: handlers.unary(retriable(createReserveManyRpc(reserve, logger))),
+    endMany: handlers.unary(retriable(createEndManyRpc({ settle, release }, logger))),
     getSpentAmounts: handlers.unary(retriable(createGetSpentAmountsRpc(getSpent))),
     listOpenReservations: handlers.unary(retriable(createListOpenReservationsRpc(reservations))),
     listReservations: handlers.unary(retriable(createListReservationsRpc(reservations)))

@@ -1,8 +1,9 @@
 import { formatAmount } from '@open-payments-server/amounts'
 import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
-import { hashSecret } from '@open-payments-server/runtime'
+import { hashSecret, type Logger } from '@open-payments-server/runtime'
 import type { PaymentContent, RefusalReason } from '../../domain/limits.js'
+import { answerEach } from '../../domain/many.js'
 import { readAccessToken, readAmount, readUrl, readUuid } from '../../domain/request-fields.js'
 import type { ReserveLimits, ReserveOutcome } from './service.js'
 
@@ -13,7 +14,21 @@ export function createReserveRpc(
   return async (request) => {
     const paymentId = readUuid(request.paymentId, 'payment_id')
     const content = readContent(request)
-    return toResponse(await reserveLimits(paymentId, content), content)
+    return { outcome: toAnswer(await reserveLimits(paymentId, content), content) }
+  }
+}
+
+/** `GrantLimitsService.ReserveMany`. */
+export function createReserveManyRpc(
+  reserveLimits: ReserveLimits,
+  logger: Logger
+): UnaryHandler<auth.ReserveManyRequest, auth.ReserveManyResponse> {
+  const reserve = createReserveRpc(reserveLimits)
+  return async ({ requests }, context) => {
+    const answer = async (request: auth.ReserveRequest): Promise<ReserveAnswer> =>
+      (await reserve(request, context)).outcome
+    const outcomes = await answerEach(requests, answer, logger)
+    return { results: outcomes.map((outcome) => ({ outcome })) }
   }
 }
 
@@ -27,10 +42,9 @@ function readContent(request: auth.ReserveRequest): PaymentContent {
   }
 }
 
-function toResponse(
-  outcome: ReserveOutcome,
-  { debitAmount, receiveAmount }: PaymentContent
-): auth.ReserveResponse {
+type ReserveAnswer = auth.ReserveResponse['outcome']
+
+function toAnswer(outcome: ReserveOutcome, { debitAmount, receiveAmount }: PaymentContent): ReserveAnswer {
   switch (outcome.outcome) {
     case 'reserved': {
       const { grantId, spent } = outcome
@@ -39,10 +53,10 @@ function toResponse(
         spentDebitAmount: formatAmount({ value: spent.debit, asset: debitAmount.asset }),
         spentReceiveAmount: formatAmount({ value: spent.receive, asset: receiveAmount.asset })
       }
-      return { outcome: { $case: 'reserved', value } }
+      return { $case: 'reserved', value }
     }
     case 'refused':
-      return { outcome: { $case: 'refused', value: { reason: REASONS[outcome.reason] } } }
+      return { $case: 'refused', value: { reason: REASONS[outcome.reason] } }
     case 'mismatch':
       throw new RpcError({
         code: status.ALREADY_EXISTS,
