@@ -62,7 +62,6 @@ describe('gathering', () => {
     await all[5]
     batch(4).answer(named([7]))
     await expect(Promise.all(all)).resolves.toEqual([1, 2, 3, 4, 5, 6, 7].map((item) => `item ${item}`))
-  }) => value))
   })
 
   it('tells an item its own error, and the others nothing of it', async () => {
