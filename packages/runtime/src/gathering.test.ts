@@ -10,7 +10,7 @@ interface RunningBatch {
   fail(error: unknown): void
 }
 
-function gathering(options: { itemsMax: number; batchesMax?: number }) {
+function gathering(options: { itemsMax: number; batchesMax?: number; keyOf?: (item: number) => string }) {
   const batches: RunningBatch[] = []
   const one = gather<number, string>({
     ...options,
@@ -62,6 +62,25 @@ describe('gathering', () => {
     await all[5]
     batch(4).answer(named([7]))
     await expect(Promise.all(all)).resolves.toEqual([1, 2, 3, 4, 5, 6, 7].map((item) => `item ${item}`))
+  })
+
+  it('never works on one key in two batches at a time, and lets other keys go on', async () => {
+    const keyOf = (item: number) => String(item % 10)
+    const { one, items, batch } = gathering({ itemsMax: 10, batchesMax: 2, keyOf })
+    const all = [1, 11, 21, 2, 31, 3].map((item) => one(item))
+    expect(items()).toEqual([[1], [2]])
+    batch(1).answer(named([2]))
+    await all[3]
+    expect(items()).toEqual([[1], [2], [3]])
+    batch(0).answer(named([1]))
+    await all[0]
+    expect(items()).toEqual([[1], [2], [3], [11, 21, 31]])
+    batch(2).answer(named([3]))
+    const failed = Promise.allSettled([all[1], all[2], all[4]])
+    batch(3).fail(new Error('away'))
+    expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    void one(41)
+    expect(items()).toEqual([[1], [2], [3], [11, 21, 31], [41]])
   })
 
   it('tells an item its own error, and the others nothing of it', async () => {

@@ -14,6 +14,11 @@ export interface GatheringOptions<Item, Result> {
   readonly itemsMax: number
   /** Most batches under way at a time; one unless given. */
   readonly batchesMax?: number
+  /**
+   * What an item works on, such as the row that it locks: items of one key are never in two batches at a time, which would
+   * only wait for each other. Whatever holds one key up then holds up no more than one batch. No keys unless given.
+   */
+  readonly keyOf?: (item: Item) => string
 }
 
 /** An item that waits for its batch. */
@@ -36,19 +41,35 @@ interface Waiting<Item, Result> {
 export function gather<Item, Result>({
   runBatch,
   itemsMax,
-  batchesMax = 1
+  batchesMax = 1,
+  keyOf
 }: GatheringOptions<Item, Result>): (item: Item) => Promise<Result> {
-  const waiting: Waiting<Item, Result>[] = []
+  let waiting: Waiting<Item, Result>[] = []
+  const busyKeys = new Set<string>()
   let batches = 0
 
   const startBatches = (): void => {
-    while (batches < batchesMax) {
-      const batch = waiting.splice(0, itemsMax)
+    while (batches < batchesMax && waiting.length > 0) {
+      const batch = takeBatch()
       const [first] = batch
       if (first === undefined) return
       batches += 1
       void context.with(first.context, () => run(batch))
     }
+  }
+
+  /** The first of those that wait whose keys nobody works on. */
+  const takeBatch = (): readonly Waiting<Item, Result>[] => {
+    if (keyOf === undefined) return waiting.splice(0, itemsMax)
+    const batch: Waiting<Item, Result>[] = []
+    const others: Waiting<Item, Result>[] = []
+    for (const one of waiting) {
+      const free = batch.length < itemsMax && !busyKeys.has(keyOf(one.item))
+      ;(free ? batch : others).push(one)
+    }
+    waiting = others
+    for (const { item } of batch) busyKeys.add(keyOf(item))
+    return batch
   }
 
   /** Never rejects: each item is told. */
@@ -62,6 +83,7 @@ export function gather<Item, Result>({
       for (const { reject } of batch) reject(error)
     } finally {
       batches -= 1
+      if (keyOf !== undefined) for (const { item } of batch) busyKeys.delete(keyOf(item))
       startBatches()
     }
   }
