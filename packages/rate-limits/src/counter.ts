@@ -1,3 +1,9 @@
+/** What is counted: requests of an address, of a client, and about a wallet address. */
+export const LIMIT_KINDS = ['address', 'client', 'wallet-address'] as const
+
+/** Kind of a limit; its name in `RateLimit-Policy`. */
+export type LimitKind = (typeof LIMIT_KINDS)[number]
+
 /** How often something may happen: so many times within a window that begins with the first of them. */
 export interface RateLimit {
   readonly points: number
@@ -13,14 +19,4 @@ export interface Count {
   readonly remaining: number
   /** When the window ends, in milliseconds from now. */
   readonly resetMs: number
-}
-
-/** Counts by key. */
-export interface Counter {
-  /**
-   * Counts once more.
-   *
-   * @param key a hash: of one length, and telling nothing
-   */
-  count(key: string): Promise<Count>
 }

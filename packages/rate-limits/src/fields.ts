@@ -1,30 +1,18 @@
-import { serializeItem } from 'structured-headers'
-import type { Count, RateLimit } from './counter.js'
+import type { Count, LimitKind, RateLimit } from './counter.js'
 
-// The fields of draft-ietf-httpapi-ratelimit-headers-10: lists of items, each the name of a policy with its parameters.
+// The fields of draft-ietf-httpapi-ratelimit-headers-10: lists of items, each the name of a policy with its parameters. Names
+// are constants and values integers, so that nothing needs escaping.
 
 const MS_PER_SECOND = 1_000
 
 /** An item of `RateLimit-Policy`: so many requests within so many seconds. */
-export function policyItem(name: string, { points, durationSeconds }: RateLimit): string {
-  return serializeItem(
-    name,
-    new Map([
-      ['q', points],
-      ['w', durationSeconds]
-    ])
-  )
+export function policyItem(kind: LimitKind, { points, durationSeconds }: RateLimit): string {
+  return `"${kind}";q=${String(points)};w=${String(durationSeconds)}`
 }
 
 /** An item of `RateLimit`: so many requests left, and the seconds until the window ends. */
-export function limitItem(name: string, count: Count): string {
-  return serializeItem(
-    name,
-    new Map([
-      ['r', count.remaining],
-      ['t', secondsUntilReset(count)]
-    ])
-  )
+export function limitItem(kind: LimitKind, count: Count): string {
+  return `"${kind}";r=${String(count.remaining)};t=${String(secondsUntilReset(count))}`
 }
 
 /** When to come again: never less than a second from now. */

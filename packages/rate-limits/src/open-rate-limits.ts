@@ -1,6 +1,7 @@
 import type { Metrics } from '@open-payments-server/metrics'
 import type { Clock, Lifecycle, Logger } from '@open-payments-server/runtime'
-import { createRateLimits, LIMIT_KINDS, type RateLimits } from './rate-limits.js'
+import { LIMIT_KINDS } from './counter.js'
+import { createRateLimits, type RateLimits } from './rate-limits.js'
 
 /** The settings of a service that limits are made from. */
 export interface RateLimitSettings {
@@ -73,12 +74,6 @@ export async function openRateLimits(
     exemptPaths,
     onRefused
   })
-  lifecycle.add({
-    name: 'rate limits',
-    stop() {
-      rateLimits.close()
-      return Promise.resolve()
-    }
-  })
+  lifecycle.add({ name: 'rate limits', stop: () => rateLimits.close() })
   return rateLimits
 }

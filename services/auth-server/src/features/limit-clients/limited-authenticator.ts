@@ -1,7 +1,13 @@
+import type { RequestParts } from '@open-payments-server/http-server'
 import type { ReceivedSignature } from '@open-payments-server/http-signatures'
-import type { RateLimits, RequestHeaders } from '@open-payments-server/rate-limits'
+import type { Answer, RateLimits } from '@open-payments-server/rate-limits'
 import type { ClientAuthenticator } from '../../domain/authentication.js'
 import type { BoundClient } from '../../domain/clients.js'
+
+/** A signature, and the answer that tells how much its client has left. */
+interface AnsweredSignature extends ReceivedSignature {
+  readonly answer?: Answer | undefined
+}
 
 /**
  * Counts whose signature was verified, and refuses a client that asks too often: a grant request by the key that signed it,
@@ -11,24 +17,22 @@ export function limitAuthenticator(
   authenticator: ClientAuthenticator,
   limits: Pick<RateLimits, 'count'>
 ): ClientAuthenticator {
-  const headersOf = new WeakMap<ReceivedSignature, RequestHeaders>()
-  const count = (signature: ReceivedSignature, client: string): Promise<void> =>
-    limits.count(headersOf.get(signature), { client })
+  const count = (signature: AnsweredSignature, client: string): void => {
+    limits.count(signature.answer, { client })
+  }
 
   return {
     ...authenticator,
-    receive(request) {
-      const signature = authenticator.receive(request)
-      headersOf.set(signature, request.headers as RequestHeaders)
-      return signature
+    receive(request: RequestParts): AnsweredSignature {
+      return { ...authenticator.receive(request), answer: request.answer }
     },
     async verify(signature, key) {
       await authenticator.verify(signature, key)
-      await count(signature, `key:${key.x}`)
+      count(signature, `key:${key.x}`)
     },
     async verifyHolder(signature, holder) {
       const isHolder = await authenticator.verifyHolder(signature, holder)
-      if (isHolder && holder !== undefined) await count(signature, nameHolder(holder))
+      if (isHolder && holder !== undefined) count(signature, nameHolder(holder))
       return isHolder
     }
   }

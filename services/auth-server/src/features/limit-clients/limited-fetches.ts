@@ -14,7 +14,7 @@ export function limitFetches(
   return {
     async getJson(url) {
       try {
-        await limits.count(undefined, { 'wallet-address': url })
+        limits.count(undefined, { 'wallet-address': url })
       } catch (error) {
         throw error instanceof PublicError ? new DirectoryBusy(error) : error
       }

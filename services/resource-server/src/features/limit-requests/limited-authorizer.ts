@@ -16,7 +16,7 @@ export function limitAuthorizer(
   return {
     async authorize(request) {
       const authorized = await authorizer.authorize(request)
-      await limits.count(request.headersDistinct, {
+      limits.count(request.answer, {
         client: authorized.client,
         'wallet-address': walletAddressKey(request, authorized, urls)
       })

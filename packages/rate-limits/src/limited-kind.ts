@@ -1,0 +1,87 @@
+import { hashSecret } from '@open-payments-server/runtime'
+import { LRUCache } from 'lru-cache'
+import type { Count, LimitKind, RateLimit } from './counter.js'
+import { policyItem } from './fields.js'
+
+/** Most keys that are counted at once, for each limit: about 25 MB. The one that was silent longest is forgotten first. */
+export const KEYS_MAX = 100_000
+
+/** Longest key that is kept as it is, in characters; of longer ones the hash is, so that memory is bounded. */
+const KEY_LENGTH_MAX = 128
+
+/** How often something happened within one window of time, as far as this process knows. */
+export interface Window {
+  readonly limited: LimitedKind
+  readonly key: string
+  readonly fromMs: number
+  untilMs: number
+  /** By all replicas. */
+  count: number
+  /** What of it was counted here and not told to the others. */
+  untold: number
+}
+
+/** Is told of windows, so that replicas count together. */
+export interface WindowObserver {
+  /** Another request was counted. */
+  counted(window: Window): void
+  /** It is over, or was forgotten. */
+  closed(window: Window): void
+}
+
+/** One kind of limit, and its windows. Who is over is not counted any further, and costs nothing until the window ends. */
+export class LimitedKind {
+  readonly kind: LimitKind
+  readonly limit: RateLimit
+  /** Its item of `RateLimit-Policy`. */
+  readonly policy: string
+  readonly #observer: WindowObserver | undefined
+  readonly #windows: LRUCache<string, Window>
+
+  /** @param observer undefined where this process counts alone */
+  constructor(kind: LimitKind, limit: RateLimit, observer: WindowObserver | undefined) {
+    this.kind = kind
+    this.limit = limit
+    this.policy = policyItem(kind, limit)
+    this.#observer = observer
+    this.#windows = new LRUCache({ max: KEYS_MAX, dispose: (window) => observer?.closed(window) })
+  }
+
+  /** Counts once more. */
+  count(key: string, nowMs: number): Count {
+    const window = this.#findOpen(key, nowMs) ?? this.#open(key, nowMs)
+    window.count += 1
+    window.untold += 1
+    this.#observer?.counted(window)
+    return this.#tell(window, nowMs)
+  }
+
+  /** What a key is told that is known to be over; undefined when it has to be counted. */
+  findRefused(key: string, nowMs: number): Count | undefined {
+    const window = this.#findOpen(key, nowMs)
+    return window === undefined || window.count <= this.limit.points ? undefined : this.#tell(window, nowMs)
+  }
+
+  #findOpen(key: string, nowMs: number): Window | undefined {
+    const window = this.#windows.get(nameOf(key))
+    // Before its beginning stands a clock that was set back: nobody may have to wait for that.
+    return window !== undefined && window.fromMs <= nowMs && nowMs < window.untilMs ? window : undefined
+  }
+
+  #open(key: string, nowMs: number): Window {
+    const name = nameOf(key)
+    const untilMs = nowMs + this.limit.durationSeconds * 1_000
+    const window = { limited: this, key: name, fromMs: nowMs, untilMs, count: 0, untold: 0 }
+    this.#windows.set(name, window)
+    return window
+  }
+
+  #tell({ count, untilMs }: Window, nowMs: number): Count {
+    const { points } = this.limit
+    return { isOver: count > points, remaining: Math.max(0, points - count), resetMs: untilMs - nowMs }
+  }
+}
+
+function nameOf(key: string): string {
+  return key.length <= KEY_LENGTH_MAX ? key : hashSecret(key).toString('base64url')
+}

@@ -1,0 +1,200 @@
+import { type Clock, hashSecret, type Logger } from '@open-payments-server/runtime'
+import { Redis } from 'ioredis'
+import type { Window, WindowObserver } from './limited-kind.js'
+
+/** Longest that a count waits to be told to the other replicas, in milliseconds. */
+export const FLUSH_INTERVAL_MS = 100
+/** The same where it may soon matter to them: near a limit, or when much was gathered. */
+export const SOON_MS = 1
+/** From which share of a limit on each count matters. */
+const NEAR_SHARE = 0.8
+/** Most keys that are told at a time: Redis does nothing else meanwhile, for about a millisecond. */
+const KEYS_TOLD_MAX = 500
+/** Longest that Redis may take to answer, in milliseconds. Then the connection ends; no request waits for it. */
+const ANSWER_TIMEOUT_MS = 1_000
+const FIRST_RETRY_MS = 50
+const LAST_RETRY_MS = 2_000
+
+/**
+ * Adds what one replica has counted to the counts of all. A window that is new to Redis ends when that of the replica does.
+ *
+ * KEYS: the counts. ARGV: for each of them what to add, and the milliseconds left of its window. Answers for each of them the
+ * count of all replicas, and the milliseconds left.
+ */
+const ADD_COUNTS = `
+local answer = {}
+for i, key in ipairs(KEYS) do
+  local count = redis.call('incrby', key, ARGV[2 * i - 1])
+  local left = redis.call('pttl', key)
+  if left < 0 then
+    left = tonumber(ARGV[2 * i])
+    redis.call('pexpire', key, left)
+  end
+  answer[2 * i - 1], answer[2 * i] = count, left
+end
+return answer`
+
+interface CountingRedis extends Redis {
+  addCounts(keyCount: number, ...keysThenValues: (string | number)[]): Promise<number[]>
+}
+
+/** Runs something later. */
+export type Schedule = (run: () => void, delayMs: number) => void
+
+/** What keeping counts in step needs. */
+export interface SharedCountsOptions {
+  readonly redisUrl: string
+  /** Put before every key in Redis. */
+  readonly keyPrefix: string
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly schedule: Schedule
+}
+
+/**
+ * Keeps the counts of all replicas in step by way of Redis, behind the requests: what was counted is told all at once, and
+ * never twice at a time; the answer brings what the others have counted. While Redis does not answer each replica counts by
+ * itself, and what it counted is told when Redis is back.
+ */
+export class SharedCounts implements WindowObserver {
+  readonly #options: SharedCountsOptions
+  readonly #redis: CountingRedis
+  readonly #untold = new Set<Window>()
+  #flushing: Promise<void> | undefined
+  /** Delay of the next flush that is planned, in milliseconds. */
+  #plannedInMs = Infinity
+  #isUrgent = false
+  #isOutageTold = false
+
+  private constructor(options: SharedCountsOptions) {
+    this.#options = options
+    const redis = new Redis(options.redisUrl, {
+      lazyConnect: true,
+      connectTimeout: ANSWER_TIMEOUT_MS,
+      commandTimeout: ANSWER_TIMEOUT_MS,
+      socketTimeout: ANSWER_TIMEOUT_MS,
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      retryStrategy: (attempt) => Math.min(FIRST_RETRY_MS * 2 ** Math.min(attempt, 10), LAST_RETRY_MS)
+    })
+    redis.defineCommand('addCounts', { lua: ADD_COUNTS })
+    redis.on('error', (error: Error) => {
+      this.#tellOutage(error)
+    })
+    redis.on('ready', () => {
+      this.#plan(SOON_MS)
+    })
+    this.#redis = redis as CountingRedis
+  }
+
+  /** Connects. Resolves when Redis has answered, or did not in time: counts are kept either way. */
+  static async open(options: SharedCountsOptions): Promise<SharedCounts> {
+    const counts = new SharedCounts(options)
+    // Its failure is the `error` event.
+    await counts.#redis.connect().catch(() => undefined)
+    return counts
+  }
+
+  counted(window: Window): void {
+    this.#untold.add(window)
+    this.#isUrgent ||=
+      window.count >= window.limited.limit.points * NEAR_SHARE || this.#untold.size >= KEYS_TOLD_MAX
+    this.#plan(this.#isUrgent ? SOON_MS : FLUSH_INTERVAL_MS)
+  }
+
+  closed(window: Window): void {
+    this.#untold.delete(window)
+  }
+
+  /** Tells Redis all that was counted until now, if it can be reached, and takes over what the others have counted. */
+  async flush(): Promise<void> {
+    await this.#flushing
+    this.#flushing ??= this.#flushAll().finally(() => {
+      this.#flushing = undefined
+      if (this.#untold.size > 0) this.#plan(this.#isUrgent ? SOON_MS : FLUSH_INTERVAL_MS)
+    })
+    return this.#flushing
+  }
+
+  /** Tells what is left to tell, and ends the connection. */
+  async close(): Promise<void> {
+    await this.flush()
+    this.#redis.disconnect()
+  }
+
+  #plan(delayMs: number): void {
+    // A flush that runs looks again when it is through, and a connection when it is there.
+    if (delayMs >= this.#plannedInMs || this.#flushing !== undefined || this.#redis.status !== 'ready') return
+    this.#plannedInMs = delayMs
+    this.#options.schedule(() => {
+      this.#plannedInMs = Infinity
+      void this.flush()
+    }, delayMs)
+  }
+
+  async #flushAll(): Promise<void> {
+    let left = this.#untold.size
+    while (left > 0 && this.#redis.status === 'ready') {
+      this.#isUrgent = false
+      await this.#flushSome()
+      left -= KEYS_TOLD_MAX
+    }
+  }
+
+  async #flushSome(): Promise<void> {
+    const told = this.#takeUntold()
+    if (told.length === 0) return
+    const keys = told.map(({ window }) => this.#keyOf(window))
+    const values = told.flatMap(({ count, leftMs }) => [count, leftMs])
+    try {
+      const answer = await this.#redis.addCounts(keys.length, ...keys, ...values)
+      const nowMs = this.#options.clock.now()
+      told.forEach(({ window }, at) => {
+        takeOver(window, answer[2 * at] ?? 0, nowMs + (answer[2 * at + 1] ?? 0))
+      })
+      this.#isOutageTold = false
+    } catch (error) {
+      // What was told is not told again: Redis may have counted it, and nobody may be refused for what was not asked.
+      this.#tellOutage(error)
+    }
+  }
+
+  #takeUntold(): { window: Window; count: number; leftMs: number }[] {
+    const nowMs = this.#options.clock.now()
+    const taken = []
+    for (const window of this.#untold) {
+      if (taken.length === KEYS_TOLD_MAX) break
+      this.#untold.delete(window)
+      const leftMs = window.untilMs - nowMs
+      // What has ended is of no use to anybody.
+      if (leftMs <= 0) continue
+      taken.push({ window, count: window.untold, leftMs })
+      window.untold = 0
+    }
+    return taken
+  }
+
+  /** Addresses and clients do not stand in Redis: it is not asked by people, and its copies go elsewhere. */
+  #keyOf({ limited, key }: Window): string {
+    return `${this.#options.keyPrefix}rate-limit:${limited.kind}:${hashSecret(key).toString('base64url')}`
+  }
+
+  #tellOutage(error: unknown): void {
+    // Once is enough to know; an outage must not fill the log.
+    if (!this.#isOutageTold) {
+      this.#options.logger.warn(
+        { err: error },
+        'rate limits are counted in this process: Redis does not answer'
+      )
+    }
+    this.#isOutageTold = true
+  }
+}
+
+/** Takes over the count of all replicas, and the window that they share. A Redis that has forgotten knows less than we do. */
+function takeOver(window: Window, count: number, untilMs: number): void {
+  if (count + window.untold < window.count) return
+  window.count = count + window.untold
+  window.untilMs = untilMs
+}
