@@ -1,4 +1,4 @@
-import { Router } from 'express'
+import type { Route } from '@open-payments-server/http-server'
 import type { Readiness } from './readiness.js'
 
 /** Tells whoever runs the service that the process lives. */
@@ -8,17 +8,24 @@ export const HEALTH_PATH = '/healthz'
 const READINESS_PATH = '/readyz'
 
 /** `GET /healthz` looks at nothing but the process. `GET /readyz` answers 200 or 503 with the {@link Readiness} report. */
-export function createHealthRoutes(readiness: Readiness): Router {
-  const routes = Router({ caseSensitive: true })
-  routes.get(HEALTH_PATH, (_request, response) => {
-    response.set('Cache-Control', 'no-store').json({ status: 'ok' })
-  })
-  routes.get(READINESS_PATH, async (_request, response) => {
-    const report = await readiness.report()
-    response
-      .set('Cache-Control', 'no-store')
-      .status(report.status === 'ready' ? 200 : 503)
-      .json(report)
-  })
-  return routes
+export function createHealthRoutes(readiness: Readiness): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      path: HEALTH_PATH,
+      handle: (_request, response) => {
+        response.addField('Cache-Control', 'no-store')
+        response.sendJson(200, { status: 'ok' })
+      }
+    },
+    {
+      method: 'GET',
+      path: READINESS_PATH,
+      handle: async (_request, response) => {
+        const report = await readiness.report()
+        response.addField('Cache-Control', 'no-store')
+        response.sendJson(report.status === 'ready' ? 200 : 503, report)
+      }
+    }
+  ]
 }

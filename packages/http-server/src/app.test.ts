@@ -10,6 +10,7 @@ import {
   parseJsonObject,
   PublicError,
   rawBody,
+  type Route,
   type RunningHttpServer,
   startHttpServer,
   validate
@@ -21,29 +22,90 @@ const schema = z.strictObject({
   client: z.union([z.string(), z.strictObject({ key: z.strictObject({ kid: z.string() }) })]).optional()
 })
 
-function routes(): Router {
+const routes: Route[] = [
+  {
+    method: 'POST',
+    path: '/echo',
+    handle: (request, response) => {
+      const body = parseJsonObject(rawBody(request), request.get('content-type'), '400')
+      response.sendJson(200, validate(schema, body, '400'))
+    }
+  },
+  {
+    method: 'OPTIONS',
+    path: '/echo',
+    handle: (_request, response) => {
+      response.sendJson(200, { takes: 'POST' })
+    }
+  },
+  {
+    method: 'GET',
+    path: '/reads',
+    handle: (_request, response) => {
+      response.sendJson(200, { read: true })
+    }
+  },
+  {
+    method: 'GET',
+    path: '/things/:id',
+    handle: (request, response) => {
+      response.sendJson(200, { id: request.param('id'), query: request.query })
+    }
+  },
+  {
+    method: 'GET',
+    path: '/sends-half',
+    handle: (_request, response) => {
+      response.release().writeHead(200, { 'Content-Length': 10 }).write('half')
+      throw new Error('secret internals')
+    }
+  },
+  {
+    method: 'GET',
+    path: /\.txt$/,
+    handle: (request, response) => {
+      response.sendText(200, 'text/plain', request.path)
+    }
+  },
+  ...Object.entries<() => never>({
+    '/fails': () => {
+      throw new Error('secret internals')
+    },
+    '/refuses': () => {
+      throw new PublicError({
+        status: 409,
+        code: '409',
+        description: 'taken',
+        headers: { 'Retry-After': '1' }
+      })
+    },
+    '/waits': () => {
+      throw new Error('the database is away')
+    },
+    '/knows-nothing': () => {
+      throw new NoAnswer('nothing is known', {
+        fields: { paymentId: 'p-1' },
+        cause: new Error('the database')
+      })
+    }
+  }).map(([path, handle]): Route => ({ method: 'GET', path, handle }))
+]
+
+/** The same handlers, which fail later; and pages of express. */
+function pages(): Router {
   const router = Router()
-  router.post('/echo', (request, response) => {
-    const body = parseJsonObject(rawBody(request), request.get('content-type'), '400')
-    response.json(validate(schema, body, '400'))
+  router.get('/page', (_request, response) => {
+    response.send('a page')
   })
-  router.options('/echo', (_request, response) => {
-    response.json({ takes: 'POST' })
-  })
-  router.get('/reads', (_request, response) => {
-    response.json({ read: true })
-  })
-  router.get('/fails', () => {
+  router.get('/page/fails', async () => {
+    await Promise.resolve()
     throw new Error('secret internals')
   })
-  router.get('/refuses', () => {
-    throw new PublicError({ status: 409, code: '409', description: 'taken', headers: { 'Retry-After': '1' } })
+  router.get('/page/refuses', () => {
+    throw new PublicError({ status: 409, code: '409', description: 'taken' })
   })
-  router.get('/waits', () => {
-    throw new Error('the database is away')
-  })
-  router.get('/knows-nothing', () => {
-    throw new NoAnswer('nothing is known', { fields: { paymentId: 'p-1' }, cause: new Error('the database') })
+  router.post('/page/echo', (request, response) => {
+    response.json(parseJsonObject(rawBody(request), request.get('content-type'), '400'))
   })
   return router
 }
@@ -57,8 +119,9 @@ describe('an HTTP app', () => {
     const app = createHttpApp({
       logger,
       bodyBytesMax: 1000,
-      routes: Router().use(routes()),
-      optionsPaths: ['/echo'],
+      routes,
+      fallback: pages(),
+      fields: ['X-Everywhere', 'yes'],
       unexpectedCode: '500',
       badRequestCode: '400',
       unavailable: { code: '503', when: (error) => /is away/.test(String(error)) },
@@ -128,6 +191,51 @@ describe('an HTTP app', () => {
     expect(response.status).toBe(404)
     expect(response.headers.get('allow')).toBeNull()
     expect(await response.json()).toEqual({ error: { code: '404', description: 'not found' } })
+  })
+
+  it('hands what no route takes to express, with its body, and renders its errors alike', async () => {
+    const page = await fetch(`${url}/page`)
+    expect(await page.text()).toBe('a page')
+    const echoed = await fetch(`${url}/page/echo`, {
+      method: 'POST',
+      body: '{"a":1}',
+      headers: { 'content-type': 'application/json' }
+    })
+    expect(await echoed.json()).toEqual({ a: 1 })
+    const failed = await fetch(`${url}/page/fails`)
+    expect(await failed.json()).toEqual({ error: { code: '500', description: 'internal server error' } })
+    const refused = await fetch(`${url}/page/refuses`)
+    expect([refused.status, await refused.json()]).toEqual([
+      409,
+      { error: { code: '409', description: 'taken' } }
+    ])
+    const undecodable = await fetch(`${url}/page/%ff`)
+    expect(undecodable.status).toBe(404)
+    for (const { headers } of [page, echoed, failed, refused, undecodable]) {
+      expect([headers.get('x-everywhere'), headers.get('x-powered-by')]).toEqual(['yes', null])
+    }
+    expect((await fetch(`${url}/page`, { method: 'OPTIONS' })).status).toBe(404)
+  })
+
+  it.each([
+    ['/things/a%2Fb?x=1&y=%20', { id: 'a/b', query: { x: '1', y: ' ' } }],
+    ['/things/a/', { id: 'a', query: {} }],
+    [`/things/${'x'.repeat(1_000)}`, { id: 'x'.repeat(1_000), query: {} }]
+  ])('reads the parts of %s', async (path, parts) => {
+    expect(await (await fetch(`${url}${path}`)).json()).toEqual(parts)
+  })
+
+  it.each(['/things/%ff', '/things/', '/things/a/b', '/Things/a'])('finds nothing under %s', async (path) => {
+    expect((await fetch(`${url}${path}`)).status).toBe(404)
+  })
+
+  it('matches expressions against the path as it was sent', async () => {
+    expect(await (await fetch(`${url}/%61//b.txt?c`)).text()).toBe('/%61//b.txt')
+  })
+
+  it('cuts an answer that was begun when it cannot be ended', async () => {
+    const whole = fetch(`${url}/sends-half`).then((begun) => begun.text())
+    await expect(whole).rejects.toThrow(/fetch failed|terminated/)
   })
 
   it('answers OPTIONS where a route takes it, and HEAD where one takes GET', async () => {

@@ -1,11 +1,9 @@
-import express, {
-  type ErrorRequestHandler,
-  type Express,
-  type Request,
-  type RequestHandler,
-  type Router
-} from 'express'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Logger } from '@open-payments-server/runtime'
+import express, { type Router } from 'express'
+import { createAddressReader, type TrustedProxies } from './client-address.js'
+import { type AddressReader, HttpRequest } from './http-request.js'
+import { type Fields, HttpResponse } from './http-response.js'
 import {
   codeOf,
   type ErrorBody,
@@ -14,8 +12,9 @@ import {
   PublicError,
   serviceUnavailable
 } from './public-error.js'
-import { readBody } from './read-body.js'
+import { hasBody, readBody } from './read-body.js'
 import { endOf, type RequestEnd, startRequestSpan } from './request-span.js'
+import { type Route, RouteTable } from './routes.js'
 
 /** Is told of every request, for metrics. */
 export interface RequestObserver {
@@ -32,17 +31,15 @@ export interface HttpAppOptions {
   readonly requestObserver?: RequestObserver | undefined
   /** Longest body that is read, in bytes. */
   readonly bodyBytesMax: number
-  /** Its routes. */
-  readonly routes: Router
-  /** Paths on which one of them takes OPTIONS. On all others that method is as unknown as any; none unless given. */
-  readonly optionsPaths?: readonly string[]
-  /** What every request passes before its body is read, such as a rate limit. */
-  readonly beforeBody?: RequestHandler | undefined
-  /**
-   * Proxies in front that are believed when they tell a client's address: how many, or their networks, as express'
-   * `trust proxy` has it. None unless given.
-   */
-  readonly trustedProxies?: number | string[] | undefined
+  readonly routes: readonly Route[]
+  /** Takes what no route takes, OPTIONS excepted; nobody unless given. */
+  readonly fallback?: Router
+  /** Header fields of every answer; none unless given. */
+  readonly fields?: Fields
+  /** What every request passes before its body is read, such as a rate limit: it throws where it lets none through. */
+  readonly admit?: ((request: HttpRequest, response: HttpResponse) => void | Promise<void>) | undefined
+  /** Proxies in front that are believed when they tell a client's address. None unless given. */
+  readonly trustedProxies?: TrustedProxies | undefined
   /** Code of the opaque 500: `request_denied` on the auth server, `500` on the resource server. */
   readonly unexpectedCode: string
   /** Code of requests that no route takes, or that cannot be read. */
@@ -55,50 +52,52 @@ export interface HttpAppOptions {
   /** Headers for every error of a status, such as `WWW-Authenticate` for 401. */
   readonly errorHeaders?: (status: number) => Readonly<Record<string, string>>
   /** An error as HTML, for people; undefined for who is better served with JSON. */
-  readonly errorPage?: (request: Request, status: number, body: ErrorBody) => string | undefined
+  readonly errorPage?: (request: HttpRequest, status: number, body: ErrorBody) => string | undefined
 }
 
 /**
- * An express app with the manners of this project: bodies stay raw bytes, errors are rendered in one place, every
- * request is one line in the log and one span, and nothing tells what the server is made of.
+ * An app with the manners of this project: bodies stay raw bytes, errors are rendered in one place, every request is one line
+ * in the log and one span, and nothing tells what the server is made of.
+ *
+ * Requests go straight from Node to their route, and what is known at once is answered at once: what express does for each
+ * request costs more than verifying its signature. It stands behind, for pages and whatever else is seldom asked for.
  */
-export function createHttpApp(options: HttpAppOptions): Express {
-  const app = express()
-  app.disable('x-powered-by')
-  app.disable('etag')
-  app.set('query parser', 'simple')
-  app.enable('case sensitive routing')
-  app.set('trust proxy', options.trustedProxies ?? false)
-  app.use(observeRequests(options))
-  if (options.beforeBody !== undefined) app.use(options.beforeBody)
-  app.use(readBody(options.bodyBytesMax, (status) => codeOf(status, options.badRequestCode)))
-  // A router would answer by itself which methods it has routes for, in a form of its own.
-  app.use((request, _response, next) => {
-    const isUnknown = request.method === 'OPTIONS' && options.optionsPaths?.includes(request.path) !== true
-    next(isUnknown ? notFound(options) : undefined)
-  })
-  app.use(options.routes)
-  app.use((_request, _response, next) => {
-    next(notFound(options))
-  })
-  app.use(renderErrors(options))
-  return app
+export function createHttpApp(options: HttpAppOptions): RequestListener {
+  const app = new HttpApp(options)
+  return (message, response) => {
+    app.receive(message, response)
+  }
 }
 
-function notFound({ badRequestCode }: HttpAppOptions): PublicError {
-  return new PublicError({ status: 404, code: codeOf(404, badRequestCode), description: 'not found' })
-}
+class HttpApp {
+  readonly #options: HttpAppOptions
+  readonly #routes: RouteTable
+  readonly #fallback: express.Express | undefined
+  readonly #addressOf: AddressReader
+  readonly #requestLog: Logger
 
-/** The body of a request as it was received; undefined when there was none. */
-export function rawBody(request: { readonly body?: unknown }): Uint8Array | undefined {
-  const { body } = request
-  return Buffer.isBuffer(body) && body.length > 0 ? body : undefined
-}
+  constructor(options: HttpAppOptions) {
+    this.#options = options
+    this.#routes = new RouteTable(options.routes)
+    this.#fallback = options.fallback && createExpressApp(options.fallback)
+    this.#addressOf = createAddressReader(options.trustedProxies)
+    // Numbers and words from closed sets: there is nothing to strike out of the line that every request is.
+    this.#requestLog = options.logger.child({}, { redact: [] })
+  }
 
-function observeRequests({ logger, requestObserver }: HttpAppOptions): RequestHandler {
-  return (request, response, next) => {
+  receive(message: IncomingMessage, serverResponse: ServerResponse): void {
+    const request = new HttpRequest(message, this.#addressOf)
+    const response = new HttpResponse(serverResponse, this.#options.fields ?? [])
+    this.#observe(request, serverResponse, () => {
+      this.#attempt(request, response, () => this.#answer(request, response))
+    })
+  }
+
+  /** Tells metrics, the log and the trace of a request when it is over. */
+  #observe(request: HttpRequest, response: ServerResponse, answer: () => void): void {
+    const { requestObserver } = this.#options
     const startedAt = performance.now()
-    const span = startRequestSpan(request)
+    const span = startRequestSpan(request.message)
     requestObserver?.started()
     response.on('close', () => {
       const durationMs = performance.now() - startedAt
@@ -106,7 +105,7 @@ function observeRequests({ logger, requestObserver }: HttpAppOptions): RequestHa
       requestObserver?.ended(end, durationMs / 1_000)
       // A connection tells its end outside of any request.
       span.within(() => {
-        logger.info(
+        this.#requestLog.info(
           {
             method: request.method,
             route: end.route,
@@ -119,56 +118,127 @@ function observeRequests({ logger, requestObserver }: HttpAppOptions): RequestHa
       })
       span.end(end)
     })
-    span.within(next)
+    span.within(answer)
   }
-}
 
-function renderErrors(options: HttpAppOptions): ErrorRequestHandler {
-  return (error: unknown, request, response, next) => {
-    if (response.headersSent) {
-      next(error)
+  /** Renders whatever an action throws, now or later. */
+  #attempt(request: HttpRequest, response: HttpResponse, action: () => void | Promise<void>): void {
+    try {
+      action()?.catch((error: unknown) => {
+        this.#fail(error, request, response)
+      })
+    } catch (error) {
+      this.#fail(error, request, response)
+    }
+  }
+
+  #answer(request: HttpRequest, response: HttpResponse): void | Promise<void> {
+    const admission = this.#options.admit?.(request, response)
+    return admission === undefined
+      ? this.#answerAdmitted(request, response)
+      : admission.then(() => this.#answerAdmitted(request, response))
+  }
+
+  #answerAdmitted(request: HttpRequest, response: HttpResponse): void | Promise<void> {
+    if (!hasBody(request.message)) return this.#dispatch(request, response)
+    const { bodyBytesMax, badRequestCode } = this.#options
+    return readBody(request.message, bodyBytesMax, (status) => codeOf(status, badRequestCode)).then(
+      (body) => {
+        request.body = body
+        return this.#dispatch(request, response)
+      }
+    )
+  }
+
+  #dispatch(request: HttpRequest, response: HttpResponse): void | Promise<void> {
+    const found = this.#routes.find(request.method, request.path)
+    if (found === undefined) {
+      this.#fallBack(request, response)
       return
     }
+    const { route, params } = found
+    request.take(route.name ?? String(route.path), params)
+    return route.handle(request, response)
+  }
+
+  #fallBack(request: HttpRequest, response: HttpResponse): void {
+    // Express would answer by itself which methods it has routes for, in a form of its own.
+    if (this.#fallback === undefined || request.method === 'OPTIONS') throw this.#notFound()
+    const message = Object.assign(request.message, { body: request.body })
+    this.#fallback(message as express.Request, response.release() as express.Response, (error: unknown) => {
+      this.#fail(error ?? this.#notFound(), request, response)
+    })
+  }
+
+  #notFound(): PublicError {
+    return new PublicError({
+      status: 404,
+      code: codeOf(404, this.#options.badRequestCode),
+      description: 'not found'
+    })
+  }
+
+  #fail(error: unknown, request: HttpRequest, response: HttpResponse): void {
+    const { logger } = this.#options
+    const { method } = request
     if (error instanceof NoAnswer) {
-      options.logger.error({ ...error.fields, err: error, method: request.method }, 'ended without an answer')
-      request.socket.destroy()
+      logger.error({ ...error.fields, err: error, method }, 'ended without an answer')
+      request.message.socket.destroy()
       return
     }
-    const send = (status: number, body: ErrorBody): void => {
-      const page = options.errorPage?.(request, status, body)
-      if (page === undefined) response.status(status).json(body)
-      else response.status(status).type('html').send(page)
+    const known = this.#publicErrorOf(error)
+    if (known === undefined) logger.error({ err: error, method }, 'unexpected error')
+    else if (known.cause !== undefined) logger.debug({ err: known.cause, code: known.code }, known.message)
+    // What was begun cannot be taken back: the client learns that it is not whole.
+    if (response.isSent) request.message.socket.destroy()
+    else this.#render(known ?? this.#unexpected(), request, response)
+  }
+
+  #unexpected(): PublicError {
+    const { unexpectedCode: code } = this.#options
+    return new PublicError({ status: 500, code, description: 'internal server error' })
+  }
+
+  #render(error: PublicError, request: HttpRequest, response: HttpResponse): void {
+    const { errorHeaders, errorPage } = this.#options
+    const { status } = error
+    const body = error.body()
+    for (const [name, value] of Object.entries({ ...errorHeaders?.(status), ...error.headers })) {
+      response.addField(name, value)
     }
-    const known = publicErrorOf(error, options)
-    if (known === undefined) {
-      options.logger.error({ err: error, method: request.method }, 'unexpected error')
-      response.set(options.errorHeaders?.(500) ?? {})
-      send(500, errorBody(options.unexpectedCode, 'internal server error'))
-      return
-    }
-    if (known.cause !== undefined) options.logger.debug({ err: known.cause, code: known.code }, known.message)
-    response.set({ ...options.errorHeaders?.(known.status), ...known.headers })
-    send(known.status, known.body())
+    const page = errorPage?.(request, status, body)
+    if (page === undefined) response.sendJson(status, body)
+    else response.sendText(status, 'text/html; charset=utf-8', page)
+  }
+
+  #publicErrorOf(error: unknown): PublicError | undefined {
+    if (error instanceof PublicError) return error
+    const { unavailable, badRequestCode } = this.#options
+    const refused = fromExpress(error, badRequestCode)
+    if (refused !== undefined) return refused
+    return unavailable?.when(error) === true ? serviceUnavailable(unavailable.code, error) : undefined
   }
 }
 
-function publicErrorOf(error: unknown, options: HttpAppOptions): PublicError | undefined {
-  if (error instanceof PublicError) return error
-  const refused = fromExpress(error, options.badRequestCode)
-  if (refused !== undefined) return refused
-  const { unavailable } = options
-  return unavailable?.when(error) === true ? serviceUnavailable(unavailable.code, error) : undefined
+function createExpressApp(router: Router): express.Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.set('query parser', 'simple')
+  app.enable('case sensitive routing')
+  app.use(router)
+  return app
 }
 
 /** Express throws errors with a `status` of their own: only the status is taken over. */
-function fromExpress(error: unknown, code: string): PublicError | undefined {
+function fromExpress(error: unknown, badRequestCode: string): PublicError | undefined {
   if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined
   // A path that cannot be decoded names nothing that is here.
   const status = error instanceof URIError ? 404 : error.status
   if (status < 400 || status > 499) return undefined
   return new PublicError({
     status,
-    code: codeOf(status, code),
+    code: codeOf(status, badRequestCode),
     description: status === 404 ? 'not found' : 'the request cannot be read',
     cause: error
   })

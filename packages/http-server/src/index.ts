@@ -1,4 +1,7 @@
-export { createHttpApp, type HttpAppOptions, rawBody, type RequestObserver } from './app.js'
+export { createHttpApp, type HttpAppOptions, type RequestObserver } from './app.js'
+export type { TrustedProxies } from './client-address.js'
+export { HttpRequest } from './http-request.js'
+export { type Fields, HttpResponse } from './http-response.js'
 export { type BadRequestCode, invalidField, parseJsonObject, validate } from './json.js'
 export { CONNECTIONS_MAX, HEADER_BYTES_MAX, HEADER_COUNT_MAX, TARGET_LENGTH_MAX } from './limits.js'
 export { measuredList, measuredText } from './measured.js'
@@ -12,8 +15,16 @@ export {
   type PublicErrorOptions,
   serviceUnavailable
 } from './public-error.js'
+export { rawBody } from './read-body.js'
 export type { RequestEnd } from './request-span.js'
 export { type IncomingRequest, type RequestParts, requestParts, targetUri } from './request-parts.js'
-export { type ResourceOptions, sendResource } from './resource.js'
+export {
+  type RenderedResource,
+  renderResource,
+  type ResourceOptions,
+  sendRendered,
+  sendResource
+} from './resource.js'
+export type { Route, RouteHandler, RouteMethod } from './routes.js'
 export { seeOther } from './see-other.js'
 export { type HttpServerOptions, type RunningHttpServer, startHttpServer } from './server.js'

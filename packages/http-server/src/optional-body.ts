@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import { rawBody } from './app.js'
 import { type BadRequestCode, parseJsonObject, validate } from './json.js'
+import { rawBody } from './read-body.js'
 
 /** As much of a request as its body takes. */
 interface RequestWithBody {

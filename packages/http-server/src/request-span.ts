@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Context, SpanKind, trace } from '@opentelemetry/api'
+import type { HttpRequest } from './http-request.js'
 import { continueTrace, endFailedSpan, withinSpan } from '@open-payments-server/runtime'
 
 const tracer = trace.getTracer('@open-payments-server/http-server')
@@ -64,15 +65,17 @@ export function startRequestSpan(request: IncomingMessage): RequestSpan {
 }
 
 /** What became of a request, once its connection has no more to do with it. */
-export function endOf(
-  request: IncomingMessage & { readonly route?: unknown },
-  response: ServerResponse
-): RequestEnd {
-  const path = (request.route as { path?: unknown } | undefined)?.path
+export function endOf(request: HttpRequest, response: ServerResponse): RequestEnd {
   return {
-    method: knownMethod(request.method ?? ''),
-    route: typeof path === 'string' ? path : 'none',
+    method: knownMethod(request.method),
+    route: request.route ?? expressRoute(request.message) ?? 'none',
     // Until the headers are sent, the status is no answer: the client is gone, or was given none.
     status: response.headersSent ? response.statusCode : 'none'
   }
+}
+
+/** Pattern of the route of express that took a request. */
+function expressRoute(message: IncomingMessage & { readonly route?: unknown }): string | undefined {
+  const path = (message.route as { path?: unknown } | undefined)?.path
+  return typeof path === 'string' ? path : undefined
 }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import express from 'express'
+import { createLogger } from '@open-payments-server/runtime'
+import { createHttpApp } from './app.js'
 import { type ResourceOptions, sendResource } from './resource.js'
+import type { RouteHandler } from './routes.js'
 import { type RunningHttpServer, startHttpServer } from './server.js'
 
 let server: RunningHttpServer
@@ -8,9 +10,18 @@ let resource: unknown = { value: 'é' }
 let options: ResourceOptions = {}
 
 beforeAll(async () => {
-  const app = express().disable('etag')
-  app.use((request, response) => {
+  const handle: RouteHandler = (request, response) => {
     sendResource(request, response, resource, options)
+  }
+  const app = createHttpApp({
+    logger: createLogger({ service: 'test', level: 'silent' }),
+    bodyBytesMax: 0,
+    routes: [
+      { method: 'GET', path: '/', handle },
+      { method: 'POST', path: '/', handle }
+    ],
+    unexpectedCode: '500',
+    badRequestCode: '400'
   })
   server = await startHttpServer(app, { host: '127.0.0.1', port: 0 })
 })
@@ -32,7 +43,7 @@ describe('a resource', () => {
     options = {
       status: 201,
       updatedAtMs: Date.UTC(2030, 0, 31, 12, 0, 0, 999),
-      vary: ['Accept', 'Authorization'],
+      vary: 'Accept, Authorization',
       cacheControl: 'public, max-age=60',
       location: 'https://wallet.example/quotes/1'
     }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Request, Response } from 'express'
+import type { HttpRequest } from './http-request.js'
+import type { HttpResponse } from './http-response.js'
 
 /** Bytes of a hash that an entity tag keeps: enough that no two bodies share one by chance. */
 const ENTITY_TAG_BYTES = 15
@@ -13,12 +14,24 @@ export interface ResourceOptions {
   readonly status?: number
   /** When the resource last changed, in milliseconds since the Unix epoch. */
   readonly updatedAtMs?: number
-  /** Request headers that the answer depends on. */
-  readonly vary?: readonly string[]
+  /** Request headers that the answer depends on, as `Vary` has them. */
+  readonly vary?: string
   /** `private, no-cache` unless given: kept by the client alone, and asked about before each use. */
   readonly cacheControl?: string
   /** URL of what was created. */
   readonly location?: string
+}
+
+/** A resource as it is sent: its JSON, and the entity tag of that. */
+export interface RenderedResource {
+  readonly text: string
+  readonly tag: string
+}
+
+/** Writes a resource as JSON, once for all answers that are the same. */
+export function renderResource(resource: unknown): RenderedResource {
+  const text = JSON.stringify(resource)
+  return { text, tag: entityTag(text) }
 }
 
 /**
@@ -26,30 +39,30 @@ export interface ResourceOptions {
  * body for a GET whose `If-None-Match` names what would be sent (RFC 9110 §13.1.2).
  */
 export function sendResource(
-  request: Request,
-  response: Response,
+  request: HttpRequest,
+  response: HttpResponse,
   resource: unknown,
   options: ResourceOptions = {}
 ): void {
-  const body = JSON.stringify(resource)
-  const tag = entityTag(body)
-  // Node's own functions: express' look at each value for what is never in these.
-  response.setHeader('ETag', tag)
-  response.setHeader('Cache-Control', options.cacheControl ?? 'private, no-cache')
+  sendRendered(request, response, renderResource(resource), options)
+}
+
+/** The same for what was rendered before. */
+export function sendRendered(
+  request: HttpRequest,
+  response: HttpResponse,
+  { text, tag }: RenderedResource,
+  options: ResourceOptions = {}
+): void {
+  response.addField('ETag', tag)
+  response.addField('Cache-Control', options.cacheControl ?? 'private, no-cache')
   if (options.updatedAtMs !== undefined) {
-    response.setHeader('Last-Modified', new Date(options.updatedAtMs).toUTCString())
+    response.addField('Last-Modified', new Date(options.updatedAtMs).toUTCString())
   }
-  if (options.vary !== undefined) response.vary(options.vary.join(', '))
-  if (options.location !== undefined) response.setHeader('Location', options.location)
-  if (isReading(request) && names(request.headers['if-none-match'], tag)) {
-    response.status(304).end()
-    return
-  }
-  response.statusCode = options.status ?? 200
-  response.setHeader('Content-Type', 'application/json; charset=utf-8')
-  response.setHeader('Content-Length', Buffer.byteLength(body))
-  // As text it goes out with the headers, in one write.
-  response.end(body)
+  if (options.vary !== undefined) response.addField('Vary', options.vary)
+  if (options.location !== undefined) response.addField('Location', options.location)
+  if (isReading(request) && names(request.get('if-none-match'), tag)) response.sendEmpty(304)
+  else response.sendText(options.status ?? 200, 'application/json; charset=utf-8', text)
 }
 
 /** A strong entity tag: the same for the same bytes. */
@@ -58,7 +71,7 @@ function entityTag(body: string): string {
   return `"${hash.toString('base64url', 0, ENTITY_TAG_BYTES)}"`
 }
 
-function isReading(request: Request): boolean {
+function isReading(request: HttpRequest): boolean {
   return request.method === 'GET' || request.method === 'HEAD'
 }
 

@@ -13,7 +13,7 @@ import {
   startHttpServer
 } from './index.js'
 import { HEADER_BYTES_MAX, HEADER_COUNT_MAX, TARGET_LENGTH_MAX } from './limits.js'
-import { Router } from 'express'
+import type { RouteHandler } from './routes.js'
 
 const HOST = 'Host: service.test\r\n'
 const CLOSE = `${HOST}Connection: close\r\n`
@@ -42,16 +42,15 @@ const startAnswering = (options: Partial<HttpServerOptions> = {}): Promise<numbe
   start(answering, options)
 
 function startApp(options: Partial<HttpServerOptions> = {}): Promise<number> {
-  const routes = Router()
-  routes.post('/echo', (request, response) => {
-    response.json(parseJsonObject(rawBody(request), request.get('content-type'), '400'))
-  })
+  const echo: RouteHandler = (request, response) => {
+    response.sendJson(200, parseJsonObject(rawBody(request), request.get('content-type'), '400'))
+  }
   const logger = createLogger({ service: 'test', level: 'silent' })
   return start(
     createHttpApp({
       logger,
       bodyBytesMax: BODY_BYTES_MAX,
-      routes,
+      routes: [{ method: 'POST', path: '/echo', handle: echo }],
       unexpectedCode: '500',
       badRequestCode: '400'
     }),

@@ -2,7 +2,6 @@ import { request as httpRequest } from 'node:http'
 import { expect, it } from '@jest/globals'
 import { createHttpApp, startHttpServer } from '@open-payments-server/http-server'
 import { createLogger } from '@open-payments-server/runtime'
-import { Router } from 'express'
 import { Metrics, publishTransports } from '../src/index.js'
 
 const logger = createLogger({ service: 'test', level: 'silent' })
@@ -31,12 +30,17 @@ async function seriesOf(metrics: Metrics): Promise<string[]> {
 it('requests are measured by route, and what strangers make up makes no new series', async () => {
   const metrics = new Metrics({ logger })
   const { http, watchListener } = publishTransports(metrics, { listeners: ['public'], version: '1.2.3' })
-  const routes = Router().get('/things/:id', (_request, response) => {
-    response.json({})
-  })
   const app = createHttpApp({
     logger,
-    routes,
+    routes: [
+      {
+        method: 'GET',
+        path: '/things/:id',
+        handle: (_request, response) => {
+          response.sendJson(200, {})
+        }
+      }
+    ],
     requestObserver: http.public,
     bodyBytesMax: 100,
     unexpectedCode: '500',

@@ -294,7 +294,7 @@ async function listen(
   const publicApp = createPublicApp(composePublicRoutes(foundations), {
     logger,
     requestObserver: foundations.transports?.http.public,
-    beforeBody: rateLimits?.byAddress,
+    admit: rateLimits?.admit,
     trustedProxies: config.TRUSTED_PROXIES
   })
   const publicServer = await startHttpServer(publicApp, {

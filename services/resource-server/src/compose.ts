@@ -107,11 +107,11 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   listeners.add(grpcServer)
 
   const app = createPublicApp({
-    routes: [createHealthRoutes(readiness), ...createRoutes(context, resources, domain, wakers, counters)],
+    routes: [...createHealthRoutes(readiness), ...createRoutes(context, resources, domain, wakers, counters)],
     authServerUrl: config.AUTH_SERVER_URL,
     logger,
     requestObserver: transports?.http.public,
-    beforeBody: rateLimits?.byAddress,
+    admit: rateLimits?.admit,
     trustedProxies: config.TRUSTED_PROXIES
   })
   const httpServer = await startHttpServer(app, {

@@ -1,10 +1,11 @@
 import { isTransient } from '@open-payments-server/database'
+import type { RequestListener } from 'node:http'
 import { createHealthRoutes, type Readiness } from '@open-payments-server/health'
 import { createHttpApp, PublicError, type RequestObserver } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
-import { type Express, type RequestHandler, Router } from 'express'
+import { type RequestHandler, Router } from 'express'
 import { requireSecret } from './require-secret.js'
-import { securityHeaders } from './security-headers.js'
+import { SECURITY_FIELDS } from './security-fields.js'
 
 /** Longest body of a request, in bytes. */
 const BODY_BYTES_MAX = 16_384
@@ -30,10 +31,8 @@ export interface IdentityProviderAppOptions {
 export function createIdentityProviderApp(
   routes: IdentityProviderRoutes,
   { logger, requestObserver, secrets, readiness }: IdentityProviderAppOptions
-): Express {
+): RequestListener {
   const router = Router({ caseSensitive: true })
-  router.use(securityHeaders)
-  router.use(createHealthRoutes(readiness))
   router.use('/grant', requireSecret(secrets))
   router.get('/grant/:id/:nonce', routes.showGrant)
   router.post('/grant/:id/:nonce/accept', routes.acceptGrant)
@@ -44,7 +43,9 @@ export function createIdentityProviderApp(
   return createHttpApp({
     logger,
     requestObserver,
-    routes: router,
+    routes: createHealthRoutes(readiness),
+    fallback: router,
+    fields: SECURITY_FIELDS,
     bodyBytesMax: BODY_BYTES_MAX,
     unexpectedCode: 'request_denied',
     badRequestCode: 'invalid_request',

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ErrorBody } from '@open-payments-server/http-server'
-import type { Request } from 'express'
+import type { ErrorBody, HttpRequest } from '@open-payments-server/http-server'
 
 /** What a page says: a title, and sentences. Fixed texts alone, so that nothing needs escaping. */
 interface Words {
@@ -58,8 +57,8 @@ export const DONE_PAGE = page({ title: 'Done', sentences: ['You can close this p
  *
  * @returns undefined for everyone else: programs, and whoever does not say that they would rather have a page
  */
-export function errorPage(request: Request, status: number, { error }: ErrorBody): string | undefined {
-  if (!request.path.startsWith('/interact/') || request.accepts('json', 'html') !== 'html') return undefined
+export function errorPage(request: HttpRequest, status: number, { error }: ErrorBody): string | undefined {
+  if (!request.path.startsWith('/interact/') || request.accepts(['json', 'html']) !== 'html') return undefined
   if (status >= 500 || status === 429) return page(UNAVAILABLE)
   if (status === 404) return page(NOT_FOUND)
   return page(WORDS[error.code] ?? OTHERWISE)

@@ -1,25 +1,33 @@
+import type { RequestListener } from 'node:http'
 import { isTransient } from '@open-payments-server/database'
-import { createHttpApp, type RequestObserver } from '@open-payments-server/http-server'
+import {
+  createHttpApp,
+  type HttpAppOptions,
+  type RequestObserver,
+  type Route,
+  type RouteHandler,
+  type TrustedProxies
+} from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
 import { SharedStoreUnavailable } from '@open-payments-server/shared-store'
-import { type Express, type RequestHandler, Router } from 'express'
+import { type RequestHandler, Router } from 'express'
 import { errorPage } from './pages.js'
-import { securityHeaders } from './security-headers.js'
+import { SECURITY_FIELDS } from './security-fields.js'
 
 /** Longest body of a request, in bytes. */
 const BODY_BYTES_MAX = 65_536
 
 /** What answers the requests of clients, and of the browsers of account holders. */
 export interface PublicRoutes {
-  readonly requestGrant: RequestHandler
-  readonly discover: RequestHandler
-  readonly discoverForResourceServers: RequestHandler
+  readonly requestGrant: RouteHandler
+  readonly discover: RouteHandler
+  readonly discoverForResourceServers: RouteHandler
   readonly startInteraction: RequestHandler<{ id: string; nonce: string }>
   readonly finishInteraction: RequestHandler<{ id: string; nonce: string }>
-  readonly continueGrant: RequestHandler<{ id: string }>
-  readonly cancelGrant: RequestHandler<{ id: string }>
-  readonly rotateToken: RequestHandler<{ id: string }>
-  readonly revokeToken: RequestHandler<{ id: string }>
+  readonly continueGrant: RouteHandler
+  readonly cancelGrant: RouteHandler
+  readonly rotateToken: RouteHandler
+  readonly revokeToken: RouteHandler
 }
 
 /** Whether an error is that of something the service needs, which may be back in a moment. */
@@ -33,32 +41,37 @@ export interface PublicFront {
   /** Is told of every request; nobody unless given. */
   readonly requestObserver?: RequestObserver | undefined
   /** What every request passes before its body is read. */
-  readonly beforeBody: RequestHandler | undefined
+  readonly admit: HttpAppOptions['admit']
   /** Proxies that are believed when they tell a client's address. */
-  readonly trustedProxies: number | string[] | undefined
+  readonly trustedProxies: TrustedProxies | undefined
 }
 
-/** The app that faces the internet. */
-export function createPublicApp(routes: PublicRoutes, front: PublicFront): Express {
-  const router = Router({ caseSensitive: true })
-  router.use(securityHeaders)
-  router.post('/', routes.requestGrant)
-  router.options('/', routes.discover)
-  router.get('/.well-known/gnap-as-rs', routes.discoverForResourceServers)
-  router.get('/interact/:id/:nonce', routes.startInteraction)
-  router.get('/interact/:id/:nonce/finish', routes.finishInteraction)
-  router.post('/continue/:id', routes.continueGrant)
-  router.delete('/continue/:id', routes.cancelGrant)
-  router.post('/token/:id', routes.rotateToken)
-  router.delete('/token/:id', routes.revokeToken)
+/** The app that faces the internet: what clients ask straight from Node, what browsers are led through behind it. */
+export function createPublicApp(routes: PublicRoutes, front: PublicFront): RequestListener {
+  const pages = Router({ caseSensitive: true })
+  pages.get('/interact/:id/:nonce', routes.startInteraction)
+  pages.get('/interact/:id/:nonce/finish', routes.finishInteraction)
   return createHttpApp({
     ...front,
-    routes: router,
-    optionsPaths: ['/'],
+    routes: clientRoutes(routes),
+    fallback: pages,
+    fields: SECURITY_FIELDS,
     bodyBytesMax: BODY_BYTES_MAX,
     unexpectedCode: 'request_denied',
     badRequestCode: 'invalid_request',
     errorPage,
     unavailable: { code: 'request_denied', when: passesByItself }
   })
+}
+
+function clientRoutes(routes: PublicRoutes): Route[] {
+  return [
+    { method: 'POST', path: '/', handle: routes.requestGrant },
+    { method: 'OPTIONS', path: '/', handle: routes.discover },
+    { method: 'GET', path: '/.well-known/gnap-as-rs', handle: routes.discoverForResourceServers },
+    { method: 'POST', path: '/continue/:id', handle: routes.continueGrant },
+    { method: 'DELETE', path: '/continue/:id', handle: routes.cancelGrant },
+    { method: 'POST', path: '/token/:id', handle: routes.rotateToken },
+    { method: 'DELETE', path: '/token/:id', handle: routes.revokeToken }
+  ]
 }

@@ -1,20 +1,20 @@
 import { fileURLToPath } from 'node:url'
 import { databaseDependency, type Dependency, Readiness } from '@open-payments-server/health'
-import type { Router } from 'express'
-import { createCompleteIncomingPaymentRoutes } from '../features/complete-incoming-payment/routes.js'
-import { createIncomingPaymentRoutes } from '../features/create-incoming-payment/routes.js'
-import { createOutgoingPaymentRoutes } from '../features/create-outgoing-payment/routes.js'
-import { createQuoteRoutes } from '../features/create-quote/routes.js'
-import { createGetGrantSpentAmountsRoutes } from '../features/get-grant-spent-amounts/routes.js'
-import { createGetIncomingPaymentRoutes } from '../features/get-incoming-payment/routes.js'
-import { createGetOutgoingPaymentRoutes } from '../features/get-outgoing-payment/routes.js'
-import { createGetQuoteRoutes } from '../features/get-quote/routes.js'
+import type { Route } from '@open-payments-server/http-server'
+import { createCompleteIncomingPaymentRoute } from '../features/complete-incoming-payment/routes.js'
+import { createIncomingPaymentRoute } from '../features/create-incoming-payment/routes.js'
+import { createOutgoingPaymentRoute } from '../features/create-outgoing-payment/routes.js'
+import { createQuoteRoute } from '../features/create-quote/routes.js'
+import { createGetGrantSpentAmountsRoute } from '../features/get-grant-spent-amounts/routes.js'
+import { createGetIncomingPaymentRoute } from '../features/get-incoming-payment/routes.js'
+import { createGetOutgoingPaymentRoute } from '../features/get-outgoing-payment/routes.js'
+import { createGetQuoteRoute } from '../features/get-quote/routes.js'
 import {
-  createListIncomingPaymentsRoutes,
-  createListOutgoingPaymentsRoutes
+  createListIncomingPaymentsRoute,
+  createListOutgoingPaymentsRoute
 } from '../features/list-payments/routes.js'
-import { createWalletAddressKeysRoutes } from '../features/serve-wallet-address-keys/routes.js'
-import { createWalletAddressRoutes } from '../features/serve-wallet-address/routes.js'
+import { createWalletAddressKeysRoute } from '../features/serve-wallet-address-keys/routes.js'
+import { createWalletAddressRoute } from '../features/serve-wallet-address/routes.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
 import type { Context } from './context.js'
 import type { DomainPorts } from './domain-ports.js'
@@ -25,14 +25,14 @@ const MIGRATIONS_PATH = fileURLToPath(new URL('../../prisma/migrations', import.
 /** How long readiness waits for the auth server's channel, in milliseconds. */
 const READINESS_TIMEOUT_MS = 1_000
 
-/** The routes of every feature, in the order in which they are tried: wallet addresses take any path, so they are last. */
+/** The routes of every feature. Wallet addresses take any path that no other takes, so they are last. */
 export function createRoutes(
   context: Context,
   resources: Resources,
   ports: DomainPorts,
   wakers: Wakers,
   counters: PaymentCounters
-): Router[] {
+): Route[] {
   const { config } = context
   const deps = {
     ...context,
@@ -46,18 +46,18 @@ export function createRoutes(
   const quoteLifetimeSeconds = config.QUOTE_LIFETIME_SECONDS
   const cacheSeconds = config.WALLET_ADDRESS_CACHE_SECONDS
   return [
-    createIncomingPaymentRoutes({ ...deps, lifetimeSeconds: incomingLifetimeSeconds }),
-    createGetIncomingPaymentRoutes(deps),
-    createListIncomingPaymentsRoutes(deps),
-    createCompleteIncomingPaymentRoutes(deps),
-    createQuoteRoutes({ ...deps, lifetimeSeconds: quoteLifetimeSeconds }),
-    createGetQuoteRoutes(deps),
-    createOutgoingPaymentRoutes(deps),
-    createGetOutgoingPaymentRoutes(deps),
-    createListOutgoingPaymentsRoutes(deps),
-    createGetGrantSpentAmountsRoutes(deps),
-    createWalletAddressKeysRoutes({ ...deps, cacheSeconds }),
-    createWalletAddressRoutes({ ...deps, cacheSeconds, pageUrl: config.WALLET_ADDRESS_PAGE_URL })
+    createIncomingPaymentRoute({ ...deps, lifetimeSeconds: incomingLifetimeSeconds }),
+    createGetIncomingPaymentRoute(deps),
+    createListIncomingPaymentsRoute(deps),
+    createCompleteIncomingPaymentRoute(deps),
+    createQuoteRoute({ ...deps, lifetimeSeconds: quoteLifetimeSeconds }),
+    createGetQuoteRoute(deps),
+    createOutgoingPaymentRoute(deps),
+    createGetOutgoingPaymentRoute(deps),
+    createListOutgoingPaymentsRoute(deps),
+    createGetGrantSpentAmountsRoute(deps),
+    createWalletAddressKeysRoute({ ...deps, cacheSeconds }),
+    createWalletAddressRoute({ ...deps, cacheSeconds, pageUrl: config.WALLET_ADDRESS_PAGE_URL })
   ]
 }
 

@@ -1,19 +1,24 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { createPool } from '@open-payments-server/database'
-import { PublicError, type RunningHttpServer, startHttpServer } from '@open-payments-server/http-server'
+import {
+  PublicError,
+  type Route,
+  type RouteHandler,
+  type RunningHttpServer,
+  startHttpServer
+} from '@open-payments-server/http-server'
 import { createLogger } from '@open-payments-server/runtime'
 import { send } from '@open-payments-server/testing'
-import { type RequestHandler, Router } from 'express'
 import { createPublicApp } from './public-app.js'
 
 let server: RunningHttpServer | undefined
 afterEach(() => server?.stop(0))
 
 /** Serves a route that does something, and asks for it. */
-async function answerOf(handler: RequestHandler) {
-  const routes = Router().get('/', handler)
+async function answerOf(handle: RouteHandler) {
+  const routes: Route[] = [{ method: 'GET', path: '/', handle }]
   const logger = createLogger({ service: 'test', level: 'silent' })
-  const app = createPublicApp({ routes: [routes], authServerUrl: 'https://auth.example/', logger })
+  const app = createPublicApp({ routes, authServerUrl: 'https://auth.example/', logger })
   server = await startHttpServer(app, { host: '127.0.0.1', port: 0 })
   return send('GET', `http://127.0.0.1:${String(server.port)}/`)
 }
@@ -29,7 +34,7 @@ describe('the public listener', () => {
     })
     const answer = await answerOf(async (_request, response) => {
       await pool.query('select 1')
-      response.end()
+      response.sendEmpty(200)
     })
     await pool.end()
     expect(answer.status).toBe(503)

@@ -1,7 +1,13 @@
+import type { RequestListener } from 'node:http'
 import { isTransient } from '@open-payments-server/database'
-import { createHttpApp, type RequestObserver } from '@open-payments-server/http-server'
+import {
+  createHttpApp,
+  type HttpAppOptions,
+  type RequestObserver,
+  type Route,
+  type TrustedProxies
+} from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
-import { type Express, type RequestHandler, Router } from 'express'
 
 /** Longest body of a request, in bytes. */
 export const BODY_BYTES_MAX = 65_536
@@ -9,29 +15,26 @@ export const BODY_BYTES_MAX = 65_536
 /**
  * The app of the public listener.
  *
- * @param options.routes the features' routes, in the order in which they are tried
  * @param options.authServerUrl grant endpoint: told with every 401 (interface 5, rule 7)
  * @param options.requestObserver is told of every request
- * @param options.beforeBody what every request passes first
+ * @param options.admit what every request passes first
  * @param options.trustedProxies proxies that are believed when they tell a client's address
  */
 export function createPublicApp(options: {
-  routes: readonly Router[]
+  routes: readonly Route[]
   authServerUrl: string
   logger: Logger
   requestObserver?: RequestObserver | undefined
-  beforeBody?: RequestHandler | undefined
-  trustedProxies?: number | string[] | undefined
-}): Express {
-  const routes = Router({ caseSensitive: true })
-  for (const featureRoutes of options.routes) routes.use(featureRoutes)
+  admit?: HttpAppOptions['admit']
+  trustedProxies?: TrustedProxies | undefined
+}): RequestListener {
   const challenge = { 'WWW-Authenticate': `GNAP as_uri=${options.authServerUrl}` }
   return createHttpApp({
     logger: options.logger,
     requestObserver: options.requestObserver,
     bodyBytesMax: BODY_BYTES_MAX,
-    routes,
-    beforeBody: options.beforeBody,
+    routes: options.routes,
+    admit: options.admit,
     trustedProxies: options.trustedProxies,
     unexpectedCode: '500',
     badRequestCode: '400',

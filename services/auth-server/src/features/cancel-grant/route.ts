@@ -1,5 +1,4 @@
-import { requestParts } from '@open-payments-server/http-server'
-import type { RequestHandler } from 'express'
+import { requestParts, type RouteHandler } from '@open-payments-server/http-server'
 import type { HolderAuthorizer } from '../../domain/authentication.js'
 import type { CancelGrantService } from './service.js'
 
@@ -8,10 +7,10 @@ export function cancelGrantRoute(
   service: CancelGrantService,
   holders: Pick<HolderAuthorizer, 'authorizeContinuation'>,
   publicUrl: string
-): RequestHandler<{ id: string }> {
+): RouteHandler {
   return async (request, response) => {
-    const grant = await holders.authorizeContinuation(request.params.id, requestParts(request, publicUrl))
+    const grant = await holders.authorizeContinuation(request.param('id'), requestParts(request, publicUrl))
     await service.cancelGrant(grant.id)
-    response.status(204).end()
+    response.sendEmpty(204)
   }
 }

@@ -1,5 +1,9 @@
-import { measuredText, readOptionalBody, requestParts } from '@open-payments-server/http-server'
-import type { RequestHandler } from 'express'
+import {
+  measuredText,
+  readOptionalBody,
+  requestParts,
+  type RouteHandler
+} from '@open-payments-server/http-server'
 import { z } from 'zod'
 import type { HolderAuthorizer } from '../../domain/authentication.js'
 import type { ContinueGrantService } from './service.js'
@@ -14,10 +18,10 @@ export function continueGrantRoute(
   service: ContinueGrantService,
   holders: Pick<HolderAuthorizer, 'authorizeContinuation'>,
   publicUrl: string
-): RequestHandler<{ id: string }> {
+): RouteHandler {
   return async (request, response) => {
-    const grant = await holders.authorizeContinuation(request.params.id, requestParts(request, publicUrl))
+    const grant = await holders.authorizeContinuation(request.param('id'), requestParts(request, publicUrl))
     const body = readOptionalBody(request, bodySchema, 'invalid_request')
-    response.json(await service.continueGrant(grant, body?.interact_ref))
+    response.sendJson(200, await service.continueGrant(grant, body?.interact_ref))
   }
 }

@@ -1,7 +1,7 @@
-import type { RequestHandler } from 'express'
+import type { RouteHandler } from '@open-payments-server/http-server'
 
 /** `OPTIONS /`: what the grant endpoint can do (RFC 9635 §9). */
-export function discoverRoute(grantEndpoint: string): RequestHandler {
+export function discoverRoute(grantEndpoint: string): RouteHandler {
   const document = {
     grant_request_endpoint: grantEndpoint,
     interaction_start_modes_supported: ['redirect'],
@@ -12,7 +12,8 @@ export function discoverRoute(grantEndpoint: string): RequestHandler {
     key_rotation_supported: false
   }
   return (_request, response) => {
-    response.set('Allow', 'POST, OPTIONS').json(document)
+    response.addField('Allow', 'POST, OPTIONS')
+    response.sendJson(200, document)
   }
 }
 
@@ -20,9 +21,9 @@ export function discoverRoute(grantEndpoint: string): RequestHandler {
  * `GET /.well-known/gnap-as-rs`: the same for resource servers (RFC 9767 §3.1). Introspection is not offered over HTTP:
  * services ask over gRPC.
  */
-export function discoverForResourceServersRoute(grantEndpoint: string): RequestHandler {
+export function discoverForResourceServersRoute(grantEndpoint: string): RouteHandler {
   const document = { grant_request_endpoint: grantEndpoint, key_proofs_supported: ['httpsig'] }
   return (_request, response) => {
-    response.json(document)
+    response.sendJson(200, document)
   }
 }

@@ -1,5 +1,10 @@
-import { parseJsonObject, rawBody, requestParts, validate } from '@open-payments-server/http-server'
-import type { RequestHandler } from 'express'
+import {
+  parseJsonObject,
+  rawBody,
+  requestParts,
+  validate,
+  type RouteHandler
+} from '@open-payments-server/http-server'
 import type { ClientAuthenticator } from '../../domain/authentication.js'
 import { grantRequestSchema } from './schema.js'
 import type { RequestGrantService } from './service.js'
@@ -9,11 +14,11 @@ export function requestGrantRoute(
   service: RequestGrantService,
   authenticator: Pick<ClientAuthenticator, 'receive'>,
   publicUrl: string
-): RequestHandler {
+): RouteHandler {
   return async (request, response) => {
     const signature = authenticator.receive(requestParts(request, publicUrl))
     const body = parseJsonObject(rawBody(request), request.get('content-type'), 'invalid_request')
     const grantRequest = validate(grantRequestSchema, body, 'invalid_request')
-    response.json(await service.requestGrant(grantRequest, signature))
+    response.sendJson(200, await service.requestGrant(grantRequest, signature))
   }
 }

@@ -1,5 +1,4 @@
-import { requestParts } from '@open-payments-server/http-server'
-import type { RequestHandler } from 'express'
+import { requestParts, type RouteHandler } from '@open-payments-server/http-server'
 import type { HolderAuthorizer } from '../../domain/authentication.js'
 import type { RevokeTokenService } from './service.js'
 
@@ -8,10 +7,10 @@ export function revokeTokenRoute(
   service: RevokeTokenService,
   holders: Pick<HolderAuthorizer, 'authorizeManagement'>,
   publicUrl: string
-): RequestHandler<{ id: string }> {
+): RouteHandler {
   return async (request, response) => {
-    const token = await holders.authorizeManagement(request.params.id, requestParts(request, publicUrl))
+    const token = await holders.authorizeManagement(request.param('id'), requestParts(request, publicUrl))
     await service.revokeToken(token)
-    response.status(204).end()
+    response.sendEmpty(204)
   }
 }

@@ -1,5 +1,4 @@
-import { requestParts } from '@open-payments-server/http-server'
-import type { RequestHandler } from 'express'
+import { requestParts, type RouteHandler } from '@open-payments-server/http-server'
 import type { HolderAuthorizer } from '../../domain/authentication.js'
 import type { RotateTokenService } from './service.js'
 
@@ -8,9 +7,9 @@ export function rotateTokenRoute(
   service: RotateTokenService,
   holders: Pick<HolderAuthorizer, 'authorizeManagement'>,
   publicUrl: string
-): RequestHandler<{ id: string }> {
+): RouteHandler {
   return async (request, response) => {
-    const token = await holders.authorizeManagement(request.params.id, requestParts(request, publicUrl))
-    response.json(await service.rotateToken(token))
+    const token = await holders.authorizeManagement(request.param('id'), requestParts(request, publicUrl))
+    response.sendJson(200, await service.rotateToken(token))
   }
 }

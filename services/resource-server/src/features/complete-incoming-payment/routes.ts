@@ -1,6 +1,5 @@
-import { sendResource } from '@open-payments-server/http-server'
+import { sendResource, type Route } from '@open-payments-server/http-server'
 import type { Clock } from '@open-payments-server/runtime'
-import { Router } from 'express'
 import type { Pool } from 'pg'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderIncomingPayment } from '../../domain/incoming-payment.js'
@@ -21,17 +20,19 @@ export interface CompleteIncomingPaymentRouteDeps {
 }
 
 /** `POST /incoming-payments/{id}/complete` (interface 4.6). */
-export function createCompleteIncomingPaymentRoutes(deps: CompleteIncomingPaymentRouteDeps): Router {
-  const router = Router({ caseSensitive: true })
+export function createCompleteIncomingPaymentRoute(deps: CompleteIncomingPaymentRouteDeps): Route {
   const service = { ...deps, completer: createIncomingPaymentCompleter(deps) }
-  router.post('/incoming-payments/:id/complete', async (request, response) => {
-    const authorized = await deps.authorizer.authorize(request)
-    const payment = await completeIncomingPayment(authorized, request.params.id, service)
-    const representation = chooseRepresentation(request.get('accept'), deps.representation)
-    sendResource(request, response, renderIncomingPayment(payment, deps.urls, representation), {
-      updatedAtMs: payment.updatedAtMs,
-      vary: ['Accept']
-    })
-  })
-  return router
+  return {
+    method: 'POST',
+    path: '/incoming-payments/:id/complete',
+    handle: async (request, response) => {
+      const authorized = await deps.authorizer.authorize(request)
+      const payment = await completeIncomingPayment(authorized, request.param('id'), service)
+      const representation = chooseRepresentation(request.get('accept'), deps.representation)
+      sendResource(request, response, renderIncomingPayment(payment, deps.urls, representation), {
+        updatedAtMs: payment.updatedAtMs,
+        vary: 'Accept'
+      })
+    }
+  }
 }

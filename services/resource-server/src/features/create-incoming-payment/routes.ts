@@ -1,5 +1,4 @@
-import { parseJsonObject, sendResource } from '@open-payments-server/http-server'
-import { Router } from 'express'
+import { parseJsonObject, sendResource, type Route } from '@open-payments-server/http-server'
 import type { Pool } from 'pg'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderCreatedIncomingPayment } from '../../domain/incoming-payment.js'
@@ -20,21 +19,23 @@ export interface CreateIncomingPaymentRouteDeps extends Omit<CreateIncomingPayme
 }
 
 /** `POST /incoming-payments` (interface 4.4). */
-export function createIncomingPaymentRoutes(deps: CreateIncomingPaymentRouteDeps): Router {
-  const router = Router({ caseSensitive: true })
+export function createIncomingPaymentRoute(deps: CreateIncomingPaymentRouteDeps): Route {
   const service = { ...deps, repository: createIncomingPaymentRepository(deps) }
-  router.post('/incoming-payments', async (request, response) => {
-    const authorized = await deps.authorizer.authorize(request)
-    requireReach(authorized, 'incoming-payment', 'create', undefined)
-    const idempotencyKey = readIdempotencyKey(request.get('idempotency-key'))
-    const body = parseJsonObject(authorized.body, request.get('content-type'), '400')
-    const order = readOrder(body, deps.clock.now())
-    const payment = await createIncomingPayment({ authorized, order, idempotencyKey }, service)
-    sendResource(request, response, renderCreatedIncomingPayment(payment, deps), {
-      status: 201,
-      updatedAtMs: payment.createdAtMs,
-      location: deps.urls.of('incoming-payments', payment.id)
-    })
-  })
-  return router
+  return {
+    method: 'POST',
+    path: '/incoming-payments',
+    handle: async (request, response) => {
+      const authorized = await deps.authorizer.authorize(request)
+      requireReach(authorized, 'incoming-payment', 'create', undefined)
+      const idempotencyKey = readIdempotencyKey(request.get('idempotency-key'))
+      const body = parseJsonObject(authorized.body, request.get('content-type'), '400')
+      const order = readOrder(body, deps.clock.now())
+      const payment = await createIncomingPayment({ authorized, order, idempotencyKey }, service)
+      sendResource(request, response, renderCreatedIncomingPayment(payment, deps), {
+        status: 201,
+        updatedAtMs: payment.createdAtMs,
+        location: deps.urls.of('incoming-payments', payment.id)
+      })
+    }
+  }
 }

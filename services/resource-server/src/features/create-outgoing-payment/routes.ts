@@ -1,5 +1,4 @@
-import { parseJsonObject, sendResource } from '@open-payments-server/http-server'
-import { Router } from 'express'
+import { parseJsonObject, sendResource, type Route } from '@open-payments-server/http-server'
 import type { Pool } from 'pg'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderCreatedOutgoingPayment } from '../../domain/outgoing-payment.js'
@@ -22,28 +21,30 @@ export interface CreateOutgoingPaymentRouteDeps extends Omit<
 }
 
 /** `POST /outgoing-payments` (interface 4.3). */
-export function createOutgoingPaymentRoutes(deps: CreateOutgoingPaymentRouteDeps): Router {
-  const router = Router({ caseSensitive: true })
+export function createOutgoingPaymentRoute(deps: CreateOutgoingPaymentRouteDeps): Route {
   const service: CreateOutgoingPaymentDeps = {
     ...deps,
     repository: createOutgoingPaymentRepository(deps),
     receivers: rememberReceivers(deps.receivers)
   }
-  router.post('/outgoing-payments', async (request, response) => {
-    const authorized = await deps.authorizer.authorize(request)
-    requireReach(authorized, 'outgoing-payment', 'create', undefined)
-    const idempotencyKey = readIdempotencyKey(request.get('idempotency-key'))
-    const order = readOrder(parseJsonObject(authorized.body, request.get('content-type'), '400'))
-    const identity = identifyPayment(authorized, idempotencyKey, {
-      method: request.method,
-      path: request.path
-    })
-    const payment = await createOutgoingPayment({ authorized, order, identity }, service)
-    sendResource(request, response, renderCreatedOutgoingPayment(payment, deps.urls), {
-      status: 201,
-      updatedAtMs: payment.createdAtMs,
-      location: deps.urls.of('outgoing-payments', payment.id)
-    })
-  })
-  return router
+  return {
+    method: 'POST',
+    path: '/outgoing-payments',
+    handle: async (request, response) => {
+      const authorized = await deps.authorizer.authorize(request)
+      requireReach(authorized, 'outgoing-payment', 'create', undefined)
+      const idempotencyKey = readIdempotencyKey(request.get('idempotency-key'))
+      const order = readOrder(parseJsonObject(authorized.body, request.get('content-type'), '400'))
+      const identity = identifyPayment(authorized, idempotencyKey, {
+        method: request.method,
+        path: request.path
+      })
+      const payment = await createOutgoingPayment({ authorized, order, identity }, service)
+      sendResource(request, response, renderCreatedOutgoingPayment(payment, deps.urls), {
+        status: 201,
+        updatedAtMs: payment.createdAtMs,
+        location: deps.urls.of('outgoing-payments', payment.id)
+      })
+    }
+  }
 }

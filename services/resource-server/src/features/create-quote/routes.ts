@@ -1,5 +1,4 @@
-import { parseJsonObject, sendResource } from '@open-payments-server/http-server'
-import { Router } from 'express'
+import { parseJsonObject, sendResource, type Route } from '@open-payments-server/http-server'
 import type { Pool } from 'pg'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { readIdempotencyKey } from '../../domain/payment-identity.js'
@@ -18,20 +17,22 @@ export interface CreateQuoteRouteDeps extends Omit<CreateQuoteDeps, 'repository'
 }
 
 /** `POST /quotes`. */
-export function createQuoteRoutes(deps: CreateQuoteRouteDeps): Router {
-  const router = Router({ caseSensitive: true })
+export function createQuoteRoute(deps: CreateQuoteRouteDeps): Route {
   const service = { ...deps, repository: createQuoteRepository(deps) }
-  router.post('/quotes', async (request, response) => {
-    const authorized = await deps.authorizer.authorize(request)
-    requireReach(authorized, 'quote', 'create', undefined)
-    const idempotencyKey = readIdempotencyKey(request.get('idempotency-key'))
-    const order = readOrder(parseJsonObject(authorized.body, request.get('content-type'), '400'))
-    const quote = await createQuote({ authorized, order, idempotencyKey }, service)
-    sendResource(request, response, renderQuote(quote, deps.urls), {
-      status: 201,
-      updatedAtMs: quote.createdAtMs,
-      location: deps.urls.of('quotes', quote.id)
-    })
-  })
-  return router
+  return {
+    method: 'POST',
+    path: '/quotes',
+    handle: async (request, response) => {
+      const authorized = await deps.authorizer.authorize(request)
+      requireReach(authorized, 'quote', 'create', undefined)
+      const idempotencyKey = readIdempotencyKey(request.get('idempotency-key'))
+      const order = readOrder(parseJsonObject(authorized.body, request.get('content-type'), '400'))
+      const quote = await createQuote({ authorized, order, idempotencyKey }, service)
+      sendResource(request, response, renderQuote(quote, deps.urls), {
+        status: 201,
+        updatedAtMs: quote.createdAtMs,
+        location: deps.urls.of('quotes', quote.id)
+      })
+    }
+  }
 }

@@ -1,6 +1,5 @@
 import { type Amount, type AmountWire, formatAmount } from '@open-payments-server/amounts'
-import { sendResource } from '@open-payments-server/http-server'
-import { Router } from 'express'
+import { sendResource, type Route } from '@open-payments-server/http-server'
 import { findReach, type RequestAuthorizer } from '../../domain/authorization.js'
 import { inactiveToken, insufficientGrant, temporarilyUnavailable } from '../../domain/errors.js'
 import { AuthServerUnavailable, type GrantLimits, type SpentAmounts } from '../../domain/ports.js'
@@ -12,22 +11,24 @@ export interface GetGrantSpentAmountsDeps {
 }
 
 /** `GET /outgoing-payment-grant`: what the grant behind the token has spent in the current interval. */
-export function createGetGrantSpentAmountsRoutes(deps: GetGrantSpentAmountsDeps): Router {
-  const router = Router({ caseSensitive: true })
-  router.get('/outgoing-payment-grant', async (request, response) => {
-    const { access, accessToken } = await deps.authorizer.authorize(request)
-    const covered = (['create', 'read'] as const).some(
-      (action) => findReach(access, 'outgoing-payment', action, undefined) !== undefined
-    )
-    if (!covered) throw insufficientGrant()
-    const spent = await getSpentAmounts(deps.grantLimits, accessToken)
-    if (spent === undefined) throw inactiveToken()
-    sendResource(request, response, {
-      spentDebitAmount: render(spent.debitAmount),
-      spentReceiveAmount: render(spent.receiveAmount)
-    })
-  })
-  return router
+export function createGetGrantSpentAmountsRoute(deps: GetGrantSpentAmountsDeps): Route {
+  return {
+    method: 'GET',
+    path: '/outgoing-payment-grant',
+    handle: async (request, response) => {
+      const { access, accessToken } = await deps.authorizer.authorize(request)
+      const covered = (['create', 'read'] as const).some(
+        (action) => findReach(access, 'outgoing-payment', action, undefined) !== undefined
+      )
+      if (!covered) throw insufficientGrant()
+      const spent = await getSpentAmounts(deps.grantLimits, accessToken)
+      if (spent === undefined) throw inactiveToken()
+      sendResource(request, response, {
+        spentDebitAmount: render(spent.debitAmount),
+        spentReceiveAmount: render(spent.receiveAmount)
+      })
+    }
+  }
 }
 
 async function getSpentAmounts(

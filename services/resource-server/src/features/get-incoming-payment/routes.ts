@@ -1,6 +1,10 @@
-import { sendResource } from '@open-payments-server/http-server'
+import {
+  type HttpRequest,
+  type HttpResponse,
+  type Route,
+  sendResource
+} from '@open-payments-server/http-server'
 import { type Clock, isUuid } from '@open-payments-server/runtime'
-import { type Request, type Response, Router } from 'express'
 import type { Pool } from 'pg'
 import { formatAmount } from '@open-payments-server/amounts'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
@@ -24,29 +28,31 @@ export interface GetIncomingPaymentDeps {
 }
 
 /** Both forms have one URL: which one is answered, the credentials decide. */
-const VARY = ['Accept', 'Authorization', 'Signature', 'Signature-Input']
+const VARY = 'Accept, Authorization, Signature, Signature-Input'
 
 /**
  * `GET /incoming-payments/{id}`: the whole payment for a client that may read it, and its public form for a request that
  * carries no credentials at all.
  */
-export function createGetIncomingPaymentRoutes(deps: GetIncomingPaymentDeps): Router {
-  const router = Router({ caseSensitive: true })
+export function createGetIncomingPaymentRoute(deps: GetIncomingPaymentDeps): Route {
   const reader = createIncomingPaymentReader(deps)
-  router.get('/incoming-payments/:id', async (request, response) => {
-    if (carriesCredentials(request)) await answerClient(request, response, deps, reader)
-    else await answerPublic(request, response, deps, reader)
-  })
-  return router
+  return {
+    method: 'GET',
+    path: '/incoming-payments/:id',
+    handle: async (request, response) => {
+      if (carriesCredentials(request)) await answerClient(request, response, deps, reader)
+      else await answerPublic(request, response, deps, reader)
+    }
+  }
 }
 
 async function answerClient(
-  request: Request<{ id: string }>,
-  response: Response,
+  request: HttpRequest,
+  response: HttpResponse,
   deps: GetIncomingPaymentDeps,
   reader: IncomingPaymentReader
 ): Promise<void> {
-  const payment = await readVisible(request, request.params.id, {
+  const payment = await readVisible(request, request.param('id'), {
     authorizer: deps.authorizer,
     type: 'incoming-payment',
     reader
@@ -59,12 +65,12 @@ async function answerClient(
 }
 
 async function answerPublic(
-  request: Request<{ id: string }>,
-  response: Response,
+  request: HttpRequest,
+  response: HttpResponse,
   deps: GetIncomingPaymentDeps,
   reader: IncomingPaymentReader
 ): Promise<void> {
-  const { id } = request.params
+  const id = request.param('id')
   const payment = isUuid(id) ? await reader.find(id) : undefined
   if (payment === undefined) throw notFound()
   const receivedAmount = formatAmount({ value: payment.receivedValue, asset: payment.asset })

@@ -1,5 +1,4 @@
-import { sendResource } from '@open-payments-server/http-server'
-import { Router } from 'express'
+import { sendResource, type Route } from '@open-payments-server/http-server'
 import type { Pool } from 'pg'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderOutgoingPayment } from '../../domain/outgoing-payment.js'
@@ -17,20 +16,22 @@ export interface GetOutgoingPaymentDeps {
 }
 
 /** `GET /outgoing-payments/{id}` (interface 4.5). */
-export function createGetOutgoingPaymentRoutes(deps: GetOutgoingPaymentDeps): Router {
-  const router = Router({ caseSensitive: true })
+export function createGetOutgoingPaymentRoute(deps: GetOutgoingPaymentDeps): Route {
   const read = {
     authorizer: deps.authorizer,
     type: 'outgoing-payment',
     reader: createOutgoingPaymentReader(deps)
   } as const
-  router.get('/outgoing-payments/:id', async (request, response) => {
-    const payment = await readVisible(request, request.params.id, read)
-    const representation = chooseRepresentation(request.get('accept'), deps.representation)
-    sendResource(request, response, renderOutgoingPayment(payment, deps.urls, representation), {
-      updatedAtMs: payment.updatedAtMs,
-      vary: ['Accept']
-    })
-  })
-  return router
+  return {
+    method: 'GET',
+    path: '/outgoing-payments/:id',
+    handle: async (request, response) => {
+      const payment = await readVisible(request, request.param('id'), read)
+      const representation = chooseRepresentation(request.get('accept'), deps.representation)
+      sendResource(request, response, renderOutgoingPayment(payment, deps.urls, representation), {
+        updatedAtMs: payment.updatedAtMs,
+        vary: 'Accept'
+      })
+    }
+  }
 }

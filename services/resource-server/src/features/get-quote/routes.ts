@@ -1,5 +1,4 @@
-import { sendResource } from '@open-payments-server/http-server'
-import { Router } from 'express'
+import { sendResource, type Route } from '@open-payments-server/http-server'
 import type { Pool } from 'pg'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderQuote } from '../../domain/quote.js'
@@ -15,12 +14,14 @@ export interface GetQuoteDeps {
 }
 
 /** `GET /quotes/{id}`: `read` what the client created itself, `read-all` any. */
-export function createGetQuoteRoutes(deps: GetQuoteDeps): Router {
-  const router = Router({ caseSensitive: true })
+export function createGetQuoteRoute(deps: GetQuoteDeps): Route {
   const read = { authorizer: deps.authorizer, type: 'quote', reader: createQuoteReader(deps) } as const
-  router.get('/quotes/:id', async (request, response) => {
-    const quote = await readVisible(request, request.params.id, read)
-    sendResource(request, response, renderQuote(quote, deps.urls), { updatedAtMs: quote.createdAtMs })
-  })
-  return router
+  return {
+    method: 'GET',
+    path: '/quotes/:id',
+    handle: async (request, response) => {
+      const quote = await readVisible(request, request.param('id'), read)
+      sendResource(request, response, renderQuote(quote, deps.urls), { updatedAtMs: quote.createdAtMs })
+    }
+  }
 }

@@ -1,5 +1,4 @@
-import { sendResource } from '@open-payments-server/http-server'
-import { Router } from 'express'
+import { sendResource, type Route } from '@open-payments-server/http-server'
 import type { Pool, QueryResultRow } from 'pg'
 import type { AccessType, RequestAuthorizer } from '../../domain/authorization.js'
 import { unknownWalletAddress } from '../../domain/errors.js'
@@ -36,8 +35,8 @@ export interface ListPaymentsDeps {
 }
 
 /** `GET /incoming-payments`: the payments of a wallet address, newest first; `list` its own, `list-all` everyone's. */
-export function createListIncomingPaymentsRoutes(deps: ListPaymentsDeps): Router {
-  return createListRoutes(deps, {
+export function createListIncomingPaymentsRoute(deps: ListPaymentsDeps): Route {
+  return createListRoute(deps, {
     type: 'incoming-payment',
     table: {
       name: 'incoming-payments',
@@ -51,8 +50,8 @@ export function createListIncomingPaymentsRoutes(deps: ListPaymentsDeps): Router
 }
 
 /** `GET /outgoing-payments`: the payments of a wallet address, newest first; `list` its own, `list-all` everyone's. */
-export function createListOutgoingPaymentsRoutes(deps: ListPaymentsDeps): Router {
-  return createListRoutes(deps, {
+export function createListOutgoingPaymentsRoute(deps: ListPaymentsDeps): Route {
+  return createListRoute(deps, {
     type: 'outgoing-payment',
     table: {
       name: 'outgoing-payments',
@@ -72,29 +71,31 @@ interface PaymentList<Row, Payment> {
   readonly render: (payment: Payment, urls: ResourceUrls, representation: Representation) => object
 }
 
-function createListRoutes<Row extends QueryResultRow, Payment extends Position>(
+function createListRoute<Row extends QueryResultRow, Payment extends Position>(
   deps: ListPaymentsDeps,
   { type, table, render }: PaymentList<Row, Payment>
-): Router {
-  const router = Router({ caseSensitive: true })
+): Route {
   const lister = createPaymentLister(table, deps)
-  router.get(`/${table.name}`, async (request, response) => {
-    const authorized = await deps.authorizer.authorize(request)
-    requireReach(authorized, type, 'list', undefined)
-    const query = parseListQuery(request.query)
-    const walletAddress = await deps.walletAddresses.findByUrl(query.walletAddress)
-    if (walletAddress === undefined) throw unknownWalletAddress('wallet-address')
-    const reach = requireReach(authorized, type, 'list', walletAddress.url)
-    const client = reach === 'own' ? authorized.client : undefined
-    const found = await lister.list(walletAddress.id, client, query.page)
-    const representation = chooseRepresentation(request.get('accept'), deps.representation)
-    const page = toPage(
-      query.page,
-      found,
-      (payment) => payment,
-      (payment) => render(payment, deps.urls, representation)
-    )
-    sendResource(request, response, page, { vary: ['Accept'] })
-  })
-  return router
+  return {
+    method: 'GET',
+    path: `/${table.name}`,
+    handle: async (request, response) => {
+      const authorized = await deps.authorizer.authorize(request)
+      requireReach(authorized, type, 'list', undefined)
+      const query = parseListQuery(request.query)
+      const walletAddress = await deps.walletAddresses.findByUrl(query.walletAddress)
+      if (walletAddress === undefined) throw unknownWalletAddress('wallet-address')
+      const reach = requireReach(authorized, type, 'list', walletAddress.url)
+      const client = reach === 'own' ? authorized.client : undefined
+      const found = await lister.list(walletAddress.id, client, query.page)
+      const representation = chooseRepresentation(request.get('accept'), deps.representation)
+      const page = toPage(
+        query.page,
+        found,
+        (payment) => payment,
+        (payment) => render(payment, deps.urls, representation)
+      )
+      sendResource(request, response, page, { vary: 'Accept' })
+    }
+  }
 }

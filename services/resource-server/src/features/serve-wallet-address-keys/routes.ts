@@ -1,15 +1,18 @@
-import { sendResource } from '@open-payments-server/http-server'
-import type { Ed25519Jwk } from '@open-payments-server/http-signatures'
-import { Router } from 'express'
-import type { Pool } from 'pg'
+import {
+  type RenderedResource,
+  renderResource,
+  type Route,
+  sendRendered
+} from '@open-payments-server/http-server'
+import type { PublishedKeyDirectory, PublishedKeys } from '../../domain/client-keys.js'
 import { notFound } from '../../domain/errors.js'
 import { findPathProblem, PATHLESS_WALLET_ADDRESS } from '../../domain/wallet-address.js'
-import { createClientKeyReader } from './repository.js'
+import { KEYS_REMEMBERED_MS } from './published-keys.js'
 
 /** What the route needs. */
 export interface WalletAddressKeysRouteDeps {
-  readonly pool: Pool
-  /** How long others may keep the answer, in seconds. */
+  readonly publishedKeys: PublishedKeyDirectory
+  /** How long others may go by an answer, in seconds, the time that it was remembered here included. */
   readonly cacheSeconds: number
 }
 
@@ -17,23 +20,24 @@ export interface WalletAddressKeysRouteDeps {
 const DOCUMENT = '/jwks.json'
 
 /** `GET /<path>/jwks.json`: the keys that the holder of a wallet address signs with, without the revoked ones; for anyone. */
-export function createWalletAddressKeysRoutes(deps: WalletAddressKeysRouteDeps): Router {
-  const router = Router({ caseSensitive: true, strict: true })
-  const reader = createClientKeyReader(deps.pool)
-  router.get(/\/jwks\.json$/, async (request, response) => {
-    const path = request.path.slice(0, -DOCUMENT.length) || PATHLESS_WALLET_ADDRESS
-    const keys = findPathProblem(path) === undefined ? await reader.findKeys(path) : undefined
-    if (keys === undefined) throw notFound()
-    sendResource(
-      request,
-      response,
-      { keys: keys.map(toJwk) },
-      { cacheControl: `public, max-age=${String(deps.cacheSeconds)}` }
-    )
-  })
-  return router
-}
-
-function toJwk({ kid, x }: { kid: string; x: string }): Ed25519Jwk {
-  return { kid, alg: 'EdDSA', use: 'sig', kty: 'OKP', crv: 'Ed25519', x }
+export function createWalletAddressKeysRoute(deps: WalletAddressKeysRouteDeps): Route {
+  const rendered = new WeakMap<PublishedKeys, RenderedResource>()
+  const maxAgeSeconds = Math.max(0, deps.cacheSeconds - KEYS_REMEMBERED_MS / 1_000)
+  const cacheControl = `public, max-age=${String(maxAgeSeconds)}`
+  const renderOnce = (keys: PublishedKeys): RenderedResource => {
+    const known = rendered.get(keys) ?? renderResource(keys)
+    rendered.set(keys, known)
+    return known
+  }
+  return {
+    method: 'GET',
+    path: /\/jwks\.json$/,
+    name: '/*/jwks.json',
+    handle: async (request, response) => {
+      const path = request.path.slice(0, -DOCUMENT.length) || PATHLESS_WALLET_ADDRESS
+      const keys = findPathProblem(path) === undefined ? await deps.publishedKeys.findKeys(path) : undefined
+      if (keys === undefined) throw notFound()
+      sendRendered(request, response, renderOnce(keys), { cacheControl })
+    }
+  }
 }

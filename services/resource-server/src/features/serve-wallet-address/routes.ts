@@ -1,5 +1,10 @@
-import { sendResource } from '@open-payments-server/http-server'
-import { type Request, type RequestHandler, Router } from 'express'
+import {
+  type HttpRequest,
+  type RenderedResource,
+  renderResource,
+  type Route,
+  sendRendered
+} from '@open-payments-server/http-server'
 import { notFound } from '../../domain/errors.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import {
@@ -31,39 +36,45 @@ interface WalletAddressWire {
 }
 
 /**
- * `GET /<path>`: a wallet address, for anyone. Takes every path that no route before it took. The wallet address without a
+ * `GET /<path>`: a wallet address, for anyone. Takes every path that no other route takes. The wallet address without a
  * path is served under `/.well-known/pay`, and under the URL that it is known by.
  */
-export function createWalletAddressRoutes(deps: WalletAddressRouteDeps): Router {
-  const router = Router({ caseSensitive: true, strict: true })
-  const serve = serveWalletAddress(deps)
-  router.get('/', serve)
-  // A pattern without parameters: paths are compared as they were sent, and nothing is decoded.
-  router.get(/^\/.+$/, serve)
-  return router
-}
-
-function serveWalletAddress(deps: WalletAddressRouteDeps): RequestHandler {
-  return async (request, response) => {
-    const path = request.path === '/' ? PATHLESS_WALLET_ADDRESS : request.path
-    const walletAddress = await deps.walletAddresses.findByPath(path)
-    if (walletAddress === undefined) throw notFound()
-    const cacheControl = `public, max-age=${String(deps.cacheSeconds)}`
-    if (deps.pageUrl !== undefined && prefersPage(request)) {
-      response.set('Cache-Control', cacheControl).vary('Accept')
-      response.redirect(302, pageOf(walletAddress, deps.pageUrl))
-      return
+export function createWalletAddressRoute(deps: WalletAddressRouteDeps): Route {
+  const rendered = new WeakMap<WalletAddress, RenderedResource>()
+  const cacheControl = `public, max-age=${String(deps.cacheSeconds)}`
+  const renderOnce = (walletAddress: WalletAddress): RenderedResource => {
+    const known = rendered.get(walletAddress) ?? renderResource(toWire(walletAddress, deps))
+    rendered.set(walletAddress, known)
+    return known
+  }
+  return {
+    method: 'GET',
+    // Paths are compared as they were sent, and nothing is decoded.
+    path: /^\//,
+    name: '/*',
+    handle: async (request, response) => {
+      const path = request.path === '/' ? PATHLESS_WALLET_ADDRESS : request.path
+      const walletAddress = await deps.walletAddresses.findByPath(path)
+      if (walletAddress === undefined) throw notFound()
+      const { updatedAtMs } = walletAddress
+      if (deps.pageUrl === undefined || !prefersPage(request)) {
+        sendRendered(request, response, renderOnce(walletAddress), {
+          updatedAtMs,
+          vary: 'Accept',
+          cacheControl
+        })
+        return
+      }
+      response.addField('Cache-Control', cacheControl)
+      response.addField('Vary', 'Accept')
+      response.addField('Location', pageOf(walletAddress, deps.pageUrl))
+      response.sendEmpty(302)
     }
-    sendResource(request, response, render(walletAddress, deps), {
-      updatedAtMs: walletAddress.updatedAtMs,
-      vary: ['Accept'],
-      cacheControl
-    })
   }
 }
 
 /** Whether a request would rather have a page: a browser's, as `text/html` comes before JSON in its `Accept`. */
-function prefersPage(request: Request): boolean {
+function prefersPage(request: HttpRequest): boolean {
   return request.accepts(['application/json', 'text/html']) === 'text/html'
 }
 
@@ -73,7 +84,7 @@ function pageOf(walletAddress: WalletAddress, pageUrl: string): string {
   return page.href
 }
 
-function render(walletAddress: WalletAddress, deps: WalletAddressRouteDeps): WalletAddressWire {
+function toWire(walletAddress: WalletAddress, deps: WalletAddressRouteDeps): WalletAddressWire {
   const { url, publicName, asset } = walletAddress
   return {
     id: url,

@@ -1,0 +1,62 @@
+import createRouter from 'find-my-way'
+import type { HttpRequest, RouteParams } from './http-request.js'
+import type { HttpResponse } from './http-response.js'
+import { TARGET_LENGTH_MAX } from './limits.js'
+
+/** Methods that routes take. Who takes GET takes HEAD. */
+export type RouteMethod = 'GET' | 'POST' | 'DELETE' | 'OPTIONS'
+
+/**
+ * Answers a request. Whatever it throws, or rejects with, is rendered as an error.
+ *
+ * @returns nothing when the answer is given already
+ */
+export type RouteHandler = (request: HttpRequest, response: HttpResponse) => void | Promise<void>
+
+/** Requests that are answered alike. */
+export interface Route {
+  readonly method: RouteMethod
+  /** Path, as `/quotes/:id`; or an expression that is tried on the path as sent when no path fits. */
+  readonly path: string | RegExp
+  /** What logs, metrics and traces call it; the path unless given. */
+  readonly name?: string
+  readonly handle: RouteHandler
+}
+
+/** The route that takes a request. */
+export interface FoundRoute {
+  readonly route: Route
+  /** What its path names, decoded. */
+  readonly params: RouteParams
+}
+
+const NO_PARAMS = {}
+
+/** Finds the route of a request. A slash at the end of a path is as good as none. */
+export class RouteTable {
+  readonly #byPath = createRouter({ ignoreTrailingSlash: true, maxParamLength: TARGET_LENGTH_MAX })
+  readonly #byExpression: readonly (Route & { readonly path: RegExp })[]
+
+  /** @param routes those with expressions in the order in which they are tried */
+  constructor(routes: readonly Route[]) {
+    this.#byExpression = routes.filter(hasExpression)
+    for (const route of routes) {
+      const { method, path } = route
+      // Never called: whoever asks for a route calls it.
+      if (typeof path === 'string') this.#byPath.on(method, path, () => undefined, route)
+    }
+  }
+
+  /** @returns undefined when none takes the request */
+  find(requestMethod: string, path: string): FoundRoute | undefined {
+    const method = requestMethod === 'HEAD' ? 'GET' : requestMethod
+    const found = this.#byPath.find(method as RouteMethod, path)
+    if (found !== null) return { route: found.store as Route, params: found.params }
+    const route = this.#byExpression.find((one) => one.method === method && one.path.test(path))
+    return route && { route, params: NO_PARAMS }
+  }
+}
+
+function hasExpression(route: Route): route is Route & { readonly path: RegExp } {
+  return route.path instanceof RegExp
+}
