@@ -4,14 +4,7 @@ import express, { type Router } from 'express'
 import { createAddressReader, type TrustedProxies } from './client-address.js'
 import { type AddressReader, HttpRequest } from './http-request.js'
 import { type Fields, HttpResponse } from './http-response.js'
-import {
-  codeOf,
-  type ErrorBody,
-  errorBody,
-  NoAnswer,
-  PublicError,
-  serviceUnavailable
-} from './public-error.js'
+import { codeOf, type ErrorBody, NoAnswer, PublicError, serviceUnavailable } from './public-error.js'
 import { hasBody, readBody } from './read-body.js'
 import { endOf, type RequestEnd, startRequestSpan } from './request-span.js'
 import { type Route, RouteTable } from './routes.js'

@@ -3,22 +3,33 @@ import { type DestinationStream, pino } from 'pino'
 /** Most that waits for a standard output that takes nothing, in characters; what comes on top of that is lost. */
 const WAITING_MAX = 1_048_576
 
+/** Most that is gathered before it is written, in characters. */
+const GATHERED_MAX = 65_536
+
 /** Standard output's file descriptor. */
 const STANDARD_OUTPUT = 1
 
 /**
- * Standard output for logs. When it takes nothing, as on a full disk, lines wait for room, and are lost when they are too many:
- * the service goes on, because no payment fails for want of a log.
+ * Standard output for logs. Lines of one turn of the event loop are written together, because each write is a call of the
+ * system. When it takes nothing, as on a full disk, lines wait for room, and are lost when they are too many: the service goes
+ * on, because no payment fails for want of a log.
  *
  * @param onLost is told how many lines were lost, once there is room again
  */
 export function openStandardOutput(onLost: (count: number) => void): DestinationStream {
   const stream = pino.destination({ dest: STANDARD_OUTPUT, sync: true, maxLength: WAITING_MAX })
+  let gathered = ''
   let lost = 0
-  // The line stays in what waits, and is tried again with the next one. There is no other place to tell of it.
+  const write = (): void => {
+    if (gathered === '') return
+    const lines = gathered
+    gathered = ''
+    stream.write(lines)
+  }
+  // The lines stay in what waits, and are tried again with the next ones. There is no other place to tell of it.
   stream.on('error', () => undefined)
-  stream.on('drop', () => {
-    lost += 1
+  stream.on('drop', (dropped: string) => {
+    lost += countLines(dropped)
   })
   stream.on('write', () => {
     if (lost === 0) return
@@ -26,7 +37,20 @@ export function openStandardOutput(onLost: (count: number) => void): Destination
     lost = 0
     setImmediate(onLost, count)
   })
-  // Everything is written at once, and what could not be is not waited for: pino's own would block the process until it can be.
-  stream.flushSync = () => undefined
-  return stream
+  // However the process ends by itself, what it said last is told.
+  process.on('exit', write)
+  const output = {
+    write(line: string): void {
+      if (gathered === '') setImmediate(write)
+      gathered += line
+      if (gathered.length >= GATHERED_MAX) write()
+    },
+    // What could be is written at once, and the rest is not waited for: pino's own would block the process until it can be.
+    flushSync: write
+  }
+  return output
+}
+
+function countLines(text: string): number {
+  return text.split('\n').length - 1
 }
