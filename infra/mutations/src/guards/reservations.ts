@@ -119,7 +119,7 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
   {
     guard: 'one payment id means one content',
     file: RESERVE_SERVICE,
-    text: '!recorded.contentHash.equals(request.contentHash)',
+    text: '!recorded.contentHash.equals(asked.request.contentHash)',
     broken: 'false',
     test: reserving('is ALREADY_EXISTS with any other content, and changes nothing')
   },

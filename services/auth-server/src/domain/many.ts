@@ -1,45 +1,92 @@
+import { isTransient } from '@open-payments-server/database'
 import { RpcError, status } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
-import type { Logger } from '@open-payments-server/runtime'
-import { isTransient } from '@open-payments-server/database'
+import { fulfilled, type Logger, type Outcome, rejected } from '@open-payments-server/runtime'
 import { invalidField } from './request-fields.js'
 
 /** Most requests of one call. */
 export const REQUESTS_MAX = 100
 
+/** How the requests of one call are done. */
+export interface ManyCall<Request, Asked extends { readonly paymentId: string }, Result, Answer> {
+  /** Reads one; throws what is wrong with it. */
+  readonly read: (request: Request) => Asked
+  /** Does some, each of another payment, and says of each, in their order, what it came to. */
+  readonly together: (asked: readonly Asked[]) => Promise<readonly Outcome<Result>[]>
+  /** Does one. */
+  readonly alone: (asked: Asked) => Promise<Result>
+  /** Answers one; throws why it was not done. */
+  readonly answer: (result: Result, asked: Asked) => Answer
+  /** Is told of failures that are ours. */
+  readonly logger: Logger
+}
+
+/** Says why one was not done. */
+export interface FailureAnswer {
+  readonly $case: 'failure'
+  readonly value: auth.Failure
+}
+
 /**
- * Does several requests of one call, and answers each by itself.
+ * Does the requests of one call and answers each by itself, in their order, as if they had been asked for one after the other.
  *
- * @param requests at most {@link REQUESTS_MAX}
- * @param answer answers one, or throws why not
- * @param logger is told of failures that are ours
- * @returns one result for each, in the same order
- * @throws RpcError INVALID_ARGUMENT for too many. What the database could not be asked is thrown as it is, whichever requests
- *   were done: all of them may be repeated, so the call is.
+ * @throws RpcError INVALID_ARGUMENT for more than {@link REQUESTS_MAX}. That the database could not be asked is thrown as it
+ *   is, whatever was done: every request may be repeated, and so may the call.
  */
-export async function answerEach<Request, Result>(
+export async function answerEach<Request, Asked extends { readonly paymentId: string }, Result, Answer>(
   requests: readonly Request[],
-  answer: (request: Request) => Promise<Result>,
-  logger: Logger
-): Promise<(Result | { $case: 'failure'; value: auth.Failure })[]> {
+  call: ManyCall<Request, Asked, Result, Answer>
+): Promise<(Answer | FailureAnswer)[]> {
   if (requests.length > REQUESTS_MAX) {
     throw invalidField('requests', `must be at most ${String(REQUESTS_MAX)}`)
   }
-  const results = []
-  for (const request of requests) {
+  const read = await Promise.allSettled(requests.map(async (request) => call.read(request)))
+  const asked = read.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  const outcomes = await doEach(asked, call)
+  return read.map((one) => {
+    if (one.status === 'rejected') return failureOf(one.reason, call.logger)
+    const outcome = outcomes.get(one.value)
+    if (outcome === undefined) throw new Error('a request was not done')
     try {
-      results.push(await answer(request))
+      if (outcome.status === 'rejected') throw outcome.reason
+      return call.answer(outcome.value, one.value)
     } catch (error) {
-      if (isTransient(error)) throw error
-      results.push({ $case: 'failure' as const, value: failureOf(error, logger) })
+      return failureOf(error, call.logger)
     }
-  }
-  return results
+  })
+}
+
+/** Does the first of each payment together, and then, one by one, what asks for something of the same payment again. */
+async function doEach<Asked extends { readonly paymentId: string }, Result>(
+  asked: readonly Asked[],
+  { together, alone }: Pick<ManyCall<never, Asked, Result, never>, 'together' | 'alone'>
+): Promise<ReadonlyMap<Asked, Outcome<Result>>> {
+  const firstOf = new Map<string, Asked>()
+  for (const one of asked) if (!firstOf.has(one.paymentId)) firstOf.set(one.paymentId, one)
+  const firsts = [...firstOf.values()]
+  const results = firsts.length === 0 ? [] : await together(firsts)
+  const outcomes = new Map(
+    firsts.map((one, index) => [one, results[index] ?? rejected(new Error('not done'))])
+  )
+  for (const one of asked) if (!outcomes.has(one)) outcomes.set(one, await outcomeOf(alone(one)))
+  return outcomes
+}
+
+/** What a promise comes to. */
+async function outcomeOf<Result>(promise: Promise<Result>): Promise<Outcome<Result>> {
+  return promise.then(fulfilled, rejected)
 }
 
 /** What the call for one request alone would have failed with. */
-function failureOf(error: unknown, logger: Logger): auth.Failure {
-  if (error instanceof RpcError) return { code: error.code, message: error.message, field: error.field ?? '' }
+function failureOf(error: unknown, logger: Logger): FailureAnswer {
+  if (isTransient(error)) throw error
+  if (error instanceof RpcError) {
+    return failure(error.code, error.message, error.field)
+  }
   logger.error({ err: error }, 'one request of several failed')
-  return { code: status.INTERNAL, message: 'Internal error', field: '' }
+  return failure(status.INTERNAL, 'Internal error')
+}
+
+function failure(code: status, message: string, field = ''): FailureAnswer {
+  return { $case: 'failure', value: { code, message, field } }
 }

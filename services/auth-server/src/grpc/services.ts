@@ -12,6 +12,7 @@ import { auth } from '@open-payments-server/proto'
 import type { Clock, Logger } from '@open-payments-server/runtime'
 import type pg from 'pg'
 import type { ClientDirectory } from '../domain/clients.js'
+import type { EndReservation } from '../domain/ends.js'
 import type {
   GrantCounters,
   IntrospectionAnswer,
@@ -22,7 +23,9 @@ import type { RevocationBus } from '../domain/revocations.js'
 import { TokenAccessCache } from '../domain/token-record.js'
 import { createLimitsAuditRepository } from '../features/audit-limits/repository.js'
 import { createAuditLimitsRpc } from '../features/audit-limits/rpc.js'
+import { createEndReservationsRepository } from '../features/end-reservations/repository.js'
 import { createEndManyRpc } from '../features/end-reservations/rpc.js'
+import { createEndReservations } from '../features/end-reservations/service.js'
 import { createSpentAmountsRepository } from '../features/get-spent-amounts/repository.js'
 import { createGetSpentAmountsRpc } from '../features/get-spent-amounts/rpc.js'
 import { createGetSpentAmounts } from '../features/get-spent-amounts/service.js'
@@ -40,9 +43,14 @@ import { createListGrantsRpc, createRevokeGrantRpc } from '../features/operate-g
 import { createReleaseReservationRepository } from '../features/release-reservation/repository.js'
 import { createReleaseRpc } from '../features/release-reservation/rpc.js'
 import { createReleaseReservation } from '../features/release-reservation/service.js'
+import { createReserveManyRepository } from '../features/reserve-limits/many-repository.js'
 import { createReserveLimitsRepository } from '../features/reserve-limits/repository.js'
 import { createReserveManyRpc, createReserveRpc } from '../features/reserve-limits/rpc.js'
-import { createReserveLimits, type ReserveOutcome } from '../features/reserve-limits/service.js'
+import {
+  createReserveLimits,
+  type ReserveLimits,
+  type ReserveOutcome
+} from '../features/reserve-limits/service.js'
 import { createSettleReservationRepository } from '../features/settle-reservation/repository.js'
 import { createSettleRpc } from '../features/settle-reservation/rpc.js'
 import { createSettleReservation } from '../features/settle-reservation/service.js'
@@ -113,14 +121,20 @@ function grantLimitsService(
   tokenAccess: ReturnType<typeof createTokenAccessReader>
 ): auth.GrantLimitsServiceServer {
   const handlers = createHandlers(logger, callObserver)
-  const reserve = counting(
-    createReserveLimits({ repository: createReserveLimitsRepository(pool), tokenAccess, clock }),
-    (outcome) => {
-      counters.countReservation(answerTo(outcome))
-    }
+  const limits = countingReservations(
+    createReserveLimits({
+      repository: createReserveLimitsRepository(pool),
+      manyRepository: createReserveManyRepository(pool),
+      tokenAccess,
+      clock
+    }),
+    counters
   )
-  const settle = createSettleRpc(createSettleReservation(createSettleReservationRepository(pool)))
-  const release = createReleaseRpc(createReleaseReservation(createReleaseReservationRepository(pool)))
+  const settle = createSettleReservation(createSettleReservationRepository(pool))
+  const release = createReleaseReservation(createReleaseReservationRepository(pool))
+  const end: EndReservation = ({ paymentId, spent }) =>
+    spent === undefined ? release(paymentId) : settle(paymentId, spent)
+  const endReservations = createEndReservations({ repository: createEndReservationsRepository(pool), end })
   const getSpent = createGetSpentAmounts({
     repository: createSpentAmountsRepository(pool),
     tokenAccess,
@@ -128,11 +142,11 @@ function grantLimitsService(
   })
   const reservations = createReservationRepository(pool, prisma)
   return {
-    reserve: handlers.unary(retriable(createReserveRpc(reserve))),
-    settle: handlers.unary(retriable(settle)),
-    release: handlers.unary(retriable(release)),
-    reserveMany: handlers.unary(retriable(createReserveManyRpc(reserve, logger))),
-    endMany: handlers.unary(retriable(createEndManyRpc({ settle, release }, logger))),
+    reserve: handlers.unary(retriable(createReserveRpc(limits))),
+    settle: handlers.unary(retriable(createSettleRpc(settle))),
+    release: handlers.unary(retriable(createReleaseRpc(release))),
+    reserveMany: handlers.unary(retriable(createReserveManyRpc(limits, logger))),
+    endMany: handlers.unary(retriable(createEndManyRpc({ endReservations, end, logger }))),
     getSpentAmounts: handlers.unary(retriable(createGetSpentAmountsRpc(getSpent))),
     listOpenReservations: handlers.unary(retriable(createListOpenReservationsRpc(reservations))),
     listReservations: handlers.unary(retriable(createListReservationsRpc(reservations)))
@@ -162,6 +176,22 @@ function grantOperatorService({
 
 function answerAbout(worth: TokenWorth): IntrospectionAnswer {
   return worth.status === 'active' && worth.key === 'unavailable' ? 'key_unavailable' : worth.status
+}
+
+/** Counts what payments that ask for room are answered. */
+function countingReservations(
+  { reserve, reserveMany }: ReserveLimits,
+  counters: Pick<RpcCounters, 'countReservation'>
+): ReserveLimits {
+  const count = (outcome: ReserveOutcome): void => {
+    counters.countReservation(answerTo(outcome))
+  }
+  return {
+    reserve: counting(reserve, count),
+    reserveMany: counting(reserveMany, (outcomes) => {
+      for (const outcome of outcomes) if (outcome.status === 'fulfilled') count(outcome.value)
+    })
+  }
 }
 
 function answerTo(outcome: ReserveOutcome): ReservationAnswer {

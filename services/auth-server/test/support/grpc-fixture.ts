@@ -257,6 +257,18 @@ export class GrpcFixture {
     return codeOf(this.call('release', { paymentId }))
   }
 
+  /** Ends a reservation by the call for one, and answers `OK` or the code. */
+  endAs({ end }: auth.EndRequest): Promise<string> {
+    switch (end?.$case) {
+      case 'settle':
+        return codeOf(this.call('settle', end.value))
+      case 'release':
+        return codeOf(this.call('release', end.value))
+      case undefined:
+        throw new Error('a request without an end')
+    }
+  }
+
   /** What the server counts, by item and interval, as `[debited, received]`. */
   async windows(): Promise<Record<string, [string, string]>> {
     const rows = await this.database.query<{ key: string; debited: string; received: string }>(
@@ -283,6 +295,26 @@ export function amountMessage({ value, asset }: Amount): auth.Amount {
   return { value: value.toString(), assetCode: asset.code, assetScale: asset.scale }
 }
 
+/** What each of several reservations was answered with, in short. */
+export function answersOf({ results }: auth.ReserveManyResponse): Answer[] {
+  return results.map(({ outcome }) =>
+    outcome?.$case === 'failure' ? failureOf(outcome.value) : shorten({ outcome })
+  )
+}
+
+/** What each of several ends was answered with: `OK` or the code. */
+export function codesOf({ results }: auth.EndManyResponse): string[] {
+  return results.map(({ outcome }) => {
+    if (outcome === undefined) throw new Error('an answer without an outcome')
+    return outcome.$case === 'ended' ? 'OK' : shortenRefusal(failureOf(outcome.value))
+  })
+}
+
+function failureOf({ code, field }: auth.Failure): Refusal {
+  const error = status[code] ?? String(code)
+  return field === '' ? { error } : { error, field }
+}
+
 function shorten({ outcome }: auth.ReserveResponse): Answer {
   switch (outcome?.$case) {
     case 'reserved': {
@@ -302,7 +334,13 @@ export function describe(amount: auth.Amount | undefined): string {
 }
 
 /** What a failed call failed with. */
-export function refusalOf(error: unknown): { error: string; field?: string } {
+interface Refusal {
+  readonly error: string
+  readonly field?: string
+}
+
+/** What a failed call failed with. */
+export function refusalOf(error: unknown): Refusal {
   if (!isRpcError(error)) throw error
   return {
     error: status[error.code],
@@ -315,7 +353,10 @@ async function codeOf(call: Promise<unknown>): Promise<string> {
     await call
     return 'OK'
   } catch (error) {
-    const { error: code, field } = refusalOf(error)
-    return code === 'INVALID_ARGUMENT' ? `${code} ${String(field)}` : code
+    return shortenRefusal(refusalOf(error))
   }
+}
+
+function shortenRefusal({ error: code, field }: Refusal): string {
+  return code === 'INVALID_ARGUMENT' ? `${code} ${String(field)}` : code
 }

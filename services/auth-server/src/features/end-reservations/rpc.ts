@@ -1,40 +1,46 @@
-import type { UnaryContext, UnaryHandler } from '@open-payments-server/grpc-transport'
+import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
+import { type End, type EndReservation, mustHaveEnded, readRelease, readSettle } from '../../domain/ends.js'
 import { answerEach } from '../../domain/many.js'
 import { invalidField } from '../../domain/request-fields.js'
+import type { EndReservations } from './service.js'
 
-/** The calls that end one reservation. */
-export interface EndRpcs {
-  readonly settle: UnaryHandler<auth.SettleRequest, auth.SettleResponse>
-  readonly release: UnaryHandler<auth.ReleaseRequest, auth.ReleaseResponse>
+/** What the call needs. */
+export interface EndManyDependencies {
+  readonly endReservations: EndReservations
+  /** Ends one. */
+  readonly end: EndReservation
+  readonly logger: Logger
 }
 
 /** `GrantLimitsService.EndMany`. */
-export function createEndManyRpc(
-  rpcs: EndRpcs,
-  logger: Logger
-): UnaryHandler<auth.EndManyRequest, auth.EndManyResponse> {
-  return async ({ requests }, context) => {
-    const answer = async (request: auth.EndRequest): Promise<auth.EndResult['outcome']> => {
-      await end(request, rpcs, context)
-      return { $case: 'ended', value: {} }
-    }
-    const outcomes = await answerEach(requests, answer, logger)
+export function createEndManyRpc({
+  endReservations,
+  end,
+  logger
+}: EndManyDependencies): UnaryHandler<auth.EndManyRequest, auth.EndManyResponse> {
+  return async ({ requests }) => {
+    const outcomes = await answerEach(requests, {
+      read: readEnd,
+      together: endReservations,
+      alone: end,
+      answer: (outcome): auth.EndResult['outcome'] => {
+        mustHaveEnded(outcome)
+        return { $case: 'ended', value: {} }
+      },
+      logger
+    })
     return { results: outcomes.map((outcome) => ({ outcome })) }
   }
 }
 
-function end(
-  { end: how }: auth.EndRequest,
-  { settle, release }: EndRpcs,
-  context: UnaryContext
-): Promise<unknown> {
-  switch (how?.$case) {
+function readEnd({ end }: auth.EndRequest): End {
+  switch (end?.$case) {
     case 'settle':
-      return settle(how.value, context)
+      return readSettle(end.value)
     case 'release':
-      return release(how.value, context)
+      return readRelease(end.value)
     case undefined:
       throw invalidField('end', 'must be given')
   }

@@ -1,6 +1,6 @@
-import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
+import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
-import { readUuid } from '../../domain/request-fields.js'
+import { mustHaveEnded, readRelease } from '../../domain/ends.js'
 import type { ReleaseReservation } from './service.js'
 
 /** `GrantLimitsService.Release`. */
@@ -8,12 +8,7 @@ export function createReleaseRpc(
   releaseReservation: ReleaseReservation
 ): UnaryHandler<auth.ReleaseRequest, auth.ReleaseResponse> {
   return async (request) => {
-    const outcome = await releaseReservation(readUuid(request.paymentId, 'payment_id'))
-    if (outcome === 'released') return {}
-    throw new RpcError({
-      code: status.FAILED_PRECONDITION,
-      message: 'The reservation was settled',
-      field: 'payment_id'
-    })
+    mustHaveEnded(await releaseReservation(readRelease(request).paymentId))
+    return {}
   }
 }

@@ -1,14 +1,8 @@
+import type { EndOutcome } from '../../domain/ends.js'
 import type { ReleaseReservationRepository } from './repository.js'
 
-/** What became of a call. */
-export type ReleaseOutcome =
-  /** The payment holds no room, and never will. */
-  | 'released'
-  /** It was settled. */
-  | 'settled'
-
 /** Ends a reservation of a payment that does not exist. Twice has the effect of once. */
-export type ReleaseReservation = (paymentId: string) => Promise<ReleaseOutcome>
+export type ReleaseReservation = (paymentId: string) => Promise<EndOutcome>
 
 /**
  * How often a call looks again. It may lose once against the reservation being written, and once against another end of
@@ -25,9 +19,9 @@ export function createReleaseReservation(repository: ReleaseReservationRepositor
         case 'barred':
         case 'released':
         case 'refused': // it never held room, and a late retry is refused again
-          return 'released'
+          return 'ended'
         case 'settled':
-          return 'settled'
+          return 'was_settled'
         case 'open':
         case 'appeared':
           continue

@@ -5,31 +5,32 @@ import { hashSecret, type Logger } from '@open-payments-server/runtime'
 import type { PaymentContent, RefusalReason } from '../../domain/limits.js'
 import { answerEach } from '../../domain/many.js'
 import { readAccessToken, readAmount, readUrl, readUuid } from '../../domain/request-fields.js'
-import type { ReserveLimits, ReserveOutcome } from './service.js'
+import type { Payment, ReserveLimits, ReserveOutcome } from './service.js'
 
 /** `GrantLimitsService.Reserve`. */
-export function createReserveRpc(
-  reserveLimits: ReserveLimits
-): UnaryHandler<auth.ReserveRequest, auth.ReserveResponse> {
+export function createReserveRpc({
+  reserve
+}: ReserveLimits): UnaryHandler<auth.ReserveRequest, auth.ReserveResponse> {
   return async (request) => {
-    const paymentId = readUuid(request.paymentId, 'payment_id')
-    const content = readContent(request)
-    return { outcome: toAnswer(await reserveLimits(paymentId, content), content) }
+    const payment = readPayment(request)
+    return { outcome: toAnswer(await reserve(payment), payment) }
   }
 }
 
 /** `GrantLimitsService.ReserveMany`. */
 export function createReserveManyRpc(
-  reserveLimits: ReserveLimits,
+  { reserve, reserveMany }: ReserveLimits,
   logger: Logger
 ): UnaryHandler<auth.ReserveManyRequest, auth.ReserveManyResponse> {
-  const reserve = createReserveRpc(reserveLimits)
-  return async ({ requests }, context) => {
-    const answer = async (request: auth.ReserveRequest): Promise<ReserveAnswer> =>
-      (await reserve(request, context)).outcome
-    const outcomes = await answerEach(requests, answer, logger)
+  const call = { read: readPayment, together: reserveMany, alone: reserve, answer: toAnswer, logger }
+  return async ({ requests }) => {
+    const outcomes = await answerEach(requests, call)
     return { results: outcomes.map((outcome) => ({ outcome })) }
   }
+}
+
+function readPayment(request: auth.ReserveRequest): Payment {
+  return { paymentId: readUuid(request.paymentId, 'payment_id'), content: readContent(request) }
 }
 
 function readContent(request: auth.ReserveRequest): PaymentContent {
@@ -44,14 +45,14 @@ function readContent(request: auth.ReserveRequest): PaymentContent {
 
 type ReserveAnswer = auth.ReserveResponse['outcome']
 
-function toAnswer(outcome: ReserveOutcome, { debitAmount, receiveAmount }: PaymentContent): ReserveAnswer {
+function toAnswer(outcome: ReserveOutcome, { content }: Payment): ReserveAnswer {
   switch (outcome.outcome) {
     case 'reserved': {
       const { grantId, spent } = outcome
       const value = {
         grantId,
-        spentDebitAmount: formatAmount({ value: spent.debit, asset: debitAmount.asset }),
-        spentReceiveAmount: formatAmount({ value: spent.receive, asset: receiveAmount.asset })
+        spentDebitAmount: formatAmount({ value: spent.debit, asset: content.debitAmount.asset }),
+        spentReceiveAmount: formatAmount({ value: spent.receive, asset: content.receiveAmount.asset })
       }
       return { $case: 'reserved', value }
     }

@@ -1,7 +1,8 @@
-import type { Clock } from '@open-payments-server/runtime'
+import type { Clock, Outcome } from '@open-payments-server/runtime'
 import {
   chargeableItems,
   contentHash,
+  type Coverage,
   coverPayment,
   currentWindows,
   type PaymentContent,
@@ -9,6 +10,7 @@ import {
   type Window
 } from '../../domain/limits.js'
 import type { GrantedAccessItem, TokenAccessReader } from '../../domain/token-record.js'
+import type { ReserveManyRepository, ReserveManyResult } from './many-repository.js'
 import type {
   RecordedReservation,
   ReservationRequest,
@@ -30,73 +32,158 @@ export type ReserveOutcome =
   /** The payment id was used for something else. */
   | { readonly outcome: 'mismatch' }
 
-/**
- * Reserves a payment's amounts under the grant of a token. The same id with the same content is answered the same again.
- *
- * @param paymentId UUID
- */
-export type ReserveLimits = (paymentId: string, content: PaymentContent) => Promise<ReserveOutcome>
+/** A payment that is to be made. */
+export interface Payment {
+  /** UUID. */
+  readonly paymentId: string
+  readonly content: PaymentContent
+}
+
+/** Reserves the amounts of payments under the grants of tokens. The same id with the same content is answered the same again. */
+export interface ReserveLimits {
+  /** Reserves for one payment. */
+  readonly reserve: (payment: Payment) => Promise<ReserveOutcome>
+  /**
+   * Reserves for different payments, as if for one after the other.
+   *
+   * @returns what each came to, in their order
+   */
+  readonly reserveMany: (payments: readonly Payment[]) => Promise<readonly Outcome<ReserveOutcome>[]>
+}
 
 /** What reserving needs. */
 export interface ReserveLimitsDependencies {
   readonly repository: ReserveLimitsRepository
+  readonly manyRepository: ReserveManyRepository
   readonly tokenAccess: TokenAccessReader
   readonly clock: Clock
 }
 
-export function createReserveLimits({
-  repository,
-  tokenAccess,
-  clock
-}: ReserveLimitsDependencies): ReserveLimits {
-  return async (paymentId, content) => {
-    const now = new Date(clock.now())
-    const request: ReservationRequest = { paymentId, content, contentHash: contentHash(content), now }
+/** A payment that asks for room, and where there may be some. */
+interface Asked extends Coverage {
+  readonly request: ReservationRequest
+  /** undefined for a token that was not issued here. */
+  readonly grantId: string | undefined
+  readonly chargeable: readonly GrantedAccessItem[]
+}
+
+export function createReserveLimits(dependencies: ReserveLimitsDependencies): ReserveLimits {
+  const { repository, clock } = dependencies
+  const ask = createAsk(dependencies)
+
+  const reserveAlone = async (asked: Asked): Promise<ReserveOutcome> => {
+    for (const window of asked.candidates) {
+      const result = await repository.reserve(asked.request, window, asked.chargeable.length)
+      if (result.outcome === 'twin') break
+      if (result.outcome === 'none') continue
+      const spent = result.spent ?? (await completeSpent(repository, asked, window))
+      return { outcome: 'reserved', grantId: result.grantId, spent, repeated: false }
+    }
+    return refuse(asked, repository)
+  }
+
+  return {
+    reserve: async (payment) => reserveAlone(await ask(payment, new Date(clock.now()))),
+
+    async reserveMany(payments) {
+      const now = new Date(clock.now())
+      const asking = payments.map((payment) => ask(payment, now))
+      const asked = (await Promise.allSettled(asking)).flatMap((one) =>
+        one.status === 'fulfilled' ? [one.value] : []
+      )
+      const results = await reserveTogether(asked, now, dependencies.manyRepository)
+      const inTurn = createTurns()
+      const decide = async (one: Asked): Promise<ReserveOutcome> => {
+        const result = results.get(one)
+        if (result?.outcome === 'reserved') return { ...result, repeated: false }
+        if (result?.outcome === 'none') return refuse(one, repository)
+        // What is told as spent under a grant includes what the payments before it took.
+        return inTurn(one.grantId, () => reserveAlone(one))
+      }
+      return Promise.allSettled(asking.map(async (one) => decide(await one)))
+    }
+  }
+}
+
+/** Finds where there may be room for a payment. */
+function createAsk({
+  tokenAccess
+}: ReserveLimitsDependencies): (payment: Payment, now: Date) => Promise<Asked> {
+  return async ({ paymentId, content }, now) => {
     const access = await tokenAccess.accessOf(content.tokenHash)
     const items = access?.items ?? []
     const { candidates, refusal } = coverPayment(items, content, now)
-    const chargeable = chargeableItems(items)
-
-    for (const window of candidates) {
-      const result = await repository.reserve(request, window, chargeable.length)
-      if (result.outcome === 'twin') break
-      if (result.outcome === 'none') continue
-      const spent = result.spent ?? (await completeSpent(repository, request, window, chargeable))
-      return { outcome: 'reserved', grantId: result.grantId, spent, repeated: false }
+    return {
+      request: { paymentId, content, contentHash: contentHash(content), now },
+      grantId: access?.grantId,
+      candidates,
+      refusal: access === undefined ? 'token_inactive' : refusal,
+      chargeable: chargeableItems(items)
     }
-    const recorded = await repository.refuse(request, access === undefined ? 'token_inactive' : refusal)
-    return answer(recorded, request, chargeable, repository)
   }
+}
+
+/** Reserves by one statement for the payments that it can be done for: those whose window alone says what is spent. */
+async function reserveTogether(
+  asked: readonly Asked[],
+  now: Date,
+  repository: ReserveManyRepository
+): Promise<ReadonlyMap<Asked, ReserveManyResult>> {
+  const simple = asked.flatMap((one) => {
+    const [window] = one.candidates
+    return window !== undefined && one.chargeable.length === 1 ? [{ one, request: one.request, window }] : []
+  })
+  if (simple.length < 2) return new Map()
+  const results = await repository.reserveMany(simple, now)
+  return new Map(
+    simple.flatMap(({ one }, index) => {
+      const result = results[index]
+      return result === undefined ? [] : [[one, result] as const]
+    })
+  )
+}
+
+/** Records a refusal, unless something is recorded under the payment id; answers from what is recorded then. */
+async function refuse(asked: Asked, repository: ReserveLimitsRepository): Promise<ReserveOutcome> {
+  return answer(await repository.refuse(asked.request, asked.refusal), asked, repository)
 }
 
 /** Answers from what is recorded under the payment id: the refusal just made, or what was there before. */
 async function answer(
   recorded: RecordedReservation,
-  request: ReservationRequest,
-  chargeable: readonly GrantedAccessItem[],
+  asked: Asked,
   repository: ReserveLimitsRepository
 ): Promise<ReserveOutcome> {
   const { state, refusalReason, grantId, window } = recorded
   // Whoever released it had given up, and whoever asks again must not believe that room is held. Whatever the content: it is
   // over for this id, and the caller may go on with another.
   if (state === 'released') return { outcome: 'refused', reason: 'released' }
-  if (recorded.contentHash !== undefined && !recorded.contentHash.equals(request.contentHash)) {
+  if (recorded.contentHash !== undefined && !recorded.contentHash.equals(asked.request.contentHash)) {
     return { outcome: 'mismatch' }
   }
   if (refusalReason !== undefined) return { outcome: 'refused', reason: refusalReason }
   if (grantId === undefined || window === undefined)
     throw new Error(`a reservation is ${state} without a window`)
-  const spent = recorded.spent ?? (await completeSpent(repository, request, window, chargeable))
+  const spent = recorded.spent ?? (await completeSpent(repository, asked, window))
   return { outcome: 'reserved', grantId, spent, repeated: true }
 }
 
 /** Over all items that payments can be charged to: each in its current interval, but the payment's own in the payment's. */
 function completeSpent(
   repository: ReserveLimitsRepository,
-  request: ReservationRequest,
-  own: Window,
-  chargeable: readonly GrantedAccessItem[]
+  { request, chargeable }: Asked,
+  own: Window
 ): Promise<SpentValues> {
   const others = chargeable.filter((item) => item.id !== own.accessItemId)
   return repository.completeSpent(request, [own, ...currentWindows(others, request.now)])
+}
+
+/** Does what has the same key one after the other. */
+function createTurns(): <Value>(key: string | undefined, action: () => Promise<Value>) => Promise<Value> {
+  const lastOf = new Map<string | undefined, Promise<unknown>>()
+  return (key, action) => {
+    const turn = (lastOf.get(key) ?? Promise.resolve()).then(action, action)
+    lastOf.set(key, turn)
+    return turn
+  }
 }

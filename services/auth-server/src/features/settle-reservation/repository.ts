@@ -1,10 +1,5 @@
 import type pg from 'pg'
-
-/** What a payment really spent, in the units it was reserved in. */
-export interface SettledValues {
-  readonly debited: bigint
-  readonly received: bigint
-}
+import type { SettledValues } from '../../domain/ends.js'
 
 /** A reservation as it was when the statement began. */
 export interface SettledReservation {

@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { auth as contract } from '@open-payments-server/proto'
+import fc from 'fast-check'
+import {
+  ALICE,
+  answersOf,
+  codesOf,
+  eur,
+  GrpcFixture,
+  type PaymentOptions,
+  RECEIVER,
+  spending,
+  usd,
+  type WrittenGrant
+} from './support/grpc-fixture.js'
+
+// Every call keeps a stack in case it fails, and mapping stacks to sources would take most of the time.
+Error.stackTraceLimit = 0
+
+let alone: GrpcFixture
+let together: GrpcFixture
+
+beforeAll(async () => {
+  ;[alone, together] = await Promise.all([GrpcFixture.start(), GrpcFixture.start()])
+})
+afterAll(() => Promise.all([alone.stop(), together.stop()]))
+
+const GRANTS = [
+  [spending({ debitAmount: usd(500n) })],
+  [spending({ debitAmount: usd(800n), receiveAmount: usd(450n) })],
+  [spending({ interval: 'R/2026-01-01T00:00:00Z/PT1H', receiveAmount: usd(300n) })],
+  [spending({}, null)],
+  [
+    spending({ debitAmount: usd(300n) }),
+    spending({ debitAmount: usd(400n) }),
+    spending({ receiver: `${RECEIVER}0` })
+  ],
+  [spending({ debitAmount: usd(500n) }, `${ALICE}/other`)],
+  []
+]
+/** Places in `GRANTS`, and one more for a token that was not issued here. */
+const GRANT_PLACES = fc.nat(GRANTS.length)
+const PAYMENT_COUNT = 24
+
+/** A payment that is asked for: which, under which grant. */
+interface Reserve {
+  readonly payment: number
+  readonly grant: number
+  readonly options: PaymentOptions
+  readonly malformed: boolean
+}
+
+/** A payment that ends. */
+interface End {
+  readonly payment: number
+  /** undefined to release it. */
+  readonly spent: readonly [debited: string, received: string] | undefined
+}
+
+const payments = fc.nat(PAYMENT_COUNT - 1)
+const amounts = fc.oneof(fc.constant(100n), fc.bigInt(0n, 260n))
+
+const reserve: fc.Arbitrary<Reserve> = fc.record({
+  payment: payments,
+  grant: GRANT_PLACES,
+  options: fc.record({
+    debit: fc.oneof({ weight: 9, arbitrary: amounts.map(usd) }, { weight: 1, arbitrary: amounts.map(eur) }),
+    receive: fc.oneof({ weight: 9, arbitrary: amounts.map(usd) }, { weight: 1, arbitrary: amounts.map(eur) }),
+    receiver: fc.constantFrom(RECEIVER, RECEIVER, `${RECEIVER}0`)
+  }),
+  malformed: fc.nat(19).map((place) => place === 0)
+})
+
+const values = fc.oneof(fc.constant('100'), fc.bigInt(0n, 300n).map(String), fc.constant('1e3'))
+const end: fc.Arbitrary<End> = fc.record({
+  payment: payments,
+  spent: fc.oneof(fc.tuple(values, values), fc.constant(undefined))
+})
+
+type Step =
+  | { readonly reserve: readonly Reserve[] }
+  | { readonly end: readonly End[] }
+  | { readonly advanceSeconds: number }
+  | { readonly endToken: number }
+
+const steps: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: fc.record({ reserve: fc.array(reserve, { minLength: 1, maxLength: 12 }) }) },
+    { weight: 4, arbitrary: fc.record({ end: fc.array(end, { minLength: 1, maxLength: 12 }) }) },
+    { weight: 1, arbitrary: fc.record({ advanceSeconds: fc.constantFrom(60, 3_600) }) },
+    { weight: 1, arbitrary: fc.record({ endToken: fc.nat(GRANTS.length - 1) }) }
+  ),
+  { minLength: 2, maxLength: 12 }
+)
+
+/** The grants and payments of one run, on one server. */
+interface World {
+  readonly auth: GrpcFixture
+  readonly grants: readonly WrittenGrant[]
+  readonly paymentIds: readonly string[]
+}
+
+async function begin(auth: GrpcFixture, paymentIds: readonly string[]): Promise<World> {
+  auth.clock.set(Date.UTC(2026, 0, 15))
+  const grants = await Promise.all(GRANTS.map((access) => auth.grant({ access })))
+  return { auth, grants, paymentIds }
+}
+
+function reserveMessage({ auth, grants, paymentIds }: World, asked: Reserve): contract.ReserveRequest {
+  const message = auth.payment(grants[asked.grant]?.token ?? 'of somebody else', {
+    ...asked.options,
+    paymentId: paymentIds[asked.payment] as string // one for each place
+  })
+  return asked.malformed ? { ...message, receiver: 'nowhere' } : message
+}
+
+function endMessage({ paymentIds }: World, { payment, spent }: End): contract.EndRequest {
+  const paymentId = paymentIds[payment] as string // one for each place
+  if (spent === undefined) return { end: { $case: 'release', value: { paymentId } } }
+  const [debitedValue, receivedValue] = spent
+  return { end: { $case: 'settle', value: { paymentId, debitedValue, receivedValue } } }
+}
+
+/** Does a step by calls for one payment each. */
+async function stepAlone(world: World, step: Step): Promise<unknown> {
+  const { auth } = world
+  const answers: unknown[] = []
+  if ('reserve' in step) {
+    for (const one of step.reserve) answers.push(await auth.reserveAs(reserveMessage(world, one)))
+  } else if ('end' in step) {
+    for (const one of step.end) answers.push(await auth.endAs(endMessage(world, one)))
+  } else await change(world, step)
+  return answers
+}
+
+/** Does a step by one call. */
+async function stepTogether(world: World, step: Step): Promise<unknown> {
+  const { auth } = world
+  if ('reserve' in step) {
+    const requests = step.reserve.map((one) => reserveMessage(world, one))
+    return answersOf(await auth.call('reserveMany', { requests }))
+  }
+  if ('end' in step) {
+    const requests = step.end.map((one) => endMessage(world, one))
+    return codesOf(await auth.call('endMany', { requests }))
+  }
+  await change(world, step)
+  return []
+}
+
+async function change(
+  { auth, grants }: World,
+  step: Exclude<Step, { reserve: unknown } | { end: unknown }>
+): Promise<void> {
+  if ('advanceSeconds' in step) auth.clock.advanceSeconds(step.advanceSeconds)
+  else {
+    await auth.database.query(
+      `update access_token set ended_at = now(), end_reason = 'revoked' where id = $1 and ended_at is null`,
+      [grants[step.endToken]?.tokenId]
+    )
+  }
+}
+
+/** Everything that is counted and recorded, with places instead of ids. */
+async function stateOf({ auth, grants, paymentIds }: World): Promise<unknown> {
+  const windows = await auth.windows()
+  const itemIds = grants.flatMap((grant) => grant.itemIds)
+  const counted = itemIds.map((id) =>
+    Object.entries(windows)
+      .filter(([key]) => key.startsWith(id))
+      .map(([key, counts]) => [key.slice(id.length), counts])
+      .sort()
+  )
+  const reservations = await auth.database.query<{ payment_id: string; access_item_id: string | null }>(
+    `select payment_id, state, refusal_reason, access_item_id, interval_index, debit, debit_code, receive, receive_code,
+            receive_counted, spent_debit, spent_receive, settled_debit, settled_receive
+       from reservation where payment_id = any($1) order by payment_id`,
+    [paymentIds]
+  )
+  return {
+    counted,
+    reservations: reservations.map(({ access_item_id: itemId, ...rest }) => ({
+      ...rest,
+      item: itemId === null ? null : itemIds.indexOf(itemId)
+    }))
+  }
+}
+
+describe('many at once, beside one after the other', () => {
+  it('are answered, counted and recorded the same', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (asked) => {
+        const paymentIds = Array.from({ length: PAYMENT_COUNT }, () => alone.newId())
+        const [one, many] = await Promise.all([begin(alone, paymentIds), begin(together, paymentIds)])
+        for (const step of asked) {
+          const [expected, answered] = await Promise.all([stepAlone(one, step), stepTogether(many, step)])
+          expect(answered).toEqual(expected)
+        }
+        const [expected, found] = await Promise.all([stateOf(one), stateOf(many)])
+        expect(found).toEqual(expected)
+      }),
+      { numRuns: 25, endOnFailure: true }
+    )
+    expect(await together.violations()).toEqual([])
+  })
+})
