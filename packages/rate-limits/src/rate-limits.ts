@@ -59,9 +59,7 @@ export interface RateLimits {
 export async function createRateLimits(options: RateLimitsOptions): Promise<RateLimits> {
   const { redisUrl, limits, clock } = options
   const shared =
-    redisUrl === undefined
-      ? undefined
-      : await SharedCounts.open({ schedule: runLater, ...options, redisUrl })
+    redisUrl === undefined ? undefined : await SharedCounts.open({ schedule: runLater, ...options, redisUrl })
   const kinds = LIMIT_KINDS.map((kind) => new LimitedKind(kind, limits[kind], shared))
 
   const count: RateLimits['count'] = (answer, keys) => {

@@ -83,7 +83,7 @@ export class SharedCounts implements WindowObserver {
       this.#tellOutage(error)
     })
     redis.on('ready', () => {
-      this.#plan(SOON_MS)
+      if (this.#untold.size > 0) this.#plan(SOON_MS)
     })
     this.#redis = redis as CountingRedis
   }

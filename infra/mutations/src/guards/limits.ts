@@ -43,10 +43,19 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
   {
     guard: 'a client that is over its limit uses up nothing of a wallet address',
     file: 'packages/rate-limits/src/rate-limits.ts',
-    text: 'const known = asked.flatMap(({ limited, key }) => limited.findRefused(key) ?? [])',
-    broken:
-      'const known = asked.flatMap(({ limited, key }) => (key === "" ? (limited.findRefused(key) ?? []) : []))',
+    text: 'if (known.length > 0) return known',
+    broken: '',
     test: limiting('let a client that is over use up nothing of a wallet address')
+  },
+  {
+    guard: 'replicas hold a limit together',
+    file: 'packages/rate-limits/src/shared-counts.ts',
+    text: 'window.count = count + window.untold',
+    broken: '',
+    test: {
+      file: 'packages/rate-limits/test/replicas.test.ts',
+      title: 'let through no more beyond the limit than comes to each of them before it is in step'
+    }
   },
   {
     guard: 'strangers use up nothing that a wallet address has for those whom its account holder let pay',
