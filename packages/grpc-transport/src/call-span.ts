@@ -30,11 +30,8 @@ export interface CallSpan {
  */
 export function startServerSpan(path: string, metadata: Metadata): CallSpan {
   const parent = continueTrace(metadata.get(TRACEPARENT)[0], 'service')
-  const span = tracer.startSpan(
-    nameOf(path),
-    { kind: SpanKind.SERVER, attributes: attributesOf(path) },
-    parent
-  )
+  const { name, attributes } = describeMethod(path)
+  const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent)
   return {
     within: (action) => withinSpan(span, parent, action),
     end(code) {
@@ -61,9 +58,8 @@ export interface ClientCallSpan {
  */
 export function startClientSpan(path: string, metadata: Metadata | undefined): ClientCallSpan {
   const active = context.active()
-  const span = isTraced()
-    ? tracer.startSpan(nameOf(path), { kind: SpanKind.CLIENT, attributes: attributesOf(path) }, active)
-    : undefined
+  const { name, attributes } = describeMethod(path)
+  const span = isTraced() ? tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, active) : undefined
   const sent = metadata?.clone() ?? new Metadata()
   sendTrace(span === undefined ? active : trace.setSpan(active, span), (name, value) => {
     sent.set(name, value)
@@ -81,11 +77,21 @@ export function startClientSpan(path: string, metadata: Metadata | undefined): C
   }
 }
 
-/** Service and method, without the slash before. */
-function nameOf(path: string): string {
-  return path.slice(1)
+/** What the spans of a method have in common. */
+interface MethodDescription {
+  /** Service and method, without the slash before. */
+  readonly name: string
+  readonly attributes: Attributes
 }
 
-function attributesOf(path: string): Attributes {
-  return { 'rpc.system.name': 'grpc', 'rpc.method': nameOf(path) }
+/** By path. There are as many as the contract has methods: no path comes from the other side. */
+const descriptions = new Map<string, MethodDescription>()
+
+function describeMethod(path: string): MethodDescription {
+  const known = descriptions.get(path)
+  if (known !== undefined) return known
+  const name = path.slice(1)
+  const description = { name, attributes: { 'rpc.system.name': 'grpc', 'rpc.method': name } }
+  descriptions.set(path, description)
+  return description
 }

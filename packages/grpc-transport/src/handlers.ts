@@ -79,27 +79,28 @@ interface Call {
  * are spans, and `observer` is told of them; streams last as long as connections do, and would say nothing as either.
  */
 export function createHandlers(logger: Logger, observer?: CallObserver): Handlers {
+  const startLogging = createCallLog(logger)
   return {
     unary: (handler) => (call, callback) => {
       const path = call.getPath()
-      const deadline = deadlineOf(call)
-      const abort = abortOnCancel(call, deadline)
-      const log = startLogging(logger, path)
+      const running = new RunningCall(call, path)
+      const log = startLogging(path)
       const span = startServerSpan(path, call.metadata)
       const finish = (error?: RpcError): void => {
         const durationMs = log(error)
         const code = error?.code ?? status.OK
+        running.isAnswered = true
         span.end(code)
         observer?.(methodLabel(path), status[code], durationMs / 1_000)
       }
       span.within(() => {
-        answer(call.request, handler, deadline, { ...describe(call), signal: abort.signal }).then(
+        answer(call.request, handler, running).then(
           (response) => {
-            finish(endOf(abort.signal))
+            finish(running.end)
             callback(null, response)
           },
           (error: unknown) => {
-            const refusal = refusalOf(error, abort.signal)
+            const refusal = refusalOf(error, running.end)
             finish(refusal)
             callback(statusOf(refusal))
           }
@@ -108,22 +109,21 @@ export function createHandlers(logger: Logger, observer?: CallObserver): Handler
     },
 
     serverStreaming: (handler) => (call) => {
-      const abort = abortOnCancel(call, deadlineOf(call))
-      const finish = startLogging(logger, call.getPath())
+      const running = new RunningCall(call, call.getPath())
+      const finish = startLogging(call.getPath())
       // A stopping server ends its streams by reporting an error on them.
       call.on('error', (error) => {
-        abort.abort(error)
+        running.abort(error)
       })
-      const stream = { write: writerOf(call, abort.signal), signal: abort.signal }
-      const run = async (): Promise<void> =>
-        handler(call.request, stream, { ...describe(call), signal: abort.signal })
+      const stream = { write: writerOf(call, running.signal), signal: running.signal }
+      const run = async (): Promise<void> => handler(call.request, stream, running)
       run().then(
         () => {
-          finish(endOf(abort.signal))
+          finish(running.end)
           call.end()
         },
         (error: unknown) => {
-          const refusal = refusalOf(error, abort.signal)
+          const refusal = refusalOf(error, running.end)
           finish(refusal)
           call.emit('error', statusOf(refusal) as ServerErrorResponse)
         }
@@ -135,51 +135,79 @@ export function createHandlers(logger: Logger, observer?: CallObserver): Handler
 async function answer<Request, Response>(
   request: Request,
   handler: UnaryHandler<Request, Response>,
-  deadline: Date | undefined,
-  context: CallContext
+  running: RunningCall
 ): Promise<Response> {
-  if (deadline === undefined) {
+  if (!running.hasDeadline()) {
     throw new RpcError({ code: status.INVALID_ARGUMENT, message: 'The call has no deadline: set one' })
   }
-  if (deadline.getTime() <= Date.now()) throw deadlineExceeded()
-  return handler(request, { ...context, deadline })
+  if (running.deadline.getTime() <= Date.now()) throw deadlineExceeded()
+  return handler(request, running)
 }
 
-function describe(call: Call): Omit<CallContext, 'signal'> {
-  return { metadata: call.metadata, peer: call.getPeer(), method: call.getPath() }
-}
+/** A call while it is answered. What few handlers ask for is made when it is asked for. */
+class RunningCall implements CallContext {
+  readonly method: string
+  readonly peer: string
+  /** undefined for a call without one, which grpc-js says with infinity. */
+  readonly deadline: Date | undefined
+  /** Whether its answer is on its way: what becomes of the call then is nobody's concern. */
+  isAnswered = false
+  readonly #call: Call
+  #abort: AbortController | undefined
+  #reason: unknown
 
-/** When the caller stops waiting; `undefined` for a call without a deadline, which grpc-js says with infinity. */
-function deadlineOf(call: Call): Date | undefined {
-  const deadline = Number(call.getDeadline())
-  return Number.isFinite(deadline) ? new Date(deadline) : undefined
+  constructor(call: Call, method: string) {
+    const deadlineMs = Number(call.getDeadline())
+    this.method = method
+    // Unknown once the caller hung up.
+    this.peer = call.getPeer()
+    this.deadline = Number.isFinite(deadlineMs) ? new Date(deadlineMs) : undefined
+    this.#call = call
+    // grpc-js says this at every end, also of a call that was answered, and of one whose deadline passed.
+    call.on('cancelled', () => {
+      if (this.isAnswered) return
+      const late = this.deadline !== undefined && this.deadline.getTime() <= Date.now()
+      this.abort(
+        late ? deadlineExceeded() : new RpcError({ code: status.CANCELLED, message: 'Call cancelled' })
+      )
+    })
+  }
+
+  get metadata(): Metadata {
+    return this.#call.metadata
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController()
+      if (this.#reason !== undefined) this.#abort.abort(this.#reason)
+    }
+    return this.#abort.signal
+  }
+
+  /** How the call ended, if it did before its handler. */
+  get end(): RpcError | undefined {
+    return this.#reason instanceof RpcError ? this.#reason : undefined
+  }
+
+  hasDeadline(): this is UnaryContext {
+    return this.deadline !== undefined
+  }
+
+  /** Tells the handler that the call is over; only the first reason counts. */
+  abort(reason: unknown): void {
+    this.#reason ??= reason
+    this.#abort?.abort(this.#reason)
+  }
 }
 
 function deadlineExceeded(): RpcError {
   return new RpcError({ code: status.DEADLINE_EXCEEDED, message: 'Deadline exceeded' })
 }
 
-/** grpc-js says `cancelled` for every end it did not expect, a passed deadline included. */
-function abortOnCancel(call: Call, deadline: Date | undefined): AbortController {
-  const abort = new AbortController()
-  call.on('cancelled', () => {
-    const late = deadline !== undefined && deadline.getTime() <= Date.now()
-    abort.abort(
-      late ? deadlineExceeded() : new RpcError({ code: status.CANCELLED, message: 'Call cancelled' })
-    )
-  })
-  return abort
-}
-
-/** How the call ended, if it did before its handler. */
-function endOf(signal: AbortSignal): RpcError | undefined {
-  return signal.aborted && signal.reason instanceof RpcError ? signal.reason : undefined
-}
-
 /** How a thrown error ends the call. What is thrown because the call is over is no failure of the handler. */
-function refusalOf(error: unknown, signal: AbortSignal): RpcError {
+function refusalOf(error: unknown, end: RpcError | undefined): RpcError {
   if (error instanceof RpcError) return error
-  const end = endOf(signal)
   if (end !== undefined) return new RpcError({ code: end.code, message: end.message, cause: error })
   return new RpcError({ code: status.INTERNAL, message: 'Internal error', cause: error })
 }
@@ -207,16 +235,25 @@ function writerOf<Request, Response>(
     })
 }
 
-/** Starts the clock of a call; the answer writes its line, and tells how long it took, in milliseconds. */
-function startLogging(logger: Logger, method: string): (error?: RpcError) => number {
-  const startedAt = performance.now()
-  return (error) => {
-    const durationMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000
-    const fields = { method, code: status[error?.code ?? status.OK], durationMs }
-    if (error?.code === status.INTERNAL) logger.error({ ...fields, err: error.cause ?? error }, 'call failed')
-    else if (error?.cause !== undefined) logger.warn({ ...fields, err: error.cause }, 'call refused')
-    else
-      logger.info({ ...fields, field: error?.field }, error === undefined ? 'call answered' : 'call refused')
-    return durationMs
+/**
+ * Starts the clock of a call; the answer writes its line, and tells how long it took, in milliseconds.
+ *
+ * Lines without an error hold nothing but what stands here, so they are not searched for secrets, which would take most of
+ * the time they take.
+ */
+function createCallLog(logger: Logger): (method: string) => (error?: RpcError) => number {
+  const plainLogger = logger.child({}, { redact: [] })
+  return (method) => {
+    const startedAt = performance.now()
+    return (error) => {
+      const durationMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000
+      const fields = { method, code: status[error?.code ?? status.OK], durationMs }
+      if (error === undefined) plainLogger.info(fields, 'call answered')
+      else if (error.code === status.INTERNAL)
+        logger.error({ ...fields, err: error.cause ?? error }, 'call failed')
+      else if (error.cause !== undefined) logger.warn({ ...fields, err: error.cause }, 'call refused')
+      else logger.info({ ...fields, field: error.field }, 'call refused')
+      return durationMs
+    }
   }
 }
