@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { context, createContextKey, ROOT_CONTEXT } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
-import { fulfilled, gather, type Outcome, rejected } from './index.js'
+import { fulfilled, gather, type GatheringOptions, type Outcome, rejected } from './index.js'
 
 /** A batch that runs until the test says what it came to. */
 interface RunningBatch {
@@ -10,7 +10,7 @@ interface RunningBatch {
   fail(error: unknown): void
 }
 
-function gathering(options: { itemsMax: number; batchesMax?: number; keyOf?: (item: number) => string }) {
+function gathering(options: Omit<GatheringOptions<number, string>, 'runBatch'>) {
   const batches: RunningBatch[] = []
   const one = gather<number, string>({
     ...options,
@@ -81,6 +81,30 @@ describe('gathering', () => {
     expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
     void one(41)
     expect(items()).toEqual([[1], [2], [3], [11, 21, 31], [41]])
+  })
+
+  it('does not let a batch that takes long keep others waiting, unless they work on the same', async () => {
+    const batches: number[][] = []
+    const begun: (() => void)[] = []
+    const one = gather<number, string>({
+      itemsMax: 10,
+      patienceMs: 1,
+      keyOf: (item) => String(item % 10),
+      runBatch: (items) =>
+        new Promise((resolve) => {
+          batches.push([...items])
+          begun.shift()?.()
+          if (items.includes(3)) resolve(named(items))
+        })
+    })
+    const second = new Promise<void>((resolve) => begun.push(() => undefined, resolve))
+    for (const item of [1, 11, 2]) void one(item)
+    expect(batches).toEqual([[1]])
+    await second
+    expect(batches).toEqual([[1], [2]])
+    await expect(one(3)).resolves.toBe('item 3')
+    await expect(one(3)).resolves.toBe('item 3')
+    expect(batches).toEqual([[1], [2], [3], [3]])
   })
 
   it('tells an item its own error, and the others nothing of it', async () => {

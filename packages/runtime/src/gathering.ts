@@ -16,9 +16,14 @@ export interface GatheringOptions<Item, Result> {
   readonly batchesMax?: number
   /**
    * What an item works on, such as the row that it locks: items of one key are never in two batches at a time, which would
-   * only wait for each other. Whatever holds one key up then holds up no more than one batch. No keys unless given.
+   * only wait for each other, however long it takes. No keys unless given.
    */
   readonly keyOf?: (item: Item) => string
+  /**
+   * How long others wait for a batch, in milliseconds: one that takes longer does not count among those under way any more, so
+   * that a call that hangs holds up nobody but its own. No limit unless given.
+   */
+  readonly patienceMs?: number
 }
 
 /** An item that waits for its batch. */
@@ -42,7 +47,8 @@ export function gather<Item, Result>({
   runBatch,
   itemsMax,
   batchesMax = 1,
-  keyOf
+  keyOf,
+  patienceMs
 }: GatheringOptions<Item, Result>): (item: Item) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = []
   const busyKeys = new Set<string>()
@@ -74,6 +80,13 @@ export function gather<Item, Result>({
 
   /** Never rejects: each item is told. */
   const run = async (batch: readonly Waiting<Item, Result>[]): Promise<void> => {
+    let underWay = true
+    const noLongerUnderWay = (): void => {
+      if (underWay) batches -= 1
+      underWay = false
+      startBatches()
+    }
+    const impatience = patienceMs === undefined ? undefined : setTimeout(noLongerUnderWay, patienceMs)
     try {
       const outcomes = await runBatch(batch.map(({ item }) => item))
       batch.forEach((one, index) => {
@@ -82,9 +95,9 @@ export function gather<Item, Result>({
     } catch (error) {
       for (const { reject } of batch) reject(error)
     } finally {
-      batches -= 1
+      clearTimeout(impatience)
       if (keyOf !== undefined) for (const { item } of batch) busyKeys.delete(keyOf(item))
-      startBatches()
+      noLongerUnderWay()
     }
   }
 

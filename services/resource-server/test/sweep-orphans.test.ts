@@ -68,7 +68,7 @@ const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => 
 
 /** A sweeper with small pages, which looks again only when it is woken; answers the page tokens that it asks for. */
 function sweep(beforePage: (asked: number) => void = () => undefined): (string | undefined)[] {
-  const limits = createGrantLimits(connection.grantLimits)
+  const limits = createGrantLimits(connection.grantLimits, { deadlineMs: 5_000 })
   const asked: (string | undefined)[] = []
   const recorded: GrantLimits = {
     ...limits,

@@ -68,7 +68,7 @@ export function createDomainPorts(
     urls,
     walletAddresses: createWalletAddressDirectory({ pool, urls }),
     authorizer: rateLimits === undefined ? authorizer : limitAuthorizer(authorizer, rateLimits, urls),
-    grantLimits: createGrantLimits(authServer.grantLimits),
+    grantLimits: createGrantLimits(authServer.grantLimits, { deadlineMs: config.AUTH_GRPC_DEADLINE_MS }),
     limitsAuditor: createLimitsAuditor(authServer.grantOperator),
     receivers: createLocalReceivers({ pool, urls }),
     termSources: {

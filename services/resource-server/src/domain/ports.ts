@@ -1,4 +1,5 @@
 import type { Amount } from '@open-payments-server/amounts'
+import type { Outcome } from '@open-payments-server/runtime'
 import type { AccessItem } from './authorization.js'
 
 // What the resource server asks of the auth server, in its own words. `grpc/auth-server` carries it over gRPC.
@@ -106,6 +107,21 @@ export type ReservationOutcome =
   /** The id is taken by a reservation with other content. */
   | { readonly outcome: 'mismatch' }
 
+/** Most reservations that are ended together. */
+export const ENDS_MAX = 100
+
+/** How a reservation is to end. */
+export type ReservationEnd =
+  /** With what was really debited and received, never more than was reserved. */
+  | {
+      readonly kind: 'settle'
+      readonly paymentId: string
+      readonly debitedValue: bigint
+      readonly receivedValue: bigint
+    }
+  /** Of a payment that sent nothing, or does not exist: an id never reserved never will be. */
+  | { readonly kind: 'release'; readonly paymentId: string }
+
 /** How a reservation was ended. */
 export type EndOutcome =
   | 'ended'
@@ -154,16 +170,10 @@ export interface CallOptions {
  * Each throws AuthServerUnavailable when the auth server did not answer; every other failure is a defect.
  */
 export interface GrantLimits {
-  /** Reserves a payment's amounts under the grant of a token, before the payment exists. */
-  reserve(request: ReservationRequest, options?: CallOptions): Promise<ReservationOutcome>
-  /** Ends a reservation with what was really debited and received, never more than was reserved. */
-  settle(
-    paymentId: string,
-    spent: { debitedValue: bigint; receivedValue: bigint },
-    options?: CallOptions
-  ): Promise<EndOutcome>
-  /** Ends a reservation of a payment that does not exist; an id never reserved never will be. */
-  release(paymentId: string, options?: CallOptions): Promise<EndOutcome>
+  /** Reserves a payment's amounts under the grant of a token, before the payment exists. What arrives together is asked together. */
+  reserve(request: ReservationRequest): Promise<ReservationOutcome>
+  /** Ends reservations, at most {@link ENDS_MAX}, together. Never rejects: says of each, in their order, what it came to. */
+  end(ends: readonly ReservationEnd[], options?: CallOptions): Promise<readonly Outcome<EndOutcome>[]>
   /** What the grant of a token has spent; undefined when the token is not active. */
   getSpentAmounts(accessToken: string, options?: CallOptions): Promise<SpentAmounts | undefined>
   /** Reservations neither settled nor released, oldest first: a page of at most `pageSize` (1 to 1000). */

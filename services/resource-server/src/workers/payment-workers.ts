@@ -1,6 +1,6 @@
 import { type Logger, startWorker, type Worker } from '@open-payments-server/runtime'
 import type { PaymentMethod } from '../domain/payment-method.js'
-import { AuthServerUnavailable } from '../domain/ports.js'
+import { AuthServerUnavailable, ENDS_MAX } from '../domain/ports.js'
 import {
   deliverOutcomes,
   type DeliverOutcomesDeps
@@ -9,9 +9,6 @@ import { sweepOrphans, type SweepOrphansDeps } from '../features/sweep-orphans/s
 
 /** Most payments that one transaction settles. */
 const PAYMENTS_PER_BATCH_MAX = 50
-
-/** Most outcomes that are delivered at once. */
-const OUTCOMES_PER_BATCH_MAX = 32
 
 /** Most open reservations that one sweep looks at. */
 const RESERVATIONS_PER_SWEEP_MAX = 1_000
@@ -52,8 +49,8 @@ export function createDeliveryWorker(
     logger: deps.logger,
     onBatchFailed: deps.onBatchFailed,
     async runBatch(signal) {
-      const { due, delivered } = await deliverOutcomes(OUTCOMES_PER_BATCH_MAX, deps, signal)
-      return due === OUTCOMES_PER_BATCH_MAX && delivered > 0
+      const { due, delivered } = await deliverOutcomes(ENDS_MAX, deps, signal)
+      return due === ENDS_MAX && delivered > 0
     }
   })
 }

@@ -1,4 +1,10 @@
-import { createHandlers, type GrpcService, RpcError, status } from '@open-payments-server/grpc-transport'
+import {
+  createHandlers,
+  type GrpcService,
+  isRpcError,
+  RpcError,
+  status
+} from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 
@@ -32,7 +38,11 @@ export class FakeGrantLimits {
   /** What its own audit finds. */
   auditViolations: string[] = []
   readonly calls: Calls = { reserve: 0, settle: 0, release: 0 }
-  /** Runs before a call has its effect; may throw. */
+  /** How often several were asked about with one call. */
+  readonly manyCalls: Record<'reserveMany' | 'endMany', number> = { reserveMany: 0, endMany: 0 }
+  /** Whether it is of a version that does not know the calls for several. */
+  older = false
+  /** Runs before a call has its effect, for each of several; may throw. */
   before: ((call: keyof Calls) => Promise<void> | void) | undefined
   /** Runs after a call has had its effect; may throw, which leaves the effect. */
   after: ((call: keyof Calls) => Promise<void> | void) | undefined
@@ -53,6 +63,24 @@ export class FakeGrantLimits {
       reserve: handlers.unary(counted('reserve', (request: auth.ReserveRequest) => this.#reserve(request))),
       settle: handlers.unary(counted('settle', (request: auth.SettleRequest) => this.#settle(request))),
       release: handlers.unary(counted('release', (request: auth.ReleaseRequest) => this.#release(request))),
+      reserveMany: handlers.unary(async ({ requests }: auth.ReserveManyRequest) => {
+        this.#countMany('reserveMany')
+        const reserve = counted('reserve', (request: auth.ReserveRequest) => this.#reserve(request))
+        return { results: await each(requests, async (request) => (await reserve(request)).outcome) }
+      }),
+      endMany: handlers.unary(async ({ requests }: auth.EndManyRequest) => {
+        this.#countMany('endMany')
+        const settle = counted('settle', (request: auth.SettleRequest) => this.#settle(request))
+        const release = counted('release', (request: auth.ReleaseRequest) => this.#release(request))
+        const ended = { $case: 'ended' as const, value: {} }
+        return {
+          results: await each(requests, async ({ end }) => {
+            if (end?.$case === 'settle') await settle(end.value)
+            else await release(end?.value ?? { paymentId: '' })
+            return ended
+          })
+        }
+      }),
       getSpentAmounts: handlers.unary(async ({ accessToken }: auth.GetSpentAmountsRequest) => {
         if (this.inactive.has(accessToken)) throw refuse(status.FAILED_PRECONDITION)
         return this.#spent(accessToken)
@@ -88,6 +116,11 @@ export class FakeGrantLimits {
       { definition: auth.GrantLimitsServiceService, implementation },
       { definition: auth.GrantOperatorServiceService, implementation: operator }
     ]
+  }
+
+  #countMany(call: 'reserveMany' | 'endMany'): void {
+    if (this.older) throw refuse(status.UNIMPLEMENTED)
+    this.manyCalls[call] += 1
   }
 
   #reserve(request: auth.ReserveRequest): auth.ReserveResponse {
@@ -176,6 +209,24 @@ export class FakeGrantLimits {
       spentReceiveAmount: { ...first.receiveAmount, value: received.toString() }
     }
   }
+}
+
+/** Answers each of several requests by itself; fails as a whole when the database of a real one would not answer. */
+async function each<Request, Answer>(
+  requests: readonly Request[],
+  answer: (request: Request) => Promise<Answer>
+): Promise<{ outcome: Answer | { $case: 'failure'; value: auth.Failure } }[]> {
+  return Promise.all(
+    requests.map(async (request) => {
+      try {
+        return { outcome: await answer(request) }
+      } catch (error) {
+        if (!isRpcError(error) || error.code === status.UNAVAILABLE) throw error
+        const value = { code: error.code, message: error.message, field: error.field ?? '' }
+        return { outcome: { $case: 'failure' as const, value } }
+      }
+    })
+  )
 }
 
 /** Where a reservation stands among the open ones; also the token of the page after it. */

@@ -25,7 +25,8 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
 import type { RememberedReceivers } from './remembered-receivers.js'
-import type { NewPayment, OutgoingPaymentRepository, PersistOutcome } from './repository.js'
+import type { OutgoingPaymentRepository } from './repository.js'
+import type { NewPayment, PersistOutcome } from './persist.js'
 import type { OutgoingPaymentOrder } from './request.js'
 import { type PaymentTerms, termsOfIncomingPayment, termsOfQuote } from './terms.js'
 import { untilAnswered, type UntilAnswered } from './until-answered.js'
@@ -169,8 +170,6 @@ async function persist(
   context: Context
 ): Promise<OutgoingPayment> {
   const { authorized, identity, walletAddress, terms, order } = request
-  // Taken as late as can be: a list that was read up to the newest payment must not miss one that is older and yet to come.
-  const nowMs = context.clock.now()
   const grantSpentDebitValue = reserved.spentDebitAmount.value
   const grantSpentReceiveValue = reserved.spentReceiveAmount.value
   const result = await persistOrGiveUp(
@@ -185,8 +184,7 @@ async function persist(
       terms,
       grantSpentDebitValue,
       grantSpentReceiveValue,
-      metadata: order.metadata,
-      createdAtMs: nowMs
+      metadata: order.metadata
     },
     context
   )
@@ -209,8 +207,8 @@ async function persist(
         grantSpentDebitValue,
         grantSpentReceiveValue,
         metadata: result.metadata,
-        createdAtMs: nowMs,
-        updatedAtMs: nowMs
+        createdAtMs: result.createdAtMs,
+        updatedAtMs: result.createdAtMs
       }
     case 'receiver-not-payable':
       context.onReservationEnded()

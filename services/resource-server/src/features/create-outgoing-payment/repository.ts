@@ -1,4 +1,3 @@
-import { isSerializationFailure, isUniqueViolation } from '@open-payments-server/database'
 import type { Pool } from 'pg'
 import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
 import {
@@ -8,36 +7,8 @@ import {
   readOutgoingPaymentRow
 } from '../../domain/outgoing-payment-row.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
-import type { PaymentTerms, Quotes } from './terms.js'
-
-/** A payment as it is persisted. */
-export interface NewPayment {
-  /** Id (UUID), under which its amounts are reserved. */
-  readonly id: string
-  /** Id (UUID) of the signed request. */
-  readonly signatureId: string
-  readonly requestHash: Buffer
-  readonly walletAddressId: string
-  /** Id (UUID) of the sender's account. */
-  readonly accountId: string
-  readonly client: string
-  /** Id (UUID) of the grant. */
-  readonly grantId: string
-  readonly terms: PaymentTerms
-  readonly grantSpentDebitValue: bigint
-  readonly grantSpentReceiveValue: bigint
-  readonly metadata: Readonly<Record<string, unknown>> | undefined
-  readonly createdAtMs: number
-}
-
-/** What persisting a payment came to. */
-export type PersistOutcome =
-  /** It exists. `metadata` is as it will be read again. */
-  | { readonly outcome: 'persisted'; readonly metadata: OutgoingPayment['metadata'] }
-  /** The receiver cannot take it. The release of its reservation is recorded. */
-  | { readonly outcome: 'receiver-not-payable' }
-  /** Its id, its signed request or its quote is taken, or its id was given up. Nothing is recorded. */
-  | { readonly outcome: 'taken' }
+import { createPersist, type NewPayment, type PersistDeps, type PersistOutcome } from './persist.js'
+import type { Quotes } from './terms.js'
 
 /** A payment that took the place of another. */
 export interface FoundPayment {
@@ -47,7 +18,7 @@ export interface FoundPayment {
 
 /** Keeps outgoing payments. */
 export interface OutgoingPaymentRepository extends Quotes {
-  /** Persists a payment, its place in the outbox and the hold on its debit, with one statement. */
+  /** Persists a payment, its place in the outbox and the hold on its debit, with one statement for all that arrive together. */
   persist(payment: NewPayment): Promise<PersistOutcome>
   /** The payment of one of some ids (UUID), else of a signed request. */
   findTwin(ids: readonly string[], signatureId: string): Promise<FoundPayment | undefined>
@@ -63,50 +34,13 @@ export interface OutgoingPaymentRepository extends Quotes {
   isTaken(paymentId: string): Promise<boolean>
 }
 
-/** How often a statement that lost against another one is tried again. */
-const RETRIES_MAX = 3
-
-// One statement, because a client's answer depends on all of it and a hot sender's account is locked meanwhile:
-// - the receiver must have room for the whole payment, or only the release of the reservation is recorded;
-// - the payment's row in the outbox is the tombstone's place too: after a tombstone, the primary key refuses it;
-// - the hold is made where the money is there. Where it is not, the payment exists without one, and processing fails it.
-const PERSIST = `
-  with receiver as (
-    select 1 from incoming_payment
-     where id = $1 and not completed and expires_at > $2
-       and received_value + $3::numeric <= coalesce(incoming_value, 18446744073709551615)
-  ), payment as (
-    insert into outgoing_payment (id, signature_id, request_hash, wallet_address_id, client, grant_id, quote_id, receiver,
-      debit_value, fee_value, receive_value, receive_asset_id, state, metadata, grant_spent_debit_value,
-      grant_spent_receive_value, created_at, updated_at)
-    select $4::uuid, $5::uuid, $6::bytea, $7::uuid, $8, $9::uuid, $10::uuid, $11, $12::numeric, $13::numeric, $3::numeric,
-      $14::integer, 'pending', $15::jsonb, $16::numeric, $17::numeric, $2, $2
-      from receiver
-    returning metadata
-  ), reservation as (
-    insert into grant_reservation (payment_id, outcome)
-    select $4::uuid, case when exists (select 1 from receiver) then null else 'release' end
-  ), hold as (
-    update account as sender set debits_pending = sender.debits_pending + $12::numeric
-      from payment, account as clearing
-     where sender.id = $18 and clearing.asset_id = sender.asset_id and clearing.kind = 'clearing'
-       and sender.credits_posted - sender.debits_posted - sender.debits_pending >= $12::numeric
-    returning sender.id as debit_account_id, clearing.id as credit_account_id, sender.asset_id
-  ), held as (
-    insert into transfer (id, kind, state, payment_id, debit_account_id, credit_account_id, asset_id, amount, created_at)
-    select $4::uuid, 'payment', 'pending', $4::uuid, debit_account_id, credit_account_id, asset_id, $12::numeric, $2
-      from hold
-  )
-  select metadata from payment`
-
 /** Keeps outgoing payments in the database. */
-export function createOutgoingPaymentRepository(deps: {
-  pool: Pool
-  urls: ResourceUrls
-}): OutgoingPaymentRepository {
+export function createOutgoingPaymentRepository(
+  deps: PersistDeps & { readonly urls: ResourceUrls }
+): OutgoingPaymentRepository {
   const { pool, urls } = deps
   return {
-    persist: (payment) => persist(pool, payment),
+    persist: createPersist(deps),
 
     async findTwin(ids, signatureId) {
       const { rows } = await pool.query<OutgoingPaymentRow & { request_hash: Buffer }>(
@@ -141,51 +75,6 @@ export function createOutgoingPaymentRepository(deps: {
 
     find: (id, walletAddressId, client) => findQuote(pool, id, walletAddressId, client)
   }
-}
-
-async function persist(pool: Pool, payment: NewPayment): Promise<PersistOutcome> {
-  const values = persistValues(payment)
-  for (let retries = 0; ; retries += 1) {
-    try {
-      const { rows } = await pool.query<{ metadata: Record<string, unknown> | null }>({
-        name: 'persist-outgoing-payment',
-        text: PERSIST,
-        values
-      })
-      const [row] = rows
-      return row === undefined
-        ? { outcome: 'receiver-not-payable' }
-        : { outcome: 'persisted', metadata: row.metadata ?? undefined }
-    } catch (error) {
-      if (isUniqueViolation(error)) return { outcome: 'taken' }
-      if (!isSerializationFailure(error) || retries >= RETRIES_MAX) throw error
-    }
-  }
-}
-
-/** The values of {@link PERSIST}, `$1` to `$18`. */
-function persistValues(payment: NewPayment): unknown[] {
-  const { amounts, receiver, quoteId } = payment.terms
-  return [
-    receiver.incomingPaymentId,
-    new Date(payment.createdAtMs),
-    amounts.receive.toString(),
-    payment.id,
-    payment.signatureId,
-    payment.requestHash,
-    payment.walletAddressId,
-    payment.client,
-    payment.grantId,
-    quoteId ?? null,
-    receiver.url,
-    amounts.debit.toString(),
-    amounts.fee.toString(),
-    receiver.assetId,
-    payment.metadata === undefined ? null : JSON.stringify(payment.metadata),
-    payment.grantSpentDebitValue.toString(),
-    payment.grantSpentReceiveValue.toString(),
-    payment.accountId
-  ]
 }
 
 interface QuoteRow {

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { Logger } from '@open-payments-server/runtime'
+import type { Logger, Outcome } from '@open-payments-server/runtime'
 import type { Pool } from 'pg'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import { AuthServerUnavailable, type EndOutcome, type GrantLimits } from '../../domain/ports.js'
@@ -28,7 +28,7 @@ export interface DeliveredRound {
 }
 
 /**
- * Tells the auth server what became of payments: up to `limit` outcomes that are due, all at once. Whatever is not
+ * Tells the auth server what became of payments: up to `limit` outcomes that are due, with one call. Whatever is not
  * acknowledged is due again later: an outcome is never given up.
  */
 export async function deliverOutcomes(
@@ -38,9 +38,10 @@ export async function deliverOutcomes(
 ): Promise<DeliveredRound> {
   const due = await claimDue(deps.pool, limit, deps.callDeadlineMs + LEASE_MARGIN_MS)
   if (due.length === 0) return { due: 0, delivered: 0 }
-  // Every call listens to the signal while it runs.
+  // Every call listens to the signal while it runs: one for each outcome where an auth server knows no other.
   if (signal !== undefined) setMaxListeners(limit + 1, signal)
-  const results = await Promise.all(due.map((outcome) => deliver(outcome, deps, signal)))
+  const answers = await deps.grantLimits.end(due, signal === undefined ? {} : { signal })
+  const results = due.map((outcome, index) => read(outcome, answers[index], deps))
   const delivered = results.filter(({ retryAfterMs }) => retryAfterMs === undefined)
   const failed = results.flatMap(({ paymentId, retryAfterMs }) =>
     retryAfterMs === undefined ? [] : [{ paymentId, retryAfterMs }]
@@ -61,43 +62,29 @@ interface Delivery {
   readonly retryAfterMs: number | undefined
 }
 
-async function deliver(
+function read(
   outcome: DueOutcome,
-  { grantLimits, logger, counters }: DeliverOutcomesDeps,
-  signal: AbortSignal | undefined
-): Promise<Delivery> {
-  const { paymentId, attempts } = outcome
-  try {
-    const answer = await send(outcome, grantLimits, signal)
-    counters.countDelivery(answer === 'ended' ? 'acknowledged' : 'refused')
-    if (answer === 'ended') return { paymentId, retryAfterMs: undefined }
+  answer: Outcome<EndOutcome> | undefined,
+  { logger, counters }: DeliverOutcomesDeps
+): Delivery {
+  const { paymentId, attempts, kind } = outcome
+  if (answer?.status === 'fulfilled') {
+    const { value } = answer
+    counters.countDelivery(value === 'ended' ? 'acknowledged' : 'refused')
+    if (value === 'ended') return { paymentId, retryAfterMs: undefined }
     // The two services disagree about money: only people can tell why.
     logger.error(
-      { paymentId, outcome: outcome.kind, answer },
+      { paymentId, outcome: kind, answer: value },
       'the auth server refuses the outcome of a payment'
     )
     return { paymentId, retryAfterMs: REFUSED_RETRY_MS }
-  } catch (error) {
-    const fields = { err: error, paymentId, outcome: outcome.kind, attempts }
-    const unavailable = error instanceof AuthServerUnavailable
-    logger[unavailable ? 'warn' : 'error'](fields, 'outcome of a payment not delivered')
-    counters.countDelivery(unavailable ? 'unavailable' : 'failed')
-    return { paymentId, retryAfterMs: backoffMs(attempts) }
   }
-}
-
-function send(
-  outcome: DueOutcome,
-  grantLimits: GrantLimits,
-  signal: AbortSignal | undefined
-): Promise<EndOutcome> {
-  const options = signal === undefined ? {} : { signal }
-  switch (outcome.kind) {
-    case 'settle': {
-      const { debitedValue, receivedValue } = outcome
-      return grantLimits.settle(outcome.paymentId, { debitedValue, receivedValue }, options)
-    }
-    case 'release':
-      return grantLimits.release(outcome.paymentId, options)
-  }
+  const error: unknown = answer?.reason
+  const unavailable = error instanceof AuthServerUnavailable
+  logger[unavailable ? 'warn' : 'error'](
+    { err: error, paymentId, outcome: kind, attempts },
+    'outcome of a payment not delivered'
+  )
+  counters.countDelivery(unavailable ? 'unavailable' : 'failed')
+  return { paymentId, retryAfterMs: backoffMs(attempts) }
 }

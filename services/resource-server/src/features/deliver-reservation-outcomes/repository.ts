@@ -1,26 +1,8 @@
 import type { Pool } from 'pg'
+import type { ReservationEnd } from '../../domain/ports.js'
 
 /** What the auth server is to be told about a payment id. */
-export type DueOutcome = SettleOutcome | ReleaseOutcome
-
-/** A payment that sent something. */
-export interface SettleOutcome {
-  readonly kind: 'settle'
-  /** Id (UUID). */
-  readonly paymentId: string
-  /** Really debited, in the debit asset. */
-  readonly debitedValue: bigint
-  /** Really received, in the receive asset. */
-  readonly receivedValue: bigint
-  /** How often delivery was tried, this time included. */
-  readonly attempts: number
-}
-
-/** A payment that sent nothing, or never was. */
-export interface ReleaseOutcome {
-  readonly kind: 'release'
-  /** Id (UUID). */
-  readonly paymentId: string
+export type DueOutcome = ReservationEnd & {
   /** How often delivery was tried, this time included. */
   readonly attempts: number
 }

@@ -3,17 +3,20 @@ import {
   callUnary,
   isRpcError,
   type RequestOf,
+  RpcError,
   type ResponseOf,
   status,
   type UnaryMethodName
 } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
+import { fulfilled, gather, type Outcome, rejected } from '@open-payments-server/runtime'
 import type {
   CallOptions,
   EndOutcome,
   GrantLimits,
   RefusalReason,
   Reservation,
+  ReservationEnd,
   ReservationOutcome,
   ReservationRequest,
   SpentAmounts
@@ -22,48 +25,136 @@ import { failureOf, fromAmountMessage, toAmountMessage } from './messages.js'
 
 type Client = auth.GrantLimitsServiceClient
 
+/** Most requests of one call, as the contract says. */
+const REQUESTS_MAX = 100
+
+/** Most calls that reserve at a time, but for those that take long. */
+const CALLS_MAX = 2
+
+/** How long payments wait for a call under way before they are asked about beside it, in milliseconds. */
+const PATIENCE_MS = 50
+
+/** How long a call that an auth server does not know is not made again, in milliseconds. */
+const UNKNOWN_CALL_MS = 10_000
+
+/** How the grant limits are asked. */
+export interface GrantLimitsOptions {
+  /** Most that one call may take, in milliseconds. */
+  readonly deadlineMs: number
+  /** How long it is kept in mind that an auth server of an older version does not know a call; {@link UNKNOWN_CALL_MS} unless given. */
+  readonly unknownCallMs?: number
+}
+
 /** Grant limits over gRPC. Every call of this service may be repeated, so each is tried again on UNAVAILABLE. */
-export function createGrantLimits(client: Client): GrantLimits {
-  const call = <Name extends UnaryMethodName<Client>>(
-    method: Name,
-    request: RequestOf<Client, Name>,
-    options: CallOptions = {}
-  ): Promise<ResponseOf<Client, Name>> =>
+export function createGrantLimits(client: Client, options: GrantLimitsOptions): GrantLimits {
+  const call: Call = (method, request, { deadlineMs, signal } = {}) =>
     callUnary(client, method, request, {
       idempotent: true,
-      deadline: options.deadlineMs === undefined ? undefined : new Date(options.deadlineMs),
-      signal: options.signal
+      deadline: deadlineMs === undefined ? undefined : new Date(deadlineMs),
+      signal
     })
-
   return {
-    reserve: (request, options) =>
-      answerOf(async () => fromReserve(await call('reserve', toReserve(request), options)), MISMATCH),
-    settle: (paymentId, { debitedValue, receivedValue }, options) =>
-      answerOf<EndOutcome>(async () => {
-        const values = { debitedValue: debitedValue.toString(), receivedValue: receivedValue.toString() }
-        await call('settle', { paymentId, ...values }, options)
-        return 'ended'
-      }, END_REFUSALS),
-    release: (paymentId, options) =>
-      answerOf<EndOutcome>(async () => {
-        await call('release', { paymentId }, options)
-        return 'ended'
-      }, END_REFUSALS),
-    getSpentAmounts: (accessToken, options) =>
-      answerOf(async () => fromSpent(await call('getSpentAmounts', { accessToken }, options)), INACTIVE),
-    listOpenReservations: ({ pageToken = '', ...query }, options) =>
+    reserve: createReserve(call, options),
+    end: createEnd(call, options),
+    getSpentAmounts: (accessToken, callOptions) =>
+      answerOf(async () => fromSpent(await call('getSpentAmounts', { accessToken }, callOptions)), INACTIVE),
+    listOpenReservations: ({ pageToken = '', ...query }, callOptions) =>
       answerOf(async () => {
-        const page = await call('listOpenReservations', { ...query, pageToken }, options)
+        const page = await call('listOpenReservations', { ...query, pageToken }, callOptions)
         return {
           reservations: page.reservations.map(fromReservation),
           nextPageToken: page.nextPageToken === '' ? undefined : page.nextPageToken
         }
       }),
-    listReservations: ({ afterPaymentId = '', pageSize }, options) =>
+    listReservations: ({ afterPaymentId = '', pageSize }, callOptions) =>
       answerOf(async () => {
-        const { reservations } = await call('listReservations', { afterPaymentId, pageSize }, options)
+        const { reservations } = await call('listReservations', { afterPaymentId, pageSize }, callOptions)
         return reservations.map(fromReservation)
       })
+  }
+}
+
+/** Makes one call. */
+type Call = <Name extends UnaryMethodName<Client>>(
+  method: Name,
+  request: RequestOf<Client, Name>,
+  options?: CallOptions
+) => Promise<ResponseOf<Client, Name>>
+
+/** Reserves, for what arrives together with one call: it costs both servers little more than the call for one. */
+function createReserve(
+  call: Call,
+  { deadlineMs, unknownCallMs }: GrantLimitsOptions
+): GrantLimits['reserve'] {
+  const ifKnown = callsOfNewerServers(unknownCallMs)
+  const reserveOne = (request: ReservationRequest, options: CallOptions): Promise<ReservationOutcome> =>
+    answerOf(async () => fromReserve((await call('reserve', toReserve(request), options)).outcome), MISMATCH)
+  const reserveTogether = gather<{ request: ReservationRequest; deadlineMs: number }, ReservationOutcome>({
+    itemsMax: REQUESTS_MAX,
+    batchesMax: CALLS_MAX,
+    patienceMs: PATIENCE_MS,
+    async runBatch(waiting) {
+      const requests = waiting.map(({ request }) => request)
+      // Nobody waits longer than alone: whoever came first has the least time left.
+      const options = { deadlineMs: Math.min(...waiting.map((one) => one.deadlineMs)) }
+      const oneByOne = (): Promise<Outcome<ReservationOutcome>[]> =>
+        Promise.allSettled(requests.map((request) => reserveOne(request, options)))
+      if (requests.length === 1) return oneByOne()
+      const answer = await answerOf(() =>
+        ifKnown(() => call('reserveMany', { requests: requests.map(toReserve) }, options))
+      )
+      if (answer === undefined) return oneByOne()
+      return answer.results.map(({ outcome }) =>
+        outcome?.$case === 'failure' ? failed(outcome.value, MISMATCH) : decided(() => fromReserve(outcome))
+      )
+    }
+  })
+  return (request) => reserveTogether({ request, deadlineMs: Date.now() + deadlineMs })
+}
+
+/** Ends reservations, several with one call. */
+function createEnd(call: Call, { unknownCallMs }: GrantLimitsOptions): GrantLimits['end'] {
+  const ifKnown = callsOfNewerServers(unknownCallMs)
+  const endOne = (end: ReservationEnd, options: CallOptions | undefined): Promise<EndOutcome> =>
+    answerOf<EndOutcome>(async () => {
+      const { $case, value } = toEnd(end)
+      await ($case === 'settle' ? call($case, value, options) : call($case, value, options))
+      return 'ended'
+    }, END_REFUSALS)
+  return async (ends, options) => {
+    const oneByOne = (): Promise<Outcome<EndOutcome>[]> =>
+      Promise.allSettled(ends.map((end) => endOne(end, options)))
+    if (ends.length === 1) return oneByOne()
+    try {
+      const requests = ends.map((end) => ({ end: toEnd(end) }))
+      const answer = await ifKnown(() => call('endMany', { requests }, options))
+      if (answer === undefined) return await oneByOne()
+      return ends.map((_end, index) => fromEnd(answer.results[index]))
+    } catch (error) {
+      return ends.map(() => rejected(failureOf(error)))
+    }
+  }
+}
+
+/**
+ * Makes a call that older auth servers do not know, unless one of them has said so a short time ago: while a new version is
+ * rolled out, some know it.
+ *
+ * @returns answers what the call does; undefined where it is not known
+ */
+function callsOfNewerServers(
+  unknownCallMs = UNKNOWN_CALL_MS
+): <Response>(ask: () => Promise<Response>) => Promise<Response | undefined> {
+  let unknownUntilMs = 0
+  return async (ask) => {
+    if (performance.now() < unknownUntilMs) return undefined
+    try {
+      return await ask()
+    } catch (error) {
+      if (!isRpcError(error, status.UNIMPLEMENTED)) throw error
+      unknownUntilMs = performance.now() + unknownCallMs
+      return undefined
+    }
   }
 }
 
@@ -87,10 +178,34 @@ async function answerOf<Answer>(
   try {
     return await ask()
   } catch (error) {
-    if (isRpcError(error) && answers.has(error.code)) return answers.get(error.code) as Answer
-    throw failureOf(error)
+    return answerTo(error, answers)
   }
 }
+
+/** @throws what the failure means, when it is no answer */
+function answerTo<Answer>(error: unknown, answers: Answers<Answer>): Answer {
+  if (isRpcError(error) && answers.has(error.code)) return answers.get(error.code) as Answer
+  throw failureOf(error)
+}
+
+/** What one of several came to. */
+function decided<Answer>(decide: () => Answer): Outcome<Answer> {
+  try {
+    return fulfilled(decide())
+  } catch (error) {
+    return rejected(error)
+  }
+}
+
+/** What one of several came to that was not done: the same as if the call for it alone had failed. */
+function failed<Answer>({ code, message }: auth.Failure, answers: Answers<Answer>): Outcome<Answer> {
+  return decided(() => answerTo(new RpcError({ code: CODES.get(code) ?? status.UNKNOWN, message }), answers))
+}
+
+/** Codes of calls, by their number. */
+const CODES: ReadonlyMap<number, status> = new Map(
+  Object.values(status).flatMap((code) => (typeof code === 'number' ? [[code, code]] : []))
+)
 
 function toReserve(request: ReservationRequest): auth.ReserveRequest {
   return {
@@ -100,7 +215,7 @@ function toReserve(request: ReservationRequest): auth.ReserveRequest {
   }
 }
 
-function fromReserve({ outcome }: auth.ReserveResponse): ReservationOutcome {
+function fromReserve(outcome: auth.ReserveResponse['outcome']): ReservationOutcome {
   switch (outcome?.$case) {
     case 'reserved': {
       const { grantId, spentDebitAmount, spentReceiveAmount } = outcome.value
@@ -115,6 +230,29 @@ function fromReserve({ outcome }: auth.ReserveResponse): ReservationOutcome {
       return { outcome: 'refused', reason: fromReason(outcome.value.reason) }
     case undefined:
       throw new Error('the auth server answered a reservation without an outcome')
+  }
+}
+
+function toEnd(end: ReservationEnd): NonNullable<auth.EndRequest['end']> {
+  const { kind, paymentId } = end
+  if (kind === 'release') return { $case: kind, value: { paymentId } }
+  const value = {
+    paymentId,
+    debitedValue: end.debitedValue.toString(),
+    receivedValue: end.receivedValue.toString()
+  }
+  return { $case: kind, value }
+}
+
+function fromEnd(result: auth.EndResult | undefined): Outcome<EndOutcome> {
+  const outcome = result?.outcome
+  switch (outcome?.$case) {
+    case 'ended':
+      return fulfilled('ended')
+    case 'failure':
+      return failed(outcome.value, END_REFUSALS)
+    case undefined:
+      return rejected(new Error('the auth server answered the end of a reservation without an outcome'))
   }
 }
 

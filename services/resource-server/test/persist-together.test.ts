@@ -1,0 +1,257 @@
+import { randomUUID } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { createPool } from '@open-payments-server/database'
+import { createLogger, type Outcome } from '@open-payments-server/runtime'
+import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import fc from 'fast-check'
+import type { Pool } from 'pg'
+import {
+  type NewPayment,
+  type PersistOutcome,
+  persistTogether
+} from '../src/features/create-outgoing-payment/persist.js'
+
+const NOW_MS = Date.UTC(2026, 0, 1)
+const USD = 1
+const logger = createLogger({ service: 'test', level: 'silent' })
+/** Called for each statement that was undone. */
+const undone = jest.spyOn(logger, 'warn')
+
+/** A database in which payments are persisted, and how. */
+interface Ledger {
+  readonly database: TestDatabase
+  readonly pool: Pool
+}
+
+let together: Ledger
+let oneByOne: Ledger
+
+beforeAll(async () => {
+  ;[together, oneByOne] = await Promise.all([openLedger(), openLedger()])
+})
+afterAll(async () => {
+  for (const { pool, database } of [together, oneByOne]) {
+    await pool.end()
+    await database.drop()
+  }
+})
+
+async function openLedger(): Promise<Ledger> {
+  const prisma = fileURLToPath(new URL('../prisma/', import.meta.url))
+  const database = await createTestDatabase({
+    schemaPath: `${prisma}schema.prisma`,
+    migrationsPath: `${prisma}migrations`
+  })
+  await database.query(`insert into asset (code, scale) values ('USD', 2)`)
+  await database.query(`insert into account (id, kind, asset_id) values ($1, 'clearing', ${String(USD)})`, [
+    '00000000-0000-4000-8000-000000000000'
+  ])
+  const pool = createPool({
+    url: database.url,
+    // What is done one by one is done in its order.
+    connectionsMax: 1,
+    applicationName: 'persist-together-test',
+    statementTimeoutMs: 5_000,
+    connectTimeoutMs: 5_000
+  })
+  return { database, pool }
+}
+
+const persist = ({ pool }: Ledger, payments: readonly NewPayment[]) =>
+  persistTogether(payments, { pool, logger, clock: { now: () => NOW_MS } })
+
+/** What a round begins with, the same in both databases. */
+interface Scene {
+  readonly balances: readonly number[]
+  readonly payments: readonly PaymentDraft[]
+}
+
+interface PaymentDraft {
+  readonly sender: number
+  readonly receiver: ReceiverKind
+  readonly debit: number
+  readonly quote: number | undefined
+  readonly earlier: 'nothing' | 'a payment' | 'a tombstone'
+  /** Whether its id, or its signed request, is that of the payment before. */
+  readonly twin: 'of nobody' | 'by id' | 'by signed request'
+  readonly metadata: 'none' | 'some' | 'unreadable'
+}
+
+const RECEIVERS = {
+  open: { incomingValue: null, receivedValue: 0, completed: false, expiresAtMs: NOW_MS + 1 },
+  'room for 50': { incomingValue: 100, receivedValue: 50, completed: false, expiresAtMs: NOW_MS + 1 },
+  completed: { incomingValue: null, receivedValue: 0, completed: true, expiresAtMs: NOW_MS + 1 },
+  expired: { incomingValue: null, receivedValue: 0, completed: false, expiresAtMs: NOW_MS }
+} as const
+type ReceiverKind = keyof typeof RECEIVERS
+
+const often = <Value>(usual: Value, ...others: Value[]): fc.Arbitrary<Value> =>
+  fc.oneof(
+    { weight: 12, arbitrary: fc.constant(usual) },
+    { weight: 1, arbitrary: fc.constantFrom(...others) }
+  )
+
+const scenes: fc.Arbitrary<Scene> = fc.record({
+  balances: fc.array(fc.integer({ min: 0, max: 300 }), { minLength: 3, maxLength: 3 }),
+  payments: fc.array(
+    fc.record<PaymentDraft>({
+      sender: fc.nat(2),
+      receiver: fc.constantFrom<ReceiverKind>('open', 'open', 'open', 'room for 50', 'completed', 'expired'),
+      debit: fc.integer({ min: 2, max: 100 }),
+      quote: fc.option(fc.nat(4), { nil: undefined, freq: 2 }),
+      earlier: often<PaymentDraft['earlier']>('nothing', 'a payment', 'a tombstone'),
+      twin: often<PaymentDraft['twin']>('of nobody', 'by id', 'by signed request'),
+      metadata: often<PaymentDraft['metadata']>('none', 'some', 'some', 'some', 'unreadable')
+    }),
+    { minLength: 2, maxLength: 24 }
+  )
+})
+
+/** Writes what a scene begins with into both databases. */
+async function setUp(scene: Scene): Promise<NewPayment[]> {
+  const accounts = scene.balances.map((balance) => ({ id: randomUUID(), walletId: randomUUID(), balance }))
+  const receivers = new Map(Object.keys(RECEIVERS).map((kind) => [kind, randomUUID()]))
+  const quotes = Array.from({ length: 5 }, () => randomUUID())
+  const payments: NewPayment[] = []
+  for (const draft of scene.payments) {
+    const before = payments.at(-1)
+    const account = accounts[draft.sender]
+    const incomingPaymentId = receivers.get(draft.receiver)
+    if (account === undefined || incomingPaymentId === undefined) throw new Error('the scene is not whole')
+    payments.push({
+      id: (draft.twin === 'by id' && before?.id) || randomUUID(),
+      signatureId: (draft.twin !== 'of nobody' && before?.signatureId) || randomUUID(),
+      requestHash: Buffer.from([0, 92, 120, 255]),
+      walletAddressId: account.walletId,
+      accountId: account.id,
+      client: `https://client.example/"\\'`,
+      grantId: randomUUID(),
+      terms: {
+        amounts: { debit: BigInt(draft.debit), fee: 1n, receive: BigInt(draft.debit - 1) },
+        receiver: {
+          url: `https://wallet.example/incoming-payments/${incomingPaymentId}`,
+          incomingPaymentId,
+          asset: { code: 'USD', scale: 2 },
+          assetId: USD
+        },
+        quoteId: draft.quote === undefined ? undefined : quotes[draft.quote]
+      },
+      grantSpentDebitValue: 18_446_744_073_709_551_615n,
+      grantSpentReceiveValue: 7n,
+      metadata: METADATA[draft.metadata]
+    })
+  }
+  for (const ledger of [together, oneByOne]) {
+    const { database } = ledger
+    for (const { id, walletId, balance } of accounts) {
+      await database.query(
+        `insert into account (id, kind, name, asset_id, credits_posted) values ($1, 'wallet', gen_random_uuid()::text, ${String(USD)}, $2)`,
+        [id, balance]
+      )
+      await database.query(`insert into wallet_address (id, path, account_id) values ($1, gen_random_uuid()::text, $2)`, [
+        walletId,
+        id
+      ])
+    }
+    for (const [kind, receiver] of Object.entries(RECEIVERS)) {
+      await database.query(
+        `insert into incoming_payment (id, wallet_address_id, client, incoming_value, received_value, completed, expires_at,
+           created_at, updated_at) values ($1, $2, 'c', $3, $4, $5, $6, $6, $6)`,
+        [
+          receivers.get(kind),
+          accounts[0]?.walletId,
+          receiver.incomingValue,
+          receiver.receivedValue,
+          receiver.completed,
+          new Date(receiver.expiresAtMs)
+        ]
+      )
+    }
+    for (const [index, { earlier, sender }] of scene.payments.entries()) {
+      const payment = payments[index]
+      if (payment === undefined || earlier === 'nothing') continue
+      // A twin may have been there before already.
+      if (earlier === 'a tombstone') {
+        await database.query(
+          `insert into grant_reservation (payment_id, outcome) values ($1, 'release') on conflict do nothing`,
+          [payment.id]
+        )
+      } else {
+        const open = { ...payment, walletAddressId: accounts[sender]?.walletId ?? '', metadata: undefined }
+        await persist(ledger, [open])
+      }
+    }
+  }
+  return payments
+}
+
+const METADATA: Readonly<Record<PaymentDraft['metadata'], NewPayment['metadata']>> = {
+  none: undefined,
+  some: { order: 1, text: 'a "quoted" \\ text', deep: [null, { large: 12345678901234 }] },
+  // PostgreSQL cannot keep it.
+  unreadable: { text: '\u0000' }
+}
+
+/** Everything that persisting writes, in one order. */
+async function contents({ database }: Ledger, payments: readonly NewPayment[]): Promise<unknown> {
+  const ids = [payments.map(({ id }) => id)]
+  return Promise.all([
+    database.query('select * from outgoing_payment where id = any($1) order by id', ids),
+    database.query(
+      'select payment_id, outcome from grant_reservation where payment_id = any($1) order by payment_id',
+      ids
+    ),
+    database.query('select * from transfer where id = any($1) order by id', ids),
+    database.query(
+      'select id, debits_pending, debits_posted, credits_posted from account where id = any($1) order by id',
+      [payments.map(({ accountId }) => accountId)]
+    )
+  ])
+}
+
+const said = (outcome: Outcome<PersistOutcome> | undefined): unknown =>
+  outcome?.status === 'fulfilled' ? outcome.value : 'failed'
+
+/** The order in which one by one comes to what together comes to: whoever took what others want, then those others. */
+function inOrder(
+  payments: readonly NewPayment[],
+  outcomes: readonly Outcome<PersistOutcome>[]
+): NewPayment[] {
+  if (undone.mock.calls.length > 0) return [...payments]
+  const rank = (payment: NewPayment): number => {
+    const outcome = outcomes[payments.indexOf(payment)]
+    return outcome?.status === 'fulfilled' && outcome.value.outcome === 'taken' ? 1 : 0
+  }
+  return payments.toSorted(
+    (left, right) =>
+      rank(left) - rank(right) ||
+      Number(left.terms.amounts.debit - right.terms.amounts.debit) ||
+      (left.id < right.id ? -1 : 1)
+  )
+}
+
+describe('payments that are persisted together', () => {
+  it('are as if they were persisted one by one', async () => {
+    const seen = new Set<string>()
+    await fc.assert(
+      fc.asyncProperty(scenes, async (scene) => {
+        const payments = await setUp(scene)
+        undone.mockClear()
+        const outcomes = await persist(together, payments)
+        const ordered = inOrder(payments, outcomes)
+        const alone = new Map<NewPayment, Outcome<PersistOutcome> | undefined>()
+        for (const payment of ordered) alone.set(payment, (await persist(oneByOne, [payment]))[0])
+        expect(outcomes.map(said)).toEqual(payments.map((payment) => said(alone.get(payment))))
+        expect(await contents(together, payments)).toEqual(await contents(oneByOne, payments))
+        const way = undone.mock.calls.length === 0 ? 'together' : 'after all one by one'
+        for (const outcome of outcomes) {
+          seen.add(`${outcome.status === 'fulfilled' ? outcome.value.outcome : 'failed'}, ${way}`)
+        }
+      }),
+      { numRuns: 40 }
+    )
+    const usual = ['persisted', 'receiver-not-payable', 'taken'].map((outcome) => `${outcome}, together`)
+    expect([...seen]).toEqual(expect.arrayContaining([...usual, 'failed, after all one by one']))
+  })
+})
