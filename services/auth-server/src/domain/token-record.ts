@@ -19,14 +19,18 @@ export interface TokenAccess {
   readonly items: readonly GrantedAccessItem[]
 }
 
-/** Everything that is known of a token. */
-export interface TokenRecord {
-  /** Whether the token may be used. */
-  readonly active: boolean
+/** What a token is, from its issue on. Never changes, whatever becomes of the token. */
+export interface IssuedToken {
   readonly expiresAt: Date
   /** Who holds the grant, and the key it is bound to. */
   readonly client: BoundClient
   readonly access: TokenAccess
+}
+
+/** Everything that is known of a token. */
+export interface TokenRecord extends IssuedToken {
+  /** Whether the token may be used. */
+  readonly active: boolean
 }
 
 /** Finds what tokens allow. Says nothing of whether a token is still alive: that is asked for where money moves. */
@@ -41,19 +45,19 @@ export interface TokenAccessReader {
 /** Most access items kept in memory, over all tokens. A token without any counts as one. */
 export const ACCESS_ITEMS_KEPT_MAX = 50_000
 
-/** Keeps what tokens allow, least recently used out first. Only what never changes is kept here. */
-export class TokenAccessCache {
-  readonly #kept = new LRUCache<string, TokenAccess>({
+/** Keeps tokens, least recently used out first. Only what never changes is kept here. */
+export class TokenCache {
+  readonly #kept = new LRUCache<string, IssuedToken>({
     maxSize: ACCESS_ITEMS_KEPT_MAX,
-    sizeCalculation: ({ items }) => Math.max(1, items.length)
+    sizeCalculation: ({ access }) => Math.max(1, access.items.length)
   })
 
-  get(tokenHash: Buffer): TokenAccess | undefined {
+  get(tokenHash: Buffer): IssuedToken | undefined {
     return this.#kept.get(keyOf(tokenHash))
   }
 
-  set(tokenHash: Buffer, access: TokenAccess): void {
-    this.#kept.set(keyOf(tokenHash), access)
+  set(tokenHash: Buffer, token: IssuedToken): void {
+    this.#kept.set(keyOf(tokenHash), token)
   }
 }
 

@@ -20,7 +20,7 @@ import type {
   RpcCounters
 } from '../domain/counters.js'
 import type { RevocationBus } from '../domain/revocations.js'
-import { TokenAccessCache } from '../domain/token-record.js'
+import { TokenCache } from '../domain/token-record.js'
 import { createLimitsAuditRepository } from '../features/audit-limits/repository.js'
 import { createAuditLimitsRpc } from '../features/audit-limits/rpc.js'
 import { createEndReservationsRepository } from '../features/end-reservations/repository.js'
@@ -76,7 +76,7 @@ export interface GrpcDependencies {
 /** Everything the auth server serves over gRPC. */
 export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[] {
   const { pool, clock } = dependencies
-  const cache = new TokenAccessCache()
+  const cache = new TokenCache()
   const tokens = createTokenRepository(pool, cache)
   const tokenAccess = createTokenAccessReader(cache, tokens, clock)
   const clients = allowedClients(dependencies.config)

@@ -3,8 +3,9 @@ import type pg from 'pg'
 import { restoreAccessItem, type StoredAccessItem } from '../../domain/access.js'
 import type {
   GrantedAccessItem,
+  IssuedToken,
   TokenAccess,
-  TokenAccessCache,
+  TokenCache,
   TokenRecord
 } from '../../domain/token-record.js'
 
@@ -20,12 +21,15 @@ export interface TokenRepository {
   findToken(tokenHash: Buffer, now: Date): Promise<TokenRecord | undefined>
 }
 
+/** Whether the token may be used at the instant $2. */
+const ACTIVE = `t.ended_at is null and t.expires_at > $2 and g.state = 'issued'`
+
 /**
  * Every request of every client asks for its token, so this is one statement, prepared on the pool: Prisma would send two
  * (the token with its grant, then the access items) and takes about twice the time for each.
  */
 const FIND_TOKEN = `
-  select t.grant_id, t.expires_at, t.ended_at is null and t.expires_at > $2 and g.state = 'issued' as active,
+  select ${ACTIVE} as active, t.grant_id, t.expires_at,
          g.client_wallet_address, g.client_jwk_thumbprint, g.key_id, g.key_x,
          (select coalesce(json_agg(json_build_object(
                    'id', a.id, 'type', a.type, 'actions', a.actions, 'identifier', a.identifier,
@@ -39,10 +43,20 @@ const FIND_TOKEN = `
     join grant_request g on g.id = t.grant_id
    where t.value_hash = $1`
 
-interface TokenRow {
+/** For a token that was read before: all that can change. */
+const FIND_ACTIVE = `
+  select ${ACTIVE} as active
+    from access_token t
+    join grant_request g on g.id = t.grant_id
+   where t.value_hash = $1`
+
+interface ActiveRow {
+  readonly active: boolean
+}
+
+interface TokenRow extends ActiveRow {
   readonly grant_id: string
   readonly expires_at: Date
-  readonly active: boolean
   readonly client_wallet_address: string | null
   readonly client_jwk_thumbprint: string | null
   readonly key_id: string
@@ -50,31 +64,36 @@ interface TokenRow {
   readonly access: readonly (StoredAccessItem & { readonly id: string })[]
 }
 
-/** @param cache is filled with what the tokens that are found allow */
-export function createTokenRepository(pool: pg.Pool, cache: TokenAccessCache): TokenRepository {
+/** @param cache is filled with the tokens that are found */
+export function createTokenRepository(pool: pg.Pool, cache: TokenCache): TokenRepository {
   return {
     async findToken(tokenHash, now) {
-      const { rows } = await pool.query<TokenRow>({
-        name: 'find-token',
-        text: FIND_TOKEN,
-        values: [tokenHash, now]
-      })
+      const values = [tokenHash, now]
+      const kept = cache.get(tokenHash)
+      if (kept !== undefined) {
+        const { rows } = await pool.query<ActiveRow>({ name: 'find-active', text: FIND_ACTIVE, values })
+        return rows[0] && { ...kept, active: rows[0].active }
+      }
+      const { rows } = await pool.query<TokenRow>({ name: 'find-token', text: FIND_TOKEN, values })
       const [row] = rows
       if (row === undefined) return undefined
-      const access = cache.get(tokenHash) ?? restoreAccess(row)
-      cache.set(tokenHash, access)
-      return {
-        active: row.active,
-        expiresAt: row.expires_at,
-        client: {
-          walletAddress: row.client_wallet_address ?? undefined,
-          jwkThumbprint: row.client_jwk_thumbprint ?? undefined,
-          keyId: row.key_id,
-          keyX: row.key_x
-        },
-        access
-      }
+      const issued = restoreToken(row)
+      cache.set(tokenHash, issued)
+      return { ...issued, active: row.active }
     }
+  }
+}
+
+function restoreToken(row: TokenRow): IssuedToken {
+  return {
+    expiresAt: row.expires_at,
+    client: {
+      walletAddress: row.client_wallet_address ?? undefined,
+      jwkThumbprint: row.client_jwk_thumbprint ?? undefined,
+      keyId: row.key_id,
+      keyX: row.key_x
+    },
+    access: restoreAccess(row)
   }
 }
 

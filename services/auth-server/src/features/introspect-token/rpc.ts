@@ -1,6 +1,7 @@
 import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import { toAccessItemMessage, toClientMessage } from '../../domain/messages.js'
+import type { TokenAccess } from '../../domain/token-record.js'
 import { readAccessToken } from '../../domain/request-fields.js'
 import type { IntrospectToken, TokenWorth } from './service.js'
 
@@ -10,6 +11,15 @@ export function createIntrospectRpc(
 ): UnaryHandler<auth.IntrospectRequest, auth.IntrospectResponse> {
   return async ({ accessToken, keyId }) =>
     toResponse(await introspectToken(readAccessToken(accessToken), keyId))
+}
+
+/** What tokens that are kept in memory allow, as it travels: as long as they are kept, and made once. */
+const messagesOf = new WeakMap<TokenAccess, auth.AccessItem[]>()
+
+function accessMessages(access: TokenAccess): auth.AccessItem[] {
+  const made = messagesOf.get(access) ?? access.items.map(toAccessItemMessage)
+  messagesOf.set(access, made)
+  return made
 }
 
 function toResponse(worth: TokenWorth): auth.IntrospectResponse {
@@ -27,7 +37,7 @@ function toResponse(worth: TokenWorth): auth.IntrospectResponse {
         client: toClientMessage(client),
         key,
         keyUnavailable: worth.key === 'unavailable',
-        access: access.items.map(toAccessItemMessage),
+        access: accessMessages(access),
         expireTime: expiresAt
       }
     }
