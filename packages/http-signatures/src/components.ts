@@ -64,7 +64,8 @@ function combinedFieldValue(request: HttpRequestParts, name: string): string {
       `the signature covers ${describeName(name)}, which the request does not have`
     )
   }
-  return values.map(fieldValue).join(', ')
+  const [first = '', ...others] = values
+  return others.length === 0 ? fieldValue(first) : values.map(fieldValue).join(', ')
 }
 
 /** A field value without the white space around it, and with obsolete line folding replaced by a space. */

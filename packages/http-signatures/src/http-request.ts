@@ -21,7 +21,8 @@ export function headerValues(request: HttpRequestParts, name: string): readonly 
 
 /** The values of a header field as one, joined with commas (RFC 9110 §5.3); `undefined` when it is absent. */
 export function joinedHeader(request: HttpRequestParts, name: string): string | undefined {
-  return headerValues(request, name)?.join(', ')
+  const values = headerValues(request, name)
+  return values?.length === 1 ? values[0] : values?.join(', ')
 }
 
 /** Whether the request has content. */

@@ -1,9 +1,8 @@
-import type { Parameters } from 'structured-headers'
 import { verifyContentDigest } from './content-digest.js'
 import { hasBody, type HttpRequestParts, joinedHeader } from './http-request.js'
 import { signatureBase } from './signature-base.js'
 import { SignatureError } from './signature-error.js'
-import { readSignatureHeaders } from './signature-headers.js'
+import { readSignatureHeaders, type SignatureHeaders } from './signature-headers.js'
 
 /** The longest `keyid` and the longest `nonce`, in characters. */
 export const SIGNATURE_PARAMETER_LENGTH_MAX = 256
@@ -66,20 +65,21 @@ export function receiveSignature(
   policy: VerificationPolicy,
   nowMs: number
 ): ReceivedSignature {
-  const { label, components, parameters, signature } = readSignatureHeaders(request)
+  const headers = readSignatureHeaders(request)
+  const { label, components, parameters, created, signature } = headers
   checkCoverage(request, components, policy)
   checkAlgorithm(parameters)
   const tag = readTag(parameters, policy)
   const keyId = readKeyId(parameters)
   const nonce = readString(parameters, 'nonce')
-  const createdSeconds = readSeconds(parameters, 'created')
+  const createdSeconds = readSeconds(created, 'created')
   if (createdSeconds === undefined) {
     throw new SignatureError('malformed', 'the signature has no created parameter')
   }
-  const expiresSeconds = readSeconds(parameters, 'expires')
+  const expiresSeconds = readSeconds(parameters.get('expires'), 'expires')
   checkFreshness(createdSeconds, expiresSeconds, policy, nowMs)
   checkDigest(request, components)
-  const base = signatureBase(request, { components, parameters })
+  const base = signatureBase(request, headers)
   return { label, keyId, createdSeconds, expiresSeconds, nonce, tag, signature, base }
 }
 
@@ -112,14 +112,14 @@ function checkDigest(request: HttpRequestParts, components: readonly string[]): 
   verifyContentDigest(header, request.body ?? new Uint8Array())
 }
 
-function checkAlgorithm(parameters: Parameters): void {
+function checkAlgorithm(parameters: SignatureHeaders['parameters']): void {
   const algorithm: unknown = parameters.get('alg')
   if (algorithm !== undefined && algorithm !== SIGNATURE_ALGORITHM) {
     throw new SignatureError('algorithm', `alg must be "${SIGNATURE_ALGORITHM}"`)
   }
 }
 
-function readTag(parameters: Parameters, policy: VerificationPolicy): string | undefined {
+function readTag(parameters: SignatureHeaders['parameters'], policy: VerificationPolicy): string | undefined {
   const tag: unknown = parameters.get('tag')
   if (tag === undefined && !policy.tagRequired) {
     return undefined
@@ -130,7 +130,7 @@ function readTag(parameters: Parameters, policy: VerificationPolicy): string | u
   return tag
 }
 
-function readKeyId(parameters: Parameters): string {
+function readKeyId(parameters: SignatureHeaders['parameters']): string {
   const keyId = readString(parameters, 'keyid')
   if (keyId === undefined) {
     throw new SignatureError('key', 'the signature has no keyid parameter')
@@ -155,7 +155,7 @@ function checkFreshness(
   }
 }
 
-function readString(parameters: Parameters, name: string): string | undefined {
+function readString(parameters: SignatureHeaders['parameters'], name: string): string | undefined {
   const value: unknown = parameters.get(name)
   if (value === undefined) {
     return undefined
@@ -169,8 +169,7 @@ function readString(parameters: Parameters, name: string): string | undefined {
   return value
 }
 
-function readSeconds(parameters: Parameters, name: string): number | undefined {
-  const value: unknown = parameters.get(name)
+function readSeconds(value: unknown, name: string): number | undefined {
   if (value === undefined) {
     return undefined
   }

@@ -44,11 +44,12 @@ export function signRequest(request: HttpRequestParts, options: SigningOptions):
   const digested: HttpRequestParts = { ...request, headers: { ...request.headers, ...digestHeader } }
   const components = options.components ?? defaultComponents(digested)
   components.forEach(assertComponentName)
-  const input = { components, parameters: signatureParameters(options) }
-  const signature = sign(null, Buffer.from(signatureBase(digested, input), 'ascii'), privateKey)
+  const serializedInput = serializeSignatureInput({ components, parameters: signatureParameters(options) })
+  const base = signatureBase(digested, { components, serializedInput })
+  const signature = sign(null, Buffer.from(base, 'ascii'), privateKey)
   return {
     ...digestHeader,
-    'signature-input': `${label}=${serializeSignatureInput(input)}`,
+    'signature-input': `${label}=${serializedInput}`,
     signature: serializeDictionary({ [label]: signature })
   }
 }

@@ -13,12 +13,24 @@ export function serializeSignatureInput({ components, parameters }: SignatureInp
   return serializeInnerList([components.map((name) => [name, new Map<string, never>()]), parameters])
 }
 
+/** What a signature covers, and the canonical form of its input. */
+export interface CoveredInput {
+  /** Names, in order. */
+  readonly components: readonly string[]
+  /** As {@link serializeSignatureInput} writes it. */
+  readonly serializedInput: string
+}
+
 /**
  * The signature base (RFC 9421 §2.5): the ASCII text that is signed.
  *
  * @throws SignatureError when the request lacks a component or has an unsignable value
  */
-export function signatureBase(request: HttpRequestParts, input: SignatureInput): string {
-  const lines = input.components.map((name) => `"${name}": ${componentValue(request, name)}`)
-  return [...lines, `"@signature-params": ${serializeSignatureInput(input)}`].join('\n')
+export function signatureBase(
+  request: HttpRequestParts,
+  { components, serializedInput }: CoveredInput
+): string {
+  let base = ''
+  for (const name of components) base += `"${name}": ${componentValue(request, name)}\n`
+  return `${base}"@signature-params": ${serializedInput}`
 }

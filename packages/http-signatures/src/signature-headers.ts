@@ -1,7 +1,8 @@
 import { type InnerList, isInnerList, type Item, parseDictionary, parseList } from 'structured-headers'
 import { assertComponentName } from './components.js'
 import { type HttpRequestParts, joinedHeader } from './http-request.js'
-import type { SignatureInput } from './signature-base.js'
+import { type InputHeader, KnownInputs } from './known-inputs.js'
+import { serializeSignatureInput } from './signature-base.js'
 import { SignatureError } from './signature-error.js'
 
 /** The longest `signature-input` header, in characters. */
@@ -17,10 +18,11 @@ export const COVERED_COMPONENTS_MAX = 32
 const SIGNATURE_BYTES = 64
 
 /** The one signature of a request, as its two headers carry it. Nothing in it is checked against the request yet. */
-export interface SignatureHeaders extends SignatureInput {
-  readonly label: string
+export interface SignatureHeaders extends InputHeader {
   readonly signature: Uint8Array
 }
+
+const knownInputs = new KnownInputs()
 
 /**
  * Reads the headers `signature-input` and `signature` (RFC 9421 §4). They must carry exactly one signature, under one
@@ -29,24 +31,49 @@ export interface SignatureHeaders extends SignatureInput {
  * @throws SignatureError `missing`, `several`, `malformed`, or `coverage` for a component that is not supported
  */
 export function readSignatureHeaders(request: HttpRequestParts): SignatureHeaders {
-  const inputs = readSingleMember(request, 'signature-input', SIGNATURE_INPUT_LENGTH_MAX)
-  const signatures = readSingleMember(request, 'signature', SIGNATURE_LENGTH_MAX)
-  if (inputs.label !== signatures.label) {
+  const input = readInput(request)
+  const { label, signature } = readSignature(request)
+  if (input.label !== label) {
     throw new SignatureError('malformed', 'signature-input and signature carry different labels')
   }
-  if (!isInnerList(inputs.member)) {
+  return { ...input, signature }
+}
+
+function readInput(request: HttpRequestParts): InputHeader {
+  const header = readHeader(request, 'signature-input', SIGNATURE_INPUT_LENGTH_MAX)
+  return knownInputs.find(header) ?? parseInput(header)
+}
+
+function parseInput(header: string): InputHeader {
+  const { label, member } = readSingleMember(header, 'signature-input')
+  if (!isInnerList(member)) {
     throw new SignatureError('malformed', 'signature-input is not a list of covered components')
   }
-  const [bytes] = signatures.member
+  const components = readComponents(member)
+  const [, parameters] = member
+  const serializedInput = serializeSignatureInput({ components, parameters })
+  const created: unknown = parameters.get('created')
+  parameters.delete('created')
+  const input = { label, components, parameters, created, serializedInput }
+  knownInputs.learn(header, input)
+  return input
+}
+
+/** A label, and 64 bytes in base64. */
+const ONE_SIGNATURE = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]{86}==):$/
+
+function readSignature(request: HttpRequestParts): { label: string; signature: Uint8Array } {
+  const header = readHeader(request, 'signature', SIGNATURE_LENGTH_MAX)
+  const [, knownLabel, base64] = ONE_SIGNATURE.exec(header) ?? []
+  if (knownLabel !== undefined && base64 !== undefined) {
+    return { label: knownLabel, signature: Buffer.from(base64, 'base64') }
+  }
+  const { label, member } = readSingleMember(header, 'signature')
+  const [bytes] = member
   if (!(bytes instanceof ArrayBuffer) || bytes.byteLength !== SIGNATURE_BYTES) {
     throw new SignatureError('malformed', `the signature is not a sequence of ${SIGNATURE_BYTES} bytes`)
   }
-  return {
-    label: inputs.label,
-    components: readComponents(inputs.member),
-    parameters: inputs.member[1],
-    signature: new Uint8Array(bytes)
-  }
+  return { label, signature: new Uint8Array(bytes) }
 }
 
 function readComponents([items]: InnerList): string[] {
@@ -72,11 +99,7 @@ function readComponents([items]: InnerList): string[] {
   return names
 }
 
-function readSingleMember(
-  request: HttpRequestParts,
-  headerName: string,
-  lengthMax: number
-): { label: string; member: Item | InnerList } {
+function readHeader(request: HttpRequestParts, headerName: string, lengthMax: number): string {
   const header = joinedHeader(request, headerName)
   if (header === undefined || header.trim() === '') {
     throw new SignatureError('missing', `the request has no ${headerName} header`)
@@ -84,6 +107,10 @@ function readSingleMember(
   if (header.length > lengthMax) {
     throw new SignatureError('malformed', `${headerName} is longer than ${lengthMax} characters`)
   }
+  return header
+}
+
+function readSingleMember(header: string, headerName: string): { label: string; member: Item | InnerList } {
   const members = [...parseOrThrow(() => parseDictionary(header), headerName)]
   const [first] = members
   if (first === undefined) {
