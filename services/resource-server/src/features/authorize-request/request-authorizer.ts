@@ -48,17 +48,18 @@ export function createRequestAuthorizer(options: RequestAuthorizerOptions): Requ
       if (accessToken === undefined) throw invalidToken()
       const received = receive(parts, options)
       const keyId = received instanceof SignatureError ? undefined : received.keyId
-      const kept = await findActive(() => options.tokens.find(accessToken, keyId))
+      const found = options.tokens.find(accessToken, keyId)
+      // What is kept is known at once, which is nearly always.
+      const record = found instanceof Promise ? await findActive(found) : found
       if (received instanceof SignatureError) throw refused(received)
       const verified =
-        verify(received, kept) ??
-        verify(received, await findActive(() => options.tokens.findNewer(accessToken, received.keyId)))
+        verify(received, record) ??
+        verify(received, await findActive(options.tokens.findNewer(accessToken, received.keyId)))
       if (verified === undefined) {
         throw refused(new SignatureError('key', 'it was not made with a current key of the client'))
       }
-      const { record, key } = verified
-      await useNonce(received, key, options)
-      return toAuthorized(accessToken, record, received, parts.body)
+      if (received.nonce !== undefined) await useNonce(received, received.nonce, verified.key, options)
+      return toAuthorized(accessToken, verified.record, received, parts.body)
     }
   }
 }
@@ -81,8 +82,8 @@ function receive(
  * @returns undefined when there was nothing to ask
  * @throws PublicError when it may not be used, or nobody can tell
  */
-async function findActive(find: () => Promise<TokenRecord | undefined>): Promise<ActiveRecord | undefined> {
-  const record = await findRecord(find)
+async function findActive(asked: Promise<TokenRecord | undefined>): Promise<ActiveRecord | undefined> {
+  const record = await findRecord(asked)
   switch (record?.status) {
     case 'unknown':
       throw invalidToken()
@@ -94,9 +95,9 @@ async function findActive(find: () => Promise<TokenRecord | undefined>): Promise
   }
 }
 
-async function findRecord(find: () => Promise<TokenRecord | undefined>): Promise<TokenRecord | undefined> {
+async function findRecord(asked: Promise<TokenRecord | undefined>): Promise<TokenRecord | undefined> {
   try {
-    return await find()
+    return await asked
   } catch (error) {
     if (error instanceof AuthServerUnavailable) throw temporarilyUnavailable(error)
     if (error instanceof SignatureError) throw refused(error)
@@ -118,7 +119,7 @@ function verify(received: ReceivedSignature, record: ActiveRecord | undefined): 
   return key !== undefined && isSigned ? { record, key } : undefined
 }
 
-function isSignedWith(received: ReceivedSignature, key: ReadyKey): boolean {
+function isSignedWith(received: ReceivedSignature, key: Pick<ReadyKey, 'kid' | 'publicKey'>): boolean {
   try {
     verifySignature(received, key)
     return true
@@ -128,15 +129,14 @@ function isSignedWith(received: ReceivedSignature, key: ReadyKey): boolean {
   }
 }
 
-/** A nonce, where present, is used once by its key. The mark outlives the time for which the signature is fresh. */
+/** A nonce is used once by its key. The mark outlives the time for which the signature is fresh. */
 async function useNonce(
   received: ReceivedSignature,
+  nonce: string,
   key: ReadyKey,
   { sharedStore, policy }: RequestAuthorizerOptions
 ): Promise<void> {
-  if (received.nonce === undefined) return
-  const { x = '' } = key.publicKey.export({ format: 'jwk' })
-  const mark = `nonce:${hashSecret(`${x}\n${received.nonce}`).toString('base64url')}`
+  const mark = `nonce:${hashSecret(`${key.x}\n${nonce}`).toString('base64url')}`
   const lifetimeSeconds = policy.ageMaxSeconds + policy.futureMaxSeconds + 1
   const marking = sharedStore.markOnce(mark, lifetimeSeconds, received.createdSeconds)
   if (!(await known(marking))) {

@@ -1,12 +1,15 @@
-import type { KeyObject } from 'node:crypto'
+import { hash, type KeyObject } from 'node:crypto'
 import { importEd25519Jwk } from '@open-payments-server/http-signatures'
-import { type Clock, hashSecret } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/runtime'
 import { LRUCache } from 'lru-cache'
 import type { TokenLookupCounter } from '../../domain/counters.js'
 import type { ActiveToken, Introspection, RevocationListener, TokenStatus } from '../../domain/ports.js'
 
 /** Most tokens whose answers are kept. */
 const TOKENS_KEPT_MAX = 10_000
+
+/** Most imported keys that are kept: a client has one for all its tokens. */
+const KEYS_KEPT_MAX = 10_000
 
 /** Most key ids of one token whose answers are kept: a client may change keys, and no client needs many. */
 const KEY_IDS_KEPT_MAX = 4
@@ -17,6 +20,8 @@ const ASK_AGAIN_SECONDS = 5
 /** A key ready to verify with: importing one costs more than verifying. */
 export interface ReadyKey {
   readonly kid: string
+  /** The same in base64url (RFC 8037). */
+  readonly x: string
   readonly publicKey: KeyObject
 }
 
@@ -70,6 +75,7 @@ export class TokenRecords implements RevocationListener {
   /** By the token's hash, so that no token stays in memory. */
   readonly #tokens: LRUCache<string, KeptToken>
   readonly #tokensOfGrants = new Map<string, Set<string>>()
+  readonly #keys = new LRUCache<string, KeyObject>({ max: KEYS_KEPT_MAX })
   #live = false
 
   constructor(options: TokenRecordsOptions) {
@@ -86,23 +92,15 @@ export class TokenRecords implements RevocationListener {
    * What a token is worth now.
    *
    * @param keyId `keyid` of the signature that came with it
-   * @throws AuthServerUnavailable
-   * @throws SignatureError when the auth server tells of a key that cannot be used
+   * @returns what was kept, at once; or what the auth server will answer
+   * @throws AuthServerUnavailable, later
+   * @throws SignatureError later, when the auth server tells of a key that cannot be used
    */
-  async find(accessToken: string, keyId: string | undefined): Promise<TokenRecord> {
-    const tokenHash = hashSecret(accessToken).toString('base64url')
+  find(accessToken: string, keyId: string | undefined): ActiveRecord | Promise<TokenRecord> {
+    const tokenHash = hashToken(accessToken)
     const kept = this.#kept(tokenHash, keyId ?? '')
     this.#options.countLookup(kept === undefined ? this.#asking() : 'hit')
-    if (kept !== undefined) return kept
-    const pending: Pending = { tokenHash, void: !this.#live, revokedGrants: new Set() }
-    this.#pending.add(pending)
-    try {
-      const record = toRecord(await this.#options.introspection.introspect(accessToken, keyId))
-      if (record.status === 'active') this.#keep(pending, keyId ?? '', record)
-      return record
-    } finally {
-      this.#pending.delete(pending)
-    }
+    return kept ?? this.#ask(accessToken, tokenHash, keyId)
   }
 
   /**
@@ -113,7 +111,7 @@ export class TokenRecords implements RevocationListener {
    * @throws as {@link TokenRecords.find}
    */
   async findNewer(accessToken: string, keyId: string): Promise<TokenRecord | undefined> {
-    const answers = this.#tokens.peek(hashSecret(accessToken).toString('base64url'))?.answers
+    const answers = this.#tokens.peek(hashToken(accessToken))?.answers
     const kept = answers?.get(keyId)
     const nowMs = this.#options.clock.now()
     if (kept === undefined || nowMs < kept.keptFromMs + ASK_AGAIN_SECONDS * 1_000) return undefined
@@ -141,6 +139,18 @@ export class TokenRecords implements RevocationListener {
     this.#live = false
     this.#tokens.clear()
     for (const pending of this.#pending) pending.void = true
+  }
+
+  async #ask(accessToken: string, tokenHash: string, keyId: string | undefined): Promise<TokenRecord> {
+    const pending: Pending = { tokenHash, void: !this.#live, revokedGrants: new Set() }
+    this.#pending.add(pending)
+    try {
+      const record = this.#toRecord(await this.#options.introspection.introspect(accessToken, keyId))
+      if (record.status === 'active') this.#keep(pending, keyId ?? '', record)
+      return record
+    } finally {
+      this.#pending.delete(pending)
+    }
   }
 
   /** Why the auth server is asked. */
@@ -173,6 +183,19 @@ export class TokenRecords implements RevocationListener {
     }
   }
 
+  #toRecord(answer: TokenStatus): TokenRecord {
+    if (answer.status !== 'active') return answer
+    const { key } = answer
+    return { ...answer, key: typeof key === 'object' ? this.#toReadyKey(key) : key }
+  }
+
+  #toReadyKey({ kid, x }: { readonly kid: string; readonly x: string }): ReadyKey {
+    const known = this.#keys.get(x)
+    const publicKey = known ?? importEd25519Jwk({ kid, kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', x })
+    if (known === undefined) this.#keys.set(x, publicKey)
+    return { kid, x, publicKey }
+  }
+
   #forgetGrantOf(kept: KeptToken, tokenHash: string): void {
     const tokens = this.#tokensOfGrants.get(kept.grantId)
     tokens?.delete(tokenHash)
@@ -180,10 +203,7 @@ export class TokenRecords implements RevocationListener {
   }
 }
 
-function toRecord(answer: TokenStatus): TokenRecord {
-  if (answer.status !== 'active') return answer
-  const { key } = answer
-  if (typeof key !== 'object') return { ...answer, key }
-  const publicKey = importEd25519Jwk({ kid: key.kid, kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', x: key.x })
-  return { ...answer, key: { kid: key.kid, publicKey } }
+/** As the stream of revocations names tokens. */
+function hashToken(accessToken: string): string {
+  return hash('sha256', accessToken, 'base64url')
 }

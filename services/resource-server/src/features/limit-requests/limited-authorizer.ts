@@ -71,7 +71,8 @@ function readQuery(originalUrl: string): string | undefined {
 
 function readBody(body: Uint8Array): string | undefined {
   try {
-    const value: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
+    const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
+    const value: unknown = JSON.parse(text)
     const named = (value as { walletAddress?: unknown } | null)?.walletAddress
     return typeof named === 'string' ? named : undefined
   } catch {
