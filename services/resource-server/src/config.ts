@@ -124,7 +124,11 @@ export const resourceServerSchema = z.object({
     .optional(),
   WALLET_ADDRESS_CACHE_SECONDS: setting
     .wholeNumber(
-      { description: '`max-age` of wallet addresses and their keys, in seconds.', example: '60' },
+      {
+        description:
+          'How long others may go by a wallet address or its keys that they asked for, in seconds: `max-age`; of keys a second less, for which they are remembered here.',
+        example: '60'
+      },
       { min: 0, max: SECONDS_PER_DAY }
     )
     .prefault('60'),

@@ -226,7 +226,9 @@ describe('client keys', () => {
 
   it('are published in the JWKS of the wallet address until they are revoked', async () => {
     const key = { walletAddress: ALICE, kid: 'key-1' }
+    expect((await world.send('GET', '/alice/jwks.json')).body).toEqual({ keys: [] })
     await world.operate('addClientKey', { ...key, x })
+    // Both times it is asked for at once, and so soon after it was last answered that the answer is still remembered.
     expect((await world.send('GET', '/alice/jwks.json')).body).toMatchObject({ keys: [{ kid: 'key-1', x }] })
     expect(await refusedFor(world.operate('addClientKey', { ...key, x }))).toBe('ALREADY_EXISTS kid')
     for (let times = 0; times < 2; times += 1) await world.operate('revokeClientKey', key)

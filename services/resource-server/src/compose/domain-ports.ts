@@ -7,6 +7,7 @@ import { createLocalReceivers } from '../features/create-quote/local-receivers.j
 import { parseFeeTable } from '../features/exchange-rates/fee-table.js'
 import { createRateProvider } from '../features/exchange-rates/rate-provider.js'
 import { limitAuthorizer } from '../features/limit-requests/limited-authorizer.js'
+import { createPublishedKeyDirectory } from '../features/serve-wallet-address-keys/published-keys.js'
 import { createWalletAddressDirectory } from '../features/serve-wallet-address/wallet-address-directory.js'
 import { createGrantLimits } from '../grpc/auth-server/grant-limits.js'
 import { createIntrospection } from '../grpc/auth-server/introspection.js'
@@ -67,6 +68,7 @@ export function createDomainPorts(
   return {
     urls,
     walletAddresses: createWalletAddressDirectory({ pool, urls }),
+    publishedKeys: createPublishedKeyDirectory({ pool }),
     authorizer: rateLimits === undefined ? authorizer : limitAuthorizer(authorizer, rateLimits, urls),
     grantLimits: createGrantLimits(authServer.grantLimits, { deadlineMs: config.AUTH_GRPC_DEADLINE_MS }),
     limitsAuditor: createLimitsAuditor(authServer.grantOperator),

@@ -1,7 +1,7 @@
 import { parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import type { OperatorDeps } from './deps.js'
-import { findWalletAddressId } from './wallet-addresses.js'
+import { findWalletAddress } from './wallet-addresses.js'
 
 /** What operators may name a key: it travels in a header, and is compared byte by byte. */
 const KEY_ID = /^[\x21-\x7e]{1,128}$/
@@ -25,7 +25,7 @@ export interface NamedKey {
  */
 export async function addClientKey(request: NamedKey & { x: string }, deps: OperatorDeps): Promise<void> {
   assertKey(request)
-  const walletAddressId = await findWalletAddressId(request.walletAddress, deps)
+  const { id: walletAddressId, path } = await findWalletAddress(request.walletAddress, deps)
   if ((await deps.wallets.countKeys(walletAddressId)) >= KEYS_MAX) {
     throw new OperationRefused(
       'not-possible',
@@ -37,6 +37,7 @@ export async function addClientKey(request: NamedKey & { x: string }, deps: Oper
   if (!(await deps.wallets.createKey(key))) {
     throw new OperationRefused('already-exists', 'kid', `there is, or was, a key ${request.kid} already`)
   }
+  deps.publishedKeys.forget(path)
 }
 
 /**
@@ -45,12 +46,13 @@ export async function addClientKey(request: NamedKey & { x: string }, deps: Oper
  * @throws OperationRefused `not-found` for a wallet address or key that never was
  */
 export async function revokeClientKey(request: NamedKey, deps: OperatorDeps): Promise<void> {
-  const walletAddressId = await findWalletAddressId(request.walletAddress, deps)
+  const { id: walletAddressId, path } = await findWalletAddress(request.walletAddress, deps)
   const key = { walletAddressId, kid: request.kid }
   if (!KEY_ID.test(request.kid) || !(await deps.wallets.hasKey(key))) {
     throw new OperationRefused('not-found', 'kid', 'there is no such key')
   }
   await deps.wallets.revokeKey(key, new Date(deps.clock.now()))
+  deps.publishedKeys.forget(path)
 }
 
 function assertKey({ kid, x }: { kid: string; x: string }): void {

@@ -9,7 +9,7 @@ import {
   readPageSize,
   unknownPageToken
 } from './paging.js'
-import { findWalletAddressId } from './wallet-addresses.js'
+import { findWalletAddress } from './wallet-addresses.js'
 
 /** A payment as operators see it. Values are in units of its asset. */
 export interface OperatedPayment {
@@ -80,7 +80,7 @@ export async function listPayments(
   const { kind, walletAddress } = request
   const size = readPageSize(request)
   const after = readPlace(request.pageToken)
-  const walletAddressId = walletAddress === '' ? undefined : await findWalletAddressId(walletAddress, deps)
+  const walletAddressId = walletAddress === '' ? undefined : (await findWalletAddress(walletAddress, deps)).id
   const { rows } = await deps.pool.query<PaymentRow>(selectPayments(kind), [
     walletAddressId ?? null,
     after === undefined ? null : new Date(after.createdAtMs),

@@ -91,22 +91,20 @@ export async function listWalletAddresses(
 }
 
 /**
- * The id (UUID) of the wallet address of a URL.
+ * The wallet address of a URL: its id (UUID) and its path.
  *
  * @throws OperationRefused `not-found`
  */
-export async function findWalletAddressId(url: string, { wallets, urls }: OperatorDeps): Promise<string> {
+export async function findWalletAddress(
+  url: string,
+  { wallets, urls }: OperatorDeps
+): Promise<{ readonly id: string; readonly path: string }> {
   const path = urls.walletAddressPathOf(url)
-  const possible = path !== undefined && findPathProblem(path) === undefined
-  const id = possible ? await wallets.findWalletAddressId(path) : undefined
-  if (id === undefined) {
-    throw new OperationRefused(
-      'not-found',
-      'wallet_address',
-      'wallet_address must be one that is hosted here'
-    )
+  if (path !== undefined && findPathProblem(path) === undefined) {
+    const id = await wallets.findWalletAddressId(path)
+    if (id !== undefined) return { id, path }
   }
-  return id
+  throw new OperationRefused('not-found', 'wallet_address', 'wallet_address must be one that is hosted here')
 }
 
 function readPath(path: string): string {

@@ -1,0 +1,60 @@
+import { LRUCache } from 'lru-cache'
+import type { Pool } from 'pg'
+import type { PublishedKeyDirectory, PublishedKeys } from '../../domain/client-keys.js'
+
+/** Most wallet addresses whose keys are remembered. */
+const REMEMBERED_MAX = 10_000
+
+/**
+ * How long keys are remembered, in milliseconds: long enough that a busy client costs a statement a second, and so short that
+ * a replica which is not told of a change hardly lags behind.
+ */
+export const KEYS_REMEMBERED_MS = 1_000
+
+/** Finds keys in the database, with one statement, and remembers them for a moment. */
+export function createPublishedKeyDirectory(deps: { pool: Pool }): PublishedKeyDirectory {
+  // What is being looked up is remembered, not what was found: those who ask at the same time share it, time counts from
+  // before it was looked at, and nobody remembers an answer that was forgotten while it was under way.
+  const remembered = new LRUCache<string, Promise<PublishedKeys | undefined>>({
+    max: REMEMBERED_MAX,
+    ttl: KEYS_REMEMBERED_MS
+  })
+  return {
+    findKeys(path) {
+      const known = remembered.get(path)
+      if (known !== undefined) return known
+      const asked = queryKeys(deps.pool, path)
+      remembered.set(path, asked)
+      const drop = (): void => {
+        if (remembered.peek(path) === asked) remembered.delete(path)
+      }
+      asked.then((keys) => {
+        if (keys === undefined) drop()
+      }, drop)
+      return asked
+    },
+    forget(path) {
+      remembered.delete(path)
+    }
+  }
+}
+
+/** One statement tells a wallet address without keys from none. */
+async function queryKeys(pool: Pool, path: string): Promise<PublishedKeys | undefined> {
+  const { rows } = await pool.query<{ kid: string | null; x: string | null }>({
+    name: 'wallet-address-keys',
+    text: `select k.kid, k.x
+             from wallet_address w
+             left join client_key k on k.wallet_address_id = w.id and k.revoked_at is null
+            where w.path = $1
+            order by k.created_at, k.kid`,
+    values: [path]
+  })
+  if (rows.length === 0) return undefined
+  const keys = rows.flatMap(({ kid, x }) =>
+    kid === null || x === null
+      ? []
+      : [{ kid, alg: 'EdDSA', use: 'sig', kty: 'OKP', crv: 'Ed25519', x } as const]
+  )
+  return { keys }
+}
