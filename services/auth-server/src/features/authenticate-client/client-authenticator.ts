@@ -42,15 +42,14 @@ export function createClientAuthenticator(
   const { publicKey: nobodysKey } = generateKeyPairSync('ed25519')
 
   const importKey: ClientAuthenticator['importKey'] = ({ kid, x }) => {
-    const publicKey =
-      imported.get(x) ?? importEd25519Jwk({ kid, x, kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA' })
-    imported.set(x, publicKey)
+    const known = imported.get(x)
+    const publicKey = known ?? importEd25519Jwk({ kid, x, kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA' })
+    if (known === undefined) imported.set(x, publicKey)
     return { kid, x, publicKey }
   }
 
-  const useNonce = async (signature: ReceivedSignature, key: PublicKey): Promise<void> => {
-    if (signature.nonce === undefined) return
-    const mark = `signature-nonce:${key.x}:${signature.nonce}`
+  const useNonce = async (signature: ReceivedSignature, nonce: string, key: PublicKey): Promise<void> => {
+    const mark = `signature-nonce:${key.x}:${nonce}`
     // Outlives the signature: after that, its age refuses it.
     const lifetimeSeconds = policy.ageMaxSeconds + policy.futureMaxSeconds + 1
     const isFirst = await sharedStore.markOnce(mark, lifetimeSeconds, signature.createdSeconds)
@@ -63,7 +62,7 @@ export function createClientAuthenticator(
       refusing(() => {
         verifySignature(signature, key)
       })
-      await useNonce(signature, key)
+      if (signature.nonce !== undefined) await useNonce(signature, signature.nonce, key)
     },
     receive: (request) => refusing(() => receiveSignature(request, policy, clock.now())),
     async verifyHolder(signature, holder) {
@@ -73,7 +72,7 @@ export function createClientAuthenticator(
         key === undefined ? { kid: signature.keyId, publicKey: nobodysKey } : importKey(key)
       )
       if (key === undefined || !isSigned) return false
-      await useNonce(signature, key)
+      if (signature.nonce !== undefined) await useNonce(signature, signature.nonce, key)
       if (holder?.walletAddress !== undefined) directory.vouchFor(holder.walletAddress)
       return true
     }

@@ -85,7 +85,7 @@ export function createClientDirectory(options: ClientDirectoryOptions): ClientDi
   return {
     async findKey(walletAddress, keyId) {
       const url = `${walletAddress}/jwks.json`
-      const kept = await keySets.get(url)
+      const kept = keySets.getKept(url) ?? (await keySets.get(url))
       const key = kept.document.get(keyId)
       if (key !== undefined || clock.now() < kept.fetchedAtMs + UNKNOWN_KEY_REFETCH_SECONDS * 1_000)
         return key

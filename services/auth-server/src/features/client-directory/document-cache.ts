@@ -89,15 +89,23 @@ export class DocumentCache<Document> {
     return { entries: this.#entries.size, characters: this.#entries.calculatedSize }
   }
 
+  /** The document under a URL, where it is kept and may be used: at once. */
+  getKept(url: string): CachedDocument<Document> | undefined {
+    const kept = this.#entries.get(url)?.kept
+    const isFresh = kept !== undefined && isWithin(kept.fresh, this.#options.clock.now())
+    return isFresh ? this.#tell('hit', kept.value) : undefined
+  }
+
   /**
    * The document under a URL, from the cache or fetched.
    *
    * @throws what fetching it threw, now or within the lifetime of a failure
    */
   async get(url: string): Promise<CachedDocument<Document>> {
+    const fresh = this.getKept(url)
+    if (fresh !== undefined) return fresh
     const nowMs = this.#options.clock.now()
     const { kept } = this.#entries.get(url) ?? {}
-    if (kept !== undefined && isWithin(kept.fresh, nowMs)) return this.#tell('hit', kept.value)
     if (kept === undefined || !isWithin(kept.usable, nowMs)) {
       this.#options.onLookup?.('miss')
       return this.#refresh(url)
