@@ -1,0 +1,286 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import type { auth as contract } from '@open-payments-server/proto'
+import { recordStatements } from '@open-payments-server/testing'
+import {
+  type Answer,
+  answersOf,
+  codesOf,
+  eur,
+  GrpcFixture,
+  refusalOf,
+  spending,
+  usd
+} from './support/grpc-fixture.js'
+
+let auth: GrpcFixture
+
+beforeAll(async () => {
+  auth = await GrpcFixture.start({ connectionsMax: 32 })
+})
+afterAll(() => auth.stop())
+
+// Whatever a test did: every counter equals its reservations, within the limits, and nothing ever waited in a circle.
+afterEach(async () => {
+  expect(await auth.violations()).toEqual([])
+  expect(await auth.deadlocks()).toBe(0)
+})
+
+const isReserved = (answer: Answer | undefined): boolean => answer !== undefined && 'reserved' in answer
+const times = <Item>(count: number, make: (index: number) => Item): Item[] =>
+  Array.from({ length: count }, (_, index) => make(index))
+
+/** The same items, beginning with another one, every second time backwards: no two batches have one order. */
+function turned<Item>(items: readonly Item[], by: number): Item[] {
+  const order = [...items.slice(by % items.length), ...items.slice(0, by % items.length)]
+  return by % 2 === 0 ? order : order.reverse()
+}
+
+async function reserveMany(requests: contract.ReserveRequest[]): Promise<Answer[]> {
+  return answersOf(await auth.call('reserveMany', { requests }))
+}
+
+async function endMany(requests: contract.EndRequest[]): Promise<string[]> {
+  return codesOf(await auth.call('endMany', { requests }))
+}
+
+const settle = (paymentId: string, debited: bigint, received: bigint): contract.EndRequest => ({
+  end: {
+    $case: 'settle',
+    value: { paymentId, debitedValue: debited.toString(), receivedValue: received.toString() }
+  }
+})
+const release = (paymentId: string): contract.EndRequest => ({
+  end: { $case: 'release', value: { paymentId } }
+})
+
+describe('reservations that are asked for in one call', () => {
+  it('are one statement, and each is told what was spent with those before it', async () => {
+    const grants = await Promise.all(
+      times(2, () => auth.grant({ access: [spending({ debitAmount: usd(900n) })] }))
+    )
+    await Promise.all(grants.map(({ token }) => auth.introspect(token)))
+    const requests = times(8, (index) =>
+      auth.payment(grants[index % 2]?.token ?? '', { debit: usd(100n + BigInt(index)), receive: eur(10n) })
+    )
+    const record = recordStatements(auth.pool)
+    expect(await reserveMany(requests)).toEqual(
+      ['100 USD', '101 USD', '202 USD', '204 USD', '306 USD', '309 USD', '412 USD', '416 USD'].map(
+        (debited, index) => ({
+          reserved: [debited, `${String(10 * (Math.floor(index / 2) + 1))} EUR`]
+        })
+      )
+    )
+    expect(record.statements).toHaveLength(1)
+    record.stop()
+    expect(await reserveMany([...requests].reverse())).toEqual(
+      (await Promise.all(requests.map((request) => auth.reserveAs(request)))).reverse()
+    )
+  })
+
+  it('are taken in their order while there is room, those without any not hindering the others', async () => {
+    const { token } = await auth.grant({ access: [spending({ debitAmount: usd(300n) })] })
+    const other = await auth.grant({ access: [spending({ debitAmount: usd(300n) })] })
+    const values = [200n, 301n, 150n, 60n, 50n, 40n]
+    const requests = values.map((value) => auth.payment(token, { debit: usd(value) }))
+    const LIMIT_EXCEEDED = { refused: 'LIMIT_EXCEEDED' }
+    expect(await reserveMany([...requests, auth.payment(other.token)])).toEqual([
+      { reserved: ['200 USD', '100 USD'] },
+      LIMIT_EXCEEDED,
+      LIMIT_EXCEEDED,
+      { reserved: ['260 USD', '200 USD'] },
+      LIMIT_EXCEEDED,
+      { reserved: ['300 USD', '300 USD'] },
+      { reserved: ['100 USD', '100 USD'] }
+    ])
+  })
+
+  it('are told by their place and field when they are malformed, and the others are done', async () => {
+    const { token } = await auth.grant({ access: [spending()] })
+    const good = (): contract.ReserveRequest => auth.payment(token)
+    const invalid = (field: string): Answer => ({ error: 'INVALID_ARGUMENT', field })
+    const noAmount = { ...good(), debitAmount: undefined }
+    const badAmount = { ...good(), receiveAmount: { value: '01', assetCode: 'USD', assetScale: 2 } }
+    expect(
+      await reserveMany([
+        { ...good(), paymentId: 'x' },
+        good(),
+        noAmount,
+        badAmount,
+        { ...good(), accessToken: '' },
+        good()
+      ])
+    ).toEqual([
+      invalid('payment_id'),
+      { reserved: ['100 USD', '100 USD'] },
+      invalid('debit_amount'),
+      invalid('receive_amount.value'),
+      invalid('access_token'),
+      { reserved: ['200 USD', '200 USD'] }
+    ])
+    expect(await endMany([release('x'), { end: undefined }, release(auth.newId())])).toEqual([
+      'INVALID_ARGUMENT payment_id',
+      'INVALID_ARGUMENT end',
+      'OK'
+    ])
+  })
+
+  it('are at most 100, and nothing of a call for more is done', async () => {
+    const { token, itemIds } = await auth.grant({ access: [spending()] })
+    const requests = times(101, () => auth.payment(token))
+    const tooMany = { error: 'INVALID_ARGUMENT', field: 'requests' }
+    expect(await reserveMany(requests).catch(refusalOf)).toEqual(tooMany)
+    expect((await auth.windows())[`${String(itemIds[0])}/0`]).toBeUndefined()
+    const all = await reserveMany(requests.slice(1))
+    expect(all.at(-1)).toEqual({ reserved: ['10000 USD', '10000 USD'] })
+    const ends = requests.map(({ paymentId }) => release(paymentId))
+    expect(await endMany(ends).catch(refusalOf)).toEqual(tooMany)
+    expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(['10000', '10000'])
+    expect(await endMany(ends.slice(1))).toEqual(times(100, () => 'OK'))
+    expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(['0', '0'])
+    expect(await reserveMany([])).toEqual([])
+  })
+})
+
+describe('reservations that are ended in one call', () => {
+  it('are one statement, whichever way they end, and again the same', async () => {
+    const grants = await Promise.all(
+      times(2, () => auth.grant({ access: [spending({ debitAmount: usd(900n) })] }))
+    )
+    const requests = times(6, (index) => auth.payment(grants[index % 2]?.token ?? ''))
+    await reserveMany(requests)
+    const ends = requests.map(({ paymentId }, index) =>
+      index < 2 ? release(paymentId) : settle(paymentId, 100n - BigInt(index), 100n)
+    )
+    const record = recordStatements(auth.pool)
+    expect(await endMany(ends)).toEqual(times(6, () => 'OK'))
+    expect(record.statements).toHaveLength(1)
+    record.stop()
+    expect(await endMany(ends.toReversed())).toEqual(times(6, () => 'OK'))
+    const windows = await auth.windows()
+    expect(grants.map(({ itemIds }) => windows[`${String(itemIds[0])}/0`])).toEqual([
+      ['194', '200'],
+      ['192', '200']
+    ])
+  })
+
+  it('do not hinder each other: each is told of its own', async () => {
+    const { token } = await auth.grant({ access: [spending()] })
+    const requests = times(5, () => auth.payment(token))
+    const [open, settled, released, small, again] = requests.map(({ paymentId }) => paymentId) as [
+      string,
+      string,
+      string,
+      string,
+      string
+    ]
+    await reserveMany(requests)
+    await endMany([settle(settled, 100n, 100n), release(released)])
+    expect(
+      await endMany([
+        settle(auth.newId(), 1n, 1n),
+        settle(settled, 99n, 100n),
+        settle(open, 1n, 2n),
+        release(settled),
+        settle(released, 1n, 1n),
+        settle(small, 101n, 1n),
+        settle(small, 1n, 101n),
+        settle(again, 7n, 7n),
+        settle(again, 7n, 7n),
+        release(again)
+      ])
+    ).toEqual([
+      'NOT_FOUND',
+      'FAILED_PRECONDITION',
+      'OK',
+      'FAILED_PRECONDITION',
+      'FAILED_PRECONDITION',
+      'INVALID_ARGUMENT debited_value',
+      'INVALID_ARGUMENT received_value',
+      'OK',
+      'OK',
+      'FAILED_PRECONDITION'
+    ])
+  })
+})
+
+describe('calls for many that race', () => {
+  it('over the same windows in other orders, with ends among them, wait in one order and stay within the limits', async () => {
+    const limit = 2_000n
+    const grants = await Promise.all(
+      times(8, () => auth.grant({ access: [spending({ debitAmount: usd(limit) })] }))
+    )
+    const answers = await Promise.all(
+      times(12, async (round) => {
+        const requests = turned(grants, round).flatMap(({ token }) =>
+          times(3, (index) => auth.payment(token, { debit: usd(90n + BigInt(index)) }))
+        )
+        const alone = auth.payment(grants[round % 8]?.token ?? '')
+        const [answered] = await Promise.all([reserveMany(requests), auth.reserveAs(alone)])
+        const reserved = requests.filter((_request, index) => isReserved(answered[index]))
+        const ends = turned(reserved, round + 1).map(({ paymentId }, index) =>
+          index % 3 === 0 ? release(paymentId) : settle(paymentId, BigInt(index), 3n)
+        )
+        const [ended] = await Promise.all([
+          endMany(ends),
+          endMany(ends.slice(0, 5)),
+          ...ends.slice(5, 8).map((end) => auth.endAs(end))
+        ])
+        expect(ended).toEqual(ends.map(() => 'OK'))
+        return answered
+      })
+    )
+    expect(answers.flat().filter(isReserved).length).toBeGreaterThan(100)
+  })
+
+  it('for the same payments take room once, and are answered the same', async () => {
+    const grants = await Promise.all(
+      times(5, () => auth.grant({ access: [spending({ debitAmount: usd(350n) })] }))
+    )
+    const requests = grants.flatMap(({ token }) => times(4, () => auth.payment(token)))
+    const rounds = await Promise.all(
+      times(10, async (round) => {
+        const asked = turned(requests, round)
+        const answers = await reserveMany(asked)
+        return new Map(asked.map(({ paymentId }, index) => [paymentId, JSON.stringify(answers[index])]))
+      })
+    )
+    for (const { paymentId } of requests) {
+      expect(new Set(rounds.map((answers) => answers.get(paymentId))).size).toBe(1)
+    }
+    const windows = await auth.windows()
+    expect(grants.map(({ itemIds }) => windows[`${String(itemIds[0])}/0`])).toEqual(
+      grants.map(() => ['300', '300'])
+    )
+  })
+
+  it('for the same ids under other grants give each id to one of them', async () => {
+    const [one, two] = await Promise.all([0, 1].map(() => auth.grant({ access: [spending()] })))
+    const paymentIds = times(20, () => auth.newId())
+    const ask = (token: string | undefined, ids: readonly string[]): Promise<Answer[]> =>
+      reserveMany(ids.map((paymentId) => auth.payment(token ?? '', { paymentId })))
+    const [ofOne, ofTwo] = await Promise.all([
+      ask(one?.token, paymentIds),
+      ask(two?.token, paymentIds.toReversed())
+    ])
+    const pairs = paymentIds.map((_id, index) => [ofOne?.[index], ofTwo?.toReversed()[index]])
+    for (const pair of pairs) {
+      expect(pair.filter(isReserved)).toHaveLength(1)
+      expect(pair).toContainEqual({ error: 'ALREADY_EXISTS', field: 'payment_id' })
+    }
+  })
+
+  it('to reserve and to release the same payments leave no room held', async () => {
+    const grants = await Promise.all(times(4, () => auth.grant({ access: [spending()] })))
+    const requests = times(24, (index) => auth.payment(grants[index % 4]?.token ?? ''))
+    await Promise.all([
+      reserveMany(requests),
+      reserveMany(requests.toReversed()),
+      endMany(turned(requests, 7).map(({ paymentId }) => release(paymentId)))
+    ])
+    expect(await reserveMany(requests)).toEqual(requests.map(() => ({ refused: 'RELEASED' })))
+    const windows = await auth.windows()
+    for (const { itemIds } of grants) {
+      expect([['0', '0'], undefined]).toContainEqual(windows[`${String(itemIds[0])}/0`])
+    }
+  })
+})
