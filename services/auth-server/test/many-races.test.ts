@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { auth as contract } from '@open-payments-server/proto'
 import { recordStatements } from '@open-payments-server/testing'
@@ -33,6 +34,18 @@ const times = <Item>(count: number, make: (index: number) => Item): Item[] =>
 function turned<Item>(items: readonly Item[], by: number): Item[] {
   const order = [...items.slice(by % items.length), ...items.slice(0, by % items.length)]
   return by % 2 === 0 ? order : order.reverse()
+}
+
+/** Waits until so many statements wait for a lock. */
+async function untilWaiting(count: number): Promise<void> {
+  for (;;) {
+    const rows = await auth.database.query(
+      `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    )
+    if (rows.length >= count) return
+    // Asking without a pause would take the processor from those that are waited for.
+    await delay(5)
+  }
 }
 
 async function reserveMany(requests: contract.ReserveRequest[]): Promise<Answer[]> {
@@ -200,6 +213,135 @@ describe('reservations that are ended in one call', () => {
       'OK',
       'FAILED_PRECONDITION'
     ])
+  })
+})
+
+describe('the order in which a call for many locks', () => {
+  const COUNT = 7
+  const MIDDLE = 3
+
+  /** Grants, a payment for each, and the keys of their windows: all in the order of the windows. */
+  async function begin(): Promise<{ itemIds: string[]; requests: contract.ReserveRequest[] }> {
+    const grants = await Promise.all(times(COUNT, () => auth.grant({ access: [spending()] })))
+    grants.sort((a, b) => (String(a.itemIds[0]) < String(b.itemIds[0]) ? -1 : 1))
+    for (const { token } of grants) await auth.reserve(token)
+    return {
+      itemIds: grants.map(({ itemIds }) => String(itemIds[0])),
+      requests: grants.map(({ token }) => auth.payment(token))
+    }
+  }
+
+  /** Does something that has to wait for what a statement locks, and looks at what it has locked meanwhile. */
+  async function whileHeld(
+    hold: readonly [statement: string, key: string | undefined],
+    act: () => Promise<unknown>,
+    look: () => Promise<void>
+  ): Promise<void> {
+    const holder = await auth.pool.connect()
+    await holder.query('begin')
+    await holder.query(hold[0], [hold[1]])
+    const acting = act()
+    try {
+      await untilWaiting(1)
+      await look()
+    } finally {
+      await holder.query('rollback')
+      holder.release()
+      await acting
+    }
+  }
+
+  /** Which rows nobody has locked. */
+  async function freeAmong(table: string, column: string, keys: readonly string[]): Promise<string[]> {
+    const rows = await auth.database.query<{ key: string }>(
+      `select ${column} as key from ${table} where ${column} = any($1) order by 1 for update skip locked`,
+      [keys]
+    )
+    return rows.map(({ key }) => key)
+  }
+
+  const holdWindow = 'select 1 from limit_window where access_item_id = $1 for update'
+  const freeWindows = (itemIds: readonly string[]): Promise<string[]> =>
+    freeAmong('limit_window', 'access_item_id', itemIds)
+
+  it('is that of its windows, to reserve', async () => {
+    for (const turn of times(4, (index) => index)) {
+      const { itemIds, requests } = await begin()
+      await whileHeld(
+        [holdWindow, itemIds[MIDDLE]],
+        () => reserveMany(turned(requests, turn)),
+        async () => {
+          expect(await freeWindows(itemIds)).toEqual(itemIds.slice(MIDDLE + 1))
+        }
+      )
+    }
+  })
+
+  it('is that of its windows, and then that of its payments, to end', async () => {
+    for (const turn of times(4, (index) => index)) {
+      const { itemIds, requests } = await begin()
+      const paymentIds = requests.map(({ paymentId }) => paymentId).sort()
+      const endAll = async (): Promise<void> => {
+        await endMany(
+          turned(paymentIds, turn).map((id, index) => (index % 2 === 0 ? release(id) : settle(id, 1n, 1n)))
+        )
+      }
+      const freePayments = (): Promise<string[]> => freeAmong('reservation', 'payment_id', paymentIds)
+      await reserveMany(requests)
+      await whileHeld([holdWindow, itemIds[MIDDLE]], endAll, async () => {
+        expect(await freeWindows(itemIds)).toEqual(itemIds.slice(MIDDLE + 1))
+        expect(await freePayments()).toEqual(paymentIds)
+      })
+
+      await reserveMany(
+        requests.map((request, index) => {
+          paymentIds[index] = auth.newId()
+          return { ...request, paymentId: paymentIds[index] }
+        })
+      )
+      paymentIds.sort()
+      await whileHeld(
+        ['select 1 from reservation where payment_id = $1 for update', paymentIds[MIDDLE]],
+        endAll,
+        async () => {
+          expect(await freeWindows(itemIds)).toEqual([])
+          expect(await freePayments()).toEqual(paymentIds.slice(MIDDLE + 1))
+        }
+      )
+    }
+  })
+
+  it('is that of its payments once it has its windows, to reserve', async () => {
+    const { itemIds, requests } = await begin()
+    const paymentIds = requests.map(({ paymentId }) => paymentId).sort()
+    const asked = itemIds.map((_id, index) => ({
+      ...requests[(index * 3) % COUNT],
+      paymentId: paymentIds[index]
+    })) as contract.ReserveRequest[]
+    const bar = `insert into reservation (payment_id, state, ended_at) values ($1, 'released', now())`
+    const isFree = async (paymentId: string): Promise<boolean> => {
+      const client = await auth.pool.connect()
+      try {
+        await client.query(`begin; set local lock_timeout = '50ms'`)
+        return await client.query(bar, [paymentId]).then(
+          () => true,
+          () => false
+        )
+      } finally {
+        await client.query('rollback')
+        client.release()
+      }
+    }
+    await whileHeld(
+      [bar, paymentIds[MIDDLE]],
+      () => reserveMany(turned(asked, 5)),
+      async () => {
+        expect(await freeWindows(itemIds)).toEqual([])
+        const free = []
+        for (const paymentId of paymentIds) if (await isFree(paymentId)) free.push(paymentId)
+        expect(free).toEqual(paymentIds.slice(MIDDLE + 1))
+      }
+    )
   })
 })
 
