@@ -176,6 +176,28 @@ describe('a receiver', () => {
     await isRefused(expired)
   })
 
+  it('that was quoted before is refused once it is completed, too full for the amount, or expired', async () => {
+    const amount = { receiveAmount: usd('60') }
+    const completed = await receiverAt(BOB)
+    const filled = await receiverAt(BOB, { incomingAmount: usd('100') })
+    const expiresAt = new Date(service.clock.now() + 1_000).toISOString()
+    const expired = await receiverAt(BOB, { expiresAt })
+    for (const receiver of [completed, filled, expired]) {
+      expect(await quote({ receiver, ...amount })).toMatchObject({ status: 201 })
+    }
+    await shop.request(INCOMING, 'POST', `${completed.slice(PUBLIC_URL.length)}/complete`)
+    const filledId = filled.slice(filled.lastIndexOf('/') + 1)
+    await service.database.query('update incoming_payment set received_value = 41 where id = $1', [filledId])
+    service.clock.advanceSeconds(1)
+    for (const receiver of [completed, filled, expired]) {
+      await isRefused(receiver, amount)
+      // As well with a key: it is no repetition of anything.
+      const headers = { 'idempotency-key': `after-${receiver}` }
+      expect(await quote({ receiver, ...amount }, QUOTE, shop, headers)).toMatchObject({ status: 400 })
+    }
+    expect(await quote({ receiver: filled, receiveAmount: usd('59') })).toMatchObject({ status: 201 })
+  })
+
   it('is refused when it takes less than the amount', async () => {
     const receiver = await receiverAt(BOB, { incomingAmount: usd('100') })
     await isRefused(receiver, { receiveAmount: usd('101') })

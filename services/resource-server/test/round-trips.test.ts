@@ -71,7 +71,16 @@ describe('in the steady state', () => {
     expect(await count(complete)).toEqual({ status: 200, sql: 1, introspections: 0 })
   })
 
-  it('creating a quote takes two statements, and reading it one', async () => {
+  it('creating a quote of a given amount takes one statement for a receiver that was quoted before', async () => {
+    const receiver = (await createPayment()).textAt('id')
+    const amount = { value: '5', assetCode: 'USD', assetScale: 2 }
+    const body = { walletAddress: BOB, receiver, method: 'ilp', receiveAmount: amount }
+    const create = () => shop.request(ACCESS, 'POST', '/quotes', { accessToken, body })
+    expect(await count(create)).toEqual({ status: 201, sql: 2, introspections: 0 })
+    expect(await count(create)).toEqual({ status: 201, sql: 1, introspections: 0 })
+  })
+
+  it('creating a quote of what the receiver lacks takes two statements, and reading it one', async () => {
     const receiver = (await createPayment()).textAt('id')
     const body = { walletAddress: BOB, receiver, method: 'ilp' }
     let created: Answer | undefined

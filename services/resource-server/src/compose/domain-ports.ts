@@ -3,6 +3,7 @@ import { createPaymentMethods } from '../domain/payment-methods.js'
 import { createResourceUrls } from '../domain/resource-urls.js'
 import { createRequestAuthorizer } from '../features/authorize-request/request-authorizer.js'
 import { TokenRecords } from '../features/authorize-request/token-records.js'
+import { rememberReceivers } from '../features/create-outgoing-payment/remembered-receivers.js'
 import { createLocalReceivers } from '../features/create-quote/local-receivers.js'
 import { parseFeeTable } from '../features/exchange-rates/fee-table.js'
 import { createRateProvider } from '../features/exchange-rates/rate-provider.js'
@@ -39,6 +40,7 @@ export function createDomainPorts(
   overrides: ResourceServerOverrides
 ) {
   const urls = createResourceUrls(config.PUBLIC_URL)
+  const receivers = createLocalReceivers({ pool, urls })
   const tokens = new TokenRecords({
     introspection: createIntrospection(authServer.introspection),
     clock,
@@ -72,7 +74,8 @@ export function createDomainPorts(
     authorizer: rateLimits === undefined ? authorizer : limitAuthorizer(authorizer, rateLimits, urls),
     grantLimits: createGrantLimits(authServer.grantLimits, { deadlineMs: config.AUTH_GRPC_DEADLINE_MS }),
     limitsAuditor: createLimitsAuditor(authServer.grantOperator),
-    receivers: createLocalReceivers({ pool, urls }),
+    receivers,
+    rememberedReceivers: rememberReceivers(receivers),
     termSources: {
       rates: overrides.rates ?? createRateProvider(config, { clock, onStart: (part) => lifecycle.add(part) }),
       fees: parseFeeTable(config.FEES)

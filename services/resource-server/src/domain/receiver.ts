@@ -23,6 +23,12 @@ export interface ReceiverDirectory {
   find(url: string): Promise<Receiver | undefined>
 }
 
+/** Remembers of incoming payments what never changes. What they have received counts as nothing. */
+export interface RememberedReceivers extends ReceiverDirectory {
+  /** Looks this one up anew next time: it turned out to be unpayable. */
+  forget(url: string): void
+}
+
 /**
  * How much a receiver can still take: never more than an amount can say. `0n` when it takes no further payment, because it
  * is full, completed or expired (interface 3).

@@ -21,10 +21,10 @@ import {
   type ReservationOutcome
 } from '../../domain/ports.js'
 import type { TermSources } from '../../domain/quoting.js'
+import type { RememberedReceivers } from '../../domain/receiver.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
-import type { RememberedReceivers } from './remembered-receivers.js'
 import type { OutgoingPaymentRepository } from './repository.js'
 import type { NewPayment, PersistOutcome } from './persist.js'
 import type { OutgoingPaymentOrder } from './request.js'

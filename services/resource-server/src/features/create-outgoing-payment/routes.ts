@@ -3,10 +3,9 @@ import type { Pool } from 'pg'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderCreatedOutgoingPayment } from '../../domain/outgoing-payment.js'
 import { identifyPayment, readIdempotencyKey } from '../../domain/payment-identity.js'
-import type { ReceiverDirectory } from '../../domain/receiver.js'
+import type { RememberedReceivers } from '../../domain/receiver.js'
 import { requireReach } from '../../domain/visibility.js'
 import { createOutgoingPayment, type CreateOutgoingPaymentDeps } from './create-outgoing-payment.js'
-import { rememberReceivers } from './remembered-receivers.js'
 import { createOutgoingPaymentRepository } from './repository.js'
 import { readOrder } from './request.js'
 
@@ -15,7 +14,7 @@ export interface CreateOutgoingPaymentRouteDeps extends Omit<
   CreateOutgoingPaymentDeps,
   'repository' | 'receivers'
 > {
-  readonly receivers: ReceiverDirectory
+  readonly rememberedReceivers: RememberedReceivers
   readonly pool: Pool
   readonly authorizer: RequestAuthorizer
 }
@@ -25,7 +24,7 @@ export function createOutgoingPaymentRoute(deps: CreateOutgoingPaymentRouteDeps)
   const service: CreateOutgoingPaymentDeps = {
     ...deps,
     repository: createOutgoingPaymentRepository(deps),
-    receivers: rememberReceivers(deps.receivers)
+    receivers: deps.rememberedReceivers
   }
   return {
     method: 'POST',

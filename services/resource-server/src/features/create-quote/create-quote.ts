@@ -6,10 +6,15 @@ import { acceptCreated, type CreationIdentity, identifyCreation } from '../../do
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { Quote } from '../../domain/quote.js'
 import { type FixedAmount, quotePayment, type TermSources } from '../../domain/quoting.js'
-import { type Receiver, type ReceiverDirectory, remainingRoom } from '../../domain/receiver.js'
+import {
+  type Receiver,
+  type ReceiverDirectory,
+  type RememberedReceivers,
+  remainingRoom
+} from '../../domain/receiver.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
-import type { QuoteRepository } from './repository.js'
+import type { QuoteRepository, StoredQuote } from './repository.js'
 import type { QuoteOrder } from './request.js'
 
 /** What creating quotes needs. */
@@ -17,6 +22,7 @@ export interface CreateQuoteDeps {
   readonly repository: QuoteRepository
   readonly walletAddresses: WalletAddressDirectory
   readonly receivers: ReceiverDirectory
+  readonly rememberedReceivers: RememberedReceivers
   readonly termSources: TermSources
   readonly clock: Clock
   readonly random: Random
@@ -50,7 +56,7 @@ export async function createQuote(
   const identity = identifyCreation({ client, idempotencyKey, content })
   return (
     (await findEarlier(identity, deps.repository)) ??
-    (await keepQuote({ order, walletAddress, client, identity }, deps))
+    (await quote({ order, walletAddress, client, identity }, deps))
   )
 }
 
@@ -64,37 +70,85 @@ async function findEarlier(
   return earlier === undefined ? undefined : acceptCreated(earlier, identity).quote
 }
 
-async function keepQuote(
-  request: {
-    order: QuoteOrder
-    walletAddress: WalletAddress
-    client: string
-    identity: CreationIdentity | undefined
-  },
-  deps: CreateQuoteDeps
-): Promise<Quote> {
-  const { order, walletAddress, client, identity } = request
+/** A request that nothing was created for, as far as is known. */
+interface QuoteRequest {
+  readonly order: QuoteOrder
+  readonly walletAddress: WalletAddress
+  readonly client: string
+  readonly identity: CreationIdentity | undefined
+}
+
+async function quote(request: QuoteRequest, deps: CreateQuoteDeps): Promise<Quote> {
+  const { order, identity } = request
+  const kept = await quoteFromMemory(request, deps)
+  if (kept !== undefined) return acceptCreated(kept, identity).quote
   const receiver = await deps.receivers.find(order.receiver)
   if (receiver === undefined) throw invalidReceiver()
+  const fixed = order.fixed ?? missingAmount(receiver, deps.clock.now())
+  return acceptCreated(await keepQuote({ ...request, receiver, fixed, roomIn: undefined }, deps), identity)
+    .quote
+}
+
+/**
+ * Goes by what is remembered of the receiver, and leaves to the statement that keeps the quote whether it has room: one
+ * statement where there would be two.
+ *
+ * @returns undefined when that comes to nothing, for whatever reason: a look at the receiver tells which
+ */
+async function quoteFromMemory(
+  request: QuoteRequest,
+  deps: CreateQuoteDeps
+): Promise<StoredQuote | undefined> {
+  const { receiver: url, fixed } = request.order
+  // What it still lacks is not remembered.
+  if (fixed === undefined) return undefined
+  const receiver = await deps.rememberedReceivers.find(url)
+  if (receiver === undefined) return undefined
+  try {
+    const roomIn = receiver.incomingPaymentId
+    const kept = await keepQuote({ ...request, receiver, fixed, roomIn }, deps)
+    if (kept === undefined) deps.rememberedReceivers.forget(url)
+    return kept
+  } catch (error) {
+    if (error instanceof PublicError && error.status === 400) return undefined
+    throw error
+  }
+}
+
+async function keepQuote(
+  request: QuoteRequest & {
+    readonly receiver: Receiver
+    readonly fixed: FixedAmount
+    readonly roomIn: string | undefined
+  },
+  deps: CreateQuoteDeps
+): Promise<StoredQuote | undefined> {
+  const { order, walletAddress, client, identity, receiver, fixed, roomIn } = request
   const nowMs = deps.clock.now()
-  const fixed = order.fixed ?? missingAmount(receiver, nowMs)
   const amounts = await quotePayment({ sender: walletAddress, receiver, fixed, nowMs }, deps.termSources)
   const id = newId(deps.clock, deps.random)
   const stored = await deps.repository.create({
-    id,
+    quote: {
+      id,
+      walletAddressUrl: walletAddress.url,
+      client,
+      receiver: receiver.url,
+      debitAsset: walletAddress.asset,
+      debitValue: amounts.debit,
+      receiveAsset: receiver.asset,
+      receiveValue: amounts.receive,
+      method: order.method,
+      expiresAtMs: nowMs + deps.lifetimeSeconds * 1_000,
+      createdAtMs: nowMs
+    },
     identity,
     walletAddressId: walletAddress.id,
-    client,
-    receiver: receiver.url,
-    amounts,
     receiveAssetId: receiver.assetId,
-    method: order.method,
-    expiresAtMs: nowMs + deps.lifetimeSeconds * 1_000,
-    createdAtMs: nowMs
+    feeValue: amounts.fee,
+    roomIn
   })
-  const { quote } = acceptCreated(stored, identity)
-  if (quote.id === id) deps.counters.countCreated('quote')
-  return quote
+  if (stored?.quote.id === id) deps.counters.countCreated('quote')
+  return stored
 }
 
 /**
