@@ -15,9 +15,7 @@ interface Cost {
 const WORKER_STATEMENTS = [
   /^begin$/,
   /^commit$/,
-  /^select p\.id, p\.receiver, .* from outgoing_payment p .* skip locked/,
-  /^select i\.id, i\.incoming_value, .* for (no key )?update/,
-  /^select 1 from account where id = any/,
+  /^with claimed as .* from outgoing_payment p .* skip locked/,
   /^with ending as/,
   /^update grant_reservation/
 ]

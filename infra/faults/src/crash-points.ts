@@ -39,11 +39,9 @@ const auth = {
   release: statementOf('auth-server', /^release\b/)
 }
 const resource = {
-  persist: statementOf('resource-server', /^persist-outgoing-payment\b/),
+  persist: statementOf('resource-server', /^persist-outgoing-payments?\b/),
   giveUp: statementOf('resource-server', /insert into grant_reservation .*values \(\$1, 'release'\)/s),
   claim: statementOf('resource-server', /^claim-outgoing-payments\b/),
-  lockReceivers: statementOf('resource-server', /^lock-incoming-payments\b/),
-  lockAccounts: statementOf('resource-server', /^lock-accounts\b/),
   write: statementOf('resource-server', /^settle-outgoing-payments\b/),
   commit: statementOf('resource-server', /^commit of .*settle-outgoing-payments\b/s),
   claimOutcomes: statementOf('resource-server', /^claim-reservation-outcomes\b/),
@@ -110,11 +108,9 @@ export const CRASHES: readonly Crash[] = [
     steps: [pass(resource.persist('after')), killResourceServer(resource.claim('before'))]
   },
   {
-    name: 'resource server, payments claimed',
+    name: 'resource server, payments claimed and their receivers locked',
     steps: [pass(resource.persist('after')), killResourceServer(resource.claim('after'))]
   },
-  { name: 'resource server, receivers locked', steps: [killResourceServer(resource.lockReceivers('after'))] },
-  { name: 'resource server, accounts locked', steps: [killResourceServer(resource.lockAccounts('after'))] },
   {
     name: 'resource server, while it moves the money',
     steps: [killResourceServer(resource.write('during'))]

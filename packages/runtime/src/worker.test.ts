@@ -32,6 +32,48 @@ describe('a worker', () => {
     await worker.stop()
   })
 
+  it('does in one batch what wakes it while it rests', async () => {
+    const begun: (() => void)[] = []
+    const next = (): Promise<void> => new Promise((resolve) => begun.push(resolve))
+    let batches = 0
+    let [begins, wakes] = [next(), 0]
+    const worker = startWorker({
+      name: 'test',
+      pollMs: NEVER_MS,
+      restMs: 50,
+      logger,
+      runBatch: () => {
+        batches += 1
+        begun.shift()?.()
+        return Promise.resolve(false)
+      }
+    })
+    await begins
+    begins = next()
+    while (batches === 1) {
+      worker.wake()
+      wakes += 1
+      await new Promise(setImmediate)
+    }
+    await begins
+    expect(wakes).toBeGreaterThan(1)
+    expect(batches).toBe(2)
+    await worker.stop()
+  })
+
+  it('stops while it rests', async () => {
+    const worker = startWorker({
+      name: 'test',
+      pollMs: NEVER_MS,
+      restMs: NEVER_MS,
+      logger,
+      runBatch: () => Promise.resolve(false)
+    })
+    worker.wake()
+    await new Promise(setImmediate)
+    await worker.stop()
+  })
+
   it('goes on after a batch that failed', async () => {
     let calls = 0
     let failures = 0

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api'
 import type { Logger } from './logger.js'
 import type { Part } from './lifecycle.js'
@@ -16,6 +17,9 @@ export interface Worker extends Part {
  * that fails is logged, and tried again after the poll. Stopping waits for the batch that runs. Each batch is a trace of its
  * own.
  *
+ * @param options.restMs least time from the beginning of a batch to that of the next, unless there is more to do already: who is
+ *   woken all the time then does much at once instead of little often. Nobody waits who wakes it after a longer sleep. None
+ *   unless given
  * @param options.runBatch does one bounded batch; resolves to whether there may be more. Must be safe to run twice, and
  *   beside itself in another process
  * @param options.onBatchFailed is told of each batch that failed
@@ -23,10 +27,12 @@ export interface Worker extends Part {
 export function startWorker(options: {
   name: string
   pollMs: number
+  restMs?: number
   logger: Logger
   runBatch: (signal: AbortSignal) => Promise<boolean>
   onBatchFailed?: (() => void) | undefined
 }): Worker {
+  const { restMs = 0 } = options
   const abort = new AbortController()
   let wakeUp: (() => void) | undefined
   let woken = true
@@ -39,6 +45,11 @@ export function startWorker(options: {
         resolve()
       }
     })
+
+  const rest = async (untilMs: number): Promise<void> => {
+    const restMs = untilMs - performance.now()
+    if (restMs > 0) await delay(restMs, undefined, { signal: abort.signal }).catch(() => undefined) // stopped meanwhile
+  }
 
   const runBatch = async (span: Span): Promise<boolean> => {
     try {
@@ -56,11 +67,13 @@ export function startWorker(options: {
   const run = async (): Promise<void> => {
     while (!abort.signal.aborted) {
       woken = false
+      const begunMs = performance.now()
       const span = tracer.startSpan(`batch of ${options.name}`, { root: true })
       const more = await withinSpan(span, ROOT_CONTEXT, () => runBatch(span))
       // `woken` may have been set by wake() or stop() while the batch ran.
       // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- changed by other callbacks meanwhile
       if (!more && !woken) await sleep()
+      if (!more) await rest(begunMs + restMs)
     }
   }
   const running = run()

@@ -1,6 +1,7 @@
 import type { Mutation, TestReference } from '../mutation.js'
 
-const PERSIST = 'services/resource-server/src/features/create-outgoing-payment/repository.ts'
+const PERSIST = 'services/resource-server/src/features/create-outgoing-payment/persist.ts'
+const REPOSITORY = 'services/resource-server/src/features/create-outgoing-payment/repository.ts'
 const CREATE = 'services/resource-server/src/features/create-outgoing-payment/create-outgoing-payment.ts'
 const IDEMPOTENCY = 'services/resource-server/src/domain/idempotency.ts'
 const COMPLETE = 'services/resource-server/src/features/complete-incoming-payment/repository.ts'
@@ -27,6 +28,11 @@ const claiming = (title: string): TestReference => ({
   file: 'services/resource-server/test/outbox-claims.test.ts',
   title
 })
+
+const together: TestReference = {
+  file: 'services/resource-server/test/persist-together.test.ts',
+  title: 'are as if they were persisted one by one'
+}
 
 /** What lets a payment be created once, and only where it may be, and what tells the auth server how it ended. */
 export const PAYMENT_GUARDS: readonly Mutation[] = [
@@ -76,8 +82,44 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'a payment id whose reservation is uncertain is given up',
+    guard: 'no payment of several is created to a receiver that is completed',
     file: PERSIST,
+    text: 'where i.id = n.incoming_payment_id and not i.completed and i.expires_at > $2',
+    broken: 'where i.id = n.incoming_payment_id and i.expires_at > $2',
+    test: together
+  },
+  {
+    guard: 'no payment of several is created that its receiver has no room for',
+    file: PERSIST,
+    text: 'and i.received_value + n.receive_value <= coalesce(i.incoming_value, 18446744073709551615)',
+    broken: '',
+    test: together
+  },
+  {
+    guard: 'no payment of several is created under an id that was given up',
+    file: PERSIST,
+    text: 'insert into grant_reservation (payment_id) select id from payment order by id',
+    broken:
+      'insert into grant_reservation (payment_id) select id from payment order by id on conflict do nothing',
+    test: together
+  },
+  {
+    guard: 'several payments together hold no more than there is',
+    file: PERSIST,
+    text: ' and counted.with_smaller <= sender.available',
+    broken: ' and counted.debit_value <= sender.available',
+    test: together
+  },
+  {
+    guard: 'a request that came twice among several is one payment',
+    file: PERSIST,
+    text: 'firstOfId.get(payment.id) === payment ? rowOfId.get(payment.id) : undefined',
+    broken: 'rowOfId.get(payment.id)',
+    test: together
+  },
+  {
+    guard: 'a payment id whose reservation is uncertain is given up',
+    file: REPOSITORY,
     text: "`insert into grant_reservation (payment_id, outcome) values ($1, 'release') on conflict do nothing`",
     broken: '`select 1 where $1::uuid is null`',
     test: ending('never reached the auth server: 503, and it never will be reserved')

@@ -6,14 +6,7 @@ import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { createProviderAccountDirectory, type ProviderAccountDirectory } from './provider-accounts.js'
-import {
-  type Claim,
-  claimPayments,
-  inTransaction,
-  lockAccounts,
-  lockReceivers,
-  writeBatch
-} from './repository.js'
+import { type Claim, claimPayments, inTransaction, writeBatch } from './repository.js'
 import { settleBatch, type SettledBatch } from './settle-batch.js'
 
 /** Most payments set aside at once. */
@@ -74,20 +67,15 @@ function endPayments(
   { pool, urls, clock, random }: LocalPaymentDeps
 ): Promise<Pick<SettledBatch, 'endings' | 'filledCount'>> {
   return inTransaction(pool, async (client) => {
-    const payments = await claimPayments(client, claim, urls)
+    const { payments, receivers } = await claimPayments(client, claim, urls)
     if (payments.length === 0) return { endings: [], filledCount: 0 }
     const provider = await providerAccounts.find(
       client,
       payments.flatMap(({ debitAssetId, receiveAssetId }) => [debitAssetId, receiveAssetId])
     )
-    const receivers = await lockReceivers(
-      client,
-      unique(payments.map((payment) => payment.incomingPaymentId))
-    )
     // The time is taken once the receivers are locked: nothing can arrive after its expiry by waiting for the lock.
     const nowMs = clock.now()
     const batch = settleBatch(payments, receivers, provider, nowMs)
-    await lockAccounts(client, unique(batch.totals.map(({ accountId }) => accountId)))
     await writeBatch(client, batch, nowMs, () => newId(clock, random))
     return batch
   })
@@ -100,7 +88,7 @@ async function processOneByOne(
   onFailed: (id: string) => void
 ): Promise<{ found: number; ended: number }> {
   const ids = await inTransaction(deps.pool, async (client) =>
-    (await claimPayments(client, claim, deps.urls)).map(({ id }) => id)
+    (await claimPayments(client, claim, deps.urls)).payments.map(({ id }) => id)
   )
   let ended = 0
   for (const id of ids) {
@@ -112,8 +100,4 @@ async function processOneByOne(
     }
   }
   return { found: ids.length, ended }
-}
-
-function unique(ids: readonly (string | undefined)[]): string[] {
-  return [...new Set(ids)].filter((id) => id !== undefined)
 }

@@ -46,23 +46,39 @@ export async function inTransaction<Result>(
 
 // Payments are locked first and without waiting, then incoming payments, then accounts, each kind in the order of ids: two
 // batches that touch the same rows wait for each other and never in a circle. "no key update" because rows that refer to
-// these, such as the transfers of payments being created, need not wait.
+// these, such as the transfers of payments being created, need not wait. "array" makes the database lock every payment before
+// the first incoming payment; those are read as the last commit left them, since that is what a lock reads.
 const CLAIM = `
-  select p.id, p.receiver, p.debit_value, p.fee_value, p.receive_value, p.receive_asset_id, w.account_id, a.asset_id,
-         hold.id is not null as held
-    from outgoing_payment p
-    join wallet_address w on w.id = p.wallet_address_id
-    join account a on a.id = w.account_id
-    left join transfer hold on hold.id = p.id and hold.state = 'pending'
-   where p.state = 'pending' and starts_with(p.receiver, $1) and ($2::uuid[] is null or p.id = any($2))
-     and not (p.id = any($4::uuid[]))
-   order by p.created_at, p.id
-   limit $3
-     for no key update of p skip locked`
+  with claimed as (
+    select p.id, p.receiver, p.debit_value, p.fee_value, p.receive_value, p.receive_asset_id, w.account_id, a.asset_id,
+           hold.id is not null as held, p.created_at,
+           case when substring(p.receiver from length($1) + 1) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+                then substring(p.receiver from length($1) + 1)::uuid end as incoming_payment_id
+      from outgoing_payment p
+      join wallet_address w on w.id = p.wallet_address_id
+      join account a on a.id = w.account_id
+      left join transfer hold on hold.id = p.id and hold.state = 'pending'
+     where p.state = 'pending' and starts_with(p.receiver, $1) and ($2::uuid[] is null or p.id = any($2))
+       and not (p.id = any($4::uuid[]))
+     order by p.created_at, p.id
+     limit $3
+       for no key update of p skip locked
+  ), receiver as (
+    select i.id, i.incoming_value, i.received_value, i.completed, i.expires_at, w.account_id
+      from incoming_payment i join wallet_address w on w.id = i.wallet_address_id
+     where i.id = any (array(select incoming_payment_id from claimed)) order by i.id
+       for no key update of i
+  )
+  select claimed.id, claimed.incoming_payment_id, claimed.debit_value, claimed.fee_value, claimed.receive_value,
+         claimed.receive_asset_id, claimed.account_id, claimed.asset_id, claimed.held,
+         receiver.account_id as receiver_account_id, receiver.incoming_value, receiver.received_value, receiver.completed,
+         receiver.expires_at
+    from claimed left join receiver on receiver.id = claimed.incoming_payment_id
+   order by claimed.created_at, claimed.id`
 
 interface ClaimRow {
   readonly id: string
-  readonly receiver: string
+  readonly incoming_payment_id: string | null
   readonly debit_value: string
   readonly fee_value: string
   readonly receive_value: string
@@ -70,22 +86,54 @@ interface ClaimRow {
   readonly account_id: string
   readonly asset_id: number
   readonly held: boolean
+  /** Null where the incoming payment does not exist, like all that follows. */
+  readonly receiver_account_id: string | null
+  readonly incoming_value: string | null
+  readonly received_value: string
+  readonly completed: boolean
+  readonly expires_at: Date
 }
 
-/** Claims pending payments to receivers hosted here, until the transaction ends. Those claimed elsewhere are skipped. */
+/** Payments that are claimed, and the incoming payments that they pay, locked, by id; those that do not exist are missing. */
+export interface ClaimedBatch {
+  readonly payments: readonly ClaimedPayment[]
+  readonly receivers: ReadonlyMap<string, LockedReceiver>
+}
+
+/**
+ * Claims pending payments to receivers hosted here, and locks those, until the transaction ends. Payments claimed elsewhere
+ * are skipped.
+ */
 export async function claimPayments(
   client: PoolClient,
   claim: Claim,
   urls: ResourceUrls
-): Promise<ClaimedPayment[]> {
+): Promise<ClaimedBatch> {
   const { rows } = await client.query<ClaimRow>({
     name: 'claim-outgoing-payments',
     text: CLAIM,
     values: [urls.of('incoming-payments', ''), claim.ids ?? null, claim.limit, claim.except ?? []]
   })
-  return rows.map((row) => ({
+  const receivers = new Map<string, LockedReceiver>()
+  for (const row of rows) {
+    const { incoming_payment_id: id, receiver_account_id: accountId } = row
+    if (id === null || accountId === null || receivers.has(id)) continue
+    receivers.set(id, {
+      id,
+      accountId,
+      incomingValue: row.incoming_value === null ? undefined : BigInt(row.incoming_value),
+      receivedValue: BigInt(row.received_value),
+      completed: row.completed,
+      expiresAtMs: row.expires_at.getTime()
+    })
+  }
+  return { payments: rows.map(toClaimedPayment), receivers }
+}
+
+function toClaimedPayment(row: ClaimRow): ClaimedPayment {
+  return {
     id: row.id,
-    incomingPaymentId: urls.idOf('incoming-payments', row.receiver),
+    incomingPaymentId: row.incoming_payment_id ?? undefined,
     amounts: {
       debit: BigInt(row.debit_value),
       fee: BigInt(row.fee_value),
@@ -95,56 +143,12 @@ export async function claimPayments(
     debitAssetId: row.asset_id,
     receiveAssetId: row.receive_asset_id,
     held: row.held
-  }))
-}
-
-interface ReceiverRow {
-  readonly id: string
-  readonly account_id: string
-  readonly incoming_value: string | null
-  readonly received_value: string
-  readonly completed: boolean
-  readonly expires_at: Date
-}
-
-/** Locks incoming payments until the transaction ends; those that do not exist are missing from the answer. */
-export async function lockReceivers(
-  client: PoolClient,
-  ids: readonly string[]
-): Promise<Map<string, LockedReceiver>> {
-  const { rows } = await client.query<ReceiverRow>({
-    name: 'lock-incoming-payments',
-    text: `select i.id, i.incoming_value, i.received_value, i.completed, i.expires_at, w.account_id
-             from incoming_payment i join wallet_address w on w.id = i.wallet_address_id
-            where i.id = any($1) order by i.id for no key update of i`,
-    values: [ids]
-  })
-  return new Map(
-    rows.map((row) => [
-      row.id,
-      {
-        id: row.id,
-        accountId: row.account_id,
-        incomingValue: row.incoming_value === null ? undefined : BigInt(row.incoming_value),
-        receivedValue: BigInt(row.received_value),
-        completed: row.completed,
-        expiresAtMs: row.expires_at.getTime()
-      }
-    ])
-  )
-}
-
-/** Locks accounts until the transaction ends: an update of several would lock them in whatever order it meets them. */
-export async function lockAccounts(client: PoolClient, ids: readonly string[]): Promise<void> {
-  await client.query({
-    name: 'lock-accounts',
-    text: 'select 1 from account where id = any($1) order by id for no key update',
-    values: [ids]
-  })
+  }
 }
 
 // One statement for the whole batch, whatever its size. Each part says which state it leaves, so that what was ended
-// meanwhile in some other way is not ended again, and the counts tell.
+// meanwhile in some other way is not ended again, and the counts tell. Every account is locked, in the order of ids, before the
+// first is changed: an update would lock them in whatever order it meets them.
 const WRITE = `
   with ending as (
     select * from json_to_recordset($1::json)
@@ -174,13 +178,17 @@ const WRITE = `
         as m(id uuid, kind transfer_kind, payment_id uuid, debit_account_id uuid, credit_account_id uuid,
              asset_id integer, amount numeric, incoming_payment_id uuid)
     returning 1
+  ), change as (
+    select * from json_to_recordset($3::json)
+      as c(id uuid, debits_pending numeric, debits_posted numeric, credits_posted numeric)
+  ), locked as (
+    select id from account where id = any (array(select id from change)) order by id for no key update
   ), total as (
     update account a
        set debits_pending = a.debits_pending + c.debits_pending, debits_posted = a.debits_posted + c.debits_posted,
            credits_posted = a.credits_posted + c.credits_posted
-      from json_to_recordset($3::json)
-        as c(id uuid, debits_pending numeric, debits_posted numeric, credits_posted numeric)
-     where a.id = c.id returning 1
+      from change c
+     where a.id = c.id and a.id = any (array(select id from locked)) returning 1
   ), received as (
     update incoming_payment i
        set received_value = i.received_value + r.delivered,
