@@ -194,6 +194,30 @@ function limitKinds(): RequestKind[] {
       const paymentId = await reserved(groundwork)
       return call(groundwork.system.limits, 'release', { paymentId })
     }),
+    kind('ReserveMany', 'reserved, refused, failure', async (groundwork) => {
+      const { reserveToken, exhaustedToken, system } = groundwork
+      const [good, other, refused] = [reserveToken, reserveToken, exhaustedToken].map((token) =>
+        reservation(groundwork, token)
+      ) as [auth.ReserveRequest, auth.ReserveRequest, auth.ReserveRequest]
+      const requests = [good, refused, { ...other, receiver: 'nowhere' }]
+      return async () => {
+        const { results } = await callUnary(system.limits, 'reserveMany', { requests }, { idempotent: false })
+        return results.map(({ outcome }) => outcome?.$case).join(', ')
+      }
+    }),
+    kind('EndMany', 'ended, ended', async (groundwork) => {
+      const [settled, released] = [await reserved(groundwork), await reserved(groundwork)]
+      const values = { debitedValue: '60', receivedValue: '50' }
+      const requests: auth.EndRequest[] = [
+        { end: { $case: 'settle', value: { paymentId: settled, ...values } } },
+        { end: { $case: 'release', value: { paymentId: released } } }
+      ]
+      return async () => {
+        const { limits } = groundwork.system
+        const { results } = await callUnary(limits, 'endMany', { requests }, { idempotent: false })
+        return results.map(({ outcome }) => outcome?.$case).join(', ')
+      }
+    }),
     kind('GetSpentAmounts', 'OK', async ({ system, payToken }) => {
       return call(system.limits, 'getSpentAmounts', { accessToken: payToken })
     }),

@@ -96,14 +96,28 @@ describe('reservations that are asked for in one call', () => {
     const values = [200n, 301n, 150n, 60n, 50n, 40n]
     const requests = values.map((value) => auth.payment(token, { debit: usd(value) }))
     const LIMIT_EXCEEDED = { refused: 'LIMIT_EXCEEDED' }
-    expect(await reserveMany([...requests, auth.payment(other.token)])).toEqual([
+    await auth.reserve(other.token)
+    const further = [150n, 60n].map((value) => auth.payment(other.token, { debit: usd(value) }))
+    expect(await reserveMany([...requests, ...further])).toEqual([
       { reserved: ['200 USD', '100 USD'] },
       LIMIT_EXCEEDED,
       LIMIT_EXCEEDED,
       { reserved: ['260 USD', '200 USD'] },
       LIMIT_EXCEEDED,
       { reserved: ['300 USD', '300 USD'] },
-      { reserved: ['100 USD', '100 USD'] }
+      { reserved: ['250 USD', '200 USD'] },
+      LIMIT_EXCEEDED
+    ])
+  })
+
+  it('in several receive assets are each told what its own asset received', async () => {
+    const { token } = await auth.grant({ access: [spending()] })
+    const assets = [usd, eur, usd, eur]
+    expect(await reserveMany(assets.map((asset) => auth.payment(token, { receive: asset(90n) })))).toEqual([
+      { reserved: ['100 USD', '90 USD'] },
+      { reserved: ['200 USD', '90 EUR'] },
+      { reserved: ['300 USD', '180 USD'] },
+      { reserved: ['400 USD', '180 EUR'] }
     ])
   })
 
@@ -409,6 +423,26 @@ describe('calls for many that race', () => {
       expect(pair.filter(isReserved)).toHaveLength(1)
       expect(pair).toContainEqual({ error: 'ALREADY_EXISTS', field: 'payment_id' })
     }
+  })
+
+  it('to end the same payments otherwise end each of them once', async () => {
+    const { token, itemIds } = await auth.grant({ access: [spending()] })
+    const requests = times(3, () => auth.payment(token))
+    await reserveMany(requests)
+    // Both find the reservations open, and wait for the window.
+    const holder = await auth.pool.connect()
+    await holder.query('begin')
+    await holder.query('select 1 from limit_window where access_item_id = $1 for update', [itemIds[0]])
+    const settling = endMany(requests.map(({ paymentId }) => settle(paymentId, 60n, 50n)))
+    await untilWaiting(1)
+    const releasing = endMany(requests.map(({ paymentId }) => release(paymentId)))
+    await untilWaiting(2)
+    await holder.query('commit')
+    holder.release()
+    const ended = await Promise.all([settling, releasing])
+    expect(ended.toSorted()).toEqual(['FAILED_PRECONDITION', 'OK'].map((code) => times(3, () => code)))
+    const counted = ended[0][0] === 'OK' ? ['180', '150'] : ['0', '0']
+    expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(counted)
   })
 
   it('to reserve and to release the same payments leave no room held', async () => {

@@ -4,6 +4,8 @@ const RESERVE = 'services/auth-server/src/features/reserve-limits/repository.ts'
 const RESERVE_SERVICE = 'services/auth-server/src/features/reserve-limits/service.ts'
 const SETTLE = 'services/auth-server/src/features/settle-reservation/repository.ts'
 const RELEASE = 'services/auth-server/src/features/release-reservation/repository.ts'
+const RESERVE_MANY = 'services/auth-server/src/features/reserve-limits/many-repository.ts'
+const END_MANY = 'services/auth-server/src/features/end-reservations/repository.ts'
 const INTERVALS = 'packages/intervals/src/repeating-interval.ts'
 
 const reserving = (title: string): TestReference => ({
@@ -20,6 +22,11 @@ const releasing = (title: string): TestReference => ({
 })
 const racing = (title: string): TestReference => ({
   file: 'services/auth-server/test/limit-races.test.ts',
+  title
+})
+
+const together = (title: string): TestReference => ({
+  file: 'services/auth-server/test/many-races.test.ts',
   title
 })
 
@@ -191,6 +198,52 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     text: "select $1, 'released', now() where not exists (select 1 from target)",
     broken: "select gen_random_uuid(), 'released', now() where not exists (select 1 from target)",
     test: releasing('bars a payment id that was never reserved, for good')
+  },
+  {
+    guard: 'the first payments of an interval are within the debit limit together',
+    file: RESERVE_MANY,
+    text: `having sum(debit) <= coalesce(limit_debit_value, \${UINT64})
+       and`,
+    broken: 'having',
+    test: together('are taken in their order while there is room, those without any not hindering the others')
+  },
+  {
+    guard: 'further payments are within the debit limit together, too',
+    file: RESERVE_MANY,
+    text: 'and w.debited + excluded.debited <= coalesce(w.debit_cap, ${UINT64})',
+    broken: '',
+    test: together('are taken in their order while there is room, those without any not hindering the others')
+  },
+  {
+    guard: 'payments in several receive assets are never added up',
+    file: RESERVE_MANY,
+    text: '!mixed.has(keyOf(window))',
+    broken: 'true',
+    test: together('in several receive assets are each told what its own asset received')
+  },
+  {
+    guard: 'many reservations lock their windows in one order',
+    file: RESERVE_MANY,
+    text: `
+     order by access_item_id, interval_index
+    on conflict`,
+    broken: `
+    on conflict`,
+    test: together('is that of its windows, to reserve')
+  },
+  {
+    guard: 'many ends find their reservations still open when they have waited for them',
+    file: END_MANY,
+    text: "where r.state = 'open' and locked.windows >= 0",
+    broken: 'where locked.windows >= 0',
+    test: together('to end the same payments otherwise end each of them once')
+  },
+  {
+    guard: 'many ends lock all their windows before their reservations',
+    file: END_MANY,
+    text: "cross join (select count(*) as windows from locked_window) as locked\n     where r.state = 'open' and locked.windows >= 0",
+    broken: "where r.state = 'open'",
+    test: together('is that of its windows, and then that of its payments, to end')
   },
   {
     guard: 'an interval ends before the next one begins',
