@@ -38,7 +38,7 @@ export class FakeGrantLimits {
   /** What its own audit finds. */
   auditViolations: string[] = []
   readonly calls: Calls = { reserve: 0, settle: 0, release: 0 }
-  /** How often several were asked about with one call. */
+  /** How often several were asked about with one call, in vain included. */
   readonly manyCalls: Record<'reserveMany' | 'endMany', number> = { reserveMany: 0, endMany: 0 }
   /** Whether it is of a version that does not know the calls for several. */
   older = false
@@ -119,8 +119,8 @@ export class FakeGrantLimits {
   }
 
   #countMany(call: 'reserveMany' | 'endMany'): void {
-    if (this.older) throw refuse(status.UNIMPLEMENTED)
     this.manyCalls[call] += 1
+    if (this.older) throw refuse(status.UNIMPLEMENTED)
   }
 
   #reserve(request: auth.ReserveRequest): auth.ReserveResponse {

@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto'
+import { RpcError, status } from '@open-payments-server/grpc-transport'
+import { createLogger, type Outcome } from '@open-payments-server/runtime'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { AuthServerUnavailable, type GrantLimits, type ReservationRequest } from '../src/domain/ports.js'
+import { type AuthServerConnection, connectAuthServer } from '../src/grpc/auth-server/connection.js'
+import { createGrantLimits } from '../src/grpc/auth-server/grant-limits.js'
+import { type FakeAuthServer, startFakeAuthServer } from './support/fake-auth-server.js'
+import { FakeGrantLimits } from './support/fake-grant-limits.js'
+
+const USD = { code: 'USD', scale: 2 }
+const MANY = 20
+
+let fake: FakeGrantLimits
+let server: FakeAuthServer
+let connection: AuthServerConnection
+let limits: GrantLimits
+
+beforeAll(async () => {
+  const logger = createLogger({ service: 'test', level: 'silent' })
+  // What it keeps is cleared for each test; what it is asked over stays.
+  const behind: FakeGrantLimits = new FakeGrantLimits()
+  fake = behind
+  server = await startFakeAuthServer({ logger, services: behind.services(logger) })
+  connection = connectAuthServer({
+    target: `127.0.0.1:${String(server.port)}`,
+    deadlineMs: 5_000,
+    messageBytesMax: 1_048_576
+  })
+})
+beforeEach(() => {
+  fake.reservations.clear()
+  fake.debitLimits.clear()
+  fake.older = false
+  fake.before = undefined
+  Object.assign(fake.manyCalls, { reserveMany: 0, endMany: 0 })
+  Object.assign(fake.calls, { reserve: 0, settle: 0, release: 0 })
+  limits = createGrantLimits(connection.grantLimits, { deadlineMs: 5_000 })
+})
+afterAll(async () => {
+  connection.close()
+  await server.stop()
+})
+
+const request = (value: number | bigint, more: Partial<ReservationRequest> = {}): ReservationRequest => ({
+  paymentId: randomUUID(),
+  accessToken: 'token',
+  walletAddress: 'https://wallet.example/alice',
+  receiver: 'https://wallet.example/incoming-payments/1',
+  debitAmount: { value: BigInt(value), asset: USD },
+  receiveAmount: { value: BigInt(value), asset: USD },
+  ...more
+})
+const times = <Value>(count: number, make: (index: number) => Value): Value[] =>
+  Array.from({ length: count }, (_, index) => make(index))
+const reserveAll = (requests: readonly ReservationRequest[]) =>
+  Promise.allSettled(requests.map((one) => limits.reserve(one)))
+const valuesOf = (outcomes: readonly Outcome<unknown>[]): unknown[] =>
+  outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.reason))
+
+describe('reservations that are asked for at the same time', () => {
+  it('are asked for together, and each is told its own', async () => {
+    fake.debitLimits.set('poor', 1n)
+    const taken = request(5)
+    await limits.reserve(taken)
+    expect(fake.manyCalls.reserveMany).toBe(0)
+    const requests = [
+      ...times(MANY, (index) => request(10, { accessToken: `token ${String(index)}` })),
+      request(2, { accessToken: 'poor' }),
+      { ...taken, debitAmount: { value: 6n, asset: USD } }
+    ]
+    const answers = valuesOf(await reserveAll(requests))
+    expect(answers.slice(0, MANY)).toEqual(
+      times(MANY, () =>
+        expect.objectContaining({ outcome: 'reserved', spentDebitAmount: { value: 10n, asset: USD } })
+      )
+    )
+    expect(answers.slice(MANY)).toEqual([
+      { outcome: 'refused', reason: 'limit-exceeded' },
+      { outcome: 'mismatch' }
+    ])
+    expect(fake.calls.reserve).toBe(1 + requests.length)
+    expect(fake.manyCalls.reserveMany).toBe(1)
+  })
+
+  it('fail alone for what is wrong with one, and together when the auth server does not answer', async () => {
+    const broken = request(1)
+    fake.before = (call) => {
+      if (call === 'reserve' && fake.calls.reserve === 4) {
+        throw new RpcError({ code: status.INVALID_ARGUMENT, message: 'no' })
+      }
+    }
+    const outcomes = await reserveAll([request(1), request(1), request(1), broken, request(1)])
+    const failed = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [outcome.reason as unknown] : []
+    )
+    expect(failed).toEqual([expect.objectContaining({ code: status.INVALID_ARGUMENT })])
+
+    fake.before = () => {
+      throw new RpcError({ code: status.UNAVAILABLE, message: 'away' })
+    }
+    const away = await reserveAll(times(5, () => request(1)))
+    expect(valuesOf(away)).toEqual(times(5, () => expect.any(AuthServerUnavailable)))
+  })
+
+  it('are given up after the time that one alone would have', async () => {
+    limits = createGrantLimits(connection.grantLimits, { deadlineMs: 300 })
+    let letGo: () => void = () => undefined
+    fake.before = () =>
+      new Promise((resolve) => {
+        letGo = resolve
+      })
+    const outcomes = await reserveAll(times(MANY, () => request(1)))
+    letGo()
+    expect(valuesOf(outcomes)).toEqual(times(MANY, () => expect.any(AuthServerUnavailable)))
+  })
+})
+
+describe('reservations that end together', () => {
+  it('are ended with one call, and each is told its own', async () => {
+    const [settled, released, ended] = [request(10), request(10), request(10)]
+    await reserveAll([settled, released, ended])
+    await limits.end([{ kind: 'release', paymentId: ended.paymentId }])
+    expect(fake.manyCalls.endMany).toBe(0)
+    const outcomes = await limits.end([
+      { kind: 'settle', paymentId: settled.paymentId, debitedValue: 7n, receivedValue: 6n },
+      { kind: 'release', paymentId: released.paymentId },
+      { kind: 'settle', paymentId: ended.paymentId, debitedValue: 1n, receivedValue: 1n },
+      { kind: 'settle', paymentId: randomUUID(), debitedValue: 1n, receivedValue: 1n }
+    ])
+    expect(valuesOf(outcomes)).toEqual(['ended', 'ended', 'ended-otherwise', 'not-found'])
+    expect(fake.manyCalls.endMany).toBe(1)
+    expect(fake.reservations.get(settled.paymentId)).toMatchObject({
+      state: 'settled',
+      debited: 7n,
+      received: 6n
+    })
+    expect(fake.reservations.get(released.paymentId)).toMatchObject({ state: 'released' })
+  })
+
+  it('are all told when the auth server does not answer', async () => {
+    fake.before = () => {
+      throw new RpcError({ code: status.UNAVAILABLE, message: 'away' })
+    }
+    const ends = times(3, () => ({ kind: 'release' as const, paymentId: randomUUID() }))
+    expect(valuesOf(await limits.end(ends))).toEqual(times(3, () => expect.any(AuthServerUnavailable)))
+  })
+})
+
+describe('an auth server of a version before', () => {
+  const wave = async (): Promise<void> => {
+    const requests = times(MANY, () => request(1))
+    const answers = valuesOf(await reserveAll(requests))
+    expect(answers).toEqual(times(MANY, () => expect.objectContaining({ outcome: 'reserved' })))
+    const ends = requests.map(({ paymentId }) => ({ kind: 'release' as const, paymentId }))
+    expect(valuesOf(await limits.end(ends))).toEqual(times(MANY, () => 'ended'))
+  }
+
+  it('is asked one by one, and not asked in vain every time', async () => {
+    fake.older = true
+    await wave()
+    await wave()
+    expect(fake.manyCalls).toEqual({ reserveMany: 1, endMany: 1 })
+    expect(fake.calls).toMatchObject({ reserve: 2 * MANY, release: 2 * MANY })
+  })
+
+  it('is asked together once it is of this version', async () => {
+    limits = createGrantLimits(connection.grantLimits, { deadlineMs: 5_000, unknownCallMs: 0 })
+    fake.older = true
+    await wave()
+    fake.older = false
+    await wave()
+    expect(fake.manyCalls).toEqual({ reserveMany: 2, endMany: 2 })
+  })
+})

@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto'
+import { createPool } from '@open-payments-server/database'
+import { createLogger, systemClock, systemRandom } from '@open-payments-server/runtime'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { Pool } from 'pg'
+import { AuthServerUnavailable } from '../src/domain/ports.js'
+import { createResourceUrls } from '../src/domain/resource-urls.js'
+import type { NewPayment, PersistOutcome } from '../src/features/create-outgoing-payment/persist.js'
+import { createOutgoingPaymentRepository } from '../src/features/create-outgoing-payment/repository.js'
+import { createLocalPaymentMethod } from '../src/features/process-outgoing-payments/local-payment-method.js'
+import { connectAuthServer } from '../src/grpc/auth-server/connection.js'
+import { createGrantLimits } from '../src/grpc/auth-server/grant-limits.js'
+import { PUBLIC_URL, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
+
+const REPLICAS = 3
+const PAYMENTS = 90
+const QUOTES = 12
+const SENDERS = ['alice', 'bob', 'dora', 'emil']
+const USD = { code: 'USD', scale: 2 }
+
+let world: PaymentWorld
+
+beforeAll(async () => {
+  world = await startPaymentWorld()
+  for (const name of ['dora', 'emil']) {
+    await world.operate('createAccount', { name, asset: USD })
+    await world.operate('createWalletAddress', { path: `/${name}`, publicName: name, accountName: name })
+    // Enough for some of what they pay.
+    await world.operate('deposit', { depositId: randomUUID(), accountName: name, value: '400' })
+  }
+})
+afterAll(() => world.stop())
+
+/** A number below another, the same in every run: a linear congruential generator. */
+let seed = 20_260_101
+const below = (bound: number): number => {
+  seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31
+  return Math.floor((seed / 2 ** 31) * bound)
+}
+
+interface WalletRow {
+  readonly name: string
+  readonly wallet_id: string
+  readonly account_id: string
+  readonly asset_id: number
+}
+
+/** Payments of every sender to every other, some of them under quotes that others use, too. */
+async function makePayments(): Promise<NewPayment[]> {
+  const wallets = await world.database.query<WalletRow>(
+    `select a.name, w.id as wallet_id, a.id as account_id, a.asset_id
+       from account a join wallet_address w on w.account_id = a.id where a.name = any($1)`,
+    [SENDERS]
+  )
+  const receivers = await Promise.all(
+    wallets.map(async ({ name, asset_id }) => {
+      const url = await world.createReceiver({
+        walletAddress: `${PUBLIC_URL}/${name}`,
+        ...(name === 'bob' ? { incomingAmount: usd(30) } : {})
+      })
+      return { url, incomingPaymentId: url.slice(-36), asset: USD, assetId: asset_id }
+    })
+  )
+  const quotes = Array.from({ length: QUOTES }, (_, index) => ({
+    id: randomUUID(),
+    wallet: wallets[index % wallets.length]
+  }))
+  return Array.from({ length: PAYMENTS }, () => {
+    const quote = below(2) === 0 ? quotes[below(QUOTES)] : undefined
+    const wallet = quote?.wallet ?? wallets[below(wallets.length)]
+    const receiver = receivers[below(receivers.length)]
+    if (wallet === undefined || receiver === undefined) throw new Error('there are no wallets')
+    const value = BigInt(1 + below(60))
+    return {
+      id: randomUUID(),
+      signatureId: randomUUID(),
+      requestHash: Buffer.alloc(32),
+      walletAddressId: wallet.wallet_id,
+      accountId: wallet.account_id,
+      client: world.shop.client,
+      grantId: '0190a5f0-0000-7000-8000-000000000001',
+      terms: { amounts: { debit: value, fee: 0n, receive: value }, receiver, quoteId: quote?.id },
+      grantSpentDebitValue: value,
+      grantSpentReceiveValue: value,
+      metadata: undefined
+    }
+  })
+}
+
+/** A replica that creates payments, as far as this is about the database and the auth server. */
+function startReplica() {
+  const pool: Pool = createPool({
+    url: world.database.url,
+    connectionsMax: 4,
+    applicationName: 'replica',
+    statementTimeoutMs: 10_000,
+    connectTimeoutMs: 10_000
+  })
+  const target = `127.0.0.1:${String(world.auth.port)}`
+  const connection = connectAuthServer({ target, deadlineMs: 10_000, messageBytesMax: 1_048_576 })
+  const limits = createGrantLimits(connection.grantLimits, { deadlineMs: 10_000 })
+  const logger = createLogger({ service: 'replica', level: 'silent' })
+  const urls = createResourceUrls(PUBLIC_URL)
+  const repository = createOutgoingPaymentRepository({ pool, urls, logger, clock: systemClock })
+  const counters = { countEnded: () => undefined, countIncomingCompleted: () => undefined }
+  const method = createLocalPaymentMethod({
+    pool,
+    urls,
+    logger,
+    clock: systemClock,
+    random: systemRandom,
+    counters
+  })
+  return {
+    /** Reserves and persists, as the service does; `unavailable` where it would have to ask again. */
+    async create(payment: NewPayment): Promise<PersistOutcome['outcome'] | 'unavailable'> {
+      try {
+        const { amounts, receiver } = payment.terms
+        await limits.reserve({
+          paymentId: payment.id,
+          accessToken: world.token,
+          walletAddress: payment.walletAddressId,
+          receiver: receiver.url,
+          debitAmount: { value: amounts.debit, asset: USD },
+          receiveAmount: { value: amounts.receive, asset: USD }
+        })
+      } catch (error) {
+        if (error instanceof AuthServerUnavailable) return 'unavailable'
+        throw error
+      }
+      const { outcome } = await repository.persist(payment)
+      if (outcome === 'taken') await repository.giveUp(payment.id)
+      return outcome
+    },
+    process: () => method.processPending(7),
+    async stop() {
+      connection.close()
+      await pool.end()
+    }
+  }
+}
+
+it('several replicas that persist and process the same payments in other orders neither lock each other out nor overdraw', async () => {
+  const payments = await makePayments()
+  const replicas = Array.from({ length: REPLICAS }, startReplica)
+  let creating = true
+  const processing = Promise.all(
+    replicas.map(async ({ process }) => {
+      while (creating) await process()
+    })
+  )
+  // Every payment at two replicas: the same request, sent twice.
+  const outcomes = await Promise.all(
+    replicas.flatMap((replica, index) => {
+      const own = payments.filter((_payment, place) => place % REPLICAS !== index)
+      const ordered = index === 0 ? own : own.toSorted(() => below(3) - 1)
+      return ordered.map(async (payment) => ({ payment, outcome: await replica.create(payment) }))
+    })
+  )
+  creating = false
+  await processing
+  await Promise.all(replicas.map((replica) => replica.stop()))
+  await world.whenDelivered()
+
+  expect(new Set(outcomes.map(({ outcome }) => outcome))).toEqual(
+    new Set(['persisted', 'receiver-not-payable', 'taken'])
+  )
+  const persisted = outcomes.filter(({ outcome }) => outcome === 'persisted').map(({ payment }) => payment)
+  const found = await world.database.query<{ id: string }>('select id from outgoing_payment order by id')
+  expect(found.map(({ id }) => id)).toEqual(persisted.map(({ id }) => id).sort())
+  // Whoever lost was told so because another had won: the same id, or the same quote.
+  const won = new Set(persisted.flatMap(({ id, terms }) => [id, terms.quoteId ?? id]))
+  const lost = outcomes.filter(({ outcome }) => outcome === 'taken').map(({ payment }) => payment)
+  const refused = new Set(
+    outcomes.filter(({ outcome }) => outcome === 'receiver-not-payable').map(({ payment }) => payment.id)
+  )
+  expect(
+    lost.filter(({ id, terms }) => !won.has(id) && !won.has(terms.quoteId ?? id) && !refused.has(id))
+  ).toEqual([])
+  const states = await world.database.query<{ state: string; failure_reason: string | null }>(
+    'select distinct state::text, failure_reason from outgoing_payment order by 1, 2'
+  )
+  expect(states.map(({ state }) => state)).toEqual(expect.arrayContaining(['completed', 'failed']))
+  expect(states.map(({ state }) => state)).not.toContain('pending')
+  const [{ deadlocks } = { deadlocks: -1 }] = await world.database.query<{ deadlocks: number }>(
+    'select deadlocks::int from pg_stat_database where datname = current_database()'
+  )
+  expect(deadlocks).toBe(0)
+  expect(await world.audit()).toEqual([])
+})
