@@ -8,5 +8,6 @@ export {
 } from './errors.js'
 export { type DatabaseProblem, findDatabaseProblem, findNewestMigration } from './find-problem.js'
 export { type KeysetList, type KeysetRange, type KeysetRows, queryKeyset } from './keyset.js'
+export { createLookup, type LookupOptions } from './lookup.js'
 export { migrateDatabase, MigrationFailed, migrationSql, type MigrateOptions } from './migrate.js'
 export { createPool, observeAcquisition, type Pooler, type PoolOptions } from './pool.js'

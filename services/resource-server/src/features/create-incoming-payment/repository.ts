@@ -1,3 +1,5 @@
+import { isTransient } from '@open-payments-server/database'
+import { fulfilled, gather } from '@open-payments-server/runtime'
 import type { Pool } from 'pg'
 import type { CreationIdentity } from '../../domain/idempotency.js'
 import type { IncomingPayment } from '../../domain/incoming-payment.js'
@@ -42,22 +44,40 @@ export interface IncomingPaymentRepository {
   create(payment: NewIncomingPayment): Promise<StoredIncomingPayment | undefined>
 }
 
+/** Most payments that are kept together. */
+const TOGETHER_MAX = 64
+/** How long others wait for a statement that takes long, in milliseconds, before they go without it. */
+const PATIENCE_MS = 50
+
 /**
- * One statement, since every payment begins with it. A request with the same key that runs at the same time is waited for
- * by the insert, and not seen by the select, whose snapshot is older: then no row comes back.
+ * One statement for all that arrive together, since every payment begins with it. A request with the same key that runs at the
+ * same time is waited for by the insert, and not seen by the select, whose snapshot is older: then no row comes back. Keys are
+ * inserted in their order, so that two statements never wait for each other.
  */
 const CREATE = `
-  with created as (
+  with wanted as (
+    select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::numeric[], $5::timestamptz[], $6::text[], $7::bytea[],
+                         $8::timestamptz[], $9::bytea[], $10::text[])
+      as w (id, wallet_address_id, client, incoming_value, expires_at, metadata, request_hash, created_at, idempotency_hash,
+            shared_secret_key_id)
+  ), created as (
     insert into incoming_payment as p
       (id, wallet_address_id, client, incoming_value, expires_at, metadata, request_hash, created_at, updated_at,
        idempotency_hash, shared_secret_key_id)
-    select $1, $2, $3, $4::numeric, $5::timestamptz, $6::jsonb, $7, $8::timestamptz, $8::timestamptz, $9, $10
-     where $5::timestamptz > $8::timestamptz
+    select id, wallet_address_id, client, incoming_value, expires_at, metadata::jsonb, request_hash, created_at, created_at,
+           idempotency_hash, shared_secret_key_id
+      from wanted where expires_at > created_at order by idempotency_hash
     on conflict (idempotency_hash) where idempotency_hash is not null do nothing
     returning p.*
   )
-  select ${INCOMING_PAYMENT_COLUMNS}, p.request_hash
-    from (select * from created union all select * from incoming_payment where idempotency_hash = $9) p ${INCOMING_PAYMENT_JOINS}`
+  select ${INCOMING_PAYMENT_COLUMNS}, p.request_hash, p.idempotency_hash
+    from (select * from created union all select * from incoming_payment where idempotency_hash = any($11)) p
+         ${INCOMING_PAYMENT_JOINS}`
+
+interface StoredRow extends IncomingPaymentRow {
+  readonly request_hash: Buffer | null
+  readonly idempotency_hash: Buffer | null
+}
 
 /** Keeps incoming payments in the database. */
 export function createIncomingPaymentRepository(deps: {
@@ -65,26 +85,54 @@ export function createIncomingPaymentRepository(deps: {
   urls: ResourceUrls
 }): IncomingPaymentRepository {
   return {
-    async create(payment) {
-      const { rows } = await deps.pool.query<IncomingPaymentRow & { request_hash: Buffer | null }>({
-        name: 'create-incoming-payment',
-        text: CREATE,
-        values: [
-          payment.id,
-          payment.walletAddressId,
-          payment.client,
-          payment.incomingValue?.toString(),
-          new Date(payment.expiresAtMs),
-          payment.metadata === undefined ? undefined : JSON.stringify(payment.metadata),
-          payment.identity?.requestHash,
-          new Date(payment.createdAtMs),
-          payment.identity?.idempotencyHash,
-          payment.sharedSecretKeyId
-        ]
-      })
-      const [row] = rows
-      if (row === undefined) return undefined
-      return { payment: readIncomingPaymentRow(row, deps.urls), requestHash: row.request_hash }
-    }
+    create: gather({
+      itemsMax: TOGETHER_MAX,
+      patienceMs: PATIENCE_MS,
+      async runBatch(payments) {
+        try {
+          return (await createAll(payments, deps)).map(fulfilled)
+        } catch (error) {
+          if (payments.length === 1 || isTransient(error)) throw error
+          // What the database refuses in one of them must not hurt the others.
+          return Promise.allSettled(payments.map(async (payment) => (await createAll([payment], deps))[0]))
+        }
+      }
+    })
   }
+}
+
+/** Keeps some payments. @returns what is kept of each, in their order */
+async function createAll(
+  payments: readonly NewIncomingPayment[],
+  { pool, urls }: { pool: Pool; urls: ResourceUrls }
+): Promise<(StoredIncomingPayment | undefined)[]> {
+  const { rows } = await pool.query<StoredRow>({
+    name: 'create-incoming-payments',
+    text: CREATE,
+    values: createValues(payments)
+  })
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  const byKey = new Map(rows.map((row) => [row.idempotency_hash?.toString('hex'), row]))
+  return payments.map(({ id, identity }) => {
+    const row = byId.get(id) ?? (identity && byKey.get(identity.idempotencyHash.toString('hex')))
+    return row && { payment: readIncomingPaymentRow(row, urls), requestHash: row.request_hash }
+  })
+}
+
+/** The values of {@link CREATE}, `$1` to `$11`. */
+function createValues(payments: readonly NewIncomingPayment[]): unknown[] {
+  const column = (read: (payment: NewIncomingPayment) => unknown): unknown[] => payments.map(read)
+  return [
+    column(({ id }) => id),
+    column(({ walletAddressId }) => walletAddressId),
+    column(({ client }) => client),
+    column(({ incomingValue }) => incomingValue?.toString()),
+    column(({ expiresAtMs }) => new Date(expiresAtMs)),
+    column(({ metadata }) => metadata && JSON.stringify(metadata)),
+    column(({ identity }) => identity?.requestHash),
+    column(({ createdAtMs }) => new Date(createdAtMs)),
+    column(({ identity }) => identity?.idempotencyHash),
+    column(({ sharedSecretKeyId }) => sharedSecretKeyId),
+    payments.flatMap(({ identity }) => identity?.idempotencyHash ?? [])
+  ]
 }

@@ -1,3 +1,4 @@
+import { createLookup } from '@open-payments-server/database'
 import type { Pool } from 'pg'
 import type { IncomingPayment } from '../../domain/incoming-payment.js'
 import {
@@ -14,16 +15,17 @@ export interface IncomingPaymentReader {
   find(id: string): Promise<IncomingPayment | undefined>
 }
 
-/** Reads incoming payments from the database: one prepared statement, as clients poll for what was received. */
+/** Reads incoming payments from the database: those that are polled for at the same time with one statement. */
 export function createIncomingPaymentReader(deps: { pool: Pool; urls: ResourceUrls }): IncomingPaymentReader {
+  const lookUp = createLookup<IncomingPaymentRow>({
+    pool: deps.pool,
+    name: 'get-incoming-payments',
+    text: `select ${INCOMING_PAYMENT_COLUMNS} from incoming_payment p ${INCOMING_PAYMENT_JOINS} where p.id = any($1)`
+  })
   return {
     async find(id) {
-      const { rows } = await deps.pool.query<IncomingPaymentRow>({
-        name: 'get-incoming-payment',
-        text: `select ${INCOMING_PAYMENT_COLUMNS} from incoming_payment p ${INCOMING_PAYMENT_JOINS} where p.id = $1`,
-        values: [id]
-      })
-      return rows[0] === undefined ? undefined : readIncomingPaymentRow(rows[0], deps.urls)
+      const row = await lookUp(id)
+      return row && readIncomingPaymentRow(row, deps.urls)
     }
   }
 }

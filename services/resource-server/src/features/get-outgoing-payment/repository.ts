@@ -1,3 +1,4 @@
+import { createLookup } from '@open-payments-server/database'
 import type { Pool } from 'pg'
 import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
 import {
@@ -14,16 +15,17 @@ export interface OutgoingPaymentReader {
   find(id: string): Promise<OutgoingPayment | undefined>
 }
 
-/** Reads outgoing payments from the database: one prepared statement, as clients poll for what was sent. */
+/** Reads outgoing payments from the database: those that are polled for at the same time with one statement. */
 export function createOutgoingPaymentReader(deps: { pool: Pool; urls: ResourceUrls }): OutgoingPaymentReader {
+  const lookUp = createLookup<OutgoingPaymentRow>({
+    pool: deps.pool,
+    name: 'get-outgoing-payments',
+    text: `select ${OUTGOING_PAYMENT_COLUMNS} from ${OUTGOING_PAYMENT_TABLES} where p.id = any($1)`
+  })
   return {
     async find(id) {
-      const { rows } = await deps.pool.query<OutgoingPaymentRow>({
-        name: 'get-outgoing-payment',
-        text: `select ${OUTGOING_PAYMENT_COLUMNS} from ${OUTGOING_PAYMENT_TABLES} where p.id = $1`,
-        values: [id]
-      })
-      return rows[0] === undefined ? undefined : readOutgoingPaymentRow(rows[0], deps.urls)
+      const row = await lookUp(id)
+      return row && readOutgoingPaymentRow(row, deps.urls)
     }
   }
 }

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { Pool } from 'pg'
+import { createLookup, createPool } from './index.js'
+
+let pool: Pool
+
+beforeAll(() => {
+  pool = createPool({
+    url: process.env.TEST_POSTGRES_URL ?? '',
+    connectionsMax: 2,
+    applicationName: 'lookup-test',
+    statementTimeoutMs: 5_000,
+    connectTimeoutMs: 5_000
+  })
+})
+afterAll(() => pool.end())
+
+const lookUp = (name: string, text: string) =>
+  createLookup<{ id: string; asked: string[] }>({ pool, name, text })
+
+it('rows that are asked for together are read together, and each goes to whoever asked for it', async () => {
+  const find = lookUp(
+    'lookup-together',
+    `select id, $1::text[] as asked from unnest($1::text[]) as id where id <> 'missing'`
+  )
+  const found = await Promise.all(['a', 'b', 'missing', 'c', 'b'].map(find))
+  expect(found.map((row) => row?.id)).toEqual(['a', 'b', undefined, 'c', 'b'])
+  expect(found.map((row) => row?.asked)).toEqual([
+    ['a'],
+    ...Array.from({ length: 4 }, (_, index) => (index === 1 ? undefined : ['b', 'missing', 'c', 'b']))
+  ])
+})
+
+it('a statement that fails is told to all who shared it, and the next one is tried again', async () => {
+  const find = lookUp(
+    'lookup-failing',
+    `select id::text, array[]::text[] as asked from unnest($1::integer[]) as id`
+  )
+  const [alone, ...shared] = await Promise.allSettled(['1', '2', 'x', '3'].map(find))
+  expect(alone?.status).toBe('fulfilled')
+  expect(shared.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect((await find('4'))?.id).toBe('4')
+})

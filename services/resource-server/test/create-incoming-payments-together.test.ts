@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { recordStatements } from '@open-payments-server/testing'
+import { createResourceUrls } from '../src/domain/resource-urls.js'
+import {
+  createIncomingPaymentRepository,
+  type IncomingPaymentRepository,
+  type NewIncomingPayment
+} from '../src/features/create-incoming-payment/repository.js'
+import { PUBLIC_URL, startTestResourceServer, type TestResourceServer } from './support/resource-server.js'
+
+const NOW_MS = Date.UTC(2030, 0, 1)
+
+let service: TestResourceServer
+let repository: IncomingPaymentRepository
+let walletAddressId: string
+
+beforeAll(async () => {
+  service = await startTestResourceServer()
+  const { pool } = service.server
+  repository = createIncomingPaymentRepository({ pool, urls: createResourceUrls(PUBLIC_URL) })
+  const [row] = await service.database.query<{ id: string }>('select id from wallet_address limit 1')
+  walletAddressId = row?.id ?? ''
+})
+afterAll(() => service.stop())
+
+const payment = (overrides: Partial<NewIncomingPayment> = {}): NewIncomingPayment => ({
+  id: randomUUID(),
+  identity: undefined,
+  walletAddressId,
+  client: 'shop',
+  incomingValue: 100n,
+  expiresAtMs: NOW_MS + 1,
+  metadata: undefined,
+  sharedSecretKeyId: 'key',
+  createdAtMs: NOW_MS,
+  ...overrides
+})
+
+const keyed = (key: string): Pick<NewIncomingPayment, 'identity'> => ({
+  identity: { idempotencyHash: Buffer.from(key), requestHash: Buffer.from(`request of ${key}`) }
+})
+
+/** Creates payments at once; the first goes alone, all others together. Answers what each came to, and the statements. */
+async function createAtOnce(payments: readonly NewIncomingPayment[]) {
+  const record = recordStatements(service.server.pool)
+  const outcomes = await Promise.allSettled([payment(), ...payments].map((one) => repository.create(one)))
+  record.stop()
+  return {
+    outcomes: outcomes.slice(1).map((outcome) => {
+      if (outcome.status === 'rejected') return 'rejected'
+      return outcome.value?.payment
+    }),
+    statementCount: record.statements.filter((text) => text.includes('insert into incoming_payment')).length
+  }
+}
+
+describe('incoming payments that are created at the same time', () => {
+  it('are kept with one statement, each as it was asked for', async () => {
+    const payments = [
+      payment(),
+      payment({ incomingValue: undefined, client: 'market', metadata: { note: 'a "quoted" {list}, \\' } }),
+      payment({ incomingValue: 18_446_744_073_709_551_615n, expiresAtMs: NOW_MS + 60_000 }),
+      payment({ ...keyed('one'), metadata: {} })
+    ]
+    const { outcomes, statementCount } = await createAtOnce(payments)
+    expect(statementCount).toBe(2)
+    expect(outcomes).toEqual(
+      payments.map(({ id, client, incomingValue, expiresAtMs, metadata }) =>
+        expect.objectContaining({ id, client, incomingValue, expiresAtMs, metadata })
+      )
+    )
+  })
+
+  it('are one where they carry the same key, of that request and of an earlier one', async () => {
+    const first = payment(keyed('same'))
+    const { outcomes } = await createAtOnce([
+      first,
+      payment(keyed('same')),
+      payment(keyed('other')),
+      payment(keyed('same'))
+    ])
+    expect(outcomes.map((kept) => (typeof kept === 'object' ? kept.id : kept))).toEqual([
+      first.id,
+      first.id,
+      expect.not.stringMatching(first.id),
+      first.id
+    ])
+    const again = await createAtOnce([payment(keyed('same')), payment()])
+    expect(again.outcomes[0]).toMatchObject({ id: first.id })
+  })
+
+  it('are not kept where they would have expired, and those beside them are', async () => {
+    const { outcomes } = await createAtOnce([payment({ expiresAtMs: NOW_MS }), payment()])
+    expect(outcomes).toEqual([undefined, expect.anything()])
+  })
+
+  it('do not suffer from one that the database refuses', async () => {
+    const { outcomes } = await createAtOnce([
+      payment(),
+      payment({ walletAddressId: randomUUID() }),
+      payment(keyed('beside one that fails'))
+    ])
+    expect(outcomes).toEqual([expect.anything(), 'rejected', expect.anything()])
+    expect(outcomes).not.toContain(undefined)
+  })
+
+  it('are kept whatever the order of their keys, by replicas that create the same', async () => {
+    const other = createIncomingPaymentRepository({
+      pool: service.server.pool,
+      urls: createResourceUrls(PUBLIC_URL)
+    })
+    for (let round = 0; round < 10; round += 1) {
+      const keys = Array.from({ length: 20 }, (_, index) => `${String(round)}/${String(index)}`)
+      const kept = await Promise.all([
+        ...keys.map((key) => repository.create(payment(keyed(key)))),
+        ...keys.toReversed().map((key) => other.create(payment(keyed(key))))
+      ])
+      const ids = new Set(kept.flatMap((stored) => stored?.payment.id ?? []))
+      expect(ids.size).toBe(keys.length)
+    }
+  })
+})
