@@ -6,8 +6,35 @@ export interface Random {
   bytes(length: number): Buffer
 }
 
+/** Bytes that are drawn from the system at a time: a draw costs as much as making several ids of what it gives. */
+const DRAWN_BYTES = 4_096
+
 /** The system's random source. */
-export const systemRandom: Random = { bytes: (length) => randomBytes(length) }
+export const systemRandom: Random = drawAhead(randomBytes)
+
+/**
+ * Draws bytes ahead. Each is handed out once, as a copy, and nothing of it is kept.
+ *
+ * @param draw gives so many bytes that nobody can guess
+ */
+export function drawAhead(draw: (length: number) => Buffer): Random {
+  let drawn: Buffer = Buffer.alloc(0)
+  let used = 0
+  return {
+    bytes(length) {
+      if (length > DRAWN_BYTES) return draw(length)
+      if (used + length > drawn.length) {
+        drawn = draw(DRAWN_BYTES)
+        used = 0
+      }
+      const taken = drawn.subarray(used, used + length)
+      used += length
+      const bytes = Buffer.from(taken)
+      taken.fill(0)
+      return bytes
+    }
+  }
+}
 
 /** Bytes of a secret that goes to a client: 256 bits. */
 const SECRET_BYTES = 32
