@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -207,6 +208,44 @@ describe('a receiver', () => {
 
   it('without an incomingAmount is refused when the order names no amount either', async () => {
     await isRefused(await receiverAt(BOB), {})
+  })
+})
+
+describe('quotes that arrive together', () => {
+  it('each come to what they would alone, whatever the others are refused for', async () => {
+    await service.database.query(
+      `insert into wallet_address (id, path, account_id) select $1, '/gone', account_id from wallet_address where path = '/alice'`,
+      [randomUUID()]
+    )
+    const open = await receiverAt(BOB)
+    const small = await receiverAt(BOB, { incomingAmount: usd('100') })
+    const gone = { walletAddress: `${PUBLIC_URL}/gone`, receiver: open, receiveAmount: usd('1') }
+    for (const body of [gone, { receiver: small, receiveAmount: usd('1') }]) {
+      expect(await quote(body)).toMatchObject({ status: 201 })
+    }
+    // What is remembered of both is not so any more.
+    await service.database.query(
+      `with quotes as (delete from quote where wallet_address_id in (select id from wallet_address where path = '/gone'))
+       update incoming_payment set received_value = 95 where id = $1`,
+      [small.slice(small.lastIndexOf('/') + 1)]
+    )
+    await service.database.query(`delete from wallet_address where path = '/gone'`)
+    const bodies = Array.from({ length: 8 }, (_, index) => [
+      { receiver: open, receiveAmount: usd(String(1_000 + index)) },
+      { receiver: small, receiveAmount: usd('6') },
+      gone
+    ]).flat()
+    const answers = await Promise.all(bodies.map((body) => quote(body)))
+    expect(answers.map(({ status }) => status)).toEqual(
+      Array.from({ length: 8 }, () => [201, 400, 500]).flat()
+    )
+    const created = answers.filter(({ status }) => status === 201)
+    expect(created.map((answer) => answer.at('receiveAmount.value'))).toEqual(
+      Array.from({ length: 8 }, (_, index) => String(1_000 + index))
+    )
+    for (const answer of created) {
+      expect((await shop.request(QUOTE, 'GET', pathOf(answer))).body).toEqual(answer.body)
+    }
   })
 })
 

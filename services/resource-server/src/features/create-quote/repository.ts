@@ -1,3 +1,5 @@
+import { isTransient } from '@open-payments-server/database'
+import { fulfilled, gather } from '@open-payments-server/runtime'
 import type { Pool } from 'pg'
 import type { CreationIdentity } from '../../domain/idempotency.js'
 import type { Quote } from '../../domain/quote.js'
@@ -36,17 +38,32 @@ export interface QuoteRepository {
   findCreated(idempotencyHash: Buffer): Promise<StoredQuote | undefined>
 }
 
-/** Whether a receiver that is known from before has room is looked at as the quote is written: that is no statement of its own. */
+/** Most quotes that are kept together. */
+const TOGETHER_MAX = 64
+/** How long others wait for a statement that takes long, in milliseconds, before they go without it. */
+const PATIENCE_MS = 50
+
+/**
+ * Keeps some quotes. Whether a receiver that is known from before has room is looked at as its quote is written: that is no
+ * statement of its own.
+ */
 const INSERT = `
   insert into quote as q
     (id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id, method,
      expires_at, created_at, request_hash, idempotency_hash)
-  select $1::uuid, $2::uuid, $3::text, $4::text, $5::numeric, $6::numeric, $7::numeric, $8::integer, $9::text,
-         $10::timestamptz, $11::timestamptz, $13::bytea, $14::bytea
-   where $12::uuid is null
+  select id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id, method,
+         expires_at, created_at, request_hash, idempotency_hash
+    from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::numeric[], $6::numeric[], $7::numeric[], $8::integer[],
+                $9::text[], $10::timestamptz[], $11::timestamptz[], $12::uuid[], $13::bytea[], $14::bytea[])
+      as w (id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id, method,
+            expires_at, created_at, room_in, request_hash, idempotency_hash)
+   where room_in is null
       or exists (select 1 from incoming_payment p
-                  where p.id = $12::uuid and not p.completed
-                    and (p.incoming_value is null or p.incoming_value - p.received_value >= $7::numeric))`
+                  where p.id = room_in and not p.completed
+                    and (p.incoming_value is null or p.incoming_value - p.received_value >= receive_value))`
+
+/** Nobody else can have created what has no key: all that is asked is whether it is kept. */
+const CREATE_UNKEYED = `${INSERT} returning id`
 
 /**
  * One statement. A request with the same key that runs at the same time is waited for by the insert, and not seen by the
@@ -59,7 +76,7 @@ const CREATE = `
     returning q.*
   )
   select ${QUOTE_COLUMNS}, q.request_hash
-    from (select * from created union all select * from quote where idempotency_hash = $14) q ${QUOTE_JOINS}`
+    from (select * from created union all select * from quote where idempotency_hash = any($14)) q ${QUOTE_JOINS}`
 
 const FIND = `select ${QUOTE_COLUMNS}, q.request_hash from quote q ${QUOTE_JOINS} where q.idempotency_hash = $1`
 
@@ -72,29 +89,56 @@ export function createQuoteRepository(deps: { pool: Pool; urls: ResourceUrls }):
       ? undefined
       : { quote: readQuoteRow(row, deps.urls), requestHash: row.request_hash }
   }
+  const createUnkeyed = gather<NewQuote, StoredQuote | undefined>({
+    itemsMax: TOGETHER_MAX,
+    patienceMs: PATIENCE_MS,
+    async runBatch(quotes) {
+      try {
+        return (await createAll(quotes, deps.pool)).map(fulfilled)
+      } catch (error) {
+        if (quotes.length === 1 || isTransient(error)) throw error
+        // What the database refuses in one of them must not hurt the others.
+        return Promise.allSettled(quotes.map(async (quote) => (await createAll([quote], deps.pool))[0]))
+      }
+    }
+  })
   return {
     findCreated: (idempotencyHash) => query('find-created-quote', FIND, [idempotencyHash]),
-    async create({ quote, identity, walletAddressId, receiveAssetId, feeValue, roomIn }) {
-      const values = [
-        quote.id,
-        walletAddressId,
-        quote.client,
-        quote.receiver,
-        quote.debitValue.toString(),
-        feeValue.toString(),
-        quote.receiveValue.toString(),
-        receiveAssetId,
-        quote.method,
-        new Date(quote.expiresAtMs),
-        new Date(quote.createdAtMs),
-        roomIn,
-        identity?.requestHash,
-        identity?.idempotencyHash
-      ]
-      if (identity !== undefined) return query('create-quote', CREATE, values)
-      // Nobody else can have created it: what is kept is what was given.
-      const { rowCount } = await deps.pool.query({ name: 'create-unkeyed-quote', text: INSERT, values })
-      return rowCount === 1 ? { quote, requestHash: null } : undefined
-    }
+    create: (quote) =>
+      quote.identity === undefined
+        ? createUnkeyed(quote)
+        : query('create-quote', CREATE, createValues([quote]))
   }
+}
+
+/** Keeps some quotes without keys, which are kept as they were given. @returns what is kept of each, in their order */
+async function createAll(quotes: readonly NewQuote[], pool: Pool): Promise<(StoredQuote | undefined)[]> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: 'create-quotes',
+    text: CREATE_UNKEYED,
+    values: createValues(quotes)
+  })
+  const kept = new Set(rows.map(({ id }) => id))
+  return quotes.map(({ quote }) => (kept.has(quote.id) ? { quote, requestHash: null } : undefined))
+}
+
+/** The values of {@link INSERT}, `$1` to `$14`. */
+function createValues(quotes: readonly NewQuote[]): unknown[] {
+  const column = (read: (quote: NewQuote) => unknown): unknown[] => quotes.map(read)
+  return [
+    column(({ quote }) => quote.id),
+    column(({ walletAddressId }) => walletAddressId),
+    column(({ quote }) => quote.client),
+    column(({ quote }) => quote.receiver),
+    column(({ quote }) => quote.debitValue.toString()),
+    column(({ feeValue }) => feeValue.toString()),
+    column(({ quote }) => quote.receiveValue.toString()),
+    column(({ receiveAssetId }) => receiveAssetId),
+    column(({ quote }) => quote.method),
+    column(({ quote }) => new Date(quote.expiresAtMs)),
+    column(({ quote }) => new Date(quote.createdAtMs)),
+    column(({ roomIn }) => roomIn),
+    column(({ identity }) => identity?.requestHash),
+    column(({ identity }) => identity?.idempotencyHash)
+  ]
 }
