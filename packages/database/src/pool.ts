@@ -7,6 +7,12 @@ import { UnnamedClient } from './unnamed-client.js'
 const answerGraceMs = 2_000
 
 /**
+ * How long a connection is kept that nothing needs: longer than the pauses of a busy day. A new one costs a process of
+ * PostgreSQL, a handshake, and every statement prepared and planned anew, just when many requests come at once.
+ */
+const idleMs = 300_000
+
+/**
  * What is between a service and its database. `transaction` is a pooler that gives every transaction whichever session is
  * free, such as PgBouncer in transaction mode: nothing that belongs to a session can be asked for. Statements are then not
  * prepared by name, and the server's time limits must be those of the role.
@@ -43,6 +49,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     ...(options.pooler === 'transaction' ? { Client: UnnamedClient } : sessionOptions(options)),
     query_timeout: options.statementTimeoutMs + answerGraceMs,
     connectionTimeoutMillis: options.connectTimeoutMs,
+    idleTimeoutMillis: idleMs,
     keepAlive: true
   })
   // Without a listener, a database restart would end the process.

@@ -1,5 +1,7 @@
 /** How often requests that are due are looked for. */
 const TICK_MS = 1
+/** From this on the generator was held up itself: what became due meanwhile is begun as evenly as all else, not at once. */
+const HELD_UP_MS = 5
 
 /**
  * Says when each sender begins its next request, until time or requests are used up.
@@ -9,7 +11,8 @@ const TICK_MS = 1
  */
 export class Pacer {
   #begun = 0
-  readonly #startMs = performance.now()
+  #startMs = performance.now()
+  #tickedMs = this.#startMs
   readonly #endMs: number
   readonly #waiting: ((dueMs: number | undefined) => void)[] = []
   readonly #timer: NodeJS.Timeout | undefined
@@ -35,7 +38,8 @@ export class Pacer {
       begin(nowMs)
     } else {
       const dueMs = this.#dueMs(this.options.perSecond)
-      if (dueMs > nowMs) {
+      // While others wait, what is due is only waiting for the timer.
+      if (dueMs > nowMs || this.#waiting.length > 0) {
         this.#waiting.push(begin)
         return
       }
@@ -46,6 +50,9 @@ export class Pacer {
 
   #tick(): void {
     const nowMs = performance.now()
+    const lateMs = nowMs - this.#tickedMs - TICK_MS
+    this.#tickedMs = nowMs
+    if (lateMs > HELD_UP_MS && this.#waiting.length > 0) this.#startMs += lateMs
     if (this.#isOver(nowMs)) {
       clearInterval(this.#timer)
       for (const begin of this.#waiting.splice(0)) begin(undefined)

@@ -25,6 +25,8 @@ async function perform(task: GeneratorTask): Promise<GeneratorAnswer> {
       pool = { kind: 'grpc', requests: task.introspections }
       return { prepared: pool.requests.length }
     case 'send':
+      // What was made ready, and what is left of the run before.
+      globalThis.gc?.()
       return {
         sent: await (pool.kind === 'http'
           ? sendHttp(pool.requests, pool.cursor, task)

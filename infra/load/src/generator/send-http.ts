@@ -75,7 +75,7 @@ export async function sendHttp(
     const after = connections.bytes()
     const latencies = Float64Array.from(senders.flatMap((sender) => sender.latenciesMs))
     return {
-      count: latencies.length,
+      count: senders.reduce((sum, sender) => sum + sender.count, 0),
       seconds,
       ...summariseLatencies(latencies),
       bytesSent: after.sent - before.sent,
@@ -87,7 +87,7 @@ export async function sendHttp(
   }
 }
 
-/** The connections of a run, opened before it begins. */
+/** The connections of a run. Each is opened by its first request. */
 class Connections {
   readonly #sockets: Socket[] = []
   readonly clients: Client[] = []
@@ -129,7 +129,9 @@ interface SenderParts {
 
 /** Sends over one connection, and looks at as little of the answers as it can. */
 class Sender implements Dispatcher.DispatchHandler {
+  /** Of all answers but the first, which waits for the connection to open. */
   readonly latenciesMs: number[] = []
+  count = 0
   readonly captured: string[][] = []
   readonly #client: Client
   readonly #parts: SenderParts
@@ -179,7 +181,8 @@ class Sender implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     const { task } = this.#parts
-    this.latenciesMs.push(performance.now() - this.#dueMs)
+    if (this.count > 0) this.latenciesMs.push(performance.now() - this.#dueMs)
+    this.count += 1
     if (this.#status !== task.status) {
       const body = Buffer.concat(this.#body).toString()
       this.#reject(new Error(`answered ${String(this.#status)} instead of ${String(task.status)}: ${body}`))
