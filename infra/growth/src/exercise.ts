@@ -78,19 +78,19 @@ async function exercisePayments(system: ConnectedSystem): Promise<void> {
   const { token } = await consentedToken(system, shop, [
     outgoingAccess(system, { debitAmount: amount(10_000) })
   ])
-  const quote = expectStatus(
-    await shop.request('POST', `${resourceServerUrl}/quotes`, {
+  const requestQuote = (headers: Record<string, string>) =>
+    shop.request('POST', `${resourceServerUrl}/quotes`, {
       accessToken: quoting,
-      headers: { 'idempotency-key': 'exercise' },
+      headers,
       body: {
         walletAddress: walletAddresses.alice,
         receiver: receiver.url,
         method: 'ilp',
         debitAmount: amount(10)
       }
-    }),
-    201
-  )
+    })
+  expectStatus(await requestQuote({}), 201)
+  const quote = expectStatus(await requestQuote({ 'idempotency-key': 'exercise' }), 201)
   expectStatus(await shop.request('GET', quote.textAt('id'), { accessToken: quoting }), 200)
   const order = { walletAddress: walletAddresses.alice, quoteId: quote.textAt('id') }
   for (const key of ['first', 'first', 'second']) {
