@@ -13,8 +13,10 @@ import { createGrantLimits } from '../src/grpc/auth-server/grant-limits.js'
 import { PUBLIC_URL, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
 const REPLICAS = 3
-const PAYMENTS = 90
-const QUOTES = 12
+/** At each replica. */
+const CLIENTS = 12
+const PAYMENTS = 240
+const QUOTES = 40
 const SENDERS = ['alice', 'bob', 'dora', 'emil']
 const USD = { code: 'USD', scale: 2 }
 
@@ -140,6 +142,10 @@ function startReplica() {
   }
 }
 
+/** Locks an account for a moment. */
+const holdOf = (name = ''): string =>
+  `begin; select 1 from account where name = '${name}' for no key update; select pg_sleep(0.01); commit`
+
 it('several replicas that persist and process the same payments in other orders neither lock each other out nor overdraw', async () => {
   const payments = await makePayments()
   const replicas = Array.from({ length: REPLICAS }, startReplica)
@@ -149,16 +155,24 @@ it('several replicas that persist and process the same payments in other orders 
       while (creating) await process()
     })
   )
-  // Every payment at two replicas: the same request, sent twice.
-  const outcomes = await Promise.all(
-    replicas.flatMap((replica, index) => {
-      const own = payments.filter((_payment, place) => place % REPLICAS !== index)
-      const ordered = index === 0 ? own : own.toSorted(() => below(3) - 1)
-      return ordered.map(async (payment) => ({ payment, outcome: await replica.create(payment) }))
+  // Whoever has locked some accounts waits for another in between, as for a deposit.
+  const holding = (async () => {
+    while (creating) await world.database.query(holdOf(SENDERS[below(SENDERS.length)]))
+  })()
+  const outcomes: { payment: NewPayment; outcome: string }[] = []
+  const clients = replicas.flatMap((replica, index) => {
+    // Every payment at two replicas: the same request, sent twice.
+    const own = payments.filter((_payment, place) => place % REPLICAS !== index).toSorted(() => below(3) - 1)
+    return Array.from({ length: CLIENTS }, async (_, client) => {
+      for (let place = client; place < own.length; place += CLIENTS) {
+        const payment = own[place]
+        if (payment !== undefined) outcomes.push({ payment, outcome: await replica.create(payment) })
+      }
     })
-  )
+  })
+  await Promise.all(clients)
   creating = false
-  await processing
+  await Promise.all([processing, holding])
   await Promise.all(replicas.map((replica) => replica.stop()))
   await world.whenDelivered()
 

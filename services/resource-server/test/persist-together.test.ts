@@ -47,16 +47,18 @@ async function openLedger(): Promise<Ledger> {
   await database.query(`insert into account (id, kind, asset_id) values ($1, 'clearing', ${String(USD)})`, [
     '00000000-0000-4000-8000-000000000000'
   ])
-  const pool = createPool({
-    url: database.url,
-    // What is done one by one is done in its order.
-    connectionsMax: 1,
+  // What is done one by one is done in its order.
+  return { database, pool: openPool(database, 1) }
+}
+
+const openPool = ({ url }: TestDatabase, connectionsMax: number): Pool =>
+  createPool({
+    url,
+    connectionsMax,
     applicationName: 'persist-together-test',
     statementTimeoutMs: 5_000,
     connectTimeoutMs: 5_000
   })
-  return { database, pool }
-}
 
 const persist = ({ pool }: Ledger, payments: readonly NewPayment[]) =>
   persistTogether(payments, { pool, logger, clock: { now: () => NOW_MS } })
@@ -279,4 +281,59 @@ describe('payments that are persisted together', () => {
     const usual = ['persisted', 'receiver-not-payable', 'taken'].map((outcome) => `${outcome}, together`)
     expect([...seen]).toEqual(expect.arrayContaining([...usual, 'failed, after all one by one']))
   })
+
+  it('insert every payment before they lock the first account, and lock accounts in the order of their ids', async () => {
+    const scene: Scene = {
+      balances: [300, 300, 300],
+      payments: [0, 1, 2, 2].map((sender) => ({ ...ORDINARY, sender, quote: sender }))
+    }
+    const [first, second, third, rival] = (await setUp(scene)) as [
+      NewPayment,
+      NewPayment,
+      NewPayment,
+      NewPayment
+    ]
+    const batch = [first, second, third]
+    const [lowest = '', middle = '', highest = ''] = batch.map(({ accountId }) => accountId).sort()
+    const { database } = together
+    const pool = openPool(database, 3)
+    const beside = { ...together, pool }
+    const holder = await pool.connect()
+    try {
+      await holder.query('begin')
+      await holder.query('select 1 from account where id = $1 for no key update', [middle])
+      const outcomes = persist(beside, batch.toReversed())
+      await untilWaiting(database, 1)
+      await expect(lockNow(database, lowest)).rejects.toMatchObject({ code: LOCK_NOT_AVAILABLE })
+      await lockNow(database, highest)
+      // Its quote is that of one of them, which is there already: it waits, and loses.
+      const lost = persist(beside, [rival])
+      await untilWaiting(database, 2)
+      await holder.query('commit')
+      expect((await outcomes).map(said)).toEqual(
+        batch.map(() => expect.objectContaining({ outcome: 'persisted' }))
+      )
+      expect((await lost).map(said)).toEqual([{ outcome: 'taken' }])
+    } finally {
+      holder.release(true)
+      await pool.end()
+    }
+  })
 })
+
+/** What PostgreSQL answers to whoever does not want to wait for a lock. */
+const LOCK_NOT_AVAILABLE = '55P03'
+
+/** Locks an account, for as long as the statement takes, unless somebody else has. */
+const lockNow = (database: TestDatabase, id: string) =>
+  database.query('select 1 from account where id = $1 for no key update nowait', [id])
+
+/** Resolves once so many statements wait for others. */
+async function untilWaiting(database: TestDatabase, count: number): Promise<void> {
+  for (;;) {
+    const waiting = await database.query(
+      `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    )
+    if (waiting.length === count) return
+  }
+}

@@ -67,3 +67,45 @@ describe('a payment that was claimed', () => {
     }
   }
 })
+
+it('accounts that a batch changes are locked in the order of their ids, all of them before any is changed', async () => {
+  const accounts = await world.database.query<{ id: string }>(
+    `select id from account where kind = 'wallet' order by id desc`
+  )
+  const [highest, middle, lowest] = accounts.map(({ id }) => id)
+  const totals = accounts.map(({ id }) => ({
+    accountId: id,
+    debitsPending: 0n,
+    debitsPosted: 0n,
+    creditsPosted: 0n
+  }))
+  const [holder, client] = [await world.server.pool.connect(), await world.server.pool.connect()]
+  try {
+    await holder.query('begin')
+    await holder.query('select 1 from account where id = $1 for no key update', [middle])
+    await client.query('begin')
+    const changes = { endings: [], transfers: [], totals, received: new Map(), filledCount: 0 }
+    const written = writeBatch(client, changes, world.clock.now(), randomUUID)
+    while ((await waiting()) === 0) await new Promise(setImmediate)
+    await expect(lockNow(lowest)).rejects.toMatchObject({ code: '55P03' })
+    await lockNow(highest)
+    await holder.query('commit')
+    await written
+  } finally {
+    await client.query('rollback')
+    client.release()
+    holder.release(true)
+  }
+})
+
+/** Locks an account, for as long as the statement takes, unless somebody else has. */
+const lockNow = (id: string | undefined) =>
+  world.database.query('select 1 from account where id = $1 for no key update nowait', [id])
+
+/** How many statements wait for others. */
+const waiting = async (): Promise<number> =>
+  (
+    await world.database.query(
+      `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    )
+  ).length
