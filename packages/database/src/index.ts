@@ -11,3 +11,4 @@ export { type KeysetList, type KeysetRange, type KeysetRows, queryKeyset } from 
 export { createLookup, type LookupOptions } from './lookup.js'
 export { migrateDatabase, MigrationFailed, migrationSql, type MigrateOptions } from './migrate.js'
 export { createPool, observeAcquisition, type Pooler, type PoolOptions } from './pool.js'
+export { writeTogether } from './write-together.js'

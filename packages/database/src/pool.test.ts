@@ -23,3 +23,25 @@ it('a connection that breaks inside a transaction fails its next statement, and 
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   await pool.end()
 })
+
+it('statements are planned once for each connection, whatever their values', async () => {
+  const pool = createPool({
+    url: process.env.TEST_POSTGRES_URL ?? '',
+    connectionsMax: 1,
+    applicationName: 'pool-test',
+    statementTimeoutMs: 5_000,
+    connectTimeoutMs: 5_000
+  })
+  const together = (values: readonly number[]) =>
+    pool.query({
+      name: 'together',
+      text: 'select n from unnest($1::integer[]) as n order by n',
+      values: [values]
+    })
+  for (let times = 0; times < 10; times += 1) await together([times])
+  const { rows } = await pool.query(
+    `select generic_plans::integer, custom_plans::integer from pg_prepared_statements where name = 'together'`
+  )
+  expect(rows).toEqual([{ generic_plans: 10, custom_plans: 0 }])
+  await pool.end()
+})

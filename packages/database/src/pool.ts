@@ -13,6 +13,13 @@ const answerGraceMs = 2_000
 const idleMs = 300_000
 
 /**
+ * Statements are planned once for each connection, without regard to their values. Left to itself PostgreSQL plans those that
+ * take arrays anew each time, because the arrays are shorter than it takes them for, and that costs more than it takes to carry
+ * them out. `infra/growth` holds every statement's plan of this kind to reading no more than it must.
+ */
+const planOnce = '-c plan_cache_mode=force_generic_plan'
+
+/**
  * What is between a service and its database. `transaction` is a pooler that gives every transaction whichever session is
  * free, such as PgBouncer in transaction mode: nothing that belongs to a session can be asked for. Statements are then not
  * prepared by name, and the server's time limits must be those of the role.
@@ -82,6 +89,7 @@ function sessionOptions({ statementTimeoutMs }: PoolOptions): pg.PoolConfig {
   return {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs,
+    options: planOnce,
     Client: TracedClient
   }
 }

@@ -1,3 +1,4 @@
+import { createLookup } from '@open-payments-server/database'
 import type { Pool } from 'pg'
 import { restoreAccessItem, type StoredAccessItem } from '../../domain/access.js'
 import type { ManagedToken } from '../../domain/authentication.js'
@@ -46,7 +47,8 @@ const ACCESS_COLUMN = `
             'limitReceiveScale', a.limit_receive_scale) order by a.position), '[]')
      from access_item a where a.grant_id = g.id) as access`
 
-// Clients poll with these, so each is one prepared statement; Prisma's models would send three.
+// Clients poll with these, so all that ask at the same time share one prepared statement; Prisma's models would send three
+// for each.
 const FIND_GRANT = `
 select g.id, g.state, g.subject, g.finish_uri is not null as "hasFinish", g.continue_after as "continueAfter",
        g.rejection_reason as "rejectionReason", g.continuation_token_hash as "continuationTokenHash",
@@ -54,13 +56,13 @@ select g.id, g.state, g.subject, g.finish_uri is not null as "hasFinish", g.cont
        -- A replica of the release before says nothing of it when it approves.
        coalesce(g.continue_before, i.expires_at) as "continueBefore", ${HOLDER_COLUMNS}, ${ACCESS_COLUMN}
   from grant_request g left join interaction i on i.grant_id = g.id
- where g.id = $1`
+ where g.id = any($1)`
 
 const FIND_TOKEN = `
 select t.id, t.value_hash as "valueHash", t.ended_at is not null as "isEnded",
        g.id as "grantId", g.state as "grantState", ${HOLDER_COLUMNS}, ${ACCESS_COLUMN}
   from access_token t join grant_request g on g.id = t.grant_id
- where t.id = $1`
+ where t.id = any($1)`
 
 interface GrantRow extends StoredHolder {
   readonly id: string
@@ -85,20 +87,18 @@ interface TokenRow extends StoredHolder {
   readonly access: readonly StoredAccessItem[]
 }
 
-/** Finds grants and tokens in PostgreSQL. */
+/** Finds grants and tokens in PostgreSQL: those that are asked for at the same time with one statement. */
 export function createHolderRepository(pool: Pool): HolderRepository {
+  const lookUpGrant = createLookup<GrantRow>({ pool, name: 'find-grants', text: FIND_GRANT })
+  const lookUpToken = createLookup<TokenRow>({ pool, name: 'find-managed-tokens', text: FIND_TOKEN })
   return {
     async findGrant(id) {
-      const { rows } = await pool.query<GrantRow>({ name: 'find-grant', text: FIND_GRANT, values: [id] })
-      return rows[0] === undefined ? undefined : restoreGrant(rows[0])
+      const row = await lookUpGrant(id)
+      return row && restoreGrant(row)
     },
     async findToken(id) {
-      const { rows } = await pool.query<TokenRow>({
-        name: 'find-managed-token',
-        text: FIND_TOKEN,
-        values: [id]
-      })
-      return rows[0] === undefined ? undefined : restoreToken(rows[0])
+      const row = await lookUpToken(id)
+      return row && restoreToken(row)
     }
   }
 }

@@ -1,5 +1,4 @@
-import { isTransient } from '@open-payments-server/database'
-import { fulfilled, gather } from '@open-payments-server/runtime'
+import { writeTogether } from '@open-payments-server/database'
 import type { Pool } from 'pg'
 import type { CreationIdentity } from '../../domain/idempotency.js'
 import type { IncomingPayment } from '../../domain/incoming-payment.js'
@@ -44,11 +43,6 @@ export interface IncomingPaymentRepository {
   create(payment: NewIncomingPayment): Promise<StoredIncomingPayment | undefined>
 }
 
-/** Most payments that are kept together. */
-const TOGETHER_MAX = 64
-/** How long others wait for a statement that takes long, in milliseconds, before they go without it. */
-const PATIENCE_MS = 50
-
 /**
  * One statement for all that arrive together, since every payment begins with it. A request with the same key that runs at the
  * same time is waited for by the insert, and not seen by the select, whose snapshot is older: then no row comes back. Keys are
@@ -84,21 +78,7 @@ export function createIncomingPaymentRepository(deps: {
   pool: Pool
   urls: ResourceUrls
 }): IncomingPaymentRepository {
-  return {
-    create: gather({
-      itemsMax: TOGETHER_MAX,
-      patienceMs: PATIENCE_MS,
-      async runBatch(payments) {
-        try {
-          return (await createAll(payments, deps)).map(fulfilled)
-        } catch (error) {
-          if (payments.length === 1 || isTransient(error)) throw error
-          // What the database refuses in one of them must not hurt the others.
-          return Promise.allSettled(payments.map(async (payment) => (await createAll([payment], deps))[0]))
-        }
-      }
-    })
-  }
+  return { create: writeTogether((payments) => createAll(payments, deps)) }
 }
 
 /** Keeps some payments. @returns what is kept of each, in their order */

@@ -1,5 +1,4 @@
-import { isTransient } from '@open-payments-server/database'
-import { fulfilled, gather } from '@open-payments-server/runtime'
+import { writeTogether } from '@open-payments-server/database'
 import type { Pool } from 'pg'
 import type { CreationIdentity } from '../../domain/idempotency.js'
 import type { Quote } from '../../domain/quote.js'
@@ -37,11 +36,6 @@ export interface QuoteRepository {
   /** Finds the quote of an idempotency key, as {@link create} would answer it. */
   findCreated(idempotencyHash: Buffer): Promise<StoredQuote | undefined>
 }
-
-/** Most quotes that are kept together. */
-const TOGETHER_MAX = 64
-/** How long others wait for a statement that takes long, in milliseconds, before they go without it. */
-const PATIENCE_MS = 50
 
 /**
  * Keeps some quotes. Whether a receiver that is known from before has room is looked at as its quote is written: that is no
@@ -89,19 +83,7 @@ export function createQuoteRepository(deps: { pool: Pool; urls: ResourceUrls }):
       ? undefined
       : { quote: readQuoteRow(row, deps.urls), requestHash: row.request_hash }
   }
-  const createUnkeyed = gather<NewQuote, StoredQuote | undefined>({
-    itemsMax: TOGETHER_MAX,
-    patienceMs: PATIENCE_MS,
-    async runBatch(quotes) {
-      try {
-        return (await createAll(quotes, deps.pool)).map(fulfilled)
-      } catch (error) {
-        if (quotes.length === 1 || isTransient(error)) throw error
-        // What the database refuses in one of them must not hurt the others.
-        return Promise.allSettled(quotes.map(async (quote) => (await createAll([quote], deps.pool))[0]))
-      }
-    }
-  })
+  const createUnkeyed = writeTogether((quotes: readonly NewQuote[]) => createAll(quotes, deps.pool))
   return {
     findCreated: (idempotencyHash) => query('find-created-quote', FIND, [idempotencyHash]),
     create: (quote) =>

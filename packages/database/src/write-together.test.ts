@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { Pool } from 'pg'
+import { createPool, writeTogether } from './index.js'
+
+let pool: Pool
+const statements: (readonly number[])[] = []
+const table = `write_together_${randomUUID().replaceAll('-', '')}`
+
+beforeAll(async () => {
+  pool = createPool({
+    url: process.env.TEST_POSTGRES_URL ?? '',
+    connectionsMax: 2,
+    applicationName: 'write-together-test',
+    statementTimeoutMs: 5_000,
+    connectTimeoutMs: 5_000
+  })
+  await pool.query(`create table ${table} (value integer primary key check (value <> 13))`)
+})
+afterAll(async () => {
+  await pool.query(`drop table ${table}`)
+  await pool.end()
+})
+
+const open = () =>
+  writeTogether(async (values: readonly number[]) => {
+    statements.push(values)
+    await pool.query(`insert into ${table} select * from unnest($1::integer[])`, [values])
+    return values.map((value) => `kept ${String(value)}`)
+  })
+
+it('items that come together share a statement, and each is told its own', async () => {
+  statements.length = 0
+  const kept = await Promise.all([1, 2, 3].map(open()))
+  expect(kept).toEqual(['kept 1', 'kept 2', 'kept 3'])
+  expect(statements).toEqual([[1], [2, 3]])
+})
+
+it('an item that the database refuses fails alone, and leaves the others whole', async () => {
+  const outcomes = await Promise.allSettled([20, 21, 13, 22].map(open()))
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+  const { rows } = await pool.query(`select value from ${table} where value between 13 and 29 order by value`)
+  expect(rows).toEqual([{ value: 20 }, { value: 21 }, { value: 22 }])
+})
+
+it('what fails because the database cannot be reached is not tried one by one', async () => {
+  let attempts = 0
+  const write = writeTogether((): Promise<never[]> => {
+    attempts += 1
+    return Promise.reject(Object.assign(new Error('gone'), { code: 'ECONNREFUSED' }))
+  })
+  const outcomes = await Promise.allSettled([1, 2, 3].map(write))
+  expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true)
+  expect(attempts).toBe(2)
+})

@@ -1,0 +1,35 @@
+import { fulfilled, gather } from '@open-payments-server/runtime'
+import { isTransient } from './errors.js'
+
+/** Most items that one statement writes. */
+const TOGETHER_MAX = 64
+/** How long others wait for a statement that takes long, in milliseconds, before they go without it. */
+const PATIENCE_MS = 50
+
+/**
+ * Makes what writes items: those that come while a statement is under way share the next one, and its commit. What the database
+ * refuses in one of them does not hurt the others: then each is written alone.
+ *
+ * @param write writes some items with one statement, all or none, and answers of each, in their order, what it came to
+ * @returns writes one item
+ */
+export function writeTogether<Item, Result>(
+  write: (items: readonly Item[]) => Promise<readonly Result[]>
+): (item: Item) => Promise<Result> {
+  const writeOne = async (item: Item): Promise<Result> => {
+    const [result] = await write([item])
+    return result as Result // one for each item
+  }
+  return gather({
+    itemsMax: TOGETHER_MAX,
+    patienceMs: PATIENCE_MS,
+    async runBatch(items) {
+      try {
+        return (await write(items)).map(fulfilled)
+      } catch (error) {
+        if (items.length === 1 || isTransient(error)) throw error
+        return Promise.allSettled(items.map(writeOne))
+      }
+    }
+  })
+}
