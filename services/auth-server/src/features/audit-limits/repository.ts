@@ -98,6 +98,8 @@ async function inSnapshot<Result>(
   try {
     await client.query('begin transaction isolation level repeatable read, read only')
     await client.query(`set local statement_timeout = ${String(AUDIT_STATEMENT_TIMEOUT_MS)}`)
+    // What looks at everything is worth a plan of its own.
+    await client.query('set local plan_cache_mode = auto')
     const result = await work(client)
     await client.query('commit')
     return result
