@@ -94,6 +94,7 @@ async function quote(request: QuoteRequest, deps: CreateQuoteDeps): Promise<Quot
  * statement where there would be two.
  *
  * @returns undefined when that comes to nothing, for whatever reason: a look at the receiver tells which
+ * @throws PublicError 400 `invalid receiver` when there is none
  */
 async function quoteFromMemory(
   request: QuoteRequest,
@@ -103,7 +104,7 @@ async function quoteFromMemory(
   // What it still lacks is not remembered.
   if (fixed === undefined) return undefined
   const receiver = await deps.rememberedReceivers.find(url)
-  if (receiver === undefined) return undefined
+  if (receiver === undefined) throw invalidReceiver()
   try {
     const roomIn = receiver.incomingPaymentId
     const kept = await keepQuote({ ...request, receiver, fixed, roomIn }, deps)
