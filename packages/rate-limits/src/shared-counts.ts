@@ -175,7 +175,7 @@ export class SharedCounts implements WindowObserver {
     return taken
   }
 
-  /** Addresses and clients do not stand in Redis: it is not asked by people, and its copies go elsewhere. */
+  /** Who asks is nobody else's business: in Redis, which others may look after, there are hashes. */
   #keyOf({ limited, key }: Window): string {
     return `${this.#options.keyPrefix}rate-limit:${limited.kind}:${hashSecret(key).toString('base64url')}`
   }
