@@ -199,8 +199,8 @@ describe('many at once, beside one after the other', () => {
         const [expected, found] = await Promise.all([stateOf(one), stateOf(many)])
         expect(found).toEqual(expected)
       }),
-      { numRuns: 25, endOnFailure: true }
+      { numRuns: 15, endOnFailure: true }
     )
     expect(await together.violations()).toEqual([])
-  })
+  }, 120_000)
 })

@@ -10,13 +10,14 @@ import {
   type Window
 } from '../../domain/limits.js'
 import type { GrantedAccessItem, TokenAccessReader } from '../../domain/token-record.js'
-import type { ReserveManyRepository, ReserveManyResult } from './many-repository.js'
+import type { ReserveManyRepository } from './many-repository.js'
 import type {
   RecordedReservation,
   ReservationRequest,
   ReserveLimitsRepository,
   SpentValues
 } from './repository.js'
+import { type AttemptResult, createReserveTogether, type ReserveTogether } from './reserve-together.js'
 
 /** What was decided about a payment. */
 export type ReserveOutcome =
@@ -69,6 +70,7 @@ interface Asked extends Coverage {
 
 export function createReserveLimits(dependencies: ReserveLimitsDependencies): ReserveLimits {
   const { repository, clock } = dependencies
+  const reserveTogether = createReserveTogether(repository, dependencies.manyRepository)
   const ask = createAsk(dependencies)
 
   const reserveAlone = async (asked: Asked): Promise<ReserveOutcome> => {
@@ -82,8 +84,27 @@ export function createReserveLimits(dependencies: ReserveLimitsDependencies): Re
     return refuse(asked, repository)
   }
 
+  /** Goes on from what became of a payment among others. */
+  const decide = async (
+    asked: Asked,
+    attempt: AttemptResult | undefined,
+    alone: (asked: Asked) => Promise<ReserveOutcome>
+  ): Promise<ReserveOutcome> => {
+    const [window] = asked.candidates
+    if (attempt?.outcome === 'reserved' && window !== undefined) {
+      const spent = attempt.spent ?? (await completeSpent(repository, asked, window))
+      return { outcome: 'reserved', grantId: attempt.grantId, spent, repeated: false }
+    }
+    const isRefused = attempt?.outcome === 'none' || attempt?.outcome === 'twin'
+    return isRefused ? refuse(asked, repository) : alone(asked)
+  }
+
   return {
-    reserve: async (payment) => reserveAlone(await ask(payment, new Date(clock.now()))),
+    async reserve(payment) {
+      const asked = await ask(payment, new Date(clock.now()))
+      const attempts = await attemptTogether([asked], reserveTogether)
+      return decide(asked, attempts.get(asked), reserveAlone)
+    },
 
     async reserveMany(payments) {
       const now = new Date(clock.now())
@@ -91,16 +112,14 @@ export function createReserveLimits(dependencies: ReserveLimitsDependencies): Re
       const asked = (await Promise.allSettled(asking)).flatMap((one) =>
         one.status === 'fulfilled' ? [one.value] : []
       )
-      const results = await reserveTogether(asked, now, dependencies.manyRepository)
+      const attempts = await attemptTogether(asked, reserveTogether)
       const inTurn = createTurns()
-      const decide = async (one: Asked): Promise<ReserveOutcome> => {
-        const result = results.get(one)
-        if (result?.outcome === 'reserved') return { ...result, repeated: false }
-        if (result?.outcome === 'none') return refuse(one, repository)
-        // What is told as spent under a grant includes what the payments before it took.
-        return inTurn(one.grantId, () => reserveAlone(one))
-      }
-      return Promise.allSettled(asking.map(async (one) => decide(await one)))
+      // What is told as spent under a grant includes what the payments before it took.
+      const reserveInTurn = (one: Asked): Promise<ReserveOutcome> =>
+        inTurn(one.grantId, () => reserveAlone(one))
+      const decideOn = async (one: Asked): Promise<ReserveOutcome> =>
+        decide(one, attempts.get(one), reserveInTurn)
+      return Promise.allSettled(asking.map(async (one) => decideOn(await one)))
     }
   }
 }
@@ -123,18 +142,17 @@ function createAsk({
   }
 }
 
-/** Reserves by one statement for the payments that it can be done for: those whose window alone says what is spent. */
-async function reserveTogether(
+/** Reserves together for the payments that it can be done for: those whose window alone says what is spent. */
+async function attemptTogether(
   asked: readonly Asked[],
-  now: Date,
-  repository: ReserveManyRepository
-): Promise<ReadonlyMap<Asked, ReserveManyResult>> {
+  reserveTogether: ReserveTogether
+): Promise<ReadonlyMap<Asked, AttemptResult>> {
   const simple = asked.flatMap((one) => {
     const [window] = one.candidates
     return window !== undefined && one.chargeable.length === 1 ? [{ one, request: one.request, window }] : []
   })
-  if (simple.length < 2) return new Map()
-  const results = await repository.reserveMany(simple, now)
+  if (simple.length === 0) return new Map()
+  const results = await reserveTogether(simple)
   return new Map(
     simple.flatMap(({ one }, index) => {
       const result = results[index]
