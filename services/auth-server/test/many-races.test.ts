@@ -168,6 +168,41 @@ describe('reservations that are asked for in one call', () => {
   })
 })
 
+describe('reservations that are asked for at the same time, in calls of their own', () => {
+  it('share statements, and each is told another total', async () => {
+    const { token } = await auth.grant({ access: [spending()] })
+    await auth.introspect(token)
+    const record = recordStatements(auth.pool)
+    const calls = [
+      ...times(40, () => auth.reserve(token)),
+      ...times(4, () => reserveMany(times(10, () => auth.payment(token))))
+    ]
+    const answers = (await Promise.all(calls)).flat()
+    expect(record.statements.length).toBeLessThan(40)
+    record.stop()
+    const totals = answers.flatMap((answer) => ('reserved' in answer ? [answer.reserved[0]] : []))
+    expect(totals.sort()).toEqual(times(80, (index) => `${String(index + 1)}00 USD`).sort())
+  })
+
+  it('are each told of their own when a payment is asked for in several of them', async () => {
+    const { token, itemIds } = await auth.grant({ access: [spending({ debitAmount: usd(500n) })] })
+    const payment = auth.payment(token)
+    const other = { ...payment, receiver: `${payment.receiver}0` }
+    const answers = (
+      await Promise.all([
+        auth.reserve(token),
+        ...times(10, () => auth.reserveAs(payment)),
+        ...times(3, () => reserveMany([payment, auth.payment(token)])),
+        auth.reserveAs({ ...payment, paymentId: auth.newId(), debitAmount: undefined })
+      ])
+    ).flat()
+    expect(new Set(answers.slice(1, 11).map((answer) => JSON.stringify(answer))).size).toBe(1)
+    expect(answers.at(-1)).toEqual({ error: 'INVALID_ARGUMENT', field: 'debit_amount' })
+    expect(await auth.reserveAs(other)).toEqual({ error: 'ALREADY_EXISTS', field: 'payment_id' })
+    expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(['500', '500'])
+  })
+})
+
 describe('reservations that are ended in one call', () => {
   it('are one statement, whichever way they end, and again the same', async () => {
     const grants = await Promise.all(

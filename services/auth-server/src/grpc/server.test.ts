@@ -114,14 +114,26 @@ describe('the gRPC server of the auth server', () => {
     const channel = { target: cut.address, deadlineMs: 5_000, retriesMax: 0, messageBytesMax: 1_000 }
     const introspection = createClient(contract.IntrospectionServiceClient, channel)
     const operator = createClient(contract.GrantOperatorServiceClient, channel)
+    const limits = createClient(contract.GrantLimitsServiceClient, channel)
     const once = { idempotent: false }
+    const releasing = { end: { $case: 'release' as const, value: { paymentId: auth.newId() } } }
+    const settling = {
+      end: {
+        $case: 'settle' as const,
+        value: { paymentId: auth.newId(), debitedValue: '1', receivedValue: '1' }
+      }
+    }
     const refusals = await Promise.all([
       callUnary(introspection, 'introspect', { accessToken: 'x', keyId: '' }, once).catch(refusalOf),
       callUnary(operator, 'revokeGrant', { grantId: auth.newId() }, once).catch(refusalOf),
-      callUnary(operator, 'auditLimits', {}, once).catch(refusalOf)
+      callUnary(operator, 'auditLimits', {}, once).catch(refusalOf),
+      callUnary(limits, 'reserve', auth.payment('x'), once).catch(refusalOf),
+      callUnary(limits, 'reserveMany', { requests: [auth.payment('x')] }, once).catch(refusalOf),
+      callUnary(limits, 'endMany', { requests: [releasing] }, once).catch(refusalOf),
+      callUnary(limits, 'endMany', { requests: [releasing, settling] }, once).catch(refusalOf)
     ])
-    expect(refusals).toEqual([{ error: 'UNAVAILABLE' }, { error: 'UNAVAILABLE' }, { error: 'UNAVAILABLE' }])
-    for (const client of [introspection, operator]) client.close()
+    expect(refusals).toEqual(refusals.map(() => ({ error: 'UNAVAILABLE' })))
+    for (const client of [introspection, operator, limits]) client.close()
     await cut.stop(1_000)
     await nowhere.end()
   })
