@@ -35,8 +35,8 @@ const statementOf =
 const auth = {
   reserve: statementOf('auth-server', /^reserve\b/),
   refuse: statementOf('auth-server', /^refuse\b/),
-  settle: statementOf('auth-server', /^settle\b/),
-  release: statementOf('auth-server', /^release\b/)
+  settle: statementOf('auth-server', /^(settle|end-many)\b/),
+  release: statementOf('auth-server', /^(release|end-many)\b/)
 }
 const resource = {
   persist: statementOf('resource-server', /^persist-outgoing-payments?\b/),

@@ -107,6 +107,29 @@ describe('gathering', () => {
     expect(batches).toEqual([[1], [2], [3], [3]])
   })
 
+  it('takes all that comes in one turn of the event loop into a batch, where it is to', async () => {
+    const { one, items, batch } = gathering({ itemsMax: 10, wholeTurn: true })
+    const turn = () => new Promise(setImmediate)
+    const first = [one(1), Promise.resolve().then(() => one(2))]
+    expect(items()).toEqual([])
+    await turn()
+    expect(items()).toEqual([[1, 2]])
+    batch(0).answer(named([1, 2]))
+    // Whoever is answered asks again in the same turn.
+    const again = first.map(async (answered) => {
+      await answered
+      return one(3)
+    })
+    await Promise.all(first)
+    await turn()
+    expect(items()).toEqual([
+      [1, 2],
+      [3, 3]
+    ])
+    batch(1).answer(named([3, 3]))
+    await expect(Promise.all(again)).resolves.toEqual(['item 3', 'item 3'])
+  })
+
   it('tells an item its own error, and the others nothing of it', async () => {
     const { one, batch } = gathering({ itemsMax: 10 })
     const first = one(0)

@@ -24,6 +24,11 @@ export interface GatheringOptions<Item, Result> {
    * that a call that hangs holds up nobody but its own. No limit unless given.
    */
   readonly patienceMs?: number
+  /**
+   * Whether a batch begins at the end of the event loop's turn, with all that comes in it: answers to one batch make many ask
+   * for the next thing in the same turn, the first of whom would go alone, and the others wait for it. At once unless given.
+   */
+  readonly wholeTurn?: boolean
 }
 
 /** An item that waits for its batch. */
@@ -48,13 +53,14 @@ export function gather<Item, Result>({
   itemsMax,
   batchesMax = 1,
   keyOf,
-  patienceMs
+  patienceMs,
+  wholeTurn = false
 }: GatheringOptions<Item, Result>): (item: Item) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = []
   const busyKeys = new Set<string>()
   let batches = 0
 
-  const startBatches = (): void => {
+  const startNow = (): void => {
     while (batches < batchesMax && waiting.length > 0) {
       const batch = takeBatch()
       const [first] = batch
@@ -63,6 +69,8 @@ export function gather<Item, Result>({
       void context.with(first.context, () => run(batch))
     }
   }
+
+  const startBatches = wholeTurn ? oncePerTurn(startNow) : startNow
 
   /** The first of those that wait whose keys nobody works on. */
   const takeBatch = (): readonly Waiting<Item, Result>[] => {
@@ -106,6 +114,19 @@ export function gather<Item, Result>({
       waiting.push({ item, context: context.active(), resolve, reject })
       startBatches()
     })
+}
+
+/** Does something at the end of the event loop's turn, once, however often it is asked for. */
+function oncePerTurn(action: () => void): () => void {
+  let asked = false
+  return () => {
+    if (asked) return
+    asked = true
+    setImmediate(() => {
+      asked = false
+      action()
+    })
+  }
 }
 
 function settle<Result>(

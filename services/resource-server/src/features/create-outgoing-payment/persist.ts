@@ -67,6 +67,7 @@ export function createPersist(deps: PersistDeps): (payment: NewPayment) => Promi
     itemsMax: PAYMENTS_MAX,
     batchesMax: STATEMENTS_MAX,
     patienceMs: PATIENCE_MS,
+    wholeTurn: true,
     keyOf: ({ accountId }) => accountId
   })
 }

@@ -93,6 +93,7 @@ function createReserve(
     itemsMax: REQUESTS_MAX,
     batchesMax: CALLS_MAX,
     patienceMs: PATIENCE_MS,
+    wholeTurn: true,
     async runBatch(waiting) {
       const requests = waiting.map(({ request }) => request)
       // Nobody waits longer than alone: whoever came first has the least time left.
