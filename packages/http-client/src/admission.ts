@@ -46,7 +46,12 @@ const SHARES: readonly { readonly standings: readonly Standing[]; readonly max: 
 export class Admission {
   readonly #ownOrigins: ReadonlySet<string>
   readonly #running = new Map<string, number>()
-  readonly #vouchedFor = new LRUCache<string, true>({ max: VOUCHED_FOR_MAX, ttl: VOUCHED_FOR_LIFETIME_MS })
+  // By size, because a cache of so many entries takes room for all of them at once.
+  readonly #vouchedFor = new LRUCache<string, true>({
+    maxSize: VOUCHED_FOR_MAX,
+    sizeCalculation: () => 1,
+    ttl: VOUCHED_FOR_LIFETIME_MS
+  })
   readonly #places: Record<Standing, number> = { stranger: 0, 'vouched for': 0, own: 0 }
 
   /** @param ownOrigins origins that always have places */

@@ -44,7 +44,12 @@ export class LimitedKind {
     this.limit = limit
     this.policy = policyItem(kind, limit)
     this.#observer = observer
-    this.#windows = new LRUCache({ max: KEYS_MAX, dispose: (window) => observer?.closed(window) })
+    // By size, because a cache of so many entries takes room for all of them at once.
+    this.#windows = new LRUCache({
+      maxSize: KEYS_MAX,
+      sizeCalculation: () => 1,
+      dispose: (window) => observer?.closed(window)
+    })
   }
 
   /** Counts once more. */
