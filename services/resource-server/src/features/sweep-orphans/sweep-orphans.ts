@@ -44,6 +44,7 @@ export async function sweepOrphans(deps: SweepOrphansDeps, range: SweepRange): P
   const { rows } = await deps.pool.query<{ payment_id: string }>(
     `insert into grant_reservation (payment_id, outcome)
      select id, 'release' from unnest($1::uuid[]) as id
+      order by id -- as payments are persisted: nobody waits in a circle
      on conflict do nothing returning payment_id`,
     [reservations.map(({ paymentId }) => paymentId)]
   )
