@@ -86,7 +86,7 @@ export const CALLS: readonly Call[] = [
     name: 'jwks',
     title: 'keys of a wallet address',
     class: 'read',
-    floor: 'public read',
+    floor: 'public',
     target: 'resource',
     status: 200,
     isRepeatable: true,

@@ -31,7 +31,7 @@ export type FloorAddresses = Readonly<Partial<Record<FloorKind | 'grpc', string>
 
 const HTTP_KINDS: Readonly<Record<FloorOptions['role'], readonly FloorKind[]>> = {
   auth: ['grant', 'rotation'],
-  resource: ['public', 'public read', 'read', 'list', 'create', 'payment']
+  resource: ['public', 'read', 'list', 'create', 'payment']
 }
 
 const options = JSON.parse(process.argv[2] ?? '{}') as FloorOptions
@@ -64,7 +64,6 @@ function createWork(
   limits: auth.GrantLimitsServiceClient | undefined
 ): Work {
   if (kind === 'public') return () => Promise.resolve(KEPT)
-  if (kind === 'public read') return () => database.run(kind)
   const verifyOnce = createVerification()
   return async () => {
     verifyOnce()

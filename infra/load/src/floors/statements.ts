@@ -4,7 +4,6 @@ import type pg from 'pg'
 /** What a floor does: the least that the calls which are compared with it need. */
 export const FLOOR_KINDS = [
   'public',
-  'public read',
   'read',
   'list',
   'create',
@@ -106,7 +105,6 @@ export class FloorDatabase {
   }
 
   readonly #statements: Readonly<Record<StatementKind, Statement>> = {
-    'public read': this.#read,
     read: this.#read,
     introspection: this.#read,
     list: {
