@@ -14,7 +14,7 @@ const PAYMENTS_PER_BATCH_MAX = 200
  * Least time between two batches of a worker that is woken for each payment, in milliseconds: while many arrive, a batch costs
  * little more than a payment.
  */
-const REST_MS = 20
+const REST_MS = 50
 
 /** Most open reservations that one sweep looks at. */
 const RESERVATIONS_PER_SWEEP_MAX = 1_000
