@@ -54,7 +54,7 @@ const INSERT = `
    where room_in is null
       or exists (select 1 from incoming_payment p
                   where p.id = room_in and not p.completed
-                    and (p.incoming_value is null or p.incoming_value - p.received_value >= receive_value))`
+                    and coalesce(p.incoming_value, 18446744073709551615) - p.received_value >= receive_value)`
 
 /** Nobody else can have created what has no key: all that is asked is whether it is kept. */
 const CREATE_UNKEYED = `${INSERT} returning id`
