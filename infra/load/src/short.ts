@@ -9,11 +9,11 @@ import { type Stack, startStack } from './stack.js'
  * query too many, not for a percent.
  */
 const BOUNDS: Readonly<Record<string, number>> = {
-  'wallet-address': 0.06,
-  'incoming-get': 0.2,
-  'grant-jwk': 0.18,
-  'incoming-create': 0.12,
-  payment: 0.2
+  'wallet-address': 0.3,
+  'incoming-get': 0.4,
+  'grant-jwk': 0.35,
+  'incoming-create': 0.33,
+  payment: 0.33
 }
 const CONCURRENCY = 8
 const SECONDS = 1

@@ -225,9 +225,12 @@ describe('an HTTP app', () => {
     expect(await (await fetch(`${url}${path}`)).json()).toEqual(parts)
   })
 
-  it.each(['/things/%ff', '/things/', '/things/a/b', '/Things/a'])('finds nothing under %s', async (path) => {
-    expect((await fetch(`${url}${path}`)).status).toBe(404)
-  })
+  it.each(['/things/%ff', '/things/', '/things/a/b', '/Things/a', '/thing%73/a', '/%72eads'])(
+    'finds nothing under %s',
+    async (path) => {
+      expect((await fetch(`${url}${path}`)).status).toBe(404)
+    }
+  )
 
   it('matches expressions against the path as it was sent', async () => {
     expect(await (await fetch(`${url}/%61//b.txt?c`)).text()).toBe('/%61//b.txt')

@@ -51,10 +51,20 @@ export class RouteTable {
   find(requestMethod: string, path: string): FoundRoute | undefined {
     const method = requestMethod === 'HEAD' ? 'GET' : requestMethod
     const found = this.#byPath.find(method as RouteMethod, path)
-    if (found !== null) return { route: found.store as Route, params: found.params }
+    if (found !== null) {
+      const route = found.store as Route
+      if (isAsSent(String(route.path), path)) return { route, params: found.params }
+    }
     const route = this.#byExpression.find((one) => one.method === method && one.path.test(path))
     return route && { route, params: NO_PARAMS }
   }
+}
+
+/** The table decodes a path before it compares; but what is written otherwise is another path, for signatures as for limits. */
+function isAsSent(pattern: string, path: string): boolean {
+  if (!path.includes('%')) return true
+  const sent = path.split('/')
+  return pattern.split('/').every((part, index) => part.startsWith(':') || part === sent[index])
 }
 
 function hasExpression(route: Route): route is Route & { readonly path: RegExp } {

@@ -20,25 +20,30 @@ export function openStandardOutput(onLost: (count: number) => void): Destination
   const stream = pino.destination({ dest: STANDARD_OUTPUT, sync: true, maxLength: WAITING_MAX })
   let gathered = ''
   let lost = 0
+  let isRefused = false
   const write = (): void => {
     if (gathered === '') return
     const lines = gathered
     gathered = ''
+    // What waits goes first: with too little room behind it, these lines would be dropped, and nothing tried again.
+    if (isRefused) stream.write('')
     stream.write(lines)
   }
   // The lines stay in what waits, and are tried again with the next ones. There is no other place to tell of it.
-  stream.on('error', () => undefined)
+  stream.on('error', () => {
+    isRefused = true
+  })
   stream.on('drop', (dropped: string) => {
     lost += countLines(dropped)
   })
   stream.on('write', () => {
+    isRefused = false
     if (lost === 0) return
     const count = lost
     lost = 0
     setImmediate(onLost, count)
   })
-  // However the process ends by itself, what it said last is told.
-  process.on('exit', write)
+  beforeExit(write)
   const output = {
     write(line: string): void {
       if (gathered === '') setImmediate(write)
@@ -49,6 +54,18 @@ export function openStandardOutput(onLost: (count: number) => void): Destination
     flushSync: write
   }
   return output
+}
+
+const lastWords: (() => void)[] = []
+
+/** However the process ends by itself, what it said last is told. */
+function beforeExit(write: () => void): void {
+  if (lastWords.length === 0) {
+    process.on('exit', () => {
+      for (const one of lastWords) one()
+    })
+  }
+  lastWords.push(write)
 }
 
 function countLines(text: string): number {

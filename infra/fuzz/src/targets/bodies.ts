@@ -1,5 +1,11 @@
 import { parseAmountValue, UINT64_MAX } from '@open-payments-server/amounts'
-import { type ErrorBody, parseJsonObject, PublicError, validate } from '@open-payments-server/http-server'
+import {
+  type ErrorBody,
+  parseJsonObject,
+  PublicError,
+  type RouteHandler,
+  validate
+} from '@open-payments-server/http-server'
 import { importEd25519Jwk } from '@open-payments-server/http-signatures'
 import { parseRepeatingInterval } from '@open-payments-server/intervals'
 import fc from 'fast-check'
@@ -197,20 +203,26 @@ const outgoingPaymentBodies = target({
     })
 })
 
-/** A route for identity providers; one for clients takes no more of a request. */
-type Route = ReturnType<typeof rejectGrantRoute>
+/** A route for identity providers, or one for clients. */
+type Route = ReturnType<typeof rejectGrantRoute> | RouteHandler
 
-/** Calls a route as express does, with what it needs of a request and an answer. Resolves when it has answered. */
+/** Calls a route with what it needs of a request and an answer. Resolves when it has answered. */
 async function callRoute(route: Route, { body, contentType }: BodyCase): Promise<void> {
   const request = {
     params: { id: '', nonce: '' },
+    param: () => '',
     method: 'POST',
     originalUrl: '/',
     headersDistinct: {},
     body,
     get: () => contentType
   }
-  const response: object = { json: () => response, status: () => response, end: () => response }
+  const response: object = {
+    json: () => response,
+    status: () => response,
+    end: () => response,
+    sendJson: () => undefined
+  }
   await route(request as never, response as never, () => undefined)
 }
 
@@ -229,7 +241,7 @@ const routeBodies = target({
       { continueGrant: (_grant: unknown, reference: string | undefined) => tell(reference) } as never,
       { authorizeContinuation: () => Promise.resolve({}) } as never,
       'https://auth.wallet.example/'
-    ) as Route
+    )
     const rejectGrant = rejectGrantRoute({ rejectGrant: (_id, _nonce, reason) => tell(reason) })
     const outcomes: string[] = []
     for (const route of [continueGrant, rejectGrant]) {
