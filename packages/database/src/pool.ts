@@ -15,9 +15,11 @@ const idleMs = 300_000
 /**
  * Statements are planned once for each connection, without regard to their values. Left to itself PostgreSQL plans those that
  * take arrays anew each time, because the arrays are shorter than it takes them for, and that costs more than it takes to carry
- * them out. `infra/growth` holds every statement's plan of this kind to reading no more than it must.
+ * them out. Every statement has an index to go by; on a table that was small when PostgreSQL last looked, it would read all of it
+ * instead, and keep to that while the table grows. `infra/growth` holds every statement's plan of this kind to reading no more
+ * than it must.
  */
-const planOnce = '-c plan_cache_mode=force_generic_plan'
+const planOnce = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
 
 /**
  * What is between a service and its database. `transaction` is a pooler that gives every transaction whichever session is

@@ -33,8 +33,8 @@ export const GRANT_GUARDS: readonly Mutation[] = [
   {
     guard: 'a token is rotated once, however many rotations race',
     file: ROTATE,
-    text: 'and t.id = locked.id and t.ended_at is null and',
-    broken: 'and t.id = locked.id and',
+    text: 'where t.id = $1 and t.ended_at is null and',
+    broken: 'where t.id = $1 and',
     test: racing('one of five rotations wins, the others get 404 invalid_rotation')
   },
   {

@@ -100,6 +100,7 @@ async function inSnapshot<Result>(
     await client.query(`set local statement_timeout = ${String(AUDIT_STATEMENT_TIMEOUT_MS)}`)
     // What looks at everything is worth a plan of its own.
     await client.query('set local plan_cache_mode = auto')
+    await client.query('set local enable_seqscan = on')
     const result = await work(client)
     await client.query('commit')
     return result
