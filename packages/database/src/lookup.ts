@@ -1,11 +1,8 @@
-import { fulfilled, gather } from '@open-payments-server/runtime'
+import { BATCH_PATIENCE_MS, fulfilled, gather } from '@open-payments-server/runtime'
 import type { Pool } from 'pg'
 
 /** Most rows that are looked up together. */
 const TOGETHER_MAX = 64
-/** How long others wait for a statement that takes long, in milliseconds, before they go without it. */
-const PATIENCE_MS = 50
-
 /** How rows are looked up. */
 export interface LookupOptions {
   readonly pool: Pool
@@ -28,7 +25,7 @@ export function createLookup<Row extends { readonly id: string }>({
 }: LookupOptions): (id: string) => Promise<Row | undefined> {
   return gather<string, Row | undefined>({
     itemsMax: TOGETHER_MAX,
-    patienceMs: PATIENCE_MS,
+    patienceMs: BATCH_PATIENCE_MS,
     async runBatch(ids) {
       const { rows } = await pool.query<Row>({ name, text, values: [ids] })
       const found = new Map(rows.map((row) => [row.id, row]))

@@ -19,7 +19,7 @@ const idleMs = 300_000
  * instead, and keep to that while the table grows. `infra/growth` holds every statement's plan of this kind to reading no more
  * than it must.
  */
-const planOnce = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
+const planning = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
 
 /**
  * What is between a service and its database. `transaction` is a pooler that gives every transaction whichever session is
@@ -91,9 +91,14 @@ function sessionOptions({ statementTimeoutMs }: PoolOptions): pg.PoolConfig {
   return {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs,
-    options: planOnce,
+    options: planning,
     Client: TracedClient
   }
+}
+
+/** Has PostgreSQL plan as it would by itself until the transaction ends: what looks at everything is worth plans of its own. */
+export async function planFreely(client: pg.PoolClient): Promise<void> {
+  await client.query('set local plan_cache_mode = auto; set local enable_seqscan = on')
 }
 
 /** Looks at how long connections are waited for, those for single statements included. */

@@ -1,11 +1,8 @@
-import { fulfilled, gather } from '@open-payments-server/runtime'
+import { BATCH_PATIENCE_MS, fulfilled, gather } from '@open-payments-server/runtime'
 import { isTransient } from './errors.js'
 
 /** Most items that one statement writes. */
 const TOGETHER_MAX = 64
-/** How long others wait for a statement that takes long, in milliseconds, before they go without it. */
-const PATIENCE_MS = 50
-
 /**
  * Makes what writes items: those that come while a statement is under way share the next one, and its commit. What the database
  * refuses in one of them does not hurt the others: then each is written alone.
@@ -22,7 +19,7 @@ export function writeTogether<Item, Result>(
   }
   return gather({
     itemsMax: TOGETHER_MAX,
-    patienceMs: PATIENCE_MS,
+    patienceMs: BATCH_PATIENCE_MS,
     async runBatch(items) {
       try {
         return (await write(items)).map(fulfilled)

@@ -30,7 +30,7 @@ export interface HttpAppOptions {
   /** Header fields of every answer; none unless given. */
   readonly fields?: Fields
   /** What every request passes before its body is read, such as a rate limit: it throws where it lets none through. */
-  readonly admit?: ((request: HttpRequest, response: HttpResponse) => void | Promise<void>) | undefined
+  readonly admit?: ((request: HttpRequest, response: HttpResponse) => void) | undefined
   /** Proxies in front that are believed when they tell a client's address. None unless given. */
   readonly trustedProxies?: TrustedProxies | undefined
   /** Code of the opaque 500: `request_denied` on the auth server, `500` on the resource server. */
@@ -126,13 +126,7 @@ class HttpApp {
   }
 
   #answer(request: HttpRequest, response: HttpResponse): void | Promise<void> {
-    const admission = this.#options.admit?.(request, response)
-    return admission === undefined
-      ? this.#answerAdmitted(request, response)
-      : admission.then(() => this.#answerAdmitted(request, response))
-  }
-
-  #answerAdmitted(request: HttpRequest, response: HttpResponse): void | Promise<void> {
+    this.#options.admit?.(request, response)
     if (!hasBody(request.message)) return this.#dispatch(request, response)
     const { bodyBytesMax, badRequestCode } = this.#options
     return readBody(request.message, bodyBytesMax, (status) => codeOf(status, badRequestCode)).then(

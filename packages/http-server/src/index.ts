@@ -19,8 +19,8 @@ export { rawBody } from './read-body.js'
 export type { RequestEnd } from './request-span.js'
 export { type IncomingRequest, type RequestParts, requestParts, targetUri } from './request-parts.js'
 export {
+  createRenderer,
   type RenderedResource,
-  renderResource,
   type ResourceOptions,
   sendRendered,
   sendResource

@@ -28,10 +28,24 @@ export interface RenderedResource {
   readonly tag: string
 }
 
-/** Writes a resource as JSON, once for all answers that are the same. */
-export function renderResource(resource: unknown): RenderedResource {
+/** Writes a resource as JSON. */
+function renderResource(resource: unknown): RenderedResource {
   const text = JSON.stringify(resource)
   return { text, tag: entityTag(text) }
+}
+
+/** Makes what renders resources that are kept in memory: each once, for as long as it is kept. */
+export function createRenderer<Kept extends object>(
+  toResource: (kept: Kept) => unknown
+): (kept: Kept) => RenderedResource {
+  const rendered = new WeakMap<Kept, RenderedResource>()
+  return (kept) => {
+    const known = rendered.get(kept)
+    if (known !== undefined) return known
+    const made = renderResource(toResource(kept))
+    rendered.set(kept, made)
+    return made
+  }
 }
 
 /**

@@ -3,6 +3,12 @@ import { type Context, context } from '@opentelemetry/api'
 /** What one item of a batch came to: its value, or the error that is its alone. In the shape of `Promise.allSettled`. */
 export type Outcome<Result> = PromiseSettledResult<Result>
 
+/**
+ * How long others wait for a batch that begins and ends with a statement or a call, in milliseconds: far longer than one takes,
+ * and short of what a client would notice.
+ */
+export const BATCH_PATIENCE_MS = 50
+
 /** How items are gathered. */
 export interface GatheringOptions<Item, Result> {
   /**

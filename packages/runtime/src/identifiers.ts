@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 /** Makes identifiers and secrets. Passed in, so that tests can foresee them. */
 export interface Random {
@@ -46,7 +46,7 @@ export function randomSecret(random: Random): string {
 
 /** SHA-256 of a secret: what is stored and compared in its place. */
 export function hashSecret(secret: string): Buffer {
-  return createHash('sha256').update(secret, 'utf8').digest()
+  return hash('sha256', secret, 'buffer')
 }
 
 /**

@@ -1,5 +1,12 @@
 export { type Clock, systemClock } from './clock.js'
-export { fulfilled, gather, type GatheringOptions, type Outcome, rejected } from './gathering.js'
+export {
+  BATCH_PATIENCE_MS,
+  fulfilled,
+  gather,
+  type GatheringOptions,
+  type Outcome,
+  rejected
+} from './gathering.js'
 export {
   hashSecret,
   isUuid,

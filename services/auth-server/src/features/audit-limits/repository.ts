@@ -1,3 +1,4 @@
+import { planFreely } from '@open-payments-server/database'
 import type pg from 'pg'
 
 /** What an audit found. */
@@ -98,9 +99,7 @@ async function inSnapshot<Result>(
   try {
     await client.query('begin transaction isolation level repeatable read, read only')
     await client.query(`set local statement_timeout = ${String(AUDIT_STATEMENT_TIMEOUT_MS)}`)
-    // What looks at everything is worth a plan of its own.
-    await client.query('set local plan_cache_mode = auto')
-    await client.query('set local enable_seqscan = on')
+    await planFreely(client)
     const result = await work(client)
     await client.query('commit')
     return result

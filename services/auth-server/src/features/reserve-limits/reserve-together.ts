@@ -1,4 +1,4 @@
-import { fulfilled, gather } from '@open-payments-server/runtime'
+import { BATCH_PATIENCE_MS, fulfilled, gather } from '@open-payments-server/runtime'
 import type { ReserveManyRepository, ReserveManyResult, WindowRequest } from './many-repository.js'
 import type { ReserveLimitsRepository, ReserveResult } from './repository.js'
 
@@ -15,9 +15,6 @@ export type ReserveTogether = (requests: readonly WindowRequest[]) => Promise<re
 /** Most calls whose payments one statement reserves for. */
 const CALLS_MAX = 50
 
-/** How long payments wait for a statement under way before they are tried beside it, in milliseconds. */
-const PATIENCE_MS = 50
-
 const UNDECIDED: AttemptResult = { outcome: 'undecided' }
 
 /**
@@ -30,7 +27,7 @@ export function createReserveTogether(
 ): ReserveTogether {
   return gather<readonly WindowRequest[], readonly AttemptResult[]>({
     itemsMax: CALLS_MAX,
-    patienceMs: PATIENCE_MS,
+    patienceMs: BATCH_PATIENCE_MS,
     async runBatch(calls) {
       // What repeats a payment meanwhile is tried alone, and finds what is recorded.
       const firstOf = new Map<string, WindowRequest>()

@@ -1,3 +1,4 @@
+import { planFreely } from '@open-payments-server/database'
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 import { type AuditCheck, tellViolations } from '../../domain/audit.js'
 
@@ -147,9 +148,7 @@ export async function checkLedger(pool: Pool): Promise<AuditCheck[]> {
   try {
     await client.query('begin isolation level repeatable read read only')
     await client.query(`set local statement_timeout = ${CHECK_TIMEOUT_MS}`)
-    // What looks at everything is worth a plan of its own.
-    await client.query('set local plan_cache_mode = auto')
-    await client.query('set local enable_seqscan = on')
+    await planFreely(client)
     const checks: AuditCheck[] = []
     for (const invariant of INVARIANTS) checks.push(await check(client, invariant))
     return checks

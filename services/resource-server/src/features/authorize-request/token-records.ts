@@ -1,6 +1,6 @@
-import { hash, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { importEd25519Jwk } from '@open-payments-server/http-signatures'
-import type { Clock } from '@open-payments-server/runtime'
+import { type Clock, hashSecret } from '@open-payments-server/runtime'
 import { LRUCache } from 'lru-cache'
 import type { TokenLookupCounter } from '../../domain/counters.js'
 import type { ActiveToken, Introspection, RevocationListener, TokenStatus } from '../../domain/ports.js'
@@ -205,5 +205,5 @@ export class TokenRecords implements RevocationListener {
 
 /** As the stream of revocations names tokens. */
 function hashToken(accessToken: string): string {
-  return hash('sha256', accessToken, 'base64url')
+  return hashSecret(accessToken).toString('base64url')
 }

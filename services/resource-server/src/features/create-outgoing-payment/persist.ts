@@ -1,5 +1,12 @@
 import { isSerializationFailure, isUnavailable, isUniqueViolation } from '@open-payments-server/database'
-import { type Clock, fulfilled, gather, type Logger, type Outcome } from '@open-payments-server/runtime'
+import {
+  BATCH_PATIENCE_MS,
+  type Clock,
+  fulfilled,
+  gather,
+  type Logger,
+  type Outcome
+} from '@open-payments-server/runtime'
 import type { Pool } from 'pg'
 import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
 import type { PaymentTerms } from './terms.js'
@@ -52,9 +59,6 @@ const PAYMENTS_MAX = 100
 /** Most statements at a time that persist payments, but for those that take long. */
 const STATEMENTS_MAX = 2
 
-/** How long payments wait for the statement of others before theirs begins beside it, in milliseconds. */
-const PATIENCE_MS = 50
-
 /**
  * Persists payments, those that arrive together with one statement: whoever pays from an account would wait for each other's
  * commits. Payments from an account that somebody else keeps locked wait for that alone, and those from others do not.
@@ -66,7 +70,7 @@ export function createPersist(deps: PersistDeps): (payment: NewPayment) => Promi
     runBatch: (payments) => persistTogether(payments, deps),
     itemsMax: PAYMENTS_MAX,
     batchesMax: STATEMENTS_MAX,
-    patienceMs: PATIENCE_MS,
+    patienceMs: BATCH_PATIENCE_MS,
     wholeTurn: true,
     keyOf: ({ accountId }) => accountId
   })

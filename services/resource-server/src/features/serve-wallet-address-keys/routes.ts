@@ -1,9 +1,4 @@
-import {
-  type RenderedResource,
-  renderResource,
-  type Route,
-  sendRendered
-} from '@open-payments-server/http-server'
+import { createRenderer, type Route, sendRendered } from '@open-payments-server/http-server'
 import type { PublishedKeyDirectory, PublishedKeys } from '../../domain/client-keys.js'
 import { notFound } from '../../domain/errors.js'
 import { findPathProblem, PATHLESS_WALLET_ADDRESS } from '../../domain/wallet-address.js'
@@ -21,14 +16,9 @@ const DOCUMENT = '/jwks.json'
 
 /** `GET /<path>/jwks.json`: the keys that the holder of a wallet address signs with, without the revoked ones; for anyone. */
 export function createWalletAddressKeysRoute(deps: WalletAddressKeysRouteDeps): Route {
-  const rendered = new WeakMap<PublishedKeys, RenderedResource>()
+  const render = createRenderer((keys: PublishedKeys) => keys)
   const maxAgeSeconds = Math.max(0, deps.cacheSeconds - KEYS_REMEMBERED_MS / 1_000)
   const cacheControl = `public, max-age=${String(maxAgeSeconds)}`
-  const renderOnce = (keys: PublishedKeys): RenderedResource => {
-    const known = rendered.get(keys) ?? renderResource(keys)
-    rendered.set(keys, known)
-    return known
-  }
   return {
     method: 'GET',
     path: /\/jwks\.json$/,
@@ -37,7 +27,7 @@ export function createWalletAddressKeysRoute(deps: WalletAddressKeysRouteDeps): 
       const path = request.path.slice(0, -DOCUMENT.length) || PATHLESS_WALLET_ADDRESS
       const keys = findPathProblem(path) === undefined ? await deps.publishedKeys.findKeys(path) : undefined
       if (keys === undefined) throw notFound()
-      sendRendered(request, response, renderOnce(keys), { cacheControl })
+      sendRendered(request, response, render(keys), { cacheControl })
     }
   }
 }

@@ -1,10 +1,4 @@
-import {
-  type HttpRequest,
-  type RenderedResource,
-  renderResource,
-  type Route,
-  sendRendered
-} from '@open-payments-server/http-server'
+import { createRenderer, type HttpRequest, type Route, sendRendered } from '@open-payments-server/http-server'
 import { notFound } from '../../domain/errors.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import {
@@ -40,13 +34,8 @@ interface WalletAddressWire {
  * path is served under `/.well-known/pay`, and under the URL that it is known by.
  */
 export function createWalletAddressRoute(deps: WalletAddressRouteDeps): Route {
-  const rendered = new WeakMap<WalletAddress, RenderedResource>()
+  const render = createRenderer((walletAddress: WalletAddress) => toWire(walletAddress, deps))
   const cacheControl = `public, max-age=${String(deps.cacheSeconds)}`
-  const renderOnce = (walletAddress: WalletAddress): RenderedResource => {
-    const known = rendered.get(walletAddress) ?? renderResource(toWire(walletAddress, deps))
-    rendered.set(walletAddress, known)
-    return known
-  }
   return {
     method: 'GET',
     // Paths are compared as they were sent, and nothing is decoded.
@@ -58,7 +47,7 @@ export function createWalletAddressRoute(deps: WalletAddressRouteDeps): Route {
       if (walletAddress === undefined) throw notFound()
       const { updatedAtMs } = walletAddress
       if (deps.pageUrl === undefined || !prefersPage(request)) {
-        sendRendered(request, response, renderOnce(walletAddress), {
+        sendRendered(request, response, render(walletAddress), {
           updatedAtMs,
           vary: 'Accept',
           cacheControl

@@ -9,7 +9,7 @@ import {
   type UnaryMethodName
 } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
-import { fulfilled, gather, type Outcome, rejected } from '@open-payments-server/runtime'
+import { BATCH_PATIENCE_MS, fulfilled, gather, type Outcome, rejected } from '@open-payments-server/runtime'
 import type {
   CallOptions,
   EndOutcome,
@@ -30,9 +30,6 @@ const REQUESTS_MAX = 100
 
 /** Most calls that reserve at a time, but for those that take long. */
 const CALLS_MAX = 2
-
-/** How long payments wait for a call under way before they are asked about beside it, in milliseconds. */
-const PATIENCE_MS = 50
 
 /** How long a call that an auth server does not know is not made again, in milliseconds. */
 const UNKNOWN_CALL_MS = 10_000
@@ -92,7 +89,7 @@ function createReserve(
   const reserveTogether = gather<{ request: ReservationRequest; deadlineMs: number }, ReservationOutcome>({
     itemsMax: REQUESTS_MAX,
     batchesMax: CALLS_MAX,
-    patienceMs: PATIENCE_MS,
+    patienceMs: BATCH_PATIENCE_MS,
     wholeTurn: true,
     async runBatch(waiting) {
       const requests = waiting.map(({ request }) => request)
