@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { NODE_FLAGS } from '@open-payments-server/service-process/node-flags'
 import { send } from '@open-payments-server/testing'
 
 const run = promisify(execFile)
@@ -54,7 +55,7 @@ export class AssembledTree {
   /** Runs Node as the image does: as its user, with nothing in the environment but what is given. */
   spawn(parameters: readonly string[], environment: Readonly<Record<string, string>> = {}): ImageProcess {
     return new ImageProcess(
-      spawn(process.execPath, parameters, {
+      spawn(process.execPath, [...NODE_FLAGS, ...parameters], {
         cwd: this.directory,
         env: { NODE_ENV: 'production', ...environment },
         stdio: ['ignore', 'pipe', 'pipe'],

@@ -4,6 +4,7 @@ import { closeSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { NODE_FLAGS } from '@open-payments-server/service-process/node-flags'
 import { StackError } from './settings.js'
 
 const LAST_LINES_SHOWN = 12
@@ -43,7 +44,14 @@ export class ServiceProcess {
     const log = openSync(options.logFile, options.append === true ? 'a' : 'w')
     this.#child = spawn(
       process.execPath,
-      ['--enable-source-maps', '--import', endWithParent, options.script, ...(options.arguments ?? [])],
+      [
+        ...NODE_FLAGS,
+        '--enable-source-maps',
+        '--import',
+        endWithParent,
+        options.script,
+        ...(options.arguments ?? [])
+      ],
       {
         env: options.environment,
         // A group of its own: Ctrl-C must reach us alone, so that things stop in their order.
