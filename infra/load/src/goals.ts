@@ -1,5 +1,5 @@
 import { CALLS } from './calls.js'
-import type { Measurement, StackResults } from './results.js'
+import type { Measurement, StackResults, SteadyMeasurement } from './results.js'
 
 /** A goal, and what came of it. */
 export interface Goal {
@@ -35,9 +35,7 @@ function evaluateStack(stack: StackResults): Goal[] {
     ...measured.flatMap(evaluateShare),
     ...evaluateCompleted(stack),
     ...evaluateHotGrant(measured),
-    ...stack.steady.map(({ call, p50Ms, p99Ms }) =>
-      atMost(`${call}: p99 over p50 at half of the load`, p99Ms / p50Ms, TAIL_MAX, ' ×')
-    ),
+    ...stack.steady.map(evaluateTail),
     ...Object.entries(stack.startMs).map(([service, ms]) =>
       atMost(`${service}: start to ready`, ms / 1_000, START_MAX_MS / 1_000, ' s')
     ),
@@ -63,6 +61,12 @@ function evaluateShare({ call: name, shareOfFloor, perSecond, floorPerSecond }: 
     atLeast(`${name}: share of its floor`, shareOfFloor, SHARE_MIN[call.class], ''),
     { ...timesReference, measured: `${timesReference.measured}, its floor ${floor} ×` }
   ]
+}
+
+function evaluateTail({ call, p50Ms, p99Ms, floor }: SteadyMeasurement): Goal {
+  const tail = atMost(`${call}: p99 over p50 at half of the load`, p99Ms / p50Ms, TAIL_MAX, ' ×')
+  const details = `${p99Ms.toFixed(1)} over ${p50Ms.toFixed(1)} ms, its floor ${(floor.p99Ms / floor.p50Ms).toFixed(1)} ×`
+  return { ...tail, measured: `${tail.measured}: ${details}` }
 }
 
 function evaluateCompleted({ completed }: StackResults): Goal[] {

@@ -33,6 +33,8 @@ export interface SteadyMeasurement {
   readonly perSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
+  /** Its floor, at half of what the floor can do: what the machine itself adds to a tail. */
+  readonly floor: { readonly p50Ms: number; readonly p99Ms: number }
 }
 
 /** What a stack came to. */

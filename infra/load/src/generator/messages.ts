@@ -48,6 +48,8 @@ export interface Send {
   readonly status: number
   /** Requests per second that are begun, as evenly as can be; absent: as many as are answered. */
   readonly perSecond?: number | undefined
+  /** Latencies count of requests that begin after this time; absent: of all. */
+  readonly leadInSeconds?: number | undefined
   /** Paths in the bodies of answers, such as `access_token.value`, that are handed back. */
   readonly capture?: readonly string[] | undefined
 }

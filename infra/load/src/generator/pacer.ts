@@ -14,17 +14,25 @@ export class Pacer {
   #startMs = performance.now()
   #tickedMs = this.#startMs
   readonly #endMs: number
+  readonly #countsFromMs: number
   readonly #waiting: ((dueMs: number | undefined) => void)[] = []
   readonly #timer: NodeJS.Timeout | undefined
 
   /**
    * @param options.countMax most requests that are begun
    * @param options.perSecond requests that become due in a second; absent: whenever a sender asks
+   * @param options.leadInSeconds how long latencies do not count, while what runs for the first time is still compiled
    */
   constructor(
-    private readonly options: { seconds: number; countMax: number; perSecond?: number | undefined }
+    private readonly options: {
+      seconds: number
+      countMax: number
+      perSecond?: number | undefined
+      leadInSeconds?: number | undefined
+    }
   ) {
     this.#endMs = this.#startMs + options.seconds * 1_000
+    this.#countsFromMs = this.#startMs + (options.leadInSeconds ?? 0) * 1_000
     if (options.perSecond !== undefined) this.#timer = setInterval(() => this.#tick(), TICK_MS)
   }
 
@@ -46,6 +54,11 @@ export class Pacer {
       this.#begun += 1
       begin(dueMs)
     }
+  }
+
+  /** Whether the latency of a request that was due then counts. */
+  counts(dueMs: number): boolean {
+    return dueMs >= this.#countsFromMs
   }
 
   #tick(): void {

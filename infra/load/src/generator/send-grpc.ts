@@ -17,10 +17,17 @@ export async function sendGrpc(requests: PrepareGrpc['introspections'], task: Se
   const channel = { target, deadlineMs: DEADLINE_MS, retriesMax: 0, messageBytesMax: MESSAGE_BYTES_MAX }
   const client = createClient(auth.IntrospectionServiceClient, channel)
   try {
+    await untilConnected(client)
     const start = performance.now()
-    const { seconds, perSecond, concurrency } = task
-    const pacer = new Pacer({ seconds, perSecond, countMax: task.count ?? Number.POSITIVE_INFINITY })
+    const { seconds, perSecond, leadInSeconds, concurrency } = task
+    const pacer = new Pacer({
+      seconds,
+      perSecond,
+      leadInSeconds,
+      countMax: task.count ?? Number.POSITIVE_INFINITY
+    })
     const latencies: number[] = []
+    let count = 0
     let turn = 0
     const introspect = (): Promise<void> =>
       new Promise((resolve, reject) => {
@@ -43,12 +50,13 @@ export async function sendGrpc(requests: PrepareGrpc['introspections'], task: Se
         const dueMs = await new Promise<number | undefined>((resolve) => pacer.next(resolve))
         if (dueMs === undefined) return
         await introspect()
-        latencies.push(performance.now() - dueMs)
+        count += 1
+        if (pacer.counts(dueMs)) latencies.push(performance.now() - dueMs)
       }
     }
     await Promise.all(Array.from({ length: concurrency }, sender))
     return {
-      count: latencies.length,
+      count,
       seconds: (performance.now() - start) / 1_000,
       ...summariseLatencies(Float64Array.from(latencies)),
       bytesSent: 0,
@@ -58,4 +66,13 @@ export async function sendGrpc(requests: PrepareGrpc['introspections'], task: Se
   } finally {
     client.close()
   }
+}
+
+function untilConnected(client: auth.IntrospectionServiceClient): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.waitForReady(Date.now() + DEADLINE_MS, (error) => {
+      if (error === undefined) resolve()
+      else reject(error)
+    })
+  })
 }

@@ -60,7 +60,8 @@ export async function sendHttp(
       task.count ?? Number.POSITIVE_INFINITY,
       task.repeat ? Number.POSITIVE_INFINITY : left
     )
-    const pacer = new Pacer({ seconds: task.seconds, countMax, perSecond: task.perSecond })
+    const { seconds: secondsMax, perSecond, leadInSeconds } = task
+    const pacer = new Pacer({ seconds: secondsMax, countMax, perSecond, leadInSeconds })
     const position = task.repeat ? { next: 0 } : cursor
     const take = (): PreparedRequest => {
       const request = pool[position.next % pool.length]
@@ -87,7 +88,7 @@ export async function sendHttp(
   }
 }
 
-/** The connections of a run. Each is opened by its first request. */
+/** The connections of a run, open before it begins: requests that wait for a connection say nothing about a service. */
 class Connections {
   readonly #sockets: Socket[] = []
   readonly clients: Client[] = []
@@ -106,6 +107,7 @@ class Connections {
       })
       connections.clients.push(client)
     }
+    await Promise.all(connections.clients.map(openByRequest))
     return connections
   }
 
@@ -121,6 +123,12 @@ class Connections {
   }
 }
 
+/** A client opens its connection for a request: one for what is nowhere, whatever is answered. */
+async function openByRequest(client: Client): Promise<void> {
+  const { body } = await client.request({ method: 'GET', path: '/' })
+  await body.dump()
+}
+
 interface SenderParts {
   readonly task: Send
   readonly pacer: Pacer
@@ -129,7 +137,6 @@ interface SenderParts {
 
 /** Sends over one connection, and looks at as little of the answers as it can. */
 class Sender implements Dispatcher.DispatchHandler {
-  /** Of all answers but the first, which waits for the connection to open. */
   readonly latenciesMs: number[] = []
   count = 0
   readonly captured: string[][] = []
@@ -180,8 +187,8 @@ class Sender implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    const { task } = this.#parts
-    if (this.count > 0) this.latenciesMs.push(performance.now() - this.#dueMs)
+    const { task, pacer } = this.#parts
+    if (pacer.counts(this.#dueMs)) this.latenciesMs.push(performance.now() - this.#dueMs)
     this.count += 1
     if (this.#status !== task.status) {
       const body = Buffer.concat(this.#body).toString()
