@@ -103,6 +103,27 @@ describe('Introspect: an active token', () => {
     }
     record.stop()
   })
+
+  it('shares a statement with those that are asked at the same time, and each is told of its own token', async () => {
+    const granted = await Promise.all(Array.from({ length: 12 }, () => auth.grant({ access: [spending()] })))
+    for (const { token } of granted) await auth.introspect(token)
+    const ended = granted.filter((_one, index) => index % 3 === 0)
+    await auth.database.query(
+      `update access_token set ended_at = now(), end_reason = 'revoked' where id = any($1)`,
+      [ended.map(({ tokenId }) => tokenId)]
+    )
+    const record = recordStatements(auth.pool)
+    const answers = await Promise.all(granted.map(({ token }) => auth.introspect(token)))
+    record.stop()
+    expect(answers.map(({ status, grantId }) => ({ status, grantId }))).toEqual(
+      granted.map((one) =>
+        ended.includes(one)
+          ? { status: TOKEN_STATUS_INACTIVE, grantId: '' }
+          : { status: TOKEN_STATUS_ACTIVE, grantId: one.grantId }
+      )
+    )
+    expect(record.statements.length).toBeLessThan(granted.length)
+  })
 })
 
 describe('Introspect: the key', () => {

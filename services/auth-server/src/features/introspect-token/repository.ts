@@ -1,3 +1,4 @@
+import { createLookup } from '@open-payments-server/database'
 import { parseRepeatingInterval } from '@open-payments-server/intervals'
 import type pg from 'pg'
 import { restoreAccessItem, type StoredAccessItem } from '../../domain/access.js'
@@ -21,8 +22,8 @@ export interface TokenRepository {
   findToken(tokenHash: Buffer, now: Date): Promise<TokenRecord | undefined>
 }
 
-/** Whether the token may be used at the instant $2. */
-const ACTIVE = `t.ended_at is null and t.expires_at > $2 and g.state = 'issued'`
+/** Whether the token may be used until it expires. */
+const ACTIVE = `t.ended_at is null and g.state = 'issued'`
 
 /**
  * Every request of every client asks for its token, so this is one statement, prepared on the pool: Prisma would send two
@@ -43,12 +44,12 @@ const FIND_TOKEN = `
     join grant_request g on g.id = t.grant_id
    where t.value_hash = $1`
 
-/** For a token that was read before: all that can change. */
+/** For tokens that were read before, by their hashes: all that can change. */
 const FIND_ACTIVE = `
-  select ${ACTIVE} as active
+  select '\\x' || encode(t.value_hash, 'hex') as id, ${ACTIVE} as active
     from access_token t
     join grant_request g on g.id = t.grant_id
-   where t.value_hash = $1`
+   where t.value_hash = any($1::bytea[])`
 
 interface ActiveRow {
   readonly active: boolean
@@ -66,22 +67,31 @@ interface TokenRow extends ActiveRow {
 
 /** @param cache is filled with the tokens that are found */
 export function createTokenRepository(pool: pg.Pool, cache: TokenCache): TokenRepository {
+  const lookUpActive = createLookup<ActiveRow & { id: string }>({
+    pool,
+    name: 'find-active',
+    text: FIND_ACTIVE
+  })
   return {
     async findToken(tokenHash, now) {
-      const values = [tokenHash, now]
       const kept = cache.get(tokenHash)
       if (kept !== undefined) {
-        const { rows } = await pool.query<ActiveRow>({ name: 'find-active', text: FIND_ACTIVE, values })
-        return rows[0] && { ...kept, active: rows[0].active }
+        const row = await lookUpActive(`\\x${tokenHash.toString('hex')}`)
+        return row && toRecord(kept, row, now)
       }
+      const values = [tokenHash]
       const { rows } = await pool.query<TokenRow>({ name: 'find-token', text: FIND_TOKEN, values })
       const [row] = rows
       if (row === undefined) return undefined
       const issued = restoreToken(row)
       cache.set(tokenHash, issued)
-      return { ...issued, active: row.active }
+      return toRecord(issued, row, now)
     }
   }
+}
+
+function toRecord(issued: IssuedToken, { active }: ActiveRow, now: Date): TokenRecord {
+  return { ...issued, active: active && issued.expiresAt > now }
 }
 
 function restoreToken(row: TokenRow): IssuedToken {
