@@ -45,6 +45,8 @@ async function exerciseGrants(system: ConnectedSystem): Promise<void> {
   await interact(system, pending, 'reject')
   const { token, manage, grant } = await consentedToken(system, shop, [outgoingAccess(system)])
   const rotated = expectStatus(await shop.request('POST', manage, { accessToken: token }), 200)
+  // It is over, and not remembered any more.
+  expectStatus(await shop.request('POST', manage, { accessToken: token }), 404)
   const newToken = rotated.textAt('access_token.value')
   await callUnary(system.introspection, 'introspect', { accessToken: newToken, keyId: shop.key.keyId }, READ)
   expectStatus(

@@ -33,6 +33,7 @@ import { composeIdentityProviderApp, composePublicRoutes } from './compose/route
 import { measureTransports } from './compose/transports.js'
 import type { AuthServerConfig } from './config.js'
 import { PURGED_KINDS, type PurgeCounter } from './domain/purge-counter.js'
+import { HeldTokens } from './domain/held-tokens.js'
 import { createAddresses } from './domain/urls.js'
 import { createClientAuthenticator } from './features/authenticate-client/client-authenticator.js'
 import { createHolderAuthorizer } from './features/authorize-holder/holder-authorizer.js'
@@ -149,6 +150,7 @@ async function layFoundations(config: AuthServerConfig, overrides: Overrides): P
   )
   const authenticator = rateLimits === undefined ? unlimited : limitAuthenticator(unlimited, rateLimits)
   const addresses = createAddresses(config.PUBLIC_URL)
+  const heldTokens = new HeldTokens()
   return {
     config,
     lifecycle,
@@ -163,7 +165,8 @@ async function layFoundations(config: AuthServerConfig, overrides: Overrides): P
     directory,
     authenticator,
     revocations: createRevocationBus(sharedStore, logger),
-    holders: createHolderAuthorizer(createHolderRepository(pool), authenticator),
+    holders: createHolderAuthorizer(createHolderRepository(pool), authenticator, heldTokens),
+    heldTokens,
     interactions: createInteractionReader(prisma),
     tokens: { clock, random, addresses, tokenLifetimeSeconds: config.ACCESS_TOKEN_LIFETIME_SECONDS }
   }

@@ -33,9 +33,19 @@ export const GRANT_GUARDS: readonly Mutation[] = [
   {
     guard: 'a token is rotated once, however many rotations race',
     file: ROTATE,
-    text: 'where t.id = $1 and t.ended_at is null and',
-    broken: 'where t.id = $1 and',
+    text: 'where t.id = w.old_id and t.ended_at is null and',
+    broken: 'where t.id = w.old_id and',
     test: racing('one of five rotations wins, the others get 404 invalid_rotation')
+  },
+  {
+    guard: 'a token is rotated only under a grant that is alive, whatever is remembered of it',
+    file: ROTATE,
+    text: "and g.id = t.grant_id and g.state = 'issued'",
+    broken: 'and g.id = t.grant_id',
+    test: {
+      file: 'services/auth-server/test/remembered-tokens.test.ts',
+      title: 'is refused when its grant is over, also where the token was overlooked'
+    }
   },
   {
     guard: 'the account holder chooses once',

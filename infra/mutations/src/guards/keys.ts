@@ -24,6 +24,16 @@ export const KEY_GUARDS: readonly Mutation[] = [
     }
   },
   {
+    guard: 'refusing costs the same whether or not it is remembered whose a token is',
+    file: 'services/auth-server/src/features/authorize-holder/holder-authorizer.ts',
+    text: 'if (recalled !== undefined) await find(id)',
+    broken: '',
+    test: {
+      file: 'services/auth-server/src/features/authorize-holder/uniform-refusals.test.ts',
+      title: 'on POST of a token, whatever is wrong'
+    }
+  },
+  {
     guard: 'where there is no key, as much is verified as elsewhere',
     file: 'services/resource-server/src/features/authorize-request/request-authorizer.ts',
     text: 'const isSigned = isSignedWith(',

@@ -9,6 +9,7 @@ import type { measureTransports } from './transports.js'
 import type { AuthServerConfig } from '../config.js'
 import type { ClientAuthenticator, HolderAuthorizer } from '../domain/authentication.js'
 import type { ClientDirectory } from '../domain/clients.js'
+import type { HeldTokens } from '../domain/held-tokens.js'
 import type { InteractionReader } from '../domain/interactions.js'
 import type { TokenMaker } from '../domain/issued-token.js'
 import type { RevocationBus } from '../domain/revocations.js'
@@ -32,6 +33,7 @@ export interface Foundations {
   readonly directory: ClientDirectory
   readonly authenticator: ClientAuthenticator
   readonly holders: HolderAuthorizer
+  readonly heldTokens: HeldTokens
   readonly interactions: InteractionReader
   readonly tokens: TokenMaker
 }

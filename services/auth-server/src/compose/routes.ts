@@ -37,7 +37,8 @@ import type { Foundations } from './foundations.js'
 
 /** The routes of the public listener. */
 export function composePublicRoutes(foundations: Foundations): PublicRoutes {
-  const { config, pool, revocations, authenticator, holders, interactions, tokens, logger } = foundations
+  const { config, pool, revocations, authenticator, holders, heldTokens, interactions, tokens, logger } =
+    foundations
   const { PUBLIC_URL: publicUrl } = config
   const counted = countGrants(foundations.counters)
   const interactive = countInteractions(foundations.counters)
@@ -61,6 +62,7 @@ export function composePublicRoutes(foundations: Foundations): PublicRoutes {
   })
   const continueGrant = createContinueGrantService({
     ...tokens,
+    heldTokens,
     repository: createContinueGrantRepository(pool),
     continuationWaitSeconds: config.CONTINUATION_WAIT_SECONDS
   })
@@ -73,11 +75,13 @@ export function composePublicRoutes(foundations: Foundations): PublicRoutes {
     ...tokens,
     revocations,
     logger,
+    heldTokens,
     repository: createRotateTokenRepository(pool)
   })
   const revokeToken = createRevokeTokenService({
     clock,
     revocations,
+    heldTokens,
     repository: createRevokeTokenRepository(pool)
   })
   return {
@@ -101,11 +105,12 @@ export function composePublicRoutes(foundations: Foundations): PublicRoutes {
 }
 
 function composeRequestGrant(foundations: Foundations): RequestGrantService {
-  const { config, pool, directory, authenticator, tokens, counters } = foundations
+  const { config, pool, directory, authenticator, heldTokens, tokens, counters } = foundations
   const requestGrant = createRequestGrantService({
     ...tokens,
     authenticator,
     directory,
+    heldTokens,
     repository: createGrantRepository(pool),
     configuredInteraction: parseConfiguredInteraction(config.INTERACTION_REQUIRED_FOR),
     allowHttp: config.ENVIRONMENT === 'development',

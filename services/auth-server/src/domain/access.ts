@@ -78,6 +78,23 @@ export interface StoredAccessItem {
   readonly limitReceiveScale: number | null
 }
 
+/**
+ * SQL that answers the access items of a grant, in their order, as JSON of {@link StoredAccessItem}s.
+ *
+ * @param grantId the SQL of its id
+ */
+export function selectAccess(grantId: string): string {
+  return `
+  (select coalesce(json_agg(json_build_object(
+            'type', a.type, 'actions', a.actions, 'identifier', a.identifier,
+            'limitReceiver', a.limit_receiver, 'limitInterval', a.limit_interval,
+            'limitDebitValue', a.limit_debit_value::text, 'limitDebitCode', a.limit_debit_code,
+            'limitDebitScale', a.limit_debit_scale,
+            'limitReceiveValue', a.limit_receive_value::text, 'limitReceiveCode', a.limit_receive_code,
+            'limitReceiveScale', a.limit_receive_scale) order by a.position), '[]')
+     from access_item a where a.grant_id = ${grantId})`
+}
+
 /** Takes an access item apart for the database. */
 export function storeAccessItem(item: AccessItem): StoredAccessItem {
   const { debitAmount, receiveAmount } = item.limits ?? {}

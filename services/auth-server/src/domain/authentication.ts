@@ -1,8 +1,7 @@
 import type { HttpRequestParts, ReceivedSignature } from '@open-payments-server/http-signatures'
-import type { AccessItem } from './access.js'
 import type { BoundClient, ClientKey } from './clients.js'
 import type { ContinuedGrant } from './continuation.js'
-import type { GrantState } from './grants.js'
+import type { HeldToken } from './held-tokens.js'
 
 /** Checks who signed a request (RFC 9635 §7.3.1). */
 export interface ClientAuthenticator {
@@ -35,19 +34,6 @@ export interface ClientAuthenticator {
   importKey(key: { readonly kid: string; readonly x: string }): ClientKey
 }
 
-/** A token as whoever manages it finds it. */
-export interface ManagedToken {
-  /** Its management id (UUID). */
-  readonly id: string
-  /** SHA-256 of its value. */
-  readonly valueHash: Buffer
-  /** Whether it was rotated or revoked. Expiry does not count: an expired token can be rotated. */
-  readonly isEnded: boolean
-  readonly grantId: string
-  readonly grantState: GrantState
-  readonly access: readonly AccessItem[]
-}
-
 /**
  * Checks who continues a grant or manages a token. What is wrong with the signature by itself is told as it is, 401
  * `invalid_client`; for all the rest there is one refusal.
@@ -60,9 +46,10 @@ export interface HolderAuthorizer {
    */
   authorizeContinuation(continuationId: string, request: HttpRequestParts): Promise<ContinuedGrant>
   /**
-   * Finds the token a client rotates or revokes (RFC 9635 §6).
+   * Finds the token a client rotates or revokes (RFC 9635 §6). It may be over, and since it is remembered whose tokens are,
+   * it may be gone: the statement that changes it looks.
    *
    * @throws PublicError 401 `invalid_client` for an unknown or wrong token, or another's key
    */
-  authorizeManagement(tokenId: string, request: HttpRequestParts): Promise<ManagedToken>
+  authorizeManagement(tokenId: string, request: HttpRequestParts): Promise<HeldToken>
 }

@@ -11,6 +11,7 @@ function grantOf(changed: Partial<ContinuedGrant>): ContinuedGrant {
   return {
     id: '0190a8b1-0000-7000-8000-000000000001',
     state: 'pending',
+    holder: { walletAddress: 'https://shop.test', jwkThumbprint: undefined, keyId: 'key', keyX: 'x' },
     access: [],
     subject: undefined,
     hasFinish: true,

@@ -1,10 +1,12 @@
 import type { AccessItem } from './access.js'
+import type { BoundClient } from './clients.js'
 import type { GrantState, SubjectRequest } from './grants.js'
 
 /** A grant as whoever continues it finds it. */
 export interface ContinuedGrant {
   readonly id: string
   readonly state: GrantState
+  readonly holder: BoundClient
   readonly access: readonly AccessItem[]
   readonly subject: SubjectRequest | undefined
   /** Whether the client asked to be told when the interaction is over. */

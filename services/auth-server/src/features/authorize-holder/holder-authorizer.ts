@@ -3,6 +3,7 @@ import { isUuid } from '@open-payments-server/runtime'
 import type { ClientAuthenticator, HolderAuthorizer } from '../../domain/authentication.js'
 import type { BoundClient } from '../../domain/clients.js'
 import { invalidContinuation, invalidToken } from '../../domain/errors.js'
+import type { HeldTokens } from '../../domain/held-tokens.js'
 import { matchesHash, parseGnapToken } from '../../domain/secrets.js'
 import type { HolderRepository } from './repository.js'
 
@@ -13,37 +14,51 @@ const NO_HASH = Buffer.alloc(32)
  * Checks the signature as far as it goes without a key, the presented token, and whose signature it is. An unknown id, a
  * wrong token and another's key cost the same, one statement and one verification, and are refused in the same words: so
  * nobody learns which grants and tokens there are. Keys are looked up only for who presented the right token.
+ *
+ * @param tokens remembers whose tokens are: who holds one of them is known without a statement
  */
 export function createHolderAuthorizer(
   repository: HolderRepository,
-  authenticator: Pick<ClientAuthenticator, 'receive' | 'verifyHolder'>
+  authenticator: Pick<ClientAuthenticator, 'receive' | 'verifyHolder'>,
+  tokens: Pick<HeldTokens, 'find'>
 ): HolderAuthorizer {
   /** What is found, and the token that was presented for it; undefined for everyone but its holder. */
   const authorize = async <Found extends { readonly holder: BoundClient; readonly secretHash: Uint8Array }>(
     id: string,
     request: HttpRequestParts,
-    find: (id: string) => Promise<Found | undefined>
+    find: (id: string) => Promise<Found | undefined>,
+    recall: (id: string) => Found | undefined = () => undefined
   ): Promise<{ readonly found: Found; readonly secret: string } | undefined> => {
     const signature = authenticator.receive(request)
     const secret = readToken(request)
     if (secret === undefined || !isUuid(id)) return undefined
-    const found = await find(id)
+    const recalled = recall(id)
+    const found = recalled ?? (await find(id))
     const isRight = matchesHash(secret, found?.secretHash ?? NO_HASH)
     const isHolder = await authenticator.verifyHolder(signature, isRight ? found?.holder : undefined)
-    return found !== undefined && isRight && isHolder ? { found, secret } : undefined
+    if (found !== undefined && isRight && isHolder) return { found, secret }
+    // Nobody else learns what is remembered: refusing costs what it costs where nothing is.
+    if (recalled !== undefined) await find(id)
+    return undefined
   }
 
   return {
     async authorizeContinuation(continuationId, request) {
       const authorized = await authorize(continuationId, request, (id) => repository.findGrant(id))
       if (authorized === undefined) throw invalidContinuation()
-      return { ...authorized.found.grant, continuationToken: authorized.secret }
+      const { grant, holder } = authorized.found
+      return { ...grant, holder, continuationToken: authorized.secret }
     },
 
     async authorizeManagement(tokenId, request) {
-      const authorized = await authorize(tokenId, request, (id) => repository.findToken(id))
+      const authorized = await authorize(
+        tokenId,
+        request,
+        (id) => repository.findToken(id),
+        (id) => tokens.find(id)
+      )
       if (authorized === undefined) throw invalidToken()
-      return authorized.found.token
+      return authorized.found
     }
   }
 }

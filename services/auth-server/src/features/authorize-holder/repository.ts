@@ -1,8 +1,6 @@
 import { createLookup } from '@open-payments-server/database'
 import type { Pool } from 'pg'
-import { restoreAccessItem, type StoredAccessItem } from '../../domain/access.js'
-import type { ManagedToken } from '../../domain/authentication.js'
-import type { BoundClient } from '../../domain/clients.js'
+import { restoreAccessItem, selectAccess, type StoredAccessItem } from '../../domain/access.js'
 import type { ContinuedGrant } from '../../domain/continuation.js'
 import {
   type GrantState,
@@ -10,42 +8,25 @@ import {
   type StoredHolder,
   type SubjectRequest
 } from '../../domain/grants.js'
+import type { HeldToken } from '../../domain/held-tokens.js'
 
 /** A grant, and what shows that a client may continue it. */
 export interface ContinuableGrant {
-  readonly grant: Omit<ContinuedGrant, 'continuationToken'>
-  readonly holder: BoundClient
+  readonly grant: Omit<ContinuedGrant, 'holder' | 'continuationToken'>
+  readonly holder: ContinuedGrant['holder']
   /** SHA-256 of its continuation token. */
-  readonly secretHash: Buffer
-}
-
-/** A token, and who may manage it. */
-export interface ManageableToken {
-  readonly token: ManagedToken
-  readonly holder: BoundClient
-  /** SHA-256 of its value. */
   readonly secretHash: Buffer
 }
 
 /** Finds what clients continue and manage. Ids are UUIDs. */
 export interface HolderRepository {
   findGrant(id: string): Promise<ContinuableGrant | undefined>
-  findToken(id: string): Promise<ManageableToken | undefined>
+  findToken(id: string): Promise<HeldToken | undefined>
 }
 
 const HOLDER_COLUMNS = `
   g.client_wallet_address as "clientWalletAddress", g.client_jwk_thumbprint as "clientJwkThumbprint",
   g.key_id as "keyId", g.key_x as "keyX"`
-
-const ACCESS_COLUMN = `
-  (select coalesce(json_agg(json_build_object(
-            'type', a.type, 'actions', a.actions, 'identifier', a.identifier,
-            'limitReceiver', a.limit_receiver, 'limitInterval', a.limit_interval,
-            'limitDebitValue', a.limit_debit_value::text, 'limitDebitCode', a.limit_debit_code,
-            'limitDebitScale', a.limit_debit_scale,
-            'limitReceiveValue', a.limit_receive_value::text, 'limitReceiveCode', a.limit_receive_code,
-            'limitReceiveScale', a.limit_receive_scale) order by a.position), '[]')
-     from access_item a where a.grant_id = g.id) as access`
 
 // Clients poll with these, so all that ask at the same time share one prepared statement; Prisma's models would send three
 // for each.
@@ -54,13 +35,12 @@ select g.id, g.state, g.subject, g.finish_uri is not null as "hasFinish", g.cont
        g.rejection_reason as "rejectionReason", g.continuation_token_hash as "continuationTokenHash",
        i.reference, i.expires_at as "expiresAt",
        -- A replica of the release before says nothing of it when it approves.
-       coalesce(g.continue_before, i.expires_at) as "continueBefore", ${HOLDER_COLUMNS}, ${ACCESS_COLUMN}
+       coalesce(g.continue_before, i.expires_at) as "continueBefore", ${HOLDER_COLUMNS}, ${selectAccess('g.id')} as access
   from grant_request g left join interaction i on i.grant_id = g.id
  where g.id = any($1)`
 
 const FIND_TOKEN = `
-select t.id, t.value_hash as "valueHash", t.ended_at is not null as "isEnded",
-       g.id as "grantId", g.state as "grantState", ${HOLDER_COLUMNS}, ${ACCESS_COLUMN}
+select t.id, t.value_hash as "secretHash", ${HOLDER_COLUMNS}
   from access_token t join grant_request g on g.id = t.grant_id
  where t.id = any($1)`
 
@@ -80,11 +60,7 @@ interface GrantRow extends StoredHolder {
 
 interface TokenRow extends StoredHolder {
   readonly id: string
-  readonly valueHash: Buffer
-  readonly isEnded: boolean
-  readonly grantId: string
-  readonly grantState: GrantState
-  readonly access: readonly StoredAccessItem[]
+  readonly secretHash: Buffer
 }
 
 /** Finds grants and tokens in PostgreSQL: those that are asked for at the same time with one statement. */
@@ -98,7 +74,7 @@ export function createHolderRepository(pool: Pool): HolderRepository {
     },
     async findToken(id) {
       const row = await lookUpToken(id)
-      return row && restoreToken(row)
+      return row && { id, secretHash: row.secretHash, holder: restoreHolder(row) }
     }
   }
 }
@@ -121,15 +97,5 @@ function restoreGrant(row: GrantRow): ContinuableGrant {
           ? undefined
           : { reference, expiresAt, continueBefore }
     }
-  }
-}
-
-function restoreToken(row: TokenRow): ManageableToken {
-  const { id, valueHash, isEnded, grantId, grantState } = row
-  const access = row.access.map(restoreAccessItem)
-  return {
-    holder: restoreHolder(row),
-    secretHash: valueHash,
-    token: { id, valueHash, isEnded, grantId, grantState, access }
   }
 }

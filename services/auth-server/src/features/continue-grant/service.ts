@@ -1,6 +1,7 @@
 import { type ContinuedGrant, decideContinuation } from '../../domain/continuation.js'
 import { requestDenied, tooFast, userDenied, wrongInteractionReference } from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire, SubjectRequest } from '../../domain/grants.js'
+import type { HeldTokens } from '../../domain/held-tokens.js'
 import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
 import { isSameSecret } from '../../domain/secrets.js'
 import type { ContinueGrantRepository } from './repository.js'
@@ -15,6 +16,7 @@ export interface ContinuationResponse {
 /** What continuing grants needs. */
 export interface ContinueGrantDependencies extends TokenMaker {
   readonly repository: ContinueGrantRepository
+  readonly heldTokens: Pick<HeldTokens, 'remember'>
   readonly continuationWaitSeconds: number
 }
 
@@ -81,6 +83,9 @@ async function issue(
   const now = new Date(dependencies.clock.now())
   const isOurs = await dependencies.repository.issue(grant.id, token, now)
   if (!isOurs) throw requestDenied('the grant is not to be continued any more')
+  if (token !== undefined) {
+    dependencies.heldTokens.remember({ id: token.id, secretHash: token.hash, holder: grant.holder })
+  }
   return {
     ...(token === undefined ? {} : { access_token: token.tellClient(grant.access) }),
     ...(grant.subject === undefined ? {} : { subject: grant.subject }),

@@ -11,6 +11,7 @@ import {
 } from '../../domain/clients.js'
 import { unresolvedClient } from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire } from '../../domain/grants.js'
+import type { HeldTokens } from '../../domain/held-tokens.js'
 import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
 import { withQuery } from '../../domain/urls.js'
 import { checkFinishUri, checkConsentable } from './request-checks.js'
@@ -29,6 +30,7 @@ export interface RequestGrantDependencies extends TokenMaker {
   readonly authenticator: Pick<ClientAuthenticator, 'verify' | 'importKey'>
   readonly directory: ClientDirectory
   readonly repository: GrantRepository
+  readonly heldTokens: Pick<HeldTokens, 'remember'>
   readonly configuredInteraction: ConfiguredInteraction
   readonly allowHttp: boolean
   readonly interactionLifetimeSeconds: number
@@ -131,6 +133,7 @@ async function issueAtOnce(
   const token = makeToken(dependencies)
   const beginning = { state: 'issued', token } as const
   const continuation = await insertGrant(request, holder, undefined, beginning, dependencies)
+  dependencies.heldTokens.remember({ id: token.id, secretHash: token.hash, holder })
   return { access_token: token.tellClient(request.access), continue: continuation }
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '@open-payments-server/runtime'
-import type { ManagedToken } from '../../domain/authentication.js'
+import { invalidToken } from '../../domain/errors.js'
+import type { HeldToken, HeldTokens } from '../../domain/held-tokens.js'
 import type { RevocationBus } from '../../domain/revocations.js'
 import type { RevokeTokenRepository } from './repository.js'
 
@@ -9,22 +10,26 @@ export interface RevokeTokenService {
    * Ends a token, and says so to whoever relies on it.
    *
    * @param token a token whose holder was authorized
-   * @throws Error when it cannot be said; the token is over, and repeating the call says it again
+   * @throws PublicError 401 `invalid_client` when it is gone; Error when it cannot be said: the token is over, and repeating
+   *   the call says it again
    */
-  revokeToken(token: ManagedToken): Promise<void>
+  revokeToken(token: HeldToken): Promise<void>
 }
 
 /** Revokes tokens. */
 export function createRevokeTokenService(dependencies: {
   readonly repository: RevokeTokenRepository
+  readonly heldTokens: Pick<HeldTokens, 'forget'>
   readonly revocations: Pick<RevocationBus, 'publish'>
   readonly clock: Clock
 }): RevokeTokenService {
-  const { repository, revocations, clock } = dependencies
+  const { repository, heldTokens, revocations, clock } = dependencies
   return {
     async revokeToken(token) {
-      await repository.revoke(token.id, new Date(clock.now()))
-      await revocations.publish({ kind: 'token', accessTokenHash: token.valueHash })
+      const isThere = await repository.revoke(token.id, new Date(clock.now()))
+      heldTokens.forget(token.id)
+      if (!isThere) throw invalidToken()
+      await revocations.publish({ kind: 'token', accessTokenHash: token.secretHash })
     }
   }
 }

@@ -1,36 +1,81 @@
+import { writeTogether } from '@open-payments-server/database'
 import type { Pool } from 'pg'
+import {
+  type AccessItem,
+  restoreAccessItem,
+  selectAccess,
+  type StoredAccessItem
+} from '../../domain/access.js'
 import type { IssuedToken } from '../../domain/issued-token.js'
+
+/** What became of a rotation: what the new token allows, or why there is none. */
+export type Rotation =
+  | { readonly outcome: 'rotated'; readonly access: readonly AccessItem[] }
+  /** The old one was rotated or revoked already, or its grant is over. */
+  | { readonly outcome: 'over' }
+  /** There is no such token, or not any more. */
+  | { readonly outcome: 'unknown' }
 
 /** Writes rotations. */
 export interface RotateTokenRepository {
-  /**
-   * Puts a new token in the place of an old one.
-   *
-   * @returns whether this call did it: false when the old one was rotated or revoked already, or its grant is over
-   */
-  rotate(oldTokenId: string, token: IssuedToken): Promise<boolean>
+  /** Puts a new token in the place of an old one. */
+  rotate(oldTokenId: string, token: IssuedToken): Promise<Rotation>
 }
 
-// One statement: of racing rotations, whoever ends the old token's row makes the new one.
-const ROTATE = {
-  name: 'rotate-token',
-  text: `
+// One statement for all that arrive together. Of racing rotations, whoever ends the old token's row makes the new one. Nothing of
+// a token is trusted from memory here: whether it, and its grant, still live is decided where it is ended.
+const ROTATE = `
 with ended as (
-  update access_token t set ended_at = $5, end_reason = 'rotated'
-    from grant_request g
-   where t.id = $1 and t.ended_at is null and g.id = t.grant_id and g.state = 'issued'
-  returning t.grant_id)
-insert into access_token (id, grant_id, value_hash, expires_at, created_at)
-select $2::uuid, grant_id, $3, $4::timestamptz, $5::timestamptz from ended`
+  update access_token t set ended_at = w.created_at, end_reason = 'rotated'
+    from unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::timestamptz[], $5::timestamptz[])
+           as w (old_id, id, value_hash, expires_at, created_at), grant_request g
+   where t.id = w.old_id and t.ended_at is null and g.id = t.grant_id and g.state = 'issued'
+  returning t.grant_id, w.id, w.value_hash, w.expires_at, w.created_at, ${selectAccess('g.id')} as access
+), made as (
+  insert into access_token (id, grant_id, value_hash, expires_at, created_at)
+  select id, grant_id, value_hash, expires_at, created_at from ended
+)
+select id, access from ended`
+
+/** A rotation to be written. */
+interface Wanted {
+  readonly oldTokenId: string
+  readonly token: IssuedToken
+}
+
+interface RotatedRow {
+  readonly id: string
+  readonly access: readonly StoredAccessItem[]
 }
 
 /** Writes to PostgreSQL. */
 export function createRotateTokenRepository(pool: Pool): RotateTokenRepository {
+  const write = writeTogether(async (wanted: readonly Wanted[]) => {
+    // Rows are locked in this order, so that two statements do not wait for each other.
+    const sorted = wanted.toSorted((one, other) => (one.oldTokenId < other.oldTokenId ? -1 : 1))
+    const column = (read: (token: IssuedToken) => unknown): unknown[] =>
+      sorted.map(({ token }) => read(token))
+    const { rows } = await pool.query<RotatedRow>({
+      name: 'rotate-tokens',
+      text: ROTATE,
+      values: [
+        sorted.map(({ oldTokenId }) => oldTokenId),
+        column(({ id }) => id),
+        column(({ hash }) => hash),
+        column(({ expiresAt }) => expiresAt),
+        column(({ createdAt }) => createdAt)
+      ]
+    })
+    const made = new Map(rows.map(({ id, access }) => [id, access]))
+    return wanted.map(({ token }) => made.get(token.id))
+  })
   return {
     async rotate(oldTokenId, token) {
-      const values = [oldTokenId, token.id, token.hash, token.expiresAt, token.createdAt]
-      const { rowCount } = await pool.query({ ...ROTATE, values })
-      return rowCount === 1
+      const access = await write({ oldTokenId, token })
+      if (access !== undefined) return { outcome: 'rotated', access: access.map(restoreAccessItem) }
+      // Seldom: it is asked for only what the client is to be told.
+      const { rowCount } = await pool.query('select from access_token where id = $1', [oldTokenId])
+      return { outcome: rowCount === 0 ? 'unknown' : 'over' }
     }
   }
 }

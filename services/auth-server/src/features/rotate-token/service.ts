@@ -1,7 +1,7 @@
 import type { Logger } from '@open-payments-server/runtime'
-import type { ManagedToken } from '../../domain/authentication.js'
-import { invalidRotation } from '../../domain/errors.js'
+import { invalidRotation, invalidToken } from '../../domain/errors.js'
 import type { AccessTokenWire } from '../../domain/grants.js'
+import type { HeldToken, HeldTokens } from '../../domain/held-tokens.js'
 import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
 import type { RevocationBus } from '../../domain/revocations.js'
 import type { RotateTokenRepository } from './repository.js'
@@ -9,6 +9,7 @@ import type { RotateTokenRepository } from './repository.js'
 /** What rotating tokens needs. */
 export interface RotateTokenDependencies extends TokenMaker {
   readonly repository: RotateTokenRepository
+  readonly heldTokens: Pick<HeldTokens, 'remember' | 'forget'>
   readonly revocations: Pick<RevocationBus, 'publish'>
   readonly logger: Pick<Logger, 'error'>
 }
@@ -20,26 +21,30 @@ export interface RotateTokenService {
    * lives.
    *
    * @param token a token whose holder was authorized
-   * @throws PublicError 404 `invalid_rotation` when it was rotated or revoked, or another rotation won
+   * @throws PublicError 404 `invalid_rotation` when it was rotated or revoked, or another rotation won; 401 `invalid_client`
+   *   when it is gone
    */
-  rotateToken(token: ManagedToken): Promise<{ access_token: AccessTokenWire }>
+  rotateToken(token: HeldToken): Promise<{ access_token: AccessTokenWire }>
 }
 
 /** Rotates tokens. */
 export function createRotateTokenService(dependencies: RotateTokenDependencies): RotateTokenService {
-  const { repository, revocations, logger } = dependencies
+  const { repository, heldTokens, revocations, logger } = dependencies
   return {
     async rotateToken(old) {
-      if (old.isEnded || old.grantState !== 'issued') throw invalidRotation()
       const token = makeToken(dependencies)
-      if (!(await repository.rotate(old.id, token))) throw invalidRotation()
+      const rotation = await repository.rotate(old.id, token)
+      heldTokens.forget(old.id)
+      if (rotation.outcome === 'unknown') throw invalidToken()
+      if (rotation.outcome === 'over') throw invalidRotation()
+      heldTokens.remember({ id: token.id, secretHash: token.hash, holder: old.holder })
       try {
-        await revocations.publish({ kind: 'token', accessTokenHash: old.valueHash })
+        await revocations.publish({ kind: 'token', accessTokenHash: old.secretHash })
       } catch (error) {
         // Failing now would lose the only copy of the new value. Whoever relies on the old one asks again soon anyway.
         logger.error({ err: error }, 'a rotation could not be told')
       }
-      return { access_token: token.tellClient(old.access) }
+      return { access_token: token.tellClient(rotation.access) }
     }
   }
 }

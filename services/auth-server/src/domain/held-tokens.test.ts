@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto'
+import { hashSecret } from '@open-payments-server/runtime'
+import { describe, expect, it } from '@jest/globals'
+import { HELD_TOKENS_CHARACTERS_MAX, type HeldToken, HeldTokens } from './held-tokens.js'
+
+const heldBy = (walletAddress: string): HeldToken => ({
+  id: randomUUID(),
+  secretHash: hashSecret(randomUUID()),
+  holder: { walletAddress, jwkThumbprint: undefined, keyId: 'key', keyX: 'x'.repeat(43) }
+})
+
+describe('what is remembered of tokens', () => {
+  it('is whose they are, until they are forgotten', () => {
+    const tokens = new HeldTokens()
+    const token = heldBy('https://shop.test')
+    tokens.remember(token)
+    expect(tokens.find(token.id)).toEqual(token)
+    tokens.forget(token.id)
+    expect(tokens.find(token.id)).toBeUndefined()
+  })
+
+  it('never grows beyond its limit, however many there are: those that were not used for longest go first', () => {
+    const tokens = new HeldTokens()
+    const [oldest, used] = [heldBy('https://shop.test'), heldBy('https://shop.test')]
+    tokens.remember(oldest)
+    tokens.remember(used)
+    for (let count = 0; count < 30_000; count += 1) {
+      tokens.remember(heldBy('https://shop.test'))
+      if (count % 1_000 === 0) tokens.find(used.id)
+    }
+    expect(tokens.size).toBeGreaterThan(20_000)
+    expect(tokens.size).toBeLessThan(25_000)
+    expect(tokens.find(oldest.id)).toBeUndefined()
+    expect(tokens.find(used.id)).toEqual(used)
+  })
+
+  it('never holds more text than it may, however long the addresses of clients are', () => {
+    const tokens = new HeldTokens()
+    const walletAddress = `https://shop.test/${'x'.repeat(2_000)}`
+    for (let count = 0; count < 5_000; count += 1) tokens.remember(heldBy(walletAddress))
+    expect(tokens.size * walletAddress.length).toBeLessThan(HELD_TOKENS_CHARACTERS_MAX)
+  })
+})
