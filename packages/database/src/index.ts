@@ -7,6 +7,7 @@ export {
   isUniqueViolation
 } from './errors.js'
 export { type DatabaseProblem, findDatabaseProblem, findNewestMigration } from './find-problem.js'
+export { isoInstant } from './instant.js'
 export { type KeysetList, type KeysetRange, type KeysetRows, queryKeyset } from './keyset.js'
 export { createLookup, type LookupOptions } from './lookup.js'
 export { migrateDatabase, MigrationFailed, migrationSql, type MigrateOptions } from './migrate.js'

@@ -1,4 +1,4 @@
-import type { Pool, QueryResultRow } from 'pg'
+import type { CustomTypesConfig, Pool } from 'pg'
 
 /** A list to read a part of, ordered by `created_at` and `id`, newest first. */
 export interface KeysetList {
@@ -13,7 +13,12 @@ export interface KeysetList {
   /** Which rows of `p` belong to the list, with parameters from `$1` on. The same text for the same `name`. */
   readonly where: string
   readonly values: readonly unknown[]
+  /** Whether each value is wanted as PostgreSQL writes it, rather than parsed. */
+  readonly rowsAsText: boolean
 }
+
+/** Leaves values as they come. */
+const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text }
 
 /** Which part of the list. */
 export interface KeysetRange {
@@ -37,25 +42,26 @@ export interface KeysetRows<Row> {
  * Reads a part of a list by keyset, never by offset: one statement, whose cost does not grow with the distance from the
  * list's beginning.
  */
-export async function queryKeyset<Row extends QueryResultRow>(
+export async function queryKeyset<Row extends { readonly id: string }>(
   pool: Pool,
   list: KeysetList,
   range: KeysetRange
 ): Promise<KeysetRows<Row>> {
   const { position } = range
-  const { rows } = await pool.query<Row & { has_opposite: boolean; found: boolean | null }>({
+  const { rows } = await pool.query<(Row | { readonly id: null }) & { readonly opposite: string | null }>({
     name: `${list.name}-${position === undefined ? 'newest' : range.direction}`,
     text: keysetText(list, range),
     values: [
       ...list.values,
       range.limit + 1,
       ...(position === undefined ? [] : [new Date(position.createdAtMs), position.id])
-    ]
+    ],
+    ...(list.rowsAsText ? { types: AS_TEXT } : {})
   })
   return {
-    // An empty part is one row of nulls beside `has_opposite`.
-    rows: rows.filter((row) => row.found === true),
-    hasOpposite: rows[0]?.has_opposite ?? false
+    // An empty part is one row of nulls beside `opposite`.
+    rows: rows.filter((row) => row.id !== null),
+    hasOpposite: typeof rows[0]?.opposite === 'string'
   }
 }
 
@@ -69,20 +75,16 @@ function keysetText(list: KeysetList, range: KeysetRange): string {
       : `and (p.created_at, p.id) ${operator} ($${String(limit + 1)}::timestamptz, $${String(limit + 2)}::uuid)`
   // The nearest one, by the index that the list is in order by. `exists` would let PostgreSQL look for any, and in a wallet
   // with many payments it hopes to find one soon by reading the table from its beginning.
-  const nearest = `select true from ${list.table} p where ${list.where} ${compare(opposite)}
+  const nearest = `select 'some' from ${list.table} p where ${list.where} ${compare(opposite)}
     order by p.created_at ${back}, p.id ${back} limit 1`
-  const hasOpposite =
-    range.position === undefined
-      ? 'select false as has_opposite'
-      : `select coalesce((${nearest}), false) as has_opposite`
-  return `select part.*, o.has_opposite
-    from (${hasOpposite}) o
-    left join lateral (
-      select true as found, ${list.columns}
+  const part = `select ${list.columns}
         from ${list.from}
        where ${list.where} ${compare(beyond)}
        order by p.created_at ${order}, p.id ${order}
-       limit $${String(limit)}
-    ) part on true
+       limit $${String(limit)}`
+  if (range.position === undefined) return part
+  return `select part.*, o.opposite
+    from (select (${nearest}) as opposite) o
+    left join lateral (${part}) part on true
     order by part.created_at ${order}, part.id ${order}`
 }

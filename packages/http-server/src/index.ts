@@ -23,7 +23,8 @@ export {
   type RenderedResource,
   type ResourceOptions,
   sendRendered,
-  sendResource
+  sendResource,
+  tagJson
 } from './resource.js'
 export type { Route, RouteHandler, RouteMethod } from './routes.js'
 export { seeOther } from './see-other.js'

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { HttpRequest } from './http-request.js'
 import type { HttpResponse } from './http-response.js'
 
-/** Bytes of a hash that an entity tag keeps: enough that no two bodies share one by chance. */
-const ENTITY_TAG_BYTES = 15
+/** Characters that an entity tag keeps of a hash in base64url, 15 bytes: enough that no two bodies share one by chance. */
+const ENTITY_TAG_LENGTH = 20
 
 /** An entity tag in a list, weak or strong (RFC 9110 §8.8.3). */
 const ENTITY_TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g
@@ -28,10 +28,14 @@ export interface RenderedResource {
   readonly tag: string
 }
 
+/** A resource whose JSON is written already. */
+export function tagJson(text: string): RenderedResource {
+  return { text, tag: entityTag(text) }
+}
+
 /** Writes a resource as JSON. */
 function renderResource(resource: unknown): RenderedResource {
-  const text = JSON.stringify(resource)
-  return { text, tag: entityTag(text) }
+  return tagJson(JSON.stringify(resource))
 }
 
 /** Makes what renders resources that are kept in memory: each once, for as long as it is kept. */
@@ -81,8 +85,7 @@ export function sendRendered(
 
 /** A strong entity tag: the same for the same bytes. */
 function entityTag(body: string): string {
-  const hash = createHash('sha256').update(body).digest()
-  return `"${hash.toString('base64url', 0, ENTITY_TAG_BYTES)}"`
+  return `"${hash('sha256', body, 'base64url').slice(0, ENTITY_TAG_LENGTH)}"`
 }
 
 function isReading(request: HttpRequest): boolean {

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { newId, systemClock, systemRandom } from '@open-payments-server/runtime'
 import type { Answer } from '@open-payments-server/testing'
 import {
   ALICE,
@@ -183,6 +185,92 @@ describe('a list of incoming payments', () => {
     const answer = await list({}, accessTo(['list-all']), shop, { 'if-none-match': etag })
     expect(answer).toMatchObject({ status: 304, text: '' })
   })
+})
+
+describe('a listed payment', () => {
+  const PATH = '/odd'
+
+  beforeAll(async () => {
+    const [accountId, walletAddressId] = [randomUUID(), randomUUID()]
+    await service.database.query(
+      `with odd as (insert into asset (code, scale) values ('U"S\\D', 255) returning id)
+       insert into account (id, kind, name, asset_id) select $1, 'wallet', 'odd', id from odd`,
+      [accountId]
+    )
+    await service.database.query(
+      'insert into wallet_address (id, path, account_id, public_name) values ($1, $2, $3, null)',
+      [walletAddressId, PATH, accountId]
+    )
+    const ordinary = {
+      incoming: null as string | null,
+      received: '0',
+      completed: false,
+      expires: '2031-01-01T00:00:00.000Z',
+      metadata: null as string | null,
+      created: '2026-01-31T12:00:00.000Z',
+      updated: '2026-01-31T12:00:00.000Z'
+    }
+    const payments = [
+      ordinary,
+      { ...ordinary, incoming: '18446744073709551615', received: '18446744073709551614' },
+      { ...ordinary, incoming: '5', received: '5', completed: true, updated: '2026-02-28T23:59:59.999Z' },
+      { ...ordinary, created: '2020-02-29T01:02:03.100Z', expires: '2020-02-29T01:02:03.120Z' },
+      { ...ordinary, created: '2020-02-29T01:02:03.004Z', updated: '2020-02-29T01:02:03.050Z' },
+      { ...ordinary, metadata: '{}' },
+      {
+        ...ordinary,
+        metadata: String.raw`{"b":"\u2028 \"quoted\" \\ 😀 é\n","a":[1.0,1e30,0.1,-0,null,true,{"":[]}],"10":1,"9":2}`
+      }
+    ]
+    for (const { incoming, received, completed, expires, metadata, created, updated } of payments) {
+      await service.database.query(
+        `insert into incoming_payment (id, wallet_address_id, client, incoming_value, received_value, completed, expires_at,
+                                       metadata, created_at, updated_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+        [
+          newId(systemClock, systemRandom),
+          walletAddressId,
+          shop.client,
+          incoming,
+          received,
+          completed,
+          expires,
+          metadata,
+          created,
+          updated
+        ]
+      )
+    }
+  })
+
+  it.each(['UTC', 'Asia/Kolkata', 'America/New_York'])(
+    'is written to the byte as when it is read alone, by a database whose time zone is %s',
+    async (zone) => {
+      const page = (): Promise<Answer> => list({ 'wallet-address': `${PUBLIC_URL}${PATH}` })
+      const ids = idsOf(await page()) as string[]
+      expect(ids).toHaveLength(7)
+      const alone = await Promise.all(
+        ids.map(async (id) => {
+          const path = id.slice(PUBLIC_URL.length)
+          const { text } = await shop.request(accessTo(['read-all']), 'GET', path)
+          return text.replace(/,"methods":.*$/, '}')
+        })
+      )
+      await setTimeZone(zone)
+      const { text } = await page()
+      expect(text.slice(text.indexOf('"result"'))).toBe(`"result":[${alone.join(',')}]}`)
+    }
+  )
+
+  /** Sets it on every connection that there is. */
+  async function setTimeZone(zone: string): Promise<void> {
+    const { pool } = service.server
+    const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
+    for (const client of clients) {
+      await client.query(`set timezone to '${zone}'`)
+      client.release()
+    }
+  }
 })
 
 describe('updatedAt', () => {

@@ -34,17 +34,6 @@ export interface ListQuery {
   readonly page: PageRequest
 }
 
-/** A page as it travels (published API, `page-info`). */
-export interface PageWire<Item> {
-  readonly pagination: {
-    readonly startCursor?: string
-    readonly endCursor?: string
-    readonly hasNextPage: boolean
-    readonly hasPreviousPage: boolean
-  }
-  readonly result: readonly Item[]
-}
-
 /** What a repository found for a {@link PageRequest}. */
 export interface FoundPage<Row> {
   /** Up to `limit + 1` rows from the position on, in the order in which they were looked for: backward is oldest first. */
@@ -87,31 +76,29 @@ export function parseListQuery(query: Readonly<Record<string, unknown>>): ListQu
 }
 
 /**
- * Makes the page that a client gets.
+ * Writes the page that a client gets (published API, `page-info`), as JSON.
  *
  * @param positionOf where a row stands in the list
- * @param render the row as it travels
+ * @param write the JSON of a row
  */
-export function toPage<Row, Item>(
+export function writePage<Row>(
   request: PageRequest,
   found: FoundPage<Row>,
   positionOf: (row: Row) => Position,
-  render: (row: Row) => Item
-): PageWire<Item> {
+  write: (row: Row) => string
+): string {
   const hasMore = found.rows.length > request.limit
   const rows = found.rows.slice(0, request.limit)
   const forward = request.direction === 'forward'
   if (!forward) rows.reverse()
   const [start, end] = [rows[0], rows.at(-1)]
-  return {
-    pagination: {
-      ...(start === undefined ? {} : { startCursor: formatCursor(positionOf(start)) }),
-      ...(end === undefined ? {} : { endCursor: formatCursor(positionOf(end)) }),
-      hasNextPage: forward ? hasMore : found.hasOpposite,
-      hasPreviousPage: forward ? found.hasOpposite : hasMore
-    },
-    result: rows.map(render)
+  const pagination = {
+    ...(start === undefined ? {} : { startCursor: formatCursor(positionOf(start)) }),
+    ...(end === undefined ? {} : { endCursor: formatCursor(positionOf(end)) }),
+    hasNextPage: forward ? hasMore : found.hasOpposite,
+    hasPreviousPage: forward ? found.hasOpposite : hasMore
   }
+  return `{"pagination":${JSON.stringify(pagination)},"result":[${rows.map(write).join(',')}]}`
 }
 
 /** Bytes of a cursor: 6 of time, 16 of id. */

@@ -1,20 +1,16 @@
-import { sendResource, type Route } from '@open-payments-server/http-server'
-import type { Pool, QueryResultRow } from 'pg'
+import { isoInstant } from '@open-payments-server/database'
+import { type Route, sendRendered, tagJson } from '@open-payments-server/http-server'
+import type { Pool } from 'pg'
 import type { AccessType, RequestAuthorizer } from '../../domain/authorization.js'
 import { unknownWalletAddress } from '../../domain/errors.js'
-import { renderIncomingPayment } from '../../domain/incoming-payment.js'
-import {
-  INCOMING_PAYMENT_COLUMNS,
-  INCOMING_PAYMENT_JOINS,
-  readIncomingPaymentRow
-} from '../../domain/incoming-payment-row.js'
 import { renderOutgoingPayment } from '../../domain/outgoing-payment.js'
 import {
   OUTGOING_PAYMENT_COLUMNS,
   OUTGOING_PAYMENT_TABLES,
+  type OutgoingPaymentRow,
   readOutgoingPaymentRow
 } from '../../domain/outgoing-payment-row.js'
-import { parseListQuery, type Position, toPage } from '../../domain/pagination.js'
+import { parseListQuery, type Position, writePage } from '../../domain/pagination.js'
 import {
   chooseRepresentation,
   type Representation,
@@ -22,8 +18,13 @@ import {
 } from '../../domain/representation.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
-import type { WalletAddressDirectory } from '../../domain/wallet-address.js'
-import { createPaymentLister, type PaymentTable } from './repository.js'
+import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
+import {
+  createIncomingPaymentWriter,
+  LISTED_INCOMING_PAYMENT_COLUMNS,
+  type ListedIncomingPayment
+} from './listed-incoming-payment.js'
+import { createPaymentLister, type ListedRow, type PaymentTable } from './repository.js'
 
 /** What the routes need. */
 export interface ListPaymentsDeps {
@@ -36,46 +37,57 @@ export interface ListPaymentsDeps {
 
 /** `GET /incoming-payments`: the payments of a wallet address, newest first; `list` its own, `list-all` everyone's. */
 export function createListIncomingPaymentsRoute(deps: ListPaymentsDeps): Route {
-  return createListRoute(deps, {
+  return createListRoute<ListedIncomingPayment>(deps, {
     type: 'incoming-payment',
     table: {
       name: 'incoming-payments',
       table: 'incoming_payment',
-      columns: INCOMING_PAYMENT_COLUMNS,
-      from: `incoming_payment p ${INCOMING_PAYMENT_JOINS}`,
-      read: readIncomingPaymentRow
+      columns: LISTED_INCOMING_PAYMENT_COLUMNS,
+      from: 'incoming_payment p',
+      rowsAsText: true
     },
-    render: renderIncomingPayment
+    createdAtMs: (row) => Date.parse(isoInstant(row.created_at)),
+    createWriter: createIncomingPaymentWriter
   })
 }
 
 /** `GET /outgoing-payments`: the payments of a wallet address, newest first; `list` its own, `list-all` everyone's. */
 export function createListOutgoingPaymentsRoute(deps: ListPaymentsDeps): Route {
-  return createListRoute(deps, {
+  return createListRoute<OutgoingPaymentRow>(deps, {
     type: 'outgoing-payment',
     table: {
       name: 'outgoing-payments',
       table: 'outgoing_payment',
       columns: OUTGOING_PAYMENT_COLUMNS,
       from: OUTGOING_PAYMENT_TABLES,
-      read: readOutgoingPaymentRow
+      rowsAsText: false
     },
-    render: renderOutgoingPayment
+    createdAtMs: (row) => row.created_at.getTime(),
+    createWriter: (_walletAddress, urls, representation) => (row) =>
+      JSON.stringify(renderOutgoingPayment(readOutgoingPaymentRow(row, urls), urls, representation))
   })
 }
 
 /** What tells the list of one kind of payment from that of the other. */
-interface PaymentList<Row, Payment> {
+interface PaymentList<Row> {
   readonly type: AccessType
-  readonly table: PaymentTable<Row, Payment>
-  readonly render: (payment: Payment, urls: ResourceUrls, representation: Representation) => object
+  readonly table: PaymentTable
+  /** When a payment was created. */
+  readonly createdAtMs: (row: Row) => number
+  /** Makes what writes the JSON of the payments of a wallet address. */
+  readonly createWriter: (
+    walletAddress: WalletAddress,
+    urls: ResourceUrls,
+    representation: Representation
+  ) => (row: Row) => string
 }
 
-function createListRoute<Row extends QueryResultRow, Payment extends Position>(
+function createListRoute<Row extends ListedRow>(
   deps: ListPaymentsDeps,
-  { type, table, render }: PaymentList<Row, Payment>
+  { type, table, createdAtMs, createWriter }: PaymentList<Row>
 ): Route {
-  const lister = createPaymentLister(table, deps)
+  const lister = createPaymentLister<Row>(table, deps)
+  const positionOf = (row: Row): Position => ({ createdAtMs: createdAtMs(row), id: row.id })
   return {
     method: 'GET',
     path: `/${table.name}`,
@@ -89,13 +101,9 @@ function createListRoute<Row extends QueryResultRow, Payment extends Position>(
       const client = reach === 'own' ? authorized.client : undefined
       const found = await lister.list(walletAddress.id, client, query.page)
       const representation = chooseRepresentation(request.get('accept'), deps.representation)
-      const page = toPage(
-        query.page,
-        found,
-        (payment) => payment,
-        (payment) => render(payment, deps.urls, representation)
-      )
-      sendResource(request, response, page, { vary: 'Accept' })
+      const write = createWriter(walletAddress, deps.urls, representation)
+      const page = tagJson(writePage(query.page, found, positionOf, write))
+      sendRendered(request, response, page, { vary: 'Accept' })
     }
   }
 }
