@@ -1,3 +1,4 @@
+import { createLookup } from '@open-payments-server/database'
 import type { Pool } from 'pg'
 import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
 import {
@@ -73,11 +74,14 @@ export function createOutgoingPaymentRepository(
       return rowCount === 1
     },
 
-    find: (id, walletAddressId, client) => findQuote(pool, id, walletAddressId, client)
+    find: createFindQuote(pool)
   }
 }
 
 interface QuoteRow {
+  readonly id: string
+  readonly wallet_address_id: string
+  readonly client: string
   readonly receiver: string
   readonly debit_value: string
   readonly fee_value: string
@@ -89,24 +93,20 @@ interface QuoteRow {
   readonly used: boolean
 }
 
-/** One prepared statement over three tables: Prisma would send three, and most payments need it. */
-async function findQuote(
-  pool: Pool,
-  id: string,
-  walletAddressId: string,
-  client: string
-): ReturnType<Quotes['find']> {
-  const { rows } = await pool.query<QuoteRow>({
-    name: 'quote-to-pay',
-    text: `select q.receiver, q.debit_value, q.fee_value, q.receive_value, q.receive_asset_id, s.code, s.scale,
-                  q.expires_at, p.id is not null as used
+/** One prepared statement over three tables for all that arrive together: Prisma would send three for each. */
+function createFindQuote(pool: Pool): Quotes['find'] {
+  const lookUp = createLookup<QuoteRow>({
+    pool,
+    name: 'quotes-to-pay',
+    text: `select q.id, q.wallet_address_id, q.client, q.receiver, q.debit_value, q.fee_value, q.receive_value,
+                  q.receive_asset_id, s.code, s.scale, q.expires_at, p.id is not null as used
              from quote q join asset s on s.id = q.receive_asset_id left join outgoing_payment p on p.quote_id = q.id
-            where q.id = $1 and q.wallet_address_id = $2 and q.client = $3`,
-    values: [id, walletAddressId, client]
+            where q.id = any($1)`
   })
-  const [row] = rows
-  return (
-    row && {
+  return async (id, walletAddressId, client) => {
+    const row = await lookUp(id)
+    if (row?.wallet_address_id !== walletAddressId || row.client !== client) return undefined
+    return {
       receiver: row.receiver,
       amounts: {
         debit: BigInt(row.debit_value),
@@ -118,5 +118,5 @@ async function findQuote(
       expiresAtMs: row.expires_at.getTime(),
       used: row.used
     }
-  )
+  }
 }

@@ -1,3 +1,4 @@
+import { createLookup } from '@open-payments-server/database'
 import type { Pool } from 'pg'
 import type { Receiver, ReceiverDirectory } from '../../domain/receiver.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
@@ -13,23 +14,23 @@ interface ReceiverRow {
   readonly scale: number
 }
 
-/** Finds the incoming payments hosted here, with one prepared statement: every quote and direct payment asks for one. */
+/** Finds the incoming payments hosted here: those that are asked for at the same time with one statement. */
 export function createLocalReceivers(deps: { pool: Pool; urls: ResourceUrls }): ReceiverDirectory {
+  const lookUp = createLookup<ReceiverRow>({
+    pool: deps.pool,
+    name: 'find-receivers',
+    text: `select p.id, p.incoming_value, p.received_value, p.completed, p.expires_at, s.id as asset_id, s.code, s.scale
+             from incoming_payment p
+             join wallet_address w on w.id = p.wallet_address_id
+             join account a on a.id = w.account_id
+             join asset s on s.id = a.asset_id
+            where p.id = any($1)`
+  })
   return {
     async find(url) {
       const id = deps.urls.idOf('incoming-payments', url)
-      if (id === undefined) return undefined
-      const { rows } = await deps.pool.query<ReceiverRow>({
-        name: 'find-receiver',
-        text: `select p.id, p.incoming_value, p.received_value, p.completed, p.expires_at, s.id as asset_id, s.code, s.scale
-                 from incoming_payment p
-                 join wallet_address w on w.id = p.wallet_address_id
-                 join account a on a.id = w.account_id
-                 join asset s on s.id = a.asset_id
-                where p.id = $1`,
-        values: [id]
-      })
-      return rows[0] === undefined ? undefined : toReceiver(rows[0], url)
+      const row = id === undefined ? undefined : await lookUp(id)
+      return row && toReceiver(row, url)
     }
   }
 }
