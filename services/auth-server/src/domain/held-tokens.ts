@@ -11,11 +11,11 @@ export interface HeldToken {
   readonly holder: BoundClient
 }
 
-/** Most that is remembered, in characters: 8 million are room for some 20,000 tokens, and at most 16 MiB. */
+/** Most that is remembered, in characters: room for some 22,000 tokens, which take 10 MiB, and never more than 16. */
 export const HELD_TOKENS_CHARACTERS_MAX = 8_000_000
 
 /** What a token counts for besides the texts of its holder: its id, its hash, and the objects around them. */
-const TOKEN_CHARACTERS = 300
+const TOKEN_CHARACTERS = 250
 
 /** A token without its id; the hash as base64, since a buffer takes several times as much memory. */
 interface Remembered {
