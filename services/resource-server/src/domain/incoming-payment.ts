@@ -45,7 +45,7 @@ export function isClosed(payment: IncomingPayment, nowMs: number): boolean {
 
 /** The payment without its methods, as it is listed and completed (interface 4.6). */
 export function renderIncomingPayment(
-  payment: IncomingPayment,
+  payment: Omit<IncomingPayment, 'client'>,
   urls: ResourceUrls,
   representation: Representation
 ): IncomingPaymentWire {
@@ -74,12 +74,18 @@ export function renderPayableIncomingPayment(
   }
 }
 
+/** What the answer to a creation depends on: none of it ever changes. */
+export type CreatedIncomingPayment = Omit<
+  IncomingPayment,
+  'client' | 'receivedValue' | 'completed' | 'updatedAtMs'
+>
+
 /**
  * The payment as its creation was answered (interface 4.4), whatever became of it since: nothing received, not completed,
  * and with its methods.
  */
 export function renderCreatedIncomingPayment(
-  payment: IncomingPayment,
+  payment: CreatedIncomingPayment,
   deps: { urls: ResourceUrls; methods: PaymentMethods }
 ): IncomingPaymentWire {
   const asCreated = { ...payment, receivedValue: 0n, completed: false, updatedAtMs: payment.createdAtMs }

@@ -4,7 +4,7 @@ import { type Clock, newId, type Random } from '@open-payments-server/runtime'
 import type { AccessItem, AuthorizedRequest } from '../../domain/authorization.js'
 import { assetMismatch, unknownWalletAddress } from '../../domain/errors.js'
 import { acceptCreated, identifyCreation } from '../../domain/idempotency.js'
-import type { IncomingPayment } from '../../domain/incoming-payment.js'
+import type { CreatedIncomingPayment } from '../../domain/incoming-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentMethods } from '../../domain/payment-methods.js'
 import { requireReach } from '../../domain/visibility.js'
@@ -40,7 +40,7 @@ export interface CreationRequest {
 export async function createIncomingPayment(
   { authorized, order, idempotencyKey }: CreationRequest,
   deps: CreateIncomingPaymentDeps
-): Promise<IncomingPayment> {
+): Promise<CreatedIncomingPayment> {
   const walletAddress = await findWalletAddress(authorized.access, order, deps.walletAddresses)
   requireReach(authorized, 'incoming-payment', 'create', walletAddress.url)
   checkAsset(order, walletAddress)
@@ -67,7 +67,7 @@ export async function createIncomingPayment(
   if (stored === undefined && expired) throw notInTheFuture()
   const { payment } = acceptCreated(stored, identity)
   if (payment.id === id) deps.counters.countCreated('incoming-payment')
-  return payment
+  return { ...payment, walletAddressUrl: walletAddress.url, asset: walletAddress.asset }
 }
 
 /** The wallet address of the order, or where it names none, of the access that covers it. */

@@ -1,14 +1,7 @@
 import { writeTogether } from '@open-payments-server/database'
 import type { Pool } from 'pg'
 import type { CreationIdentity } from '../../domain/idempotency.js'
-import type { IncomingPayment } from '../../domain/incoming-payment.js'
-import {
-  INCOMING_PAYMENT_COLUMNS,
-  INCOMING_PAYMENT_JOINS,
-  type IncomingPaymentRow,
-  readIncomingPaymentRow
-} from '../../domain/incoming-payment-row.js'
-import type { ResourceUrls } from '../../domain/resource-urls.js'
+import type { CreatedIncomingPayment } from '../../domain/incoming-payment.js'
 
 /** An incoming payment to be kept. */
 export interface NewIncomingPayment {
@@ -27,7 +20,8 @@ export interface NewIncomingPayment {
 
 /** What is kept after a creation. */
 export interface StoredIncomingPayment {
-  readonly payment: IncomingPayment
+  /** Without what belongs to the wallet address. */
+  readonly payment: Omit<CreatedIncomingPayment, 'walletAddressUrl' | 'asset'>
   /** Hash of the request that created it, where it carried an idempotency key. */
   readonly requestHash: Buffer | null
 }
@@ -41,6 +35,21 @@ export interface IncomingPaymentRepository {
    * @returns undefined when nothing was kept and nothing could be seen
    */
   create(payment: NewIncomingPayment): Promise<StoredIncomingPayment | undefined>
+}
+
+/** The columns of a {@link StoredRow}. What may change later is no part of the answer to a creation. */
+const STORED = `
+  p.id, p.incoming_value, p.expires_at, p.metadata, p.created_at, p.shared_secret_key_id, p.request_hash, p.idempotency_hash`
+
+interface StoredRow {
+  readonly id: string
+  readonly incoming_value: string | null
+  readonly expires_at: Date
+  readonly metadata: Readonly<Record<string, unknown>> | null
+  readonly created_at: Date
+  readonly shared_secret_key_id: string | null
+  readonly request_hash: Buffer | null
+  readonly idempotency_hash: Buffer | null
 }
 
 /**
@@ -62,29 +71,19 @@ const CREATE = `
            idempotency_hash, shared_secret_key_id
       from wanted where expires_at > created_at order by idempotency_hash
     on conflict (idempotency_hash) where idempotency_hash is not null do nothing
-    returning p.*
+    returning ${STORED}
   )
-  select ${INCOMING_PAYMENT_COLUMNS}, p.request_hash, p.idempotency_hash
-    from (select * from created union all select * from incoming_payment where idempotency_hash = any($11)) p
-         ${INCOMING_PAYMENT_JOINS}`
-
-interface StoredRow extends IncomingPaymentRow {
-  readonly request_hash: Buffer | null
-  readonly idempotency_hash: Buffer | null
-}
+  select * from created union all select ${STORED} from incoming_payment p where p.idempotency_hash = any($11)`
 
 /** Keeps incoming payments in the database. */
-export function createIncomingPaymentRepository(deps: {
-  pool: Pool
-  urls: ResourceUrls
-}): IncomingPaymentRepository {
-  return { create: writeTogether((payments) => createAll(payments, deps)) }
+export function createIncomingPaymentRepository(deps: { pool: Pool }): IncomingPaymentRepository {
+  return { create: writeTogether((payments) => createAll(payments, deps.pool)) }
 }
 
 /** Keeps some payments. @returns what is kept of each, in their order */
 async function createAll(
   payments: readonly NewIncomingPayment[],
-  { pool, urls }: { pool: Pool; urls: ResourceUrls }
+  pool: Pool
 ): Promise<(StoredIncomingPayment | undefined)[]> {
   const { rows } = await pool.query<StoredRow>({
     name: 'create-incoming-payments',
@@ -95,8 +94,22 @@ async function createAll(
   const byKey = new Map(rows.map((row) => [row.idempotency_hash?.toString('hex'), row]))
   return payments.map(({ id, identity }) => {
     const row = byId.get(id) ?? (identity && byKey.get(identity.idempotencyHash.toString('hex')))
-    return row && { payment: readIncomingPaymentRow(row, urls), requestHash: row.request_hash }
+    return row && readStored(row)
   })
+}
+
+function readStored(row: StoredRow): StoredIncomingPayment {
+  return {
+    payment: {
+      id: row.id,
+      incomingValue: row.incoming_value === null ? undefined : BigInt(row.incoming_value),
+      expiresAtMs: row.expires_at.getTime(),
+      metadata: row.metadata ?? undefined,
+      createdAtMs: row.created_at.getTime(),
+      sharedSecretKeyId: row.shared_secret_key_id ?? undefined
+    },
+    requestHash: row.request_hash
+  }
 }
 
 /** The values of {@link CREATE}, `$1` to `$11`. */
