@@ -97,12 +97,11 @@ export class Connections {
     connection.requests += 1
     const isLast = this.#areEnding || connection.requests >= this.#rules.requestsPerConnectionMax
     if (isLast) this.#endWith(response)
-    response.once('close', () => {
+    // Told once, right after its end where it has one.
+    response.on('close', () => {
       connection.pending.delete(response)
       this.#answers.delete(response)
-    })
-    response.once('finish', () => {
-      this.#discard(request)
+      if (response.writableFinished) this.#discard(request)
     })
     return true
   }
@@ -118,7 +117,9 @@ export class Connections {
   }
 
   #of(socket: Socket): Connection {
-    const connection = this.#connections.get(socket) ?? { pending: new Set(), requests: 0, isEnding: false }
+    const known = this.#connections.get(socket)
+    if (known !== undefined) return known
+    const connection = { pending: new Set<ServerResponse>(), requests: 0, isEnding: false }
     this.#connections.set(socket, connection)
     return connection
   }

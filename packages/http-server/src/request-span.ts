@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Context, SpanKind, trace } from '@opentelemetry/api'
+import { type Context, context, SpanKind, trace } from '@opentelemetry/api'
 import type { HttpRequest } from './http-request.js'
-import { continueTrace, endFailedSpan, withinSpan } from '@open-payments-server/runtime'
+import { continueTrace, endFailedSpan } from '@open-payments-server/runtime'
 
 const tracer = trace.getTracer('@open-payments-server/http-server')
 
@@ -47,8 +47,9 @@ export function startRequestSpan(request: IncomingMessage): RequestSpan {
   const parent: Context = continueTrace(request.headers.traceparent, 'stranger')
   const method = knownMethod(request.method ?? '')
   const span = tracer.startSpan(method, { kind: SpanKind.SERVER }, parent)
+  const part = trace.setSpan(parent, span)
   return {
-    within: (action) => withinSpan(span, parent, action),
+    within: (action) => context.with(part, action),
     end({ route, status }) {
       if (!span.isRecording()) return
       span.setAttribute('http.request.method', method === 'other' ? '_OTHER' : method)

@@ -26,6 +26,8 @@ export interface ResourceOptions {
 export interface RenderedResource {
   readonly text: string
   readonly tag: string
+  /** When it last changed, as `Last-Modified` has it; undefined where that is not known, or told with the answer. */
+  readonly lastModified?: string | undefined
 }
 
 /** A resource whose JSON is written already. */
@@ -38,15 +40,21 @@ function renderResource(resource: unknown): RenderedResource {
   return tagJson(JSON.stringify(resource))
 }
 
-/** Makes what renders resources that are kept in memory: each once, for as long as it is kept. */
+/**
+ * Makes what renders resources that are kept in memory: each once, for as long as it is kept.
+ *
+ * @param updatedAtMs when a resource last changed, in milliseconds since the Unix epoch; not known unless given
+ */
 export function createRenderer<Kept extends object>(
-  toResource: (kept: Kept) => unknown
+  toResource: (kept: Kept) => unknown,
+  updatedAtMs?: (kept: Kept) => number
 ): (kept: Kept) => RenderedResource {
   const rendered = new WeakMap<Kept, RenderedResource>()
   return (kept) => {
     const known = rendered.get(kept)
     if (known !== undefined) return known
-    const made = renderResource(toResource(kept))
+    const lastModified = updatedAtMs && httpDate(updatedAtMs(kept))
+    const made = { ...renderResource(toResource(kept)), lastModified }
     rendered.set(kept, made)
     return made
   }
@@ -69,18 +77,22 @@ export function sendResource(
 export function sendRendered(
   request: HttpRequest,
   response: HttpResponse,
-  { text, tag }: RenderedResource,
+  { text, tag, lastModified }: RenderedResource,
   options: ResourceOptions = {}
 ): void {
   response.addField('ETag', tag)
   response.addField('Cache-Control', options.cacheControl ?? 'private, no-cache')
-  if (options.updatedAtMs !== undefined) {
-    response.addField('Last-Modified', new Date(options.updatedAtMs).toUTCString())
-  }
+  const modified = options.updatedAtMs === undefined ? lastModified : httpDate(options.updatedAtMs)
+  if (modified !== undefined) response.addField('Last-Modified', modified)
   if (options.vary !== undefined) response.addField('Vary', options.vary)
   if (options.location !== undefined) response.addField('Location', options.location)
   if (isReading(request) && names(request.get('if-none-match'), tag)) response.sendEmpty(304)
   else response.sendText(options.status ?? 200, 'application/json; charset=utf-8', text)
+}
+
+/** A time as HTTP writes it (RFC 9110 §5.6.7). */
+function httpDate(ms: number): string {
+  return new Date(ms).toUTCString()
 }
 
 /** A strong entity tag: the same for the same bytes. */

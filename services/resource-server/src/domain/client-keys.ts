@@ -11,8 +11,8 @@ export interface PublishedKeys {
  * replica is seen that much later.
  */
 export interface PublishedKeyDirectory {
-  /** The keys of the wallet address of a path; undefined when there is no such wallet address. */
-  findKeys(path: string): Promise<PublishedKeys | undefined>
+  /** The keys of the wallet address of a path; undefined when there is no such wallet address. What is remembered is answered at once. */
+  findKeys(path: string): PublishedKeys | Promise<PublishedKeys | undefined>
   /** Looks at the keys of a path anew from now on: they were changed. */
   forget(path: string): void
 }

@@ -48,8 +48,8 @@ export interface WalletAddress {
 export interface WalletAddressDirectory {
   /** The wallet address of a URL; undefined when it is not hosted here. */
   findByUrl(url: string): Promise<WalletAddress | undefined>
-  /** The wallet address of a path; undefined when there is none. */
-  findByPath(path: string): Promise<WalletAddress | undefined>
+  /** The wallet address of a path; undefined when there is none. What is remembered is answered at once. */
+  findByPath(path: string): WalletAddress | Promise<WalletAddress | undefined>
 }
 
 /**

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import type { PublishedKeyDirectory, PublishedKeys } from '../../domain/client-keys.js'
+import { findPathProblem } from '../../domain/wallet-address.js'
 
 /** Most wallet addresses whose keys are remembered. */
 const REMEMBERED_MAX = 10_000
@@ -13,26 +14,30 @@ export const KEYS_REMEMBERED_MS = 1_000
 
 /** Finds keys in the database, with one statement, and remembers them for a moment. */
 export function createPublishedKeyDirectory(deps: { pool: Pool }): PublishedKeyDirectory {
-  // What is being looked up is remembered, not what was found: those who ask at the same time share it, time counts from
+  // What is being looked up is remembered, and then what was found: those who ask at the same time share it, time counts from
   // before it was looked at, and nobody remembers an answer that was forgotten while it was under way.
-  const remembered = new LRUCache<string, Promise<PublishedKeys | undefined>>({
+  const remembered = new LRUCache<string, PublishedKeys | Promise<PublishedKeys | undefined>>({
     max: REMEMBERED_MAX,
-    ttl: KEYS_REMEMBERED_MS
+    ttl: KEYS_REMEMBERED_MS,
+    noUpdateTTL: true
   })
+  const lookUp = (path: string): Promise<PublishedKeys | undefined> => {
+    // What cannot be a path is not looked for: it may be text that PostgreSQL does not even take.
+    if (findPathProblem(path) !== undefined) return Promise.resolve(undefined)
+    const asked = queryKeys(deps.pool, path)
+    remembered.set(path, asked)
+    const replace = (keys: PublishedKeys | undefined): void => {
+      if (remembered.peek(path) !== asked) return
+      if (keys === undefined) remembered.delete(path)
+      else remembered.set(path, keys)
+    }
+    asked.then(replace, () => {
+      replace(undefined)
+    })
+    return asked
+  }
   return {
-    findKeys(path) {
-      const known = remembered.get(path)
-      if (known !== undefined) return known
-      const asked = queryKeys(deps.pool, path)
-      remembered.set(path, asked)
-      const drop = (): void => {
-        if (remembered.peek(path) === asked) remembered.delete(path)
-      }
-      asked.then((keys) => {
-        if (keys === undefined) drop()
-      }, drop)
-      return asked
-    },
+    findKeys: (path) => remembered.get(path) ?? lookUp(path),
     forget(path) {
       remembered.delete(path)
     }

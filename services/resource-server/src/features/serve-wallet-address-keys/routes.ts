@@ -1,7 +1,13 @@
-import { createRenderer, type Route, sendRendered } from '@open-payments-server/http-server'
+import {
+  createRenderer,
+  type HttpRequest,
+  type HttpResponse,
+  type Route,
+  sendRendered
+} from '@open-payments-server/http-server'
 import type { PublishedKeyDirectory, PublishedKeys } from '../../domain/client-keys.js'
 import { notFound } from '../../domain/errors.js'
-import { findPathProblem, PATHLESS_WALLET_ADDRESS } from '../../domain/wallet-address.js'
+import { PATHLESS_WALLET_ADDRESS } from '../../domain/wallet-address.js'
 import { KEYS_REMEMBERED_MS } from './published-keys.js'
 
 /** What the route needs. */
@@ -19,15 +25,26 @@ export function createWalletAddressKeysRoute(deps: WalletAddressKeysRouteDeps): 
   const render = createRenderer((keys: PublishedKeys) => keys)
   const maxAgeSeconds = Math.max(0, deps.cacheSeconds - KEYS_REMEMBERED_MS / 1_000)
   const cacheControl = `public, max-age=${String(maxAgeSeconds)}`
+  const answer = (keys: PublishedKeys | undefined, request: HttpRequest, response: HttpResponse): void => {
+    if (keys === undefined) throw notFound()
+    sendRendered(request, response, render(keys), { cacheControl })
+  }
   return {
     method: 'GET',
     path: /\/jwks\.json$/,
     name: '/*/jwks.json',
-    handle: async (request, response) => {
-      const path = request.path.slice(0, -DOCUMENT.length) || PATHLESS_WALLET_ADDRESS
-      const keys = findPathProblem(path) === undefined ? await deps.publishedKeys.findKeys(path) : undefined
-      if (keys === undefined) throw notFound()
-      sendRendered(request, response, render(keys), { cacheControl })
+    handle: (request, response) => {
+      const found = deps.publishedKeys.findKeys(
+        request.path.slice(0, -DOCUMENT.length) || PATHLESS_WALLET_ADDRESS
+      )
+      if (found instanceof Promise) {
+        return found.then((keys) => {
+          answer(keys, request, response)
+        })
+      }
+      // What is remembered, which is nearly always, is answered without waiting.
+      answer(found, request, response)
+      return undefined
     }
   }
 }

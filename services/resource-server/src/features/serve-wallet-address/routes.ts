@@ -1,4 +1,10 @@
-import { createRenderer, type HttpRequest, type Route, sendRendered } from '@open-payments-server/http-server'
+import {
+  createRenderer,
+  type HttpRequest,
+  type HttpResponse,
+  type Route,
+  sendRendered
+} from '@open-payments-server/http-server'
 import { notFound } from '../../domain/errors.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import {
@@ -34,30 +40,42 @@ interface WalletAddressWire {
  * path is served under `/.well-known/pay`, and under the URL that it is known by.
  */
 export function createWalletAddressRoute(deps: WalletAddressRouteDeps): Route {
-  const render = createRenderer((walletAddress: WalletAddress) => toWire(walletAddress, deps))
+  const render = createRenderer(
+    (walletAddress: WalletAddress) => toWire(walletAddress, deps),
+    ({ updatedAtMs }) => updatedAtMs
+  )
   const cacheControl = `public, max-age=${String(deps.cacheSeconds)}`
+  const answer = (
+    walletAddress: WalletAddress | undefined,
+    request: HttpRequest,
+    response: HttpResponse
+  ): void => {
+    if (walletAddress === undefined) throw notFound()
+    if (deps.pageUrl === undefined || !prefersPage(request)) {
+      sendRendered(request, response, render(walletAddress), { vary: 'Accept', cacheControl })
+      return
+    }
+    response.addField('Cache-Control', cacheControl)
+    response.addField('Vary', 'Accept')
+    response.addField('Location', pageOf(walletAddress, deps.pageUrl))
+    response.sendEmpty(302)
+  }
   return {
     method: 'GET',
     // Paths are compared as they were sent, and nothing is decoded.
     path: /^\//,
     name: '/*',
-    handle: async (request, response) => {
+    handle: (request, response) => {
       const path = request.path === '/' ? PATHLESS_WALLET_ADDRESS : request.path
-      const walletAddress = await deps.walletAddresses.findByPath(path)
-      if (walletAddress === undefined) throw notFound()
-      const { updatedAtMs } = walletAddress
-      if (deps.pageUrl === undefined || !prefersPage(request)) {
-        sendRendered(request, response, render(walletAddress), {
-          updatedAtMs,
-          vary: 'Accept',
-          cacheControl
+      const found = deps.walletAddresses.findByPath(path)
+      if (found instanceof Promise) {
+        return found.then((walletAddress) => {
+          answer(walletAddress, request, response)
         })
-        return
       }
-      response.addField('Cache-Control', cacheControl)
-      response.addField('Vary', 'Accept')
-      response.addField('Location', pageOf(walletAddress, deps.pageUrl))
-      response.sendEmpty(302)
+      // What is remembered, which is nearly always, is answered without waiting.
+      answer(found, request, response)
+      return undefined
     }
   }
 }

@@ -31,9 +31,7 @@ export function createWalletAddressDirectory(deps: {
 }): WalletAddressDirectory {
   const remembered = new LRUCache<string, WalletAddress>({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS })
 
-  const findByPath = async (path: string): Promise<WalletAddress | undefined> => {
-    const known = remembered.get(path)
-    if (known !== undefined) return known
+  const lookUp = async (path: string): Promise<WalletAddress | undefined> => {
     // What cannot be a path is not looked for: it may be text that PostgreSQL does not even take.
     if (findPathProblem(path) !== undefined) return undefined
     const found = await queryByPath(deps.pool, path)
@@ -42,6 +40,9 @@ export function createWalletAddressDirectory(deps: {
     remembered.set(path, walletAddress)
     return walletAddress
   }
+
+  const findByPath = (path: string): WalletAddress | Promise<WalletAddress | undefined> =>
+    remembered.get(path) ?? lookUp(path)
 
   return {
     findByPath,
