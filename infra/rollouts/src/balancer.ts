@@ -28,9 +28,11 @@ export class Balancer {
   /** Requests that were handed on. */
   requestCount = 0
   readonly #server: Server
+  readonly #clientAddress: string
   #routes: readonly Route[] = []
 
-  private constructor() {
+  private constructor(clientAddress: string) {
+    this.#clientAddress = clientAddress
     this.#server = createServer((incoming, outgoing) => {
       this.#handOn(incoming, outgoing)
     })
@@ -38,8 +40,9 @@ export class Balancer {
     this.#server.keepAliveTimeout = 600_000
   }
 
-  static async start(host: string, port: number): Promise<Balancer> {
-    const balancer = new Balancer()
+  /** @param clientAddress where it says that all requests come from */
+  static async start(host: string, port: number, clientAddress: string): Promise<Balancer> {
+    const balancer = new Balancer(clientAddress)
     await new Promise<void>((resolve, reject) => {
       balancer.#server.once('error', reject)
       balancer.#server.listen(port, host, resolve)
@@ -73,7 +76,7 @@ export class Balancer {
       return
     }
     const { host, port, agent } = route
-    const headers = ofMessage(incoming)
+    const headers = { ...ofMessage(incoming), 'x-forwarded-for': this.#clientAddress }
     const onward = request({ host, port, agent, method: incoming.method, path: incoming.url, headers })
     onward.once('response', (answer) => {
       const { statusCode = 502 } = answer

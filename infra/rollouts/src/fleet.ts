@@ -8,6 +8,7 @@ import {
 } from '@open-payments-server/acceptance'
 import { systemClock } from '@open-payments-server/runtime'
 import { Balancer } from './balancer.js'
+import { CountedRequests } from './counted-requests.js'
 import { migrate, Replica, type ServiceName } from './replica.js'
 import { NameServer } from './name-server.js'
 import { TcpBalancer } from './tcp-balancer.js'
@@ -27,7 +28,20 @@ const AUTH_NAME = 'localhost'
 /** A replica has an address of its own, and the same ports as all others of its service. */
 const FIRST_HOST_NUMBER = 10
 
-const QUICK: Settings = { LOG_LEVEL: 'warn', REPLICA_COUNT: String(REPLICAS) }
+/** More than are ever made. */
+const REQUESTS_MAX = 1_000_000
+/** Requests are counted, and none is refused. */
+const COUNTED: Settings = {
+  RATE_LIMITS: 'true',
+  RATE_LIMIT_ADDRESS_REQUESTS: String(REQUESTS_MAX),
+  RATE_LIMIT_ADDRESS_SECONDS: '86400',
+  RATE_LIMIT_CLIENT_REQUESTS: String(REQUESTS_MAX),
+  RATE_LIMIT_WALLET_ADDRESS_REQUESTS: String(REQUESTS_MAX),
+  TRUSTED_PROXIES: '1'
+}
+/** A replica counts by itself what Redis does not take in time. */
+const COUNTED_SHARE_MIN = 0.9
+const QUICK: Settings = { LOG_LEVEL: 'warn', REPLICA_COUNT: String(REPLICAS), ...COUNTED }
 const QUICK_AUTH: Settings = { CONTINUATION_WAIT_SECONDS: '0', ACCESS_TOKEN_LIFETIME_SECONDS: '86400' }
 const QUICK_RESOURCE: Settings = {
   PROCESSING_POLL_SECONDS: '1',
@@ -40,6 +54,7 @@ export class Fleet {
   readonly system: ConnectedSystem
   readonly #plan: SystemPlan
   readonly #preStopMs: number
+  readonly #counted: CountedRequests
   readonly #front: Front
   readonly #replicas: Record<ServiceName, Replica[]>
 
@@ -48,6 +63,7 @@ export class Fleet {
       system: ConnectedSystem
       plan: SystemPlan
       front: Front
+      counted: CountedRequests
       replicas: Record<ServiceName, Replica[]>
     },
     preStopMs: number
@@ -55,6 +71,7 @@ export class Fleet {
     this.system = parts.system
     this.#plan = parts.plan
     this.#front = parts.front
+    this.#counted = parts.counted
     this.#replicas = parts.replicas
     this.#preStopMs = preStopMs
   }
@@ -63,13 +80,14 @@ export class Fleet {
     const redisUrl = process.env.TEST_REDIS_URL
     if (redisUrl === undefined) throw new Error('replicas need Redis: TEST_REDIS_URL is not set')
     const names = await NameServer.start()
+    const counted = new CountedRequests(redisUrl)
     const shared = { ...QUICK, REDIS_URL: redisUrl }
     const plan = await planSystem({
       root,
       auth: { ...shared, ...QUICK_AUTH },
       resource: { ...shared, ...QUICK_RESOURCE }
     })
-    const front = await Front.start(plan, names)
+    const front = await Front.start(plan, names, counted.clientAddress)
     const replicas: Record<ServiceName, Replica[]> = { 'auth-server': [], 'resource-server': [] }
     try {
       for (const service of SERVICES) {
@@ -85,7 +103,7 @@ export class Fleet {
         clock: systemClock,
         passSeconds: () => Promise.resolve()
       })
-      return new Fleet({ system, plan, front, replicas }, preStopMs)
+      return new Fleet({ system, plan, front, counted, replicas }, preStopMs)
     } catch (error) {
       await Promise.all(Object.values(replicas).flatMap((all) => all.map((replica) => replica.kill())))
       await front.stop()
@@ -117,6 +135,23 @@ export class Fleet {
     for (const service of SERVICES) {
       await migrate({ service, root, settings: this.#front.replicaOptions(service, root).settings })
     }
+  }
+
+  /**
+   * Looks how many requests the replicas of each service have counted together.
+   *
+   * @returns where some were counted twice, or many not at all, one sentence each
+   */
+  async findMiscounts(): Promise<string[]> {
+    const found = await Promise.all(
+      SERVICES.map(async (service) => {
+        const counted = await this.#counted.at(service)
+        const sent = this.#front.requestCountOf(service)
+        if (counted <= sent && counted >= sent * COUNTED_SHARE_MIN) return []
+        return [`${service} counted ${String(counted)} of ${String(sent)} requests`]
+      })
+    )
+    return found.flat()
   }
 
   /** Requests over HTTP so far. */
@@ -165,15 +200,15 @@ class Front {
     this.#grpc = grpc
   }
 
-  static async start(plan: SystemPlan, names: NameServer): Promise<Front> {
+  static async start(plan: SystemPlan, names: NameServer, clientAddress: string): Promise<Front> {
     const { auth, resource } = instancesOf(plan)
     return new Front(
       plan,
       names,
       {
-        'auth-server': await Balancer.start('localhost', auth.httpPort),
-        'identity provider': await Balancer.start('127.0.0.1', auth.identityProviderPort),
-        'resource-server': await Balancer.start('localhost', resource.httpPort)
+        'auth-server': await Balancer.start('localhost', auth.httpPort, clientAddress),
+        'identity provider': await Balancer.start('127.0.0.1', auth.identityProviderPort, clientAddress),
+        'resource-server': await Balancer.start('localhost', resource.httpPort, clientAddress)
       },
       {
         'auth-server': await TcpBalancer.start('127.0.0.1', auth.grpcPort),
@@ -212,6 +247,11 @@ class Front {
     if (service === 'resource-server') return
     this.#http['identity provider'].announce(at(auth.identityProviderPort))
     this.#names.announce(hosts)
+  }
+
+  /** Requests of clients to a service so far. */
+  requestCountOf(service: ServiceName): number {
+    return this.#http[service].requestCount
   }
 
   get requestCount(): number {

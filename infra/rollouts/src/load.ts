@@ -3,12 +3,16 @@ import {
   forgetReservations,
   type Groundwork,
   layGroundwork,
+  pay,
   type RequestKind,
   requestKinds
 } from '@open-payments-server/acceptance'
+import { isRpcError, status } from '@open-payments-server/grpc-transport'
 
 /** Requests that are under way at a time. */
 const SENDERS = 6
+/** Payments that are asked for at the same time: enough for each of two replicas to reserve for several with one call. */
+const PAYMENTS_TOGETHER = 8
 /** Not sent: each looks through whole tables, in both databases. They are asked once everything is done. */
 const HEAVY: ReadonlySet<string> = new Set(['Audit', 'AuditLimits'])
 
@@ -23,13 +27,20 @@ export class Load {
   #isStopping = false
   #turn = 0
 
-  private constructor(groundwork: Groundwork) {
+  private constructor(groundwork: Groundwork, kinds: readonly RequestKind[]) {
     this.#groundwork = groundwork
-    this.#kinds = requestKinds().filter(({ name }) => !HEAVY.has(name))
+    this.#kinds = kinds
   }
 
-  static async prepare(system: ConnectedSystem): Promise<Load> {
-    return new Load(await layGroundwork(system))
+  /**
+   * Prepares requests of every kind.
+   *
+   * @param runsOlder whether replicas of an older version run: calls that they do not know are left out then
+   */
+  static async prepare(system: ConnectedSystem, runsOlder: boolean): Promise<Load> {
+    const groundwork = await layGroundwork(system)
+    const kinds = [...requestKinds(), PAYMENTS].filter(({ name }) => !HEAVY.has(name))
+    return new Load(groundwork, runsOlder ? await findKnown(kinds, groundwork) : kinds)
   }
 
   /** Sends requests until it is told to stop. */
@@ -68,4 +79,37 @@ export class Load {
     }
     this.answerCount += 1
   }
+}
+
+/** Payments that arrive together: the resource server makes room for them, and ends their reservations, with calls for many. */
+const PAYMENTS: RequestKind = {
+  name: 'payments at the same time',
+  answer: Array.from({ length: PAYMENTS_TOGETHER }, () => '201').join(', '),
+  prepare: ({ system, payToken, receiver }) =>
+    Promise.resolve(async () => {
+      const paying = Array.from({ length: PAYMENTS_TOGETHER }, () =>
+        pay(system, system.shop, payToken, receiver.url, 100n)
+      )
+      return (await Promise.all(paying)).map((answer) => String(answer.status)).join(', ')
+    })
+}
+
+/** Sends one of each, and looks whether there is such a call at all; what else becomes of it is found out later. */
+async function findKnown(kinds: readonly RequestKind[], groundwork: Groundwork): Promise<RequestKind[]> {
+  const known = []
+  for (const kind of kinds) {
+    if (await isKnown(kind, groundwork)) known.push(kind)
+    else console.log(`not sent, because the older version does not know it: ${kind.name}`)
+  }
+  return known
+}
+
+async function isKnown(kind: RequestKind, groundwork: Groundwork): Promise<boolean> {
+  try {
+    const send = await kind.prepare(groundwork)
+    await send()
+  } catch (error) {
+    return !isRpcError(error, status.UNIMPLEMENTED)
+  }
+  return true
 }

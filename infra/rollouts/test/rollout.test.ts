@@ -30,7 +30,7 @@ async function underLoad(
   running: Fleet,
   work: (load: Load) => Promise<void>
 ): Promise<{ wrong: string[]; answers: number }> {
-  const load = await Load.prepare(running.system)
+  const load = await Load.prepare(running.system, OLD_ROOT !== undefined)
   const sending = load.run()
   try {
     await work(load)
@@ -54,7 +54,8 @@ async function underLoad(
     return open.length === 0
   })
   const violations = await running.system.audit()
-  const wrong = [...load.failures, ...running.failures, ...violations]
+  const miscounts = await running.findMiscounts()
+  const wrong = [...load.failures, ...running.failures, ...violations, ...miscounts]
   console.log(
     `${String(load.answerCount)} answers looked at, ${String(running.requestCount)} requests over HTTP, ` +
       `${String(wrong.length)} wrong`
