@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { createLogger, systemClock } from '@open-payments-server/runtime'
+import { recordStatements } from '@open-payments-server/testing'
+import { createResourceUrls } from '../src/domain/resource-urls.js'
+import { createOutgoingPaymentRepository } from '../src/features/create-outgoing-payment/repository.js'
+import {
+  BOB,
+  PUBLIC_URL,
+  startTestResourceServer,
+  type TestResourceServer
+} from './support/resource-server.js'
+
+const ACCESS = [
+  { type: 'incoming-payment' as const, actions: ['create'] },
+  { type: 'quote' as const, actions: ['create'] }
+]
+
+let service: TestResourceServer
+
+beforeAll(async () => {
+  service = await startTestResourceServer()
+})
+afterAll(() => service.stop())
+
+async function createQuote(value: string): Promise<string> {
+  const shop = service.createClient('shop')
+  const { accessToken } = service.auth.issueToken({ client: shop.client, keys: [shop.key], access: ACCESS })
+  const amount = { value, assetCode: 'USD', assetScale: 2 }
+  const incoming = await shop.request(ACCESS, 'POST', '/incoming-payments', {
+    accessToken,
+    body: { walletAddress: BOB }
+  })
+  const body = { walletAddress: BOB, receiver: incoming.textAt('id'), method: 'ilp', receiveAmount: amount }
+  return (await shop.request(ACCESS, 'POST', '/quotes', { accessToken, body })).textAt('id').slice(-36)
+}
+
+it('quotes that are asked for at the same time are read with one statement, each for its own client and wallet address', async () => {
+  const { pool } = service.server
+  const repository = createOutgoingPaymentRepository({
+    pool,
+    urls: createResourceUrls(PUBLIC_URL),
+    clock: systemClock,
+    logger: createLogger({ service: 'test', level: 'silent' })
+  })
+  const ids = [await createQuote('5'), await createQuote('6'), await createQuote('7')] as const
+  const [quote] = await service.database.query<{ client: string; wallet_address_id: string }>(
+    'select client, wallet_address_id from quote where id = $1',
+    [ids[0]]
+  )
+  const { client = '', wallet_address_id: walletAddressId = '' } = quote ?? {}
+  const record = recordStatements(pool)
+  const found = await Promise.all([
+    repository.find(ids[0], walletAddressId, client),
+    repository.find(ids[1], walletAddressId, client),
+    repository.find(ids[2], walletAddressId, client),
+    repository.find(ids[1], walletAddressId, `${client}x`),
+    repository.find(ids[1], ids[1], client),
+    repository.find(walletAddressId, walletAddressId, client)
+  ])
+  record.stop()
+  expect(found.map((one) => one?.amounts.receive)).toEqual([5n, 6n, 7n, undefined, undefined, undefined])
+  // The first goes alone, all others together.
+  expect(record.statements).toHaveLength(2)
+})
