@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import pg from 'pg'
 
 /** A statement that went over a pool, and how PostgreSQL carries it out. */
 export interface ExplainedStatement {
@@ -34,6 +34,7 @@ export interface StatementExplainer {
   stop(): void
 }
 
+type Run = (text: string, values?: readonly unknown[]) => Promise<pg.QueryResult>
 type Query = (...values: readonly unknown[]) => unknown
 
 interface SentStatement {
@@ -69,14 +70,14 @@ export function explainStatements(pool: pg.Pool, options: { carriedOut: boolean 
     else known.plans.push(plan)
   }
   const explain = async (client: pg.PoolClient, query: Query, sent: SentStatement): Promise<void> => {
-    const run = (text: string, values: readonly unknown[] = []): Promise<pg.QueryResult> =>
-      query(text, values) as Promise<pg.QueryResult>
+    const run: Run = (text, values = []) => query(text, values) as Promise<pg.QueryResult>
     const nested = inTransaction.has(client)
     await run(nested ? 'savepoint explained' : 'begin')
     try {
       if (!options.carriedOut) await run(INDEXES_ALONE)
-      const how = options.carriedOut ? 'analyze, timing off, format json' : 'format json'
-      const { rows } = await run(`explain (${how}) ${sent.text}`, sent.values)
+      const { rows } = await (options.carriedOut
+        ? carryOut(run, sent)
+        : run(`explain (format json) ${sent.text}`, sent.values))
       remember(sent, planOf(rows))
     } catch (error) {
       failures.push(`${String(error)}: ${sent.text}`)
@@ -126,12 +127,44 @@ export function explainStatements(pool: pg.Pool, options: { carriedOut: boolean 
   }
 }
 
+/** Carries a statement out as the pool has it planned, which is without regard to its values: `explain` alone would regard them. */
+async function carryOut(run: Run, { text, values }: SentStatement): Promise<pg.QueryResult> {
+  await run(`prepare explained as ${text}`)
+  try {
+    const parameters = values.length === 0 ? '' : `(${values.map(literalOf).join(', ')})`
+    return await run(`explain (analyze, timing off, format json) execute explained${parameters}`)
+  } finally {
+    await run('deallocate explained').catch(() => undefined)
+  }
+}
+
+/** A parameter as SQL, which says nothing of its type. */
+function literalOf(value: unknown): string {
+  const text = textOf(value)
+  return text === undefined ? 'null' : pg.escapeLiteral(text)
+}
+
+function textOf(value: unknown): string | undefined {
+  if (value === null || value === undefined) return undefined
+  if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`
+  if (value instanceof Date) return value.toISOString()
+  if (Array.isArray(value)) return `{${value.map(elementOf).join(',')}}`
+  return typeof value === 'string'
+    ? value
+    : JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
+}
+
+function elementOf(value: unknown): string {
+  const text = textOf(value)
+  return text === undefined ? 'null' : `"${text.replaceAll(/["\\]/g, '\\$&')}"`
+}
+
 /** The statement that `query` was called with; undefined for what is none, or was sent to be explained. */
 function readStatement([first, second]: readonly unknown[]): SentStatement | undefined {
   const config = typeof first === 'string' ? { text: first } : first
   if (typeof config !== 'object' || config === null || !('text' in config)) return undefined
   const { text, values, name } = config as { text: unknown; values?: unknown; name?: unknown }
-  if (typeof text !== 'string' || text.startsWith('explain ')) return undefined
+  if (typeof text !== 'string' || /^(explain|prepare|deallocate) /.test(text)) return undefined
   const given = Array.isArray(values) ? values : Array.isArray(second) ? second : []
   return { text, values: given as unknown[], prepared: typeof name === 'string' }
 }

@@ -42,11 +42,13 @@ export async function* readOutbox(
   let after = afterPaymentId
   for (;;) {
     const { rows } = await pool.query<Row>(
-      // The page comes first: joined at once, PostgreSQL reads all payments before it, for every page again.
+      // The page comes first, and then each payment by itself: joined, PostgreSQL reads all payments before the page, for every
+      // page again. `limit 1` leaves it no choice.
       `select r.payment_id, r.outcome, r.debited_value, r.received_value, r.delivered_at is not null as delivered,
               p.debit_value, p.receive_value
          from (select * from grant_reservation where payment_id > $1 order by payment_id limit $2) r
-         left join outgoing_payment p on p.id = r.payment_id
+         left join lateral (
+           select debit_value, receive_value from outgoing_payment where id = r.payment_id limit 1) p on true
         order by r.payment_id`,
       [after, pageSize]
     )

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { startSystem, type System } from '@open-payments-server/acceptance'
+import { explainStatements, findPlanFaults } from '../src/explain-statements.js'
+import { fillDatabases } from '../src/fill.js'
+
+const PAYMENT_COUNT = 5_000
+/** A page, and some more. */
+const ROWS_MAX = 1_100
+const DAY_MS = 86_400_000
+
+let system: System
+beforeAll(async () => {
+  system = await startSystem()
+  const { shop, market, authDatabase, resourceDatabase, resourceServerUrl } = system
+  await fillDatabases(
+    { auth: authDatabase.url, resource: resourceDatabase.url },
+    {
+      paymentCount: PAYMENT_COUNT,
+      walletCount: 10,
+      resourceServerUrl,
+      clients: [shop.walletAddress, market.walletAddress],
+      beginMs: Date.now() - 30 * DAY_MS,
+      endMs: Date.now() - DAY_MS
+    }
+  )
+}, 60_000)
+afterAll(() => system.stop())
+
+it('an audit reads no payment twice: no page of it reads those before it again', async () => {
+  const explainers = [...system.runningAuthServers, ...system.runningResourceServers].map(({ pool }) =>
+    explainStatements(pool, { carriedOut: true })
+  )
+  expect(await system.audit()).toEqual([])
+  const pages = explainers
+    .flatMap(({ statements }) => [...statements.values()])
+    .filter(({ plans }) => plans.length > 1)
+    .filter(({ text }) => /limit \$\d|LIMIT \$\d/.test(text))
+  const faults = pages.flatMap(({ text, plans }) =>
+    plans
+      .flatMap((plan) => findPlanFaults(plan, { bigTables: new Set(), rowsMax: ROWS_MAX }))
+      .map((fault) => `${fault}: ${text}`)
+  )
+  expect(faults).toEqual([])
+  expect(pages.length).toBe(2)
+  for (const explainer of explainers) explainer.stop()
+}, 60_000)
