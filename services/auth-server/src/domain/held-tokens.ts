@@ -11,8 +11,11 @@ export interface HeldToken {
   readonly holder: BoundClient
 }
 
-/** Most that is remembered, in characters: room for some 22,000 tokens, which take 10 MiB, and never more than 16. */
-export const HELD_TOKENS_CHARACTERS_MAX = 8_000_000
+/** Most that is remembered, in characters: room for some 16,000 tokens, and never more than 12 MiB. */
+export const HELD_TOKENS_CHARACTERS_MAX = 6_000_000
+
+/** Most clients of which one object stands for all their tokens. */
+const SHARED_HOLDERS_MAX = 1_000
 
 /** What a token counts for besides the texts of its holder: its id, its hash, and the objects around them. */
 const TOKEN_CHARACTERS = 250
@@ -33,6 +36,9 @@ export class HeldTokens {
     sizeCalculation: ({ holder }) => TOKEN_CHARACTERS + charactersOf(holder)
   })
 
+  /** Holders by what they are: a client asks for many tokens, and says each time anew who it is. */
+  readonly #holders = new LRUCache<string, BoundClient>({ max: SHARED_HOLDERS_MAX })
+
   /** How many are remembered now. */
   get size(): number {
     return this.#remembered.size
@@ -52,12 +58,20 @@ export class HeldTokens {
 
   /** Call it for tokens that are there: those that were written, or read. */
   remember({ id, secretHash, holder }: HeldToken): void {
-    this.#remembered.set(id, { secretHash: secretHash.toString('base64'), holder })
+    this.#remembered.set(id, { secretHash: secretHash.toString('base64'), holder: this.#shared(holder) })
   }
 
   /** Makes room where a token is over. */
   forget(id: string): void {
     this.#remembered.delete(id)
+  }
+
+  #shared(holder: BoundClient): BoundClient {
+    const { walletAddress, jwkThumbprint, keyId, keyX } = holder
+    const key = JSON.stringify([walletAddress, jwkThumbprint, keyId, keyX])
+    const known = this.#holders.get(key)
+    if (known === undefined) this.#holders.set(key, holder)
+    return known ?? holder
   }
 }
 
