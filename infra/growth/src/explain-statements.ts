@@ -127,15 +127,18 @@ export function explainStatements(pool: pg.Pool, options: { carriedOut: boolean 
   }
 }
 
+let preparedCount = 0
+
 /** Carries a statement out as the pool has it planned, which is without regard to its values: `explain` alone would regard them. */
 async function carryOut(run: Run, { text, values }: SentStatement): Promise<pg.QueryResult> {
-  await run(`prepare explained as ${text}`)
-  try {
-    const parameters = values.length === 0 ? '' : `(${values.map(literalOf).join(', ')})`
-    return await run(`explain (analyze, timing off, format json) execute explained${parameters}`)
-  } finally {
-    await run('deallocate explained').catch(() => undefined)
-  }
+  // A name of its own: what fails stays prepared.
+  preparedCount += 1
+  const name = `explained_${String(preparedCount)}`
+  await run(`prepare ${name} as ${text}`)
+  const parameters = values.length === 0 ? '' : `(${values.map(literalOf).join(', ')})`
+  const plan = await run(`explain (analyze, timing off, format json) execute ${name}${parameters}`)
+  await run(`deallocate ${name}`)
+  return plan
 }
 
 /** A parameter as SQL, which says nothing of its type. */
@@ -149,9 +152,8 @@ function textOf(value: unknown): string | undefined {
   if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`
   if (value instanceof Date) return value.toISOString()
   if (Array.isArray(value)) return `{${value.map(elementOf).join(',')}}`
-  return typeof value === 'string'
-    ? value
-    : JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
+  if (typeof value === 'string') return value
+  return typeof value === 'bigint' ? value.toString() : JSON.stringify(value)
 }
 
 function elementOf(value: unknown): string {

@@ -8,8 +8,8 @@ export interface KeysetList {
   readonly columns: string
   /** Table that the list is ordered by. */
   readonly table: string
-  /** That table as `p`, and others that belong to each of its rows. */
-  readonly from: string
+  /** What joins others to its rows `p`, one row of each to each of them; empty without. */
+  readonly joins: string
   /** Which rows of `p` belong to the list, with parameters from `$1` on. The same text for the same `name`. */
   readonly where: string
   readonly values: readonly unknown[]
@@ -77,11 +77,12 @@ function keysetText(list: KeysetList, range: KeysetRange): string {
   // with many payments it hopes to find one soon by reading the table from its beginning.
   const nearest = `select 'some' from ${list.table} p where ${list.where} ${compare(opposite)}
     order by p.created_at ${back}, p.id ${back} limit 1`
+  const inOrder = `order by p.created_at ${order}, p.id ${order}`
+  // What belongs to the rows is looked for once they are found: joined at once, PostgreSQL may read and sort the whole list.
   const part = `select ${list.columns}
-        from ${list.from}
-       where ${list.where} ${compare(beyond)}
-       order by p.created_at ${order}, p.id ${order}
-       limit $${String(limit)}`
+        from (select * from ${list.table} p where ${list.where} ${compare(beyond)} ${inOrder} limit $${String(limit)}) p
+        ${list.joins}
+       ${inOrder}`
   if (range.position === undefined) return part
   return `select part.*, o.opposite
     from (select (${nearest}) as opposite) o

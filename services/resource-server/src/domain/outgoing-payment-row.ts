@@ -10,13 +10,15 @@ export const OUTGOING_PAYMENT_COLUMNS = `
   p.grant_spent_debit_value, p.grant_spent_receive_value, p.metadata, p.created_at, p.updated_at,
   w.path, da.code as debit_code, da.scale as debit_scale, ra.code as receive_code, ra.scale as receive_scale`
 
-/** The tables that {@link OUTGOING_PAYMENT_COLUMNS} come from, `p` being the payment. */
-export const OUTGOING_PAYMENT_TABLES = `
-  outgoing_payment p
+/** What joins the tables that {@link OUTGOING_PAYMENT_COLUMNS} come from to the payments `p`: one row of each for each payment. */
+export const OUTGOING_PAYMENT_JOINS = `
   join wallet_address w on w.id = p.wallet_address_id
   join account a on a.id = w.account_id
   join asset da on da.id = a.asset_id
   join asset ra on ra.id = p.receive_asset_id`
+
+/** The tables that {@link OUTGOING_PAYMENT_COLUMNS} come from, `p` being the payment. */
+export const OUTGOING_PAYMENT_TABLES = `outgoing_payment p ${OUTGOING_PAYMENT_JOINS}`
 
 /** An outgoing payment as the database returns it: numbers of arbitrary size are text. */
 export interface OutgoingPaymentRow {

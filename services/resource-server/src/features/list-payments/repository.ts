@@ -10,8 +10,8 @@ export interface PaymentTable {
   readonly columns: string
   /** The table of the payments. */
   readonly table: 'incoming_payment' | 'outgoing_payment'
-  /** Tables that they come from, `p` being the payment. */
-  readonly from: string
+  /** What joins other tables to the payments `p`, one row of each for each payment; empty without. */
+  readonly joins: string
   /** Whether rows are wanted as PostgreSQL writes them. */
   readonly rowsAsText: boolean
 }

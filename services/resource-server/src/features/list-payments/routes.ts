@@ -6,7 +6,7 @@ import { unknownWalletAddress } from '../../domain/errors.js'
 import { renderOutgoingPayment } from '../../domain/outgoing-payment.js'
 import {
   OUTGOING_PAYMENT_COLUMNS,
-  OUTGOING_PAYMENT_TABLES,
+  OUTGOING_PAYMENT_JOINS,
   type OutgoingPaymentRow,
   readOutgoingPaymentRow
 } from '../../domain/outgoing-payment-row.js'
@@ -43,7 +43,7 @@ export function createListIncomingPaymentsRoute(deps: ListPaymentsDeps): Route {
       name: 'incoming-payments',
       table: 'incoming_payment',
       columns: LISTED_INCOMING_PAYMENT_COLUMNS,
-      from: 'incoming_payment p',
+      joins: '',
       rowsAsText: true
     },
     createdAtMs: (row) => Date.parse(isoInstant(row.created_at)),
@@ -59,7 +59,7 @@ export function createListOutgoingPaymentsRoute(deps: ListPaymentsDeps): Route {
       name: 'outgoing-payments',
       table: 'outgoing_payment',
       columns: OUTGOING_PAYMENT_COLUMNS,
-      from: OUTGOING_PAYMENT_TABLES,
+      joins: OUTGOING_PAYMENT_JOINS,
       rowsAsText: false
     },
     createdAtMs: (row) => row.created_at.getTime(),
