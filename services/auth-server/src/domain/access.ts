@@ -79,14 +79,14 @@ export interface StoredAccessItem {
 }
 
 /**
- * SQL that answers the access items of a grant, in their order, as JSON of {@link StoredAccessItem}s.
+ * SQL that answers the access items of a grant, in their order, as JSON of {@link StoredAccessItem}s, each with its `id`.
  *
  * @param grantId the SQL of its id
  */
 export function selectAccess(grantId: string): string {
   return `
   (select coalesce(json_agg(json_build_object(
-            'type', a.type, 'actions', a.actions, 'identifier', a.identifier,
+            'id', a.id, 'type', a.type, 'actions', a.actions, 'identifier', a.identifier,
             'limitReceiver', a.limit_receiver, 'limitInterval', a.limit_interval,
             'limitDebitValue', a.limit_debit_value::text, 'limitDebitCode', a.limit_debit_code,
             'limitDebitScale', a.limit_debit_scale,

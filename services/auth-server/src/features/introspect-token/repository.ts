@@ -1,7 +1,7 @@
 import { createLookup } from '@open-payments-server/database'
 import { parseRepeatingInterval } from '@open-payments-server/intervals'
 import type pg from 'pg'
-import { restoreAccessItem, type StoredAccessItem } from '../../domain/access.js'
+import { restoreAccessItem, selectAccess, type StoredAccessItem } from '../../domain/access.js'
 import type {
   GrantedAccessItem,
   IssuedToken,
@@ -32,14 +32,7 @@ const ACTIVE = `t.ended_at is null and g.state = 'issued'`
 const FIND_TOKEN = `
   select ${ACTIVE} as active, t.grant_id, t.expires_at,
          g.client_wallet_address, g.client_jwk_thumbprint, g.key_id, g.key_x,
-         (select coalesce(json_agg(json_build_object(
-                   'id', a.id, 'type', a.type, 'actions', a.actions, 'identifier', a.identifier,
-                   'limitReceiver', a.limit_receiver, 'limitInterval', a.limit_interval,
-                   'limitDebitValue', a.limit_debit_value::text, 'limitDebitCode', a.limit_debit_code,
-                   'limitDebitScale', a.limit_debit_scale,
-                   'limitReceiveValue', a.limit_receive_value::text, 'limitReceiveCode', a.limit_receive_code,
-                   'limitReceiveScale', a.limit_receive_scale) order by a.position), '[]'::json)
-            from access_item a where a.grant_id = t.grant_id) as access
+         ${selectAccess('t.grant_id')} as access
     from access_token t
     join grant_request g on g.id = t.grant_id
    where t.value_hash = $1`
