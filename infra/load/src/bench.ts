@@ -93,6 +93,7 @@ async function measureCalls(
   const steady: SteadyMeasurement[] = []
   for (const call of CALLS.filter(({ name }) => calls.includes(name))) {
     const measuring = new Measuring(stack, groundwork, call)
+    await measuring.warmUp()
     for (const one of concurrency) {
       const around = profile ? aroundWith(stack, `${call.name}-${String(one)}`) : undefined
       const measurement = await measuring.measure({ concurrency: one, seconds, around })
