@@ -19,8 +19,11 @@ export interface ConnectionRules {
 
 /** What became of a connection so far. */
 interface Connection {
-  /** Answers under way, in the order of their requests. */
-  readonly pending: Set<ServerResponse>
+  /**
+   * Answers under way, in the order of their requests: seldom more than one. An array, because a set that is filled and emptied all the
+   * time makes a new table every few times, and the old ones keep what was in them until old objects are collected.
+   */
+  readonly pending: ServerResponse[]
   requests: number
   /** Whether it ends with an answer that was given: nothing that comes after that is acted on. */
   isEnding: boolean
@@ -33,9 +36,8 @@ interface Connection {
 export class Connections {
   readonly #app: RequestListener
   readonly #rules: ConnectionRules
-  readonly #connections = new WeakMap<Socket, Connection>()
-  /** Answers under way, of all connections. */
-  readonly #answers = new Set<ServerResponse>()
+  /** Those that are open and were heard of. */
+  readonly #connections = new Map<Socket, Connection>()
   #isFull = false
   #areEnding = false
 
@@ -75,9 +77,9 @@ export class Connections {
   /** From now on every answer ends its connection, those included that are under way. */
   endAll(): void {
     this.#areEnding = true
-    for (const response of this.#answers) {
-      const isLast = response === [...this.#of(response.req.socket).pending].at(-1)
-      if (isLast && !response.headersSent) this.#endWith(response)
+    for (const { pending } of this.#connections.values()) {
+      const last = pending.at(-1)
+      if (last?.headersSent === false) this.#endWith(last)
     }
   }
 
@@ -92,15 +94,13 @@ export class Connections {
   #begin(request: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#of(request.socket)
     if (connection.isEnding) return false
-    connection.pending.add(response)
-    this.#answers.add(response)
+    connection.pending.push(response)
     connection.requests += 1
     const isLast = this.#areEnding || connection.requests >= this.#rules.requestsPerConnectionMax
     if (isLast) this.#endWith(response)
     // Told once, right after its end where it has one.
     response.on('close', () => {
-      connection.pending.delete(response)
-      this.#answers.delete(response)
+      remove(response, connection.pending)
       if (response.writableFinished) this.#discard(request)
     })
     return true
@@ -119,8 +119,12 @@ export class Connections {
   #of(socket: Socket): Connection {
     const known = this.#connections.get(socket)
     if (known !== undefined) return known
-    const connection = { pending: new Set<ServerResponse>(), requests: 0, isEnding: false }
+    const connection: Connection = { pending: [], requests: 0, isEnding: false }
+    if (socket.destroyed) return connection
     this.#connections.set(socket, connection)
+    socket.once('close', () => {
+      this.#connections.delete(socket)
+    })
     return connection
   }
 
@@ -132,7 +136,7 @@ export class Connections {
   /** The parser gave up on a connection. */
   #fail(socket: Socket, error: NodeJS.ErrnoException): void {
     const refusal = refusalOf(error.code)
-    const last = [...this.#of(socket).pending].at(-1)
+    const last = this.#of(socket).pending.at(-1)
     if (refusal === undefined || !socket.writable) socket.destroy()
     else if (last === undefined) this.#refuseSocket(socket, refusal, error.code)
     else if (last.req.complete) this.#closeAfter(last, socket)
@@ -150,7 +154,7 @@ export class Connections {
 
   /** Nothing was sent or received for the time that was set. */
   #expire(socket: Socket): void {
-    const isWorking = this.#of(socket).pending.size > 0 && socket.writableLength === 0
+    const isWorking = this.#of(socket).pending.length > 0 && socket.writableLength === 0
     if (isWorking) socket.setTimeout(this.#rules.answerStallTimeoutMs)
     else socket.destroy()
   }
@@ -171,4 +175,10 @@ export class Connections {
   #tell({ status }: Refusal, reason: string | undefined): void {
     this.#rules.logger?.info({ status, reason: reason ?? 'unknown' }, 'request refused')
   }
+}
+
+function remove<Item>(item: Item, items: Item[]): void {
+  // Without a list of what was taken out.
+  if (items.at(-1) === item) items.pop()
+  else items.splice(items.indexOf(item), 1)
 }
