@@ -6,6 +6,7 @@ import { type AddressReader, HttpRequest } from './http-request.js'
 import { type Fields, HttpResponse } from './http-response.js'
 import { codeOf, type ErrorBody, NoAnswer, PublicError, serviceUnavailable } from './public-error.js'
 import { hasBody, readBody } from './read-body.js'
+import { RequestLog } from './request-log.js'
 import { endOf, type RequestEnd, startRequestSpan } from './request-span.js'
 import { type Route, RouteTable } from './routes.js'
 
@@ -67,15 +68,14 @@ class HttpApp {
   readonly #routes: RouteTable
   readonly #fallback: express.Express | undefined
   readonly #addressOf: AddressReader
-  readonly #requestLog: Logger
+  readonly #requestLog: RequestLog
 
   constructor(options: HttpAppOptions) {
     this.#options = options
     this.#routes = new RouteTable(options.routes)
     this.#fallback = options.fallback && createExpressApp(options.fallback)
     this.#addressOf = createAddressReader(options.trustedProxies)
-    // Numbers and words from closed sets: there is nothing to strike out of the line that every request is.
-    this.#requestLog = options.logger.child({}, { redact: [] })
+    this.#requestLog = new RequestLog(options.logger)
   }
 
   receive(message: IncomingMessage, serverResponse: ServerResponse): void {
@@ -98,16 +98,7 @@ class HttpApp {
       requestObserver?.ended(end, durationMs / 1_000)
       // A connection tells its end outside of any request.
       span.within(() => {
-        this.#requestLog.info(
-          {
-            method: request.method,
-            route: end.route,
-            status: end.status,
-            durationMs: Math.round(durationMs * 1_000) / 1_000,
-            aborted: !response.writableFinished
-          },
-          'request'
-        )
+        this.#requestLog.tell(request.method, end, durationMs, !response.writableFinished)
       })
       span.end(end)
     })

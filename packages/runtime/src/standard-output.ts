@@ -6,12 +6,15 @@ const WAITING_MAX = 1_048_576
 /** Most that is gathered before it is written, in characters. */
 const GATHERED_MAX = 65_536
 
+/** How long lines are gathered that come closely after others, in milliseconds. */
+const GATHERED_MS = 5
+
 /** Standard output's file descriptor. */
 const STANDARD_OUTPUT = 1
 
 /**
- * Standard output for logs. Lines of one turn of the event loop are written together, because each write is a call of the
- * system. When it takes nothing, as on a full disk, lines wait for room, and are lost when they are too many: the service goes
+ * Standard output for logs. Lines are written at the end of the event loop's turn, and those that come within 5 ms of the last
+ * write together: each write is a call of the system. When it takes nothing, as on a full disk, lines wait for room, and are lost when they are too many: the service goes
  * on, because no payment fails for want of a log.
  *
  * @param onLost is told how many lines were lost, once there is room again
@@ -19,12 +22,14 @@ const STANDARD_OUTPUT = 1
 export function openStandardOutput(onLost: (count: number) => void): DestinationStream {
   const stream = pino.destination({ dest: STANDARD_OUTPUT, sync: true, maxLength: WAITING_MAX })
   let gathered = ''
+  let writtenAt = -Infinity
   let lost = 0
   let isRefused = false
   const write = (): void => {
     if (gathered === '') return
     const lines = gathered
     gathered = ''
+    writtenAt = performance.now()
     // What waits goes first: with too little room behind it, these lines would be dropped, and nothing tried again.
     if (isRefused) stream.write('')
     stream.write(lines)
@@ -43,10 +48,14 @@ export function openStandardOutput(onLost: (count: number) => void): Destination
     lost = 0
     setImmediate(onLost, count)
   })
+  const writeSoon = (): void => {
+    if (performance.now() - writtenAt > GATHERED_MS) setImmediate(write)
+    else setTimeout(write, GATHERED_MS).unref()
+  }
   beforeExit(write)
   const output = {
     write(line: string): void {
-      if (gathered === '') setImmediate(write)
+      if (gathered === '') writeSoon()
       gathered += line
       if (gathered.length >= GATHERED_MAX) write()
     },
