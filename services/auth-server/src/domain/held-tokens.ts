@@ -11,8 +11,8 @@ export interface HeldToken {
   readonly holder: BoundClient
 }
 
-/** Most that is remembered, in characters: room for some 16,000 tokens, and never more than 12 MiB. */
-export const HELD_TOKENS_CHARACTERS_MAX = 6_000_000
+/** Most that is remembered, in characters: room for some 11,000 tokens, and never more than 8 MiB. */
+export const HELD_TOKENS_CHARACTERS_MAX = 4_000_000
 
 /** Most clients of which one object stands for all their tokens. */
 const SHARED_HOLDERS_MAX = 1_000
