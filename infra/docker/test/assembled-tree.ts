@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { NODE_FLAGS } from '@open-payments-server/service-process/node-flags'
+import { NODE_ENVIRONMENT, NODE_FLAGS } from '@open-payments-server/service-process/node-flags'
 import { send } from '@open-payments-server/testing'
 
 const run = promisify(execFile)
@@ -57,7 +57,7 @@ export class AssembledTree {
     return new ImageProcess(
       spawn(process.execPath, [...NODE_FLAGS, ...parameters], {
         cwd: this.directory,
-        env: { NODE_ENV: 'production', ...environment },
+        env: { NODE_ENV: 'production', ...NODE_ENVIRONMENT, ...environment },
         stdio: ['ignore', 'pipe', 'pipe'],
         ...IMAGE_USER
       })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { NODE_FLAGS } from '@open-payments-server/service-process/node-flags'
+import { NODE_ENVIRONMENT, NODE_FLAGS } from '@open-payments-server/service-process/node-flags'
 import { createTestAuthority } from '@open-payments-server/testing/certificates'
 import { Ajv, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
@@ -41,6 +41,9 @@ it('starts Node as everything else starts it for a service', async () => {
   const text = await readFile(join(ROOT, 'infra/docker/Dockerfile'), 'utf8')
   const [, entrypoint = ''] = /^ENTRYPOINT (.*)$/m.exec(text) ?? []
   expect(JSON.parse(entrypoint)).toEqual(['/usr/local/bin/node', ...NODE_FLAGS])
+  const [, environment] = /^ENV (NODE_ENV=production.*)$/m.exec(text) ?? []
+  const settings = Object.entries({ NODE_ENV: 'production', ...NODE_ENVIRONMENT })
+  expect(environment?.split(' ')).toEqual(settings.map(([name, value]) => `${name}=${value}`))
 })
 
 describe.each(SERVICES)('the image of the %s', (service) => {

@@ -3,7 +3,7 @@ import { existsSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Settings } from '@open-payments-server/acceptance'
-import { NODE_FLAGS } from '@open-payments-server/service-process/node-flags'
+import { NODE_ENVIRONMENT, NODE_FLAGS } from '@open-payments-server/service-process/node-flags'
 import { request } from 'undici'
 
 /** Which of the two services. */
@@ -83,7 +83,7 @@ function spawnService({ service, settings, logFile, inspectorPort }: ServiceOpti
   const log = openSync(logFile, 'a')
   const inspector = inspectorPort === undefined ? [] : [`--inspect=127.0.0.1:${String(inspectorPort)}`]
   const child = spawn(process.execPath, [...NODE_FLAGS, ...inspector, main], {
-    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...settings },
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...NODE_ENVIRONMENT, ...settings },
     stdio: ['ignore', log, log]
   })
   const killWithUs = (): void => {
