@@ -130,6 +130,18 @@ const TWINS: Scene = {
   payments: [ORDINARY, { ...ORDINARY, twin: 'by id' }, ORDINARY, { ...ORDINARY, twin: 'by signed request' }]
 }
 
+/** Receivers that take nothing any more, beside one that does. */
+const NOT_PAYABLE: Scene = {
+  balances: [300, 0, 0],
+  payments: [ORDINARY, { ...ORDINARY, receiver: 'completed' }, { ...ORDINARY, receiver: 'expired' }]
+}
+
+/** One that the statement for all fails of. */
+const SPOILT: Scene = {
+  balances: [300, 0, 0],
+  payments: [ORDINARY, { ...ORDINARY, metadata: 'unreadable' }, ORDINARY]
+}
+
 /** Writes what a scene begins with into both databases. */
 async function setUp(scene: Scene): Promise<NewPayment[]> {
   const accounts = scene.balances.map((balance) => ({ id: randomUUID(), walletId: randomUUID(), balance }))
@@ -276,7 +288,7 @@ describe('payments that are persisted together', () => {
           seen.add(`${outcome.status === 'fulfilled' ? outcome.value.outcome : 'failed'}, ${way}`)
         }
       }),
-      { numRuns: 40, examples: [[TWINS]] }
+      { numRuns: 40, examples: [[TWINS], [NOT_PAYABLE], [SPOILT]] }
     )
     const usual = ['persisted', 'receiver-not-payable', 'taken'].map((outcome) => `${outcome}, together`)
     expect([...seen]).toEqual(expect.arrayContaining([...usual, 'failed, after all one by one']))
