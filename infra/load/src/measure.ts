@@ -54,8 +54,8 @@ export class Measuring {
   ) {}
 
   /**
-   * Sends a call and its floor until V8 has compiled what they run. A service that answered a few hundred requests needs half as much
-   * CPU time again for each as one that answered some thousands, and its floor, which is far less code, a quarter.
+   * Sends a call and its floor until V8 has compiled what they run. A service that answered a few hundred requests needs half
+   * as much CPU time again for each as one that answered some thousands, and its floor, which is far less code, a quarter.
    */
   async warmUp(): Promise<void> {
     const perSecond = await this.#sendFirst(WARM_UP_CONCURRENCY)

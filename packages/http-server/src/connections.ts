@@ -20,8 +20,9 @@ export interface ConnectionRules {
 /** What became of a connection so far. */
 interface Connection {
   /**
-   * Answers under way, in the order of their requests: seldom more than one. An array, because a set that is filled and emptied all the
-   * time makes a new table every few times, and the old ones keep what was in them until old objects are collected.
+   * Answers under way, in the order of their requests: seldom more than one. An array, because a set that is filled and
+   * emptied all the time makes a new table every few times, and the old ones keep what was in them until old objects are
+   * collected.
    */
   readonly pending: ServerResponse[]
   requests: number
@@ -100,7 +101,7 @@ export class Connections {
     if (isLast) this.#endWith(response)
     // Told once, right after its end where it has one.
     response.on('close', () => {
-      remove(response, connection.pending)
+      connection.pending.splice(connection.pending.indexOf(response), 1)
       if (response.writableFinished) this.#discard(request)
     })
     return true
@@ -175,10 +176,4 @@ export class Connections {
   #tell({ status }: Refusal, reason: string | undefined): void {
     this.#rules.logger?.info({ status, reason: reason ?? 'unknown' }, 'request refused')
   }
-}
-
-function remove<Item>(item: Item, items: Item[]): void {
-  // Without a list of what was taken out.
-  if (items.at(-1) === item) items.pop()
-  else items.splice(items.indexOf(item), 1)
 }

@@ -68,13 +68,13 @@ export function createLogger(options: {
   return logger
 }
 
-/** The time of a line as pino writes it (`pino.stdTimeFunctions.isoTime`), put into words once for each millisecond. */
+/** The time of a line as pino writes it, put into words once for each millisecond. */
 function createTimeField(): () => string {
   let toldMs = NaN
   let field = ''
   return () => {
     const nowMs = Date.now()
-    if (nowMs !== toldMs) field = `,"time":"${new Date(nowMs).toISOString()}"`
+    if (nowMs !== toldMs) field = pino.stdTimeFunctions.isoTime()
     toldMs = nowMs
     return field
   }

@@ -14,8 +14,8 @@ const STANDARD_OUTPUT = 1
 
 /**
  * Standard output for logs. Lines are written at the end of the event loop's turn, and those that come within 5 ms of the last
- * write together: each write is a call of the system. When it takes nothing, as on a full disk, lines wait for room, and are lost when they are too many: the service goes
- * on, because no payment fails for want of a log.
+ * write together: each write is a call of the system. When it takes nothing, as on a full disk, lines wait for room, and are
+ * lost when they are too many: the service goes on, because no payment fails for want of a log.
  *
  * @param onLost is told how many lines were lost, once there is room again
  */
