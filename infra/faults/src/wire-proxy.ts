@@ -12,9 +12,19 @@ export type WireFault =
 export type WireFaultCounts = Readonly<Record<WireFault, number>>
 
 /**
- * The faults of a deck: they come in random order, and each of them before any comes from the next deck. Only the first has
- * one more, `left hanging`, because it stops everything for seconds.
+ * The first faults: each once, in random order, so that few bytes meet all of them. `left hanging` comes in none of the
+ * decks that follow, because it stops everything for seconds.
  */
+const FIRST_DECK: readonly WireFault[] = [
+  'requests dropped',
+  'replies dropped',
+  'both dropped',
+  'delayed',
+  'reset',
+  'left hanging'
+]
+
+/** The faults of each further deck: they come in random order, and all of them before any comes from the next deck. */
 const DECK: readonly WireFault[] = [
   ...Array.from(
     { length: 3 },
@@ -44,7 +54,7 @@ export class WireProxy {
   readonly #server: Server
   readonly #random: RandomSequence
   readonly #connections = new Set<DisturbedConnection>()
-  readonly #deck: WireFault[] = ['left hanging', ...DECK]
+  readonly #deck: WireFault[] = [...FIRST_DECK]
   readonly #counts: Record<WireFault, number> = {
     'requests dropped': 0,
     'replies dropped': 0,
