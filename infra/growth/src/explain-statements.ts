@@ -15,6 +15,9 @@ export interface ExplainedStatement {
 export interface PlanNode {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  /** What entries of an index are looked up by; absent where all of it is read. */
+  readonly 'Index Cond'?: string
   readonly 'Plan Rows': number
   /** Per loop; absent where it was not carried out. */
   readonly 'Actual Rows'?: number
@@ -207,4 +210,20 @@ export function findPlanFaults(plan: PlanNode, limits: PlanLimits): string[] {
     faults.push(`sorts ${plan['Plan Rows']} rows`)
   }
   return [...faults, ...(plan.Plans ?? []).flatMap((child) => findPlanFaults(child, limits))]
+}
+
+/**
+ * The tables and indexes that a plan reads as a whole, in words: scans that look nothing up.
+ *
+ * @param except tables and indexes that may be read so
+ */
+export function findWholeReads(plan: PlanNode, except: ReadonlySet<string>): string[] {
+  const { 'Node Type': type, 'Relation Name': table, 'Index Name': index } = plan
+  const found: string[] = []
+  // What a bitmap scan of a table reads is up to the scans of indexes below it.
+  const looksUp = plan['Index Cond'] !== undefined || type === 'Bitmap Heap Scan'
+  if (table !== undefined && type.endsWith('Scan') && !looksUp && !except.has(index ?? table)) {
+    found.push(`${type} of all of ${index ?? table}`)
+  }
+  return [...found, ...(plan.Plans ?? []).flatMap((child) => findWholeReads(child, except))]
 }

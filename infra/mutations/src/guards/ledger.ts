@@ -90,22 +90,22 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'a payment that ended meanwhile is not ended again',
     file: WRITE,
-    text: "from ending e where p.id = e.id and p.state = 'pending' returning 1",
-    broken: 'from ending e where p.id = e.id returning 1',
+    text: "p.id = any (array(select id from ending)) and p.state = 'pending' returning 1",
+    broken: 'p.id = any (array(select id from ending)) returning 1',
     test: writing('is not settled when it has ended meanwhile')
   },
   {
     guard: 'an outcome that is recorded is not changed',
     file: WRITE,
-    text: 'from ending e where r.payment_id = e.id and r.outcome is null returning 1',
-    broken: 'from ending e where r.payment_id = e.id returning 1',
+    text: 'r.payment_id = any (array(select id from ending)) and r.outcome is null returning 1',
+    broken: 'r.payment_id = any (array(select id from ending)) returning 1',
     test: writing('is not settled when its outcome is recorded already')
   },
   {
     guard: 'a hold that ended is not ended again',
     file: WRITE,
-    text: "from ending e where t.id = e.id and t.state = 'pending' returning 1",
-    broken: 'from ending e where t.id = e.id returning 1',
+    text: "t.id = any (array(select id from ending)) and t.state = 'pending' returning 1",
+    broken: 't.id = any (array(select id from ending)) returning 1',
     test: writing('is not settled when its hold has ended already')
   },
   {

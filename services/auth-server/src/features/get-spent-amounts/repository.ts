@@ -40,7 +40,8 @@ const READ_SPENT = `
       from reservation r
       join used u using (access_item_id, interval_index)
       join first_used f on r.receive_code = f.receive_code and r.receive_scale = f.receive_scale
-     where not r.receive_counted and r.state in ('open', 'settled')),
+     where r.access_item_id = any (array(select access_item_id from used))
+       and not r.receive_counted and r.state in ('open', 'settled')),
   spent as (
     select f.*,
            least(sum(u.debited) filter (where u.debit_code = f.debit_code and u.debit_scale = f.debit_scale),

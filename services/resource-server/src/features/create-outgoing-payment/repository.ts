@@ -100,7 +100,9 @@ function createFindQuote(pool: Pool): Quotes['find'] {
     name: 'quotes-to-pay',
     text: `select q.id, q.wallet_address_id, q.client, q.receiver, q.debit_value, q.fee_value, q.receive_value,
                   q.receive_asset_id, s.code, s.scale, q.expires_at, p.id is not null as used
-             from quote q join asset s on s.id = q.receive_asset_id left join outgoing_payment p on p.quote_id = q.id
+             from quote q
+             join asset s on s.id = q.receive_asset_id
+             left join outgoing_payment p on p.quote_id = q.id and p.quote_id = any($1)
             where q.id = any($1)`
   })
   return async (id, walletAddressId, client) => {

@@ -148,7 +148,8 @@ function toClaimedPayment(row: ClaimRow): ClaimedPayment {
 
 // One statement for the whole batch, whatever its size. Each part says which state it leaves, so that what was ended
 // meanwhile in some other way is not ended again, and the counts tell. Every account is locked, in the order of ids, before the
-// first is changed: an update would lock them in whatever order it meets them.
+// first is changed: an update would lock them in whatever order it meets them. They are looked up by "any (array" because a
+// plan made while the tables were small, which a connection keeps, would read the whole of an index to join them.
 const WRITE = `
   with ending as (
     select * from json_to_recordset($1::json)
@@ -157,18 +158,21 @@ const WRITE = `
     update outgoing_payment p
        set state = e.state, failure_reason = e.failure_reason, sent_value = e.sent, delivered_value = e.delivered,
            updated_at = greatest(p.updated_at, $5)
-      from ending e where p.id = e.id and p.state = 'pending' returning 1
+      from ending e
+     where p.id = e.id and p.id = any (array(select id from ending)) and p.state = 'pending' returning 1
   ), reservation as (
     update grant_reservation r
        set outcome = case when e.sent > 0 then 'settle' else 'release' end,
            debited_value = nullif(e.sent, 0), received_value = nullif(e.delivered, 0), outcome_since = now(),
            next_attempt_at = now()
-      from ending e where r.payment_id = e.id and r.outcome is null returning 1
+      from ending e
+     where r.payment_id = e.id and r.payment_id = any (array(select id from ending)) and r.outcome is null returning 1
   ), hold as (
     update transfer t
        set state = case when e.sent > 0 then 'posted' else 'voided' end::transfer_state,
            posted_amount = nullif(e.sent, 0), ended_at = $5
-      from ending e where t.id = e.id and t.state = 'pending' returning 1
+      from ending e
+     where t.id = e.id and t.id = any (array(select id from ending)) and t.state = 'pending' returning 1
   ), moved as (
     insert into transfer (id, kind, state, payment_id, debit_account_id, credit_account_id, asset_id, amount, posted_amount,
                           incoming_payment_id, created_at, ended_at)
@@ -189,13 +193,15 @@ const WRITE = `
            credits_posted = a.credits_posted + c.credits_posted
       from change c
      where a.id = c.id and a.id = any (array(select id from locked)) returning 1
+  ), receipt as (
+    select * from json_to_recordset($4::json) as r(id uuid, delivered numeric)
   ), received as (
     update incoming_payment i
        set received_value = i.received_value + r.delivered,
            completed = i.completed or i.received_value + r.delivered >= i.incoming_value is true,
            updated_at = greatest(i.updated_at, $5)
-      from json_to_recordset($4::json) as r(id uuid, delivered numeric)
-     where i.id = r.id returning 1
+      from receipt r
+     where i.id = r.id and i.id = any (array(select id from receipt)) returning 1
   )
   select (select count(*) from payment)::integer as payments, (select count(*) from reservation)::integer as reservations,
          (select count(*) from hold)::integer as holds, (select count(*) from moved)::integer as transfers,
