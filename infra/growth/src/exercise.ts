@@ -15,6 +15,8 @@ import {
 import type { Answer } from '@open-payments-server/testing'
 
 const READ = { idempotent: true }
+/** Payments that are made at once, so that some of them share statements. */
+const TOGETHER = 16
 
 /**
  * Does everything once that clients and operators do, the audit apart, which reads everything: so that every statement of the
@@ -104,6 +106,8 @@ async function exercisePayments(system: ConnectedSystem): Promise<void> {
   }
   const paid = expectStatus(await pay(system, shop, token, receiver.url, 100n), 201)
   expectStatus(await pay(system, shop, token, receiver.url, 1_000_000n), 403)
+  const together = Array.from({ length: TOGETHER }, () => pay(system, shop, token, receiver.url, 1n))
+  for (const answer of await Promise.all(together)) expectStatus(answer, 201)
   await allSettled(system)
   expectStatus(await shop.request('GET', paid.textAt('id'), { accessToken: token }), 200)
   expectStatus(await shop.request('GET', receiver.url, { accessToken: receiver.token }), 200)

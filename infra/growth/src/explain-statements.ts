@@ -3,8 +3,8 @@ import pg from 'pg'
 /** A statement that went over a pool, and how PostgreSQL carries it out. */
 export interface ExplainedStatement {
   readonly text: string
-  /** Whether it is prepared under a name, so that PostgreSQL may settle on a plan for any values. */
-  readonly prepared: boolean
+  /** What it is prepared as, so that PostgreSQL may settle on a plan for any values; undefined for what is not. */
+  readonly name: string | undefined
   /** Plans for the values that it was sent with. */
   readonly plans: PlanNode[]
   /** The plan for any values; undefined for what is not prepared. */
@@ -43,7 +43,7 @@ type Query = (...values: readonly unknown[]) => unknown
 interface SentStatement {
   readonly text: string
   readonly values: readonly unknown[]
-  readonly prepared: boolean
+  readonly name: string | undefined
 }
 
 const CONTROL = /^\s*(begin|commit|rollback|start|set|savepoint|release)\b/i
@@ -67,9 +67,9 @@ export function explainStatements(pool: pg.Pool, options: { carriedOut: boolean 
   const originals = new Map<pg.PoolClient, Query>()
   const inTransaction = new WeakSet<pg.PoolClient>()
 
-  const remember = ({ text, prepared }: SentStatement, plan: PlanNode): void => {
+  const remember = ({ text, name }: SentStatement, plan: PlanNode): void => {
     const known = statements.get(text)
-    if (known === undefined) statements.set(text, { text, prepared, plans: [plan], genericPlan: undefined })
+    if (known === undefined) statements.set(text, { text, name, plans: [plan], genericPlan: undefined })
     else known.plans.push(plan)
   }
   const explain = async (client: pg.PoolClient, query: Query, sent: SentStatement): Promise<void> => {
@@ -114,7 +114,7 @@ export function explainStatements(pool: pg.Pool, options: { carriedOut: boolean 
         await client.query('begin')
         if (!options.carriedOut) await client.query(INDEXES_ALONE)
         for (const statement of statements.values()) {
-          if (!statement.prepared) continue
+          if (statement.name === undefined) continue
           const { rows } = await client.query(`explain (generic_plan, format json) ${statement.text}`)
           statement.genericPlan = planOf(rows)
         }
@@ -171,7 +171,7 @@ function readStatement([first, second]: readonly unknown[]): SentStatement | und
   const { text, values, name } = config as { text: unknown; values?: unknown; name?: unknown }
   if (typeof text !== 'string' || /^(explain|prepare|deallocate) /.test(text)) return undefined
   const given = Array.isArray(values) ? values : Array.isArray(second) ? second : []
-  return { text, values: given as unknown[], prepared: typeof name === 'string' }
+  return { text, values: given as unknown[], name: typeof name === 'string' ? name : undefined }
 }
 
 function planOf(rows: readonly unknown[]): PlanNode {
@@ -212,18 +212,21 @@ export function findPlanFaults(plan: PlanNode, limits: PlanLimits): string[] {
   return [...faults, ...(plan.Plans ?? []).flatMap((child) => findPlanFaults(child, limits))]
 }
 
-/**
- * The tables and indexes that a plan reads as a whole, in words: scans that look nothing up.
- *
- * @param except tables and indexes that may be read so
- */
-export function findWholeReads(plan: PlanNode, except: ReadonlySet<string>): string[] {
+/** A table or an index that a plan reads. */
+export interface PlanRead {
+  /** Name of the index, or of the table where it is read without one. */
+  readonly source: string
+  /** Whether something is looked up in it; if not, all of it is read. */
+  readonly looksUp: boolean
+}
+
+/** What a plan reads. */
+export function findReads(plan: PlanNode): PlanRead[] {
   const { 'Node Type': type, 'Relation Name': table, 'Index Name': index } = plan
-  const found: string[] = []
   // What a bitmap scan of a table reads is up to the scans of indexes below it.
-  const looksUp = plan['Index Cond'] !== undefined || type === 'Bitmap Heap Scan'
-  if (table !== undefined && type.endsWith('Scan') && !looksUp && !except.has(index ?? table)) {
-    found.push(`${type} of all of ${index ?? table}`)
-  }
-  return [...found, ...(plan.Plans ?? []).flatMap((child) => findWholeReads(child, except))]
+  const source = type.endsWith('Scan') && type !== 'Bitmap Heap Scan' ? (index ?? table) : undefined
+  return [
+    ...(source === undefined ? [] : [{ source, looksUp: plan['Index Cond'] !== undefined }]),
+    ...(plan.Plans ?? []).flatMap(findReads)
+  ]
 }

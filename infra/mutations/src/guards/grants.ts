@@ -33,8 +33,8 @@ export const GRANT_GUARDS: readonly Mutation[] = [
   {
     guard: 'a token is rotated once, however many rotations race',
     file: ROTATE,
-    text: 'where t.id = w.old_id and t.ended_at is null and',
-    broken: 'where t.id = w.old_id and',
+    text: 'where id = any ($1) and end_reason is null order by id',
+    broken: 'where id = any ($1) order by id',
     test: racing('one of five rotations wins, the others get 404 invalid_rotation')
   },
   {

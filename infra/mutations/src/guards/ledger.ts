@@ -90,7 +90,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'a payment that ended meanwhile is not ended again',
     file: WRITE,
-    text: "p.id = any (array(select id from ending)) and p.state = 'pending' returning 1",
+    text: "p.id = any (array(select id from ending)) and p.state::text = 'pending' returning 1",
     broken: 'p.id = any (array(select id from ending)) returning 1',
     test: writing('is not settled when it has ended meanwhile')
   },

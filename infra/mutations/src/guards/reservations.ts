@@ -161,14 +161,14 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
   {
     guard: 'a settlement finds its reservation still open when it has waited for the window',
     file: SETTLE,
-    text: "where r.payment_id = $1 and r.state = 'open' and t.fits",
+    text: "where r.payment_id = $1 and r.state::text = 'open' and t.fits",
     broken: 'where r.payment_id = $1 and t.fits',
     test: racing('have the effect of one: two different settlements')
   },
   {
     guard: 'a release finds its reservation still open when it has waited for the window',
     file: RELEASE,
-    text: "where r.payment_id = $1 and r.state = 'open'",
+    text: "where r.payment_id = $1 and r.state::text = 'open'",
     broken: 'where r.payment_id = $1',
     test: racing('have the effect of one: a release twice')
   },
@@ -182,7 +182,7 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     update reservation r
        set state = 'released', ended_at = now()
       from locked
-     where r.payment_id = $1 and r.state = 'open'`,
+     where r.payment_id = $1 and r.state::text = 'open'`,
     broken: `
        for update of w),
   ended as (
@@ -234,15 +234,15 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
   {
     guard: 'many ends find their reservations still open when they have waited for them',
     file: END_MANY,
-    text: "where r.state = 'open' and locked.windows >= 0",
-    broken: 'where locked.windows >= 0',
+    text: "and r.state::text = 'open' and locked.windows >= 0",
+    broken: 'and locked.windows >= 0',
     test: together('to end the same payments otherwise end each of them once')
   },
   {
     guard: 'many ends lock all their windows before their reservations',
     file: END_MANY,
-    text: "cross join (select count(*) as windows from locked_window) as locked\n     where r.state = 'open' and locked.windows >= 0",
-    broken: "where r.state = 'open'",
+    text: "cross join (select count(*) as windows from locked_window) as locked\n     where r.payment_id = any (array(select payment_id from target)) and r.state::text = 'open' and locked.windows >= 0",
+    broken: "where r.payment_id = any (array(select payment_id from target)) and r.state::text = 'open'",
     test: together('is that of its windows, and then that of its payments, to end')
   },
   {

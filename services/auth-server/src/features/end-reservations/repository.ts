@@ -18,6 +18,9 @@ export interface EndReservationsRepository {
  * All windows are locked before any reservation, and both in the order of their keys, as reserving for many does: so of two
  * statements that want the same rows one waits for the other, and never each for the other. Reading `locked` makes the
  * database lock all windows before the first reservation. What is not open any more when its row is locked is left alone.
+ *
+ * Reservations are looked up by their keys, and their state is compared as text: else a plan may read the index of all that are
+ * open, which may be few, and thousands that were not vacuumed yet.
  */
 const END_MANY = `
   with asked as (
@@ -26,7 +29,8 @@ const END_MANY = `
     select payment_id, r.access_item_id, r.interval_index, a.debited, a.received,
            a.debited is null or a.debited < r.debit or (r.receive_counted and a.received < r.receive) as gives_back
       from asked a join reservation r using (payment_id)
-     where r.state = 'open' and (a.debited is null or a.debited <= r.debit and a.received <= r.receive)),
+     where r.payment_id = any ($1) and r.state::text = 'open'
+       and (a.debited is null or a.debited <= r.debit and a.received <= r.receive)),
   locked_window as (
     select w.access_item_id
       from limit_window w
@@ -39,7 +43,7 @@ const END_MANY = `
       from target t
       join reservation r using (payment_id)
      cross join (select count(*) as windows from locked_window) as locked
-     where r.state = 'open' and locked.windows >= 0
+     where r.payment_id = any (array(select payment_id from target)) and r.state::text = 'open' and locked.windows >= 0
      order by payment_id
        for update of r),
   ended as (

@@ -26,7 +26,8 @@ export interface ReleaseReservationRepository {
 /**
  * One statement, prepared on the pool: the window's row is locked only for its length, and before the reservation, as
  * reserving and settling do. A payment id that is not there is inserted: a reservation that arrives later, or that is being
- * written now, fails on the primary key, or makes this insert do nothing.
+ * written now, fails on the primary key, or makes this insert do nothing. The state is compared as text, so that no plan goes
+ * by the index of all that are open.
  */
 const RELEASE = `
   with target as (
@@ -40,7 +41,7 @@ const RELEASE = `
     update reservation r
        set state = 'released', ended_at = now()
       from locked
-     where r.payment_id = $1 and r.state = 'open'
+     where r.payment_id = $1 and r.state::text = 'open'
     returning r.access_item_id, r.interval_index, r.debit,
               case when r.receive_counted then r.receive else 0 end as receive),
   given_back as (

@@ -41,6 +41,8 @@ const UINT64 = UINT64_MAX.toString()
  * once by a statement, so each window grows by the sum of what asks for it, if that fits; what the payments after it in the
  * order of asking take is not spent yet when a payment is reserved.
  *
+ * Whether a token lives is read from the reason why it ended, and not from when: no plan then goes by the index of all that live.
+ *
  * All windows are locked before any reservation is written, for these are sorted first; both in the order of their keys, as
  * ending many does. So of two statements that want the same rows one waits for the other, and never each for the other.
  */
@@ -57,7 +59,7 @@ const RESERVE_MANY = `
       join grant_request g on g.id = t.grant_id
       join access_item i on i.id = a.access_item_id and i.grant_id = g.id
       left join limit_window w on w.access_item_id = a.access_item_id and w.interval_index = a.interval_index
-     where t.ended_at is null and t.expires_at > $1 and g.state = 'issued'
+     where t.value_hash = any ($3) and t.end_reason is null and t.expires_at > $1 and g.state = 'issued'
        and not exists (select 1 from reservation r where r.payment_id = a.payment_id)
        and a.debit <= coalesce(i.limit_debit_value, ${UINT64})
        and a.receive <= coalesce(i.limit_receive_value, ${UINT64})

@@ -28,7 +28,7 @@ export interface SettleReservationRepository {
  *
  * The window is locked before the reservation, as reserving does: a late twin of the reservation may hold the window and
  * wait for this row, and must not be waited for. The reservation's state is looked at once more when its row is locked, so
- * that of two ends that race one has effect.
+ * that of two ends that race one has effect; as text, so that no plan goes by the index of all that are open.
  */
 const SETTLE = `
   with target as (
@@ -45,7 +45,7 @@ const SETTLE = `
     update reservation r
        set state = 'settled', settled_debit = $2::numeric, settled_receive = $3::numeric, ended_at = now()
       from target t left join locked on true
-     where r.payment_id = $1 and r.state = 'open' and t.fits
+     where r.payment_id = $1 and r.state::text = 'open' and t.fits
        and (locked.access_item_id is not null or not t.gives_back)
     returning r.access_item_id, r.interval_index, r.debit - $2::numeric as unspent_debit,
               case when r.receive_counted then r.receive - $3::numeric else 0 end as unspent_receive),

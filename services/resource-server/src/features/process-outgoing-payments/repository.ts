@@ -149,7 +149,9 @@ function toClaimedPayment(row: ClaimRow): ClaimedPayment {
 // One statement for the whole batch, whatever its size. Each part says which state it leaves, so that what was ended
 // meanwhile in some other way is not ended again, and the counts tell. Every account is locked, in the order of ids, before the
 // first is changed: an update would lock them in whatever order it meets them. They are looked up by "any (array" because a
-// plan made while the tables were small, which a connection keeps, would read the whole of an index to join them.
+// plan made while the tables were small, which a connection keeps, would read the whole of an index to join them; and the state
+// of payments is compared as text because it would read the index of all that are pending, which may be few, and thousands that
+// were not vacuumed yet.
 const WRITE = `
   with ending as (
     select * from json_to_recordset($1::json)
@@ -159,7 +161,7 @@ const WRITE = `
        set state = e.state, failure_reason = e.failure_reason, sent_value = e.sent, delivered_value = e.delivered,
            updated_at = greatest(p.updated_at, $5)
       from ending e
-     where p.id = e.id and p.id = any (array(select id from ending)) and p.state = 'pending' returning 1
+     where p.id = e.id and p.id = any (array(select id from ending)) and p.state::text = 'pending' returning 1
   ), reservation as (
     update grant_reservation r
        set outcome = case when e.sent > 0 then 'settle' else 'release' end,
