@@ -15,17 +15,11 @@ const idleMs = 300_000
 /**
  * Statements are planned once for each connection, without regard to their values. Left to itself PostgreSQL plans those that
  * take arrays anew each time, because the arrays are shorter than it takes them for, and that costs more than it takes to carry
- * them out. A plan is kept while the tables grow, until PostgreSQL looks at them again, so it must not be one for small tables,
- * which reads the whole of one to find a few rows, or to join them. Every statement has indexes to go by, and looks up in them
- * what it joins. `infra/growth` holds every statement's plan to reading no more than it must, however large the tables were when
- * it was made.
+ * them out. Every statement has an index to go by; on a table that was small when PostgreSQL last looked, it would read all of it
+ * instead, and keep to that while the table grows. `infra/growth` holds every statement's plan of this kind to reading no more
+ * than it must.
  */
-const planning = [
-  { setting: 'plan_cache_mode', value: 'force_generic_plan', freely: 'auto' },
-  { setting: 'enable_seqscan', value: 'off', freely: 'on' },
-  { setting: 'enable_hashjoin', value: 'off', freely: 'on' },
-  { setting: 'enable_mergejoin', value: 'off', freely: 'on' }
-] as const
+const planning = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
 
 /**
  * What is between a service and its database. `transaction` is a pooler that gives every transaction whichever session is
@@ -97,14 +91,14 @@ function sessionOptions({ statementTimeoutMs }: PoolOptions): pg.PoolConfig {
   return {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs,
-    options: planning.map(({ setting, value }) => `-c ${setting}=${value}`).join(' '),
+    options: planning,
     Client: TracedClient
   }
 }
 
 /** Has PostgreSQL plan as it would by itself until the transaction ends: what looks at everything is worth plans of its own. */
 export async function planFreely(client: pg.PoolClient): Promise<void> {
-  await client.query(planning.map(({ setting, freely }) => `set local ${setting} = ${freely}`).join('; '))
+  await client.query('set local plan_cache_mode = auto; set local enable_seqscan = on')
 }
 
 /** Looks at how long connections are waited for, those for single statements included. */

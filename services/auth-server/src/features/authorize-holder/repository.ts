@@ -36,12 +36,13 @@ select g.id, g.state, g.subject, g.finish_uri is not null as "hasFinish", g.cont
        i.reference, i.expires_at as "expiresAt",
        -- A replica of the release before says nothing of it when it approves.
        coalesce(g.continue_before, i.expires_at) as "continueBefore", ${HOLDER_COLUMNS}, ${selectAccess('g.id')} as access
-  from grant_request g left join interaction i on i.grant_id = g.id
+  from grant_request g left join interaction i on i.grant_id = g.id and i.grant_id = any($1)
  where g.id = any($1)`
 
+// "lateral" and "limit" have each grant looked up by its key: a plan made while there were few would read all of them instead.
 const FIND_TOKEN = `
 select t.id, t.value_hash as "secretHash", ${HOLDER_COLUMNS}
-  from access_token t join grant_request g on g.id = t.grant_id
+  from access_token t cross join lateral (select * from grant_request where id = t.grant_id limit 1) g
  where t.id = any($1)`
 
 interface GrantRow extends StoredHolder {

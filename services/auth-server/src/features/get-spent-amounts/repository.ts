@@ -32,7 +32,8 @@ const READ_SPENT = `
   with used as (
     select w.*, c.place
       from unnest($3::uuid[], $4::bigint[]) with ordinality as c (access_item_id, interval_index, place)
-      join limit_window w using (access_item_id, interval_index)),
+      join limit_window w using (access_item_id, interval_index)
+     where w.access_item_id = any ($3)),
   first_used as (
     select debit_code, debit_scale, receive_code, receive_scale from used order by place limit 1),
   uncounted as (
