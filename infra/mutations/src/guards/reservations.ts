@@ -234,15 +234,15 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
   {
     guard: 'many ends find their reservations still open when they have waited for them',
     file: END_MANY,
-    text: "and r.state::text = 'open' and locked.windows >= 0",
-    broken: 'and locked.windows >= 0',
+    text: "where r.state::text = 'open' and locked.windows >= 0",
+    broken: 'where locked.windows >= 0',
     test: together('to end the same payments otherwise end each of them once')
   },
   {
     guard: 'many ends lock all their windows before their reservations',
     file: END_MANY,
-    text: "cross join (select count(*) as windows from locked_window) as locked\n     where r.payment_id = any (array(select payment_id from target)) and r.state::text = 'open' and locked.windows >= 0",
-    broken: "where r.payment_id = any (array(select payment_id from target)) and r.state::text = 'open'",
+    text: "cross join (select count(*) as windows from locked_window) as locked\n     where r.state::text = 'open' and locked.windows >= 0",
+    broken: "where r.state::text = 'open'",
     test: together('is that of its windows, and then that of its payments, to end')
   },
   {

@@ -43,7 +43,7 @@ const END_MANY = `
       from target t
       join reservation r using (payment_id)
      cross join (select count(*) as windows from locked_window) as locked
-     where r.payment_id = any (array(select payment_id from target)) and r.state::text = 'open' and locked.windows >= 0
+     where r.state::text = 'open' and locked.windows >= 0
      order by payment_id
        for update of r),
   ended as (
