@@ -18,6 +18,12 @@ const READ = { idempotent: true }
 /** Payments that are made at once, so that some of them share statements. */
 const TOGETHER = 16
 
+/** Settings of the services with which their workers do within seconds what there is to do: their statements are sent, too. */
+export const BUSY_WORKERS = {
+  auth: { PURGE_INTERVAL_SECONDS: '1' },
+  resource: { PURGE_INTERVAL_SECONDS: '1', SWEEP_INTERVAL_SECONDS: '1', ORPHAN_AGE_SECONDS: '1' }
+} as const
+
 /**
  * Does everything once that clients and operators do, the audit apart, which reads everything: so that every statement of the
  * services is sent.

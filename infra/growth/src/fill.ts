@@ -1,3 +1,4 @@
+import type { ConnectedSystem } from '@open-payments-server/acceptance'
 import pg from 'pg'
 import {
   clientOf,
@@ -14,9 +15,35 @@ import {
   uuidOf
 } from './generated-values.js'
 
+const DAY_MS = 86_400_000
+/** How long ago the first payment of {@link fillSystem} was made. */
+const DAYS = 30
+
+/**
+ * Fills the databases of a system with payments of the last month, up to yesterday, as {@link fillDatabases} does. Its shop and its
+ * market made them.
+ */
+export async function fillSystem(
+  system: ConnectedSystem,
+  counts: Pick<GrowthPlan, 'paymentCount' | 'walletCount'>
+): Promise<void> {
+  const { shop, market, authDatabase, resourceDatabase, resourceServerUrl } = system
+  const nowMs = Date.now()
+  await fillDatabases(
+    { auth: authDatabase.url, resource: resourceDatabase.url },
+    {
+      ...counts,
+      resourceServerUrl,
+      clients: [shop.walletAddress, market.walletAddress],
+      beginMs: nowMs - DAYS * DAY_MS,
+      endMs: nowMs - DAY_MS
+    }
+  )
+}
+
 /**
  * Fills both databases with payments that were made, processed and settled, as the services would have left them: every
- * constraint holds, and an audit finds nothing. The databases are migrated, and the resource server's has the asset USD with
+ * constraint holds, and an audit finds nothing. Tables are vacuumed and analyzed then. The databases are migrated, and the resource server's has the asset USD with
  * scale 2 and its accounts.
  *
  * @param urls of the databases, as users who may write to them

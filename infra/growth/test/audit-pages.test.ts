@@ -1,28 +1,16 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { startSystem, type System } from '@open-payments-server/acceptance'
 import { explainStatements, findPlanFaults } from '../src/explain-statements.js'
-import { fillDatabases } from '../src/fill.js'
+import { fillSystem } from '../src/fill.js'
 
 const PAYMENT_COUNT = 5_000
 /** A page, and some more. */
 const ROWS_MAX = 1_100
-const DAY_MS = 86_400_000
 
 let system: System
 beforeAll(async () => {
   system = await startSystem()
-  const { shop, market, authDatabase, resourceDatabase, resourceServerUrl } = system
-  await fillDatabases(
-    { auth: authDatabase.url, resource: resourceDatabase.url },
-    {
-      paymentCount: PAYMENT_COUNT,
-      walletCount: 10,
-      resourceServerUrl,
-      clients: [shop.walletAddress, market.walletAddress],
-      beginMs: Date.now() - 30 * DAY_MS,
-      endMs: Date.now() - DAY_MS
-    }
-  )
+  await fillSystem(system, { paymentCount: PAYMENT_COUNT, walletCount: 10 })
 }, 60_000)
 afterAll(() => system.stop())
 

@@ -7,8 +7,8 @@ import {
   type PlanLimits,
   type StatementExplainer
 } from '../src/explain-statements.js'
-import { exerciseEverything } from '../src/exercise.js'
-import { fillDatabases } from '../src/fill.js'
+import { BUSY_WORKERS, exerciseEverything } from '../src/exercise.js'
+import { fillSystem } from '../src/fill.js'
 import { findBigTables, pretendGrowth } from '../src/pretend-growth.js'
 import { reportGrowth } from '../src/report.js'
 
@@ -21,17 +21,13 @@ const BIG = 10_000
 const ROWS_MAX = 1_100
 /** Without real rows nothing is known of how many there will be. */
 const PRETENDED_ROWS_MAX = Number.POSITIVE_INFINITY
-const DAY_MS = 86_400_000
 
 let system: System
 let explainers: Readonly<Record<'auth' | 'resource', StatementExplainer>>
 let limits: Readonly<Record<'auth' | 'resource', PlanLimits>>
 
 beforeAll(async () => {
-  system = await startSystem({
-    auth: { PURGE_INTERVAL_SECONDS: '1' },
-    resource: { PURGE_INTERVAL_SECONDS: '1', SWEEP_INTERVAL_SECONDS: '1', ORPHAN_AGE_SECONDS: '1' }
-  })
+  system = await startSystem(BUSY_WORKERS)
   limits = PAYMENT_COUNT > 0 ? await grow() : await pretend()
   const [authServer] = system.runningAuthServers
   const [resourceServer] = system.runningResourceServers
@@ -51,19 +47,9 @@ afterAll(async () => {
 })
 
 async function grow(): Promise<typeof limits> {
-  const { shop, market, authDatabase, resourceDatabase, resourceServerUrl } = system
+  const { authDatabase, resourceDatabase } = system
   const begun = Date.now()
-  await fillDatabases(
-    { auth: authDatabase.url, resource: resourceDatabase.url },
-    {
-      paymentCount: PAYMENT_COUNT,
-      walletCount: 20_000,
-      resourceServerUrl,
-      clients: [shop.walletAddress, market.walletAddress],
-      beginMs: Date.now() - 30 * DAY_MS,
-      endMs: Date.now() - DAY_MS
-    }
-  )
+  await fillSystem(system, { paymentCount: PAYMENT_COUNT, walletCount: 20_000 })
   console.log(`filled in ${String(Math.round((Date.now() - begun) / 1_000))} s`)
   return {
     auth: { bigTables: await findBigTables(authDatabase, BIG), rowsMax: ROWS_MAX },

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { startSystem, type System } from '@open-payments-server/acceptance'
 import { explainStatements, findReads, type PlanRead } from '../src/explain-statements.js'
-import { exerciseEverything } from '../src/exercise.js'
-import { fillDatabases } from '../src/fill.js'
+import { BUSY_WORKERS, exerciseEverything } from '../src/exercise.js'
+import { fillSystem } from '../src/fill.js'
 
-const DAY_MS = 86_400_000
 /** Wallet addresses are there before payments are. */
 const WALLETS = 500
 const TIMEOUT_MS = 120_000
@@ -32,7 +31,7 @@ const TOGETHER = [
   'settle-outgoing-payments',
   'create-incoming-payments',
   'create-quotes'
-] as const
+]
 
 // A connection keeps its plans until PostgreSQL has looked at a table again, which may take a minute: time for thousands of
 // payments, each of which would read what all the others left.
@@ -46,15 +45,12 @@ describe('a plan that was made while tables were small', () => {
   it.each([0, 70, 300, 1_000, 5_000])(
     'with %d payments looks rows up, rather than read all there are',
     async (paymentCount) => {
-      system = await startSystem({
-        auth: { PURGE_INTERVAL_SECONDS: '1' },
-        resource: { PURGE_INTERVAL_SECONDS: '1', SWEEP_INTERVAL_SECONDS: '1', ORPHAN_AGE_SECONDS: '1' }
-      })
+      system = await startSystem(BUSY_WORKERS)
       const found: string[] = []
       const pools = [...system.runningAuthServers, ...system.runningResourceServers].map(({ pool }) => pool)
       const explainers = pools.map((pool) => explainStatements(pool, { carriedOut: true }))
       await exerciseEverything(system, ['/alice', '/bob'])
-      if (paymentCount > 0) await grow(system, paymentCount)
+      if (paymentCount > 0) await fillSystem(system, { paymentCount, walletCount: WALLETS })
       const prepared: string[] = []
       for (const explainer of explainers) {
         await explainer.explainGenerically()
@@ -67,7 +63,7 @@ describe('a plan that was made while tables were small', () => {
         explainer.stop()
       }
       expect(found).toEqual([])
-      expect(prepared).toEqual(expect.arrayContaining([...TOGETHER]))
+      expect(prepared).toEqual(expect.arrayContaining(TOGETHER))
     },
     TIMEOUT_MS
   )
@@ -78,22 +74,4 @@ function faultOf(name: string, { source, looksUp }: PlanRead): string | undefine
   const users = UNFINISHED[source]
   if (users !== undefined) return users.includes(name) ? undefined : `${name} uses ${source}`
   return looksUp || FEW.has(source) ? undefined : `${name} reads all of ${source}`
-}
-
-/** Adds payments with all that belongs to them, and has PostgreSQL look at what there is now. */
-async function grow(system: System, paymentCount: number): Promise<void> {
-  const { shop, market, authDatabase, resourceDatabase, resourceServerUrl } = system
-  await fillDatabases(
-    { auth: authDatabase.url, resource: resourceDatabase.url },
-    {
-      paymentCount,
-      walletCount: WALLETS,
-      resourceServerUrl,
-      clients: [shop.walletAddress, market.walletAddress],
-      beginMs: Date.now() - 30 * DAY_MS,
-      endMs: Date.now() - DAY_MS
-    }
-  )
-  await authDatabase.query('analyze')
-  await resourceDatabase.query('analyze')
 }

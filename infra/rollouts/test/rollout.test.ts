@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { allSettled, eventually } from '@open-payments-server/acceptance'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { fillDatabases } from '@open-payments-server/growth'
+import { fillSystem } from '@open-payments-server/growth'
 import { Fleet } from '../src/fleet.js'
 import { Load } from '../src/load.js'
 import { LockWaits } from '../src/lock-waits.js'
@@ -17,7 +17,6 @@ const ROOT = process.env.ROLLOUT_TEST_TO ?? fileURLToPath(new URL('../../../', i
 const ROWS = Number(process.env.ROLLOUT_TEST_ROWS ?? 0)
 /** Longest that anybody may wait for a lock while it is. */
 const LOCK_WAIT_MAX_MS = 1_000
-const DAY_MS = 86_400_000
 const PRE_STOP_MS = Number(process.env.ROLLOUT_TEST_PRE_STOP_MS ?? 200)
 const TIME_LIMIT_MS = 120_000 + REQUESTS * 100 + ROWS
 const SETTLED_WITHIN_MS = 60_000
@@ -134,18 +133,7 @@ function describeWithOld(oldRoot: string): void {
 /** Fills both databases with payments that others made before. */
 async function grow({ system }: Fleet, paymentCount: number): Promise<void> {
   if (paymentCount === 0) return
-  const { shop, market, authDatabase, resourceDatabase, resourceServerUrl } = system
-  await fillDatabases(
-    { auth: authDatabase.url, resource: resourceDatabase.url },
-    {
-      paymentCount,
-      walletCount: 1_000,
-      resourceServerUrl,
-      clients: [shop.walletAddress, market.walletAddress],
-      beginMs: Date.now() - 30 * DAY_MS,
-      endMs: Date.now() - DAY_MS
-    }
-  )
+  await fillSystem(system, { paymentCount, walletCount: 1_000 })
 }
 
 /** Does something, and looks how long anybody else waits for a lock meanwhile. */
