@@ -6,7 +6,7 @@ import {
   type ServerWritableStream,
   status
 } from '@grpc/grpc-js'
-import type { Logger } from '@open-payments-server/runtime'
+import { type Logger, prepareLine, type WriteLine } from '@open-payments-server/runtime'
 import { type CallObserver, methodLabel } from './call-observer.js'
 import { startServerSpan } from './call-span.js'
 import { RpcError, statusOf } from './rpc-error.js'
@@ -235,21 +235,26 @@ function writerOf<Request, Response>(
     })
 }
 
-/**
- * Starts the clock of a call; the answer writes its line, and tells how long it took, in milliseconds.
- *
- * Lines without an error hold nothing but what stands here, so they are not searched for secrets, which would take most of
- * the time they take.
- */
+/** Starts the clock of a call; the answer writes its line, and tells how long it took, in milliseconds. */
 function createCallLog(logger: Logger): (method: string) => (error?: RpcError) => number {
-  const plainLogger = logger.child({}, { redact: [] })
+  const answered = new Map<string, WriteLine>()
+  const lineOf = (method: string): WriteLine => {
+    const known = answered.get(method)
+    if (known !== undefined) return known
+    const line = prepareLine(logger, { method, code: status[status.OK] }, 'call answered')
+    answered.set(method, line)
+    return line
+  }
   return (method) => {
     const startedAt = performance.now()
     return (error) => {
       const durationMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000
-      const fields = { method, code: status[error?.code ?? status.OK], durationMs }
-      if (error === undefined) plainLogger.info(fields, 'call answered')
-      else if (error.code === status.INTERNAL)
+      if (error === undefined) {
+        lineOf(method)({ durationMs })
+        return durationMs
+      }
+      const fields = { method, code: status[error.code], durationMs }
+      if (error.code === status.INTERNAL)
         logger.error({ ...fields, err: error.cause ?? error }, 'call failed')
       else if (error.cause !== undefined) logger.warn({ ...fields, err: error.cause }, 'call refused')
       else logger.info({ ...fields, field: error.field }, 'call refused')

@@ -1,4 +1,4 @@
-import { afterEach, jest } from '@jest/globals'
+import { afterEach } from '@jest/globals'
 import type { Client, UntypedServiceImplementation } from '@grpc/grpc-js'
 import { auth, fileDescriptors } from '@open-payments-server/proto'
 import { createLogger, type Logger } from '@open-payments-server/runtime'
@@ -31,16 +31,21 @@ export interface LogLine {
   readonly fields: Record<string, unknown>
 }
 
+/** As pino writes them. */
+const LEVELS: Readonly<Record<string, LogLine['level']>> = { 30: 'info', 40: 'warn', 50: 'error' }
+
+/** What every line has. */
+const COMMON_FIELDS: ReadonlySet<string> = new Set(['level', 'time', 'service', 'msg'])
+
 /** A log that remembers what is written to it. */
 export function recordingLogger(): { logger: Logger; lines: LogLine[] } {
-  const logger = createLogger({ service: 'test', level: 'silent' })
   const lines: LogLine[] = []
-  for (const level of ['info', 'warn', 'error'] as const) {
-    jest.spyOn(logger, level).mockImplementation((...line: unknown[]) => {
-      lines.push({ level, fields: line[0] as Record<string, unknown> })
-    })
+  const write = (line: string): void => {
+    const told = JSON.parse(line) as Record<string, unknown>
+    const fields = Object.entries(told).filter(([name]) => !COMMON_FIELDS.has(name))
+    lines.push({ level: LEVELS[String(told.level)] ?? 'error', fields: Object.fromEntries(fields) })
   }
-  return { logger, lines }
+  return { logger: createLogger({ service: 'test', level: 'info', destination: { write } }), lines }
 }
 
 /** Handlers under test: of the unary service, and of the one with a stream. */

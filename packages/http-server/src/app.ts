@@ -96,10 +96,9 @@ class HttpApp {
       const durationMs = performance.now() - startedAt
       const end = endOf(request, response)
       requestObserver?.ended(end, durationMs / 1_000)
+      const aborted = !response.writableFinished
       // A connection tells its end outside of any request.
-      span.within(() => {
-        this.#requestLog.tell(request.method, end, durationMs, !response.writableFinished)
-      })
+      this.#requestLog.tell({ method: request.method, end, durationMs, aborted, traced: span.traced })
       span.end(end)
     })
     span.within(answer)

@@ -35,9 +35,13 @@ export class HttpResponse {
     this.sendText(status, 'application/json; charset=utf-8', JSON.stringify(value))
   }
 
-  /** Answers with a text. */
-  sendText(status: number, contentType: string, text: string): void {
-    this.#fields.push('Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(text)))
+  /**
+   * Answers with a text.
+   *
+   * @param lengthBytes of the text, where it is known already
+   */
+  sendText(status: number, contentType: string, text: string, lengthBytes = Buffer.byteLength(text)): void {
+    this.#fields.push('Content-Type', contentType, 'Content-Length', String(lengthBytes))
     // As text it goes out with the headers, in one write.
     this.#response.writeHead(status, this.#fields).end(text)
   }

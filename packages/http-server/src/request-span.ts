@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Context, context, SpanKind, trace } from '@opentelemetry/api'
+import { type Context, context, type SpanContext, SpanKind, trace } from '@opentelemetry/api'
 import type { HttpRequest } from './http-request.js'
 import { continueTrace, endFailedSpan } from '@open-payments-server/runtime'
 
@@ -28,6 +28,8 @@ export interface RequestEnd {
 
 /** The span of a request. */
 export interface RequestSpan {
+  /** The trace that it is a part of, and its place there. */
+  readonly traced: SpanContext
   /** Does something as a part of it, which goes on afterwards. */
   within<Value>(action: () => Value): Value
   /** Ends it. */
@@ -49,6 +51,7 @@ export function startRequestSpan(request: IncomingMessage): RequestSpan {
   const span = tracer.startSpan(method, { kind: SpanKind.SERVER }, parent)
   const part = trace.setSpan(parent, span)
   return {
+    traced: span.spanContext(),
     within: (action) => context.with(part, action),
     end({ route, status }) {
       if (!span.isRecording()) return

@@ -22,9 +22,10 @@ export interface ResourceOptions {
   readonly location?: string
 }
 
-/** A resource as it is sent: its JSON, and the entity tag of that. */
+/** A resource as it is sent: its JSON, and what tells of that. */
 export interface RenderedResource {
   readonly text: string
+  readonly lengthBytes: number
   readonly tag: string
   /** When it last changed, as `Last-Modified` has it; undefined where that is not known, or told with the answer. */
   readonly lastModified?: string | undefined
@@ -32,7 +33,7 @@ export interface RenderedResource {
 
 /** A resource whose JSON is written already. */
 export function tagJson(text: string): RenderedResource {
-  return { text, tag: entityTag(text) }
+  return { text, lengthBytes: Buffer.byteLength(text), tag: entityTag(text) }
 }
 
 /** Writes a resource as JSON. */
@@ -77,7 +78,7 @@ export function sendResource(
 export function sendRendered(
   request: HttpRequest,
   response: HttpResponse,
-  { text, tag, lastModified }: RenderedResource,
+  { text, lengthBytes, tag, lastModified }: RenderedResource,
   options: ResourceOptions = {}
 ): void {
   response.addField('ETag', tag)
@@ -87,7 +88,7 @@ export function sendRendered(
   if (options.vary !== undefined) response.addField('Vary', options.vary)
   if (options.location !== undefined) response.addField('Location', options.location)
   if (isReading(request) && names(request.get('if-none-match'), tag)) response.sendEmpty(304)
-  else response.sendText(options.status ?? 200, 'application/json; charset=utf-8', text)
+  else response.sendText(options.status ?? 200, 'application/json; charset=utf-8', text, lengthBytes)
 }
 
 /** A time as HTTP writes it (RFC 9110 §5.6.7). */

@@ -21,6 +21,7 @@ export { CLOSING_MAX_MS, Lifecycle, type Part, type RunningService, runProcess }
 export { type Listener, Listeners, type ListenersOptions } from './listeners.js'
 export { isLoopbackHost } from './loopback.js'
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from './logger.js'
+export { type LineFields, type LineTrace, prepareLine, type WriteLine } from './prepared-line.js'
 export {
   continueTrace,
   endFailedSpan,

@@ -18,6 +18,16 @@ export const SECRET_GUARDS: readonly Mutation[] = [
     }
   },
   {
+    guard: 'a line of the log stays one object, whatever it is told',
+    file: 'packages/runtime/src/prepared-line.ts',
+    text: 'Number.isFinite(value) ? String(value) : JSON.stringify(value)',
+    broken: '`"${String(value)}"`',
+    test: {
+      file: 'packages/runtime/src/prepared-line.test.ts',
+      title: 'writes numbers that JSON has no words for as null'
+    }
+  },
+  {
     guard: 'a log has no password of a connection',
     file: DESCRIBE_ERROR,
     text: ".replace(CREDENTIALS, '//[redacted]@')",
