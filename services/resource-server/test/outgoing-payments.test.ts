@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { recordStatements } from '@open-payments-server/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   ALICE,
@@ -11,10 +12,18 @@ import {
   usd
 } from './support/payment-world.js'
 
+const QUOTE_LIFETIME_SECONDS = 60
+
 let world: PaymentWorld
 
 beforeAll(async () => {
-  world = await startPaymentWorld({ settings: { EXCHANGE_RATES: 'USD/EUR=0.5', FEES: 'EUR=10+100' } })
+  world = await startPaymentWorld({
+    settings: {
+      EXCHANGE_RATES: 'USD/EUR=0.5',
+      FEES: 'EUR=10+100',
+      QUOTE_LIFETIME_SECONDS: String(QUOTE_LIFETIME_SECONDS)
+    }
+  })
 })
 afterEach(async () => {
   world.limits.debitLimits.clear()
@@ -238,49 +247,94 @@ describe('creating an outgoing payment from a quote', () => {
     expect(ended.body).toMatchObject({ quoteId, failed: false, sentAmount: usd(1000) })
   })
 
-  it('is possible once: then 400 `invalid quote`, and the grant has spent nothing for it', async () => {
-    const quoteId = await world.createQuote(await world.createReceiver({ incomingAmount: usd(700) }))
-    expect(await payQuote(quoteId)).toMatchObject({ status: 201 })
-    const spent = world.limits.spent(world.token)
-    const answer = await payQuote(quoteId)
-    expect(answer).toMatchObject({ status: 400 })
-    expect(answer.at('error.description')).toBe('invalid quote')
-    expect(world.limits.spent(world.token)).toEqual(spent)
+  const newQuote = async (): Promise<string> =>
+    world.createQuote(await world.createReceiver({ incomingAmount: usd(700) }))
+  const refused = { status: 400, body: { error: { code: '400', description: 'invalid quote' } } }
+
+  it('looks one up that was created here only when it is asked for again, and any other one each time', async () => {
+    const lookups = async (quoteId: string): Promise<number> => {
+      const record = recordStatements(world.server.pool)
+      await payQuote(quoteId)
+      record.stop()
+      return record.statements.filter((text) => text.includes('from quote')).length
+    }
+    const quoteId = await newQuote()
+    expect([await lookups(quoteId), await lookups(quoteId)]).toEqual([0, 1])
+    expect(await lookups(await world.createQuoteElsewhere(quoteId))).toBe(1)
   })
 
-  it.each<[string, (quoteId: string) => Promise<string> | string]>([
-    ['that is unknown', () => `${PUBLIC_URL}/quotes/${randomUUID()}`],
-    ['whose URL is none of a quote', () => `${PUBLIC_URL}/incoming-payments/${randomUUID()}`],
-    [
-      'that is expired',
-      async (quoteId) => {
-        const now = new Date(world.clock.now())
-        await world.database.query('update quote set expires_at = $2 where id = $1', [
-          quoteId.slice(-36),
-          now
-        ])
-        return quoteId
-      }
-    ],
-    [
-      'of another client',
-      async (quoteId) => {
-        await world.database.query(`update quote set client = 'https://x.example' where id = $1`, [
-          quoteId.slice(-36)
-        ])
-        return quoteId
-      }
-    ]
-  ])('refuses a quote %s with 400 `invalid quote`', async (_what, change) => {
-    const quoteId = await world.createQuote(await world.createReceiver({ incomingAmount: usd(700) }))
-    const answer = await payQuote(await change(quoteId))
-    expect(answer).toMatchObject({ status: 400 })
-    expect(answer.at('error.description')).toBe('invalid quote')
+  /** Where a quote may come from. */
+  const ORIGINS: [string, (quoteId: string) => Promise<string>][] = [
+    ['created here', (quoteId) => Promise.resolve(quoteId)],
+    ['created elsewhere', (quoteId) => world.createQuoteElsewhere(quoteId)]
+  ]
+  describe.each(ORIGINS)('one that was %s', (_where, from) => {
+    it('can be paid once: then 400 `invalid quote`, and the grant has spent nothing for it', async () => {
+      const quoteId = await from(await newQuote())
+      expect(await payQuote(quoteId)).toMatchObject({ status: 201 })
+      const spent = world.limits.spent(world.token)
+      expect(await payQuote(quoteId)).toMatchObject(refused)
+      expect(world.limits.spent(world.token)).toEqual(spent)
+    })
+
+    it('cannot be paid by another client, nor from another wallet address, which leaves it to be paid', async () => {
+      const quoteId = await from(await newQuote())
+      const stranger = world.createClient('stranger')
+      const access = [{ type: 'outgoing-payment' as const, actions: ['create'] }]
+      const body = { walletAddress: ALICE, quoteId }
+      expect(await stranger.request(access, 'POST', '/outgoing-payments', { body })).toMatchObject(refused)
+      expect(await payQuote(quoteId, { walletAddress: BOB })).toMatchObject(refused)
+      expect(await payQuote(quoteId)).toMatchObject({ status: 201 })
+    })
+
+    it('cannot be paid when it is expired', async () => {
+      const quoteId = await from(await newQuote())
+      world.clock.advanceSeconds(QUOTE_LIFETIME_SECONDS)
+      expect(await payQuote(quoteId)).toMatchObject(refused)
+    })
   })
 
-  it('refuses a quote of another wallet address', async () => {
-    const quoteId = await world.createQuote(await world.createReceiver({ incomingAmount: usd(700) }))
-    expect((await payQuote(quoteId, { walletAddress: BOB })).at('error.description')).toBe('invalid quote')
+  it.each([`${PUBLIC_URL}/quotes/${randomUUID()}`, `${PUBLIC_URL}/incoming-payments/${randomUUID()}`])(
+    'refuses %s, which is none, with 400 `invalid quote`',
+    async (quoteId) => {
+      expect(await payQuote(quoteId)).toMatchObject(refused)
+    }
+  )
+
+  describe('that was created here and paid elsewhere', () => {
+    /** Pays a quote of the same terms, and lets that payment be one of this quote. */
+    const paidElsewhere = async (created = newQuote()): Promise<string> => {
+      const quoteId = await created
+      const payment = await payQuote(await world.createQuoteElsewhere(quoteId))
+      await world.whenEnded(payment.textAt('id'))
+      await world.database.query('update outgoing_payment set quote_id = $2 where id = $1', [
+        payment.textAt('id').slice(-36),
+        quoteId.slice(-36)
+      ])
+      return quoteId
+    }
+
+    it('answers 400 `invalid quote`, and the grant has spent nothing for it', async () => {
+      const receiver = await world.createReceiver()
+      const quoteId = await paidElsewhere(world.createQuote(receiver, { debitAmount: usd(700) }))
+      await world.whenDelivered()
+      const spent = world.limits.spent(world.token)
+      expect(await payQuote(quoteId)).toMatchObject(refused)
+      await world.whenDelivered()
+      expect(world.limits.spent(world.token)).toEqual(spent)
+    })
+
+    it('answers the same where its receiver has no room for it, either', async () => {
+      expect(await payQuote(await paidElsewhere())).toMatchObject(refused)
+    })
+
+    it('answers the same where the grant has no room for it, either', async () => {
+      const quoteId = await paidElsewhere()
+      world.limits.debitLimits.set(world.token, 0n)
+      const answers = [await payQuote(quoteId), await payQuote(await newQuote())]
+      world.limits.debitLimits.delete(world.token)
+      expect(answers).toMatchObject([refused, { status: 403 }])
+    })
   })
 
   it('refuses fields of the other form, naming them', async () => {

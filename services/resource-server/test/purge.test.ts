@@ -89,7 +89,8 @@ describe('a quote', () => {
   })
 
   it('that is gone is answered as one that never was, when somebody pays with it', async () => {
-    const quote = await world.createQuote(await world.createReceiver(), { debitAmount: usd(10) })
+    const created = await world.createQuote(await world.createReceiver(), { debitAmount: usd(10) })
+    const quote = await world.createQuoteElsewhere(created)
     await expire('quote', quote, 31)
     await purge('quote')
     const answer = await world.request('POST', '/outgoing-payments', {

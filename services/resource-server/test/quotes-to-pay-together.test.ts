@@ -50,12 +50,12 @@ it('quotes that are asked for at the same time are read with one statement, each
   const { client = '', wallet_address_id: walletAddressId = '' } = quote ?? {}
   const record = recordStatements(pool)
   const found = await Promise.all([
-    repository.find(ids[0], walletAddressId, client),
-    repository.find(ids[1], walletAddressId, client),
-    repository.find(ids[2], walletAddressId, client),
-    repository.find(ids[1], walletAddressId, `${client}x`),
-    repository.find(ids[1], ids[1], client),
-    repository.find(walletAddressId, walletAddressId, client)
+    repository.find(ids[0], { walletAddressId, client }),
+    repository.find(ids[1], { walletAddressId, client }),
+    repository.find(ids[2], { walletAddressId, client }),
+    repository.find(ids[1], { walletAddressId, client: `${client}x` }),
+    repository.find(ids[1], { walletAddressId: ids[1], client }),
+    repository.find(walletAddressId, { walletAddressId, client })
   ])
   record.stop()
   expect(found.map((one) => one?.amounts.receive)).toEqual([5n, 6n, 7n, undefined, undefined, undefined])

@@ -3,6 +3,7 @@ import type { Mutation, TestReference } from '../mutation.js'
 const PERSIST = 'services/resource-server/src/features/create-outgoing-payment/persist.ts'
 const REPOSITORY = 'services/resource-server/src/features/create-outgoing-payment/repository.ts'
 const CREATE = 'services/resource-server/src/features/create-outgoing-payment/create-outgoing-payment.ts'
+const REMEMBERED = 'services/resource-server/src/features/create-outgoing-payment/remembered-quotes.ts'
 const IDEMPOTENCY = 'services/resource-server/src/domain/idempotency.ts'
 const COMPLETE = 'services/resource-server/src/features/complete-incoming-payment/repository.ts'
 const SWEEP = 'services/resource-server/src/features/sweep-orphans/sweep-orphans.ts'
@@ -143,10 +144,42 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
       throw (await isQuoteUsed`,
     broken: `
       throw (await isQuoteUsed`,
-    test: {
-      file: 'services/resource-server/test/outgoing-payment-races.test.ts',
-      title: 'ten payments from one quote make one'
-    }
+    test: creating('answers 400 `invalid quote`, and the grant has spent nothing for it')
+  },
+  {
+    guard: 'a quote that was used is said to be, whatever its grant lacks by then',
+    file: CREATE,
+    text: '(await isQuoteUsed(request.terms, context)) ? invalidQuote() : refusal(reservation.reason)',
+    broken: 'refusal(reservation.reason)',
+    test: creating('answers the same where the grant has no room for it, either')
+  },
+  {
+    guard: 'a quote is paid by the client and for the wallet address that it was made for',
+    file: REPOSITORY,
+    text: 'isOwnedBy(quote, owner) ? quote : undefined',
+    broken: 'quote',
+    test: creating(
+      'cannot be paid by another client, nor from another wallet address, which leaves it to be paid'
+    )
+  },
+  {
+    guard: 'a quote that is remembered is handed to nobody but whoever it was made for',
+    file: REMEMBERED,
+    text: 'if (quote === undefined || !isOwnedBy(quote, owner)) return undefined',
+    broken: 'if (quote === undefined) return undefined',
+    test: creating(
+      'cannot be paid by another client, nor from another wallet address, which leaves it to be paid'
+    )
+  },
+  {
+    guard: 'a quote that is remembered is handed out once',
+    file: REMEMBERED,
+    text: `
+      remembered.delete(id)`,
+    broken: '',
+    test: creating(
+      'looks one up that was created here only when it is asked for again, and any other one each time'
+    )
   },
   {
     guard: 'the id of a payment that exists is never given up',

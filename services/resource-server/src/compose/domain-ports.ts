@@ -3,6 +3,7 @@ import { createPaymentMethods } from '../domain/payment-methods.js'
 import { createResourceUrls } from '../domain/resource-urls.js'
 import { createRequestAuthorizer } from '../features/authorize-request/request-authorizer.js'
 import { TokenRecords } from '../features/authorize-request/token-records.js'
+import { rememberQuotes } from '../features/create-outgoing-payment/remembered-quotes.js'
 import { rememberReceivers } from '../features/create-outgoing-payment/remembered-receivers.js'
 import { createLocalReceivers } from '../features/create-quote/local-receivers.js'
 import { parseFeeTable } from '../features/exchange-rates/fee-table.js'
@@ -76,6 +77,7 @@ export function createDomainPorts(
     limitsAuditor: createLimitsAuditor(authServer.grantOperator),
     receivers,
     rememberedReceivers: rememberReceivers(receivers),
+    rememberedQuotes: rememberQuotes(),
     termSources: {
       rates: overrides.rates ?? createRateProvider(config, { clock, onStart: (part) => lifecycle.add(part) }),
       fees: parseFeeTable(config.FEES)

@@ -1,4 +1,4 @@
-import { type AmountWire, type Asset, formatAmount } from '@open-payments-server/amounts'
+import { type AmountWire, type Asset, formatAmount, type QuotedAmounts } from '@open-payments-server/amounts'
 import type { ResourceUrls } from './resource-urls.js'
 
 /** A quote. Values are in the smallest units of the asset named beside them. */
@@ -18,6 +18,36 @@ export interface Quote {
   readonly method: string
   readonly expiresAtMs: number
   readonly createdAtMs: number
+}
+
+/** A quote as far as a payment on its terms needs it. None of it ever changes. */
+export interface PayableQuote {
+  /** Id (UUID) of the wallet address that would pay. */
+  readonly walletAddressId: string
+  /** Who created it; see `nameClient`. */
+  readonly client: string
+  /** URL of the incoming payment. */
+  readonly receiver: string
+  readonly amounts: QuotedAmounts
+  readonly receiveAsset: Asset
+  readonly receiveAssetId: number
+  readonly expiresAtMs: number
+}
+
+/** Whose a quote has to be: a client's, for a wallet address. */
+export type QuoteOwner = Pick<PayableQuote, 'walletAddressId' | 'client'>
+
+/** Remembers quotes that were created here until they are paid. Whether one was used elsewhere meanwhile, it does not know. */
+export interface RememberedQuotes {
+  /** Remembers a quote that was kept under an id (UUID). */
+  remember(id: string, quote: PayableQuote): void
+  /** The quote of an id, once: whoever asks for it again has to look whether it was used. Undefined for one of another owner. */
+  take(id: string, owner: QuoteOwner): PayableQuote | undefined
+}
+
+/** Whether a quote is one that this owner may pay. */
+export function isOwnedBy(quote: QuoteOwner, owner: QuoteOwner): boolean {
+  return quote.walletAddressId === owner.walletAddressId && quote.client === owner.client
 }
 
 /** A quote as it travels (published API). */

@@ -63,6 +63,8 @@ export interface PaymentWorld extends TestResourceServer {
   createReceiver(more?: object): Promise<string>
   /** Creates a quote of alice's; answers its URL. */
   createQuote(receiver: string, more?: object): Promise<string>
+  /** A quote of the same terms as another, as another replica would create it: nothing of it is remembered here. */
+  createQuoteElsewhere(quoteUrl: string): Promise<string>
   /** Reads a payment of the shop until it is no longer pending. */
   whenEnded(url: string): Promise<Answer>
   /** What an account can spend now. */
@@ -126,6 +128,15 @@ export async function startPaymentWorld(options: TestResourceServerOptions = {})
     createReceiver: (more = {}) => create('/incoming-payments', { walletAddress: BOB, ...more }),
     createQuote: (receiver, more = {}) =>
       create('/quotes', { walletAddress: ALICE, receiver, method: 'ilp', ...more }),
+    async createQuoteElsewhere(quoteUrl) {
+      const id = randomUUID()
+      await base.database.query(
+        `insert into quote
+           select (jsonb_populate_record(q, jsonb_build_object('id', $2::text))).* from quote q where id = $1`,
+        [quoteUrl.slice(-36), id]
+      )
+      return `${PUBLIC_URL}/quotes/${id}`
+    },
     async whenEnded(url) {
       for (;;) {
         const [row] = await base.database.query<{ state: string }>(

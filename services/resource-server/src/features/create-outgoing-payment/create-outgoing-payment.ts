@@ -20,6 +20,7 @@ import {
   type RefusalReason,
   type ReservationOutcome
 } from '../../domain/ports.js'
+import type { RememberedQuotes } from '../../domain/quote.js'
 import type { TermSources } from '../../domain/quoting.js'
 import type { RememberedReceivers } from '../../domain/receiver.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
@@ -36,6 +37,7 @@ export interface CreateOutgoingPaymentDeps {
   readonly repository: OutgoingPaymentRepository
   readonly walletAddresses: WalletAddressDirectory
   readonly receivers: RememberedReceivers
+  readonly rememberedQuotes: RememberedQuotes
   readonly termSources: TermSources
   readonly grantLimits: GrantLimits
   readonly urls: ResourceUrls
@@ -107,7 +109,7 @@ async function createForWalletAddress(
   const payer = { walletAddress, client: authorized.client, nowMs: context.clock.now() }
   const terms =
     order.form === 'quote'
-      ? await termsOfQuote(order, payer, { quotes: context.repository, urls: context.urls })
+      ? await termsOfQuote(order, payer, { ...context, quotes: context.repository })
       : await termsOfIncomingPayment(order, payer, context)
 
   for (const paymentId of identity.paymentIds) {
@@ -126,7 +128,10 @@ async function reserveAndPersist(
   const reservation = await reserve(request, paymentId, context)
   if (reservation.outcome === 'reserved') return persist(request, paymentId, reservation, context)
   if (reservation.outcome === 'mismatch') throw await mismatch(paymentId, context)
-  if (reservation.reason !== 'released') throw refusal(reservation.reason)
+  if (reservation.reason !== 'released') {
+    // That comes first: the payment that used it has most likely spent what the grant lacks.
+    throw (await isQuoteUsed(request.terms, context)) ? invalidQuote() : refusal(reservation.reason)
+  }
   // The reservation may have ended with its payment since this very request was first answered.
   return findEarlier(request, context)
 }

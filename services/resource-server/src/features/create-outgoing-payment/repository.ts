@@ -7,6 +7,7 @@ import {
   type OutgoingPaymentRow,
   readOutgoingPaymentRow
 } from '../../domain/outgoing-payment-row.js'
+import { isOwnedBy } from '../../domain/quote.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { createPersist, type NewPayment, type PersistDeps, type PersistOutcome } from './persist.js'
 import type { Quotes } from './terms.js'
@@ -105,10 +106,12 @@ function createFindQuote(pool: Pool): Quotes['find'] {
              left join outgoing_payment p on p.quote_id = q.id and p.quote_id = any($1)
             where q.id = any($1)`
   })
-  return async (id, walletAddressId, client) => {
+  return async (id, owner) => {
     const row = await lookUp(id)
-    if (row?.wallet_address_id !== walletAddressId || row.client !== client) return undefined
-    return {
+    if (row === undefined || row.used) return undefined
+    const quote = {
+      walletAddressId: row.wallet_address_id,
+      client: row.client,
       receiver: row.receiver,
       amounts: {
         debit: BigInt(row.debit_value),
@@ -117,8 +120,8 @@ function createFindQuote(pool: Pool): Quotes['find'] {
       },
       receiveAsset: { code: row.code, scale: row.scale },
       receiveAssetId: row.receive_asset_id,
-      expiresAtMs: row.expires_at.getTime(),
-      used: row.used
+      expiresAtMs: row.expires_at.getTime()
     }
+    return isOwnedBy(quote, owner) ? quote : undefined
   }
 }

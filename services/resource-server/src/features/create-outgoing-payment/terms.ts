@@ -1,5 +1,6 @@
 import type { Asset, QuotedAmounts } from '@open-payments-server/amounts'
 import { invalidQuote, invalidReceiver } from '../../domain/errors.js'
+import type { PayableQuote, QuoteOwner, RememberedQuotes } from '../../domain/quote.js'
 import { quotePayment, type TermSources } from '../../domain/quoting.js'
 import type { ReceiverDirectory } from '../../domain/receiver.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
@@ -22,38 +23,28 @@ export interface PaymentTerms {
   readonly quoteId: string | undefined
 }
 
-/** A quote as far as a payment needs it. */
-export interface StoredQuote {
-  /** URL of the incoming payment. */
-  readonly receiver: string
-  readonly amounts: QuotedAmounts
-  readonly receiveAsset: Asset
-  readonly receiveAssetId: number
-  readonly expiresAtMs: number
-  /** Whether a payment used it. */
-  readonly used: boolean
-}
-
-/** Finds the quotes of a wallet address that one client made. */
+/** Finds quotes that no payment used. */
 export interface Quotes {
-  /** Finds a quote by its id (UUID), with one statement; undefined when there is none of this client's. */
-  find(id: string, walletAddressId: string, client: string): Promise<StoredQuote | undefined>
+  /** Finds a quote by its id (UUID), with one statement; undefined when its owner has none, and when a payment used it. */
+  find(id: string, owner: QuoteOwner): Promise<PayableQuote | undefined>
 }
 
 /**
- * The terms of a quote.
+ * The terms of a quote. One that is remembered may have been used by a payment of another process: the statement that persists
+ * the payment refuses it then.
  *
  * @throws PublicError 400 `invalid quote` when it is unknown, expired, used, or another client's or wallet address's
  */
 export async function termsOfQuote(
   order: OrderFromQuote,
   payer: { walletAddress: WalletAddress; client: string; nowMs: number },
-  deps: { quotes: Quotes; urls: ResourceUrls }
+  deps: { quotes: Quotes; rememberedQuotes: RememberedQuotes; urls: ResourceUrls }
 ): Promise<PaymentTerms> {
   const id = deps.urls.idOf('quotes', order.quoteId)
   if (id === undefined) throw invalidQuote()
-  const quote = await deps.quotes.find(id, payer.walletAddress.id, payer.client)
-  if (quote === undefined || quote.used) throw invalidQuote()
+  const owner = { walletAddressId: payer.walletAddress.id, client: payer.client }
+  const quote = deps.rememberedQuotes.take(id, owner) ?? (await deps.quotes.find(id, owner))
+  if (quote === undefined) throw invalidQuote()
   const incomingPaymentId = deps.urls.idOf('incoming-payments', quote.receiver)
   if (quote.expiresAtMs <= payer.nowMs || incomingPaymentId === undefined) throw invalidQuote()
   return {

@@ -4,7 +4,7 @@ import type { AuthorizedRequest } from '../../domain/authorization.js'
 import { invalidReceiver, unknownWalletAddress } from '../../domain/errors.js'
 import { acceptCreated, type CreationIdentity, identifyCreation } from '../../domain/idempotency.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
-import type { Quote } from '../../domain/quote.js'
+import type { Quote, RememberedQuotes } from '../../domain/quote.js'
 import { type FixedAmount, quotePayment, type TermSources } from '../../domain/quoting.js'
 import {
   type Receiver,
@@ -23,6 +23,7 @@ export interface CreateQuoteDeps {
   readonly walletAddresses: WalletAddressDirectory
   readonly receivers: ReceiverDirectory
   readonly rememberedReceivers: RememberedReceivers
+  readonly rememberedQuotes: Pick<RememberedQuotes, 'remember'>
   readonly termSources: TermSources
   readonly clock: Clock
   readonly random: Random
@@ -148,7 +149,18 @@ async function keepQuote(
     feeValue: amounts.fee,
     roomIn
   })
-  if (stored?.quote.id === id) deps.counters.countCreated('quote')
+  if (stored?.quote.id === id) {
+    deps.counters.countCreated('quote')
+    deps.rememberedQuotes.remember(id, {
+      walletAddressId: walletAddress.id,
+      client,
+      receiver: receiver.url,
+      amounts,
+      receiveAsset: receiver.asset,
+      receiveAssetId: receiver.assetId,
+      expiresAtMs: stored.quote.expiresAtMs
+    })
+  }
   return stored
 }
 
