@@ -38,7 +38,7 @@ const FLOOR_STATUS = 200
 /** Senders for steady rates: enough that none is waited for. */
 const STEADY_CONCURRENCY = 32
 /** While what runs for the first time is still compiled. */
-const LEAD_IN_SECONDS = 0.5
+const LEAD_IN_SECONDS = 2
 /** An odd number. */
 const STEADY_RUNS = 3
 

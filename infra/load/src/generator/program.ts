@@ -1,11 +1,11 @@
 // The load generator: a process of its own, so that what it costs is told apart and delays nobody else's answers.
-import type { GeneratorAnswer, GeneratorTask, PrepareGrpc } from './messages.js'
-import { sendGrpc } from './send-grpc.js'
+import type { GeneratorAnswer, GeneratorTask } from './messages.js'
+import { prepareGrpc, sendGrpc } from './send-grpc.js'
 import { type PreparedRequest, prepareHttp, sendHttp } from './send-http.js'
 
 let pool:
   | { kind: 'http'; requests: readonly PreparedRequest[]; cursor: { next: number } }
-  | { kind: 'grpc'; requests: PrepareGrpc['introspections'] } = { kind: 'grpc', requests: [] }
+  | { kind: 'grpc'; requests: readonly Buffer[] } = { kind: 'grpc', requests: [] }
 
 process.on('message', (task: GeneratorTask) => {
   void perform(task)
@@ -22,7 +22,7 @@ async function perform(task: GeneratorTask): Promise<GeneratorAnswer> {
       pool = { kind: 'http', requests: prepareHttp(task), cursor: { next: 0 } }
       return { prepared: pool.requests.length }
     case 'prepare grpc':
-      pool = { kind: 'grpc', requests: task.introspections }
+      pool = { kind: 'grpc', requests: prepareGrpc(task) }
       return { prepared: pool.requests.length }
     case 'send':
       // What was made ready, and what is left of the run before.
