@@ -96,6 +96,21 @@ export default typescript.config(
     rules: { 'no-console': 'error' }
   },
   {
+    files: ['services/*/src/**/*.ts', 'packages/*/src/**/*.ts'],
+    ignores: tests,
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'AssignmentExpression[left.type="MemberExpression"] > :matches(ArrowFunctionExpression, FunctionExpression).right',
+          message:
+            'V8 places a function that is written as the value of a property among old objects, where all that it reaches is kept until those are collected. Give it a name first.'
+        }
+      ]
+    }
+  },
+  {
     // What tests receive is held to the published descriptions, so that no test can forget to.
     files: [
       'services/**/*.test.ts',

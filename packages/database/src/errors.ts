@@ -61,7 +61,6 @@ const unavailableCodes: ReadonlySet<string> = new Set([
 const unavailableMessages = [
   /^timeout exceeded when trying to connect/,
   /^Connection terminated/,
-  /^Query read timeout/,
   /^Client has encountered a connection error and is not queryable/,
   /^Client was closed and is not queryable/,
   /Unable to start a transaction in the given time/,

@@ -9,6 +9,7 @@ export {
 export { type DatabaseProblem, findDatabaseProblem, findNewestMigration } from './find-problem.js'
 export { isoInstant } from './instant.js'
 export { type KeysetList, type KeysetRange, type KeysetRows, queryKeyset } from './keyset.js'
+export { type PatientStatement } from './limited-client.js'
 export { createLookup, type LookupOptions } from './lookup.js'
 export { migrateDatabase, MigrationFailed, migrationSql, type MigrateOptions } from './migrate.js'
 export { createPool, observeAcquisition, planFreely, type Pooler, type PoolOptions } from './pool.js'

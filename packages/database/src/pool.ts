@@ -1,5 +1,6 @@
 import { context } from '@opentelemetry/api'
 import pg from 'pg'
+import type { AnswerLimit } from './limited-client.js'
 import { TracedClient } from './traced-client.js'
 import { UnnamedClient } from './unnamed-client.js'
 
@@ -51,16 +52,17 @@ export interface PoolOptions {
  * Whoever makes it ends it.
  */
 export function createPool(options: PoolOptions): pg.Pool {
-  const pool = new pg.Pool({
+  const config: pg.PoolConfig & AnswerLimit = {
     connectionString: options.url,
     max: options.connectionsMax,
     application_name: options.applicationName,
     ...(options.pooler === 'transaction' ? { Client: UnnamedClient } : sessionOptions(options)),
-    query_timeout: options.statementTimeoutMs + answerGraceMs,
+    answerTimeoutMs: options.statementTimeoutMs + answerGraceMs,
     connectionTimeoutMillis: options.connectTimeoutMs,
     idleTimeoutMillis: idleMs,
     keepAlive: true
-  })
+  }
+  const pool = new pg.Pool(config)
   // Without a listener, a database restart would end the process.
   pool.on('error', (error) => options.onIdleConnectionLost?.(error))
   // The same for a connection that breaks between two statements of a transaction: its next statement fails and tells.
@@ -121,6 +123,7 @@ function timeConnect(pool: pg.Pool): void {
         else resolve(client)
       })
     })
-  pool.connect = ((callback?: Parameters<Connect>[0]) =>
-    callback === undefined ? promised() : timed(callback)) as typeof pool.connect
+  const either = (callback?: Parameters<Connect>[0]) =>
+    callback === undefined ? promised() : timed(callback)
+  pool.connect = either as typeof pool.connect
 }

@@ -1,20 +1,18 @@
 import { type Attributes, context, SpanKind, trace } from '@opentelemetry/api'
 import { endFailedSpan, isTraced } from '@open-payments-server/runtime'
-import pg from 'pg'
+import { isSubmittable, LimitedClient, type Query } from './limited-client.js'
 import { summarize } from './summarize.js'
 
 const tracer = trace.getTracer('@open-payments-server/database')
 
-/** A query in any of the forms that `pg` takes: text or description first, then values, then a callback or none. */
-type Query = (...parameters: readonly unknown[]) => unknown
 type Callback = (error: unknown, result: unknown) => void
 
 /**
  * A connection whose statements are spans, where they are a part of something that is recorded. A span has the name of the
  * statement, or its operation and table. Its text and its values are no part of it.
  */
-export class TracedClient extends pg.Client {
-  constructor(config?: string | pg.ClientConfig) {
+export class TracedClient extends LimitedClient {
+  constructor(config?: ConstructorParameters<typeof LimitedClient>[0]) {
     super(config)
     // `pg` tells its forms apart by what it is given; so does this, whatever the overload.
     const query = this.query.bind(this) as Query
@@ -45,11 +43,6 @@ function tracing(query: Query): Query {
     }, end)
     return answered
   }
-}
-
-/** A cursor or stream, which is over when its reader says so. */
-function isSubmittable(first: unknown): boolean {
-  return typeof first === 'object' && first !== null && 'submit' in first
 }
 
 function nameOf(first: unknown): string {

@@ -1,6 +1,5 @@
+import { isSubmittable, type Query } from './limited-client.js'
 import { TracedClient } from './traced-client.js'
-
-type Query = (...parameters: readonly unknown[]) => unknown
 
 /**
  * A connection that prepares no statement under a name. Behind a pooler in transaction mode the next statement may reach another
@@ -17,6 +16,6 @@ export class UnnamedClient extends TracedClient {
 }
 
 function withoutName(first: unknown): unknown {
-  if (typeof first !== 'object' || first === null || 'submit' in first) return first
+  if (typeof first !== 'object' || first === null || isSubmittable(first)) return first
   return { ...first, name: undefined }
 }

@@ -29,23 +29,30 @@ export function lettingCallsEnd(maxMs: number): ChannelOptions {
 // grpc-js makes its connections by itself, and offers no other place to come by one.
 // eslint-disable-next-line @typescript-eslint/unbound-method -- called with `call` below
 const { connect } = Http2SubchannelConnector.prototype
-Http2SubchannelConnector.prototype.connect = async function (address, secureConnector, options) {
+const connectWatched: typeof connect = async function (
+  this: Http2SubchannelConnector,
+  address,
+  secureConnector,
+  options
+) {
   const transport = await connect.call(this, address, secureConnector, options)
   const maxMs: unknown = options[CLOSING_CONNECTION_MAX_OPTION]
   if (typeof maxMs === 'number') watchForGoaway(transport as unknown as Transport, maxMs)
   return transport
 }
+Http2SubchannelConnector.prototype.connect = connectWatched
 
 function watchForGoaway(transport: Transport, maxMs: number): void {
   const { session } = transport
   session.once('goaway', () => {
-    session.ping = (...parameters: unknown[]) => {
+    const ping = (...parameters: unknown[]): boolean => {
       const callback = parameters.at(-1) as (error: Error | null, durationMs: number, payload: Buffer) => void
       setImmediate(() => {
         callback(null, 0, Buffer.alloc(0))
       })
       return true
     }
+    session.ping = ping
     const timer = setTimeout(() => {
       transport.handleDisconnect()
     }, maxMs)

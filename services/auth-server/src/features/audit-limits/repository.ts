@@ -1,4 +1,4 @@
-import { planFreely } from '@open-payments-server/database'
+import { type PatientStatement, planFreely } from '@open-payments-server/database'
 import type pg from 'pg'
 
 /** What an audit found. */
@@ -75,8 +75,10 @@ export function createLimitsAuditRepository(pool: pg.Pool): LimitsAuditRepositor
   return {
     async audit(violationsMax) {
       return inSnapshot(pool, async (client) => {
-        const counts = await client.query<{ window_count: string; reservation_count: string }>(slow(COUNT))
-        const found = await client.query<{ violation: string }>(slow(FIND_VIOLATIONS, [violationsMax]))
+        const counts = await client.query<{ window_count: string; reservation_count: string }>(
+          patiently(COUNT)
+        )
+        const found = await client.query<{ violation: string }>(patiently(FIND_VIOLATIONS, [violationsMax]))
         const [row] = counts.rows
         if (row === undefined) throw new Error('a statement that always answers a row answered none')
         return {
@@ -113,7 +115,6 @@ async function inSnapshot<Result>(
 }
 
 /** A statement that may take longer than the pool lets others take. */
-function slow(text: string, values: unknown[] = []): pg.QueryConfig {
-  const config = { text, values, query_timeout: AUDIT_STATEMENT_TIMEOUT_MS }
-  return config
+function patiently(text: string, values: unknown[] = []): PatientStatement {
+  return { text, values, answerTimeoutMs: AUDIT_STATEMENT_TIMEOUT_MS }
 }

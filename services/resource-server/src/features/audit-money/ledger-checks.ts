@@ -1,5 +1,5 @@
-import { planFreely } from '@open-payments-server/database'
-import type { Pool, PoolClient, QueryConfig } from 'pg'
+import { type PatientStatement, planFreely } from '@open-payments-server/database'
+import type { Pool, PoolClient } from 'pg'
 import { type AuditCheck, tellViolations } from '../../domain/audit.js'
 
 /** Longest that one check may take, in milliseconds: it reads whole tables. */
@@ -175,8 +175,7 @@ async function check(
   }
 }
 
-/** A statement that may take longer than the pool allows. `query_timeout` is missing in the library's types alone. */
-function patiently(text: string): QueryConfig {
-  const config = { text, query_timeout: CHECK_TIMEOUT_MS }
-  return config
+/** A statement that may take longer than the pool lets others take. */
+function patiently(text: string): PatientStatement {
+  return { text, answerTimeoutMs: CHECK_TIMEOUT_MS }
 }

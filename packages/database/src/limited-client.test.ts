@@ -1,0 +1,135 @@
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type pg from 'pg'
+import { createPool, isUnavailable, type PatientStatement } from './index.js'
+
+const url = new URL(process.env.TEST_POSTGRES_URL ?? '')
+
+/** Stands between a service and PostgreSQL, and may fall silent without ending any connection. */
+let proxy: Server
+const pairs: Socket[][] = []
+let isSilent = false
+
+beforeAll(async () => {
+  proxy = createServer((near) => {
+    const far = connect(Number(url.port), url.hostname)
+    pairs.push([near, far])
+    for (const [one, other] of [
+      [near, far],
+      [far, near]
+    ] as const) {
+      one.on('data', (bytes) => {
+        if (!isSilent) other.write(bytes)
+      })
+      one.on('error', () => undefined)
+      one.on('close', () => other.destroy())
+    }
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+})
+
+afterAll(() => {
+  for (const socket of pairs.flat()) socket.destroy()
+  proxy.close()
+})
+
+function newPool(poolUrl: URL, pooler: 'none' | 'transaction' = 'none'): pg.Pool {
+  return createPool({
+    url: poolUrl.href,
+    connectionsMax: 2,
+    applicationName: 'limited-client-test',
+    statementTimeoutMs: 300,
+    connectTimeoutMs: 5_000,
+    pooler
+  })
+}
+
+function throughProxy(): URL {
+  const address = proxy.address()
+  if (address === null || typeof address === 'string') throw new Error('the proxy does not listen')
+  return Object.assign(new URL(url), { host: `127.0.0.1:${String(address.port)}` })
+}
+
+const failureOf = (attempt: Promise<unknown>): Promise<unknown> =>
+  attempt.then(
+    () => undefined,
+    (error: unknown) => error
+  )
+
+describe.each(['none', 'transaction'] as const)('a connection, pooler %s', (pooler) => {
+  it('that is not answered ends, with all it was asked, and the next one is a new one', async () => {
+    const pool = newPool(throughProxy(), pooler)
+    const [client, other] = [await pool.connect(), await pool.connect()]
+    other.release()
+    isSilent = true
+    const failures = await Promise.all([
+      failureOf(client.query('select 1')),
+      failureOf(client.query({ text: 'select $1::int', values: [1] })),
+      failureOf(pool.query('select 2'))
+    ])
+    isSilent = false
+    expect(failures.map((failure) => [isUnavailable(failure), String(failure)])).toEqual(
+      failures.map(() => [true, 'NoDatabaseAnswer: the database did not answer in time'])
+    )
+    client.release(true)
+    expect((await pool.query('select 3 as three')).rows).toEqual([{ three: 3 }])
+    await pool.end()
+  })
+
+  it('waits longer for a statement that says so', async () => {
+    const pool = newPool(url, pooler)
+    const client = await pool.connect()
+    await client.query('begin; set local statement_timeout = 0')
+    const patient: PatientStatement = { text: 'select pg_sleep(2.5)', answerTimeoutMs: 20_000 }
+    expect((await client.query(patient)).rowCount).toBe(1)
+    expect(await failureOf(client.query('select pg_sleep(60)'))).toMatchObject({
+      message: 'the database did not answer in time'
+    })
+    client.release(true)
+    await pool.end()
+  })
+})
+
+it('an error of a statement has the stack of whoever asked', async () => {
+  const pool = newPool(url)
+  const client = await pool.connect()
+  async function whoAsks(): Promise<unknown> {
+    return await client.query('select nothing_like_this')
+  }
+  expect(await failureOf(whoAsks())).toMatchObject({ stack: expect.stringContaining('whoAsks') })
+  client.release()
+  await pool.end()
+})
+
+describe('a result that nobody needs any more', () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as (options?: { type: 'minor' }) => void
+  const oldBytes = (): number =>
+    getHeapSpaceStatistics().find((space) => space.space_name === 'old_space')?.space_used_size ?? 0
+
+  it.each(['pool', 'connection'])('does not grow old (asked of a %s)', async (asked) => {
+    const pool = newPool(url)
+    const client = await pool.connect()
+    const ask = async (): Promise<number> => {
+      const statement = `select repeat('x', 100) || n as text from generate_series(1, 5000) n`
+      const { rows } = await (asked === 'pool' ? pool : client).query(statement)
+      return rows.length
+    }
+    // Until the size of what it makes is known, V8 may place more of it among what is old.
+    for (let times = 0; times < 5; times += 1) await ask()
+    collect()
+    const before = oldBytes()
+    for (let times = 0; times < 10; times += 1) {
+      expect(await ask()).toBe(5_000)
+      // What survives twice is old.
+      collect({ type: 'minor' })
+      collect({ type: 'minor' })
+    }
+    // Each takes a megabyte.
+    expect(oldBytes() - before).toBeLessThan(3_000_000)
+    client.release()
+    await pool.end()
+  })
+})
