@@ -78,6 +78,22 @@ describe('what is known of a token', () => {
     await eventually(403)
   })
 
+  it('is void as soon as the token is revoked together with others', async () => {
+    const others = Array.from({ length: 2 }, () =>
+      service.auth.issueToken({ client: shop.client, keys: [shop.key], access: ACCESS })
+    )
+    for (const one of [token, ...others]) {
+      token = one
+      expect(await statusOfRequest()).toBe(200)
+    }
+    const all = [...others, token]
+    await service.auth.revokeTokens(all)
+    for (const one of all) {
+      token = one
+      await eventually(403)
+    }
+  })
+
   it('is void as soon as its grant is revoked', async () => {
     expect(await statusOfRequest()).toBe(200)
     await service.auth.revokeGrant(token.grantId)

@@ -47,6 +47,8 @@ export interface FakeAuthServer {
   issueToken(token: Partial<Omit<TestToken, 'status'>> & Pick<TestToken, 'keys' | 'access'>): TestToken
   /** Ends a token, and says so on the streams. */
   revokeToken(token: TestToken): Promise<void>
+  /** Ends some tokens, and says so on the streams, of all in one message. */
+  revokeTokens(tokens: readonly TestToken[]): Promise<void>
   /** Ends all tokens of a grant, and says so on the streams. */
   revokeGrant(grantId: string): Promise<void>
   /** Runs before each introspection is answered, after it was decided. */
@@ -128,6 +130,14 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
     token.status = 'inactive'
     const accessTokenHash = createHash('sha256').update(token.accessToken).digest()
     await this.#tell({ event: { $case: 'tokenRevoked', value: { accessTokenHash } } })
+  }
+
+  async revokeTokens(tokens: readonly TestToken[]): Promise<void> {
+    for (const token of tokens) token.status = 'inactive'
+    const accessTokenHashes = tokens.map(({ accessToken }) =>
+      createHash('sha256').update(accessToken).digest()
+    )
+    await this.#tell({ event: { $case: 'tokensRevoked', value: { accessTokenHashes } } })
   }
 
   async revokeGrant(grantId: string): Promise<void> {

@@ -35,6 +35,35 @@ describe('the revocation bus', () => {
     ])
   })
 
+  it('tells what is revoked at the same time of all tokens in one message, and of each grant', async () => {
+    const messages: Uint8Array[] = []
+    const noticed = { onInterrupted: () => undefined, onResumed: () => undefined }
+    await store.subscribe(REVOCATIONS_CHANNEL, { onMessage: (message) => messages.push(message), ...noticed })
+    const bus = createRevocationBus(store, logger)
+    await bus.subscribe(listener)
+    const tokens = [1, 2, 3].map(
+      (byte) => ({ kind: 'token', accessTokenHash: Buffer.alloc(32, byte) }) as const
+    )
+    const grants = ['0190a8b1-0000-7000-8000-000000000001', '0190a8b1-0000-7000-8000-000000000002'].map(
+      (grantId) => ({ kind: 'grant', grantId }) as const
+    )
+    await Promise.all([...grants, ...tokens].map((event) => bus.publish(event)))
+    await settled()
+    expect(messages.length).toBe(3)
+    expect(heard).toEqual([...tokens, ...grants])
+  })
+
+  it('fails for all that it may not have told', async () => {
+    const bus = createRevocationBus(
+      { ...store, publish: () => Promise.reject(new Error('no Redis')) },
+      logger
+    )
+    const published = [1, 2].map((byte) =>
+      bus.publish({ kind: 'token', accessTokenHash: Buffer.alloc(32, byte) })
+    )
+    for (const outcome of await Promise.allSettled(published)) expect(outcome.status).toBe('rejected')
+  })
+
   it('tells nothing more to a subscriber that left', async () => {
     const bus = createRevocationBus(store, logger)
     const subscription = await bus.subscribe(listener)

@@ -1,24 +1,39 @@
 import { auth } from '@open-payments-server/proto'
-import type { Logger } from '@open-payments-server/runtime'
+import { BATCH_PATIENCE_MS, fulfilled, gather, type Logger } from '@open-payments-server/runtime'
 import type { SharedStore } from '@open-payments-server/shared-store'
+import { toRevocationMessages } from '../../domain/messages.js'
 import type { RevocationBus, RevocationEvent } from '../../domain/revocations.js'
 
 /** Channel of the shared store that carries revocations between replicas. */
 export const REVOCATIONS_CHANNEL = 'revocations'
 
+/** Most revocations that are told together. */
+const TOGETHER_MAX = 100
+
 /**
  * Carries revocations over the shared store, as the messages that the revocation stream sends
- * (`openpayments.auth.v1.WatchRevocationsResponse`), so that replicas of different versions understand each other.
+ * (`openpayments.auth.v1.WatchRevocationsResponse`), so that replicas of different versions understand each other. Tokens that
+ * are revoked at the same time, as those that were rotated by one statement are, are told by one message.
  */
 export function createRevocationBus(store: SharedStore, logger: Logger): RevocationBus {
+  const publish = gather<RevocationEvent, undefined>({
+    itemsMax: TOGETHER_MAX,
+    patienceMs: BATCH_PATIENCE_MS,
+    wholeTurn: true,
+    async runBatch(events) {
+      const messages = toRevocationMessages(events)
+      await Promise.all(messages.map((message) => store.publish(REVOCATIONS_CHANNEL, encode(message))))
+      return events.map(() => fulfilled(undefined))
+    }
+  })
   return {
-    publish: (event) => store.publish(REVOCATIONS_CHANNEL, encode(event)),
+    publish,
     subscribe: (listener) =>
       store.subscribe(REVOCATIONS_CHANNEL, {
         onMessage(message) {
-          const event = decode(message)
-          if (event !== undefined) {
-            listener.onEvent(event)
+          const events = decode(message)
+          if (events !== undefined) {
+            for (const event of events) listener.onEvent(event)
             return
           }
           // What cannot be read may have revoked anything.
@@ -36,30 +51,23 @@ export function createRevocationBus(store: SharedStore, logger: Logger): Revocat
   }
 }
 
-function encode(event: RevocationEvent): Uint8Array {
-  return auth.WatchRevocationsResponse.encode({ event: toMessage(event) }).finish()
-}
-
-function toMessage(event: RevocationEvent): NonNullable<auth.WatchRevocationsResponse['event']> {
-  switch (event.kind) {
-    case 'token':
-      return {
-        $case: 'tokenRevoked',
-        value: { accessTokenHash: Buffer.from(event.accessTokenHash) }
-      }
-    case 'grant':
-      return { $case: 'grantRevoked', value: { grantId: event.grantId } }
-  }
+function encode(message: auth.WatchRevocationsResponse): Uint8Array {
+  return auth.WatchRevocationsResponse.encode(message).finish()
 }
 
 /** Undefined when the message says nothing that this version knows. */
-function decode(bytes: Uint8Array): RevocationEvent | undefined {
+function decode(bytes: Uint8Array): RevocationEvent[] | undefined {
   const message = tryDecode(bytes)
   switch (message?.event?.$case) {
     case 'tokenRevoked':
-      return { kind: 'token', accessTokenHash: message.event.value.accessTokenHash }
+      return [{ kind: 'token', accessTokenHash: message.event.value.accessTokenHash }]
+    case 'tokensRevoked':
+      return message.event.value.accessTokenHashes.map((accessTokenHash) => ({
+        kind: 'token',
+        accessTokenHash
+      }))
     case 'grantRevoked':
-      return { kind: 'grant', grantId: message.event.value.grantId }
+      return [{ kind: 'grant', grantId: message.event.value.grantId }]
     case 'started':
     case undefined:
       return undefined

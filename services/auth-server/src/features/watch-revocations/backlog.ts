@@ -43,15 +43,14 @@ export class Backlog<Event> {
   }
 
   /**
-   * Takes the oldest event, once there is one.
+   * Takes all events that wait, once there is one.
    *
    * @throws the error given to `fail`
    */
-  async next(): Promise<Event> {
+  async take(): Promise<readonly Event[]> {
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure
-      const event = this.#events.shift()
-      if (event !== undefined) return event
+      if (this.#events.length > 0) return this.#events.splice(0)
       await this.whileSound(
         new Promise<void>((resolve) => {
           this.#wake = resolve

@@ -1,5 +1,6 @@
 import { RpcError, status, type StreamHandler } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
+import { toRevocationMessages } from '../../domain/messages.js'
 import type { RevocationBus, RevocationEvent, RevocationSubscription } from '../../domain/revocations.js'
 import { Backlog } from './backlog.js'
 
@@ -23,7 +24,11 @@ export function createWatchRevocationsRpc(
     const subscription = await subscribe(revocations, backlog)
     try {
       await backlog.whileSound(stream.write({ event: { $case: 'started', value: {} } }))
-      for (;;) await backlog.whileSound(stream.write(toMessage(await backlog.next())))
+      for (;;) {
+        // What came while the last was sent, and what was revoked together, goes together.
+        for (const message of toRevocationMessages(await backlog.take()))
+          await backlog.whileSound(stream.write(message))
+      }
     } finally {
       stream.signal.removeEventListener('abort', onEnd)
       await subscription.close()
@@ -55,15 +60,4 @@ async function subscribe(
 
 function interrupted(message: string, cause?: unknown): RpcError {
   return new RpcError({ code: status.UNAVAILABLE, message, cause })
-}
-
-function toMessage(event: RevocationEvent): auth.WatchRevocationsResponse {
-  switch (event.kind) {
-    case 'token':
-      return {
-        event: { $case: 'tokenRevoked', value: { accessTokenHash: Buffer.from(event.accessTokenHash) } }
-      }
-    case 'grant':
-      return { event: { $case: 'grantRevoked', value: { grantId: event.grantId } } }
-  }
 }

@@ -85,6 +85,19 @@ describe('WatchRevocations', () => {
     await allClosed()
   })
 
+  it('tells of tokens that are revoked together in one message', async () => {
+    const stream = await open()
+    const accessTokenHashes = ['one', 'another', 'a third'].map((token) => hashSecret(token))
+    const heard = next(stream)
+    await Promise.all(
+      accessTokenHashes.map((accessTokenHash) => auth.bus.publish({ kind: 'token', accessTokenHash }))
+    )
+    expect(await heard).toEqual({ $case: 'tokensRevoked', value: { accessTokenHashes } })
+    stream.on('error', () => undefined)
+    stream.cancel()
+    await allClosed()
+  })
+
   it('says that it started only once the subscription is live', async () => {
     let goLive: () => void = () => undefined
     const live = new Promise<void>((resolve) => {

@@ -39,6 +39,9 @@ function tell({ event }: auth.WatchRevocationsResponse, listener: RevocationList
     case 'tokenRevoked':
       listener.onTokenRevoked(Buffer.from(event.value.accessTokenHash))
       return
+    case 'tokensRevoked':
+      for (const hash of event.value.accessTokenHashes) listener.onTokenRevoked(Buffer.from(hash))
+      return
     case 'grantRevoked':
       listener.onGrantRevoked(event.value.grantId)
       return
