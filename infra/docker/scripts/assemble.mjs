@@ -5,7 +5,7 @@
 // The workspace must be installed and the service built. The Dockerfile calls this, and a test does the same in a plain folder.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { basename, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describeTree } from './describe-tree.mjs'
 
@@ -14,15 +14,17 @@ const services = readdirSync(join(root, 'services'))
 
 /** What a package of this project needs when it runs; everything else of it stays behind. */
 const ownFiles = new Set(['dist', 'generated', 'node_modules', 'openapi', 'package.json', 'prisma'])
-/** Of no use to a running service: sources, what debuggers and compilers read, and what people read. */
-const notRun = /\.(map|[cm]?ts|md|markdown|tsbuildinfo)$/
+/** Of no use to a running service: sources, what debuggers and compilers read, what other runtimes load, and what people read. */
+const notRun = /\.(map|[cm]?ts|cc?|h|bare|md|markdown|tsbuildinfo)$/
+/** What native packages bring along for each system, in a folder of this name. */
+const prebuilds = 'prebuilds'
+const thisSystem = `${process.platform}-${process.arch}`
 /** What licenses ask for stays beside what it is about. */
 const legal = /^(licen[cs]e|notice|copying|copyright)/i
 /** What pnpm notes about where and how it installed. */
 const installerNotes = new Set(['.bin', '.modules.yaml', '.pnpm-workspace-state-v1.json', 'lock.yaml'])
 /** Prisma carries its query compiler for every database it knows. */
 const otherDatabases = /^query_compiler_.*\.(cockroachdb|mysql|sqlite|sqlserver)\./
-
 const [service, folder] = process.argv.slice(2)
 if (!services.includes(service) || folder === undefined) {
   console.error(`  usage: assemble.mjs <${services.join('|')}> <folder>`)
@@ -64,6 +66,7 @@ function prune(directory) {
       (isOwn && !ownFiles.has(entry.name)) ||
       (entry.isFile() && isNotRun(entry.name)) ||
       installerNotes.has(entry.name) ||
+      (basename(directory) === prebuilds && entry.name !== thisSystem) ||
       isTypes(path)
     if (isLeftOut) rmSync(path, { recursive: true })
     else if (entry.isDirectory()) prune(path)

@@ -54,11 +54,16 @@ describe.each(SERVICES)('the image of the %s', (service) => {
     expect(files.some((path) => /schema_engine_bg\.wasm$/.test(path))).toBe(true)
   })
 
-  it('stays small, and holds neither sources nor tests, maps, keys, settings or native programs', async () => {
+  it('stays small, and holds neither sources nor tests, maps, keys, settings or native programs but one', async () => {
     const tree = treeOf(service)
     expect(await tree.size()).toBeLessThan(SIZE_MAX)
     const files = await tree.files()
-    expect(files.filter((path) => /\.(map|[cm]?ts|pem|key|crt|node|so|exe)$/.test(path))).toEqual([])
+    expect(files.filter((path) => /\.(map|[cm]?ts|pem|key|crt|so|exe|bare)$/.test(path))).toEqual([])
+    expect(files.filter((path) => path.endsWith('.node'))).toEqual([
+      expect.stringMatching(
+        new RegExp(`/prebuilds/${process.platform}-${process.arch}/sodium-native\\.node$`)
+      )
+    ])
     expect(files.filter((path) => /(^|\/)\.(env|npmrc|yarnrc|git)$/.test(path))).toEqual([])
     const sources = /(^|\/@open-payments-server\/[^/]+\/)(src|test|scripts)\//
     expect(files.filter((path) => sources.test(path))).toEqual([])

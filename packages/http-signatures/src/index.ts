@@ -7,6 +7,7 @@ export {
   KEY_ID_LENGTH_MAX,
   parseEd25519Jwk
 } from './ed25519-jwk.js'
+export { describeEd25519Library, ED25519_LIBRARY } from './ed25519.js'
 export type { HttpRequestParts } from './http-request.js'
 export {
   DEFAULT_POLICY,

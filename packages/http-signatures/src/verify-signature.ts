@@ -1,4 +1,5 @@
-import { type KeyObject, verify } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { ED25519_LIBRARY } from './ed25519.js'
 import type { ReceivedSignature } from './receive-signature.js'
 import { SignatureError } from './signature-error.js'
 
@@ -19,7 +20,7 @@ export function verifySignature(
   if (key.publicKey.type !== 'public' || key.publicKey.asymmetricKeyType !== 'ed25519') {
     throw new SignatureError('key', 'the key is not an Ed25519 public key')
   }
-  if (!verify(null, Buffer.from(received.base, 'ascii'), key.publicKey, received.signature)) {
+  if (!ED25519_LIBRARY.verify(Buffer.from(received.base, 'ascii'), received.signature, key.publicKey)) {
     throw new SignatureError('mismatch', 'the signature does not match the request')
   }
 }

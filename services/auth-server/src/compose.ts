@@ -4,6 +4,7 @@ import { createPool } from '@open-payments-server/database'
 import { openTls } from '@open-payments-server/grpc-transport'
 import { databaseDependency, Readiness } from '@open-payments-server/health'
 import { startHttpServer } from '@open-payments-server/http-server'
+import { describeEd25519Library } from '@open-payments-server/http-signatures'
 import { Metrics, publishCertificates, startMetricsServer } from '@open-payments-server/metrics'
 import { createPurge, createPurgeRepository, createPurgeWorker } from '@open-payments-server/purge'
 import {
@@ -310,7 +311,11 @@ async function listen(
   listeners.add(publicServer)
   foundations.transports?.watchListener('public', publicServer)
   logger.info(
-    { port: publicServer.port, identityProviderPort: identityProviderServer.port },
+    {
+      port: publicServer.port,
+      identityProviderPort: identityProviderServer.port,
+      ed25519Library: describeEd25519Library()
+    },
     'HTTP servers listen'
   )
   return {

@@ -2,6 +2,7 @@ import { GRPC_LISTENER_TLS } from '@open-payments-server/configuration'
 import { openTls, startGrpcServer } from '@open-payments-server/grpc-transport'
 import { createHealthRoutes } from '@open-payments-server/health'
 import { startHttpServer } from '@open-payments-server/http-server'
+import { describeEd25519Library } from '@open-payments-server/http-signatures'
 import { publishCertificates } from '@open-payments-server/metrics'
 import { fileDescriptors } from '@open-payments-server/proto'
 import {
@@ -122,7 +123,10 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   })
   listeners.add(httpServer)
   transports?.watchListener('public', httpServer)
-  logger.info({ host: config.HTTP_HOST, port: httpServer.port }, 'HTTP server listens')
+  logger.info(
+    { host: config.HTTP_HOST, port: httpServer.port, ed25519Library: describeEd25519Library() },
+    'HTTP server listens'
+  )
 
   return {
     httpPort: httpServer.port,

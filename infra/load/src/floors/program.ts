@@ -1,6 +1,6 @@
 // Bare programs that do the least a call needs, in one process for each service that the call needs. Started with a role and
 // the URL of a database; tells its ports over IPC.
-import { createHash, generateKeyPairSync, sign, verify } from 'node:crypto'
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import {
@@ -10,6 +10,7 @@ import {
   ServerCredentials,
   type UntypedServiceImplementation
 } from '@grpc/grpc-js'
+import { ED25519_LIBRARY } from '@open-payments-server/http-signatures'
 import { auth } from '@open-payments-server/proto'
 import pg from 'pg'
 import { FloorDatabase, type FloorKind } from './statements.js'
@@ -72,7 +73,7 @@ function createWork(
   }
 }
 
-/** Verifies one Ed25519 signature of a base as long as that of a payment (RFC 9421), with a key that is kept. */
+/** Verifies one Ed25519 signature of a base as long as that of a payment (RFC 9421), by a key and a library as the services do. */
 function createVerification(): () => void {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const digest = createHash('sha512').digest('base64')
@@ -90,7 +91,7 @@ function createVerification(): () => void {
   )
   const signature = sign(null, base, privateKey)
   return () => {
-    if (!verify(null, base, publicKey, signature)) throw new Error('the signature does not verify')
+    if (!ED25519_LIBRARY.verify(base, signature, publicKey)) throw new Error('the signature does not verify')
   }
 }
 

@@ -22,6 +22,8 @@ export const DEPENDENCY_REASONS: Readonly<Record<string, string>> = {
   'find-my-way': 'Finds the route of a request.',
   'proxy-addr': 'Tells the address of a client behind proxies that are believed, as express does.',
   'raw-body': 'Reads bodies up to a limit, and stops there.',
+  'sodium-native':
+    'libsodium, which verifies an Ed25519 signature in half of the time that OpenSSL takes. Comes built; where there is no build, OpenSSL does it.',
   'structured-headers':
     'Parses and writes structured fields (RFC 8941, RFC 9651), on which signatures stand.',
   cookie: 'Parses and writes cookies (RFC 6265).',
