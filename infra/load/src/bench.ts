@@ -95,8 +95,11 @@ async function measureCalls(
     const measuring = new Measuring(stack, groundwork, call)
     await measuring.warmUp()
     for (const one of concurrency) {
-      const around = profile ? aroundWith(stack, `${call.name}-${String(one)}`) : undefined
-      const measurement = await measuring.measure({ concurrency: one, seconds, around })
+      const around = aroundWith(stack, `${call.name}-${String(one)}`)
+      // A profile is of one run: what it says is not compared with anything.
+      const measurement = profile
+        ? await measuring.measure({ concurrency: one, seconds, around })
+        : await measuring.measureRepeatedly({ concurrency: one, seconds })
       measurements.push(measurement)
       const { perSecond, shareOfFloor } = measurement
       say(

@@ -5,7 +5,7 @@ import type { Groundwork } from './groundwork.js'
 import { type CpuByProcess, readCpu, totalOf } from './process-usage.js'
 import type { Measurement, SteadyMeasurement } from './results.js'
 import type { Stack } from './stack.js'
-import { shareOfFloor } from './statistics.js'
+import { middleBy, shareOfFloor } from './statistics.js'
 
 const straight = (work: () => Promise<void>): Promise<void> => work()
 
@@ -40,7 +40,7 @@ const STEADY_CONCURRENCY = 32
 /** While what runs for the first time is still compiled. */
 const LEAD_IN_SECONDS = 2
 /** An odd number. */
-const STEADY_RUNS = 3
+const RUNS = 3
 
 /** Sends one call, beside its floor. */
 export class Measuring {
@@ -62,6 +62,17 @@ export class Measuring {
     await this.send(WARM_UP_CONCURRENCY, Math.min(POOL_MAX, Math.ceil(perSecond * WARM_UP_SECONDS)))
     await this.#prepare(REPEATED_POOL)
     await this.#sendFloor({ concurrency: WARM_UP_CONCURRENCY, seconds: FLOOR_WARM_UP_SECONDS })
+  }
+
+  /**
+   * Measures a call some times, each between two measurements of its floor and for a part of the time. The run with the middle
+   * share of its floor counts, since a shared machine changes its speed within seconds.
+   */
+  async measureRepeatedly({ seconds, ...options }: Omit<MeasureOptions, 'around'>): Promise<Measurement> {
+    const runs: Measurement[] = []
+    for (let run = 0; run < RUNS; run += 1)
+      runs.push(await this.measure({ ...options, seconds: seconds / RUNS }))
+    return middleBy(runs, ({ shareOfFloor }) => shareOfFloor)
   }
 
   /** Measures a call between two measurements of its floor. */
@@ -123,13 +134,13 @@ export class Measuring {
     }
     const runs: Sent[] = []
     const floorRuns: Sent[] = []
-    for (let run = 0; run < STEADY_RUNS; run += 1) {
+    for (let run = 0; run < RUNS; run += 1) {
       await this.#prepare(Math.ceil(perSecond * steady.seconds) + STEADY_CONCURRENCY)
       runs.push(await this.#send({ ...steady, perSecond }))
       await this.settle()
       floorRuns.push(await this.#sendFloor({ ...steady, perSecond: this.#floorPerSecond * part }))
     }
-    const [own, floor] = [middleTail(runs), middleTail(floorRuns)]
+    const [own, floor] = [middleBy(runs, tailOf), middleBy(floorRuns, tailOf)]
     return {
       call: this.call.name,
       perSecond: rateOf(own),
@@ -263,11 +274,8 @@ function rateOf({ count, seconds }: Sent): number {
   return count / seconds
 }
 
-function middleTail(runs: readonly Sent[]): Sent {
-  const sorted = runs.toSorted((one, other) => one.p99Ms / one.p50Ms - other.p99Ms / other.p50Ms)
-  const middle = sorted[Math.floor(sorted.length / 2)]
-  if (middle === undefined) throw new Error('nothing was measured')
-  return middle
+function tailOf({ p50Ms, p99Ms }: Sent): number {
+  return p99Ms / p50Ms
 }
 
 function latencyOf({ p50Ms, p99Ms, maxMs }: Sent): Pick<Sent, 'p50Ms' | 'p99Ms' | 'maxMs'> {

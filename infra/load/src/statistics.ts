@@ -22,12 +22,16 @@ export function summariseLatencies(latenciesMs: Float64Array): LatencySummary {
   return { p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99), maxMs: percentile(sorted, 1) }
 }
 
-/** The middle one of some values; the mean of the middle two where their number is even; NaN of none. */
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other)
-  const middle = Math.floor(sorted.length / 2)
-  const [low, high] = [sorted[sorted.length % 2 === 0 ? middle - 1 : middle], sorted[middle]]
-  return low === undefined || high === undefined ? Number.NaN : (low + high) / 2
+/**
+ * The one of some whose value is in the middle; the higher of two.
+ *
+ * @throws Error of none
+ */
+export function middleBy<Item>(items: readonly Item[], valueOf: (item: Item) => number): Item {
+  const sorted = items.toSorted((one, other) => valueOf(one) - valueOf(other))
+  const middle = sorted[Math.floor(sorted.length / 2)]
+  if (middle === undefined) throw new Error('there is no middle of nothing')
+  return middle
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { median, percentile, shareOfFloor, summariseLatencies } from '../src/statistics.js'
+import { middleBy, percentile, shareOfFloor, summariseLatencies } from '../src/statistics.js'
 
 describe('statistics', () => {
   it('give the nearest rank as a percentile', () => {
@@ -13,9 +13,11 @@ describe('statistics', () => {
     expect(summariseLatencies(Float64Array.of(9, 1, 5))).toEqual({ p50Ms: 5, p99Ms: 9, maxMs: 9 })
   })
 
-  it('know the median of odd and even numbers of values', () => {
-    expect([median([3, 1, 2]), median([4, 1, 3, 2])]).toEqual([2, 2.5])
-    expect(median([])).toBeNaN()
+  it('know the one in the middle, the higher of two, and none of none', () => {
+    const valueOf = ({ value }: { value: number }): number => value
+    expect(middleBy([{ value: 3 }, { value: 1 }, { value: 2 }], valueOf)).toEqual({ value: 2 })
+    expect(middleBy([{ value: 4 }, { value: 1 }], valueOf)).toEqual({ value: 4 })
+    expect(() => middleBy([], valueOf)).toThrow('no middle')
   })
 
   it('compare a call with the mean of its floor before and after it', () => {
