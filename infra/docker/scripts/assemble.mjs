@@ -25,6 +25,7 @@ const legal = /^(licen[cs]e|notice|copying|copyright)/i
 const installerNotes = new Set(['.bin', '.modules.yaml', '.pnpm-workspace-state-v1.json', 'lock.yaml'])
 /** Prisma carries its query compiler for every database it knows. */
 const otherDatabases = /^query_compiler_.*\.(cockroachdb|mysql|sqlite|sqlserver)\./
+
 const [service, folder] = process.argv.slice(2)
 if (!services.includes(service) || folder === undefined) {
   console.error(`  usage: assemble.mjs <${services.join('|')}> <folder>`)
