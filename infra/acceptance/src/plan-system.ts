@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findFreePorts } from '@open-payments-server/local-services'
 import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
 import type { SystemTls } from './system-tls.js'
 
@@ -79,7 +78,8 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
     (detours.authDatabase ?? straight)(authDatabase.url),
     (detours.resourceDatabase ?? straight)(resourceDatabase.url)
   ])
-  const ports = await freePorts(instanceCount * PORTS_PER_INSTANCE)
+  // Public URLs must be known before the services listen.
+  const ports = await findFreePorts(instanceCount * PORTS_PER_INSTANCE)
   const takePort = (): number => {
     const port = ports.pop()
     if (port === undefined) throw new Error('more ports are used than were found')
@@ -169,15 +169,4 @@ function schemaOf(
 ): { schemaPath: string; migrationsPath: string } {
   const folder = join(root, 'services', service, 'prisma')
   return { schemaPath: join(folder, 'schema.prisma'), migrationsPath: join(folder, 'migrations') }
-}
-
-/** Ports that were free a moment ago: public URLs must be known before the services listen. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer())
-  await Promise.all(
-    servers.map((server) => new Promise<void>((resolve) => server.listen(0, 'localhost', resolve)))
-  )
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { findFreePorts } from '@open-payments-server/local-services'
 import { NODE_ENVIRONMENT, NODE_FLAGS } from '@open-payments-server/service-process/node-flags'
 import { createTestAuthority } from '@open-payments-server/testing/certificates'
 import { Ajv, type ValidateFunction } from 'ajv'
@@ -213,7 +213,7 @@ async function prepareSystem(): Promise<System> {
     await writeFile(path('ca.crt'), authority.certificate)
     return { certificate: path('tls.crt'), key: path('tls.key'), authority: path('ca.crt') }
   }
-  const [http, identityProvider, authGrpc, resourceHttp, resourceGrpc] = await freePorts(5)
+  const [http, identityProvider, authGrpc, resourceHttp, resourceGrpc] = (await findFreePorts(5)).map(String)
   const [authTls, resourceTls] = [await tlsFiles('auth-server'), await tlsFiles('resource-server')]
   const redis = process.env.TEST_REDIS_URL
   const common = { TRUSTED_PROXIES: '10.0.0.0/8', GRPC_OPERATOR_CLIENTS: 'spiffe://wallet.test/operator' }
@@ -275,17 +275,4 @@ async function createEmptyDatabase(): Promise<{ url: string; drop(): Promise<voi
   const url = new URL(adminUrl)
   url.pathname = name
   return { url: url.href, drop: () => admin(`drop database ${name} with (force)`) }
-}
-
-async function freePorts(count: number): Promise<string[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-      return server
-    })
-  )
-  const ports = servers.map((server) => String((server.address() as { port: number }).port))
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }

@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process'
 import { access, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { findFreePort } from '@open-payments-server/local-services'
 
 const run = promisify(execFile)
 
@@ -35,7 +34,7 @@ export async function startDebianPostgres(): Promise<DebianPostgres | undefined>
     for (const path of [directory, passwordPath]) await chown(path, user.uid, user.gid)
   }
   const data = join(directory, 'data')
-  const port = String(await freePort())
+  const port = String(await findFreePort())
   const execute = (program: string, ...parameters: string[]): Promise<unknown> =>
     run(join(PROGRAMS, program), parameters, { ...user, cwd: '/', maxBuffer: OUTPUT_BYTES_MAX })
   await execute(
@@ -83,12 +82,4 @@ function isThere(path: string): Promise<boolean> {
     () => true,
     () => false
   )
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -1,16 +1,38 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+
+/**
+ * Where ports are looked for: below those that systems give out by themselves, to whoever connects and whoever listens on none in
+ * particular, so that no connection takes one between now and its use.
+ */
+const PORT_MIN = 10_000
+const PORT_MAX = 30_000
+const ATTEMPTS_MAX = 1_000
 
 /** True when nothing listens on this port of 127.0.0.1. */
 export async function isPortFree(port: number): Promise<boolean> {
   return (await listenOnce(port)) !== undefined
 }
 
-/** A port of 127.0.0.1 that was free a moment ago; another process may still take it first. */
+/**
+ * A port of 127.0.0.1 that was free a moment ago; another process may still take it first, by the same chance.
+ *
+ * @throws Error when there is none
+ */
 export async function findFreePort(): Promise<number> {
-  const port = await listenOnce(0)
-  if (port === undefined) throw new Error('the system has no free port to give')
-  return port
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const port = randomInt(PORT_MIN, PORT_MAX)
+    if (await isPortFree(port)) return port
+  }
+  throw new Error(`no port from ${String(PORT_MIN)} to ${String(PORT_MAX)} is free`)
+}
+
+/** Several such ports, each another one. */
+export async function findFreePorts(count: number): Promise<number[]> {
+  const ports = new Set<number>()
+  while (ports.size < count) ports.add(await findFreePort())
+  return [...ports]
 }
 
 async function listenOnce(port: number): Promise<number | undefined> {
