@@ -12,7 +12,17 @@ const ATTEMPTS_MAX = 1_000
 
 /** True when nothing listens on this port of 127.0.0.1. */
 export async function isPortFree(port: number): Promise<boolean> {
-  return (await listenOnce(port)) !== undefined
+  const server = createServer()
+  server.listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false
+    throw error
+  }
+  server.close()
+  await once(server, 'close')
+  return true
 }
 
 /**
@@ -33,19 +43,4 @@ export async function findFreePorts(count: number): Promise<number[]> {
   const ports = new Set<number>()
   while (ports.size < count) ports.add(await findFreePort())
   return [...ports]
-}
-
-async function listenOnce(port: number): Promise<number | undefined> {
-  const server = createServer()
-  server.listen(port, '127.0.0.1')
-  try {
-    await once(server, 'listening')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return undefined
-    throw error
-  }
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : undefined
 }
