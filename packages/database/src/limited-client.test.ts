@@ -1,6 +1,4 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type pg from 'pg'
 import { createPool, isUnavailable, type PatientStatement } from './index.js'
@@ -101,35 +99,4 @@ it('an error of a statement has the stack of whoever asked', async () => {
   expect(await failureOf(whoAsks())).toMatchObject({ stack: expect.stringContaining('whoAsks') })
   client.release()
   await pool.end()
-})
-
-describe('a result that nobody needs any more', () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as (options?: { type: 'minor' }) => void
-  const oldBytes = (): number =>
-    getHeapSpaceStatistics().find((space) => space.space_name === 'old_space')?.space_used_size ?? 0
-
-  it.each(['pool', 'connection'])('does not grow old (asked of a %s)', async (asked) => {
-    const pool = newPool(url)
-    const client = await pool.connect()
-    const ask = async (): Promise<number> => {
-      const statement = `select repeat('x', 100) || n as text from generate_series(1, 200) n`
-      const { rows } = await (asked === 'pool' ? pool : client).query(statement)
-      return rows.length
-    }
-    // Code that is compiled meanwhile is old, too.
-    for (let times = 0; times < 50; times += 1) await ask()
-    collect()
-    const before = oldBytes()
-    for (let times = 0; times < 100; times += 1) {
-      expect(await ask()).toBe(200)
-      // What survives twice is old. Each is small, so that nothing is collected in its middle, even if little room is left.
-      collect({ type: 'minor' })
-      collect({ type: 'minor' })
-    }
-    // All of them take four megabytes.
-    expect(oldBytes() - before).toBeLessThan(1_500_000)
-    client.release()
-    await pool.end()
-  })
 })
