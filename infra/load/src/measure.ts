@@ -39,8 +39,9 @@ const FLOOR_STATUS = 200
 const STEADY_CONCURRENCY = 32
 /** While what runs for the first time is still compiled. */
 const LEAD_IN_SECONDS = 2
-/** An odd number. */
-const RUNS = 3
+/** Odd numbers. */
+const RUNS = 5
+const STEADY_RUNS = 3
 
 /** Sends one call, beside its floor. */
 export class Measuring {
@@ -134,7 +135,7 @@ export class Measuring {
     }
     const runs: Sent[] = []
     const floorRuns: Sent[] = []
-    for (let run = 0; run < RUNS; run += 1) {
+    for (let run = 0; run < STEADY_RUNS; run += 1) {
       await this.#prepare(Math.ceil(perSecond * steady.seconds) + STEADY_CONCURRENCY)
       runs.push(await this.#send({ ...steady, perSecond }))
       await this.settle()

@@ -1,5 +1,6 @@
 import type { Logger } from '@open-payments-server/runtime'
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from 'prom-client'
+import { Histogram } from './histogram.js'
 import { MeasuredSource } from './measured-source.js'
 
 /** How a metric is published. */
@@ -108,21 +109,11 @@ export class Metrics {
     labels: Labels,
     buckets: readonly number[]
   ): Observe<Labels> {
-    const histogram = new Histogram({
-      ...description,
-      labelNames: [...labels],
-      buckets: [...buckets],
-      registers: [this.#registry]
-    })
-    // Looking a series up by its labels costs more than counting in it.
-    const series = new Map<string, { observe(measured: number): void }>()
+    const histogram = new Histogram(description, labels, buckets)
+    // The registry asks for a name and for samples, and its types for one of its own classes.
+    this.#registry.registerMetric(histogram as unknown as Metric)
     return (...parameters) => {
-      const values = parameters.slice(0, -1) as string[]
-      const key = values.join('\n')
-      let one = series.get(key)
-      if (one === undefined)
-        series.set(key, (one = labels.length === 0 ? histogram : histogram.labels(...values)))
-      one.observe(parameters.at(-1) as number)
+      histogram.observe(...parameters)
     }
   }
 
