@@ -119,6 +119,7 @@ describe('the metrics of the resource server', () => {
     })
     await world.whenEnded(url)
     expect((await scrape()).at(PENDING_AGE)).toBe(0)
+    await world.whenDelivered()
   })
 
   it('count payments by the state they ended in', async () => {
