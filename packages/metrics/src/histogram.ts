@@ -1,4 +1,4 @@
-import type { MetricDescription } from './metrics.js'
+import type { MetricDescription } from './metric-description.js'
 
 /** What was measured with one combination of labels. */
 interface Series {

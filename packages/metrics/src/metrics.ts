@@ -2,14 +2,7 @@ import type { Logger } from '@open-payments-server/runtime'
 import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from 'prom-client'
 import { Histogram } from './histogram.js'
 import { MeasuredSource } from './measured-source.js'
-
-/** How a metric is published. */
-export interface MetricDescription {
-  /** Its name, as Prometheus wants it: the unit last, then `_total` for what only grows. */
-  readonly name: string
-  /** What it tells, in a sentence. */
-  readonly help: string
-}
+import type { MetricDescription } from './metric-description.js'
 
 /** Something that is asked for the values of some gauges whenever they are scraped. */
 export interface GaugeSource<Key extends string> {
