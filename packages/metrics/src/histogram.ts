@@ -2,8 +2,7 @@ import type { MetricDescription } from './metric-description.js'
 
 /** What was measured with one combination of labels. */
 interface Series {
-  /** Values of the labels, in their order. */
-  readonly values: readonly string[]
+  readonly labels: Readonly<Record<string, string>>
   /** How many were in each bucket and in none before it; what is beyond the last bound is in none. */
   readonly counts: Float64Array
   count: number
@@ -82,13 +81,13 @@ export class Histogram {
   }
 
   #begin(values: readonly string[]): Series {
-    const series = { values, counts: new Float64Array(this.#bounds.length), count: 0, sum: 0 }
+    const labels = Object.fromEntries(this.#labels.map((label, index) => [label, values[index] ?? '']))
+    const series = { labels, counts: new Float64Array(this.#bounds.length), count: 0, sum: 0 }
     this.#all.push(series)
     return series
   }
 
-  #samplesOf({ values, counts, count, sum }: Series): Sample[] {
-    const labels = Object.fromEntries(this.#labels.map((label, index) => [label, values[index] ?? '']))
+  #samplesOf({ labels, counts, count, sum }: Series): Sample[] {
     let within = 0
     const buckets = this.#bounds.map((bound, index) => {
       within += counts[index] ?? 0
