@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { callUnary } from '@open-payments-server/grpc-transport'
+import { startTcpProxy, type TcpProxy } from '@open-payments-server/local-services'
 import {
   type Answer,
   createSigningClient,
@@ -9,8 +10,6 @@ import {
   send,
   type SignedRequestOptions,
   type SigningClient,
-  startTcpProxy,
-  type TcpProxy,
   type TestKey
 } from '@open-payments-server/testing'
 import { Redis } from 'ioredis'

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
+import { failureOf } from '../test/support/failure-of.js'
 import {
   createDatabaseIfMissing,
   createPool,
@@ -178,15 +179,6 @@ function newPool(poolUrl = url, connectionsMax = 3): pg.Pool {
 
 async function throughAdapter(target: pg.Pool, sql: string): Promise<unknown> {
   return (await new PrismaPg(target).connect()).queryRaw({ sql, args: [], argTypes: [] })
-}
-
-async function failureOf(attempt: Promise<unknown>): Promise<unknown> {
-  return attempt.then(
-    () => {
-      throw new Error('it did not fail')
-    },
-    (error: unknown) => error
-  )
 }
 
 const all = [isUniqueViolation, isCheckViolation, isSerializationFailure, isUnavailable]

@@ -1,37 +1,19 @@
-import { connect, createServer, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { startTcpProxy, type TcpProxy } from '@open-payments-server/local-services'
 import type pg from 'pg'
+import { failureOf } from '../test/support/failure-of.js'
 import { createPool, isUnavailable, type PatientStatement } from './index.js'
 
 const url = new URL(process.env.TEST_POSTGRES_URL ?? '')
 
 /** Stands between a service and PostgreSQL, and may fall silent without ending any connection. */
-let proxy: Server
-const pairs: Socket[][] = []
-let isSilent = false
+let proxy: TcpProxy
 
 beforeAll(async () => {
-  proxy = createServer((near) => {
-    const far = connect(Number(url.port), url.hostname)
-    pairs.push([near, far])
-    for (const [one, other] of [
-      [near, far],
-      [far, near]
-    ] as const) {
-      one.on('data', (bytes) => {
-        if (!isSilent) other.write(bytes)
-      })
-      one.on('error', () => undefined)
-      one.on('close', () => other.destroy())
-    }
-  })
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  proxy = await startTcpProxy(url.href)
 })
 
-afterAll(() => {
-  for (const socket of pairs.flat()) socket.destroy()
-  proxy.close()
-})
+afterAll(() => proxy.stop())
 
 function newPool(poolUrl: URL, pooler: 'none' | 'transaction' = 'none'): pg.Pool {
   return createPool({
@@ -44,30 +26,18 @@ function newPool(poolUrl: URL, pooler: 'none' | 'transaction' = 'none'): pg.Pool
   })
 }
 
-function throughProxy(): URL {
-  const address = proxy.address()
-  if (address === null || typeof address === 'string') throw new Error('the proxy does not listen')
-  return Object.assign(new URL(url), { host: `127.0.0.1:${String(address.port)}` })
-}
-
-const failureOf = (attempt: Promise<unknown>): Promise<unknown> =>
-  attempt.then(
-    () => undefined,
-    (error: unknown) => error
-  )
-
 describe.each(['none', 'transaction'] as const)('a connection, pooler %s', (pooler) => {
   it('that is not answered ends, with all it was asked, and the next one is a new one', async () => {
-    const pool = newPool(throughProxy(), pooler)
+    const pool = newPool(new URL(proxy.url), pooler)
     const [client, other] = [await pool.connect(), await pool.connect()]
     other.release()
-    isSilent = true
+    proxy.hang()
     const failures = await Promise.all([
       failureOf(client.query('select 1')),
       failureOf(client.query({ text: 'select $1::int', values: [1] })),
       failureOf(pool.query('select 2'))
     ])
-    isSilent = false
+    await proxy.restore()
     expect(failures.map((failure) => [isUnavailable(failure), String(failure)])).toEqual(
       failures.map(() => [true, 'NoDatabaseAnswer: the database did not answer in time'])
     )

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { startTcpProxy } from '@open-payments-server/testing'
+import { startTcpProxy } from '@open-payments-server/local-services'
 import { Redis } from 'ioredis'
 import {
   createInProcessStore,

@@ -15,7 +15,6 @@ export {
   type SigningClient,
   type SigningClientOptions
 } from './signing-client.js'
-export { startTcpProxy, type TcpProxy } from './tcp-proxy.js'
 export { TestClock } from './test-clock.js'
 export { createTestDatabase, type ServiceSchema, type TestDatabase } from './test-database.js'
 export { createTestKey, type TestKey } from './test-key.js'
