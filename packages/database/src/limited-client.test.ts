@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startTcpProxy, type TcpProxy } from '@open-payments-server/local-services'
 import type pg from 'pg'
 import { failureOf } from '../test/support/failure-of.js'
-import { createPool, isUnavailable, type PatientStatement } from './index.js'
+import { createPool, isUnavailable } from './index.js'
+import type { PatientStatement } from './limited-client.js'
 
 const url = new URL(process.env.TEST_POSTGRES_URL ?? '')
 

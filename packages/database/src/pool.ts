@@ -4,8 +4,8 @@ import type { AnswerLimit } from './limited-client.js'
 import { TracedClient } from './traced-client.js'
 import { UnnamedClient } from './unnamed-client.js'
 
-/** How much longer than the server's own limit we wait for an answer, before we call the connection dead. */
-const answerGraceMs = 2_000
+/** How much longer than the server's own limit we wait for an answer, before we call the connection dead, in milliseconds. */
+export const answerGraceMs = 2_000
 
 /**
  * How long a connection is kept that nothing needs: longer than the pauses of a busy day. A new one costs a process of
@@ -96,11 +96,6 @@ function sessionOptions({ statementTimeoutMs }: PoolOptions): pg.PoolConfig {
     options: planning,
     Client: TracedClient
   }
-}
-
-/** Has PostgreSQL plan as it would by itself until the transaction ends: what looks at everything is worth plans of its own. */
-export async function planFreely(client: pg.PoolClient): Promise<void> {
-  await client.query('set local plan_cache_mode = auto; set local enable_seqscan = on')
 }
 
 /** Looks at how long connections are waited for, those for single statements included. */

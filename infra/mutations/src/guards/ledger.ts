@@ -160,8 +160,8 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'no request needs a second connection while it holds one',
     file: AUDIT,
-    text: 'await client.query<{ violation: string }>(patiently(FIND_VIOLATIONS, [violationsMax]))',
-    broken: 'await pool.query<{ violation: string }>(patiently(FIND_VIOLATIONS, [violationsMax]))',
+    text: 'await snapshot.query<{ violation: string }>(FIND_VIOLATIONS, [violationsMax])',
+    broken: '(await pool.query<{ violation: string }>(FIND_VIOLATIONS, [violationsMax])).rows',
     test: {
       file: 'infra/acceptance/test/pool.test.ts',
       title: '64 at once all end, none later than 5 s: AuditLimits'

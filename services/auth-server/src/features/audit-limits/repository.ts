@@ -1,4 +1,4 @@
-import { type PatientStatement, planFreely } from '@open-payments-server/database'
+import { readSnapshot } from '@open-payments-server/database'
 import type pg from 'pg'
 
 /** What an audit found. */
@@ -15,8 +15,8 @@ export interface LimitsAuditRepository {
   audit(violationsMax: number): Promise<LimitsAudit>
 }
 
-/** Longest that one statement of an audit may take: it reads everything, which the pool's own limit is not made for. */
-export const AUDIT_STATEMENT_TIMEOUT_MS = 120_000
+/** Longest that one statement of an audit may take, in milliseconds: it reads everything. */
+const AUDIT_STATEMENT_TIMEOUT_MS = 120_000
 
 const COUNT = `
   select (select count(*) from limit_window) as window_count, (select count(*) from reservation) as reservation_count`
@@ -74,47 +74,16 @@ const FIND_VIOLATIONS = `
 export function createLimitsAuditRepository(pool: pg.Pool): LimitsAuditRepository {
   return {
     async audit(violationsMax) {
-      return inSnapshot(pool, async (client) => {
-        const counts = await client.query<{ window_count: string; reservation_count: string }>(
-          patiently(COUNT)
-        )
-        const found = await client.query<{ violation: string }>(patiently(FIND_VIOLATIONS, [violationsMax]))
-        const [row] = counts.rows
-        if (row === undefined) throw new Error('a statement that always answers a row answered none')
+      return readSnapshot(pool, AUDIT_STATEMENT_TIMEOUT_MS, async (snapshot) => {
+        const [counts] = await snapshot.query<{ window_count: string; reservation_count: string }>(COUNT)
+        const violations = await snapshot.query<{ violation: string }>(FIND_VIOLATIONS, [violationsMax])
+        if (counts === undefined) throw new Error('a statement that always answers a row answered none')
         return {
-          windowCount: BigInt(row.window_count),
-          reservationCount: BigInt(row.reservation_count),
-          violations: found.rows.map(({ violation }) => violation)
+          windowCount: BigInt(counts.window_count),
+          reservationCount: BigInt(counts.reservation_count),
+          violations: violations.map(({ violation }) => violation)
         }
       })
     }
   }
-}
-
-/** Runs statements that all see the database as it was at one moment. */
-async function inSnapshot<Result>(
-  pool: pg.Pool,
-  work: (client: pg.PoolClient) => Promise<Result>
-): Promise<Result> {
-  const client = await pool.connect()
-  let failure: Error | undefined
-  try {
-    await client.query('begin transaction isolation level repeatable read, read only')
-    await client.query(`set local statement_timeout = ${String(AUDIT_STATEMENT_TIMEOUT_MS)}`)
-    await planFreely(client)
-    const result = await work(client)
-    await client.query('commit')
-    return result
-  } catch (error) {
-    failure = error instanceof Error ? error : new Error(String(error))
-    throw error
-  } finally {
-    // A connection on which something failed is closed, which ends its transaction whatever state it is in.
-    client.release(failure)
-  }
-}
-
-/** A statement that may take longer than the pool lets others take. */
-function patiently(text: string, values: unknown[] = []): PatientStatement {
-  return { text, values, answerTimeoutMs: AUDIT_STATEMENT_TIMEOUT_MS }
 }

@@ -1,5 +1,5 @@
-import { type PatientStatement, planFreely } from '@open-payments-server/database'
-import type { Pool, PoolClient } from 'pg'
+import { readSnapshot, type Snapshot } from '@open-payments-server/database'
+import type { Pool } from 'pg'
 import { type AuditCheck, tellViolations } from '../../domain/audit.js'
 
 /** Longest that one check may take, in milliseconds: it reads whole tables. */
@@ -144,38 +144,22 @@ const INVARIANTS: readonly LedgerInvariant[] = [
  * not at all.
  */
 export async function checkLedger(pool: Pool): Promise<AuditCheck[]> {
-  const client = await pool.connect()
-  try {
-    await client.query('begin isolation level repeatable read read only')
-    await client.query(`set local statement_timeout = ${CHECK_TIMEOUT_MS}`)
-    await planFreely(client)
+  return readSnapshot(pool, CHECK_TIMEOUT_MS, async (snapshot) => {
     const checks: AuditCheck[] = []
-    for (const invariant of INVARIANTS) checks.push(await check(client, invariant))
+    for (const invariant of INVARIANTS) checks.push(await check(snapshot, invariant))
     return checks
-  } finally {
-    // Nothing was written: there is nothing to commit.
-    const failed = await client.query('rollback').then(
-      () => false,
-      () => true
-    )
-    client.release(failed)
-  }
+  })
 }
 
 async function check(
-  client: PoolClient,
+  snapshot: Snapshot,
   { invariant, count, violations }: LedgerInvariant
 ): Promise<AuditCheck> {
-  const counted = await client.query<{ count: string }>(patiently(count))
-  const { rows } = await client.query<{ violation: string }>(patiently(violations))
+  const [counted] = await snapshot.query<{ count: string }>(count)
+  const rows = await snapshot.query<{ violation: string }>(violations)
   return {
     invariant,
-    checkedCount: BigInt(counted.rows[0]?.count ?? '0'),
+    checkedCount: BigInt(counted?.count ?? '0'),
     violations: tellViolations(rows.map(({ violation }) => violation))
   }
-}
-
-/** A statement that may take longer than the pool lets others take. */
-function patiently(text: string): PatientStatement {
-  return { text, answerTimeoutMs: CHECK_TIMEOUT_MS }
 }
