@@ -164,7 +164,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     broken: '(await pool.query<{ violation: string }>(FIND_VIOLATIONS, [violationsMax])).rows',
     test: {
       file: 'infra/acceptance/test/pool.test.ts',
-      title: '64 at once all end, none later than 5 s: AuditLimits'
+      title: '32 at once all end, none later than 5 s: AuditLimits'
     }
   }
 ]
