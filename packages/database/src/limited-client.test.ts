@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startTcpProxy, type TcpProxy } from '@open-payments-server/local-services'
 import type pg from 'pg'
 import { failureOf } from '../test/support/failure-of.js'
-import { createPool, isUnavailable } from './index.js'
+import { openPool } from '../test/support/open-pool.js'
+import { isUnavailable } from './index.js'
 import type { PatientStatement } from './limited-client.js'
 
 const url = new URL(process.env.TEST_POSTGRES_URL ?? '')
@@ -17,14 +18,7 @@ beforeAll(async () => {
 afterAll(() => proxy.stop())
 
 function newPool(poolUrl: URL, pooler: 'none' | 'transaction' = 'none'): pg.Pool {
-  return createPool({
-    url: poolUrl.href,
-    connectionsMax: 2,
-    applicationName: 'limited-client-test',
-    statementTimeoutMs: 300,
-    connectTimeoutMs: 5_000,
-    pooler
-  })
+  return openPool({ url: poolUrl.href, statementTimeoutMs: 300, pooler })
 }
 
 describe.each(['none', 'transaction'] as const)('a connection, pooler %s', (pooler) => {

@@ -1,17 +1,12 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
-import { createLookup, createPool } from './index.js'
+import { openPool } from '../test/support/open-pool.js'
+import { createLookup } from './index.js'
 
 let pool: Pool
 
 beforeAll(() => {
-  pool = createPool({
-    url: process.env.TEST_POSTGRES_URL ?? '',
-    connectionsMax: 2,
-    applicationName: 'lookup-test',
-    statementTimeoutMs: 5_000,
-    connectTimeoutMs: 5_000
-  })
+  pool = openPool()
 })
 afterAll(() => pool.end())
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createHash, randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import pg from 'pg'
+import { failureOf } from '../test/support/failure-of.js'
 import { createDatabaseIfMissing } from './create-database.js'
 import { migrateDatabase, MigrationFailed, type MigrateOptions, migrationSql } from './migrate.js'
 
@@ -64,11 +65,13 @@ describe('migrateDatabase', () => {
     ['names another database', { pathname: '/not_there' }, 'create it, or correct its name']
   ])('says what to do when its URL %s, and not what the URL holds', async (_what, changes, advice) => {
     const wrong = Object.assign(new URL(url), changes).href
-    const failure = await migrateDatabase({
-      url: wrong,
-      schemaPath: join(folder, 'schema.prisma'),
-      migrationsPath: join(folder, 'migrations')
-    }).catch((error: unknown) => error)
+    const failure = await failureOf(
+      migrateDatabase({
+        url: wrong,
+        schemaPath: join(folder, 'schema.prisma'),
+        migrationsPath: join(folder, 'migrations')
+      })
+    )
     expect(failure).toBeInstanceOf(MigrationFailed)
     expect(String(failure)).toContain(advice)
     const { password } = new URL(wrong)

@@ -1,15 +1,10 @@
 import { expect, it } from '@jest/globals'
-import { createPool, isUnavailable } from './index.js'
+import { failureOf } from '../test/support/failure-of.js'
+import { openPool } from '../test/support/open-pool.js'
+import { isUnavailable } from './index.js'
 
 it('a connection that breaks inside a transaction fails its next statement, and nothing else', async () => {
-  const url = process.env.TEST_POSTGRES_URL ?? ''
-  const pool = createPool({
-    url,
-    connectionsMax: 2,
-    applicationName: 'pool-test',
-    statementTimeoutMs: 5_000,
-    connectTimeoutMs: 5_000
-  })
+  const pool = openPool()
   const client = await pool.connect()
   await client.query('begin')
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
@@ -17,21 +12,14 @@ it('a connection that breaks inside a transaction fails its next statement, and 
   await pool.query('select pg_terminate_backend($1)', [rows[0]?.pid])
   // Were nobody listening, the error event of this moment would end the process.
   await broken
-  const failure: unknown = await client.query('select 1').catch((error: unknown) => error)
-  expect(isUnavailable(failure)).toBe(true)
+  expect(isUnavailable(await failureOf(client.query('select 1')))).toBe(true)
   client.release(true)
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   await pool.end()
 })
 
 it('statements are planned once for each connection, whatever their values', async () => {
-  const pool = createPool({
-    url: process.env.TEST_POSTGRES_URL ?? '',
-    connectionsMax: 1,
-    applicationName: 'pool-test',
-    statementTimeoutMs: 5_000,
-    connectTimeoutMs: 5_000
-  })
+  const pool = openPool({ connectionsMax: 1 })
   const together = (values: readonly number[]) =>
     pool.query({
       name: 'together',

@@ -1,32 +1,29 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type pg from 'pg'
 import { failureOf } from '../test/support/failure-of.js'
-import { createPool, readSnapshot } from './index.js'
+import { openPool } from '../test/support/open-pool.js'
+import { readSnapshot } from './index.js'
 
 let pool: pg.Pool
+const table = `snapshot_${randomUUID().replaceAll('-', '')}`
 
 beforeAll(async () => {
-  pool = createPool({
-    url: process.env.TEST_POSTGRES_URL ?? '',
-    connectionsMax: 2,
-    applicationName: 'snapshot-test',
-    statementTimeoutMs: 300,
-    connectTimeoutMs: 5_000
-  })
-  await pool.query('create table snapshot_item (id integer primary key)')
+  pool = openPool({ statementTimeoutMs: 300 })
+  await pool.query(`create table ${table} (id integer primary key)`)
 })
 
 afterAll(async () => {
-  await pool.query('drop table snapshot_item')
+  await pool.query(`drop table ${table}`)
   await pool.end()
 })
 
-const COUNT = 'select count(*)::integer as count from snapshot_item'
+const COUNT = `select count(*)::integer as count from ${table}`
 
 it('sees one moment, whatever is written meanwhile', async () => {
   const counts = await readSnapshot(pool, 5_000, async (snapshot) => {
     const before = await snapshot.query<{ count: number }>(COUNT)
-    await pool.query('insert into snapshot_item values (1)')
+    await pool.query(`insert into ${table} values (1)`)
     return [before, await snapshot.query<{ count: number }>(COUNT)]
   })
   expect(counts).toEqual([[{ count: 0 }], [{ count: 0 }]])
@@ -35,7 +32,7 @@ it('sees one moment, whatever is written meanwhile', async () => {
 
 it('writes nothing', async () => {
   const attempt = readSnapshot(pool, 5_000, (snapshot) =>
-    snapshot.query('insert into snapshot_item values ($1)', [2])
+    snapshot.query(`insert into ${table} values ($1)`, [2])
   )
   expect(await failureOf(attempt)).toMatchObject({ code: '25006' })
 })

@@ -1,20 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
-import { createPool, writeTogether } from './index.js'
+import { openPool } from '../test/support/open-pool.js'
+import { writeTogether } from './index.js'
 
 let pool: Pool
 const statements: (readonly number[])[] = []
 const table = `write_together_${randomUUID().replaceAll('-', '')}`
 
 beforeAll(async () => {
-  pool = createPool({
-    url: process.env.TEST_POSTGRES_URL ?? '',
-    connectionsMax: 2,
-    applicationName: 'write-together-test',
-    statementTimeoutMs: 5_000,
-    connectTimeoutMs: 5_000
-  })
+  pool = openPool()
   await pool.query(`create table ${table} (value integer primary key check (value <> 13))`)
 })
 afterAll(async () => {

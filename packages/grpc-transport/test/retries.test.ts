@@ -1,6 +1,6 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { auth } from '@open-payments-server/proto'
 import { describe, expect, it } from '@jest/globals'
+import { startTcpProxy } from '@open-payments-server/local-services'
+import { auth } from '@open-payments-server/proto'
 import { callUnary, createClient, isRpcError, RpcError, status } from '../src/index.js'
 import {
   afterTest,
@@ -25,30 +25,6 @@ async function startRefusing(times: number, error: Error) {
     }
   }))
   return { address: server.address, calls }
-}
-
-/** Forwards connections to a port of the loopback, until they are broken. Closed after the test. */
-async function startProxy(target: number): Promise<{ port: number; breakConnections: () => void }> {
-  const sockets = new Set<Socket>()
-  const breakConnections = (): void => {
-    for (const socket of sockets) socket.destroy()
-  }
-  const proxy = createServer((incoming) => {
-    const outgoing = connect(target, '127.0.0.1')
-    for (const socket of [incoming, outgoing]) {
-      sockets.add(socket)
-      socket.on('error', () => undefined)
-    }
-    incoming.pipe(outgoing).pipe(incoming)
-  })
-  await new Promise<void>((resolve) => {
-    proxy.listen(0, '127.0.0.1', resolve)
-  })
-  afterTest(() => {
-    breakConnections()
-    proxy.close()
-  })
-  return { port: (proxy.address() as AddressInfo).port, breakConnections }
 }
 
 describe('a call that may be repeated', () => {
@@ -136,7 +112,7 @@ describe('a call that may be repeated', () => {
         reserve: unary(async (_, { peer, signal }) => {
           calls.push(peer)
           if (calls.length > 1) return reserveResponse()
-          breakConnections()
+          proxy.drop()
           await new Promise((resolve) => {
             signal.addEventListener('abort', resolve)
           })
@@ -144,9 +120,10 @@ describe('a call that may be repeated', () => {
         })
       }
     }))
-    const { port, breakConnections } = await startProxy(server.port)
+    const proxy = await startTcpProxy(`http://${server.address}`)
+    afterTest(() => proxy.stop())
 
-    const client = limitsClient(`127.0.0.1:${String(port)}`)
+    const client = limitsClient(new URL(proxy.url).host)
     expect(await callUnary(client, 'reserve', reserveRequest(), { idempotent: true })).toEqual(
       reserveResponse()
     )

@@ -11,6 +11,8 @@ export interface TcpProxy {
   refuse(): Promise<void>
   /** Passes nothing on until `restore`; connections stay open, new ones are taken. What comes meanwhile is lost. */
   hang(): void
+  /** Passes on what clients send, and loses what the server answers, until `restore`. */
+  loseAnswers(): void
   /** Passes everything on again. */
   restore(): Promise<void>
   /** Ends every connection and takes no more. */
@@ -25,11 +27,12 @@ export interface TcpProxy {
 export async function startTcpProxy(targetUrl: string): Promise<TcpProxy> {
   const target = new URL(targetUrl)
   const sockets = new Set<Socket>()
-  let hanging = false
-  const pass = (from: Socket, to: Socket): void => {
+  let losesRequests = false
+  let losesAnswers = false
+  const pass = (from: Socket, to: Socket, isLost: () => boolean): void => {
     sockets.add(from)
     from.on('data', (data) => {
-      if (!hanging) to.write(data)
+      if (!isLost()) to.write(data)
     })
     from.on('error', () => undefined)
     from.on('close', () => {
@@ -39,8 +42,8 @@ export async function startTcpProxy(targetUrl: string): Promise<TcpProxy> {
   }
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
-    pass(client, upstream)
-    pass(upstream, client)
+    pass(client, upstream, () => losesRequests)
+    pass(upstream, client, () => losesAnswers)
   })
   const port = await listen(server, 0)
   const drop = (): void => {
@@ -57,10 +60,15 @@ export async function startTcpProxy(targetUrl: string): Promise<TcpProxy> {
     drop,
     refuse,
     hang() {
-      hanging = true
+      losesRequests = true
+      losesAnswers = true
+    },
+    loseAnswers() {
+      losesAnswers = true
     },
     async restore() {
-      hanging = false
+      losesRequests = false
+      losesAnswers = false
       if (!server.listening) await listen(server, port)
     },
     async stop() {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { type AddressInfo, connect, createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { PublicError } from '@open-payments-server/http-server'
 import { createLogger, systemClock } from '@open-payments-server/runtime'
@@ -256,13 +255,12 @@ describeWithRedis('replicas that count together', () => {
   })
 
   it('never tell twice what Redis may have counted already', async () => {
-    const way = await startOneWay(redisUrl)
-    const limits = await open({ redisUrl: way.url })
-    way.answers(false)
+    const limits = await open({ redisUrl: proxy.url })
+    proxy.loseAnswers()
     ask(limits, 2)
     await limits.flush()
     expect(await countInRedis()).toEqual([2])
-    way.answers(true)
+    await proxy.restore()
     ask(limits, 1)
     await once(async () => {
       await limits.flush()
@@ -270,7 +268,6 @@ describeWithRedis('replicas that count together', () => {
     })
     expect(await countInRedis()).toEqual([3])
     await limits.close()
-    way.stop()
   })
 
   it('know what they counted when Redis has lost it', async () => {
@@ -297,29 +294,6 @@ describe('what is left to tell', () => {
     expect(untold.size).toBe(KEYS_MAX)
   })
 })
-
-/** A way to Redis whose answers can be swallowed, while everything that is asked comes through. */
-async function startOneWay(targetUrl: string) {
-  const target = new URL(targetUrl)
-  let passes = true
-  const server = createServer((client) => {
-    const upstream = connect(Number(target.port), target.hostname)
-    client.pipe(upstream)
-    upstream.on('data', (data) => passes && client.write(data))
-    for (const socket of [client, upstream]) socket.on('error', () => socket.destroy())
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: Object.assign(new URL(targetUrl), { host: `127.0.0.1:${String(port)}` }).href,
-    answers(does: boolean) {
-      passes = does
-    },
-    stop() {
-      server.close()
-    }
-  }
-}
 
 /** Waits until something holds. */
 async function once(holds: () => Promise<boolean>): Promise<void> {
