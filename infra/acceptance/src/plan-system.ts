@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findFreePorts } from '@open-payments-server/local-services'
 import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
+import type { ServiceName } from './service-name.js'
 import type { SystemTls } from './system-tls.js'
 
 /** Settings of a service, as its environment. */
@@ -163,10 +164,7 @@ function sharedSettings(instanceCount: number): Settings {
   return { ...settings, REDIS_URL: redisUrl }
 }
 
-function schemaOf(
-  service: 'auth-server' | 'resource-server',
-  root: string
-): { schemaPath: string; migrationsPath: string } {
+function schemaOf(service: ServiceName, root: string): { schemaPath: string; migrationsPath: string } {
   const folder = join(root, 'services', service, 'prisma')
   return { schemaPath: join(folder, 'schema.prisma'), migrationsPath: join(folder, 'migrations') }
 }

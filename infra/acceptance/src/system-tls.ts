@@ -6,6 +6,7 @@ import {
   type TestTlsFolder,
   writeTlsFiles
 } from '@open-payments-server/testing/certificates'
+import type { ServiceName } from './service-name.js'
 
 /** Names of the clients of a system, as their certificates bear them. */
 export const CLIENT_NAMES = {
@@ -27,7 +28,7 @@ export interface SystemTls {
   /** Settings of the resource server. */
   readonly resource: Readonly<Record<string, string>>
   /** How a client that has a certificate reaches a service. */
-  channel(certificate: CertificateOptions, service: 'auth-server' | 'resource-server'): Promise<ChannelTls>
+  channel(certificate: CertificateOptions, service: ServiceName): Promise<ChannelTls>
   /** Ends it, when the system has stopped. */
   stop(): Promise<void>
 }

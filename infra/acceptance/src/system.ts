@@ -12,6 +12,7 @@ import { createLogger, type Logger } from '@open-payments-server/runtime'
 import { TestClock } from '@open-payments-server/testing'
 import { type ConnectedSystem, connectToSystem } from './connect-system.js'
 import { planSystem, type PlanOptions } from './plan-system.js'
+import type { ServiceName } from './service-name.js'
 
 export { OPENING_BALANCE, type TestClient, type WalletName } from './connect-system.js'
 
@@ -28,7 +29,7 @@ export interface System extends ConnectedSystem {
 /** How a system differs from the others. */
 export interface SystemOptions extends PlanOptions {
   /** Where each service logs; nowhere unless given. */
-  readonly loggerOf?: (service: 'auth-server' | 'resource-server') => Logger
+  readonly loggerOf?: (service: ServiceName) => Logger
 }
 
 /** Starts both services on free ports, with alice and bob (USD), carol (EUR), and the clients shop and market. */

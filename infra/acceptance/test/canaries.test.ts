@@ -1,8 +1,4 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { callUnary, isRpcError } from '@open-payments-server/grpc-transport'
 import { auth, wallet } from '@open-payments-server/proto'
@@ -17,6 +13,8 @@ import { outgoingAccess, requestInteractiveGrant } from '../src/consent.js'
 import { allSettled, eventually } from '../src/payments.js'
 import type { Settings } from '../src/plan-system.js'
 import { type Groundwork, layGroundwork, requestKinds } from '../src/request-kinds.js'
+import type { ServiceName } from '../src/service-name.js'
+import { runMigration } from '../src/service-process.js'
 import { startSystem, type System } from '../src/system.js'
 import { startTraceCollector, type TraceCollector } from '../src/trace-collector.js'
 
@@ -266,7 +264,7 @@ describe('what is secret', () => {
     const url = (place: string): string =>
       `postgresql://user:${canaries.mint('password of a database')}@${place}/db`
     const redisUrl = `redis://:${canaries.mint('password of Redis')}@127.0.0.1:port`
-    const wrong: [service: string, plan: { settings: Settings } | undefined, wrong: Settings][] = [
+    const wrong: [service: ServiceName, plan: { settings: Settings } | undefined, wrong: Settings][] = [
       ['auth-server', authServer, { DATABASE_URL: url('127.0.0.1:1') }],
       ['resource-server', resourceServer, { DATABASE_URL: url('%zz') }],
       ['resource-server', resourceServer, { DATABASE_URL: url('['), REDIS_URL: redisUrl }],
@@ -274,25 +272,20 @@ describe('what is secret', () => {
       ['auth-server', authServer, { DATABASE_URL_FILE: url('127.0.0.1:1') }]
     ]
     for (const [service, plan, settings] of wrong) {
-      const others = { ...plan?.settings, DATABASE_URL: undefined }
-      outputs.add(`failed start of ${service}`, await failToStart(service, { ...others, ...settings }))
+      const others = Object.entries(plan?.settings ?? {}).filter(([name]) => name !== 'DATABASE_URL')
+      const output = await failToMigrate(service, { ...Object.fromEntries(others), ...settings })
+      outputs.add(`failed start of ${service}`, output)
     }
   })
 
-  /** Runs the built service as it is run to bring its database up to date; answers all that it says. */
-  async function failToStart(service: string, settings: NodeJS.ProcessEnv): Promise<string> {
-    const main = fileURLToPath(new URL(`../../../services/${service}/dist/main.js`, import.meta.url))
-    if (!existsSync(main)) throw new Error(`${service} is not built: run the tests with npm test`)
-    const child = spawn(process.execPath, [main, 'migrate'], { env: { ...settings, LOG_LEVEL: 'trace' } })
-    let said = ''
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (text: Buffer) => (said += text.toString()))
-    const [status] = (await once(child, 'close')) as [number | null]
-    expect({ status, said }).toEqual({ status: 1, said: expect.stringMatching(/\w/) })
-    return said
+  /** Has a service bring its database up to date, in vain; answers all that it says. */
+  async function failToMigrate(service: ServiceName, settings: Settings): Promise<string> {
+    const { end, output } = await runMigration({ service, settings: { ...settings, LOG_LEVEL: 'trace' } })
+    expect({ end, output }).toEqual({ end: 'exit 1', output: expect.stringMatching(/\w/) })
+    return output
   }
 
-  async function scrape(service: 'auth-server' | 'resource-server'): Promise<void> {
+  async function scrape(service: ServiceName): Promise<void> {
     const [running] = service === 'auth-server' ? system.runningAuthServers : system.runningResourceServers
     await outputs.addMetrics(service, running?.metricsPort)
   }

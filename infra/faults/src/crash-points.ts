@@ -1,7 +1,5 @@
+import type { ServiceName } from '@open-payments-server/acceptance'
 import type { StatementPoint } from './database-proxy.js'
-
-/** Either service. */
-export type ServiceName = 'auth-server' | 'resource-server'
 
 /** A point on the way of a payment: a statement of one of the services. */
 export interface PaymentPoint extends StatementPoint {

@@ -2,12 +2,13 @@ import {
   type ConnectedSystem,
   connectToSystem,
   planSystem,
+  type ServiceName,
+  ServiceProcess,
   type SystemPlan
 } from '@open-payments-server/acceptance'
 import { systemClock } from '@open-payments-server/runtime'
-import type { CrashStep, ServiceName } from './crash-points.js'
+import type { CrashStep } from './crash-points.js'
 import { DatabaseProxy, type HeldStatement } from './database-proxy.js'
-import { ServiceProcess } from './service-process.js'
 
 /** Both services as processes of their own, each behind a proxy of its database, that can be killed at any statement. */
 export interface CrashSystem extends ConnectedSystem {

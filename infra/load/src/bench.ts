@@ -67,7 +67,7 @@ async function runStack(options: BenchOptions, rows: number): Promise<StackResul
       replicas,
       rateLimits,
       hasRedis: stack.hasRedis,
-      startMs: Object.fromEntries(stack.services.map((one) => [one.options.name, one.startMs])),
+      startMs: stack.startMs,
       idleStatementsPerSecond,
       ...measured,
       memoryBytes,

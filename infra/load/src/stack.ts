@@ -6,6 +6,9 @@ import {
   type ConnectedSystem,
   connectToSystem,
   planSystem,
+  type ServiceName,
+  ServiceProcess,
+  type ServiceProcessOptions,
   type Settings,
   type SystemPlan
 } from '@open-payments-server/acceptance'
@@ -17,7 +20,6 @@ import pg from 'pg'
 import { Floors } from './floors/floors.js'
 import { Generator } from './generator/generator.js'
 import { parentOf, type ProcessGroups } from './process-usage.js'
-import { type ServiceName, ServiceProcess } from './service-process.js'
 
 /** How a stack differs from the others. */
 export interface StackOptions {
@@ -52,10 +54,18 @@ export interface StatementTime {
 /** What is asked: a service over HTTP, or the auth server's introspection over gRPC. */
 export type CallTarget = 'auth' | 'resource' | 'introspection'
 
+/** A service that runs for the bench. */
+interface StackServiceOptions extends ServiceProcessOptions {
+  /** Its own among those of all replicas. */
+  readonly name: string
+}
+
 /** Both services as production builds, with their databases, Redis where there is one, the floors and the generator. */
 export interface Stack {
   readonly system: ConnectedSystem
-  readonly services: readonly ServiceProcess[]
+  readonly services: readonly ServiceProcess<StackServiceOptions>[]
+  /** How long each service took until it was ready, by its name. */
+  readonly startMs: Readonly<Record<string, number>>
   readonly floors: Floors
   readonly generator: Generator
   /** Processes by what they are, for CPU times. */
@@ -112,7 +122,7 @@ async function assemble(options: StackOptions, undo: Undo): Promise<Omit<Stack, 
   else if (options.replicas > 1) throw new Error('replicas need Redis, and there is no redis-server here')
 
   const plan = await planStack(options, postgres.url, redis?.url)
-  const services = await startServices(plan, options, folder, undo)
+  const { services, startMs } = await startServices(plan, options, folder, undo)
   const system = await connectToSystem(plan, { clock: systemClock, passSeconds: () => Promise.resolve() })
   undo.push(() => {
     system.close()
@@ -133,6 +143,7 @@ async function assemble(options: StackOptions, undo: Undo): Promise<Omit<Stack, 
   return {
     system,
     services,
+    startMs,
     floors,
     generator,
     groups: {
@@ -190,7 +201,7 @@ async function startServices(
   { inspected, replicas }: StackOptions,
   folder: string,
   undo: Undo
-): Promise<ServiceProcess[]> {
+): Promise<Pick<Stack, 'services' | 'startMs'>> {
   const nameOf = (service: ServiceName, index: number) =>
     replicas === 1 ? service : `${service} ${String(index + 1)}`
   const options = async (service: ServiceName, settings: Settings, readyUrl: string, index: number) => ({
@@ -210,14 +221,14 @@ async function startServices(
       options('resource-server', settings, `http://localhost:${String(httpPort)}/readyz`, index)
     )
   ])
-  const services: ServiceProcess[] = []
+  const services = planned.map((one) => new ServiceProcess<StackServiceOptions>(one))
+  const startMs: Record<string, number> = {}
   // One after the other: how long one takes to start is measured, too.
-  for (const one of planned) {
-    const service = await ServiceProcess.start(one)
+  for (const service of services) {
     undo.push(() => service.stop())
-    services.push(service)
+    startMs[service.options.name] = await service.start()
   }
-  return services
+  return { services, startMs }
 }
 
 async function fill(system: ConnectedSystem, rows: number): Promise<void> {

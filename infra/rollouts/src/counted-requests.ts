@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import type { ServiceName } from '@open-payments-server/acceptance'
 import { hashSecret } from '@open-payments-server/runtime'
 import { Redis } from 'ioredis'
-import type { ServiceName } from './replica.js'
 
 /** What the replicas of each service, whatever their version, count together in Redis, of requests from one address. */
 export class CountedRequests {

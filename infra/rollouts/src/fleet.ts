@@ -3,13 +3,16 @@ import {
   type ConnectedSystem,
   connectToSystem,
   planSystem,
+  runMigration,
+  type ServiceName,
+  ServiceProcess,
+  type ServiceProcessOptions,
   type Settings,
   type SystemPlan
 } from '@open-payments-server/acceptance'
 import { systemClock } from '@open-payments-server/runtime'
 import { Balancer } from './balancer.js'
 import { CountedRequests } from './counted-requests.js'
-import { migrate, Replica, type ServiceName } from './replica.js'
 import { NameServer } from './name-server.js'
 import { TcpBalancer } from './tcp-balancer.js'
 
@@ -48,6 +51,14 @@ const QUICK_RESOURCE: Settings = {
   // Reservations that the load makes itself are not given up meanwhile.
   ORPHAN_AGE_SECONDS: '3600'
 }
+
+/** What runs as one of several replicas. */
+interface ReplicaOptions extends ServiceProcessOptions {
+  /** Address of this machine that it listens on, which no other replica has: as a pod has one. */
+  readonly host: string
+}
+
+type Replica = ServiceProcess<ReplicaOptions>
 
 /** Two replicas of each service as processes, with everything in front of them that Kubernetes has. */
 export class Fleet {
@@ -91,13 +102,10 @@ export class Fleet {
     const replicas: Record<ServiceName, Replica[]> = { 'auth-server': [], 'resource-server': [] }
     try {
       for (const service of SERVICES) {
-        const starting = Array.from({ length: REPLICAS }, () =>
-          Replica.start(front.replicaOptions(service, root)).then((replica) =>
-            replicas[service].push(replica)
-          )
-        )
-        await Promise.all(starting)
-        front.announce(service, replicas[service])
+        const fresh = Array.from({ length: REPLICAS }, () => front.createReplica(service, root))
+        replicas[service].push(...fresh)
+        await Promise.all(fresh.map((replica) => replica.start()))
+        front.announce(service, fresh)
       }
       const system = await connectToSystem(plan, {
         clock: systemClock,
@@ -120,7 +128,8 @@ export class Fleet {
    */
   async roll(service: ServiceName, root: string): Promise<void> {
     for (const old of [...this.#replicas[service]]) {
-      const fresh = await Replica.start(this.#front.replicaOptions(service, root))
+      const fresh = this.#front.createReplica(service, root)
+      await fresh.start()
       const others = this.#replicas[service].filter((replica) => replica !== old)
       this.#replicas[service] = [...others, fresh]
       this.#front.announce(service, this.#replicas[service])
@@ -130,10 +139,15 @@ export class Fleet {
     }
   }
 
-  /** Brings both databases to the schema of a checkout, while everything runs. */
+  /**
+   * Brings both databases to the schema of a checkout, while everything runs.
+   *
+   * @throws Error with what the migration said when it fails
+   */
   async migrate(root: string): Promise<void> {
     for (const service of SERVICES) {
-      await migrate({ service, root, settings: this.#front.replicaOptions(service, root).settings })
+      const { end, output } = await runMigration(this.#front.createReplica(service, root).options)
+      if (end !== 'exit 0') throw new Error(`the migration of ${service} ended with ${end}:\n${output}`)
     }
   }
 
@@ -217,15 +231,15 @@ class Front {
     )
   }
 
-  /** How a further replica is started. */
-  replicaOptions(service: ServiceName, root: string) {
+  /** A further replica, which does not run yet. */
+  createReplica(service: ServiceName, root: string): Replica {
     const host = `127.0.0.${String(this.#hostNumber)}`
     this.#hostNumber += 1
     const { auth, resource } = instancesOf(this.#plan)
     if (service === 'auth-server') {
       const settings = { ...auth.settings, HTTP_HOST: host, IDENTITY_PROVIDER_HOST: host, GRPC_HOST: host }
       const readyUrl = `http://${host}:${String(auth.identityProviderPort)}/readyz`
-      return { service, root, host, settings, readyUrl }
+      return new ServiceProcess({ service, root, host, settings, readyUrl })
     }
     const settings = {
       ...resource.settings,
@@ -233,7 +247,8 @@ class Front {
       GRPC_HOST: host,
       AUTH_GRPC_TARGET: `dns://${this.#names.authority}/${AUTH_NAME}:${String(auth.grpcPort)}`
     }
-    return { service, root, host, settings, readyUrl: `http://${host}:${String(resource.httpPort)}/readyz` }
+    const readyUrl = `http://${host}:${String(resource.httpPort)}/readyz`
+    return new ServiceProcess({ service, root, host, settings, readyUrl })
   }
 
   /** From now on everything goes to these. */

@@ -1,11 +1,10 @@
 import { fileURLToPath } from 'node:url'
-import { allSettled, eventually } from '@open-payments-server/acceptance'
+import { allSettled, eventually, type ServiceName } from '@open-payments-server/acceptance'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { fillSystem } from '@open-payments-server/growth'
 import { Fleet } from '../src/fleet.js'
 import { Load } from '../src/load.js'
 import { LockWaits } from '../src/lock-waits.js'
-import type { ServiceName } from '../src/replica.js'
 
 /** How many answers are looked at, at least. */
 const REQUESTS = Number(process.env.ROLLOUT_TEST_REQUESTS ?? 1_000)

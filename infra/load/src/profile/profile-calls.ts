@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ServiceName } from '../service-process.js'
+import type { ServiceName } from '@open-payments-server/acceptance'
 import type { Stack, StatementTime } from '../stack.js'
 import { Inspector } from './inspector.js'
 import { type ProfileShare, type ProfileSummary, summariseProfile } from './summarise.js'

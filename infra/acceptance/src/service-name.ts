@@ -1,0 +1,2 @@
+/** Which of the two services. */
+export type ServiceName = 'auth-server' | 'resource-server'
