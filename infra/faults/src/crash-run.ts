@@ -8,6 +8,9 @@ const CONVERGED_WITHIN_MS = 60_000
 /** What the grant allows each day: enough for all that is sent, but not for the one payment that is refused. */
 const DAILY_LIMIT = 10_000_000_000_000n
 
+/** Payments are sent again at most so often: with the time of the crash, as often as there are ids that they may get. */
+const REPEATS_MAX = 3
+
 let crashCount = 0
 
 /**
@@ -25,11 +28,10 @@ export async function runCrash(system: CrashSystem, crash: Crash): Promise<void>
   await Promise.all([system.crash(crash.steps), ...load.payments.map((payment) => load.send(payment))])
   await converged(system, CONVERGED_WITHIN_MS)
   const wrong = await load.untruths()
-  // A client that was not answered, or told to try again, sends the very same request: it must be told what is.
-  await Promise.all(load.undecided.map((payment) => load.send(payment)))
-  await converged(system, CONVERGED_WITHIN_MS)
+  // Whoever sends the very same request again must be told what is.
+  await load.sendUndecided(REPEATS_MAX, CONVERGED_WITHIN_MS)
   wrong.push(
-    ...load.undecided.map(({ mark }) => `${mark} is told nothing though nothing is broken any more`),
+    ...load.doubts,
     ...(await load.untruths()),
     ...(await load.differences(before, [token])),
     ...(await system.audit())

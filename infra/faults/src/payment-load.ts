@@ -33,6 +33,9 @@ interface StoredPayment {
   readonly receive_value: string
 }
 
+/** How many payments are sent again beside each other: enough to race, and too few to keep a machine busy. */
+const REPEATED_AT_ONCE = 6
+
 /** Payments of alice's that a client sends, and what it was told of each. */
 export class PaymentLoad {
   readonly payments: OrderedPayment[] = []
@@ -74,6 +77,33 @@ export class PaymentLoad {
     const answer = await this.#client.request('POST', url, payment.request).catch(() => undefined)
     payment.answers.push(answer)
     return answer
+  }
+
+  /**
+   * Sends what is undecided again until it is decided, as clients do that were not answered or told to try again; nothing
+   * must be in the way any more, and every time everything converges first. More than one time may be needed: a machine that
+   * is busy passes a deadline also where nothing is broken.
+   *
+   * @param timesMax each undecided time may cost one of the ids that a payment may get
+   */
+  async sendUndecided(timesMax: number, withinMs?: number): Promise<void> {
+    for (let times = 0; times < timesMax && this.undecided.length > 0; times += 1) {
+      const waiting = this.undecided
+      const sendNext = async (): Promise<void> => {
+        for (let payment = waiting.shift(); payment !== undefined; payment = waiting.shift()) {
+          await this.send(payment)
+        }
+      }
+      await Promise.all(Array.from({ length: REPEATED_AT_ONCE }, sendNext))
+      await converged(this.#system, withinMs)
+    }
+  }
+
+  /** What clients were not told for good: one sentence for each payment of which they do not know whether there is one. */
+  get doubts(): string[] {
+    return this.undecided.map(
+      ({ mark, answers }) => `${mark} was answered ${told(answers)}, though nothing is broken any more`
+    )
   }
 
   /** How often each status was answered. */
