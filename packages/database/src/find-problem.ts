@@ -1,32 +1,36 @@
 import { readdir } from 'node:fs/promises'
-import type { Pool } from 'pg'
+import { sqltag as sql } from '@prisma/client/runtime/client'
 import { isMissingRelation } from './errors.js'
+import type { RawQueries } from './raw-queries.js'
 
 /** What can be wrong with a database that answers, in words that anybody may read. */
-export type DatabaseProblem = 'is read-only' | 'has not been migrated to this version'
+export type DatabaseProblem =
+  'is read-only' | 'gives sessions another time zone than UTC' | 'has not been migrated to this version'
 
 const NOT_MIGRATED: DatabaseProblem = 'has not been migrated to this version'
 
 /**
- * Looks whether the database takes changes and has a migration, with one statement. Newer migrations do no harm: each version
+ * Looks whether the database takes changes, whether instants mean what Prisma takes them for (it reads and writes them without
+ * their time zone), and whether there is a migration, with one statement. Newer migrations do no harm: each version
  * runs on the schema of the next.
  *
  * @param migration name of the newest migration of this version
- * @throws what pg throws when the database does not answer
+ * @throws what Prisma throws when the database does not answer
  */
 export async function findDatabaseProblem(
-  pool: Pool,
+  database: RawQueries,
   migration: string
 ): Promise<DatabaseProblem | undefined> {
   try {
-    const { rows } = await pool.query<{ read_only: boolean; migrated: boolean }>(
-      `select current_setting('transaction_read_only') = 'on' as read_only,
-              exists (select 1 from _prisma_migrations
-                       where migration_name = $1 and finished_at is not null and rolled_back_at is null) as migrated`,
-      [migration]
+    const [row] = await database.$queryRaw<{ read_only: boolean; time_zone: string; migrated: boolean }[]>(
+      sql`select current_setting('transaction_read_only') = 'on' as read_only, current_setting('TimeZone') as time_zone,
+                 exists (select 1 from _prisma_migrations
+                          where migration_name = ${migration} and finished_at is not null
+                            and rolled_back_at is null) as migrated`
     )
-    if (rows[0]?.read_only === true) return 'is read-only'
-    return rows[0]?.migrated === true ? undefined : NOT_MIGRATED
+    if (row?.read_only === true) return 'is read-only'
+    if (row?.time_zone !== 'UTC') return 'gives sessions another time zone than UTC'
+    return row.migrated ? undefined : NOT_MIGRATED
   } catch (error) {
     if (isMissingRelation(error)) return NOT_MIGRATED
     throw error

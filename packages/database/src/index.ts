@@ -1,3 +1,4 @@
+export { createPrismaAdapter } from './adapter.js'
 export { createDatabaseIfMissing } from './create-database.js'
 export {
   isCheckViolation,
@@ -7,10 +8,18 @@ export {
   isUniqueViolation
 } from './errors.js'
 export { type DatabaseProblem, findDatabaseProblem, findNewestMigration } from './find-problem.js'
-export { isoInstant } from './instant.js'
-export { type KeysetList, type KeysetRange, type KeysetRows, queryKeyset } from './keyset.js'
-export { createLookup, type LookupOptions } from './lookup.js'
+export {
+  createKeyset,
+  type KeysetList,
+  type KeysetRange,
+  type KeysetRows,
+  type ReadKeyset
+} from './keyset.js'
+export { createLookup } from './lookup.js'
 export { migrateDatabase, MigrationFailed, migrationSql, type MigrateOptions } from './migrate.js'
-export { createPool, observeAcquisition, type Pooler, type PoolOptions } from './pool.js'
-export { readSnapshot, type Snapshot } from './snapshot.js'
+export { createPatientPool, createPool, observeAcquisition, type Pooler, type PoolOptions } from './pool.js'
+export type { RawQueries } from './raw-queries.js'
+export { readSnapshot } from './snapshot.js'
+export { type Placeholder, placeholder, Statement, type StatementValues } from './statement.js'
+export { inTransaction, type TransactionalClient } from './transaction.js'
 export { writeTogether } from './write-together.js'

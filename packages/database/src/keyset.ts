@@ -1,24 +1,21 @@
-import type { CustomTypesConfig, Pool } from 'pg'
+import type { Sql } from '@prisma/client/runtime/client'
+import { empty, sqltag as sql } from '@prisma/client/runtime/client'
+import type { RawQueries } from './raw-queries.js'
+import { placeholder, Statement, type StatementValues } from './statement.js'
 
 /** A list to read a part of, ordered by `created_at` and `id`, newest first. */
 export interface KeysetList {
-  /** Name that its prepared statements begin with. */
+  /** Name that its statements begin with. */
   readonly name: string
   /** Columns of a row: `created_at` and `id` must be among them under these names. */
-  readonly columns: string
+  readonly columns: Sql
   /** Table that the list is ordered by. */
-  readonly table: string
+  readonly table: Sql
   /** What joins others to its rows `p`, one row of each to each of them; empty without. */
-  readonly joins: string
-  /** Which rows of `p` belong to the list, with parameters from `$1` on. The same text for the same `name`. */
-  readonly where: string
-  readonly values: readonly unknown[]
-  /** Whether each value is wanted as PostgreSQL writes it, rather than parsed. */
-  readonly rowsAsText: boolean
+  readonly joins: Sql
+  /** Which rows of `p` belong to the list; its values are placeholders. */
+  readonly where: Sql
 }
-
-/** Leaves values as they come. */
-const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text }
 
 /** Which part of the list. */
 export interface KeysetRange {
@@ -38,54 +35,70 @@ export interface KeysetRows<Row> {
   readonly hasOpposite: boolean
 }
 
+/** Reads a part of a list, whose placeholders have these values. */
+export type ReadKeyset<Row> = (values: StatementValues, range: KeysetRange) => Promise<KeysetRows<Row>>
+
 /**
- * Reads a part of a list by keyset, never by offset: one statement, whose cost does not grow with the distance from the
- * list's beginning.
+ * Makes what reads parts of a list by keyset, never by offset: one statement, whose cost does not grow with the distance from
+ * the list's beginning.
  */
-export async function queryKeyset<Row extends { readonly id: string }>(
-  pool: Pool,
-  list: KeysetList,
-  range: KeysetRange
-): Promise<KeysetRows<Row>> {
-  const { position } = range
-  const { rows } = await pool.query<(Row | { readonly id: null }) & { readonly opposite: string | null }>({
-    name: `${list.name}-${position === undefined ? 'newest' : range.direction}`,
-    text: keysetText(list, range),
-    values: [
-      ...list.values,
-      range.limit + 1,
-      ...(position === undefined ? [] : [new Date(position.createdAtMs), position.id])
-    ],
-    ...(list.rowsAsText ? { types: AS_TEXT } : {})
-  })
-  return {
-    // An empty part is one row of nulls beside `opposite`.
-    rows: rows.filter((row) => row.id !== null),
-    hasOpposite: typeof rows[0]?.opposite === 'string'
+export function createKeyset<Row extends { readonly id: string }>(
+  on: RawQueries,
+  list: KeysetList
+): ReadKeyset<Row> {
+  type Found = (Row | { readonly id: null }) & { readonly opposite?: string | null }
+  const statement = (part: string, text: Sql): Statement<Found> => new Statement(`${list.name}-${part}`, text)
+  const newest = statement('newest', partOf(list, 'forward', empty))
+  const beyond = {
+    forward: statement('forward', withOpposite(list, 'forward')),
+    backward: statement('backward', withOpposite(list, 'backward'))
+  }
+  return async (values, { direction, limit, position }) => {
+    const count = { ...values, limit: limit + 1 }
+    const rows = await (position === undefined
+      ? newest.rows(on, count)
+      : beyond[direction].rows(on, {
+          ...count,
+          createdAt: new Date(position.createdAtMs).toISOString(),
+          id: position.id
+        }))
+    return {
+      // An empty part is one row of nulls beside `opposite`.
+      rows: rows.filter((row): row is Row & Found => row.id !== null),
+      hasOpposite: typeof rows[0]?.opposite === 'string'
+    }
   }
 }
 
-function keysetText(list: KeysetList, range: KeysetRange): string {
-  const limit = list.values.length + 1
-  const [beyond, opposite, order, back] =
-    range.direction === 'forward' ? ['<', '>=', 'desc', 'asc'] : ['>', '<=', 'asc', 'desc']
-  const compare = (operator: string): string =>
-    range.position === undefined
-      ? ''
-      : `and (p.created_at, p.id) ${operator} ($${String(limit + 1)}::timestamptz, $${String(limit + 2)}::uuid)`
-  // The nearest one, by the index that the list is in order by. `exists` would let PostgreSQL look for any, and in a wallet
-  // with many payments it hopes to find one soon by reading the table from its beginning.
-  const nearest = `select 'some' from ${list.table} p where ${list.where} ${compare(opposite)}
-    order by p.created_at ${back}, p.id ${back} limit 1`
-  const inOrder = `order by p.created_at ${order}, p.id ${order}`
-  // What belongs to the rows is looked for once they are found: joined at once, PostgreSQL may read and sort the whole list.
-  const part = `select ${list.columns}
-        from (select * from ${list.table} p where ${list.where} ${compare(beyond)} ${inOrder} limit $${String(limit)}) p
+const ASCENDING = sql`asc`
+const DESCENDING = sql`desc`
+const OPERATORS = {
+  forward: { beyond: sql`<`, opposite: sql`>=`, order: DESCENDING, back: ASCENDING },
+  backward: { beyond: sql`>`, opposite: sql`<=`, order: ASCENDING, back: DESCENDING }
+}
+
+function compare(operator: Sql): Sql {
+  return sql`and (p.created_at, p.id) ${operator} (${placeholder('createdAt')}::timestamptz, ${placeholder('id')}::uuid)`
+}
+
+/** What belongs to the rows is looked for once they are found: joined at once, PostgreSQL may read and sort the whole list. */
+function partOf(list: KeysetList, direction: KeysetRange['direction'], beyond: Sql): Sql {
+  const { order } = OPERATORS[direction]
+  const inOrder = sql`order by p.created_at ${order}, p.id ${order}`
+  return sql`select ${list.columns}
+        from (select * from ${list.table} p where ${list.where} ${beyond} ${inOrder} limit ${placeholder('limit')}::integer) p
         ${list.joins}
        ${inOrder}`
-  if (range.position === undefined) return part
-  return `select part.*, o.opposite
+}
+
+function withOpposite(list: KeysetList, direction: KeysetRange['direction']): Sql {
+  const { beyond, opposite, order, back } = OPERATORS[direction]
+  // The nearest one, by the index that the list is in order by. `exists` would let PostgreSQL look for any, and in a wallet
+  // with many payments it hopes to find one soon by reading the table from its beginning.
+  const nearest = sql`select 'some' from ${list.table} p where ${list.where} ${compare(opposite)}
+    order by p.created_at ${back}, p.id ${back} limit 1`
+  return sql`select part.*, o.opposite
     from (select (${nearest}) as opposite) o
-    left join lateral (${part}) part on true
+    left join lateral (${partOf(list, direction, compare(beyond))}) part on true
     order by part.created_at ${order}, part.id ${order}`
 }

@@ -4,7 +4,6 @@ import type pg from 'pg'
 import { failureOf } from '../test/support/failure-of.js'
 import { openPool } from '../test/support/open-pool.js'
 import { isUnavailable } from './index.js'
-import type { PatientStatement } from './limited-client.js'
 
 const url = new URL(process.env.TEST_POSTGRES_URL ?? '')
 
@@ -38,19 +37,6 @@ describe.each(['none', 'transaction'] as const)('a connection, pooler %s', (pool
     )
     client.release(true)
     expect((await pool.query('select 3 as three')).rows).toEqual([{ three: 3 }])
-    await pool.end()
-  })
-
-  it('waits longer for a statement that says so', async () => {
-    const pool = newPool(url, pooler)
-    const client = await pool.connect()
-    await client.query('begin; set local statement_timeout = 0')
-    const patient: PatientStatement = { text: 'select pg_sleep(2.5)', answerTimeoutMs: 20_000 }
-    expect((await client.query(patient)).rowCount).toBe(1)
-    expect(await failureOf(client.query('select pg_sleep(60)'))).toMatchObject({
-      message: 'the database did not answer in time'
-    })
-    client.release(true)
     await pool.end()
   })
 })

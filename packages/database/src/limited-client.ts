@@ -11,9 +11,6 @@ export interface AnswerLimit {
   readonly answerTimeoutMs?: number
 }
 
-/** A statement that may take longer than others of its connection. */
-export interface PatientStatement extends pg.QueryConfig, AnswerLimit {}
-
 /** PostgreSQL did not answer in time, not even that it cancelled the statement: nobody knows whether it had its effect. */
 export class NoDatabaseAnswer extends Error {
   /** That of a connection which breaks for the same reason. */
@@ -56,7 +53,7 @@ export class LimitedClient extends pg.Client {
     if (isSubmittable(first)) return query(...parameters)
     const last = parameters.at(-1)
     if (typeof last === 'function') {
-      query(...parameters.slice(0, -1), this.#expect(first, last as Callback))
+      query(...parameters.slice(0, -1), this.#expect(last as Callback))
       return undefined
     }
     return new Promise((resolve, reject) => {
@@ -64,13 +61,13 @@ export class LimitedClient extends pg.Client {
         if (error) reject(error)
         else resolve(result)
       }
-      query(...parameters, this.#expect(first, answered))
+      query(...parameters, this.#expect(answered))
     }).catch(leadBack)
   }
 
   /** Begins to wait for an answer. */
-  #expect(statement: unknown, answer: Callback): Callback {
-    const limitMs = (statement as Partial<PatientStatement>).answerTimeoutMs ?? this.#answerTimeoutMs
+  #expect(answer: Callback): Callback {
+    const limitMs = this.#answerTimeoutMs
     if (limitMs === undefined) return answer
     this.#unansweredCount += 1
     this.#giveUpIn(limitMs)

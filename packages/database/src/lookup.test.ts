@@ -11,7 +11,9 @@ beforeAll(() => {
 afterAll(() => pool.end())
 
 const lookUp = (name: string, text: string) =>
-  createLookup<{ id: string; asked: string[] }>({ pool, name, text })
+  createLookup(
+    async (ids) => (await pool.query<{ id: string; asked: string[] }>({ name, text, values: [ids] })).rows
+  )
 
 it('rows that are asked for together are read together, and each goes to whoever asked for it', async () => {
   const find = lookUp(

@@ -2,7 +2,6 @@ import { context } from '@opentelemetry/api'
 import pg from 'pg'
 import type { AnswerLimit } from './limited-client.js'
 import { TracedClient } from './traced-client.js'
-import { UnnamedClient } from './unnamed-client.js'
 
 /** How much longer than the server's own limit we wait for an answer, before we call the connection dead, in milliseconds. */
 export const answerGraceMs = 2_000
@@ -21,6 +20,9 @@ const idleMs = 300_000
  * than it must.
  */
 const planning = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
+
+/** Prisma reads and writes instants without their time zone, as if it were always this one. */
+const timeZone = '-c TimeZone=UTC'
 
 /**
  * What is between a service and its database. `transaction` is a pooler that gives every transaction whichever session is
@@ -48,15 +50,15 @@ export interface PoolOptions {
 }
 
 /**
- * The one pool of a service, for Prisma (`new PrismaPg(pool)`) and for hot statements alike. Connects lazily.
- * Whoever makes it ends it.
+ * The pool of a service, beneath its `PrismaClient` (`createPrismaAdapter`). Connects lazily. Whoever makes it ends it.
  */
 export function createPool(options: PoolOptions): pg.Pool {
   const config: pg.PoolConfig & AnswerLimit = {
     connectionString: options.url,
     max: options.connectionsMax,
     application_name: options.applicationName,
-    ...(options.pooler === 'transaction' ? { Client: UnnamedClient } : sessionOptions(options)),
+    Client: TracedClient,
+    ...(options.pooler === 'transaction' ? {} : sessionOptions(options)),
     answerTimeoutMs: options.statementTimeoutMs + answerGraceMs,
     connectionTimeoutMillis: options.connectTimeoutMs,
     idleTimeoutMillis: idleMs,
@@ -71,6 +73,25 @@ export function createPool(options: PoolOptions): pg.Pool {
   })
   timeConnect(pool)
   return pool
+}
+
+/** Longest that a statement which looks at everything may take, in milliseconds. */
+const patientTimeoutMs = 600_000
+/** Most of them at a time: whoever else wants to look at everything waits. */
+const patientConnectionsMax = 2
+
+/**
+ * A pool for what looks at everything (`readSnapshot`), whose statements may take much longer than those of requests. Holds no
+ * connection while nobody looks.
+ */
+export function createPatientPool(
+  options: Omit<PoolOptions, 'connectionsMax' | 'statementTimeoutMs'>
+): pg.Pool {
+  return createPool({
+    ...options,
+    connectionsMax: patientConnectionsMax,
+    statementTimeoutMs: patientTimeoutMs
+  })
 }
 
 /** Who is told how long connections of a pool are waited for. */
@@ -93,8 +114,7 @@ function sessionOptions({ statementTimeoutMs }: PoolOptions): pg.PoolConfig {
   return {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs,
-    options: planning,
-    Client: TracedClient
+    options: `${planning} ${timeZone}`
   }
 }
 
