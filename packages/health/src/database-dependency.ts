@@ -1,5 +1,4 @@
-import { findDatabaseProblem, findNewestMigration } from '@open-payments-server/database'
-import type { Pool } from 'pg'
+import { findDatabaseProblem, findNewestMigration, type RawQueries } from '@open-payments-server/database'
 import type { Dependency } from './readiness.js'
 
 /**
@@ -7,14 +6,14 @@ import type { Dependency } from './readiness.js'
  *
  * @param migrationsPath the folder with one folder per migration
  */
-export function databaseDependency(pool: Pool, migrationsPath: string): Dependency {
+export function databaseDependency(database: RawQueries, migrationsPath: string): Dependency {
   let newest: Promise<string> | undefined
   return {
     name: 'database',
     needed: 'always',
     check: async () => {
       newest ??= findNewestMigration(migrationsPath)
-      return findDatabaseProblem(pool, await newest)
+      return findDatabaseProblem(database, await newest)
     }
   }
 }

@@ -3,6 +3,7 @@ export {
   type PurgedBatch,
   type PurgeRange,
   type PurgeRepository,
+  type PurgeStatement,
   type PurgeStatements
 } from './repository.js'
 export { createPurge, type PurgeBatch, type PurgeDependencies } from './purge.js'

@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import type { RawQueries, Statement, StatementValues } from '@open-payments-server/database'
 
 /** Which rows are over long enough. */
 export interface PurgeRange {
@@ -17,8 +17,11 @@ export interface PurgedBatch {
   readonly purged: number
 }
 
+/** What the statement of a kind is given: `now`, `retentionSeconds` and `countMax`. */
+export type PurgeStatement = Statement<PurgedBatch, StatementValues>
+
 /** One statement for each kind of row: see the README for what it takes and answers. */
-export type PurgeStatements<Kind extends string> = Readonly<Record<Kind, string>>
+export type PurgeStatements<Kind extends string> = Readonly<Record<Kind, PurgeStatement>>
 
 /** Deletes what is over. */
 export interface PurgeRepository<Kind extends string> {
@@ -26,15 +29,15 @@ export interface PurgeRepository<Kind extends string> {
   purge(kind: Kind, range: PurgeRange): Promise<PurgedBatch>
 }
 
-/** Deletes from PostgreSQL. Prisma has no words for rows that are passed over because they are locked. */
+/** Deletes from PostgreSQL. Prisma's models have no words for rows that are passed over because they are locked. */
 export function createPurgeRepository<Kind extends string>(
-  pool: Pool,
+  database: RawQueries,
   statements: PurgeStatements<Kind>
 ): PurgeRepository<Kind> {
   return {
     async purge(kind, { now, retentionSeconds, countMax }) {
-      const { rows } = await pool.query<PurgedBatch>(statements[kind], [now, retentionSeconds, countMax])
-      const [batch] = rows
+      const values = { now: now.toISOString(), retentionSeconds, countMax }
+      const [batch] = await statements[kind].rows(database, values)
       if (batch === undefined) throw new Error('a statement that always answers a row answered none')
       return batch
     }

@@ -24,7 +24,6 @@ import { createReadiness, createRoutes } from './compose/routes.js'
 import { measureTransports } from './compose/transports.js'
 import { startPurge, startWorkers } from './compose/workers.js'
 import type { ResourceServerConfig } from './config.js'
-import { createWalletRepository } from './features/operate-wallets/repository.js'
 import { createGrpcServices } from './grpc/operator/wallet-operator.js'
 import { createPublicApp } from './http/public-app.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
@@ -96,8 +95,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
       ...context,
       ...resources,
       ...domain,
-      callObserver: transports?.grpcServer,
-      wallets: createWalletRepository(resources.prisma)
+      callObserver: transports?.grpcServer
     }),
     reflection: config.GRPC_REFLECTION,
     fileDescriptors,

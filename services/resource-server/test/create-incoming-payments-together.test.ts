@@ -2,22 +2,22 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { recordStatements } from '@open-payments-server/testing'
 import {
-  createIncomingPaymentRepository,
-  type IncomingPaymentRepository,
+  createIncomingPaymentStore,
+  type IncomingPaymentStore,
   type NewIncomingPayment
-} from '../src/features/create-incoming-payment/repository.js'
+} from '../src/modules/incoming-payments/index.js'
+import { openDatabase } from './support/open-database.js'
 import { startTestResourceServer, type TestResourceServer } from './support/resource-server.js'
 
 const NOW_MS = Date.UTC(2030, 0, 1)
 
 let service: TestResourceServer
-let repository: IncomingPaymentRepository
+let store: IncomingPaymentStore
 let walletAddressId: string
 
 beforeAll(async () => {
   service = await startTestResourceServer()
-  const { pool } = service.server
-  repository = createIncomingPaymentRepository({ pool })
+  store = createIncomingPaymentStore({ database: openDatabase(service.server.pool) })
   const [row] = await service.database.query<{ id: string }>('select id from wallet_address limit 1')
   walletAddressId = row?.id ?? ''
 })
@@ -43,7 +43,7 @@ const keyed = (key: string): Pick<NewIncomingPayment, 'identity'> => ({
 /** Creates payments at once; the first goes alone, all others together. Answers what each came to, and the statements. */
 async function createAtOnce(payments: readonly NewIncomingPayment[]) {
   const record = recordStatements(service.server.pool)
-  const outcomes = await Promise.allSettled([payment(), ...payments].map((one) => repository.create(one)))
+  const outcomes = await Promise.allSettled([payment(), ...payments].map((one) => store.create(one)))
   record.stop()
   return {
     outcomes: outcomes.slice(1).map((outcome) => {
@@ -110,11 +110,11 @@ describe('incoming payments that are created at the same time', () => {
   })
 
   it('are kept whatever the order of their keys, by replicas that create the same', async () => {
-    const other = createIncomingPaymentRepository({ pool: service.server.pool })
+    const other = createIncomingPaymentStore({ database: openDatabase(service.server.pool) })
     for (let round = 0; round < 10; round += 1) {
       const keys = Array.from({ length: 20 }, (_, index) => `${String(round)}/${String(index)}`)
       const kept = await Promise.all([
-        ...keys.map((key) => repository.create(payment(keyed(key)))),
+        ...keys.map((key) => store.create(payment(keyed(key)))),
         ...keys.toReversed().map((key) => other.create(payment(keyed(key))))
       ])
       const ids = new Set(kept.flatMap((stored) => stored?.payment.id ?? []))

@@ -262,14 +262,13 @@ describe('a listed payment', () => {
     }
   )
 
-  /** Sets it on every connection that there is. */
+  /** Sets it for every session to come, and ends those that there are. */
   async function setTimeZone(zone: string): Promise<void> {
+    const [row] = await service.database.query<{ name: string }>('select current_database() as name')
+    await service.database.query(`alter database ${row?.name ?? ''} set timezone to '${zone}'`)
     const { pool } = service.server
     const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
-    for (const client of clients) {
-      await client.query(`set timezone to '${zone}'`)
-      client.release()
-    }
+    for (const client of clients) client.release(true)
   }
 })
 

@@ -4,13 +4,16 @@ import { createPool } from '@open-payments-server/database'
 import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
-import { claimDue, markDelivered, postpone } from '../src/features/deliver-reservation-outcomes/repository.js'
+import type { PrismaClient } from '../src/generated/prisma/client.js'
+import { acknowledge, claimDue, postpone } from '../src/modules/grant-outcomes/index.js'
+import { openDatabase } from './support/open-database.js'
 
 const LIMIT = 10
 const LEASE_MS = 60_000
 
 let database: TestDatabase
 let pool: Pool
+let client: PrismaClient
 
 beforeAll(async () => {
   const prisma = fileURLToPath(new URL('../prisma/', import.meta.url))
@@ -25,6 +28,7 @@ beforeAll(async () => {
     statementTimeoutMs: 5_000,
     connectTimeoutMs: 5_000
   })
+  client = openDatabase(pool)
 })
 beforeEach(() => database.query('delete from grant_reservation'))
 afterAll(async () => {
@@ -43,7 +47,7 @@ async function outcome(kind: 'release' | null = 'release'): Promise<string> {
 }
 
 async function claim(leaseMs = LEASE_MS): Promise<string[]> {
-  return (await claimDue(pool, LIMIT, leaseMs)).map(({ paymentId }) => paymentId)
+  return (await claimDue(client, LIMIT, leaseMs)).map(({ paymentId }) => paymentId)
 }
 
 /** As if its lease, or its pause, were over. */
@@ -79,16 +83,16 @@ describe('an outcome in the outbox', () => {
   it('is claimed again as soon as a failed delivery has paused', async () => {
     const paymentId = await outcome()
     await claim()
-    await postpone(pool, [{ paymentId, retryAfterMs: 60_000 }])
+    await postpone(client, [{ paymentId, retryAfterMs: 60_000 }])
     expect(await claim()).toEqual([])
-    await postpone(pool, [{ paymentId, retryAfterMs: -1_000 }])
+    await postpone(client, [{ paymentId, retryAfterMs: -1_000 }])
     expect(await claim()).toEqual([paymentId])
   })
 
   it('is never claimed again once it was delivered', async () => {
     const paymentId = await outcome()
     await claim()
-    await markDelivered(pool, [paymentId])
+    await acknowledge(client, [paymentId])
     await becomeDue()
     expect(await claim()).toEqual([])
   })

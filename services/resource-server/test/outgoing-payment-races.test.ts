@@ -3,6 +3,7 @@ import { createLogger, systemClock, systemRandom } from '@open-payments-server/r
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { createResourceUrls } from '../src/domain/resource-urls.js'
 import { createLocalPaymentMethod } from '../src/features/process-outgoing-payments/local-payment-method.js'
+import { openDatabase } from './support/open-database.js'
 import { ALICE, BOB, PUBLIC_URL, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
 let world: PaymentWorld
@@ -78,7 +79,7 @@ describe('many at once', () => {
       await world.createReceiver({ walletAddress: ALICE })
     ]
     const replica = createLocalPaymentMethod({
-      pool: world.server.pool,
+      database: openDatabase(world.server.pool),
       urls: createResourceUrls(PUBLIC_URL),
       clock: systemClock,
       random: systemRandom,

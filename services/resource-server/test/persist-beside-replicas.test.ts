@@ -5,11 +5,13 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
 import { AuthServerUnavailable } from '../src/domain/ports.js'
 import { createResourceUrls } from '../src/domain/resource-urls.js'
-import type { NewPayment, PersistOutcome } from '../src/features/create-outgoing-payment/persist.js'
-import { createOutgoingPaymentRepository } from '../src/features/create-outgoing-payment/repository.js'
+import { createPersist, type PersistOutcome } from '../src/features/create-outgoing-payment/persist.js'
 import { createLocalPaymentMethod } from '../src/features/process-outgoing-payments/local-payment-method.js'
 import { connectAuthServer } from '../src/grpc/auth-server/connection.js'
 import { createGrantLimits } from '../src/grpc/auth-server/grant-limits.js'
+import { giveUp } from '../src/modules/grant-outcomes/index.js'
+import type { NewPayment } from '../src/modules/outgoing-payments/index.js'
+import { openDatabase } from './support/open-database.js'
 import { PUBLIC_URL, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
 const REPLICAS = 3
@@ -103,10 +105,11 @@ function startReplica() {
   const limits = createGrantLimits(connection.grantLimits, { deadlineMs: 10_000 })
   const logger = createLogger({ service: 'replica', level: 'silent' })
   const urls = createResourceUrls(PUBLIC_URL)
-  const repository = createOutgoingPaymentRepository({ pool, urls, logger, clock: systemClock })
+  const database = openDatabase(pool)
+  const persist = createPersist({ database, logger, clock: systemClock })
   const counters = { countEnded: () => undefined, countIncomingCompleted: () => undefined }
   const method = createLocalPaymentMethod({
-    pool,
+    database,
     urls,
     logger,
     clock: systemClock,
@@ -130,8 +133,8 @@ function startReplica() {
         if (error instanceof AuthServerUnavailable) return 'unavailable'
         throw error
       }
-      const { outcome } = await repository.persist(payment)
-      if (outcome === 'taken') await repository.giveUp(payment.id)
+      const { outcome } = await persist(payment)
+      if (outcome === 'taken') await giveUp(database, [payment.id])
       return outcome
     },
     process: () => method.processPending(7),

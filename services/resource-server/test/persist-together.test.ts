@@ -6,11 +6,9 @@ import { createTestDatabase, type TestDatabase } from '@open-payments-server/tes
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import fc from 'fast-check'
 import type { Pool } from 'pg'
-import {
-  type NewPayment,
-  type PersistOutcome,
-  persistTogether
-} from '../src/features/create-outgoing-payment/persist.js'
+import { type PersistOutcome, persistTogether } from '../src/features/create-outgoing-payment/persist.js'
+import type { NewPayment } from '../src/modules/outgoing-payments/index.js'
+import { openDatabase } from './support/open-database.js'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 const USD = 1
@@ -61,7 +59,7 @@ const openPool = ({ url }: TestDatabase, connectionsMax: number): Pool =>
   })
 
 const persist = ({ pool }: Ledger, payments: readonly NewPayment[]) =>
-  persistTogether(payments, { pool, logger, clock: { now: () => NOW_MS } })
+  persistTogether(payments, { database: openDatabase(pool), logger, clock: { now: () => NOW_MS } })
 
 /** What a round begins with, the same in both databases. */
 interface Scene {

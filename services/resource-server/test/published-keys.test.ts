@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { recordStatements } from '@open-payments-server/testing'
-import { createPublishedKeyDirectory } from '../src/features/serve-wallet-address-keys/published-keys.js'
+import { createPublishedKeyDirectory } from '../src/modules/wallet-addresses/index.js'
+import { openDatabase } from './support/open-database.js'
 import { startTestResourceServer, type TestResourceServer } from './support/resource-server.js'
 
 let service: TestResourceServer
@@ -10,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const createDirectory = () => createPublishedKeyDirectory({ pool: service.server.pool })
+const createDirectory = () => createPublishedKeyDirectory({ database: openDatabase(service.server.pool) })
 
 it('keys that many ask for at once are looked up once, and answered at once from then on', async () => {
   const directory = createDirectory()

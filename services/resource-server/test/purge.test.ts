@@ -3,7 +3,9 @@ import { scrapeMetrics } from '@open-payments-server/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import pg from 'pg'
 import type { PurgedKind } from '../src/domain/purge-counter.js'
-import { PURGE_STATEMENTS } from '../src/features/purge-expired/statements.js'
+import { purgeIncomingPayments } from '../src/modules/incoming-payments/index.js'
+import { purgeQuotes } from '../src/modules/quotes/index.js'
+import { openDatabase } from './support/open-database.js'
 import { ALICE, type PaymentWorld, PUBLIC_URL, startPaymentWorld, usd } from './support/payment-world.js'
 
 const DAY_MS = 86_400_000
@@ -16,7 +18,10 @@ beforeAll(async () => {
   world = await startPaymentWorld({
     settings: { PURGE_INTERVAL_SECONDS: '0', SWEEP_INTERVAL_SECONDS: '3600', METRICS_PORT: '0' }
   })
-  repository = createPurgeRepository(world.server.pool, PURGE_STATEMENTS)
+  repository = createPurgeRepository(openDatabase(world.server.pool), {
+    quote: purgeQuotes,
+    'incoming-payment': purgeIncomingPayments
+  })
 })
 afterAll(() => world.stop())
 afterEach(async () => {

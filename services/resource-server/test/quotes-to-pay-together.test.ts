@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { createLogger, systemClock } from '@open-payments-server/runtime'
 import { recordStatements } from '@open-payments-server/testing'
-import { createResourceUrls } from '../src/domain/resource-urls.js'
-import { createOutgoingPaymentRepository } from '../src/features/create-outgoing-payment/repository.js'
+import { createPayableQuotes } from '../src/modules/quotes/index.js'
+import { openDatabase } from './support/open-database.js'
 import {
   BOB,
   PUBLIC_URL,
@@ -36,12 +35,7 @@ async function createQuote(value: string): Promise<string> {
 
 it('quotes that are asked for at the same time are read with one statement, each for its own client and wallet address', async () => {
   const { pool } = service.server
-  const repository = createOutgoingPaymentRepository({
-    pool,
-    urls: createResourceUrls(PUBLIC_URL),
-    clock: systemClock,
-    logger: createLogger({ service: 'test', level: 'silent' })
-  })
+  const quotes = createPayableQuotes({ database: openDatabase(pool) })
   const ids = [await createQuote('5'), await createQuote('6'), await createQuote('7')] as const
   const [quote] = await service.database.query<{ client: string; wallet_address_id: string }>(
     'select client, wallet_address_id from quote where id = $1',
@@ -50,12 +44,12 @@ it('quotes that are asked for at the same time are read with one statement, each
   const { client = '', wallet_address_id: walletAddressId = '' } = quote ?? {}
   const record = recordStatements(pool)
   const found = await Promise.all([
-    repository.find(ids[0], { walletAddressId, client }),
-    repository.find(ids[1], { walletAddressId, client }),
-    repository.find(ids[2], { walletAddressId, client }),
-    repository.find(ids[1], { walletAddressId, client: `${client}x` }),
-    repository.find(ids[1], { walletAddressId: ids[1], client }),
-    repository.find(walletAddressId, { walletAddressId, client })
+    quotes.find(ids[0], { walletAddressId, client }),
+    quotes.find(ids[1], { walletAddressId, client }),
+    quotes.find(ids[2], { walletAddressId, client }),
+    quotes.find(ids[1], { walletAddressId, client: `${client}x` }),
+    quotes.find(ids[1], { walletAddressId: ids[1], client }),
+    quotes.find(walletAddressId, { walletAddressId, client })
   ])
   record.stop()
   expect(found.map((one) => one?.amounts.receive)).toEqual([5n, 6n, 7n, undefined, undefined, undefined])

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { writeBatch } from '../src/features/process-outgoing-payments/repository.js'
+import { writeBatch } from '../src/features/process-outgoing-payments/process-batch.js'
 import type { SettledBatch } from '../src/features/process-outgoing-payments/settle-batch.js'
+import { openDatabase } from './support/open-database.js'
 import { type PaymentWorld, startPaymentWorld } from './support/payment-world.js'
 
 let world: PaymentWorld
@@ -56,15 +57,15 @@ describe('a payment that was claimed', () => {
 
   /** Writes the batch after some of the payment was made pending again, and keeps none of it. */
   async function writeAfter(states: readonly string[]): Promise<void> {
-    const client = await world.server.pool.connect()
-    try {
-      await client.query('begin')
-      for (const state of states) await client.query(state, [paymentId])
-      await writeBatch(client, batch, world.clock.now(), randomUUID)
-    } finally {
-      await client.query('rollback')
-      client.release()
-    }
+    const undone = new Error('undone')
+    const attempt = openDatabase(world.server.pool).$transaction(async (transaction) => {
+      for (const state of states) await transaction.$executeRawUnsafe(state, paymentId)
+      await writeBatch(transaction, batch, world.clock.now(), randomUUID)
+      throw undone
+    })
+    await attempt.catch((error: unknown) => {
+      if (error !== undone) throw error
+    })
   }
 })
 
@@ -79,21 +80,18 @@ it('accounts that a batch changes are locked in the order of their ids, all of t
     debitsPosted: 0n,
     creditsPosted: 0n
   }))
-  const [holder, client] = [await world.server.pool.connect(), await world.server.pool.connect()]
+  const holder = await world.server.pool.connect()
   try {
     await holder.query('begin')
     await holder.query('select 1 from account where id = $1 for no key update', [middle])
-    await client.query('begin')
     const changes = { endings: [], transfers: [], totals, received: new Map(), filledCount: 0 }
-    const written = writeBatch(client, changes, world.clock.now(), randomUUID)
+    const written = writeBatch(openDatabase(world.server.pool), changes, world.clock.now(), randomUUID)
     while ((await waiting()) === 0) await new Promise(setImmediate)
     await expect(lockNow(lowest)).rejects.toMatchObject({ code: '55P03' })
     await lockNow(highest)
     await holder.query('commit')
     await written
   } finally {
-    await client.query('rollback')
-    client.release()
     holder.release(true)
   }
 })

@@ -6,6 +6,7 @@ import { AuthServerUnavailable, type GrantLimits } from '../src/domain/ports.js'
 import { connectAuthServer } from '../src/grpc/auth-server/connection.js'
 import { createGrantLimits } from '../src/grpc/auth-server/grant-limits.js'
 import { createSweepingWorker } from '../src/workers/payment-workers.js'
+import { openDatabase } from './support/open-database.js'
 import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
 const PAGE_SIZE = 3
@@ -79,7 +80,7 @@ function sweep(beforePage: (asked: number) => void = () => undefined): (string |
     }
   }
   worker = createSweepingWorker({
-    pool: world.server.pool,
+    database: openDatabase(world.server.pool),
     grantLimits: recorded,
     orphanAgeSeconds: AGE_SECONDS,
     intervalSeconds: 3_600,

@@ -1,6 +1,6 @@
 import { type FailureCounters, type Metrics, publishFailures } from '@open-payments-server/metrics'
 import { COUNTED_OPERATIONS } from '@open-payments-server/shared-store'
-import type { Pool } from 'pg'
+import type { Queries } from '../modules/database.js'
 import {
   type AuthenticationFailureCounter,
   type FailedBatchCounter,
@@ -21,9 +21,9 @@ export interface Counters
 }
 
 /** Begins to count. */
-export function startCounting(metrics: Metrics, pool: Pool): Counters {
+export function startCounting(metrics: Metrics, database: Queries): Counters {
   return {
-    ...publishPayments(metrics, pool),
+    ...publishPayments(metrics, database),
     ...publishFailures(metrics, { workers: WORKERS, operations: COUNTED_OPERATIONS }),
     countAuthenticationFailure: publishAuthenticationFailures(metrics),
     countTokenLookup: publishTokenLookups(metrics)

@@ -3,20 +3,21 @@ import { createPaymentMethods } from '../domain/payment-methods.js'
 import { createResourceUrls } from '../domain/resource-urls.js'
 import { createRequestAuthorizer } from '../features/authorize-request/request-authorizer.js'
 import { TokenRecords } from '../features/authorize-request/token-records.js'
-import { rememberQuotes } from '../features/create-outgoing-payment/remembered-quotes.js'
-import { rememberReceivers } from '../features/create-outgoing-payment/remembered-receivers.js'
-import { createLocalReceivers } from '../features/create-quote/local-receivers.js'
 import { parseFeeTable } from '../features/exchange-rates/fee-table.js'
 import { createRateProvider } from '../features/exchange-rates/rate-provider.js'
 import { limitAuthorizer } from '../features/limit-requests/limited-authorizer.js'
-import { createPublishedKeyDirectory } from '../features/serve-wallet-address-keys/published-keys.js'
-import { createWalletAddressDirectory } from '../features/serve-wallet-address/wallet-address-directory.js'
 import { createGrantLimits } from '../grpc/auth-server/grant-limits.js'
 import { createIntrospection } from '../grpc/auth-server/introspection.js'
 import { createLimitsAuditor } from '../grpc/auth-server/limits-auditor.js'
 import { createRevocationFeed } from '../grpc/auth-server/revocations.js'
 import { countFailures } from '../metrics/authentication-metrics.js'
 import { publishRevocationStream } from '../metrics/revocation-metrics.js'
+import { createReceiverDirectory, rememberReceivers } from '../modules/incoming-payments/index.js'
+import { rememberQuotes } from '../modules/quotes/index.js'
+import {
+  createPublishedKeyDirectory,
+  createWalletAddressDirectory
+} from '../modules/wallet-addresses/index.js'
 import { followRevocations } from '../workers/follow-revocations.js'
 import type { Context, ResourceServerOverrides } from './context.js'
 import type { ServedMetrics } from './metrics.js'
@@ -28,7 +29,7 @@ export type DomainPorts = ReturnType<typeof createDomainPorts>
 export function createDomainPorts(
   { config, logger, lifecycle, clock }: Context,
   {
-    pool,
+    database,
     sharedStore,
     authServer,
     rateLimits,
@@ -41,7 +42,7 @@ export function createDomainPorts(
   overrides: ResourceServerOverrides
 ) {
   const urls = createResourceUrls(config.PUBLIC_URL)
-  const receivers = createLocalReceivers({ pool, urls })
+  const receivers = createReceiverDirectory({ database, urls })
   const tokens = new TokenRecords({
     introspection: createIntrospection(authServer.introspection),
     clock,
@@ -70,8 +71,8 @@ export function createDomainPorts(
   const authorizer = countFailures(uncounted, counters.countAuthenticationFailure)
   return {
     urls,
-    walletAddresses: createWalletAddressDirectory({ pool, urls }),
-    publishedKeys: createPublishedKeyDirectory({ pool }),
+    walletAddresses: createWalletAddressDirectory({ database, urls }),
+    publishedKeys: createPublishedKeyDirectory({ database }),
     authorizer: rateLimits === undefined ? authorizer : limitAuthorizer(authorizer, rateLimits, urls),
     grantLimits: createGrantLimits(authServer.grantLimits, { deadlineMs: config.AUTH_GRPC_DEADLINE_MS }),
     limitsAuditor: createLimitsAuditor(authServer.grantOperator),

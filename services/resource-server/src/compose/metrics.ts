@@ -18,10 +18,10 @@ export interface ServedMetrics {
 /** Begins to count, and listens for scrapes. */
 export async function startMetrics(
   { config, logger, lifecycle }: Context,
-  { pool }: Resources
+  { database }: Resources
 ): Promise<ServedMetrics> {
   const metrics = new Metrics({ logger })
-  const counters = startCounting(metrics, pool)
+  const counters = startCounting(metrics, database)
   const countPurged = publishPurge(metrics)
   const { METRICS_HOST: host, METRICS_PORT: port } = config
   if (port === undefined) return { counters, countPurged, metrics, port }

@@ -1,8 +1,7 @@
-import { createPool } from '@open-payments-server/database'
+import { createPatientPool, createPool, createPrismaAdapter } from '@open-payments-server/database'
 import { openTls } from '@open-payments-server/grpc-transport'
 import type { Clock, Logger } from '@open-payments-server/runtime'
 import { createInProcessStore, createRedisStore, type SharedStore } from '@open-payments-server/shared-store'
-import { PrismaPg } from '@prisma/adapter-pg'
 import { AUTH_GRPC_TLS, type ResourceServerConfig } from '../config.js'
 import { PrismaClient } from '../generated/prisma/client.js'
 import { connectAuthServer } from '../grpc/auth-server/connection.js'
@@ -27,24 +26,38 @@ export type Resources = Awaited<ReturnType<typeof openResources>>
 export async function openResources(context: Context, overrides: ResourceServerOverrides) {
   const { config, logger, lifecycle, clock } = context
   const tls = await openTls(AUTH_GRPC_TLS, context)
-  const pool = createPool({
+  const poolOptions = {
     url: config.DATABASE_URL.reveal(),
-    connectionsMax: config.DATABASE_CONNECTIONS_MAX,
     applicationName: 'resource-server',
     pooler: config.DATABASE_POOLER,
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
-    onIdleConnectionLost: (error) => {
+    onIdleConnectionLost: (error: Error) => {
       logger.warn({ err: error }, 'idle database connection lost')
     }
+  }
+  const pool = createPool({
+    ...poolOptions,
+    connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS
   })
-  lifecycle.add({ name: 'database', stop: () => pool.end() })
-  const prisma = new PrismaClient({
-    adapter: new PrismaPg(pool),
-    // Its own limits are shorter than the pool's: a busy database would be answered as one that is away.
-    transactionOptions: { maxWait: CONNECT_TIMEOUT_MS, timeout: STATEMENT_TIMEOUT_MS }
-  })
-  lifecycle.add({ name: 'prisma', stop: () => prisma.$disconnect() })
+  const patientPool = createPatientPool(poolOptions)
+  const connect = (name: string, on: typeof pool): PrismaClient => {
+    const client = new PrismaClient({
+      adapter: createPrismaAdapter(on, config.DATABASE_POOLER),
+      // Its own limits are shorter than the pool's: a busy database would be answered as one that is away.
+      transactionOptions: { maxWait: CONNECT_TIMEOUT_MS, timeout: STATEMENT_TIMEOUT_MS }
+    })
+    lifecycle.add({
+      name,
+      async stop() {
+        await client.$disconnect()
+        await on.end()
+      }
+    })
+    return client
+  }
+  const database = connect('database', pool)
+  const patientDatabase = connect('patient database', patientPool)
 
   const sharedStore = overrides.sharedStore ?? openSharedStore(config, logger, clock)
   if (overrides.sharedStore === undefined) {
@@ -65,7 +78,7 @@ export async function openResources(context: Context, overrides: ResourceServerO
       return Promise.resolve()
     }
   })
-  return { pool, prisma, sharedStore, authServer, tls }
+  return { pool, database, patientDatabase, sharedStore, authServer, tls }
 }
 
 function openSharedStore(config: ResourceServerConfig, logger: Logger, clock: Clock): SharedStore {

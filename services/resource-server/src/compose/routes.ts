@@ -62,7 +62,7 @@ export function createRoutes(
 }
 
 /** Knows whether the service can do its work. Wallet addresses, and the refusals of all else, go on without the auth server. */
-export function createReadiness({ logger }: Context, { pool, authServer }: Resources): Readiness {
+export function createReadiness({ logger }: Context, { database, authServer }: Resources): Readiness {
   const authServerDependency: Dependency = {
     name: 'auth-server',
     needed: 'at-start',
@@ -72,7 +72,7 @@ export function createReadiness({ logger }: Context, { pool, authServer }: Resou
     }
   }
   return new Readiness({
-    dependencies: [databaseDependency(pool, MIGRATIONS_PATH), authServerDependency],
+    dependencies: [databaseDependency(database, MIGRATIONS_PATH), authServerDependency],
     logger
   })
 }

@@ -3,7 +3,8 @@ import type { FailedBatchCounter } from '../domain/counters.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
 import { PURGED_KINDS, type PurgeCounter } from '../domain/purge-counter.js'
 import { createLocalPaymentMethod } from '../features/process-outgoing-payments/local-payment-method.js'
-import { PURGE_STATEMENTS } from '../features/purge-expired/statements.js'
+import { purgeIncomingPayments } from '../modules/incoming-payments/index.js'
+import { purgeQuotes } from '../modules/quotes/index.js'
 import {
   createDeliveryWorker,
   createProcessingWorker,
@@ -19,14 +20,14 @@ export type Wakers = ReturnType<typeof startWorkers>
 /** Everything that goes on without a request: started before the listeners, and stopped after them. */
 export function startWorkers(
   context: Context,
-  { pool }: Resources,
+  { database }: Resources,
   { urls, grantLimits }: DomainPorts,
   counters: PaymentCounters & { readonly countFailedBatch: FailedBatchCounter }
 ) {
   const { config, logger, lifecycle } = context
   const pollSeconds = config.PROCESSING_POLL_SECONDS
   const callDeadlineMs = config.AUTH_GRPC_DEADLINE_MS
-  const outbox = { pool, grantLimits, logger, counters }
+  const outbox = { database, grantLimits, logger, counters }
   const failing = (worker: Parameters<FailedBatchCounter>[0]) => ({
     onBatchFailed: () => {
       counters.countFailedBatch(worker)
@@ -37,7 +38,7 @@ export function startWorkers(
   const onReservationEnded = (): void => {
     delivery.wake()
   }
-  const methods = [createLocalPaymentMethod({ ...context, pool, urls, counters })]
+  const methods = [createLocalPaymentMethod({ ...context, database, urls, counters })]
   const processing = createProcessingWorker({
     ...failing('processing'),
     methods,
@@ -64,12 +65,15 @@ export function startWorkers(
 /** Deletes what is over, unless settings say never. */
 export function startPurge(
   { config, logger, lifecycle, clock }: Context,
-  { pool }: Pick<Resources, 'pool'>,
+  { database }: Pick<Resources, 'database'>,
   { countPurged, counters }: { countPurged: PurgeCounter; counters: { countFailedBatch: FailedBatchCounter } }
 ): void {
   const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
   if (intervalSeconds === 0) return
-  const repository = createPurgeRepository(pool, PURGE_STATEMENTS)
+  const repository = createPurgeRepository(database, {
+    quote: purgeQuotes,
+    'incoming-payment': purgeIncomingPayments
+  })
   const purgeBatch = createPurge({ repository, kinds: PURGED_KINDS, clock, retentionDays, countPurged })
   const onBatchFailed = (): void => {
     counters.countFailedBatch('purge')

@@ -37,14 +37,14 @@ export function identifyCreation(request: {
  * @param found undefined when a request with the same key had begun and not ended: neither could be seen
  * @throws PublicError 409 while the first request is running, 422 when it was another request
  */
-export function acceptCreated<Found extends { readonly requestHash: Buffer | null }>(
+export function acceptCreated<Found extends { readonly requestHash: Uint8Array | null }>(
   found: Found | undefined,
   identity: CreationIdentity | undefined
 ): Found {
   if (found === undefined) throw conflict('a request with this Idempotency-Key is still running')
-  if (identity !== undefined && found.requestHash?.equals(identity.requestHash) !== true) {
-    throw differentRequest()
-  }
+  const same =
+    identity === undefined || (found.requestHash !== null && identity.requestHash.equals(found.requestHash))
+  if (!same) throw differentRequest()
   return found
 }
 

@@ -1,5 +1,6 @@
 import { type AmountWire, type Asset, formatAmount } from '@open-payments-server/amounts'
 import type { PaymentMethods, PaymentMethodWire } from './payment-methods.js'
+import { roomOf } from './receiver.js'
 import type { Representation } from './representation.js'
 import type { ResourceUrls } from './resource-urls.js'
 
@@ -40,7 +41,8 @@ export interface IncomingPaymentWire {
 
 /** Whether a payment takes no further money: completed, or past its expiry (interface 3). */
 export function isClosed(payment: IncomingPayment, nowMs: number): boolean {
-  return payment.completed || payment.expiresAtMs <= nowMs
+  const { completed, expired } = roomOf(payment, nowMs)
+  return completed || expired
 }
 
 /** The payment without its methods, as it is listed and completed (interface 4.6). */

@@ -78,27 +78,25 @@ export function parseListQuery(query: Readonly<Record<string, unknown>>): ListQu
 /**
  * Writes the page that a client gets (published API, `page-info`), as JSON.
  *
- * @param positionOf where a row stands in the list
- * @param write the JSON of a row
+ * @param render what an item looks like
  */
-export function writePage<Row>(
+export function writePage<Item extends Position>(
   request: PageRequest,
-  found: FoundPage<Row>,
-  positionOf: (row: Row) => Position,
-  write: (row: Row) => string
+  found: FoundPage<Item>,
+  render: (item: Item) => object
 ): string {
   const hasMore = found.rows.length > request.limit
-  const rows = found.rows.slice(0, request.limit)
+  const items = found.rows.slice(0, request.limit)
   const forward = request.direction === 'forward'
-  if (!forward) rows.reverse()
-  const [start, end] = [rows[0], rows.at(-1)]
+  if (!forward) items.reverse()
+  const [start, end] = [items[0], items.at(-1)]
   const pagination = {
-    ...(start === undefined ? {} : { startCursor: formatCursor(positionOf(start)) }),
-    ...(end === undefined ? {} : { endCursor: formatCursor(positionOf(end)) }),
+    ...(start === undefined ? {} : { startCursor: formatCursor(start) }),
+    ...(end === undefined ? {} : { endCursor: formatCursor(end) }),
     hasNextPage: forward ? hasMore : found.hasOpposite,
     hasPreviousPage: forward ? found.hasOpposite : hasMore
   }
-  return `{"pagination":${JSON.stringify(pagination)},"result":[${rows.map(write).join(',')}]}`
+  return JSON.stringify({ pagination, result: items.map(render) })
 }
 
 /** Bytes of a cursor: 6 of time, 16 of id. */

@@ -29,11 +29,34 @@ export interface RememberedReceivers extends ReceiverDirectory {
   forget(url: string): void
 }
 
+/** What decides how much an incoming payment can still take. */
+export type ReceivingState = Pick<Receiver, 'incomingValue' | 'receivedValue' | 'completed' | 'expiresAtMs'>
+
+/** What an incoming payment can still take. */
+export interface ReceiverRoom {
+  /** Whether its end was reached: everything received, or nothing more expected. */
+  readonly completed: boolean
+  /** Whether its time is over. */
+  readonly expired: boolean
+  /** Up to its maximum, in units of its asset: never more than an amount can say. */
+  readonly room: bigint
+}
+
 /**
- * How much a receiver can still take: never more than an amount can say. `0n` when it takes no further payment, because it
- * is full, completed or expired (interface 3).
+ * What an incoming payment can still take (interface 3). Where a statement must decide it, `canTake` of the incoming payments'
+ * module says the same.
  */
-export function remainingRoom(receiver: Receiver, nowMs: number): bigint {
-  if (receiver.completed || receiver.expiresAtMs <= nowMs) return 0n
-  return (receiver.incomingValue ?? UINT64_MAX) - receiver.receivedValue
+export function roomOf(receiver: ReceivingState, nowMs: number): ReceiverRoom {
+  const room = (receiver.incomingValue ?? UINT64_MAX) - receiver.receivedValue
+  return {
+    completed: receiver.completed || (receiver.incomingValue !== undefined && room <= 0n),
+    expired: receiver.expiresAtMs <= nowMs,
+    room
+  }
+}
+
+/** How much a receiver takes now: `0n` when it takes no further payment. */
+export function remainingRoom(receiver: ReceivingState, nowMs: number): bigint {
+  const { completed, expired, room } = roomOf(receiver, nowMs)
+  return completed || expired ? 0n : room
 }

@@ -1,14 +1,5 @@
 import { debitForPartialReceive, type QuotedAmounts } from '@open-payments-server/amounts'
-
-/** What an incoming payment can take, once it is locked. */
-export interface ReceiverRoom {
-  /** Whether its end was reached: everything received, or nothing more expected. */
-  readonly completed: boolean
-  /** Whether its time is over. */
-  readonly expired: boolean
-  /** What it may still receive, in units of its asset. */
-  readonly room: bigint
-}
+import type { ReceiverRoom } from './receiver.js'
 
 /** How a payment ended. */
 export interface Settlement {

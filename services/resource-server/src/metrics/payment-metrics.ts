@@ -1,13 +1,13 @@
 import type { Metrics } from '@open-payments-server/metrics'
-import type { Pool } from 'pg'
 import type { CreatedKind, PaymentCounters } from '../domain/payment-counters.js'
-import { measurePayments, UNDELIVERED_COUNTED_MAX } from '../features/measure-payments/repository.js'
+import { measurePayments, UNDELIVERED_COUNTED_MAX } from '../features/measure-payments/measure-payments.js'
+import type { Queries } from '../modules/database.js'
 
 /**
  * Publishes what `docs/metrics.md` lists of the resource server: what waits in its database, whenever it is scraped, and
  * what happens, as it is counted.
  */
-export function publishPayments(metrics: Metrics, pool: Pool): PaymentCounters {
+export function publishPayments(metrics: Metrics, database: Queries): PaymentCounters {
   metrics.addGauges({
     name: 'payments',
     gauges: {
@@ -24,7 +24,7 @@ export function publishPayments(metrics: Metrics, pool: Pool): PaymentCounters {
         help: 'Age of the oldest outgoing payment that is pending; 0 when there is none.'
       }
     },
-    read: () => measurePayments(pool)
+    read: () => measurePayments(database)
   })
   const created = publishCreated(metrics)
   return {

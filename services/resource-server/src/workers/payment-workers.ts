@@ -1,6 +1,6 @@
 import { type Logger, startWorker, type Worker } from '@open-payments-server/runtime'
-import type { PaymentMethod } from '../domain/payment-method.js'
 import { AuthServerUnavailable, ENDS_MAX } from '../domain/ports.js'
+import type { PaymentMethod } from '../modules/outgoing-payments/index.js'
 import {
   deliverOutcomes,
   type DeliverOutcomesDeps

@@ -1,7 +1,7 @@
-import type { Pool } from 'pg'
 import { type AuditCheck, type LimitsAuditor, tellViolations } from '../../domain/audit.js'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import { AuthServerUnavailable, type GrantLimits } from '../../domain/ports.js'
+import type { Database } from '../../modules/database.js'
 import { checkLedger } from './ledger-checks.js'
 import { checkReservations } from './reservation-checks.js'
 
@@ -10,7 +10,8 @@ const OPEN_AGE_MAX_SECONDS = 600
 
 /** What an audit needs. */
 export interface AuditMoneyDeps {
-  readonly pool: Pool
+  /** Reads whole tables: its statements may take long. */
+  readonly patientDatabase: Database
   readonly grantLimits: GrantLimits
   readonly limitsAuditor: LimitsAuditor
   readonly clock: { now(): number }
@@ -27,7 +28,7 @@ export async function auditMoney(openAgeMaxSeconds: number, deps: AuditMoneyDeps
   try {
     const openAge = openAgeMaxSeconds === 0 ? OPEN_AGE_MAX_SECONDS : openAgeMaxSeconds
     return [
-      ...(await checkLedger(deps.pool)),
+      ...(await checkLedger(deps.patientDatabase)),
       ...(await checkReservations({ ...deps, openAgeMaxSeconds: openAge })),
       await checkLimits(deps.limitsAuditor)
     ]

@@ -1,9 +1,6 @@
-import { readSnapshot, type Snapshot } from '@open-payments-server/database'
-import type { Pool } from 'pg'
+import { readSnapshot } from '@open-payments-server/database'
 import { type AuditCheck, tellViolations } from '../../domain/audit.js'
-
-/** Longest that one check may take, in milliseconds: it reads whole tables. */
-const CHECK_TIMEOUT_MS = 300_000
+import { type Database, Prisma, type Queries } from '../../modules/database.js'
 
 /** An invariant of the ledger as a question to the database: how many rows there are, and which ones violate it. */
 interface LedgerInvariant {
@@ -143,8 +140,8 @@ const INVARIANTS: readonly LedgerInvariant[] = [
  * Checks what the ledger must hold by itself, all of it in one snapshot: payments that go on meanwhile are seen whole or
  * not at all.
  */
-export async function checkLedger(pool: Pool): Promise<AuditCheck[]> {
-  return readSnapshot(pool, CHECK_TIMEOUT_MS, async (snapshot) => {
+export async function checkLedger(database: Database): Promise<AuditCheck[]> {
+  return readSnapshot(database, async (snapshot: Queries) => {
     const checks: AuditCheck[] = []
     for (const invariant of INVARIANTS) checks.push(await check(snapshot, invariant))
     return checks
@@ -152,14 +149,14 @@ export async function checkLedger(pool: Pool): Promise<AuditCheck[]> {
 }
 
 async function check(
-  snapshot: Snapshot,
+  snapshot: Queries,
   { invariant, count, violations }: LedgerInvariant
 ): Promise<AuditCheck> {
-  const [counted] = await snapshot.query<{ count: string }>(count)
-  const rows = await snapshot.query<{ violation: string }>(violations)
+  const [counted] = await snapshot.$queryRaw<{ count: bigint }[]>(Prisma.raw(count))
+  const rows = await snapshot.$queryRaw<{ violation: string }[]>(Prisma.raw(violations))
   return {
     invariant,
-    checkedCount: BigInt(counted?.count ?? '0'),
+    checkedCount: counted?.count ?? 0n,
     violations: tellViolations(rows.map(({ violation }) => violation))
   }
 }

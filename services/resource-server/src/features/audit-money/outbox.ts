@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import { Prisma, type Queries } from '../../modules/database.js'
 
 /** A place in the outbox, with the payment it belongs to. */
 export interface OutboxRow {
@@ -35,22 +35,21 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000'
  * @param afterPaymentId where to begin; with the first unless given
  */
 export async function* readOutbox(
-  pool: Pool,
+  on: Queries,
   pageSize: number,
   afterPaymentId = FIRST_ID
 ): AsyncGenerator<OutboxRow, undefined> {
   let after = afterPaymentId
   for (;;) {
-    const { rows } = await pool.query<Row>(
+    const rows = await on.$queryRaw<Row[]>(
       // The page comes first, and then each payment by itself: joined, PostgreSQL reads all payments before the page, for every
       // page again. `limit 1` leaves it no choice.
-      `select r.payment_id, r.outcome, r.debited_value, r.received_value, r.delivered_at is not null as delivered,
-              p.debit_value, p.receive_value
-         from (select * from grant_reservation where payment_id > $1 order by payment_id limit $2) r
+      Prisma.sql`select r.payment_id, r.outcome, r.debited_value::text, r.received_value::text, r.delivered_at is not null as delivered,
+              p.debit_value::text, p.receive_value::text
+         from (select * from grant_reservation where payment_id > ${after}::uuid order by payment_id limit ${pageSize}::integer) r
          left join lateral (
            select debit_value, receive_value from outgoing_payment where id = r.payment_id limit 1) p on true
-        order by r.payment_id`,
-      [after, pageSize]
+        order by r.payment_id`
     )
     yield* rows.map(toOutboxRow)
     const last = rows.at(-1)

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Pool } from 'pg'
+import type { Queries } from '../../modules/database.js'
 import { type AuditCheck, tellViolations } from '../../domain/audit.js'
 import type { GrantLimits, Reservation } from '../../domain/ports.js'
 import { type OutboxRow, readOutbox } from './outbox.js'
@@ -18,7 +18,7 @@ const DOUBT_MS = 1_000
 
 /** What comparing needs. */
 export interface ReservationCheckDeps {
-  readonly pool: Pool
+  readonly patientDatabase: Queries
   readonly grantLimits: GrantLimits
   readonly clock: { now(): number }
   /** A reservation may stay open this long. */
@@ -41,7 +41,10 @@ export async function checkReservations(deps: ReservationCheckDeps): Promise<Aud
   const doubts: Pair[] = []
   const stale: string[] = []
   const olderThanMs = deps.clock.now() - deps.openAgeMaxSeconds * 1_000
-  for await (const pair of mergePairs(readReservations(deps.grantLimits), readOutbox(deps.pool, PAGE_SIZE))) {
+  for await (const pair of mergePairs(
+    readReservations(deps.grantLimits),
+    readOutbox(deps.patientDatabase, PAGE_SIZE)
+  )) {
     count += 1n
     if (findDisagreement(pair, olderThanMs) !== undefined) doubts.push(pair)
     const { reservation } = pair
@@ -116,7 +119,7 @@ function agrees(reservation: Reservation, outbox: OutboxRow): boolean {
 async function lookAgain(
   doubts: readonly Pair[],
   olderThanMs: number,
-  { pool, grantLimits }: ReservationCheckDeps
+  { patientDatabase, grantLimits }: ReservationCheckDeps
 ): Promise<string[]> {
   await delay(DOUBT_MS)
   const violations: string[] = []
@@ -124,7 +127,7 @@ async function lookAgain(
     // The auth server first: what it knows of, this service has done before.
     const [found] = await readPage(grantLimits, idBefore(paymentId), 1)
     const reservation = found?.paymentId === paymentId ? found : undefined
-    const [row] = await readOutbox(pool, 1, idBefore(paymentId))
+    const [row] = await readOutbox(patientDatabase, 1, idBefore(paymentId))
       .next()
       .then(({ value }) => [value])
     const outbox = row?.paymentId === paymentId ? row : undefined

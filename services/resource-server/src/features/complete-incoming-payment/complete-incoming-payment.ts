@@ -5,11 +5,12 @@ import type { IncomingPayment } from '../../domain/incoming-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
-import type { IncomingPaymentCompleter } from './repository.js'
+import type { Queries } from '../../modules/database.js'
+import { completeIncomingPayment as complete } from '../../modules/incoming-payments/index.js'
 
 /** What completing incoming payments needs. */
 export interface CompleteIncomingPaymentDeps {
-  readonly completer: IncomingPaymentCompleter
+  readonly database: Queries
   readonly urls: ResourceUrls
   readonly clock: Clock
   readonly counters: Pick<PaymentCounters, 'countIncomingCompleted'>
@@ -32,7 +33,7 @@ export async function completeIncomingPayment(
   if (!isUuid(id)) throw notFound()
   const nowMs = deps.clock.now()
   const paths = coveredPaths(request.access, deps.urls)
-  const result = await deps.completer.complete({ id, client: request.client, paths, nowMs })
+  const result = await complete(deps.database, { id, client: request.client, paths, nowMs }, deps.urls)
   if (result === undefined) throw notFound()
   const { payment, done } = result
   if (done) {

@@ -9,12 +9,12 @@ import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentMethods } from '../../domain/payment-methods.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
-import type { IncomingPaymentRepository } from './repository.js'
+import type { IncomingPaymentStore } from '../../modules/incoming-payments/index.js'
 import type { IncomingPaymentOrder } from './request.js'
 
 /** What creating incoming payments needs. */
 export interface CreateIncomingPaymentDeps {
-  readonly repository: IncomingPaymentRepository
+  readonly store: IncomingPaymentStore
   readonly walletAddresses: WalletAddressDirectory
   readonly clock: Clock
   readonly random: Random
@@ -52,7 +52,7 @@ export async function createIncomingPayment(
   const content = [walletAddress.url, '\n', authorized.body ?? '']
   const identity = identifyCreation({ client, idempotencyKey, content })
   const id = newId(deps.clock, deps.random)
-  const stored = await deps.repository.create({
+  const stored = await deps.store.create({
     id,
     identity,
     walletAddressId: walletAddress.id,

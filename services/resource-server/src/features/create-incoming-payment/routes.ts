@@ -1,18 +1,18 @@
 import { parseJsonObject, sendResource, type Route } from '@open-payments-server/http-server'
-import type { Pool } from 'pg'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderCreatedIncomingPayment } from '../../domain/incoming-payment.js'
 import { readIdempotencyKey } from '../../domain/payment-identity.js'
 import type { PaymentMethods } from '../../domain/payment-methods.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
+import type { Queries } from '../../modules/database.js'
+import { createIncomingPaymentStore } from '../../modules/incoming-payments/index.js'
 import { createIncomingPayment, type CreateIncomingPaymentDeps } from './create-incoming-payment.js'
-import { createIncomingPaymentRepository } from './repository.js'
 import { readOrder } from './request.js'
 
 /** What the route needs. */
-export interface CreateIncomingPaymentRouteDeps extends Omit<CreateIncomingPaymentDeps, 'repository'> {
-  readonly pool: Pool
+export interface CreateIncomingPaymentRouteDeps extends Omit<CreateIncomingPaymentDeps, 'store'> {
+  readonly database: Queries
   readonly authorizer: RequestAuthorizer
   readonly urls: ResourceUrls
   readonly methods: PaymentMethods
@@ -20,7 +20,7 @@ export interface CreateIncomingPaymentRouteDeps extends Omit<CreateIncomingPayme
 
 /** `POST /incoming-payments` (interface 4.4). */
 export function createIncomingPaymentRoute(deps: CreateIncomingPaymentRouteDeps): Route {
-  const service = { ...deps, repository: createIncomingPaymentRepository(deps) }
+  const service = { ...deps, store: createIncomingPaymentStore(deps) }
   return {
     method: 'POST',
     path: '/incoming-payments',

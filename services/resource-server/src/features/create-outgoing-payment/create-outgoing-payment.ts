@@ -14,6 +14,7 @@ import {
 import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentIdentity } from '../../domain/payment-identity.js'
+import type { PaymentTerms } from '../../domain/payment-terms.js'
 import {
   AuthServerUnavailable,
   type GrantLimits,
@@ -26,15 +27,25 @@ import type { RememberedReceivers } from '../../domain/receiver.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
-import type { OutgoingPaymentRepository } from './repository.js'
-import type { NewPayment, PersistOutcome } from './persist.js'
+import type { Queries } from '../../modules/database.js'
+import { giveUp as giveUpIds, isTaken } from '../../modules/grant-outcomes/index.js'
+import {
+  findTwin,
+  isQuoteUsed as isQuoteUsedByPayment,
+  type NewPayment
+} from '../../modules/outgoing-payments/index.js'
+import type { PayableQuotes } from '../../modules/quotes/index.js'
+import type { PersistOutcome } from './persist.js'
 import type { OutgoingPaymentOrder } from './request.js'
-import { type PaymentTerms, termsOfIncomingPayment, termsOfQuote } from './terms.js'
+import { termsOfIncomingPayment, termsOfQuote } from './terms.js'
 import { untilAnswered, type UntilAnswered } from './until-answered.js'
 
 /** What creating outgoing payments needs. */
 export interface CreateOutgoingPaymentDeps {
-  readonly repository: OutgoingPaymentRepository
+  readonly database: Queries
+  /** Persists a payment, its place among the outcomes and the hold on its debit. */
+  readonly persist: (payment: NewPayment) => Promise<PersistOutcome>
+  readonly quotes: PayableQuotes
   readonly walletAddresses: WalletAddressDirectory
   readonly receivers: RememberedReceivers
   readonly rememberedQuotes: RememberedQuotes
@@ -109,7 +120,7 @@ async function createForWalletAddress(
   const payer = { walletAddress, client: authorized.client, nowMs: context.clock.now() }
   const terms =
     order.form === 'quote'
-      ? await termsOfQuote(order, payer, { ...context, quotes: context.repository })
+      ? await termsOfQuote(order, payer, context)
       : await termsOfIncomingPayment(order, payer, context)
 
   for (const paymentId of identity.paymentIds) {
@@ -162,8 +173,8 @@ async function reserve(
  * The id is reserved with another content: by another request under the same key, or by this one, at another rate or with
  * another token, and then given up. Once its release is delivered, the next id can be used.
  */
-async function mismatch(paymentId: string, { repository }: Context): Promise<Error> {
-  return (await repository.isTaken(paymentId))
+async function mismatch(paymentId: string, { database }: Context): Promise<Error> {
+  return (await isTaken(database, paymentId))
     ? temporarilyUnavailable(new Error('the release of the payment id is not delivered yet'))
     : differentRequest()
 }
@@ -233,15 +244,15 @@ async function persist(
 /** @throws what the database failed with; then there is a payment or a tombstone, whichever came first, and no other follows */
 async function persistOrGiveUp(payment: NewPayment, context: Context): Promise<PersistOutcome> {
   try {
-    return await context.repository.persist(payment)
+    return await context.persist(payment)
   } catch (error) {
     await giveUp(payment.id, context)
     throw error
   }
 }
 
-async function isQuoteUsed({ quoteId }: PaymentTerms, { repository }: Context): Promise<boolean> {
-  return quoteId !== undefined && (await repository.isQuoteUsed(quoteId))
+async function isQuoteUsed({ quoteId }: PaymentTerms, { database }: Context): Promise<boolean> {
+  return quoteId !== undefined && (await isQuoteUsedByPayment(database, quoteId))
 }
 
 /**
@@ -252,14 +263,15 @@ async function isQuoteUsed({ quoteId }: PaymentTerms, { repository }: Context): 
  */
 async function findEarlier(
   { authorized, identity }: CreationRequest,
-  { repository, untilAnswered: asked, onPaymentCreated }: Context
+  context: Context
 ): Promise<OutgoingPayment | undefined> {
-  const found = await asked(() => repository.findTwin(identity.paymentIds, identity.signatureId))
+  const { paymentIds, signatureId } = identity
+  const found = await context.untilAnswered(() => findTwin(context, paymentIds, signatureId))
   if (found === undefined) return undefined
   const same = found.payment.client === authorized.client && found.requestHash.equals(identity.requestHash)
   if (!same) throw differentRequest()
   // Whoever persisted it may not have learnt that it did.
-  if (found.payment.state === 'pending') onPaymentCreated()
+  if (found.payment.state === 'pending') context.onPaymentCreated()
   return found.payment
 }
 
@@ -270,8 +282,8 @@ async function findEarlier(
  * @throws NoAnswer when that could not be recorded. The sweeper finds what is left behind
  */
 async function giveUp(paymentId: string, context: Context): Promise<void> {
-  const recorded = await context.untilAnswered(() => context.repository.giveUp(paymentId))
-  if (recorded) context.onReservationEnded()
+  const givenUp = await context.untilAnswered(() => giveUpIds(context.database, [paymentId]))
+  if (givenUp.length > 0) context.onReservationEnded()
 }
 
 function refusal(reason: Exclude<RefusalReason, 'released'>): Error {

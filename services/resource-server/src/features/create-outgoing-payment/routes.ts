@@ -1,21 +1,20 @@
 import { parseJsonObject, sendResource, type Route } from '@open-payments-server/http-server'
-import type { Pool } from 'pg'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderCreatedOutgoingPayment } from '../../domain/outgoing-payment.js'
 import { identifyPayment, readIdempotencyKey } from '../../domain/payment-identity.js'
 import type { RememberedReceivers } from '../../domain/receiver.js'
 import { requireReach } from '../../domain/visibility.js'
+import { createPayableQuotes } from '../../modules/quotes/index.js'
 import { createOutgoingPayment, type CreateOutgoingPaymentDeps } from './create-outgoing-payment.js'
-import { createOutgoingPaymentRepository } from './repository.js'
+import { createPersist } from './persist.js'
 import { readOrder } from './request.js'
 
 /** What the route needs. */
 export interface CreateOutgoingPaymentRouteDeps extends Omit<
   CreateOutgoingPaymentDeps,
-  'repository' | 'receivers'
+  'persist' | 'quotes' | 'receivers'
 > {
   readonly rememberedReceivers: RememberedReceivers
-  readonly pool: Pool
   readonly authorizer: RequestAuthorizer
 }
 
@@ -23,7 +22,8 @@ export interface CreateOutgoingPaymentRouteDeps extends Omit<
 export function createOutgoingPaymentRoute(deps: CreateOutgoingPaymentRouteDeps): Route {
   const service: CreateOutgoingPaymentDeps = {
     ...deps,
-    repository: createOutgoingPaymentRepository(deps),
+    persist: createPersist(deps),
+    quotes: createPayableQuotes(deps),
     receivers: deps.rememberedReceivers
   }
   return {

@@ -1,33 +1,12 @@
-import type { Asset, QuotedAmounts } from '@open-payments-server/amounts'
 import { invalidQuote, invalidReceiver } from '../../domain/errors.js'
-import type { PayableQuote, QuoteOwner, RememberedQuotes } from '../../domain/quote.js'
+import type { PaymentTerms } from '../../domain/payment-terms.js'
+import type { RememberedQuotes } from '../../domain/quote.js'
 import { quotePayment, type TermSources } from '../../domain/quoting.js'
 import type { ReceiverDirectory } from '../../domain/receiver.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import type { WalletAddress } from '../../domain/wallet-address.js'
+import type { PayableQuotes } from '../../modules/quotes/index.js'
 import type { OrderFromIncomingPayment, OrderFromQuote } from './request.js'
-
-/** What a payment will do: fixed before anything is reserved for it. */
-export interface PaymentTerms {
-  readonly amounts: QuotedAmounts
-  readonly receiver: {
-    /** URL of the incoming payment. */
-    readonly url: string
-    /** Id (UUID) of the incoming payment. */
-    readonly incomingPaymentId: string
-    readonly asset: Asset
-    /** Id of the asset. */
-    readonly assetId: number
-  }
-  /** Id (UUID) of the quote they come from. */
-  readonly quoteId: string | undefined
-}
-
-/** Finds quotes that no payment used. */
-export interface Quotes {
-  /** Finds a quote by its id (UUID), with one statement; undefined when its owner has none, and when a payment used it. */
-  find(id: string, owner: QuoteOwner): Promise<PayableQuote | undefined>
-}
 
 /**
  * The terms of a quote. One that is remembered may have been used by a payment of another process: the statement that persists
@@ -38,7 +17,7 @@ export interface Quotes {
 export async function termsOfQuote(
   order: OrderFromQuote,
   payer: { walletAddress: WalletAddress; client: string; nowMs: number },
-  deps: { quotes: Quotes; rememberedQuotes: RememberedQuotes; urls: ResourceUrls }
+  deps: { quotes: PayableQuotes; rememberedQuotes: RememberedQuotes; urls: ResourceUrls }
 ): Promise<PaymentTerms> {
   const id = deps.urls.idOf('quotes', order.quoteId)
   if (id === undefined) throw invalidQuote()

@@ -14,12 +14,12 @@ import {
 } from '../../domain/receiver.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
-import type { QuoteRepository, StoredQuote } from './repository.js'
+import type { QuoteStore, StoredQuote } from '../../modules/quotes/index.js'
 import type { QuoteOrder } from './request.js'
 
 /** What creating quotes needs. */
 export interface CreateQuoteDeps {
-  readonly repository: QuoteRepository
+  readonly store: QuoteStore
   readonly walletAddresses: WalletAddressDirectory
   readonly receivers: ReceiverDirectory
   readonly rememberedReceivers: RememberedReceivers
@@ -56,7 +56,7 @@ export async function createQuote(
   const content = [authorized.body ?? '']
   const identity = identifyCreation({ client, idempotencyKey, content })
   return (
-    (await findEarlier(identity, deps.repository)) ??
+    (await findEarlier(identity, deps.store)) ??
     (await quote({ order, walletAddress, client, identity }, deps))
   )
 }
@@ -64,10 +64,10 @@ export async function createQuote(
 /** A repeated request gets the quote it got, even if its receiver cannot be paid any more. */
 async function findEarlier(
   identity: CreationIdentity | undefined,
-  repository: QuoteRepository
+  store: QuoteStore
 ): Promise<Quote | undefined> {
   if (identity === undefined) return undefined
-  const earlier = await repository.findCreated(identity.idempotencyHash)
+  const earlier = await store.findCreated(identity.idempotencyHash)
   return earlier === undefined ? undefined : acceptCreated(earlier, identity).quote
 }
 
@@ -129,7 +129,7 @@ async function keepQuote(
   const nowMs = deps.clock.now()
   const amounts = await quotePayment({ sender: walletAddress, receiver, fixed, nowMs }, deps.termSources)
   const id = newId(deps.clock, deps.random)
-  const stored = await deps.repository.create({
+  const stored = await deps.store.create({
     quote: {
       id,
       walletAddressUrl: walletAddress.url,

@@ -1,24 +1,24 @@
 import { parseJsonObject, sendResource, type Route } from '@open-payments-server/http-server'
-import type { Pool } from 'pg'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { readIdempotencyKey } from '../../domain/payment-identity.js'
 import { renderQuote } from '../../domain/quote.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
+import type { Queries } from '../../modules/database.js'
+import { createQuoteStore } from '../../modules/quotes/index.js'
 import { createQuote, type CreateQuoteDeps } from './create-quote.js'
-import { createQuoteRepository } from './repository.js'
 import { readOrder } from './request.js'
 
 /** What the route needs. */
-export interface CreateQuoteRouteDeps extends Omit<CreateQuoteDeps, 'repository'> {
-  readonly pool: Pool
+export interface CreateQuoteRouteDeps extends Omit<CreateQuoteDeps, 'store'> {
+  readonly database: Queries
   readonly authorizer: RequestAuthorizer
   readonly urls: ResourceUrls
 }
 
 /** `POST /quotes`. */
 export function createQuoteRoute(deps: CreateQuoteRouteDeps): Route {
-  const service = { ...deps, repository: createQuoteRepository(deps) }
+  const service = { ...deps, store: createQuoteStore(deps) }
   return {
     method: 'POST',
     path: '/quotes',

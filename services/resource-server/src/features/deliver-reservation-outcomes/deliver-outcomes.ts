@@ -1,17 +1,17 @@
 import { setMaxListeners } from 'node:events'
 import type { Logger, Outcome } from '@open-payments-server/runtime'
-import type { Pool } from 'pg'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import { AuthServerUnavailable, type EndOutcome, type GrantLimits } from '../../domain/ports.js'
+import type { Queries } from '../../modules/database.js'
+import { acknowledge, claimDue, type DueOutcome, postpone } from '../../modules/grant-outcomes/index.js'
 import { backoffMs, REFUSED_RETRY_MS } from './backoff.js'
-import { claimDue, type DueOutcome, markDelivered, postpone } from './repository.js'
 
 /** How much longer than a call may take a claimed outcome stays with whoever claimed it, in milliseconds. */
 const LEASE_MARGIN_MS = 1_000
 
 /** What delivering outcomes needs. */
 export interface DeliverOutcomesDeps {
-  readonly pool: Pool
+  readonly database: Queries
   readonly grantLimits: GrantLimits
   /** Most that one call of the auth server may take, in milliseconds. */
   readonly callDeadlineMs: number
@@ -36,7 +36,7 @@ export async function deliverOutcomes(
   deps: DeliverOutcomesDeps,
   signal?: AbortSignal
 ): Promise<DeliveredRound> {
-  const due = await claimDue(deps.pool, limit, deps.callDeadlineMs + LEASE_MARGIN_MS)
+  const due = await claimDue(deps.database, limit, deps.callDeadlineMs + LEASE_MARGIN_MS)
   if (due.length === 0) return { due: 0, delivered: 0 }
   // Every call listens to the signal while it runs: one for each outcome where an auth server knows no other.
   if (signal !== undefined) setMaxListeners(limit + 1, signal)
@@ -47,12 +47,12 @@ export async function deliverOutcomes(
     retryAfterMs === undefined ? [] : [{ paymentId, retryAfterMs }]
   )
   if (delivered.length > 0) {
-    await markDelivered(
-      deps.pool,
+    await acknowledge(
+      deps.database,
       delivered.map(({ paymentId }) => paymentId)
     )
   }
-  if (failed.length > 0) await postpone(deps.pool, failed)
+  if (failed.length > 0) await postpone(deps.database, failed)
   return { due: due.length, delivered: delivered.length }
 }
 

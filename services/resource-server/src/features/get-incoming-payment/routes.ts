@@ -5,7 +5,6 @@ import {
   sendResource
 } from '@open-payments-server/http-server'
 import { type Clock, isUuid } from '@open-payments-server/runtime'
-import type { Pool } from 'pg'
 import { formatAmount } from '@open-payments-server/amounts'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { carriesCredentials } from '../../domain/credentials.js'
@@ -14,11 +13,15 @@ import { renderPayableIncomingPayment } from '../../domain/incoming-payment.js'
 import type { PaymentMethods } from '../../domain/payment-methods.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { readVisible } from '../../domain/visibility.js'
-import { createIncomingPaymentReader, type IncomingPaymentReader } from './repository.js'
+import type { Queries } from '../../modules/database.js'
+import {
+  createIncomingPaymentReader,
+  type IncomingPaymentReader
+} from '../../modules/incoming-payments/index.js'
 
 /** What the route needs. */
 export interface GetIncomingPaymentDeps {
-  readonly pool: Pool
+  readonly database: Queries
   readonly authorizer: RequestAuthorizer
   readonly urls: ResourceUrls
   readonly methods: PaymentMethods

@@ -1,15 +1,15 @@
 import { sendResource, type Route } from '@open-payments-server/http-server'
-import type { Pool } from 'pg'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderOutgoingPayment } from '../../domain/outgoing-payment.js'
 import { chooseRepresentation, type RepresentationSetting } from '../../domain/representation.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { readVisible } from '../../domain/visibility.js'
-import { createOutgoingPaymentReader } from './repository.js'
+import type { Queries } from '../../modules/database.js'
+import { createOutgoingPaymentReader } from '../../modules/outgoing-payments/index.js'
 
 /** What the route needs. */
 export interface GetOutgoingPaymentDeps {
-  readonly pool: Pool
+  readonly database: Queries
   readonly authorizer: RequestAuthorizer
   readonly urls: ResourceUrls
   readonly representation: RepresentationSetting

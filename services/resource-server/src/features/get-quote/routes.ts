@@ -1,14 +1,14 @@
 import { sendResource, type Route } from '@open-payments-server/http-server'
-import type { Pool } from 'pg'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderQuote } from '../../domain/quote.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { readVisible } from '../../domain/visibility.js'
-import { createQuoteReader } from './repository.js'
+import type { Queries } from '../../modules/database.js'
+import { createQuoteReader } from '../../modules/quotes/index.js'
 
 /** What the route needs. */
 export interface GetQuoteDeps {
-  readonly pool: Pool
+  readonly database: Queries
   readonly authorizer: RequestAuthorizer
   readonly urls: ResourceUrls
 }

@@ -1,16 +1,15 @@
-import { isoInstant } from '@open-payments-server/database'
 import { type Route, sendRendered, tagJson } from '@open-payments-server/http-server'
-import type { Pool } from 'pg'
-import type { AccessType, RequestAuthorizer } from '../../domain/authorization.js'
+import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { unknownWalletAddress } from '../../domain/errors.js'
+import { renderIncomingPayment } from '../../domain/incoming-payment.js'
 import { renderOutgoingPayment } from '../../domain/outgoing-payment.js'
 import {
-  OUTGOING_PAYMENT_COLUMNS,
-  OUTGOING_PAYMENT_JOINS,
-  type OutgoingPaymentRow,
-  readOutgoingPaymentRow
-} from '../../domain/outgoing-payment-row.js'
-import { parseListQuery, type Position, writePage } from '../../domain/pagination.js'
+  type FoundPage,
+  type PageRequest,
+  parseListQuery,
+  type Position,
+  writePage
+} from '../../domain/pagination.js'
 import {
   chooseRepresentation,
   type Representation,
@@ -18,17 +17,14 @@ import {
 } from '../../domain/representation.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
-import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
-import {
-  createIncomingPaymentWriter,
-  LISTED_INCOMING_PAYMENT_COLUMNS,
-  type ListedIncomingPayment
-} from './listed-incoming-payment.js'
-import { createPaymentLister, type ListedRow, type PaymentTable } from './repository.js'
+import type { WalletAddressDirectory } from '../../domain/wallet-address.js'
+import type { Queries } from '../../modules/database.js'
+import { listIncomingPayments } from '../../modules/incoming-payments/index.js'
+import { listOutgoingPayments } from '../../modules/outgoing-payments/index.js'
 
 /** What the routes need. */
 export interface ListPaymentsDeps {
-  readonly pool: Pool
+  readonly database: Queries
   readonly authorizer: RequestAuthorizer
   readonly walletAddresses: WalletAddressDirectory
   readonly urls: ResourceUrls
@@ -37,60 +33,45 @@ export interface ListPaymentsDeps {
 
 /** `GET /incoming-payments`: the payments of a wallet address, newest first; `list` its own, `list-all` everyone's. */
 export function createListIncomingPaymentsRoute(deps: ListPaymentsDeps): Route {
-  return createListRoute<ListedIncomingPayment>(deps, {
+  return createListRoute(deps, {
     type: 'incoming-payment',
-    table: {
-      name: 'incoming-payments',
-      table: 'incoming_payment',
-      columns: LISTED_INCOMING_PAYMENT_COLUMNS,
-      joins: '',
-      rowsAsText: true
-    },
-    createdAtMs: (row) => Date.parse(isoInstant(row.created_at)),
-    createWriter: createIncomingPaymentWriter
+    path: '/incoming-payments',
+    list: listIncomingPayments(deps),
+    render: renderIncomingPayment
   })
 }
 
 /** `GET /outgoing-payments`: the payments of a wallet address, newest first; `list` its own, `list-all` everyone's. */
 export function createListOutgoingPaymentsRoute(deps: ListPaymentsDeps): Route {
-  return createListRoute<OutgoingPaymentRow>(deps, {
+  return createListRoute(deps, {
     type: 'outgoing-payment',
-    table: {
-      name: 'outgoing-payments',
-      table: 'outgoing_payment',
-      columns: OUTGOING_PAYMENT_COLUMNS,
-      joins: OUTGOING_PAYMENT_JOINS,
-      rowsAsText: false
-    },
-    createdAtMs: (row) => row.created_at.getTime(),
-    createWriter: (_walletAddress, urls, representation) => (row) =>
-      JSON.stringify(renderOutgoingPayment(readOutgoingPaymentRow(row, urls), urls, representation))
+    path: '/outgoing-payments',
+    list: listOutgoingPayments(deps),
+    render: renderOutgoingPayment
   })
 }
 
 /** What tells the list of one kind of payment from that of the other. */
-interface PaymentList<Row> {
-  readonly type: AccessType
-  readonly table: PaymentTable
-  /** When a payment was created. */
-  readonly createdAtMs: (row: Row) => number
-  /** Makes what writes the JSON of the payments of a wallet address. */
-  readonly createWriter: (
-    walletAddress: WalletAddress,
-    urls: ResourceUrls,
-    representation: Representation
-  ) => (row: Row) => string
+interface PaymentList<Payment extends Position> {
+  readonly type: 'incoming-payment' | 'outgoing-payment'
+  readonly path: string
+  /** Lists a page of the payments of a wallet address (its id): only what a client created where one is given. */
+  readonly list: (
+    walletAddressId: string,
+    client: string | undefined,
+    page: PageRequest
+  ) => Promise<FoundPage<Payment>>
+  /** What a payment looks like in the list. */
+  readonly render: (payment: Payment, urls: ResourceUrls, representation: Representation) => object
 }
 
-function createListRoute<Row extends ListedRow>(
+function createListRoute<Payment extends Position>(
   deps: ListPaymentsDeps,
-  { type, table, createdAtMs, createWriter }: PaymentList<Row>
+  { type, path, list, render }: PaymentList<Payment>
 ): Route {
-  const lister = createPaymentLister<Row>(table, deps)
-  const positionOf = (row: Row): Position => ({ createdAtMs: createdAtMs(row), id: row.id })
   return {
     method: 'GET',
-    path: `/${table.name}`,
+    path,
     handle: async (request, response) => {
       const authorized = await deps.authorizer.authorize(request)
       requireReach(authorized, type, 'list', undefined)
@@ -99,11 +80,10 @@ function createListRoute<Row extends ListedRow>(
       if (walletAddress === undefined) throw unknownWalletAddress('wallet-address')
       const reach = requireReach(authorized, type, 'list', walletAddress.url)
       const client = reach === 'own' ? authorized.client : undefined
-      const found = await lister.list(walletAddress.id, client, query.page)
+      const found = await list(walletAddress.id, client, query.page)
       const representation = chooseRepresentation(request.get('accept'), deps.representation)
-      const write = createWriter(walletAddress, deps.urls, representation)
-      const page = tagJson(writePage(query.page, found, positionOf, write))
-      sendRendered(request, response, page, { vary: 'Accept' })
+      const page = writePage(query.page, found, (payment) => render(payment, deps.urls, representation))
+      sendRendered(request, response, tagJson(page), { vary: 'Accept' })
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Asset } from '@open-payments-server/amounts'
 import { newId } from '@open-payments-server/runtime'
 import { OperationRefused } from '../../domain/operation-refused.js'
+import * as ledger from '../../modules/ledger/index.js'
 import { findAssetId } from './assets.js'
 import type { OperatorDeps } from './deps.js'
 import {
@@ -11,7 +12,6 @@ import {
   readTextToken,
   writeTextToken
 } from './paging.js'
-import type { StoredAccount } from './repository.js'
 
 /** What operators may name an account. */
 const ACCOUNT_NAME = /^[a-z0-9._-]{1,64}$/
@@ -43,7 +43,7 @@ export async function createAccount(
   const assetId = await findAssetId(asset, deps)
   const createdAt = new Date(deps.clock.now())
   const id = newId(deps.clock, deps.random)
-  if (!(await deps.wallets.createAccount({ id, name, assetId, createdAt }))) {
+  if (!(await ledger.createAccount(deps.database, { id, name, assetId, createdAt }))) {
     throw new OperationRefused('already-exists', 'name', `there is an account ${name} already`)
   }
   return { name, asset, balance: 0n, held: 0n, available: 0n, createdAt }
@@ -62,10 +62,10 @@ export async function listAccounts(
   const after = readTextToken(request)
   if (request.name !== '') {
     const possible = ACCOUNT_NAME.test(request.name)
-    const account = possible ? await deps.wallets.findAccount(request.name) : undefined
+    const account = possible ? await ledger.findAccount(deps.database, request.name) : undefined
     return { items: account === undefined ? [] : [toOperatedAccount(account)], nextPageToken: '' }
   }
-  const accounts = await deps.wallets.listAccounts({ after, limit: size + 1 })
+  const accounts = await ledger.listAccounts(deps.database, { after, limit: size + 1 })
   return cutPage(accounts, size, ({ name }) => writeTextToken(name), toOperatedAccount)
 }
 
@@ -79,7 +79,7 @@ export async function getAccount(
   deps: OperatorDeps
 ): Promise<OperatedAccount & { id: string }> {
   assertAccountName(name, 'account_name')
-  const account = await deps.wallets.findAccount(name)
+  const account = await ledger.findAccount(deps.database, name)
   if (account === undefined)
     throw new OperationRefused('not-found', 'account_name', `there is no account ${name}`)
   return { id: account.id, ...toOperatedAccount(account) }
@@ -90,7 +90,7 @@ function assertAccountName(name: string, field: string): void {
   throw new OperationRefused('invalid', field, `${field} must be 1 to 64 of a-z, 0-9, "-", "_" and "."`)
 }
 
-function toOperatedAccount(account: StoredAccount): OperatedAccount {
+function toOperatedAccount(account: ledger.Account): OperatedAccount {
   const balance = account.creditsPosted - account.debitsPosted
   const held = account.debitsPending
   return {

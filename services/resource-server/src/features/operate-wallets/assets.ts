@@ -1,26 +1,25 @@
 import { type Asset, AmountError, parseAmount } from '@open-payments-server/amounts'
 import { newId } from '@open-payments-server/runtime'
 import { OperationRefused } from '../../domain/operation-refused.js'
+import * as ledger from '../../modules/ledger/index.js'
 import type { OperatorDeps } from './deps.js'
-import { PROVIDER_ACCOUNT_KINDS } from './repository.js'
 
 /**
  * Creates an asset, and the provider's accounts in it, in one transaction.
  *
  * @throws OperationRefused `invalid`, or `already-exists` for this code and scale
  */
-export async function createAsset(asset: Asset, { wallets, clock, random }: OperatorDeps): Promise<Asset> {
+export async function createAsset(asset: Asset, { database, clock, random }: OperatorDeps): Promise<Asset> {
   assertAsset(asset)
-  const accountIds = PROVIDER_ACCOUNT_KINDS.map(() => newId(clock, random))
-  if (!(await wallets.createAsset(asset, accountIds))) {
+  if (!(await ledger.createAsset(database, asset, () => newId(clock, random)))) {
     throw new OperationRefused('already-exists', 'asset', `there is an asset ${describe(asset)} already`)
   }
   return asset
 }
 
 /** All assets, by code and scale. */
-export function listAssets({ wallets }: OperatorDeps): Promise<readonly Asset[]> {
-  return wallets.listAssets()
+export function listAssets({ database }: OperatorDeps): Promise<readonly Asset[]> {
+  return ledger.listAssets(database)
 }
 
 /**
@@ -28,9 +27,9 @@ export function listAssets({ wallets }: OperatorDeps): Promise<readonly Asset[]>
  *
  * @throws OperationRefused `invalid`, or `not-found`
  */
-export async function findAssetId(asset: Asset, { wallets }: OperatorDeps): Promise<number> {
+export async function findAssetId(asset: Asset, { database }: OperatorDeps): Promise<number> {
   assertAsset(asset)
-  const id = await wallets.findAssetId(asset)
+  const id = await ledger.findAssetId(database, asset)
   if (id === undefined) {
     throw new OperationRefused('not-found', 'asset', `there is no asset ${describe(asset)}`)
   }

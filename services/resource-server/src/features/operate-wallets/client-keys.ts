@@ -1,5 +1,6 @@
 import { parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
 import { OperationRefused } from '../../domain/operation-refused.js'
+import { addKey, countKeys, hasKey, revokeKey } from '../../modules/wallet-addresses/index.js'
 import type { OperatorDeps } from './deps.js'
 import { findWalletAddress } from './wallet-addresses.js'
 
@@ -26,7 +27,7 @@ export interface NamedKey {
 export async function addClientKey(request: NamedKey & { x: string }, deps: OperatorDeps): Promise<void> {
   assertKey(request)
   const { id: walletAddressId, path } = await findWalletAddress(request.walletAddress, deps)
-  if ((await deps.wallets.countKeys(walletAddressId)) >= KEYS_MAX) {
+  if ((await countKeys(deps.database, walletAddressId)) >= KEYS_MAX) {
     throw new OperationRefused(
       'not-possible',
       'wallet_address',
@@ -34,7 +35,7 @@ export async function addClientKey(request: NamedKey & { x: string }, deps: Oper
     )
   }
   const key = { walletAddressId, kid: request.kid, x: request.x, createdAt: new Date(deps.clock.now()) }
-  if (!(await deps.wallets.createKey(key))) {
+  if (!(await addKey(deps.database, key))) {
     throw new OperationRefused('already-exists', 'kid', `there is, or was, a key ${request.kid} already`)
   }
   deps.publishedKeys.forget(path)
@@ -48,10 +49,10 @@ export async function addClientKey(request: NamedKey & { x: string }, deps: Oper
 export async function revokeClientKey(request: NamedKey, deps: OperatorDeps): Promise<void> {
   const { id: walletAddressId, path } = await findWalletAddress(request.walletAddress, deps)
   const key = { walletAddressId, kid: request.kid }
-  if (!KEY_ID.test(request.kid) || !(await deps.wallets.hasKey(key))) {
+  if (!KEY_ID.test(request.kid) || !(await hasKey(deps.database, key))) {
     throw new OperationRefused('not-found', 'kid', 'there is no such key')
   }
-  await deps.wallets.revokeKey(key, new Date(deps.clock.now()))
+  await revokeKey(deps.database, key, new Date(deps.clock.now()))
   deps.publishedKeys.forget(path)
 }
 

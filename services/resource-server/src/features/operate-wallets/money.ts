@@ -1,7 +1,8 @@
 import { AmountError, parseAmountValue } from '@open-payments-server/amounts'
 import { isUuid } from '@open-payments-server/runtime'
-import type { Pool } from 'pg'
 import { OperationRefused } from '../../domain/operation-refused.js'
+import type { Database } from '../../modules/database.js'
+import { findMovement, move, type MovementKind } from '../../modules/ledger/index.js'
 import { getAccount, type OperatedAccount } from './accounts.js'
 import type { OperatorDeps } from './deps.js'
 
@@ -14,36 +15,6 @@ export interface MoneyMovement {
   readonly value: string
 }
 
-type Direction = 'deposit' | 'withdrawal'
-
-// One statement each, so that the transfer and the account's total are one, and so that of two calls with the same id the
-// second finds the transfer and moves nothing.
-const DEPOSIT = `
-  with moved as (
-    insert into transfer (id, kind, state, debit_account_id, credit_account_id, asset_id, amount, posted_amount, created_at,
-                          ended_at)
-    select $1, 'deposit', 'posted', outside.id, target.id, target.asset_id, $3::numeric, $3::numeric, $4, $4
-      from account target join account outside on outside.asset_id = target.asset_id and outside.kind = 'outside'
-     where target.name = $2
-    on conflict (id) do nothing
-    returning credit_account_id)
-  update account set credits_posted = credits_posted + $3::numeric from moved where account.id = moved.credit_account_id`
-
-// The account is locked first: what is available must still be there when the transfer is written.
-const WITHDRAW = `
-  with source as (
-    select id, asset_id from account
-     where name = $2 and credits_posted - debits_posted - debits_pending >= $3::numeric
-       for no key update
-  ), moved as (
-    insert into transfer (id, kind, state, debit_account_id, credit_account_id, asset_id, amount, posted_amount, created_at,
-                          ended_at)
-    select $1, 'withdrawal', 'posted', source.id, outside.id, source.asset_id, $3::numeric, $3::numeric, $4, $4
-      from source join account outside on outside.asset_id = source.asset_id and outside.kind = 'outside'
-    on conflict (id) do nothing
-    returning debit_account_id)
-  update account set debits_posted = debits_posted + $3::numeric from moved where account.id = moved.debit_account_id`
-
 /**
  * Brings money into an account from outside. The same id with the same content has no further effect.
  *
@@ -52,9 +23,9 @@ const WITHDRAW = `
  */
 export async function deposit(movement: MoneyMovement, deps: OperatorDeps): Promise<OperatedAccount> {
   const value = readMovement(movement, 'deposit_id')
-  const moved = await move(DEPOSIT, movement, value, deps)
+  const moved = await move(deps.database, { ...movement, kind: 'deposit', value }, deps.clock.now())
   const account = await getAccount(movement.accountName, deps)
-  if (!moved) await assertSameMovement('deposit', movement, value, account.id, deps.pool)
+  if (!moved) await assertSameMovement('deposit', movement, value, account.id, deps.database)
   return account
 }
 
@@ -67,9 +38,9 @@ export async function deposit(movement: MoneyMovement, deps: OperatorDeps): Prom
  */
 export async function withdraw(movement: MoneyMovement, deps: OperatorDeps): Promise<OperatedAccount> {
   const value = readMovement(movement, 'withdrawal_id')
-  const moved = await move(WITHDRAW, movement, value, deps)
+  const moved = await move(deps.database, { ...movement, kind: 'withdrawal', value }, deps.clock.now())
   const account = await getAccount(movement.accountName, deps)
-  if (!moved && !(await assertSameMovement('withdrawal', movement, value, account.id, deps.pool))) {
+  if (!moved && !(await assertSameMovement('withdrawal', movement, value, account.id, deps.database))) {
     throw new OperationRefused(
       'not-possible',
       'value',
@@ -79,41 +50,21 @@ export async function withdraw(movement: MoneyMovement, deps: OperatorDeps): Pro
   return account
 }
 
-async function move(
-  statement: string,
-  { id, accountName }: MoneyMovement,
-  value: bigint,
-  { pool, clock }: OperatorDeps
-): Promise<boolean> {
-  const { rowCount } = await pool.query(statement, [id, accountName, value.toString(), new Date(clock.now())])
-  return rowCount === 1
-}
-
 /**
  * @returns false when there is no transfer of this id
  * @throws OperationRefused when there is another one
  */
 async function assertSameMovement(
-  direction: Direction,
+  kind: MovementKind,
   { id }: MoneyMovement,
   value: bigint,
   accountId: string,
-  pool: Pool
+  database: Database
 ): Promise<boolean> {
-  const { rows } = await pool.query<{ same: boolean }>(
-    `select kind = $2::transfer_kind and amount = $3::numeric
-            and case kind when 'deposit' then credit_account_id else debit_account_id end = $4 as same
-       from transfer where id = $1`,
-    [id, direction, value.toString(), accountId]
-  )
-  if (rows[0]?.same === false) {
-    throw new OperationRefused(
-      'already-exists',
-      `${direction}_id`,
-      `the ${direction}_id names another transfer`
-    )
-  }
-  return rows.length === 1
+  const found = await findMovement(database, id)
+  if (found === undefined) return false
+  if (found.kind === kind && found.value === value && found.accountId === accountId) return true
+  throw new OperationRefused('already-exists', `${kind}_id`, `the ${kind}_id names another transfer`)
 }
 
 function readMovement({ id, value }: MoneyMovement, idField: string): bigint {

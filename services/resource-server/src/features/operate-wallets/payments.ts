@@ -1,6 +1,8 @@
 import type { Asset } from '@open-payments-server/amounts'
 import { PublicError } from '@open-payments-server/http-server'
 import { formatCursor, parseCursor, type Position } from '../../domain/pagination.js'
+import { Prisma } from '../../modules/database.js'
+import { WALLET_ADDRESS } from '../../modules/wallet-addresses/index.js'
 import type { OperatorDeps } from './deps.js'
 import {
   cutPage,
@@ -49,24 +51,43 @@ interface PaymentRow {
 }
 
 /** What differs between the two kinds. */
-const COLUMNS: Readonly<Record<OperatedPayment['kind'], string>> = {
-  incoming: `case when p.completed then 'completed' else 'pending' end as state, p.expires_at,
-    '' as failure_reason, p.incoming_value as value, p.received_value as moved_value, '' as receiver`,
-  outgoing: `p.state, null::timestamptz as expires_at,
-    coalesce(p.failure_reason, '') as failure_reason, p.debit_value as value, p.sent_value as moved_value, p.receiver`
+const KINDS: Readonly<Record<OperatedPayment['kind'], { table: Prisma.Sql; columns: Prisma.Sql }>> = {
+  incoming: {
+    table: Prisma.sql`incoming_payment`,
+    columns: Prisma.sql`case when p.completed then 'completed' else 'pending' end as state, p.expires_at,
+      '' as failure_reason, p.incoming_value::text as value, p.received_value::text as moved_value, '' as receiver`
+  },
+  outgoing: {
+    table: Prisma.sql`outgoing_payment`,
+    columns: Prisma.sql`p.state::text, null::timestamptz as expires_at, coalesce(p.failure_reason, '') as failure_reason,
+      p.debit_value::text as value, p.sent_value::text as moved_value, p.receiver`
+  }
 }
 
-/** Keyset pagination over the index that fits: Prisma has no comparison of rows. */
-const selectPayments = (kind: OperatedPayment['kind']): string => `
-  select p.id, w.path, ${COLUMNS[kind]}, s.code, s.scale, p.created_at, p.updated_at
-    from ${kind}_payment p
-    join wallet_address w on w.id = p.wallet_address_id
-    join account a on a.id = w.account_id
-    join asset s on s.id = a.asset_id
-   where ($1::uuid is null or p.wallet_address_id = $1)
-     and ($2::timestamptz is null or (p.created_at, p.id) < ($2, $3::uuid))
-   order by p.created_at desc, p.id desc
-   limit $4`
+/** Keyset pagination over the index that fits: Prisma's models have no comparison of rows. */
+function selectPayments(
+  kind: OperatedPayment['kind'],
+  walletAddressId: string | undefined,
+  after: Position | undefined,
+  limit: number
+): Prisma.Sql {
+  const { table, columns } = KINDS[kind]
+  const ofWalletAddress =
+    walletAddressId === undefined
+      ? Prisma.empty
+      : Prisma.sql`and p.wallet_address_id = ${walletAddressId}::uuid`
+  const afterPosition =
+    after === undefined
+      ? Prisma.empty
+      : Prisma.sql`and (p.created_at, p.id)
+                       < (${new Date(after.createdAtMs).toISOString()}::timestamptz, ${after.id}::uuid)`
+  return Prisma.sql`
+    select p.id, w.path, ${columns}, s.code, s.scale, p.created_at, p.updated_at
+      from ${table} p ${WALLET_ADDRESS(Prisma.sql`p.wallet_address_id`)}
+     where true ${ofWalletAddress} ${afterPosition}
+     order by p.created_at desc, p.id desc
+     limit ${limit}::integer`
+}
 
 /**
  * Incoming or outgoing payments, newest first; with the URL of a wallet address, only its own.
@@ -81,12 +102,9 @@ export async function listPayments(
   const size = readPageSize(request)
   const after = readPlace(request.pageToken)
   const walletAddressId = walletAddress === '' ? undefined : (await findWalletAddress(walletAddress, deps)).id
-  const { rows } = await deps.pool.query<PaymentRow>(selectPayments(kind), [
-    walletAddressId ?? null,
-    after === undefined ? null : new Date(after.createdAtMs),
-    after?.id ?? null,
-    size + 1
-  ])
+  const rows = await deps.database.$queryRaw<PaymentRow[]>(
+    selectPayments(kind, walletAddressId, after, size + 1)
+  )
   return cutPage(
     rows,
     size,

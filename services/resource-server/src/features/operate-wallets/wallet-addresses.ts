@@ -2,6 +2,7 @@ import type { Asset } from '@open-payments-server/amounts'
 import { newId } from '@open-payments-server/runtime'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import { findPathProblem, PATHLESS_WALLET_ADDRESS } from '../../domain/wallet-address.js'
+import * as walletAddresses from '../../modules/wallet-addresses/index.js'
 import { getAccount } from './accounts.js'
 import type { OperatorDeps } from './deps.js'
 import {
@@ -47,7 +48,7 @@ export async function createWalletAddress(
   const path = readPath(request.path)
   assertPublicName(request.publicName)
   const account = await getAccount(request.accountName, deps)
-  const created = await deps.wallets.createWalletAddress({
+  const created = await walletAddresses.createWalletAddress(deps.database, {
     id: newId(deps.clock, deps.random),
     path,
     publicName: request.publicName === '' ? undefined : request.publicName,
@@ -77,9 +78,9 @@ export async function listWalletAddresses(
 ): Promise<OperatorPageResult<OperatedWalletAddress>> {
   const size = readPageSize(request)
   const page = { after: readTextToken(request), limit: size + 1 }
-  const walletAddresses = await deps.wallets.listWalletAddresses(page)
+  const found = await walletAddresses.listWalletAddresses(deps.database, page)
   return cutPage(
-    walletAddresses,
+    found,
     size,
     ({ path }) => writeTextToken(path),
     ({ path, publicName, ...walletAddress }) => ({
@@ -97,11 +98,11 @@ export async function listWalletAddresses(
  */
 export async function findWalletAddress(
   url: string,
-  { wallets, urls }: OperatorDeps
+  { database, urls }: OperatorDeps
 ): Promise<{ readonly id: string; readonly path: string }> {
   const path = urls.walletAddressPathOf(url)
   if (path !== undefined && findPathProblem(path) === undefined) {
-    const id = await wallets.findWalletAddressId(path)
+    const id = await walletAddresses.findWalletAddressId(database, path)
     if (id !== undefined) return { id, path }
   }
   throw new OperationRefused('not-found', 'wallet_address', 'wallet_address must be one that is hosted here')

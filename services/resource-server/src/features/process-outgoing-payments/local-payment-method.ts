@@ -1,13 +1,12 @@
-import { isUnavailable } from '@open-payments-server/database'
-import { type Clock, type Logger, newId, type Random } from '@open-payments-server/runtime'
+import { inTransaction, isUnavailable } from '@open-payments-server/database'
+import type { Clock, Logger, Random } from '@open-payments-server/runtime'
 import { LRUCache } from 'lru-cache'
-import type { Pool } from 'pg'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
-import type { PaymentMethod } from '../../domain/payment-method.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
-import { createProviderAccountDirectory, type ProviderAccountDirectory } from './provider-accounts.js'
-import { type Claim, claimPayments, inTransaction, writeBatch } from './repository.js'
-import { settleBatch, type SettledBatch } from './settle-batch.js'
+import type { Database, Queries } from '../../modules/database.js'
+import { createProviderAccounts } from '../../modules/ledger/index.js'
+import type { Claim, PaymentMethod } from '../../modules/outgoing-payments/index.js'
+import { claimPayments, processBatch, type ProcessBatchDeps } from './process-batch.js'
 
 /** Most payments set aside at once. */
 const SET_ASIDE_MAX = 1_000
@@ -16,7 +15,7 @@ const SET_ASIDE_MS = 5_000
 
 /** What the local payment method needs. */
 export interface LocalPaymentDeps {
-  readonly pool: Pool
+  readonly database: Database
   readonly urls: ResourceUrls
   readonly clock: Clock
   readonly random: Random
@@ -29,7 +28,7 @@ export interface LocalPaymentDeps {
  * payments are tried one by one, so that one that cannot be settled keeps none of the others.
  */
 export function createLocalPaymentMethod(deps: LocalPaymentDeps): PaymentMethod {
-  const providerAccounts = createProviderAccountDirectory()
+  const processing = { ...deps, providerAccounts: createProviderAccounts() }
   // Payments that could not be settled wait a while: the oldest are claimed first, and would keep the others from their turn.
   const setAside = new LRUCache<string, true>({ max: SET_ASIDE_MAX, ttl: SET_ASIDE_MS })
   return {
@@ -37,63 +36,38 @@ export function createLocalPaymentMethod(deps: LocalPaymentDeps): PaymentMethod 
     async processPending(limit) {
       const claim = { limit, except: [...setAside.keys()] }
       try {
-        const ended = await processBatch(claim, providerAccounts, deps)
+        const ended = await endPayments(claim, processing)
         return { found: ended, ended }
       } catch (error) {
         if (isUnavailable(error)) throw error
         deps.logger.error({ err: error }, 'batch of payments not settled; trying one by one')
-        return processOneByOne(claim, providerAccounts, deps, (id) => setAside.set(id, true))
+        return endOneByOne(claim, processing, (id) => setAside.set(id, true))
       }
     }
   }
 }
 
 /** @returns how many payments ended */
-async function processBatch(
-  claim: Claim,
-  providerAccounts: ProviderAccountDirectory,
-  deps: LocalPaymentDeps
-): Promise<number> {
-  const { endings, filledCount } = await endPayments(claim, providerAccounts, deps)
+async function endPayments(claim: Claim, deps: LocalPaymentDeps & ProcessBatchDeps): Promise<number> {
+  const { endings, filledCount } = await processBatch(claim, deps)
   // Once it is committed: a batch that is undone ended nothing.
   deps.counters.countIncomingCompleted(filledCount)
   for (const { settlement } of endings) deps.counters.countEnded(settlement.state)
   return endings.length
 }
 
-function endPayments(
+async function endOneByOne(
   claim: Claim,
-  providerAccounts: ProviderAccountDirectory,
-  { pool, urls, clock, random }: LocalPaymentDeps
-): Promise<Pick<SettledBatch, 'endings' | 'filledCount'>> {
-  return inTransaction(pool, async (client) => {
-    const { payments, receivers } = await claimPayments(client, claim, urls)
-    if (payments.length === 0) return { endings: [], filledCount: 0 }
-    const provider = await providerAccounts.find(
-      client,
-      payments.flatMap(({ debitAssetId, receiveAssetId }) => [debitAssetId, receiveAssetId])
-    )
-    // The time is taken once the receivers are locked: nothing can arrive after its expiry by waiting for the lock.
-    const nowMs = clock.now()
-    const batch = settleBatch(payments, receivers, provider, nowMs)
-    await writeBatch(client, batch, nowMs, () => newId(clock, random))
-    return batch
-  })
-}
-
-async function processOneByOne(
-  claim: Claim,
-  providerAccounts: ProviderAccountDirectory,
-  deps: LocalPaymentDeps,
+  deps: LocalPaymentDeps & ProcessBatchDeps,
   onFailed: (id: string) => void
 ): Promise<{ found: number; ended: number }> {
-  const ids = await inTransaction(deps.pool, async (client) =>
-    (await claimPayments(client, claim, deps.urls)).payments.map(({ id }) => id)
+  const ids = await inTransaction(deps.database, async (transaction: Queries) =>
+    (await claimPayments(transaction, claim, deps.urls)).payments.map(({ id }) => id)
   )
   let ended = 0
   for (const id of ids) {
     try {
-      ended += await processBatch({ limit: 1, ids: [id] }, providerAccounts, deps)
+      ended += await endPayments({ limit: 1, ids: [id] }, deps)
     } catch (error) {
       onFailed(id)
       deps.logger.error({ err: error, paymentId: id }, 'payment not settled; it stays pending')

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { type ClaimedPayment, type LockedReceiver, type SettledBatch, settleBatch } from './settle-batch.js'
+import type { LockedReceiver } from '../../modules/incoming-payments/index.js'
+import type { ClaimedPayment } from '../../modules/outgoing-payments/index.js'
+import { type SettledBatch, settleBatch } from './settle-batch.js'
 
 const NOW_MS = 1_000
 const accounts = (asset: string) => ({

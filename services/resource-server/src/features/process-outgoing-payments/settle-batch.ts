@@ -1,63 +1,11 @@
-import { type QuotedAmounts, UINT64_MAX } from '@open-payments-server/amounts'
+import { roomOf } from '../../domain/receiver.js'
 import { insufficientBalance, settle, type Settlement } from '../../domain/settlement.js'
+import type { LockedReceiver } from '../../modules/incoming-payments/index.js'
+import type { AccountTotals, PostedTransfer, ProviderAccounts } from '../../modules/ledger/index.js'
+import type { ClaimedPayment } from '../../modules/outgoing-payments/index.js'
 
-/** A pending payment that this process has claimed. */
-export interface ClaimedPayment {
-  /** Id (UUID). */
-  readonly id: string
-  /** Id (UUID) of the incoming payment it pays; undefined when its URL names none. */
-  readonly incomingPaymentId: string | undefined
-  readonly amounts: QuotedAmounts
-  /** Id (UUID) of the sender's account. */
-  readonly senderAccountId: string
-  /** Ids of the assets. */
-  readonly debitAssetId: number
-  readonly receiveAssetId: number
-  /** Whether the sender's money is held for it. */
-  readonly held: boolean
-}
-
-/** An incoming payment whose row is locked. */
-export interface LockedReceiver {
-  /** Id (UUID). */
-  readonly id: string
-  /** Id (UUID) of the receiver's account. */
-  readonly accountId: string
-  /** Most that may be received; undefined when open. */
-  readonly incomingValue: bigint | undefined
-  readonly receivedValue: bigint
-  readonly completed: boolean
-  readonly expiresAtMs: number
-}
-
-/** The provider's own accounts in one asset, by what they are for: ids (UUID). */
-export interface ProviderAccounts {
-  readonly clearing: string
-  readonly exchange: string
-  readonly fees: string
-}
-
-/** A transfer to be written, posted. */
-export interface PostedTransfer {
-  readonly kind: 'fee' | 'delivery' | 'conversion'
-  /** Id (UUID) of the outgoing payment. */
-  readonly paymentId: string
-  readonly debitAccountId: string
-  readonly creditAccountId: string
-  readonly assetId: number
-  readonly amount: bigint
-  /** Id (UUID) of the incoming payment, where it credits the receiver. */
-  readonly incomingPaymentId: string | undefined
-}
-
-/** How the totals of a wallet account change. */
-export interface TotalsChange {
-  /** Id (UUID). */
-  readonly accountId: string
-  readonly debitsPending: bigint
-  readonly debitsPosted: bigint
-  readonly creditsPosted: bigint
-}
+/** A transfer to be written, before it has its id. */
+export type SettledTransfer = Omit<PostedTransfer, 'id'>
 
 /** Everything that a batch of payments changes. */
 export interface SettledBatch {
@@ -66,8 +14,8 @@ export interface SettledBatch {
     readonly held: boolean
     readonly settlement: Settlement
   }[]
-  readonly transfers: readonly PostedTransfer[]
-  readonly totals: readonly TotalsChange[]
+  readonly transfers: readonly SettledTransfer[]
+  readonly totals: readonly AccountTotals[]
   /** What each incoming payment receives, by its id. */
   readonly received: ReadonlyMap<string, bigint>
   /** How many incoming payments have received all they asked for by it. */
@@ -93,7 +41,7 @@ export function settleBatch(
     const receiver = receivers.get(payment.incomingPaymentId ?? '')
     const already = received.get(payment.incomingPaymentId ?? '') ?? 0n
     const settlement = payment.held
-      ? settle(payment.amounts, roomOf(receiver, already, nowMs))
+      ? settle(payment.amounts, receiver && roomOf(after(receiver, already), nowMs))
       : insufficientBalance()
     if (payment.held) {
       totals.change(payment.senderAccountId, {
@@ -118,23 +66,14 @@ export function settleBatch(
   }
 }
 
+/** A receiver once it has received a value more. */
+function after(receiver: LockedReceiver, value: bigint): LockedReceiver {
+  return { ...receiver, receivedValue: receiver.receivedValue + value }
+}
+
 /** Whether what it receives is the last that it takes. */
 function isFilled(receiver: LockedReceiver | undefined, received: bigint): boolean {
   return receiver?.incomingValue !== undefined && receiver.receivedValue + received >= receiver.incomingValue
-}
-
-function roomOf(
-  receiver: LockedReceiver | undefined,
-  already: bigint,
-  nowMs: number
-): Parameters<typeof settle>[1] {
-  if (receiver === undefined) return undefined
-  const receivedValue = receiver.receivedValue + already
-  return {
-    completed: receiver.completed || receivedValue === receiver.incomingValue,
-    expired: receiver.expiresAtMs <= nowMs,
-    room: (receiver.incomingValue ?? UINT64_MAX) - receivedValue
-  }
 }
 
 /**
@@ -146,7 +85,7 @@ function transfersOf(
   receiver: LockedReceiver,
   { sent, fee, delivered }: Settlement,
   provider: ReadonlyMap<number, ProviderAccounts>
-): PostedTransfer[] {
+): SettledTransfer[] {
   if (delivered === 0n) return []
   const source = accountsOf(provider, payment.debitAssetId)
   const from = { paymentId: payment.id, debitAccountId: source.clearing, assetId: payment.debitAssetId }
@@ -191,11 +130,11 @@ function accountsOf(provider: ReadonlyMap<number, ProviderAccounts>, assetId: nu
 
 /** Adds up changes by account: an update can change a row only once. */
 class Totals {
-  readonly #changes = new Map<string, TotalsChange>()
+  readonly #changes = new Map<string, AccountTotals>()
 
-  change(accountId: string, change: Partial<Omit<TotalsChange, 'accountId'>>): void {
+  change(accountId: string, change: Partial<Omit<AccountTotals, 'accountId'>>): void {
     const before = this.#changes.get(accountId)
-    const sum = (name: keyof Omit<TotalsChange, 'accountId'>): bigint =>
+    const sum = (name: keyof Omit<AccountTotals, 'accountId'>): bigint =>
       (before?.[name] ?? 0n) + (change[name] ?? 0n)
     this.#changes.set(accountId, {
       accountId,
@@ -205,7 +144,7 @@ class Totals {
     })
   }
 
-  changes(): readonly TotalsChange[] {
+  changes(): readonly AccountTotals[] {
     return [...this.#changes.values()]
   }
 }

@@ -8,7 +8,7 @@ import {
 import type { PublishedKeyDirectory, PublishedKeys } from '../../domain/client-keys.js'
 import { notFound } from '../../domain/errors.js'
 import { PATHLESS_WALLET_ADDRESS } from '../../domain/wallet-address.js'
-import { KEYS_REMEMBERED_MS } from './published-keys.js'
+import { KEYS_REMEMBERED_MS } from '../../modules/wallet-addresses/index.js'
 
 /** What the route needs. */
 export interface WalletAddressKeysRouteDeps {

@@ -1,11 +1,12 @@
 import type { Logger } from '@open-payments-server/runtime'
-import type { Pool } from 'pg'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { GrantLimits } from '../../domain/ports.js'
+import type { Queries } from '../../modules/database.js'
+import { giveUp } from '../../modules/grant-outcomes/index.js'
 
 /** What sweeping needs. */
 export interface SweepOrphansDeps {
-  readonly pool: Pool
+  readonly database: Queries
   readonly grantLimits: GrantLimits
   /** Age from which a reservation without a payment is given back, in seconds. */
   readonly orphanAgeSeconds: number
@@ -41,16 +42,11 @@ export async function sweepOrphans(deps: SweepOrphansDeps, range: SweepRange): P
   })
   if (reservations.length === 0) return { givenUp: 0, nextPageToken }
   // Every payment has its row since it was persisted, so that whatever has none is no payment, and will be none.
-  const { rows } = await deps.pool.query<{ payment_id: string }>(
-    `insert into grant_reservation (payment_id, outcome)
-     select id, 'release' from unnest($1::uuid[]) as id
-      order by id -- as payments are persisted: nobody waits in a circle
-     on conflict do nothing returning payment_id`,
-    [reservations.map(({ paymentId }) => paymentId)]
-  )
-  for (const { payment_id: paymentId } of rows) {
+  const ids = reservations.map(({ paymentId }) => paymentId)
+  const givenUp = await giveUp(deps.database, ids)
+  for (const paymentId of givenUp) {
     deps.logger.warn({ paymentId }, 'reservation without a payment: to be released')
   }
-  deps.counters.countOrphans(rows.length)
-  return { givenUp: rows.length, nextPageToken }
+  deps.counters.countOrphans(givenUp.length)
+  return { givenUp: givenUp.length, nextPageToken }
 }

@@ -6,7 +6,6 @@ import {
 } from '@open-payments-server/grpc-transport'
 import { wallet } from '@open-payments-server/proto'
 import type { Clock, Logger } from '@open-payments-server/runtime'
-import type { Pool } from 'pg'
 import type { ResourceServerConfig } from '../../config.js'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import { auditMoney, type AuditMoneyDeps } from '../../features/audit-money/audit-money.js'
@@ -22,7 +21,6 @@ import { toAccountMessage, toPaymentMessage, toWalletAddressMessage } from './me
 
 /** What the operator services need. */
 export interface OperatorServiceDeps extends OperatorDeps, AuditMoneyDeps {
-  readonly pool: Pool
   readonly clock: Clock
   readonly logger: Logger
   /** Is told of every call; nobody unless given. */

@@ -1,0 +1,147 @@
+import { inTransaction, Statement } from '@open-payments-server/database'
+import { type Clock, newId, type Random } from '@open-payments-server/runtime'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { type Database, Prisma, type Queries } from '../../modules/database.js'
+import { determined } from '../../modules/grant-outcomes/index.js'
+import {
+  type LockedReceiver,
+  lockedReceivers,
+  type LockedReceiverRow,
+  readLockedReceiver,
+  received,
+  receipts
+} from '../../modules/incoming-payments/index.js'
+import { posted, postings, type ProviderAccountDirectory } from '../../modules/ledger/index.js'
+import {
+  type Claim,
+  claimed,
+  type ClaimedPayment,
+  type ClaimedPaymentRow,
+  claiming,
+  ended,
+  endings,
+  readClaimedPayment
+} from '../../modules/outgoing-payments/index.js'
+import { settleBatch, type SettledBatch } from './settle-batch.js'
+
+/** What processing a batch needs. */
+export interface ProcessBatchDeps {
+  readonly database: Database
+  readonly urls: ResourceUrls
+  readonly clock: Clock
+  readonly random: Random
+  readonly providerAccounts: ProviderAccountDirectory
+}
+
+/**
+ * Claims pending payments to receivers hosted here, settles them one after the other and writes what that changes, in one
+ * transaction.
+ *
+ * @returns what became of them; nothing where there are none
+ */
+export function processBatch(
+  claim: Claim,
+  { database, urls, clock, random, providerAccounts }: ProcessBatchDeps
+): Promise<Pick<SettledBatch, 'endings' | 'filledCount'>> {
+  return inTransaction(database, async (transaction: Queries) => {
+    const { payments, receivers } = await claimPayments(transaction, claim, urls)
+    if (payments.length === 0) return { endings: [], filledCount: 0 }
+    const provider = await providerAccounts.find(
+      transaction,
+      payments.flatMap(({ debitAssetId, receiveAssetId }) => [debitAssetId, receiveAssetId])
+    )
+    // The time is taken once the receivers are locked: nothing can arrive after its expiry by waiting for the lock.
+    const nowMs = clock.now()
+    const batch = settleBatch(payments, receivers, provider, nowMs)
+    await writeBatch(transaction, batch, nowMs, () => newId(clock, random))
+    return batch
+  })
+}
+
+type ClaimRow = ClaimedPaymentRow & (LockedReceiverRow | { readonly receiver_id: null })
+
+// Payments are locked first and without waiting, then incoming payments, then accounts, each kind in the order of ids: two
+// batches that touch the same rows wait for each other and never in a circle. "array" makes the database lock every payment
+// before the first incoming payment; those are read as the last commit left them, since that is what a lock reads.
+const CLAIM = new Statement<ClaimRow>(
+  'claim-outgoing-payments',
+  Prisma.sql`
+  with ${claimed}, ${lockedReceivers(Prisma.sql`array(select incoming_payment_id from claimed)`)}
+  select *
+    from claimed left join receiver on receiver.receiver_id = claimed.incoming_payment_id
+   order by claimed.created_at, claimed.id`
+)
+
+/** Payments that are claimed, and the incoming payments that they pay, locked, by id; those that do not exist are missing. */
+export interface ClaimedBatch {
+  readonly payments: readonly ClaimedPayment[]
+  readonly receivers: ReadonlyMap<string, LockedReceiver>
+}
+
+/**
+ * Claims pending payments to receivers hosted here, and locks those, until the transaction ends. Payments claimed elsewhere
+ * are skipped.
+ */
+export async function claimPayments(
+  transaction: Queries,
+  claim: Claim,
+  urls: ResourceUrls
+): Promise<ClaimedBatch> {
+  const rows = await CLAIM.rows(transaction, claiming(claim, urls.of('incoming-payments', '')))
+  const receivers = new Map<string, LockedReceiver>()
+  for (const row of rows)
+    if (row.receiver_id !== null) receivers.set(row.receiver_id, readLockedReceiver(row))
+  return { payments: rows.map(readClaimedPayment), receivers }
+}
+
+interface WrittenCounts {
+  readonly payments: number
+  readonly reservations: number
+  readonly holds: number
+  readonly transfers: number
+  readonly totals: number
+  readonly receivers: number
+}
+
+// One statement for the whole batch, whatever its size. Each part says which state it leaves, so that what was ended
+// meanwhile in some other way is not ended again, and the counts tell.
+const WRITE = new Statement<WrittenCounts>(
+  'settle-outgoing-payments',
+  Prisma.sql`
+  with ${ended}, ${determined}, ${posted.parts}, ${received}
+  select (select count(*) from payment)::integer as payments, (select count(*) from reservation)::integer as reservations,
+         ${posted.counts}, (select count(*) from received)::integer as receivers`
+)
+
+/**
+ * Writes everything that a batch changes, with one statement.
+ *
+ * @throws Error when anything would be changed more or less often than it must: the transaction must not be kept
+ */
+export async function writeBatch(
+  transaction: Queries,
+  batch: SettledBatch,
+  nowMs: number,
+  newTransferId: () => string
+): Promise<void> {
+  const transfers = batch.transfers.map((transfer) => ({ ...transfer, id: newTransferId() }))
+  const [written] = await WRITE.rows(transaction, {
+    ...endings(batch.endings),
+    ...postings(transfers, batch.totals),
+    ...receipts(batch.received),
+    now: new Date(nowMs).toISOString()
+  })
+  const expected: WrittenCounts = {
+    payments: batch.endings.length,
+    reservations: batch.endings.length,
+    holds: batch.endings.filter(({ held }) => held).length,
+    transfers: batch.transfers.length,
+    totals: batch.totals.length,
+    receivers: batch.received.size
+  }
+  for (const [name, count] of Object.entries(expected)) {
+    const found = written?.[name as keyof WrittenCounts]
+    if (found !== count)
+      throw new Error(`settling must change ${count} ${name}, and would change ${String(found)}`)
+  }
+}

@@ -1,0 +1,70 @@
+import { placeholder, Statement } from '@open-payments-server/database'
+import type { IncomingPayment } from '../../domain/incoming-payment.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { Prisma, type Queries } from '../database.js'
+import { INCOMING_PAYMENT_JOINS, type IncomingPaymentRow, readIncomingPaymentRow } from './row.js'
+
+/** Who wants to complete a payment. */
+export interface Completion {
+  /** Id (UUID) of the payment. */
+  readonly id: string
+  readonly client: string
+  /** Paths of the wallet addresses that the client's access covers; undefined when it covers any. */
+  readonly paths: readonly string[] | undefined
+  readonly nowMs: number
+}
+
+/** What came of it. */
+export interface CompletionResult {
+  /** The payment: after its completion, or as it was found when it could not be completed. */
+  readonly payment: IncomingPayment
+  /** Whether this very request completed it. */
+  readonly done: boolean
+}
+
+const [ID, CLIENT, PATHS, NOW] = [
+  Prisma.sql`${placeholder('id')}::uuid`,
+  Prisma.sql`${placeholder('client')}::text`,
+  Prisma.sql`${placeholder('paths')}::text[]`,
+  Prisma.sql`${placeholder('now')}::timestamptz`
+]
+
+/**
+ * One statement: the condition and the change cannot come apart, so that of two that race one completes the payment. The
+ * update looks at the row as it is by then; what it returns, not what the select found, is the payment after it.
+ */
+const COMPLETE = new Statement<IncomingPaymentRow & { readonly done: boolean }>(
+  'complete-incoming-payment',
+  Prisma.sql`
+  with found as (
+    select p.*, w.path, s.code, s.scale from incoming_payment p ${INCOMING_PAYMENT_JOINS} where p.id = ${ID}
+  ), completed as (
+    update incoming_payment p
+       set completed = true, updated_at = greatest(${NOW}, p.updated_at)
+      from found
+     where p.id = found.id and p.client = ${CLIENT} and (${PATHS} is null or found.path = any (${PATHS}))
+       and not p.completed and p.expires_at > ${NOW}
+    returning p.received_value, p.updated_at
+  )
+  select found.id, found.client, found.incoming_value::text, found.expires_at, found.metadata, found.created_at,
+         found.shared_secret_key_id, found.path, found.code, found.scale, completed.updated_at is not null as done,
+         coalesce(completed.received_value, found.received_value)::text as received_value,
+         found.completed or completed.updated_at is not null as completed,
+         coalesce(completed.updated_at, found.updated_at) as updated_at
+    from found left join completed on true`
+)
+
+/**
+ * Completes a payment that the client created, if its access covers it and it is neither completed nor expired.
+ *
+ * @returns undefined when there is no such payment
+ */
+export async function completeIncomingPayment(
+  on: Queries,
+  { id, client, paths, nowMs }: Completion,
+  urls: ResourceUrls
+): Promise<CompletionResult | undefined> {
+  const now = new Date(nowMs).toISOString()
+  const [row] = await COMPLETE.rows(on, { id, client, paths: paths ?? null, now })
+  return row && { payment: readIncomingPaymentRow(row, urls), done: row.done }
+}

@@ -1,0 +1,47 @@
+import { createKeyset, type KeysetList, placeholder } from '@open-payments-server/database'
+import type { IncomingPayment } from '../../domain/incoming-payment.js'
+import type { FoundPage, PageRequest } from '../../domain/pagination.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { Prisma, type Queries } from '../database.js'
+import {
+  INCOMING_PAYMENT_COLUMNS,
+  INCOMING_PAYMENT_JOINS,
+  type IncomingPaymentRow,
+  readIncomingPaymentRow
+} from './row.js'
+
+const LIST = {
+  columns: INCOMING_PAYMENT_COLUMNS,
+  table: Prisma.sql`incoming_payment`,
+  joins: INCOMING_PAYMENT_JOINS
+}
+const OF_WALLET_ADDRESS = Prisma.sql`p.wallet_address_id = ${placeholder('walletAddressId')}::uuid`
+const ALL: KeysetList = { ...LIST, name: 'list-incoming-payments', where: OF_WALLET_ADDRESS }
+const OWN: KeysetList = {
+  ...LIST,
+  name: 'list-own-incoming-payments',
+  where: Prisma.sql`${OF_WALLET_ADDRESS} and p.client = ${placeholder('client')}`
+}
+
+/**
+ * Makes what lists the incoming payments of a wallet address, newest first, with one statement.
+ *
+ * @returns lists a page; only what a client created where one is given
+ */
+export function listIncomingPayments(deps: {
+  database: Queries
+  urls: ResourceUrls
+}): (
+  walletAddressId: string,
+  client: string | undefined,
+  page: PageRequest
+) => Promise<FoundPage<IncomingPayment>> {
+  const all = createKeyset<IncomingPaymentRow>(deps.database, ALL)
+  const own = createKeyset<IncomingPaymentRow>(deps.database, OWN)
+  return async (walletAddressId, client, page) => {
+    const { rows, hasOpposite } = await (client === undefined
+      ? all({ walletAddressId }, page)
+      : own({ walletAddressId, client }, page))
+    return { rows: rows.map((row) => readIncomingPaymentRow(row, deps.urls)), hasOpposite }
+  }
+}

@@ -1,0 +1,36 @@
+import { createLookup, placeholder, Statement } from '@open-payments-server/database'
+import type { IncomingPayment } from '../../domain/incoming-payment.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { Prisma, type Queries } from '../database.js'
+import {
+  INCOMING_PAYMENT_COLUMNS,
+  INCOMING_PAYMENT_JOINS,
+  type IncomingPaymentRow,
+  readIncomingPaymentRow
+} from './row.js'
+
+/** Reads incoming payments. */
+export interface IncomingPaymentReader {
+  /** Finds a payment by its id (UUID). */
+  find(id: string): Promise<IncomingPayment | undefined>
+}
+
+const BY_ID = new Statement<IncomingPaymentRow>(
+  'get-incoming-payments',
+  Prisma.sql`select ${INCOMING_PAYMENT_COLUMNS} from incoming_payment p ${INCOMING_PAYMENT_JOINS}
+              where p.id = any(${placeholder('ids')}::uuid[])`
+)
+
+/** Reads incoming payments: those that are polled for at the same time with one statement. */
+export function createIncomingPaymentReader(deps: {
+  database: Queries
+  urls: ResourceUrls
+}): IncomingPaymentReader {
+  const lookUp = createLookup((ids) => BY_ID.rows(deps.database, { ids }))
+  return {
+    async find(id) {
+      const row = await lookUp(id)
+      return row && readIncomingPaymentRow(row, deps.urls)
+    }
+  }
+}

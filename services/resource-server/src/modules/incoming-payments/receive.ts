@@ -1,0 +1,25 @@
+import { placeholder } from '@open-payments-server/database'
+import { Prisma } from '../database.js'
+
+/**
+ * Fragment: adds what incoming payments receive, and completes those that have received all they asked for. Given `now` and
+ * what {@link receipts} makes; their rows must be locked. Counted as `received`.
+ */
+export const received = Prisma.sql`
+  receipt as (
+    select * from json_to_recordset(${placeholder('receipts')}::json) as r(id uuid, delivered numeric)
+  ), received as (
+    update incoming_payment i
+       set received_value = i.received_value + r.delivered,
+           completed = i.completed or i.received_value + r.delivered >= i.incoming_value is true,
+           updated_at = greatest(i.updated_at, ${placeholder('now')}::timestamptz)
+      from receipt r
+     where i.id = r.id and i.id = any (array(select id from receipt)) returning 1
+  )`
+
+/** What {@link received} is given: what each incoming payment receives, by its id. Numbers of arbitrary size travel as text. */
+export function receipts(delivered: ReadonlyMap<string, bigint>): { readonly receipts: string } {
+  return {
+    receipts: JSON.stringify([...delivered].map(([id, value]) => ({ id, delivered: value.toString() })))
+  }
+}

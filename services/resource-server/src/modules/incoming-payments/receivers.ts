@@ -1,0 +1,49 @@
+import { createLookup, placeholder, Statement } from '@open-payments-server/database'
+import type { Receiver, ReceiverDirectory } from '../../domain/receiver.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { Prisma, type Queries } from '../database.js'
+import { WALLET_ADDRESS } from '../wallet-addresses/index.js'
+
+interface ReceiverRow {
+  readonly id: string
+  readonly incoming_value: string | null
+  readonly received_value: string
+  readonly completed: boolean
+  readonly expires_at: Date
+  readonly asset_id: number
+  readonly code: string
+  readonly scale: number
+}
+
+const BY_ID = new Statement<ReceiverRow>(
+  'find-receivers',
+  Prisma.sql`select p.id, p.incoming_value::text, p.received_value::text, p.completed, p.expires_at, s.id as asset_id, s.code,
+                    s.scale
+               from incoming_payment p ${WALLET_ADDRESS(Prisma.sql`p.wallet_address_id`)}
+              where p.id = any(${placeholder('ids')}::uuid[])`
+)
+
+/** Finds the incoming payments hosted here: those that are asked for at the same time with one statement. */
+export function createReceiverDirectory(deps: { database: Queries; urls: ResourceUrls }): ReceiverDirectory {
+  const lookUp = createLookup((ids) => BY_ID.rows(deps.database, { ids }))
+  return {
+    async find(url) {
+      const id = deps.urls.idOf('incoming-payments', url)
+      const row = id === undefined ? undefined : await lookUp(id)
+      return row && toReceiver(row, url)
+    }
+  }
+}
+
+function toReceiver(row: ReceiverRow, url: string): Receiver {
+  return {
+    url,
+    incomingPaymentId: row.id,
+    asset: { code: row.code, scale: row.scale },
+    assetId: row.asset_id,
+    incomingValue: row.incoming_value === null ? undefined : BigInt(row.incoming_value),
+    receivedValue: BigInt(row.received_value),
+    completed: row.completed,
+    expiresAtMs: row.expires_at.getTime()
+  }
+}

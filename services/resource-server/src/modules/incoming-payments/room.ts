@@ -1,0 +1,79 @@
+import { UINT64_MAX } from '@open-payments-server/amounts'
+import { Prisma } from '../database.js'
+
+/** Longest that an open payment may grow: {@link UINT64_MAX}, as PostgreSQL reads it. */
+const LARGEST = Prisma.raw(UINT64_MAX.toString())
+
+/**
+ * Fragment, a condition: whether an incoming payment can take a value now. The same rule as `remainingRoom` of the domain: it is
+ * neither completed nor expired, and has room for all of it.
+ *
+ * @param payment.id names its id; null is none, and can take nothing
+ * @param payment.value names the value, in units of its asset
+ * @param payment.now names the instant
+ */
+export function canTake({
+  id,
+  value,
+  now
+}: {
+  id: Prisma.Sql
+  value: Prisma.Sql
+  now: Prisma.Sql
+}): Prisma.Sql {
+  return Prisma.sql`exists (
+    select 1 from incoming_payment i
+     where i.id = ${id} and not i.completed and i.expires_at > ${now}
+       and i.received_value + ${value} <= coalesce(i.incoming_value, ${LARGEST}))`
+}
+
+/** An incoming payment whose row is locked. */
+export interface LockedReceiver {
+  /** Id (UUID). */
+  readonly id: string
+  /** Id (UUID) of the receiver's account. */
+  readonly accountId: string
+  /** Most that may be received; undefined when open. */
+  readonly incomingValue: bigint | undefined
+  readonly receivedValue: bigint
+  readonly completed: boolean
+  readonly expiresAtMs: number
+}
+
+/** The columns of the part {@link lockedReceivers}. */
+export interface LockedReceiverRow {
+  readonly receiver_id: string
+  readonly receiver_account_id: string
+  readonly incoming_value: string | null
+  readonly received_value: string
+  readonly completed: boolean
+  readonly expires_at: Date
+}
+
+/**
+ * Fragment: locks incoming payments, in the order of their ids, and tells what they are as the last commit left them
+ * ({@link LockedReceiverRow}). "no key update" because rows that refer to these need not wait.
+ *
+ * @param ids an array of ids; what makes it is carried out before the first is locked
+ */
+export function lockedReceivers(ids: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`receiver as (
+    select i.id as receiver_id, i.incoming_value::text, i.received_value::text, i.completed, i.expires_at,
+           w.account_id as receiver_account_id
+      from incoming_payment i join wallet_address w on w.id = i.wallet_address_id
+     where i.id = any (${ids}) order by i.id
+       for no key update of i
+  )`
+}
+
+/** Reads a row of {@link lockedReceivers}. */
+export function readLockedReceiver(row: LockedReceiverRow): LockedReceiver {
+  return {
+    id: row.receiver_id,
+    accountId: row.receiver_account_id,
+    incomingValue: row.incoming_value === null ? undefined : BigInt(row.incoming_value),
+    receivedValue: BigInt(row.received_value),
+    completed: row.completed,
+    expiresAtMs: row.expires_at.getTime()
+  }
+}

@@ -1,0 +1,47 @@
+import type { IncomingPayment } from '../../domain/incoming-payment.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { Prisma } from '../database.js'
+import { WALLET_ADDRESS } from '../wallet-addresses/index.js'
+
+/** The columns that an {@link IncomingPaymentRow} is made of: `p` the payment, `w` its wallet address, `s` its asset. */
+export const INCOMING_PAYMENT_COLUMNS = Prisma.sql`
+  p.id, p.client, p.incoming_value::text, p.received_value::text, p.completed, p.expires_at, p.metadata, p.created_at, p.updated_at,
+  p.shared_secret_key_id, w.path, s.code, s.scale`
+
+/** What joins the wallet address and the asset to an incoming payment `p`. */
+export const INCOMING_PAYMENT_JOINS = WALLET_ADDRESS(Prisma.sql`p.wallet_address_id`)
+
+/** An incoming payment as the database returns it: numbers of arbitrary size are text. */
+export interface IncomingPaymentRow {
+  readonly id: string
+  readonly client: string
+  readonly incoming_value: string | null
+  readonly received_value: string
+  readonly completed: boolean
+  readonly expires_at: Date
+  readonly metadata: Readonly<Record<string, unknown>> | null
+  readonly created_at: Date
+  readonly updated_at: Date
+  readonly shared_secret_key_id: string | null
+  readonly path: string
+  readonly code: string
+  readonly scale: number
+}
+
+/** Reads a row. */
+export function readIncomingPaymentRow(row: IncomingPaymentRow, urls: ResourceUrls): IncomingPayment {
+  return {
+    id: row.id,
+    walletAddressUrl: urls.ofWalletAddress(row.path),
+    client: row.client,
+    asset: { code: row.code, scale: row.scale },
+    incomingValue: row.incoming_value === null ? undefined : BigInt(row.incoming_value),
+    receivedValue: BigInt(row.received_value),
+    completed: row.completed,
+    expiresAtMs: row.expires_at.getTime(),
+    metadata: row.metadata ?? undefined,
+    createdAtMs: row.created_at.getTime(),
+    updatedAtMs: row.updated_at.getTime(),
+    sharedSecretKeyId: row.shared_secret_key_id ?? undefined
+  }
+}

@@ -1,0 +1,83 @@
+import type { Asset } from '@open-payments-server/amounts'
+import type { Database, Queries } from '../database.js'
+import { unlessTaken } from '../unless-taken.js'
+
+/** An account that holds money. Values are in units of its asset. */
+export interface Account {
+  /** Id (UUID). */
+  readonly id: string
+  readonly name: string
+  readonly asset: Asset
+  readonly creditsPosted: bigint
+  readonly debitsPosted: bigint
+  readonly debitsPending: bigint
+  readonly createdAt: Date
+}
+
+/** An account to be created. */
+export interface NewAccount {
+  /** Id (UUID). */
+  readonly id: string
+  readonly name: string
+  readonly assetId: number
+  readonly createdAt: Date
+}
+
+/**
+ * Creates an account that holds money.
+ *
+ * @returns false when its name is taken
+ */
+export function createAccount(on: Database, account: NewAccount): Promise<boolean> {
+  return unlessTaken(on.account.create({ data: { ...account, kind: 'wallet' } }))
+}
+
+/** The account of a name. */
+export async function findAccount(on: Queries, name: string): Promise<Account | undefined> {
+  const account = await on.account.findUnique({ where: { name }, include: { asset: true } })
+  return account === null ? undefined : toAccount(account)
+}
+
+/**
+ * Accounts that hold money, by name.
+ *
+ * @param page.after only those whose names come after this one; all come after the empty one
+ */
+export async function listAccounts(
+  on: Queries,
+  page: { readonly after: string; readonly limit: number }
+): Promise<readonly Account[]> {
+  const accounts = await on.account.findMany({
+    where: { kind: 'wallet', name: { gt: page.after } },
+    include: { asset: true },
+    orderBy: { name: 'asc' },
+    take: page.limit
+  })
+  return accounts.map(toAccount)
+}
+
+/** A decimal of the database: whole, whatever its type says. */
+interface WholeDecimal {
+  toFixed(decimals: 0): string
+}
+
+function toAccount(account: {
+  id: string
+  name: string | null
+  asset: Asset
+  creditsPosted: WholeDecimal
+  debitsPosted: WholeDecimal
+  debitsPending: WholeDecimal
+  createdAt: Date
+}): Account {
+  const { code, scale } = account.asset
+  return {
+    id: account.id,
+    name: account.name ?? '',
+    asset: { code, scale },
+    creditsPosted: BigInt(account.creditsPosted.toFixed(0)),
+    debitsPosted: BigInt(account.debitsPosted.toFixed(0)),
+    debitsPending: BigInt(account.debitsPending.toFixed(0)),
+    createdAt: account.createdAt
+  }
+}

@@ -1,0 +1,42 @@
+import type { Asset } from '@open-payments-server/amounts'
+import { type Database, Prisma, type Queries } from '../database.js'
+import { unlessTaken } from '../unless-taken.js'
+import { PROVIDER_ACCOUNT_KINDS } from './provider-accounts.js'
+
+/**
+ * Fragment: joins the account `a` and its asset `s` (`id`, `code`, `scale`) to whatever names an account.
+ *
+ * @param accountId names the account, such as `w.account_id`
+ */
+export const ASSET_OF_ACCOUNT = (accountId: Prisma.Sql): Prisma.Sql => Prisma.sql`
+  join account a on a.id = ${accountId}
+  join asset s on s.id = a.asset_id`
+
+/**
+ * Creates an asset and the provider's accounts in it, in one transaction.
+ *
+ * @param newId makes ids (UUID) of accounts
+ * @returns false when there is one of its code and scale
+ */
+export async function createAsset(
+  on: Database,
+  { code, scale }: Asset,
+  newId: () => string
+): Promise<boolean> {
+  const accounts = PROVIDER_ACCOUNT_KINDS.map((kind) => ({ id: newId(), kind }))
+  return unlessTaken(on.asset.create({ data: { code, scale, accounts: { create: accounts } } }))
+}
+
+/** All assets, by code and scale. */
+export function listAssets(on: Queries): Promise<readonly Asset[]> {
+  return on.asset.findMany({
+    select: { code: true, scale: true },
+    orderBy: [{ code: 'asc' }, { scale: 'asc' }]
+  })
+}
+
+/** The id of an asset; undefined when there is none of its code and scale. */
+export async function findAssetId(on: Queries, { code, scale }: Asset): Promise<number | undefined> {
+  const found = await on.asset.findUnique({ where: { code_scale: { code, scale } }, select: { id: true } })
+  return found?.id
+}

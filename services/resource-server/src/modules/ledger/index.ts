@@ -1,0 +1,21 @@
+/**
+ * The double-entry ledger: assets, accounts and transfers. Holds, posts, voids and moves money; nobody else writes these
+ * tables.
+ */
+export { type Account, createAccount, findAccount, listAccounts, type NewAccount } from './accounts.js'
+export { ASSET_OF_ACCOUNT, createAsset, findAssetId, listAssets } from './assets.js'
+export { held } from './hold.js'
+export { findMovement, move, type Movement, type MovementKind } from './move.js'
+export {
+  type AccountTotals,
+  hasDelivery,
+  posted,
+  type PostedCounts,
+  type PostedTransfer,
+  postings
+} from './post.js'
+export {
+  createProviderAccounts,
+  type ProviderAccountDirectory,
+  type ProviderAccounts
+} from './provider-accounts.js'

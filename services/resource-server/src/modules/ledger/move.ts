@@ -1,0 +1,100 @@
+import { placeholder, Statement } from '@open-payments-server/database'
+import { Prisma, type Queries } from '../database.js'
+
+/** Money that comes from outside, or goes there. */
+export type MovementKind = 'deposit' | 'withdrawal'
+
+/** A movement of money between an account and the world outside. */
+export interface Movement {
+  /** Id (UUID) of its transfer, which makes repeating it safe. */
+  readonly id: string
+  readonly kind: MovementKind
+  readonly accountName: string
+  /** In units of the account's asset; above 0. */
+  readonly value: bigint
+}
+
+interface MoveValues {
+  readonly [name: string]: string
+  readonly id: string
+  readonly accountName: string
+  readonly value: string
+  readonly now: string
+}
+
+const [ID, NAME, VALUE, NOW] = [
+  Prisma.sql`${placeholder('id')}::uuid`,
+  Prisma.sql`${placeholder('accountName')}::text`,
+  Prisma.sql`${placeholder('value')}::numeric`,
+  Prisma.sql`${placeholder('now')}::timestamptz`
+]
+
+// One statement each, so that the transfer and the account's total are one, and so that of two calls with the same id the
+// second finds the transfer and moves nothing.
+const STATEMENTS: Readonly<Record<MovementKind, Statement<{ id: string }, MoveValues>>> = {
+  deposit: new Statement(
+    'deposit',
+    Prisma.sql`
+  with moved as (
+    insert into transfer (id, kind, state, debit_account_id, credit_account_id, asset_id, amount, posted_amount, created_at,
+                          ended_at)
+    select ${ID}, 'deposit', 'posted', outside.id, target.id, target.asset_id, ${VALUE}, ${VALUE}, ${NOW}, ${NOW}
+      from account target join account outside on outside.asset_id = target.asset_id and outside.kind = 'outside'
+     where target.name = ${NAME}
+    on conflict (id) do nothing
+    returning credit_account_id)
+  update account set credits_posted = credits_posted + ${VALUE} from moved where account.id = moved.credit_account_id
+  returning account.id`
+  ),
+  // The account is locked first: what is available must still be there when the transfer is written.
+  withdrawal: new Statement(
+    'withdraw',
+    Prisma.sql`
+  with source as (
+    select id, asset_id from account
+     where name = ${NAME} and credits_posted - debits_posted - debits_pending >= ${VALUE}
+       for no key update
+  ), moved as (
+    insert into transfer (id, kind, state, debit_account_id, credit_account_id, asset_id, amount, posted_amount, created_at,
+                          ended_at)
+    select ${ID}, 'withdrawal', 'posted', source.id, outside.id, source.asset_id, ${VALUE}, ${VALUE}, ${NOW}, ${NOW}
+      from source join account outside on outside.asset_id = source.asset_id and outside.kind = 'outside'
+    on conflict (id) do nothing
+    returning debit_account_id)
+  update account set debits_posted = debits_posted + ${VALUE} from moved where account.id = moved.debit_account_id
+  returning account.id`
+  )
+}
+
+/**
+ * Moves money between an account and the world outside.
+ *
+ * @returns false when nothing was moved: there is no such account, it has less available, or the id is taken
+ */
+export async function move(
+  on: Queries,
+  { id, kind, accountName, value }: Movement,
+  nowMs: number
+): Promise<boolean> {
+  const rows = await STATEMENTS[kind].rows(on, {
+    id,
+    accountName,
+    value: value.toString(),
+    now: new Date(nowMs).toISOString()
+  })
+  return rows.length === 1
+}
+
+/** The transfer of an id, as far as it tells movements apart: its account is the one that is not outside. */
+export async function findMovement(
+  on: Queries,
+  id: string
+): Promise<{ readonly kind: string; readonly accountId: string; readonly value: bigint } | undefined> {
+  const found = await on.transfer.findUnique({
+    where: { id },
+    select: { kind: true, amount: true, debitAccountId: true, creditAccountId: true }
+  })
+  if (found === null) return undefined
+  const accountId = found.kind === 'deposit' ? found.creditAccountId : found.debitAccountId
+  return { kind: found.kind, accountId, value: BigInt(found.amount.toFixed(0)) }
+}

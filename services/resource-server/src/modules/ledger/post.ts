@@ -1,0 +1,111 @@
+import { placeholder } from '@open-payments-server/database'
+import { Prisma } from '../database.js'
+
+/** A transfer to be written, posted. */
+export interface PostedTransfer {
+  /** Id (UUID). */
+  readonly id: string
+  readonly kind: 'fee' | 'delivery' | 'conversion'
+  /** Id (UUID) of the outgoing payment. */
+  readonly paymentId: string
+  readonly debitAccountId: string
+  readonly creditAccountId: string
+  readonly assetId: number
+  readonly amount: bigint
+  /** Id (UUID) of the incoming payment, where it credits the receiver. */
+  readonly incomingPaymentId: string | undefined
+}
+
+/** How the totals of a wallet account change: netted, one for each account. */
+export interface AccountTotals {
+  /** Id (UUID). */
+  readonly accountId: string
+  readonly debitsPending: bigint
+  readonly debitsPosted: bigint
+  readonly creditsPosted: bigint
+}
+
+/** How many rows {@link posted} has changed. */
+export interface PostedCounts {
+  /** Holds posted or voided. */
+  readonly holds: number
+  readonly transfers: number
+  /** Accounts whose totals changed. */
+  readonly totals: number
+}
+
+/**
+ * Fragment: ends the holds of payments, posting what was sent and returning the rest, and writes the transfers that carry it
+ * on. Reads the part `ending` (`id` of the payment, `sent`), and is given `now` and what {@link postings} makes.
+ *
+ * Every account is locked, in the order of ids, before the first is changed: an update would lock them in whatever order it
+ * meets them. They are looked up by "any (array" because a plan made while the tables were small, which a connection keeps,
+ * would read the whole of an index to join them.
+ */
+export const posted = {
+  parts: Prisma.sql`
+  hold as (
+    update transfer t
+       set state = case when e.sent > 0 then 'posted' else 'voided' end::transfer_state,
+           posted_amount = nullif(e.sent, 0), ended_at = ${placeholder('now')}::timestamptz
+      from ending e
+     where t.id = e.id and t.id = any (array(select id from ending)) and t.state = 'pending' returning 1
+  ), moved as (
+    insert into transfer (id, kind, state, payment_id, debit_account_id, credit_account_id, asset_id, amount, posted_amount,
+                          incoming_payment_id, created_at, ended_at)
+    select id, kind, 'posted', payment_id, debit_account_id, credit_account_id, asset_id, amount, amount,
+           incoming_payment_id, ${placeholder('now')}::timestamptz, ${placeholder('now')}::timestamptz
+      from json_to_recordset(${placeholder('transfers')}::json)
+        as m(id uuid, kind transfer_kind, payment_id uuid, debit_account_id uuid, credit_account_id uuid,
+             asset_id integer, amount numeric, incoming_payment_id uuid)
+    returning 1
+  ), change as (
+    select * from json_to_recordset(${placeholder('totals')}::json)
+      as c(id uuid, debits_pending numeric, debits_posted numeric, credits_posted numeric)
+  ), locked as (
+    select id from account where id = any (array(select id from change)) order by id for no key update
+  ), total as (
+    update account a
+       set debits_pending = a.debits_pending + c.debits_pending, debits_posted = a.debits_posted + c.debits_posted,
+           credits_posted = a.credits_posted + c.credits_posted
+      from change c
+     where a.id = c.id and a.id = any (array(select id from locked)) returning 1
+  )`,
+  /** Selects {@link PostedCounts}. */
+  counts: Prisma.sql`(select count(*) from hold)::integer as holds, (select count(*) from moved)::integer as transfers,
+         (select count(*) from total)::integer as totals`
+}
+
+/** The values that {@link posted} is given, but for `now`. Numbers of arbitrary size travel as text. */
+export function postings(
+  transfers: readonly PostedTransfer[],
+  totals: readonly AccountTotals[]
+): { readonly transfers: string; readonly totals: string } {
+  return {
+    transfers: JSON.stringify(
+      transfers.map((transfer) => ({
+        id: transfer.id,
+        kind: transfer.kind,
+        payment_id: transfer.paymentId,
+        debit_account_id: transfer.debitAccountId,
+        credit_account_id: transfer.creditAccountId,
+        asset_id: transfer.assetId,
+        amount: transfer.amount.toString(),
+        incoming_payment_id: transfer.incomingPaymentId
+      }))
+    ),
+    totals: JSON.stringify(
+      totals.map((change) => ({
+        id: change.accountId,
+        debits_pending: change.debitsPending.toString(),
+        debits_posted: change.debitsPosted.toString(),
+        credits_posted: change.creditsPosted.toString()
+      }))
+    )
+  }
+}
+
+/** Fragment, a condition: whether anything was delivered to an incoming payment, which `incomingPaymentId` names. */
+export function hasDelivery(incomingPaymentId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`exists (select 1 from transfer t where t.incoming_payment_id = ${incomingPaymentId})`
+}

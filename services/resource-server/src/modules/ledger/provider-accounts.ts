@@ -1,0 +1,37 @@
+import { type Queries, Prisma } from '../database.js'
+
+/** The provider's own accounts: every asset has one of each. */
+export const PROVIDER_ACCOUNT_KINDS = ['outside', 'clearing', 'exchange', 'fees'] as const
+
+/** The provider's own accounts in one asset, by what they are for: ids (UUID). */
+export interface ProviderAccounts {
+  readonly clearing: string
+  readonly exchange: string
+  readonly fees: string
+}
+
+/** Finds the provider's accounts. */
+export interface ProviderAccountDirectory {
+  /** The provider's accounts in each of these assets, by asset id. Assets that have none are missing. */
+  find(on: Queries, assetIds: Iterable<number>): Promise<ReadonlyMap<number, ProviderAccounts>>
+}
+
+/** Looks the provider's accounts up once: they are made with their asset and never change, and assets are few. */
+export function createProviderAccounts(): ProviderAccountDirectory {
+  const known = new Map<number, ProviderAccounts>()
+  return {
+    async find(on, assetIds) {
+      const missing = [...new Set(assetIds)].filter((id) => !known.has(id))
+      if (missing.length === 0) return known
+      const rows = await on.$queryRaw<(ProviderAccounts & { asset_id: number })[]>(
+        Prisma.sql`select clearing.asset_id, clearing.id as clearing, exchange.id as exchange, fees.id as fees
+             from account clearing
+             join account exchange on exchange.asset_id = clearing.asset_id and exchange.kind = 'exchange'
+             join account fees on fees.asset_id = clearing.asset_id and fees.kind = 'fees'
+            where clearing.kind = 'clearing' and clearing.asset_id = any(${missing}::integer[])`
+      )
+      for (const { asset_id, ...accounts } of rows) known.set(asset_id, accounts)
+      return known
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { placeholder } from '@open-payments-server/database'
+import type { PaymentTerms } from '../../domain/payment-terms.js'
+import { Prisma } from '../database.js'
+
+/** A payment to be persisted. */
+export interface NewPayment {
+  /** Id (UUID), under which its amounts are reserved. */
+  readonly id: string
+  /** Id (UUID) of the signed request. */
+  readonly signatureId: string
+  readonly requestHash: Buffer
+  readonly walletAddressId: string
+  /** Id (UUID) of the sender's account. */
+  readonly accountId: string
+  readonly client: string
+  /** Id (UUID) of the grant. */
+  readonly grantId: string
+  readonly terms: PaymentTerms
+  readonly grantSpentDebitValue: bigint
+  readonly grantSpentReceiveValue: bigint
+  readonly metadata: Readonly<Record<string, unknown>> | undefined
+}
+
+/**
+ * Fragment: the part ``asked`, payments that are to be persisted, as {@link wantedPayments} gives them. Its columns are those of
+ * {@link inserted}, and `account_id` and `incoming_payment_id`, which say whom the money comes from and goes to.
+ */
+export const wanted = Prisma.sql`
+  asked as (
+    select *
+      from json_to_recordset(${placeholder('payments')}::json)
+        as n(id uuid, signature_id uuid, request_hash bytea, wallet_address_id uuid, account_id uuid, client text,
+             grant_id uuid, quote_id uuid, incoming_payment_id uuid, receiver text, debit_value numeric, fee_value numeric,
+             receive_value numeric, receive_asset_id integer, metadata jsonb, grant_spent_debit_value numeric,
+             grant_spent_receive_value numeric)
+  )`
+
+/**
+ * Fragment: the part `payment` (`id`, `metadata`), which inserts those of the part `wanted` that are `payable`. One whose id, signed
+ * request or quote is taken, by an earlier one of the batch too, is left out. They are inserted in one order, by quote, then id,
+ * as two requests may claim the same: nobody waits in a circle. Given `now`.
+ */
+export const inserted = Prisma.sql`
+  payment as (
+    insert into outgoing_payment (id, signature_id, request_hash, wallet_address_id, client, grant_id, quote_id, receiver,
+      debit_value, fee_value, receive_value, receive_asset_id, state, metadata, grant_spent_debit_value,
+      grant_spent_receive_value, created_at, updated_at)
+    select id, signature_id, request_hash, wallet_address_id, client, grant_id, quote_id, receiver,
+      debit_value, fee_value, receive_value, receive_asset_id, 'pending', metadata, grant_spent_debit_value,
+      grant_spent_receive_value, ${placeholder('now')}::timestamptz, ${placeholder('now')}::timestamptz
+      from wanted where payable order by quote_id, id
+    on conflict do nothing
+    returning id, metadata
+  )`
+
+/** The payments of {@link wanted}. Numbers of arbitrary size travel as text. */
+export function wantedPayments(payments: readonly NewPayment[]): { readonly payments: string } {
+  return { payments: JSON.stringify(payments.map(toRecord)) }
+}
+
+function toRecord(payment: NewPayment): object {
+  const { amounts, receiver, quoteId } = payment.terms
+  return {
+    id: payment.id,
+    signature_id: payment.signatureId,
+    request_hash: `\\x${payment.requestHash.toString('hex')}`,
+    wallet_address_id: payment.walletAddressId,
+    account_id: payment.accountId,
+    client: payment.client,
+    grant_id: payment.grantId,
+    quote_id: quoteId,
+    incoming_payment_id: receiver.incomingPaymentId,
+    receiver: receiver.url,
+    debit_value: amounts.debit.toString(),
+    fee_value: amounts.fee.toString(),
+    receive_value: amounts.receive.toString(),
+    receive_asset_id: receiver.assetId,
+    metadata: payment.metadata,
+    grant_spent_debit_value: payment.grantSpentDebitValue.toString(),
+    grant_spent_receive_value: payment.grantSpentReceiveValue.toString()
+  }
+}

@@ -1,0 +1,25 @@
+/** The life of an outgoing payment: inserted, claimed, ended; and the port of whatever moves its money. */
+export { inserted, type NewPayment, wanted, wantedPayments } from './create.js'
+export type { PaymentMethod, ProcessedRound } from './payment-method.js'
+export {
+  type Claim,
+  claimed,
+  type ClaimedPayment,
+  type ClaimedPaymentRow,
+  claiming,
+  ended,
+  type Ending,
+  endings,
+  oldestPending,
+  readClaimedPayment
+} from './process.js'
+export {
+  createOutgoingPaymentReader,
+  findTwin,
+  type FoundPayment,
+  isPaidFrom,
+  isQuoteUsed,
+  listOutgoingPayments,
+  type OutgoingPaymentReader,
+  paymentOfQuote
+} from './read.js'

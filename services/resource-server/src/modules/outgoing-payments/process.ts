@@ -1,0 +1,138 @@
+import type { QuotedAmounts } from '@open-payments-server/amounts'
+import { placeholder } from '@open-payments-server/database'
+import type { Settlement } from '../../domain/settlement.js'
+import { Prisma } from '../database.js'
+
+/** Which pending payments to claim: the oldest, or certain ones. */
+export interface Claim {
+  readonly limit: number
+  /** Ids (UUID); any when undefined. */
+  readonly ids?: readonly string[]
+  /** Ids (UUID) to pass over; none when undefined. */
+  readonly except?: readonly string[]
+}
+
+/** A pending payment that this process has claimed. */
+export interface ClaimedPayment {
+  /** Id (UUID). */
+  readonly id: string
+  /** Id (UUID) of the incoming payment it pays; undefined when its URL names none. */
+  readonly incomingPaymentId: string | undefined
+  readonly amounts: QuotedAmounts
+  /** Id (UUID) of the sender's account. */
+  readonly senderAccountId: string
+  /** Ids of the assets. */
+  readonly debitAssetId: number
+  readonly receiveAssetId: number
+  /** Whether the sender's money is held for it. */
+  readonly held: boolean
+}
+
+/** The columns of the part {@link claimed}. */
+export interface ClaimedPaymentRow {
+  readonly id: string
+  readonly incoming_payment_id: string | null
+  readonly debit_value: string
+  readonly fee_value: string
+  readonly receive_value: string
+  readonly receive_asset_id: number
+  readonly account_id: string
+  readonly asset_id: number
+  readonly held: boolean
+  readonly created_at: Date
+}
+
+/**
+ * Fragment: locks pending payments to receivers below a URL, the oldest first and without waiting for those that are locked:
+ * "no key update" because rows that refer to these, such as the transfers of payments being created, need not wait. Given what
+ * {@link claiming} makes.
+ */
+export const claimed = Prisma.sql`
+  claimed as (
+    select p.id, p.debit_value::text, p.fee_value::text, p.receive_value::text, p.receive_asset_id, w.account_id, a.asset_id,
+           hold.id is not null as held, p.created_at,
+           case when substring(p.receiver from length(${placeholder('receivers')}::text) + 1)
+                       ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+                then substring(p.receiver from length(${placeholder('receivers')}::text) + 1)::uuid end as incoming_payment_id
+      from outgoing_payment p
+      join wallet_address w on w.id = p.wallet_address_id
+      join account a on a.id = w.account_id
+      left join transfer hold on hold.id = p.id and hold.state = 'pending'
+     where p.state = 'pending' and starts_with(p.receiver, ${placeholder('receivers')}::text)
+       and (${placeholder('ids')}::uuid[] is null or p.id = any(${placeholder('ids')}::uuid[]))
+       and not (p.id = any(${placeholder('except')}::uuid[]))
+     order by p.created_at, p.id
+     limit ${placeholder('limit')}::integer
+       for no key update of p skip locked
+  )`
+
+/**
+ * The values of {@link claimed}.
+ *
+ * @param receivers what the URLs of the receivers begin with; their ids follow
+ */
+export function claiming({ limit, ids, except }: Claim, receivers: string): Record<string, unknown> {
+  return { receivers, ids: ids ?? null, except: except ?? [], limit }
+}
+
+/** Reads a row of {@link claimed}. */
+export function readClaimedPayment(row: ClaimedPaymentRow): ClaimedPayment {
+  return {
+    id: row.id,
+    incomingPaymentId: row.incoming_payment_id ?? undefined,
+    amounts: {
+      debit: BigInt(row.debit_value),
+      fee: BigInt(row.fee_value),
+      receive: BigInt(row.receive_value)
+    },
+    senderAccountId: row.account_id,
+    debitAssetId: row.asset_id,
+    receiveAssetId: row.receive_asset_id,
+    held: row.held
+  }
+}
+
+/** How a payment ends. */
+export interface Ending {
+  /** Id (UUID). */
+  readonly id: string
+  readonly settlement: Settlement
+}
+
+/**
+ * Fragment: the part `ending` (`id`, `state`, `failure_reason`, `sent`, `delivered`), as {@link endings} gives it, and the part `payment`,
+ * which ends the payments that it names and are still pending; counted as `payments`. Given `now`.
+ *
+ * The state is compared as text because a plan would read the index of all that are pending, which may be few, and thousands that
+ * were not vacuumed yet.
+ */
+export const ended = Prisma.sql`
+  ending as (
+    select * from json_to_recordset(${placeholder('endings')}::json)
+      as e(id uuid, state outgoing_payment_state, failure_reason text, sent numeric, delivered numeric)
+  ), payment as (
+    update outgoing_payment p
+       set state = e.state, failure_reason = e.failure_reason, sent_value = e.sent, delivered_value = e.delivered,
+           updated_at = greatest(p.updated_at, ${placeholder('now')}::timestamptz)
+      from ending e
+     where p.id = e.id and p.id = any (array(select id from ending)) and p.state::text = 'pending' returning 1
+  )`
+
+/** The endings of {@link ended}. Numbers of arbitrary size travel as text. */
+export function endings(ending: readonly Ending[]): { readonly endings: string } {
+  return {
+    endings: JSON.stringify(
+      ending.map(({ id, settlement }) => ({
+        id,
+        state: settlement.state,
+        failure_reason: settlement.failureReason,
+        sent: settlement.sent.toString(),
+        delivered: settlement.delivered.toString()
+      }))
+    )
+  }
+}
+
+/** Fragment: when the oldest pending payment was created. The end of a partial index, whatever the table holds. */
+export const oldestPending = Prisma.sql`(
+  select created_at from outgoing_payment where state = 'pending' order by created_at, id limit 1)`

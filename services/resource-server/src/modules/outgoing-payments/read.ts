@@ -1,0 +1,126 @@
+import {
+  createKeyset,
+  createLookup,
+  type KeysetList,
+  placeholder,
+  Statement
+} from '@open-payments-server/database'
+import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
+import type { FoundPage, PageRequest } from '../../domain/pagination.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { Prisma, type Queries } from '../database.js'
+import {
+  OUTGOING_PAYMENT_COLUMNS,
+  OUTGOING_PAYMENT_JOINS,
+  type OutgoingPaymentRow,
+  readOutgoingPaymentRow
+} from './row.js'
+
+/** What reading outgoing payments needs. */
+interface ReadDeps {
+  readonly database: Queries
+  readonly urls: ResourceUrls
+}
+
+/** Reads outgoing payments. */
+export interface OutgoingPaymentReader {
+  /** Finds a payment by its id (UUID). */
+  find(id: string): Promise<OutgoingPayment | undefined>
+}
+
+const BY_ID = new Statement<OutgoingPaymentRow>(
+  'get-outgoing-payments',
+  Prisma.sql`select ${OUTGOING_PAYMENT_COLUMNS} from outgoing_payment p ${OUTGOING_PAYMENT_JOINS}
+              where p.id = any(${placeholder('ids')}::uuid[])`
+)
+
+/** Reads outgoing payments: those that are polled for at the same time with one statement. */
+export function createOutgoingPaymentReader({ database, urls }: ReadDeps): OutgoingPaymentReader {
+  const lookUp = createLookup((ids) => BY_ID.rows(database, { ids }))
+  return {
+    async find(id) {
+      const row = await lookUp(id)
+      return row && readOutgoingPaymentRow(row, urls)
+    }
+  }
+}
+
+const LIST = {
+  columns: OUTGOING_PAYMENT_COLUMNS,
+  table: Prisma.sql`outgoing_payment`,
+  joins: OUTGOING_PAYMENT_JOINS
+}
+const OF_WALLET_ADDRESS = Prisma.sql`p.wallet_address_id = ${placeholder('walletAddressId')}::uuid`
+const ALL: KeysetList = { ...LIST, name: 'list-outgoing-payments', where: OF_WALLET_ADDRESS }
+const OWN: KeysetList = {
+  ...LIST,
+  name: 'list-own-outgoing-payments',
+  where: Prisma.sql`${OF_WALLET_ADDRESS} and p.client = ${placeholder('client')}`
+}
+
+/**
+ * Makes what lists the outgoing payments of a wallet address, newest first, with one statement.
+ *
+ * @returns lists a page; only what a client created where one is given
+ */
+export function listOutgoingPayments({
+  database,
+  urls
+}: ReadDeps): (
+  walletAddressId: string,
+  client: string | undefined,
+  page: PageRequest
+) => Promise<FoundPage<OutgoingPayment>> {
+  const all = createKeyset<OutgoingPaymentRow>(database, ALL)
+  const own = createKeyset<OutgoingPaymentRow>(database, OWN)
+  return async (walletAddressId, client, page) => {
+    const { rows, hasOpposite } = await (client === undefined
+      ? all({ walletAddressId }, page)
+      : own({ walletAddressId, client }, page))
+    return { rows: rows.map((row) => readOutgoingPaymentRow(row, urls)), hasOpposite }
+  }
+}
+
+/** A payment that took the place of another. */
+export interface FoundPayment {
+  readonly payment: OutgoingPayment
+  readonly requestHash: Buffer
+}
+
+const TWIN = new Statement<OutgoingPaymentRow & { readonly request_hash: Uint8Array }>(
+  'find-twin-payment',
+  Prisma.sql`
+  select ${OUTGOING_PAYMENT_COLUMNS}, p.request_hash from outgoing_payment p ${OUTGOING_PAYMENT_JOINS}
+   where p.id = any(${placeholder('ids')}::uuid[]) or p.signature_id = ${placeholder('signatureId')}::uuid
+   order by p.id = any(${placeholder('ids')}::uuid[]) desc limit 1`
+)
+
+/** The payment of one of some ids (UUID), else of a signed request. */
+export async function findTwin(
+  { database, urls }: ReadDeps,
+  ids: readonly string[],
+  signatureId: string
+): Promise<FoundPayment | undefined> {
+  const [row] = await TWIN.rows(database, { ids, signatureId })
+  return row && { payment: readOutgoingPaymentRow(row, urls), requestHash: Buffer.from(row.request_hash) }
+}
+
+/** Whether a quote was used by any payment. */
+export async function isQuoteUsed(on: Queries, quoteId: string): Promise<boolean> {
+  return (await on.outgoingPayment.findUnique({ where: { quoteId }, select: { id: true } })) !== null
+}
+
+/**
+ * Fragment: joins the payment `used` that used a quote, if there is one.
+ *
+ * @param quoteId names the quote's id
+ * @param ids an array that it is among: the payments are looked up by it
+ */
+export function paymentOfQuote(quoteId: Prisma.Sql, ids: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`left join outgoing_payment used on used.quote_id = ${quoteId} and used.quote_id = any(${ids})`
+}
+
+/** Fragment, a condition: whether a payment used a quote, which `quoteId` names. */
+export function isPaidFrom(quoteId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`exists (select 1 from outgoing_payment p where p.quote_id = ${quoteId})`
+}

@@ -1,0 +1,45 @@
+import { placeholder, Statement } from '@open-payments-server/database'
+import type { PurgeStatement } from '@open-payments-server/purge'
+import { Prisma } from './database.js'
+
+/**
+ * Looks at rows that may be over, oldest first. Each is deleted, or kept for good, or looked at again when it may be over
+ * next: so that a batch never meets the same row twice, and what is kept costs nothing.
+ *
+ * A clock that runs ahead must not delete anything, so that the earlier of the service's and the database's counts.
+ *
+ * @param options.table whose rows they are, with `id`, `expires_at` and `alive_until`
+ * @param options.isKept what makes a row `due` one that is kept for good
+ */
+export function purgeStatement(options: {
+  readonly name: string
+  readonly table: Prisma.Sql
+  readonly isKept: Prisma.Sql
+}): PurgeStatement {
+  const { name, table, isKept } = options
+  return new Statement(
+    name,
+    Prisma.sql`
+    with instant as (
+      select least(${placeholder('now')}::timestamptz, now())
+             - make_interval(secs => ${placeholder('retentionSeconds')}::integer) as cutoff),
+    due as (
+      select *
+        from ${table}
+       where alive_until < (select cutoff from instant)
+       order by alive_until
+       limit ${placeholder('countMax')}::integer
+         for update skip locked),
+    looked_at as (
+      select due.id, case when ${isKept} then null else due.expires_at end as alive_until from due),
+    put_off as (
+      update ${table} r set alive_until = looked_at.alive_until
+        from looked_at cross join instant
+       where r.id = looked_at.id and (looked_at.alive_until is null or looked_at.alive_until >= instant.cutoff)),
+    purged as (
+      delete from ${table} r using looked_at cross join instant
+       where r.id = looked_at.id and looked_at.alive_until < instant.cutoff
+      returning 1)
+    select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`
+  )
+}

@@ -1,0 +1,130 @@
+import { placeholder, Statement, writeTogether } from '@open-payments-server/database'
+import type { CreationIdentity } from '../../domain/idempotency.js'
+import type { Quote } from '../../domain/quote.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { Prisma, type Queries } from '../database.js'
+import { canTake } from '../incoming-payments/index.js'
+import { QUOTE_COLUMNS, QUOTE_JOINS, type QuoteRow, readQuoteRow } from './row.js'
+
+/** A quote to be kept. */
+export interface NewQuote {
+  readonly quote: Quote
+  /** By what a repetition of the request is known; undefined for one without an idempotency key. */
+  readonly identity: CreationIdentity | undefined
+  readonly walletAddressId: string
+  readonly receiveAssetId: number
+  /** Part of the debit that is the provider's fee. */
+  readonly feeValue: bigint
+  /** Id (UUID) of the incoming payment, which must have room for the quote; undefined when that is known already. */
+  readonly roomIn: string | undefined
+}
+
+/** What is kept after a creation. */
+export interface StoredQuote {
+  readonly quote: Quote
+  /** Hash of the request that created it, where it carried an idempotency key. */
+  readonly requestHash: Uint8Array | null
+}
+
+/** Keeps quotes. */
+export interface QuoteStore {
+  /**
+   * Keeps a quote, unless there is one of the same idempotency key already: that one is answered then.
+   *
+   * @returns undefined when there is no room for it, or nothing was kept and nothing could be seen
+   */
+  create(quote: NewQuote): Promise<StoredQuote | undefined>
+  /** Finds the quote of an idempotency key, as {@link create} would answer it. */
+  findCreated(idempotencyHash: Buffer): Promise<StoredQuote | undefined>
+}
+
+/**
+ * Keeps some quotes. Whether a receiver that is known from before has room is looked at as its quote is written: that is no
+ * statement of its own.
+ */
+const INSERT = Prisma.sql`
+  insert into quote as q
+    (id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id, method,
+     expires_at, created_at, request_hash, idempotency_hash)
+  select id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id, method,
+         expires_at, created_at, request_hash, idempotency_hash
+    from json_to_recordset(${placeholder('wanted')}::json)
+      as w (id uuid, wallet_address_id uuid, client text, receiver text, debit_value numeric, fee_value numeric,
+            receive_value numeric, receive_asset_id integer, method text, expires_at timestamptz, created_at timestamptz,
+            room_in uuid, request_hash bytea, idempotency_hash bytea)
+   where room_in is null
+      or ${canTake({
+        id: Prisma.sql`room_in`,
+        value: Prisma.sql`receive_value`,
+        now: Prisma.sql`w.created_at`
+      })}`
+
+/** Nobody else can have created what has no key: all that is asked is whether it is kept. */
+const CREATE_UNKEYED = new Statement<{ id: string }>('create-quotes', Prisma.sql`${INSERT} returning id`)
+
+type CreatedRow = QuoteRow & { readonly request_hash: Uint8Array | null }
+
+/**
+ * One statement. A request with the same key that runs at the same time is waited for by the insert, and not seen by the
+ * select, whose snapshot is older: then no row comes back.
+ */
+const CREATE = new Statement<CreatedRow>(
+  'create-quote',
+  Prisma.sql`
+  with created as (
+    ${INSERT}
+    on conflict (idempotency_hash) where idempotency_hash is not null do nothing
+    returning q.*
+  )
+  select ${QUOTE_COLUMNS}, q.request_hash
+    from (select * from created union all select * from quote where idempotency_hash = ${placeholder('idempotencyHash')}) q
+    ${QUOTE_JOINS}`
+)
+
+const FIND = new Statement<CreatedRow>(
+  'find-created-quote',
+  Prisma.sql`select ${QUOTE_COLUMNS}, q.request_hash from quote q ${QUOTE_JOINS}
+              where q.idempotency_hash = ${placeholder('idempotencyHash')}`
+)
+
+/** Keeps quotes in the database. */
+export function createQuoteStore({ database, urls }: { database: Queries; urls: ResourceUrls }): QuoteStore {
+  const read = ([row]: readonly CreatedRow[]): StoredQuote | undefined =>
+    row && { quote: readQuoteRow(row, urls), requestHash: row.request_hash }
+  const createUnkeyed = writeTogether((quotes: readonly NewQuote[]) => createAll(quotes, database))
+  return {
+    findCreated: async (idempotencyHash) => read(await FIND.rows(database, { idempotencyHash })),
+    async create(quote) {
+      if (quote.identity === undefined) return createUnkeyed(quote)
+      const { idempotencyHash } = quote.identity
+      return read(await CREATE.rows(database, { wanted: JSON.stringify([toRecord(quote)]), idempotencyHash }))
+    }
+  }
+}
+
+/** Keeps some quotes without keys, which are kept as they were given. @returns what is kept of each, in their order */
+async function createAll(quotes: readonly NewQuote[], on: Queries): Promise<(StoredQuote | undefined)[]> {
+  const rows = await CREATE_UNKEYED.rows(on, { wanted: JSON.stringify(quotes.map(toRecord)) })
+  const kept = new Set(rows.map(({ id }) => id))
+  return quotes.map(({ quote }) => (kept.has(quote.id) ? { quote, requestHash: null } : undefined))
+}
+
+/** A record of {@link INSERT}. Numbers of arbitrary size travel as text. */
+function toRecord({ quote, identity, ...others }: NewQuote): object {
+  return {
+    id: quote.id,
+    wallet_address_id: others.walletAddressId,
+    client: quote.client,
+    receiver: quote.receiver,
+    debit_value: quote.debitValue.toString(),
+    fee_value: others.feeValue.toString(),
+    receive_value: quote.receiveValue.toString(),
+    receive_asset_id: others.receiveAssetId,
+    method: quote.method,
+    expires_at: new Date(quote.expiresAtMs).toISOString(),
+    created_at: new Date(quote.createdAtMs).toISOString(),
+    room_in: others.roomIn,
+    request_hash: identity && `\\x${identity.requestHash.toString('hex')}`,
+    idempotency_hash: identity && `\\x${identity.idempotencyHash.toString('hex')}`
+  }
+}

@@ -1,0 +1,5 @@
+/** Quotes: the amounts that an outgoing payment may be created with, once. */
+export { createQuoteStore, type NewQuote, type QuoteStore, type StoredQuote } from './create.js'
+export { purgeQuotes } from './purge.js'
+export { createPayableQuotes, createQuoteReader, type PayableQuotes, type QuoteReader } from './read.js'
+export { rememberQuotes } from './remembered-quotes.js'

@@ -1,0 +1,86 @@
+import { createLookup, placeholder, Statement } from '@open-payments-server/database'
+import { isOwnedBy, type PayableQuote, type Quote, type QuoteOwner } from '../../domain/quote.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { Prisma, type Queries } from '../database.js'
+import { paymentOfQuote } from '../outgoing-payments/index.js'
+import { QUOTE_COLUMNS, QUOTE_JOINS, type QuoteRow, readQuoteRow } from './row.js'
+
+/** Reads quotes. */
+export interface QuoteReader {
+  /** Finds a quote by its id (UUID). */
+  find(id: string): Promise<Quote | undefined>
+}
+
+const BY_ID = new Statement<QuoteRow>(
+  'get-quotes',
+  Prisma.sql`select ${QUOTE_COLUMNS} from quote q ${QUOTE_JOINS} where q.id = any(${placeholder('ids')}::uuid[])`
+)
+
+/** Reads quotes: those that are asked for at the same time with one statement. */
+export function createQuoteReader(deps: { database: Queries; urls: ResourceUrls }): QuoteReader {
+  const lookUp = createLookup((ids) => BY_ID.rows(deps.database, { ids }))
+  return {
+    async find(id) {
+      const row = await lookUp(id)
+      return row && readQuoteRow(row, deps.urls)
+    }
+  }
+}
+
+interface PayableQuoteRow {
+  readonly id: string
+  readonly wallet_address_id: string
+  readonly client: string
+  readonly receiver: string
+  readonly debit_value: string
+  readonly fee_value: string
+  readonly receive_value: string
+  readonly receive_asset_id: number
+  readonly code: string
+  readonly scale: number
+  readonly expires_at: Date
+  readonly used: boolean
+}
+
+/** Finds quotes that no payment used. */
+export interface PayableQuotes {
+  /** Finds a quote by its id (UUID), with one statement; undefined when its owner has none, and when a payment used it. */
+  find(id: string, owner: QuoteOwner): Promise<PayableQuote | undefined>
+}
+
+/** One statement over three tables for all that arrive together: Prisma's models would send three for each. */
+const PAYABLE = new Statement<PayableQuoteRow>(
+  'quotes-to-pay',
+  Prisma.sql`
+  select q.id, q.wallet_address_id, q.client, q.receiver, q.debit_value::text, q.fee_value::text, q.receive_value::text,
+         q.receive_asset_id, s.code, s.scale, q.expires_at, used.id is not null as used
+    from quote q
+    join asset s on s.id = q.receive_asset_id
+    ${paymentOfQuote(Prisma.sql`q.id`, Prisma.sql`${placeholder('ids')}::uuid[]`)}
+   where q.id = any(${placeholder('ids')}::uuid[])`
+)
+
+/** Finds quotes that may be paid: those that are asked for at the same time with one statement. */
+export function createPayableQuotes(deps: { database: Queries }): PayableQuotes {
+  const lookUp = createLookup((ids) => PAYABLE.rows(deps.database, { ids }))
+  return {
+    async find(id, owner) {
+      const row = await lookUp(id)
+      if (row === undefined || row.used) return undefined
+      const quote = {
+        walletAddressId: row.wallet_address_id,
+        client: row.client,
+        receiver: row.receiver,
+        amounts: {
+          debit: BigInt(row.debit_value),
+          fee: BigInt(row.fee_value),
+          receive: BigInt(row.receive_value)
+        },
+        receiveAsset: { code: row.code, scale: row.scale },
+        receiveAssetId: row.receive_asset_id,
+        expiresAtMs: row.expires_at.getTime()
+      }
+      return isOwnedBy(quote, owner) ? quote : undefined
+    }
+  }
+}

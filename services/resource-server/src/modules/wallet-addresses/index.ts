@@ -1,0 +1,18 @@
+/** Wallet addresses, the public face of accounts, and the keys that their holders sign requests with. */
+export {
+  createWalletAddress,
+  findWalletAddressId,
+  listWalletAddresses,
+  type NewWalletAddress,
+  type StoredWalletAddress
+} from './administration.js'
+export { createWalletAddressDirectory, WALLET_ADDRESS } from './directory.js'
+export {
+  addKey,
+  type ClientKeyId,
+  countKeys,
+  createPublishedKeyDirectory,
+  hasKey,
+  KEYS_REMEMBERED_MS,
+  revokeKey
+} from './keys.js'

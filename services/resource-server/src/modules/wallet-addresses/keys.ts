@@ -1,0 +1,108 @@
+import { placeholder, Statement } from '@open-payments-server/database'
+import { LRUCache } from 'lru-cache'
+import type { PublishedKeyDirectory, PublishedKeys } from '../../domain/client-keys.js'
+import { findPathProblem } from '../../domain/wallet-address.js'
+import { type Database, Prisma, type Queries } from '../database.js'
+import { unlessTaken } from '../unless-taken.js'
+
+/** Most wallet addresses whose keys are remembered. */
+const REMEMBERED_MAX = 10_000
+
+/**
+ * How long keys are remembered, in milliseconds: long enough that a busy client costs a statement a second, and so short that
+ * a replica which is not told of a change hardly lags behind.
+ */
+export const KEYS_REMEMBERED_MS = 1_000
+
+/** Finds keys in the database, with one statement, and remembers them for a moment. */
+export function createPublishedKeyDirectory(deps: { database: Queries }): PublishedKeyDirectory {
+  // What is being looked up is remembered, and then what was found: those who ask at the same time share it, time counts from
+  // before it was looked at, and nobody remembers an answer that was forgotten while it was under way.
+  const remembered = new LRUCache<string, PublishedKeys | Promise<PublishedKeys | undefined>>({
+    max: REMEMBERED_MAX,
+    ttl: KEYS_REMEMBERED_MS,
+    noUpdateTTL: true
+  })
+  const lookUp = (path: string): Promise<PublishedKeys | undefined> => {
+    // What cannot be a path is not looked for: it may be text that PostgreSQL does not even take.
+    if (findPathProblem(path) !== undefined) return Promise.resolve(undefined)
+    const asked = queryKeys(deps.database, path)
+    remembered.set(path, asked)
+    const replace = (keys: PublishedKeys | undefined): void => {
+      if (remembered.peek(path) !== asked) return
+      if (keys === undefined) remembered.delete(path)
+      else remembered.set(path, keys)
+    }
+    asked.then(replace, () => {
+      replace(undefined)
+    })
+    return asked
+  }
+  return {
+    findKeys: (path) => remembered.get(path) ?? lookUp(path),
+    forget(path) {
+      remembered.delete(path)
+    }
+  }
+}
+
+/** One statement tells a wallet address without keys from none. */
+const KEYS = new Statement<{ kid: string | null; x: string | null }>(
+  'wallet-address-keys',
+  Prisma.sql`select k.kid, k.x
+               from wallet_address w
+               left join client_key k on k.wallet_address_id = w.id and k.revoked_at is null
+              where w.path = ${placeholder('path')}
+              order by k.created_at, k.kid`
+)
+
+async function queryKeys(on: Queries, path: string): Promise<PublishedKeys | undefined> {
+  const rows = await KEYS.rows(on, { path })
+  if (rows.length === 0) return undefined
+  const keys = rows.flatMap(({ kid, x }) =>
+    kid === null || x === null
+      ? []
+      : [{ kid, alg: 'EdDSA', use: 'sig', kty: 'OKP', crv: 'Ed25519', x } as const]
+  )
+  return { keys }
+}
+
+/** What identifies a client key. */
+export interface ClientKeyId {
+  /** Id (UUID) of the wallet address. */
+  readonly walletAddressId: string
+  readonly kid: string
+}
+
+/** How many keys of a wallet address are not revoked. */
+export function countKeys(on: Queries, walletAddressId: string): Promise<number> {
+  return on.clientKey.count({ where: { walletAddressId, revokedAt: null } })
+}
+
+/**
+ * Adds a key.
+ *
+ * @param key.x base64url-encoded Ed25519 public key
+ * @returns false when its id is taken, also by a revoked key
+ */
+export function addKey(
+  on: Database,
+  key: ClientKeyId & { readonly x: string; readonly createdAt: Date }
+): Promise<boolean> {
+  return unlessTaken(on.clientKey.create({ data: key }))
+}
+
+/** Whether there is, or was, a key. */
+export async function hasKey(on: Queries, { walletAddressId, kid }: ClientKeyId): Promise<boolean> {
+  const where = { walletAddressId_kid: { walletAddressId, kid } }
+  return (await on.clientKey.findUnique({ where })) !== null
+}
+
+/** Revokes a key, unless it is revoked. */
+export async function revokeKey(
+  on: Queries,
+  { walletAddressId, kid }: ClientKeyId,
+  revokedAt: Date
+): Promise<void> {
+  await on.clientKey.updateMany({ where: { walletAddressId, kid, revokedAt: null }, data: { revokedAt } })
+}
