@@ -2,12 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { recordStatements } from '@open-payments-server/testing'
 import { createPayableQuotes } from '../src/modules/quotes/index.js'
 import { openDatabase } from './support/open-database.js'
-import {
-  BOB,
-  PUBLIC_URL,
-  startTestResourceServer,
-  type TestResourceServer
-} from './support/resource-server.js'
+import { BOB, startTestResourceServer, type TestResourceServer } from './support/resource-server.js'
 
 const ACCESS = [
   { type: 'incoming-payment' as const, actions: ['create'] },

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { RpcError, status } from '@open-payments-server/grpc-transport'
 import { createLogger } from '@open-payments-server/runtime'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
@@ -106,17 +107,19 @@ describe('a payment whose persisting ended in uncertainty', () => {
     async (runsMs) => {
       const body = await order()
       const lock = await world.server.pool.connect()
+      let committed: Promise<unknown> | undefined
       try {
         await lock.query('begin')
         await lock.query(`select 1 from account where name = 'alice' for update`)
         const persisting = disturbing({ statements: PERSISTING, moment: 'during', times: 1 })
         const answering = send(body)
-        setTimeout(() => void lock.query('commit'), runsMs)
+        committed = delay(runsMs).then(() => lock.query('commit'))
         const answer = await answering
         await Promise.allSettled(persisting.outcomes)
         expect(await paymentsOf(body)).toHaveLength(answer.status === 201 ? 1 : 0)
         expect([201, 503]).toContain(answer.status)
       } finally {
+        await committed
         lock.release()
       }
     }

@@ -78,7 +78,8 @@ interface PersistedRow {
 // - The receiver must have room for the whole payment, or only the release of its reservation is recorded.
 // - The payment's row among the outcomes is the tombstone's place too: after a tombstone, the primary key refuses it.
 // - The hold is made where the money is there. Where it is not, the payment exists without one, and processing fails it.
-// - Rows that others wait for are locked in one order: payments, then accounts by id, then outcomes by id.
+// - Rows that others wait for are locked in one order: payments, then accounts by id, then outcomes by id. `placed` reads
+//   `covered` for nothing else: PostgreSQL carries out parts that change something in whatever order it likes.
 const PERSIST = new Statement<PersistedRow>(
   'persist-outgoing-payments',
   Prisma.sql`
@@ -91,7 +92,9 @@ const PERSIST = new Statement<PersistedRow>(
       from asked
   ), ${inserted}, holdable as (
     select id, account_id, debit_value from wanted join payment using (id)
-  ), ${held}, ${opened}
+  ), ${held}, placed as (
+    select id from payment left join covered using (id)
+  ), ${opened}
   select id, true as persisted, metadata from payment
    union all
   select payment_id, false, null from refused`

@@ -1,7 +1,7 @@
 import { Prisma } from '../database.js'
 
 /**
- * Fragment: opens the places of payments. Reads the parts `payment` (`id`), those that are persisted, and `wanted` (`id`,
+ * Fragment: opens the places of payments. Reads the parts `placed` (`id`), those that are persisted, and `wanted` (`id`,
  * `payable`). The part `refused` (`payment_id`) records the release of those that are not payable.
  *
  * A persisted payment whose id was given up, which is rare, breaks the primary key, and with it the statement: none of it is
@@ -9,7 +9,7 @@ import { Prisma } from '../database.js'
  */
 export const opened = Prisma.sql`
   opened as (
-    insert into grant_reservation (payment_id) select id from payment order by id
+    insert into grant_reservation (payment_id) select id from placed order by id
   ), refused as (
     insert into grant_reservation (payment_id, outcome)
     select id, 'release' from wanted where not payable order by id

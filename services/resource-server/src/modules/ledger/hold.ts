@@ -3,7 +3,8 @@ import { Prisma } from '../database.js'
 
 /**
  * Fragment: holds the debits of payments where their senders have the money, each as if it had come alone. Reads the part
- * `holdable` (`id` of the payment, `account_id` of its sender, `debit_value`), and is given `now`.
+ * `holdable` (`id` of the payment, `account_id` of its sender, `debit_value`), and is given `now`. The part `covered` (`id`) names
+ * those that are held; what must come after the locks of accounts reads it.
  *
  * - An account's rows are locked before its money is counted: "for no key update" reads what the last commit left, where the
  *   rest of the statement sees what was there when it began. The update that follows adds to that same row. The smallest
