@@ -197,6 +197,27 @@ describe('npm start', () => {
     START_TIMEOUT_MS
   )
 
+  it('holds more in an account than one amount can say, and the operator sees all of it', async () => {
+    const targets = ['--auth', first.authGrpc, '--wallet', first.resourceGrpc]
+    const operate = async (...words: string[]): Promise<unknown> => {
+      const command = run('packages/operator-cli/dist/main.js', [...words, '--json', ...targets])
+      expect([await command.ended, words, command.said()]).toEqual([0, words, expect.any(String)])
+      return JSON.parse(command.said())
+    }
+    await operate('asset', 'create', 'ETH', '18')
+    await operate('account', 'create', 'vault', '--asset', 'ETH')
+    const balance = { value: '20000000000000000000', assetCode: 'ETH', assetScale: 18 }
+    await operate('deposit', 'vault', '10')
+    expect(await operate('deposit', 'vault', '10')).toMatchObject({ account: { balance } })
+    expect(await operate('account', 'list')).toContainEqual(
+      expect.objectContaining({ name: 'vault', balance, available: balance })
+    )
+    expect(await operate('withdraw', 'vault', '18')).toMatchObject({
+      account: { balance: { value: '2000000000000000000' } }
+    })
+    expect(await operate('audit')).toMatchObject({ holds: true })
+  }, 60_000)
+
   it('stops once, in order, when it is told to several times', async () => {
     for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM'] as const) stack.child.kill(signal)
     expect(await stack.ended).toBe(0)

@@ -16,6 +16,8 @@ const AUDIT_DEADLINE_MS = 600_000
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 /** Most that one page of a list holds. */
 const PAGE_SIZE_MAX = 1_000
+/** A total as the contract writes it. */
+const TOTAL = /^(?:0|[1-9]\d{0,37})$/
 
 const REPEATABLE: UnaryCallOptions = { idempotent: true }
 const ONCE: UnaryCallOptions = { idempotent: false }
@@ -40,7 +42,7 @@ export interface OperatorTls {
 export interface OperatorAccount {
   readonly name: string
   readonly asset: Asset
-  /** What it holds, payments in flight included. */
+  /** What it holds, payments in flight included. A total: it may be above 2^64 − 1, as may what is held and available. */
   readonly balance: Amount
   /** Of that, held by payments in flight. */
   readonly held: Amount
@@ -306,11 +308,17 @@ function accountOf(message: wallet.Account | undefined): OperatorAccount {
   return {
     name: account.name,
     asset,
-    balance: { value: parseAmountValue(account.balanceValue), asset },
-    held: { value: parseAmountValue(account.heldValue), asset },
-    available: { value: parseAmountValue(account.availableValue), asset },
+    balance: { value: readTotal(account.balanceValue), asset },
+    held: { value: readTotal(account.heldValue), asset },
+    available: { value: readTotal(account.availableValue), asset },
     createdAt: account.createTime
   }
+}
+
+/** A single amount fits 64 bits; what an account holds is a total of many, of up to 38 digits in the ledger. */
+function readTotal(text: string): bigint {
+  if (!TOTAL.test(text)) throw new Error(`the service answered with the total ${JSON.stringify(text)}`)
+  return BigInt(text)
 }
 
 function walletAddressOf(message: wallet.WalletAddress | undefined): OperatorWalletAddress {

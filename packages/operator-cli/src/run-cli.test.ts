@@ -64,6 +64,29 @@ async function createAlice(): Promise<void> {
   await json('account', 'create', 'alice', '--asset', 'USD')
 }
 
+describe('a balance above 2^64 − 1', () => {
+  it('is shown whole, whatever asks for it', async () => {
+    await json('asset', 'create', 'ETH', '18')
+    await json('account', 'create', 'vault', '--asset', 'ETH')
+    await json('deposit', 'vault', '10')
+    const { status, stdout, stderr } = await run(['deposit', 'vault', '10'])
+    expect([status, stderr]).toEqual([0, ''])
+    expect(stdout).toContain('vault now holds 20.000000000000000000 ETH')
+    const value = '20000000000000000000'
+    expect(await json('account', 'list')).toMatchObject([{ balance: { value }, available: { value } }])
+    expect((await run(['account', 'show', 'vault'])).stdout).toContain('20.000000000000000000 ETH')
+  })
+
+  it('is no reason to move more than that at once', async () => {
+    await json('asset', 'create', 'ETH', '18')
+    await json('account', 'create', 'vault', '--asset', 'ETH')
+    const { status, stderr } = await run(['deposit', 'vault', '20'])
+    expect(status).toBe(1)
+    expect(stderr).toContain('18446744073709551615')
+    expect(services.movementIds).toEqual([])
+  })
+})
+
 describe('help', () => {
   const levels = [
     [],
