@@ -23,9 +23,9 @@ export const urlSchema = measuredText(
 export const amountSchema = z
   .strictObject(
     {
-      value: z.string({ message: 'must be a string' }),
-      assetCode: z.string({ message: 'must be a string' }),
-      assetScale: z.number({ message: 'must be a number' })
+      value: z.string(),
+      assetCode: z.string(),
+      assetScale: z.number()
     },
     { error: (issue) => (issue.code === 'invalid_type' ? 'must be an amount' : undefined) }
   )
