@@ -5,12 +5,17 @@ import type { OperatorDeps } from './deps.js'
 import { PROVIDER_ACCOUNT_KINDS } from './repository.js'
 
 /**
- * Creates an asset, and the provider's accounts in it, in one transaction.
+ * Creates an asset, whose code is in capitals, and the provider's accounts in it, in one transaction.
  *
  * @throws OperationRefused `invalid`, or `already-exists` for this code and scale
  */
 export async function createAsset(asset: Asset, { wallets, clock, random }: OperatorDeps): Promise<Asset> {
   assertAsset(asset)
+  // Codes are compared exactly wherever money moves. In capitals, as ISO 4217 has them, no two differ by case alone.
+  if (asset.code !== asset.code.toUpperCase()) {
+    const message = `asset.code must be in capitals: ${asset.code.toUpperCase()}`
+    throw new OperationRefused('invalid', 'asset.code', message)
+  }
   const accountIds = PROVIDER_ACCOUNT_KINDS.map(() => newId(clock, random))
   if (!(await wallets.createAsset(asset, accountIds))) {
     throw new OperationRefused('already-exists', 'asset', `there is an asset ${describe(asset)} already`)
