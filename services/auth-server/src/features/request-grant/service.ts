@@ -7,7 +7,8 @@ import {
   type BoundClient,
   type ClientDirectory,
   type ClientKey,
-  DocumentUnavailable
+  DocumentUnavailable,
+  keysUrlOf
 } from '../../domain/clients.js'
 import { unresolvedClient } from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire } from '../../domain/grants.js'
@@ -83,7 +84,10 @@ async function findKey(
     if (key !== undefined) return authenticator.importKey(key)
   } catch (error) {
     if (!(error instanceof DocumentUnavailable)) throw error
-    throw unresolvedClient("the client's keys cannot be fetched", error)
+    throw unresolvedClient(
+      `the client's keys cannot be fetched from ${keysUrlOf(client.walletAddress)}`,
+      error
+    )
   }
   const problem = 'the client publishes no key with the keyid of the signature'
   throw unresolvedClient(problem, new SignatureError('key', problem))

@@ -113,8 +113,9 @@ async function findRecord(asked: Promise<TokenRecord | undefined>): Promise<Toke
  */
 function verify(received: ReceivedSignature, record: ActiveRecord | undefined): Verified | undefined {
   if (record === undefined) return undefined
-  const { key } = record
-  if (key === 'unavailable') throw temporarilyUnavailable(new Error("the client's keys cannot be fetched"))
+  const { key, client } = record
+  if (key === 'unavailable')
+    throw temporarilyUnavailable(new Error(`the keys of ${client} cannot be fetched`))
   const isSigned = isSignedWith(received, key ?? { kid: received.keyId, publicKey: NOBODYS_KEY })
   return key !== undefined && isSigned ? { record, key } : undefined
 }
