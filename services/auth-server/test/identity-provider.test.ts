@@ -46,7 +46,9 @@ describe('the identity provider', () => {
           limits
         }
       ],
+      walletAddress: createAccountHolder(auth),
       state: 'PENDING',
+      expiresAt: new Date(auth.clock.now() + 600_000).toISOString(),
       client: shop.walletAddress,
       clientName: 'The shop'
     })

@@ -15,7 +15,7 @@ import type { AccessTokenWire, ContinueWire } from '../../domain/grants.js'
 import type { HeldTokens } from '../../domain/held-tokens.js'
 import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
 import { withQuery } from '../../domain/urls.js'
-import { checkFinishUri, checkConsentable } from './request-checks.js'
+import { checkConsentable, checkFinishUri, type Consent } from './request-checks.js'
 import type { GrantRepository, NewGrant, PendingInteraction } from './repository.js'
 import type { GrantRequest, RequestingClient } from './schema.js'
 
@@ -59,16 +59,16 @@ export function createRequestGrantService(dependencies: RequestGrantDependencies
       const interactive =
         request.subject !== undefined || needsInteraction(request.access, dependencies.configuredInteraction)
       if (!interactive) return issueAtOnce(request, holderOf(request.client, key), dependencies)
-      const walletAddress = checkMayInteract(request, dependencies.allowHttp)
-      await checkConsentable(
+      const clientWalletAddress = checkMayInteract(request, dependencies.allowHttp)
+      const consent = await checkConsentable(
         request,
         (item) => needsInteraction([item], dependencies.configuredInteraction),
         dependencies.addresses.grantEndpoint,
         dependencies.directory
       )
-      const clientName = await findClientName(walletAddress, dependencies.directory)
-      const shown = { name: clientName, uri: walletAddress }
-      return startInteraction(request, holderOf(request.client, key), shown, dependencies)
+      const clientName = await findClientName(clientWalletAddress, dependencies.directory)
+      const shown = { name: clientName, uri: clientWalletAddress }
+      return startInteraction(request, consent, holderOf(request.client, key), shown, dependencies)
     }
   }
 }
@@ -143,6 +143,7 @@ async function issueAtOnce(
 
 async function startInteraction(
   request: GrantRequest,
+  { walletAddress, access }: Consent,
   holder: BoundClient,
   shown: { readonly name: string; readonly uri: string },
   dependencies: RequestGrantDependencies
@@ -151,13 +152,20 @@ async function startInteraction(
   const interaction: PendingInteraction = {
     state: 'pending',
     interactionId: newId(clock, random),
+    walletAddress,
     nonce: randomSecret(random),
     reference: randomSecret(random),
     expiresAt: new Date(clock.now() + interactionLifetimeSeconds * 1_000),
     continueAfter: new Date(clock.now() + continuationWaitSeconds * 1_000),
     finish: request.interact?.finish
   }
-  const continuation = await insertGrant(request, holder, shown.name, interaction, dependencies)
+  const continuation = await insertGrant(
+    { ...request, access },
+    holder,
+    shown.name,
+    interaction,
+    dependencies
+  )
   const { interactionId, nonce } = interaction
   return {
     interact: {
