@@ -117,6 +117,16 @@ export function grpcListenerSettings(texts: { host: string; port: string }) {
     GRPC_REFLECTION: setting
       .flag({ description: 'Whether gRPC reflection is served.', example: 'false' })
       .prefault('false'),
+    GRPC_CONNECTION_AGE_SECONDS: setting
+      .wholeNumber(
+        {
+          description:
+            'Age at which a gRPC connection is closed gently, in seconds, give or take a tenth so that not all go together. Clients then look the addresses up again: that is how long a replica that was added may get no calls. Calls that run go on for 10 minutes at most.',
+          example: '180'
+        },
+        { min: 1, max: 86_400 }
+      )
+      .prefault('180'),
     GRPC_TLS_CERTIFICATE_FILE: setting
       .text({
         description:

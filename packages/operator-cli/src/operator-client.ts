@@ -132,7 +132,7 @@ export class OperatorClient {
       tls: tls?.files,
       serverName: tls?.serverNames[service],
       deadlineMs: DEADLINE_MS,
-      longestCallMs: AUDIT_DEADLINE_MS,
+      callsAreLong: true,
       retriesMax: 3,
       messageBytesMax: MESSAGE_BYTES_MAX
     })

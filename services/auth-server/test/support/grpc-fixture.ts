@@ -132,7 +132,12 @@ export class GrpcFixture {
       [`${SHOP} ${BOUND_KEY.kid}`, { ...BOUND_KEY, publicKey: boundKey }]
     ])
     const server = await startAuthGrpcServer({
-      config: { GRPC_HOST: '127.0.0.1', GRPC_PORT: 0, GRPC_REFLECTION: true },
+      config: {
+        GRPC_HOST: '127.0.0.1',
+        GRPC_PORT: 0,
+        GRPC_REFLECTION: true,
+        GRPC_CONNECTION_AGE_SECONDS: 180
+      },
       services: createGrpcServices({
         pool,
         prisma,

@@ -190,11 +190,17 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
         resolve()
       })
     })
+    // One that comes too late for the stream is of no use to anybody.
+    const heartbeat = setInterval(
+      () => void stream.write({ event: { $case: 'heartbeat', value: {} } }).catch(() => undefined),
+      2_000
+    )
     try {
       await stream.write({ event: { $case: 'started', value: {} } })
       for (const resolve of this.#waiting.splice(0)) resolve()
       await ended
     } finally {
+      clearInterval(heartbeat)
       this.#open.delete(stream)
     }
   }
