@@ -66,13 +66,13 @@ export function receiveSignature(
   nowMs: number
 ): ReceivedSignature {
   const headers = readSignatureHeaders(request)
-  const { label, components, parameters, created, signature } = headers
+  const { label, components, parameters, signature } = headers
   checkCoverage(request, components, policy)
   checkAlgorithm(parameters)
   const tag = readTag(parameters, policy)
   const keyId = readKeyId(parameters)
   const nonce = readString(parameters, 'nonce')
-  const createdSeconds = readSeconds(created, 'created')
+  const createdSeconds = readSeconds(parameters.get('created'), 'created')
   if (createdSeconds === undefined) {
     throw new SignatureError('malformed', 'the signature has no created parameter')
   }
