@@ -8,6 +8,7 @@ import {
 } from 'structured-headers'
 import { assertComponentName } from './components.js'
 import { type HttpRequestParts, joinedHeader } from './http-request.js'
+import { readReleasedClientForm } from './released-client-forms.js'
 import { type CoveredInput, serializeSignatureInput } from './signature-base.js'
 import { SignatureError } from './signature-error.js'
 
@@ -38,9 +39,15 @@ export interface SignatureHeaders extends InputHeader {
  * Reads the headers `signature-input` and `signature` (RFC 9421 §4). They must carry exactly one signature, under one
  * label: which of several a verifier should trust is a question this profile does not ask.
  *
+ * @param releasedClientForms whether the forms of {@link readReleasedClientForm} are read, too
  * @throws SignatureError `missing`, `several`, `malformed`, or `coverage` for a component that is not supported
  */
-export function readSignatureHeaders(request: HttpRequestParts): SignatureHeaders {
+export function readSignatureHeaders(
+  request: HttpRequestParts,
+  releasedClientForms = false
+): SignatureHeaders {
+  const released = releasedClientForms ? readReleasedClientForm(request) : undefined
+  if (released !== undefined) return released
   const input = parseInput(readHeader(request, 'signature-input', SIGNATURE_INPUT_LENGTH_MAX))
   const { label, signature } = parseSignature(readHeader(request, 'signature', SIGNATURE_LENGTH_MAX))
   if (input.label !== label) {
