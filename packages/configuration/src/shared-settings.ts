@@ -250,7 +250,15 @@ export const signatureSettings = {
       description: 'Whether signatures must carry `tag="gnap"`, as RFC 9635 §7.3.1 says.',
       example: 'false'
     })
-    .prefault('false')
+    .prefault('false'),
+  SIGNATURE_RELEASED_CLIENT_FORMS: setting
+    .flag({
+      description:
+        'Whether signatures are accepted, too, that are written outside RFC 9421 exactly as the Rust client 0.1.2 and the ' +
+        'PHP clients up to 1.1.0 write them. What they cover and sign is checked as ever.',
+      example: 'true'
+    })
+    .prefault('true')
 }
 
 /** More than the day that a request may be repeated with its `Idempotency-Key`, and then must be answered as it was. */

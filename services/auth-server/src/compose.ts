@@ -143,7 +143,8 @@ async function layFoundations(config: AuthServerConfig, overrides: Overrides): P
     ageMaxSeconds: config.SIGNATURE_AGE_MAX_SECONDS,
     futureMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
     tagRequired: config.SIGNATURE_TAG_REQUIRED,
-    authorizationRequired: false
+    authorizationRequired: false,
+    releasedClientForms: config.SIGNATURE_RELEASED_CLIENT_FORMS
   }
   const unlimited = countFailures(
     createClientAuthenticator({ directory, sharedStore, policy, clock }),

@@ -86,7 +86,7 @@ function createVerification(): () => void {
       '"content-length": 240',
       '"content-type": application/json',
       '"@signature-params": ("@method" "@target-uri" "authorization" "content-digest" "content-length" "content-type")' +
-        ';created=1750000000;keyid="shop-key"'
+        ';keyid="shop-key";created=1750000000'
     ].join('\n')
   )
   const signature = sign(null, base, privateKey)

@@ -64,7 +64,8 @@ export function createDomainPorts(
       ageMaxSeconds: config.SIGNATURE_AGE_MAX_SECONDS,
       futureMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
       tagRequired: config.SIGNATURE_TAG_REQUIRED,
-      authorizationRequired: true
+      authorizationRequired: true,
+      releasedClientForms: config.SIGNATURE_RELEASED_CLIENT_FORMS
     }
   })
   const authorizer = countFailures(uncounted, counters.countAuthenticationFailure)

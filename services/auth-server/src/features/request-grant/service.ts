@@ -58,7 +58,7 @@ export function createRequestGrantService(dependencies: RequestGrantDependencies
       }
       const interactive =
         request.subject !== undefined || needsInteraction(request.access, dependencies.configuredInteraction)
-      if (!interactive) return issueAtOnce(request, holderOf(request.client, key), dependencies)
+      if (!interactive) return issueAtOnce(request, await holderOf(request.client, key), dependencies)
       const clientWalletAddress = checkMayInteract(request, dependencies.allowHttp)
       const consent = await checkConsentable(
         request,
@@ -68,7 +68,7 @@ export function createRequestGrantService(dependencies: RequestGrantDependencies
       )
       const clientName = await findClientName(clientWalletAddress, dependencies.directory)
       const shown = { name: clientName, uri: clientWalletAddress }
-      return startInteraction(request, consent, holderOf(request.client, key), shown, dependencies)
+      return startInteraction(request, consent, await holderOf(request.client, key), shown, dependencies)
     }
   }
 }
@@ -122,11 +122,11 @@ async function findClientName(
   }
 }
 
-function holderOf(client: RequestingClient, key: ClientKey): BoundClient {
+async function holderOf(client: RequestingClient, key: ClientKey): Promise<BoundClient> {
   const keyFields = { keyId: key.kid, keyX: key.x }
   return client.kind === 'wallet-address'
     ? { walletAddress: client.walletAddress, jwkThumbprint: undefined, ...keyFields }
-    : { walletAddress: undefined, jwkThumbprint: jwkThumbprint(key), ...keyFields }
+    : { walletAddress: undefined, jwkThumbprint: await jwkThumbprint(key), ...keyFields }
 }
 
 async function issueAtOnce(
