@@ -43,7 +43,7 @@ import { createClientDirectory } from './features/client-directory/client-direct
 import { createInteractionReader } from './features/find-interaction/repository.js'
 import { createRevocationBus } from './features/publish-revocations/revocation-bus.js'
 import { PURGE_STATEMENTS } from './features/purge-grants/statements.js'
-import { limitAuthenticator } from './features/limit-clients/limited-authenticator.js'
+import { attachAnswers, countClients } from './features/limit-clients/counted-clients.js'
 import { limitFetches } from './features/limit-clients/limited-fetches.js'
 import { PrismaClient } from './generated/prisma/client.js'
 import { startAuthGrpcServer } from './grpc/server.js'
@@ -145,11 +145,13 @@ async function layFoundations(config: AuthServerConfig, overrides: Overrides): P
     tagRequired: config.SIGNATURE_TAG_REQUIRED,
     authorizationRequired: false
   }
-  const unlimited = countFailures(
-    createClientAuthenticator({ directory, sharedStore, policy, clock }),
-    counters.countAuthenticationFailure
+  const countVerified = rateLimits && countClients(rateLimits)
+  const authenticator = attachAnswers(
+    countFailures(
+      createClientAuthenticator({ directory, sharedStore, policy, clock, countVerified }),
+      counters.countAuthenticationFailure
+    )
   )
-  const authenticator = rateLimits === undefined ? unlimited : limitAuthenticator(unlimited, rateLimits)
   const addresses = createAddresses(config.PUBLIC_URL)
   const heldTokens = new HeldTokens()
   return {

@@ -34,6 +34,13 @@ export interface AuthorizedRequest {
   }
 }
 
+/**
+ * Counts a request whose token and signature were checked. Whoever only forged them, or asks too often, leaves nothing behind.
+ *
+ * @throws PublicError 429 when one of the limits is reached
+ */
+export type CountVerified = (request: IncomingRequest, authorized: AuthorizedRequest) => void
+
 /** Checks the token and the signature of requests (interface 5). */
 export interface RequestAuthorizer {
   /**

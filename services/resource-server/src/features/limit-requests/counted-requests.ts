@@ -1,6 +1,6 @@
 import type { IncomingRequest } from '@open-payments-server/http-server'
 import type { RateLimits } from '@open-payments-server/rate-limits'
-import type { AuthorizedRequest, RequestAuthorizer } from '../../domain/authorization.js'
+import type { AuthorizedRequest, CountVerified } from '../../domain/authorization.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 
 /**
@@ -8,20 +8,15 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
  * refuses those that are too many. Nobody uses up what a client has without its signature, nor what a wallet address has for
  * those whom its account holder let pay, without being one of them.
  */
-export function limitAuthorizer(
-  authorizer: RequestAuthorizer,
+export function countRequests(
   limits: Pick<RateLimits, 'count'>,
   urls: Pick<ResourceUrls, 'walletAddressPathOf'>
-): RequestAuthorizer {
-  return {
-    async authorize(request) {
-      const authorized = await authorizer.authorize(request)
-      limits.count(request.answer, {
-        client: authorized.client,
-        'wallet-address': walletAddressKey(request, authorized, urls)
-      })
-      return authorized
-    }
+): CountVerified {
+  return (request, authorized) => {
+    limits.count(request.answer, {
+      client: authorized.client,
+      'wallet-address': walletAddressKey(request, authorized, urls)
+    })
   }
 }
 
