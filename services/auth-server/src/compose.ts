@@ -33,6 +33,7 @@ import { startRateLimits } from './compose/rate-limits.js'
 import { composeIdentityProviderApp, composePublicRoutes } from './compose/routes.js'
 import { measureTransports } from './compose/transports.js'
 import type { AuthServerConfig } from './config.js'
+import { parseConfiguredInteraction } from './domain/access.js'
 import { PURGED_KINDS, type PurgeCounter } from './domain/purge-counter.js'
 import { HeldTokens } from './domain/held-tokens.js'
 import { createAddresses } from './domain/urls.js'
@@ -282,6 +283,7 @@ async function listen(
       logger,
       clock: tokens.clock,
       clientDirectory: directory,
+      configuredInteraction: parseConfiguredInteraction(config.INTERACTION_REQUIRED_FOR),
       config,
       counters,
       callObserver: foundations.transports?.grpcServer

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { ALICE, startTestResourceServer, type TestResourceServer } from './support/resource-server.js'
+import { ALICE, BOB, startTestResourceServer, type TestResourceServer } from './support/resource-server.js'
 
 const LIST = [{ type: 'incoming-payment' as const, actions: ['list'] }]
 
@@ -33,5 +33,58 @@ describe('marks of nonces', () => {
     expect(statuses).toEqual([200, 200, 429, 429])
     expect(marks).toHaveLength(2)
     await store.close()
+  })
+})
+
+describe('an incoming payment of a client without the consent of the account holder', () => {
+  const CREATE = [{ type: 'incoming-payment' as const, actions: ['create'] }]
+  const DAY_MS = 86_400_000
+  /** Exactly as many bytes of JSON. */
+  const metadataOf = (bytes: number) => ({ note: 'n'.repeat(bytes - '{"note":""}'.length) })
+
+  /** Creates with a token that somebody agreed to, or nobody, twice: with what is asked for first, and what is kept then. */
+  const create = async (
+    consentedWalletAddress: string,
+    body: Record<string, unknown>
+  ): Promise<{ status: number; details: string[] }> => {
+    service ??= await startTestResourceServer()
+    const shop = service.createClient('shop')
+    const { accessToken } = service.auth.issueToken({
+      client: shop.client,
+      keys: [shop.key],
+      access: CREATE,
+      consentedWalletAddress
+    })
+    const ask = () =>
+      shop.request(CREATE, 'POST', '/incoming-payments', {
+        accessToken,
+        body: { walletAddress: ALICE, ...body }
+      })
+    const [first, again] = [await ask(), await ask()]
+    expect(again.status).toBe(first.status)
+    return { status: first.status, details: Object.keys((first.at('error.details') ?? {}) as object) }
+  }
+  const ahead = (days: number) => ({
+    expiresAt: new Date((service?.clock.now() ?? 0) + days * DAY_MS).toISOString()
+  })
+
+  it('expires within a year and carries at most 2 KB of metadata; what alice agreed to is no consent of bob', async () => {
+    service = await startTestResourceServer()
+    const fits = { status: 201, details: [] }
+    for (const consentedBy of ['', BOB]) {
+      expect(await create(consentedBy, ahead(366))).toEqual(fits)
+      expect(await create(consentedBy, { ...ahead(367) })).toEqual({ status: 400, details: ['expiresAt'] })
+      expect(await create(consentedBy, { metadata: metadataOf(2_048) })).toEqual(fits)
+      expect(await create(consentedBy, { metadata: metadataOf(2_049) })).toEqual({
+        status: 400,
+        details: ['metadata']
+      })
+      // Written out, as the database keeps it, that is much longer than it came.
+      expect(await create(consentedBy, { metadata: { numbers: Array(20).fill(1e300) } })).toEqual({
+        status: 400,
+        details: ['metadata']
+      })
+    }
+    expect(await create(ALICE, { ...ahead(3_650), metadata: metadataOf(16_384) })).toEqual(fits)
   })
 })

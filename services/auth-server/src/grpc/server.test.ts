@@ -101,6 +101,7 @@ describe('the gRPC server of the auth server', () => {
     const cut = await startAuthGrpcServer({
       config: { GRPC_HOST: '127.0.0.1', GRPC_PORT: 0, GRPC_REFLECTION: false },
       services: createGrpcServices({
+        configuredInteraction: new Set(),
         pool: nowhere,
         prisma: new PrismaClient({ adapter: new PrismaPg(nowhere) }),
         clock: auth.clock,

@@ -23,6 +23,8 @@ export interface AuthorizedRequest {
   /** Who holds the grant: URL of a client's wallet address, or `jwk:` and the key's thumbprint. */
   readonly client: string
   readonly access: readonly AccessItem[]
+  /** URL of the wallet address whose account holder agreed to the grant; undefined when nobody was asked. */
+  readonly consentedWalletAddress: string | undefined
   /** The request's body as received; undefined when there was none. */
   readonly body: Uint8Array | undefined
   /** The signature that was checked. */

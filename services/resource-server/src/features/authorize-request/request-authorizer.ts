@@ -172,6 +172,7 @@ function toAuthorized(
     grantId: record.grantId,
     client: record.client,
     access: record.access,
+    consentedWalletAddress: record.consentedWalletAddress,
     body,
     signature: { createdSeconds: received.createdSeconds, bytes: received.signature }
   }
