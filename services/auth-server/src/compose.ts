@@ -43,7 +43,7 @@ import { createHolderRepository } from './features/authorize-holder/repository.j
 import { createClientDirectory } from './features/client-directory/client-directory.js'
 import { createInteractionReader } from './features/find-interaction/repository.js'
 import { createRevocationBus } from './features/publish-revocations/revocation-bus.js'
-import { PURGE_STATEMENTS } from './features/purge-grants/statements.js'
+import { createPurgeStatements } from './features/purge-grants/statements.js'
 import { attachAnswers, countClients } from './features/limit-clients/counted-clients.js'
 import { limitFetches } from './features/limit-clients/limited-fetches.js'
 import { PrismaClient } from './generated/prisma/client.js'
@@ -61,6 +61,7 @@ const STATEMENT_TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5_000
 const REDIS_COMMAND_TIMEOUT_MS = 2_000
 const MS_PER_SECOND = 1_000
+const SECONDS_PER_HOUR = 3_600
 /** Code of requests that cannot be read. */
 const BAD_REQUEST_CODE = 'invalid_request'
 
@@ -245,7 +246,11 @@ function startPurge(
 ): void {
   const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
   if (intervalSeconds === 0) return
-  const repository = createPurgeRepository(pool, PURGE_STATEMENTS)
+  const retention = {
+    undecidedSeconds: config.PURGE_UNDECIDED_HOURS * SECONDS_PER_HOUR,
+    unconsentedSeconds: config.PURGE_UNCONSENTED_HOURS * SECONDS_PER_HOUR
+  }
+  const repository = createPurgeRepository(pool, createPurgeStatements(retention))
   const purgeBatch = createPurge({
     repository,
     kinds: PURGED_KINDS,
