@@ -14,7 +14,7 @@ import type { AccessTokenWire, ContinueWire } from '../../domain/grants.js'
 import type { HeldTokens } from '../../domain/held-tokens.js'
 import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
 import { withQuery } from '../../domain/urls.js'
-import { checkFinishUri, checkConsentable } from './request-checks.js'
+import { checkConsentable, checkFinishUri, checkIdentifiers } from './request-checks.js'
 import type { GrantRepository, NewGrant, PendingInteraction } from './repository.js'
 import type { GrantRequest, RequestingClient } from './schema.js'
 
@@ -33,6 +33,8 @@ export interface RequestGrantDependencies extends TokenMaker {
   readonly heldTokens: Pick<HeldTokens, 'remember'>
   readonly configuredInteraction: ConfiguredInteraction
   readonly allowHttp: boolean
+  /** Origins of this provider's own wallet addresses. */
+  readonly ownOrigins: readonly string[]
   readonly interactionLifetimeSeconds: number
   readonly continuationWaitSeconds: number
 }
@@ -55,6 +57,7 @@ export function createRequestGrantService(dependencies: RequestGrantDependencies
       if (request.client.kind === 'wallet-address') {
         dependencies.directory.vouchFor(request.client.walletAddress)
       }
+      await checkIdentifiers(request, dependencies.ownOrigins, dependencies.directory)
       const interactive =
         request.subject !== undefined || needsInteraction(request.access, dependencies.configuredInteraction)
       if (!interactive) return issueAtOnce(request, holderOf(request.client, key), dependencies)
