@@ -88,3 +88,30 @@ describe('an incoming payment of a client without the consent of the account hol
     expect(await create(ALICE, { ...ahead(3_650), metadata: metadataOf(16_384) })).toEqual(fits)
   })
 })
+
+describe('the rows of a day', () => {
+  it('are limited for a network address where no account holder agreed, and reading goes on', async () => {
+    service = await startTestResourceServer({
+      settings: { RATE_LIMITS: 'true', RATE_LIMIT_ADDRESS_ROWS: '1' }
+    })
+    const started = service
+    const { auth } = started
+    const access = [{ type: 'incoming-payment' as const, actions: ['create', 'list'] }]
+    const ask = async (
+      name: string,
+      consentedWalletAddress: string,
+      method: 'GET' | 'POST'
+    ): Promise<number> => {
+      const { client, key, request } = started.createClient(name)
+      const { accessToken } = auth.issueToken({ client, keys: [key], access, consentedWalletAddress })
+      const path =
+        method === 'GET'
+          ? `/incoming-payments?wallet-address=${encodeURIComponent(ALICE)}`
+          : '/incoming-payments'
+      const body = method === 'GET' ? {} : { body: { walletAddress: ALICE } }
+      return (await request(access, method, path, { accessToken, ...body })).status
+    }
+    expect([await ask('shop', '', 'POST'), await ask('market', '', 'POST')]).toEqual([201, 429])
+    expect([await ask('market', '', 'GET'), await ask('market', ALICE, 'POST')]).toEqual([200, 201])
+  })
+})

@@ -15,9 +15,23 @@ export function countRequests(
   return (request, authorized) => {
     limits.count(request.answer, {
       client: authorized.client,
-      'wallet-address': walletAddressKey(request, authorized, urls)
+      'wallet-address': walletAddressKey(request, authorized, urls),
+      ...(leavesRow(request, authorized)
+        ? { 'address-rows': request.network, 'client-rows': authorized.client }
+        : {})
     })
   }
+}
+
+/**
+ * Whether a request may leave a row that nobody agreed to. A client with the consent of an account holder is known to the
+ * provider by that; completing changes a row that is there.
+ */
+function leavesRow(
+  { method, originalUrl }: Pick<IncomingRequest, 'method' | 'originalUrl'>,
+  { consentedWalletAddress }: Pick<AuthorizedRequest, 'consentedWalletAddress'>
+): boolean {
+  return method === 'POST' && consentedWalletAddress === undefined && !originalUrl.endsWith('/complete')
 }
 
 /**
