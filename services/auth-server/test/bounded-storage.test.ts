@@ -70,7 +70,7 @@ describe('an identifier', () => {
     const ask = async (changed: object): Promise<{ status: number; fields: string[] }> => {
       const body = { ...outgoingPaymentRequest(shop.walletAddress, hosted), ...changed }
       const answer = await shop.request('POST', PUBLIC_URL, { body })
-      return { status: answer.status, fields: Object.keys((answer.at('error.details') ?? {}) as object) }
+      return { status: answer.status, fields: Object.keys(answer.at('error.details') ?? {}) }
     }
     const access = (item: object) => ({ access_token: { access: [item] } })
     const incoming = (identifier: string) =>

@@ -62,7 +62,7 @@ describe('an incoming payment of a client without the consent of the account hol
       })
     const [first, again] = [await ask(), await ask()]
     expect(again.status).toBe(first.status)
-    return { status: first.status, details: Object.keys((first.at('error.details') ?? {}) as object) }
+    return { status: first.status, details: Object.keys(first.at('error.details') ?? {}) }
   }
   const ahead = (days: number) => ({
     expiresAt: new Date((service?.clock.now() ?? 0) + days * DAY_MS).toISOString()
