@@ -100,7 +100,12 @@ export function rateLimitSettings(walletAddress: { description: string; requests
     ),
     RATE_LIMIT_CLIENT_SECONDS: seconds('RATE_LIMIT_CLIENT_REQUESTS'),
     RATE_LIMIT_WALLET_ADDRESS_REQUESTS: requests(walletAddress.description, walletAddress.requests),
-    RATE_LIMIT_WALLET_ADDRESS_SECONDS: seconds('RATE_LIMIT_WALLET_ADDRESS_REQUESTS')
+    RATE_LIMIT_WALLET_ADDRESS_SECONDS: seconds('RATE_LIMIT_WALLET_ADDRESS_REQUESTS'),
+    RATE_LIMIT_ADDRESS_ROWS: requests(
+      'Most requests within a day from one address, one /64 where it is IPv6, that may leave a row in the database without any consent. See [limits](limits.md#what-strangers-can-have-stored).',
+      '100000'
+    ),
+    RATE_LIMIT_CLIENT_ROWS: requests('The same of one client, known by its signatures.', '100000')
   }
 }
 

@@ -111,6 +111,7 @@ describe('the gRPC server of the auth server', () => {
         GRPC_CONNECTION_AGE_SECONDS: 180
       },
       services: createGrpcServices({
+        configuredInteraction: new Set(),
         pool: nowhere,
         prisma: new PrismaClient({ adapter: new PrismaPg(nowhere) }),
         clock: auth.clock,

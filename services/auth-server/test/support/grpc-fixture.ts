@@ -55,6 +55,10 @@ export interface GrantOptions {
   /** Makes the client one that is known by its key alone. */
   readonly clientJwkThumbprint?: string
   readonly expiresAtMs?: number
+  /** What the account holder was asked, and said; nobody was asked unless given. */
+  readonly interaction?: 'PENDING' | 'APPROVED' | 'DENIED'
+  /** Wallet address whose holder the client wants to be told of. */
+  readonly subject?: string
 }
 
 /** A grant that was written into the database. */
@@ -145,6 +149,7 @@ export class GrpcFixture {
         logger,
         revocations: bus,
         counters: COUNT_NOTHING,
+        configuredInteraction: new Set(['incoming-payment:create']),
         clientDirectory: {
           findKey: (walletAddress, kid) => {
             const found = publishedKeys.get(`${walletAddress} ${kid}`)
@@ -199,6 +204,22 @@ export class GrpcFixture {
             position
           }))
         },
+        ...(options.subject === undefined
+          ? {}
+          : { subject: { sub_ids: [{ id: options.subject, format: 'uri' }] } }),
+        ...(options.interaction === undefined
+          ? {}
+          : {
+              interaction: {
+                create: {
+                  id: this.newId(),
+                  nonce: 'nonce',
+                  reference: 'reference',
+                  state: options.interaction,
+                  expiresAt: createdAt
+                }
+              }
+            }),
         tokens: {
           create: {
             id: tokenId,

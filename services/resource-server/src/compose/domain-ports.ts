@@ -8,7 +8,7 @@ import { rememberReceivers } from '../features/create-outgoing-payment/remembere
 import { createLocalReceivers } from '../features/create-quote/local-receivers.js'
 import { parseFeeTable } from '../features/exchange-rates/fee-table.js'
 import { createRateProvider } from '../features/exchange-rates/rate-provider.js'
-import { limitAuthorizer } from '../features/limit-requests/limited-authorizer.js'
+import { countRequests } from '../features/limit-requests/counted-requests.js'
 import { createPublishedKeyDirectory } from '../features/serve-wallet-address-keys/published-keys.js'
 import { createWalletAddressDirectory } from '../features/serve-wallet-address/wallet-address-directory.js'
 import { createGrantLimits } from '../grpc/auth-server/grant-limits.js'
@@ -66,14 +66,14 @@ export function createDomainPorts(
       tagRequired: config.SIGNATURE_TAG_REQUIRED,
       authorizationRequired: true,
       releasedClientForms: config.SIGNATURE_RELEASED_CLIENT_FORMS
-    }
+    },
+    countVerified: rateLimits && countRequests(rateLimits, urls)
   })
-  const authorizer = countFailures(uncounted, counters.countAuthenticationFailure)
   return {
     urls,
     walletAddresses: createWalletAddressDirectory({ pool, urls }),
     publishedKeys: createPublishedKeyDirectory({ pool }),
-    authorizer: rateLimits === undefined ? authorizer : limitAuthorizer(authorizer, rateLimits, urls),
+    authorizer: countFailures(uncounted, counters.countAuthenticationFailure),
     grantLimits: createGrantLimits(authServer.grantLimits, { deadlineMs: config.AUTH_GRPC_DEADLINE_MS }),
     limitsAuditor: createLimitsAuditor(authServer.grantOperator),
     receivers,

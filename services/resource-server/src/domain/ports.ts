@@ -38,6 +38,8 @@ export interface ActiveToken {
   readonly access: readonly AccessItem[]
   /** When the token expires, in milliseconds since the Unix epoch. */
   readonly expiresAtMs: number
+  /** URL of the wallet address whose account holder agreed to the grant; undefined when nobody was asked. */
+  readonly consentedWalletAddress: string | undefined
 }
 
 /** Tells what tokens are worth (RFC 9767 §3.3). */

@@ -30,6 +30,8 @@ export interface TestToken {
   /** Keys that its client publishes now; undefined while they cannot be fetched. */
   keys: readonly TestKey[] | undefined
   readonly access: readonly TestAccess[]
+  /** URL of the wallet address whose account holder agreed; empty when nobody did. */
+  readonly consentedWalletAddress: string
   expiresAt: Date
   status: 'active' | 'inactive'
 }
@@ -118,6 +120,7 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
       grantId: randomUUID(),
       client: 'https://shop.example/wallet',
       jwkThumbprint: '',
+      consentedWalletAddress: '',
       expiresAt: new Date(Date.now() + 600_000),
       ...token,
       status: 'active'
@@ -178,7 +181,8 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
       ...(key === undefined ? {} : { key: { kid: key.keyId, x: key.jwk.x } }),
       keyUnavailable: token.keys === undefined,
       access: token.access.map((item) => ({ ...item, actions: [...item.actions] })),
-      expireTime: token.expiresAt
+      expireTime: token.expiresAt,
+      consentedWalletAddress: token.consentedWalletAddress
     })
   }
 

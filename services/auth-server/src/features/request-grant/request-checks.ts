@@ -9,6 +9,7 @@ import {
 } from '../../domain/clients.js'
 import type { SubjectRequest } from '../../domain/grants.js'
 import { isLoopback, isSameEndpoint, normalizeWalletAddress } from '../../domain/urls.js'
+import type { GrantRequest } from './schema.js'
 
 const CODE = 'invalid_request'
 
@@ -109,6 +110,58 @@ function checkSpelling({ url, field }: NamedWalletAddress, { id }: WalletAddress
   const problem =
     id === undefined ? 'the wallet address does not say its id' : `the wallet address is spelled ${id}`
   throw invalidField(CODE, field, problem)
+}
+
+/** Longest identifier of what is hosted elsewhere, in characters: anybody can have it stored with a grant. */
+const STRANGE_IDENTIFIER_LENGTH_MAX = 256
+
+/**
+ * Checks that what a grant names is hosted here, or has at most 256 characters. What is longer and below one of our origins is
+ * looked up, because a stranger can make up addresses there, too.
+ *
+ * @param ownOrigins origins of this provider's own wallet addresses
+ * @throws PublicError 400 `invalid_request` naming the field; {@link DirectoryBusy}
+ */
+export async function checkIdentifiers(
+  request: Pick<GrantRequest, 'client' | 'access' | 'subject'>,
+  ownOrigins: readonly string[],
+  directory: Pick<ClientDirectory, 'getWalletAddress' | 'getReceiverAsset'>
+): Promise<void> {
+  const isHosted = async (url: string, find: (url: string) => Promise<unknown>): Promise<boolean> => {
+    if (!ownOrigins.includes(new URL(url).origin)) return false
+    try {
+      await find(url)
+      return true
+    } catch (error) {
+      if (error instanceof DocumentUnavailable) return false
+      throw error
+    }
+  }
+  const check = async (
+    field: string,
+    url: string | undefined,
+    find: (url: string) => Promise<unknown>
+  ): Promise<void> => {
+    if (url === undefined || url.length <= STRANGE_IDENTIFIER_LENGTH_MAX || (await isHosted(url, find)))
+      return
+    const most = String(STRANGE_IDENTIFIER_LENGTH_MAX)
+    throw invalidField(CODE, field, `expected at most ${most} characters unless it is hosted here`)
+  }
+  const walletAddress = (url: string): Promise<unknown> => directory.getWalletAddress(url)
+  const receiver = (url: string): Promise<unknown> => directory.getReceiverAsset(url)
+  await Promise.all([
+    check('client', request.client.kind === 'key' ? undefined : request.client.walletAddress, walletAddress),
+    ...request.access.flatMap(({ identifier, limits }, index) => {
+      const path = `access_token.access[${String(index)}]`
+      return [
+        check(`${path}.identifier`, identifier, walletAddress),
+        check(`${path}.limits.receiver`, limits?.receiver, receiver)
+      ]
+    }),
+    ...(request.subject?.sub_ids ?? []).map(({ id }, index) =>
+      check(`subject.sub_ids[${String(index)}].id`, id, walletAddress)
+    )
+  ])
 }
 
 /**

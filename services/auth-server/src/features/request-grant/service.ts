@@ -15,7 +15,7 @@ import type { AccessTokenWire, ContinueWire } from '../../domain/grants.js'
 import type { HeldTokens } from '../../domain/held-tokens.js'
 import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
 import { withQuery } from '../../domain/urls.js'
-import { checkConsentable, checkFinishUri, type Consent } from './request-checks.js'
+import { checkConsentable, checkFinishUri, checkIdentifiers, type Consent } from './request-checks.js'
 import type { GrantRepository, NewGrant, PendingInteraction } from './repository.js'
 import type { GrantRequest, RequestingClient } from './schema.js'
 
@@ -34,6 +34,8 @@ export interface RequestGrantDependencies extends TokenMaker {
   readonly heldTokens: Pick<HeldTokens, 'remember'>
   readonly configuredInteraction: ConfiguredInteraction
   readonly allowHttp: boolean
+  /** Origins of this provider's own wallet addresses. */
+  readonly ownOrigins: readonly string[]
   readonly interactionLifetimeSeconds: number
   readonly continuationWaitSeconds: number
 }
@@ -56,6 +58,7 @@ export function createRequestGrantService(dependencies: RequestGrantDependencies
       if (request.client.kind === 'wallet-address') {
         dependencies.directory.vouchFor(request.client.walletAddress)
       }
+      await checkIdentifiers(request, dependencies.ownOrigins, dependencies.directory)
       const interactive =
         request.subject !== undefined || needsInteraction(request.access, dependencies.configuredInteraction)
       if (!interactive) return issueAtOnce(request, await holderOf(request.client, key), dependencies)
