@@ -124,14 +124,15 @@ function startReplica() {
           walletAddress: payment.walletAddressId,
           receiver: receiver.url,
           debitAmount: { value: amounts.debit, asset: USD },
-          receiveAmount: { value: amounts.receive, asset: USD }
+          receiveAmount: { value: amounts.receive, asset: USD },
+          requestHash: payment.requestHash
         })
       } catch (error) {
         if (error instanceof AuthServerUnavailable) return 'unavailable'
         throw error
       }
       const { outcome } = await repository.persist(payment)
-      if (outcome === 'taken') await repository.giveUp(payment.id)
+      if (outcome === 'taken') await repository.giveUp(payment.id, payment.signatureId)
       return outcome
     },
     process: () => method.processPending(7),

@@ -101,7 +101,8 @@ const RESERVATION = auth.ReserveRequest.fromPartial({
   walletAddress: 'http://localhost:40000/alice',
   receiver: 'http://localhost:40000/incoming-payments/01930000-0000-7000-8000-000000000000',
   debitAmount: { value: '10', assetCode: 'USD', assetScale: 2 },
-  receiveAmount: { value: '10', assetCode: 'USD', assetScale: 2 }
+  receiveAmount: { value: '10', assetCode: 'USD', assetScale: 2 },
+  requestHash: Buffer.alloc(32)
 })
 
 function reserve(limits: auth.GrantLimitsServiceClient): Promise<void> {

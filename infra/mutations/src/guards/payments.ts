@@ -121,15 +121,17 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'a payment id whose reservation is uncertain is given up',
     file: REPOSITORY,
-    text: "`insert into grant_reservation (payment_id, outcome) values ($1, 'release') on conflict do nothing`",
-    broken: '`select 1 where $1::uuid is null`',
+    text: `\`insert into grant_reservation (payment_id, outcome, stands_for)
+         values ($1, 'release', (select id from outgoing_payment where signature_id = $2 and id <> $1))
+         on conflict do nothing\``,
+    broken: '`select 1 where $1::uuid is null and $2::uuid is null`',
     test: ending('never reached the auth server: 503, and it never will be reserved')
   },
   {
     guard: 'a payment id whose payment is uncertain is given up',
     file: CREATE,
     text: `
-    await giveUp(payment.id, context)`,
+    await giveUp(payment.id, identity, context)`,
     broken: '',
     test: {
       file: 'services/resource-server/test/truthful-answers.test.ts',
@@ -140,7 +142,7 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     guard: 'a payment that lost its quote to another gives its reservation back',
     file: CREATE,
     text: `
-      await giveUp(paymentId, context)
+      await giveUp(paymentId, identity, context)
       throw (await isQuoteUsed`,
     broken: `
       throw (await isQuoteUsed`,

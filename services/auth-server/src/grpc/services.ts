@@ -205,7 +205,8 @@ function answerTo(outcome: ReserveOutcome): ReservationAnswer {
     case 'refused':
       return outcome.reason
     case 'mismatch':
-      return 'mismatch'
+    case 'other_amounts':
+      return outcome.outcome
   }
 }
 

@@ -77,6 +77,8 @@ export interface PaymentOptions {
   readonly receive?: Amount
   readonly receiver?: string
   readonly walletAddress?: string
+  /** What the client asked for; the same for all payments that do not say. */
+  readonly request?: string
 }
 
 /** What a reservation was answered with, in short. */
@@ -234,6 +236,19 @@ export class GrpcFixture {
     return { grantId, tokenId, token, itemIds }
   }
 
+  /** Puts a new token in the place of a grant's token, as rotating does; answers its value. */
+  async rotate({ grantId, tokenId }: Pick<WrittenGrant, 'grantId' | 'tokenId'>): Promise<string> {
+    const [id, token] = [this.newId(), randomSecret(systemRandom)]
+    await this.database.query(
+      `with ended as (
+         update access_token set ended_at = now(), end_reason = 'rotated' where id = $1 returning grant_id)
+       insert into access_token (id, grant_id, value_hash, expires_at, created_at)
+       select $2, $3, $4, '2099-01-01', now() from ended`,
+      [tokenId, id, grantId, hashSecret(token)]
+    )
+    return token
+  }
+
   /** The message that asks for a reservation. */
   payment(token: string, options: PaymentOptions = {}): auth.ReserveRequest {
     const { debit = usd(100n), receive = usd(100n) } = options
@@ -243,7 +258,8 @@ export class GrpcFixture {
       walletAddress: options.walletAddress ?? ALICE,
       receiver: options.receiver ?? RECEIVER,
       debitAmount: amountMessage(debit),
-      receiveAmount: amountMessage(receive)
+      receiveAmount: amountMessage(receive),
+      requestHash: hashSecret(options.request ?? 'a request')
     }
   }
 

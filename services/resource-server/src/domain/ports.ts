@@ -84,10 +84,13 @@ export interface ReservationRequest {
   readonly debitAmount: Amount
   /** Most that will be received. */
   readonly receiveAmount: Amount
+  /** SHA-256 of what the client asked for: tells a repeated request from another one. */
+  readonly requestHash: Buffer
 }
 
 /** Why there was no room for a payment. */
 export type RefusalReason =
+  /** Nothing is recorded: the same request may come again with an active token of the grant. */
   | 'token-inactive'
   | 'insufficient-grant'
   | 'limit-exceeded'
@@ -106,8 +109,10 @@ export type ReservationOutcome =
       readonly spentReceiveAmount: Amount
     }
   | { readonly outcome: 'refused'; readonly reason: RefusalReason }
-  /** The id is taken by a reservation with other content. */
+  /** The id is taken by a reservation of another request. */
   | { readonly outcome: 'mismatch' }
+  /** The id holds room for the same request at another rate. */
+  | { readonly outcome: 'other-amounts' }
 
 /** Most reservations that are ended together. */
 export const ENDS_MAX = 100

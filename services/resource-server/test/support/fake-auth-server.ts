@@ -47,6 +47,8 @@ export interface FakeAuthServer {
   /** How many revocation streams are open. */
   readonly streams: number
   issueToken(token: Partial<Omit<TestToken, 'status'>> & Pick<TestToken, 'keys' | 'access'>): TestToken
+  /** The grant (UUID) of a token that was issued here; undefined for any other. */
+  grantOf(accessToken: string): string | undefined
   /** Ends a token, and says so on the streams. */
   revokeToken(token: TestToken): Promise<void>
   /** Ends some tokens, and says so on the streams, of all in one message. */
@@ -127,6 +129,10 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
     }
     this.#tokens.set(issued.accessToken, issued)
     return issued
+  }
+
+  grantOf(accessToken: string): string | undefined {
+    return this.#tokens.get(accessToken)?.grantId
   }
 
   async revokeToken(token: TestToken): Promise<void> {

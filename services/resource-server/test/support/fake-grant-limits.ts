@@ -11,6 +11,9 @@ import type { Logger } from '@open-payments-server/runtime'
 /** A reservation as the fake keeps it. */
 export interface FakeReservation {
   readonly paymentId: string
+  /** {@link GRANT} unless given. */
+  readonly grantId?: string
+  /** What makes it the reservation of one request; empty for one that was released before it was reserved. */
   readonly content: string
   readonly accessToken: string
   state: 'open' | 'settled' | 'released' | 'refused'
@@ -21,6 +24,9 @@ export interface FakeReservation {
   received: bigint
   createdAt: Date
 }
+
+/** The grant of every token of which nothing else is said. */
+const GRANT = '0190a5f0-0000-7000-8000-000000000001'
 
 /** What each call has done, by its name. */
 export type Calls = Record<'reserve' | 'settle' | 'release', number>
@@ -33,6 +39,8 @@ export class FakeGrantLimits {
   readonly reservations = new Map<string, FakeReservation>()
   /** Most that a token may debit in all; without an entry there is no limit. */
   readonly debitLimits = new Map<string, bigint>()
+  /** The grant (UUID) of a token; undefined gives it {@link GRANT}. */
+  grantOf: (accessToken: string) => string | undefined = () => undefined
   /** Tokens that may no longer be used. */
   readonly inactive = new Set<string>()
   /** What its own audit finds. */
@@ -125,16 +133,32 @@ export class FakeGrantLimits {
 
   #reserve(request: auth.ReserveRequest): auth.ReserveResponse {
     const { paymentId, accessToken, debitAmount, receiveAmount } = request
-    const content = JSON.stringify(request)
+    const { walletAddress, receiver, requestHash } = request
+    const grantId = this.grantOf(accessToken) ?? GRANT
+    const content = JSON.stringify([grantId, requestHash.toString('hex'), walletAddress, receiver])
     const known = this.reservations.get(paymentId)
     if (known?.state === 'released') return refusal(auth.RefusalReason.REFUSAL_REASON_RELEASED)
     if (known !== undefined && known.content !== '' && known.content !== content) {
       throw refuse(status.ALREADY_EXISTS)
     }
     if (known?.reason !== undefined) return refusal(known.reason)
-    const reservation = { paymentId, content, accessToken, debitAmount, receiveAmount, createdAt: new Date() }
+    const isForOtherAmounts =
+      known !== undefined &&
+      JSON.stringify([known.debitAmount, known.receiveAmount]) !==
+        JSON.stringify([debitAmount, receiveAmount])
+    if (isForOtherAmounts) throw refuse(status.ABORTED)
+    const reservation = {
+      paymentId,
+      grantId,
+      content,
+      accessToken,
+      debitAmount,
+      receiveAmount,
+      createdAt: new Date()
+    }
     if (known === undefined) {
       const reason = this.#reasonAgainst(accessToken, BigInt(debitAmount?.value ?? ''))
+      if (reason === auth.RefusalReason.REFUSAL_REASON_TOKEN_INACTIVE) return refusal(reason)
       const amounts = {
         debited: BigInt(debitAmount?.value ?? ''),
         received: BigInt(receiveAmount?.value ?? '')
@@ -150,7 +174,7 @@ export class FakeGrantLimits {
     return {
       outcome: {
         $case: 'reserved',
-        value: { grantId: '0190a5f0-0000-7000-8000-000000000001', ...this.#spent(accessToken) }
+        value: { grantId, ...this.#spent((known ?? reservation).accessToken) }
       }
     }
   }
@@ -250,10 +274,10 @@ const STATES = {
 }
 
 function toMessage(reservation: FakeReservation): auth.Reservation {
-  const { paymentId, state, debitAmount, receiveAmount, debited, received, createdAt } = reservation
+  const { paymentId, grantId, state, debitAmount, receiveAmount, debited, received, createdAt } = reservation
   return {
     paymentId,
-    grantId: '0190a5f0-0000-7000-8000-000000000001',
+    grantId: grantId ?? GRANT,
     state: STATES[state],
     debitAmount,
     receiveAmount,

@@ -84,6 +84,7 @@ export async function startPaymentWorld(options: TestResourceServerOptions = {})
     settings: { PROCESSING_POLL_SECONDS: '1', ...options.settings },
     authServices: limits.services(logger)
   })
+  limits.grantOf = (accessToken) => base.auth.grantOf(accessToken)
   const operator = createClient(wallet.WalletOperatorServiceClient, {
     target: `127.0.0.1:${String(base.server.grpcPort)}`,
     deadlineMs: 10_000,

@@ -2,6 +2,7 @@ import { NoAnswer } from '@open-payments-server/http-server'
 import type { Clock, Logger } from '@open-payments-server/runtime'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
 import {
+  conflict,
   differentRequest,
   inactiveToken,
   insufficientGrant,
@@ -26,7 +27,7 @@ import type { RememberedReceivers } from '../../domain/receiver.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
-import type { OutgoingPaymentRepository } from './repository.js'
+import type { FoundPayment, OutgoingPaymentRepository } from './repository.js'
 import type { NewPayment, PersistOutcome } from './persist.js'
 import type { OutgoingPaymentOrder } from './request.js'
 import { type PaymentTerms, termsOfIncomingPayment, termsOfQuote } from './terms.js'
@@ -75,8 +76,8 @@ interface PricedRequest extends CreationRequest {
  * that is not known, nothing is said.
  *
  * @throws PublicError 400 for what is wrong with the request, its quote or its receiver; 403 when the grant does not cover
- *   the payment or has no room for it; 422 when its idempotency key belongs to another request; 503 when it is not
- *   known whether the grant has room: then nothing is spent
+ *   the payment or has no room for it; 409 when the same request is running at another rate; 422 when its idempotency key
+ *   belongs to another request; 503 when it is not known whether the grant has room: then nothing is spent
  * @throws NoAnswer when the database does not tell whether there is a payment
  */
 export async function createOutgoingPayment(
@@ -127,7 +128,7 @@ async function reserveAndPersist(
 ): Promise<OutgoingPayment | undefined> {
   const reservation = await reserve(request, paymentId, context)
   if (reservation.outcome === 'reserved') return persist(request, paymentId, reservation, context)
-  if (reservation.outcome === 'mismatch') throw await mismatch(paymentId, context)
+  if (reservation.outcome !== 'refused') throw await taken(reservation.outcome, paymentId, context)
   if (reservation.reason !== 'released') {
     // That comes first: the payment that used it has most likely spent what the grant lacks.
     throw (await isQuoteUsed(request.terms, context)) ? invalidQuote() : refusal(reservation.reason)
@@ -137,7 +138,7 @@ async function reserveAndPersist(
 }
 
 async function reserve(
-  { authorized, walletAddress, terms }: PricedRequest,
+  { authorized, identity, walletAddress, terms }: PricedRequest,
   paymentId: string,
   context: Context
 ): Promise<ReservationOutcome> {
@@ -148,24 +149,31 @@ async function reserve(
       walletAddress: walletAddress.url,
       receiver: terms.receiver.url,
       debitAmount: { value: terms.amounts.debit, asset: walletAddress.asset },
-      receiveAmount: { value: terms.amounts.receive, asset: terms.receiver.asset }
+      receiveAmount: { value: terms.amounts.receive, asset: terms.receiver.asset },
+      requestHash: identity.requestHash
     })
   } catch (error) {
     // Whether there is a reservation is not known. Without a payment it must not stay.
-    await giveUp(paymentId, context)
+    await giveUp(paymentId, identity, context)
     if (error instanceof AuthServerUnavailable) throw temporarilyUnavailable(error)
     throw error
   }
 }
 
 /**
- * The id is reserved with another content: by another request under the same key, or by this one, at another rate or with
- * another token, and then given up. Once its release is delivered, the next id can be used.
+ * The id is reserved by another request under the same key, or by this one at another rate. Where it was given up since, the
+ * next id can be used once its release is delivered. A reservation that a crash left behind counts as running until the
+ * sweeper gives its id up.
  */
-async function mismatch(paymentId: string, { repository }: Context): Promise<Error> {
-  return (await repository.isTaken(paymentId))
-    ? temporarilyUnavailable(new Error('the release of the payment id is not delivered yet'))
-    : differentRequest()
+async function taken(
+  by: 'mismatch' | 'other-amounts',
+  paymentId: string,
+  { repository }: Context
+): Promise<Error> {
+  if (await repository.isTaken(paymentId)) {
+    return temporarilyUnavailable(new Error('the release of the payment id is not delivered yet'))
+  }
+  return by === 'mismatch' ? differentRequest() : conflict('the same request is still running')
 }
 
 async function persist(
@@ -191,6 +199,7 @@ async function persist(
       grantSpentReceiveValue,
       metadata: order.metadata
     },
+    identity,
     context
   )
   switch (result.outcome) {
@@ -223,7 +232,7 @@ async function persist(
     case 'taken':
       // By the same request, by another one under its key, or its quote by another: unless a payment has this very id, no
       // payment may get it any more, and its reservation must go.
-      await giveUp(paymentId, context)
+      await giveUp(paymentId, identity, context)
       throw (await isQuoteUsed(terms, context))
         ? invalidQuote()
         : temporarilyUnavailable(new Error('the payment id was given up while the request was running'))
@@ -231,11 +240,15 @@ async function persist(
 }
 
 /** @throws what the database failed with; then there is a payment or a tombstone, whichever came first, and no other follows */
-async function persistOrGiveUp(payment: NewPayment, context: Context): Promise<PersistOutcome> {
+async function persistOrGiveUp(
+  payment: NewPayment,
+  identity: PaymentIdentity,
+  context: Context
+): Promise<PersistOutcome> {
   try {
     return await context.repository.persist(payment)
   } catch (error) {
-    await giveUp(payment.id, context)
+    await giveUp(payment.id, identity, context)
     throw error
   }
 }
@@ -247,31 +260,57 @@ async function isQuoteUsed({ quoteId }: PaymentTerms, { repository }: Context): 
 /**
  * The payment that the same request made before, under whichever of its ids.
  *
+ * The very same signed request may come under another idempotency key, or without the one it had. Then that key must never
+ * make a payment of its own: it stands for the payment that was made, before that is told.
+ *
  * @throws PublicError 422 when the payment was made by another request
  * @throws NoAnswer
  */
-async function findEarlier(
+async function findEarlier(request: CreationRequest, context: Context): Promise<OutgoingPayment | undefined> {
+  const { identity } = request
+  let found = await findTwin(request, context)
+  for (const paymentId of identity.paymentIds) {
+    if (found?.knownBy !== 'signature') break
+    if (await giveUp(paymentId, identity, context)) break
+    // Given up before, and then the next id is the one that might still be used; or a payment has it by now.
+    found = await findTwin(request, context)
+  }
+  // Whoever persisted it may not have learnt that it did.
+  if (found?.payment.state === 'pending') context.onPaymentCreated()
+  return found?.payment
+}
+
+/** @throws PublicError 422 when the payment was made by another request */
+async function findTwin(
   { authorized, identity }: CreationRequest,
-  { repository, untilAnswered: asked, onPaymentCreated }: Context
-): Promise<OutgoingPayment | undefined> {
+  { repository, untilAnswered: asked }: Context
+): Promise<FoundPayment | undefined> {
   const found = await asked(() => repository.findTwin(identity.paymentIds, identity.signatureId))
   if (found === undefined) return undefined
-  const same = found.payment.client === authorized.client && found.requestHash.equals(identity.requestHash)
+  const same =
+    found.payment.client === authorized.client &&
+    found.grantId === authorized.grantId &&
+    found.requestHash.equals(identity.requestHash)
   if (!same) throw differentRequest()
-  // Whoever persisted it may not have learnt that it did.
-  if (found.payment.state === 'pending') onPaymentCreated()
-  return found.payment
+  return found
 }
 
 /**
  * Makes sure that no payment is created under an id from now on and that its reservation is released, unless a payment has
- * the id already. A statement that would still persist one is waited for, or fails.
+ * the id already. A statement that would still persist one is waited for, or fails. Where the signed request has a payment
+ * under another id, this id stands for that payment from now on.
  *
+ * @returns whether this call gave it up
  * @throws NoAnswer when that could not be recorded. The sweeper finds what is left behind
  */
-async function giveUp(paymentId: string, context: Context): Promise<void> {
-  const recorded = await context.untilAnswered(() => context.repository.giveUp(paymentId))
-  if (recorded) context.onReservationEnded()
+async function giveUp(
+  paymentId: string,
+  { signatureId }: PaymentIdentity,
+  { repository, untilAnswered: asked, onReservationEnded }: Context
+): Promise<boolean> {
+  const recorded = await asked(() => repository.giveUp(paymentId, signatureId))
+  if (recorded) onReservationEnded()
+  return recorded
 }
 
 function refusal(reason: Exclude<RefusalReason, 'released'>): Error {

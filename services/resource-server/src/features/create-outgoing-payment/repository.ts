@@ -16,22 +16,27 @@ import type { Quotes } from './terms.js'
 export interface FoundPayment {
   readonly payment: OutgoingPayment
   readonly requestHash: Buffer
+  /** Id (UUID) of the grant it was made under. */
+  readonly grantId: string
+  /** Whether one of the ids is its own or stands for it, or only the signed request tells. */
+  readonly knownBy: 'id' | 'signature'
 }
 
 /** Keeps outgoing payments. */
 export interface OutgoingPaymentRepository extends Quotes {
   /** Persists a payment, its place in the outbox and the hold on its debit, with one statement for all that arrive together. */
   persist(payment: NewPayment): Promise<PersistOutcome>
-  /** The payment of one of some ids (UUID), else of a signed request. */
+  /** The payment of one of some ids (UUID), else the one that such an id stands for, else that of a signed request. */
   findTwin(ids: readonly string[], signatureId: string): Promise<FoundPayment | undefined>
   /** Whether a quote was used by any payment. */
   isQuoteUsed(quoteId: string): Promise<boolean>
   /**
-   * Gives up a payment id: no payment will ever be created under it, and its reservation will be released.
+   * Gives up a payment id: no payment will ever be created under it, and its reservation will be released. It stands for the
+   * payment of the signed request from then on, if there is one.
    *
    * @returns false when the id is taken already, by a payment or because it was given up before
    */
-  giveUp(paymentId: string): Promise<boolean>
+  giveUp(paymentId: string, signatureId: string): Promise<boolean>
   /** Whether a payment has an id, or it was given up. */
   isTaken(paymentId: string): Promise<boolean>
 }
@@ -45,14 +50,22 @@ export function createOutgoingPaymentRepository(
     persist: createPersist(deps),
 
     async findTwin(ids, signatureId) {
-      const { rows } = await pool.query<OutgoingPaymentRow & { request_hash: Buffer }>(
-        `select ${OUTGOING_PAYMENT_COLUMNS}, p.request_hash from ${OUTGOING_PAYMENT_TABLES}
-          where p.id = any($1) or p.signature_id = $2
-          order by p.id = any($1) desc limit 1`,
+      const { rows } = await pool.query<TwinRow>(
+        `select ${OUTGOING_PAYMENT_COLUMNS}, p.request_hash, p.grant_id, p.id = any(${STOOD_FOR}) as known_by_id
+           from ${OUTGOING_PAYMENT_TABLES}
+          where p.id = any($1::uuid[] || ${STOOD_FOR}) or p.signature_id = $2
+          order by p.id = any($1::uuid[]) desc, p.id = any(${STOOD_FOR}) desc limit 1`,
         [ids, signatureId]
       )
       const [row] = rows
-      return row && { payment: readOutgoingPaymentRow(row, urls), requestHash: row.request_hash }
+      return (
+        row && {
+          payment: readOutgoingPaymentRow(row, urls),
+          requestHash: row.request_hash,
+          grantId: row.grant_id,
+          knownBy: ids.includes(row.id) || row.known_by_id ? 'id' : 'signature'
+        }
+      )
     },
 
     async isQuoteUsed(quoteId) {
@@ -60,10 +73,12 @@ export function createOutgoingPaymentRepository(
       return rowCount === 1
     },
 
-    async giveUp(paymentId) {
+    async giveUp(paymentId, signatureId) {
       const { rowCount } = await pool.query(
-        `insert into grant_reservation (payment_id, outcome) values ($1, 'release') on conflict do nothing`,
-        [paymentId]
+        `insert into grant_reservation (payment_id, outcome, stands_for)
+         values ($1, 'release', (select id from outgoing_payment where signature_id = $2 and id <> $1))
+         on conflict do nothing`,
+        [paymentId, signatureId]
       )
       return rowCount === 1
     },
@@ -78,6 +93,16 @@ export function createOutgoingPaymentRepository(
     find: createFindQuote(pool)
   }
 }
+
+interface TwinRow extends OutgoingPaymentRow {
+  readonly request_hash: Buffer
+  readonly grant_id: string
+  readonly known_by_id: boolean
+}
+
+/** The payments that some of the ids `$1` stand for; an array, so that the payments are found by the index of their ids. */
+const STOOD_FOR = `array(
+  select stands_for from grant_reservation where payment_id = any($1::uuid[]) and stands_for is not null)`
 
 interface QuoteRow {
   readonly id: string
