@@ -173,6 +173,7 @@ async function fillAuthServer(client: pg.Client, plan: GrowthPlan): Promise<void
   const at = madeAt(plan)
   const [grant, item, payment] = ['grant', 'item', 'payment'].map((kind) => uuidOf(kind, plan))
   const address = `'${plan.resourceServerUrl}' || ${pathOf(senderOf(plan))}`
+  const incomingUrl = `'${plan.resourceServerUrl}/incoming-payments/' || ${uuidOf('incoming', plan)}`
   await forEachRange(client, plan.paymentCount, [
     `insert into grant_request (id, state, client_wallet_address, client_name, key_id, key_x, continuation_token_hash, created_at,
                                 updated_at)
@@ -194,10 +195,11 @@ async function fillAuthServer(client: pg.Client, plan: GrowthPlan): Promise<void
        from ${SERIES}`,
     `insert into reservation (payment_id, state, content_hash, grant_id, access_item_id, interval_index, debit, debit_code,
        debit_scale, receive, receive_code, receive_scale, receive_counted, spent_debit, spent_receive, settled_debit,
-       settled_receive, created_at, ended_at)
+       settled_receive, created_at, ended_at, wallet_address, receiver, charged_at)
      select ${payment}, case when ${FAILED} then 'released' else 'settled' end::reservation_state,
             sha256(('content' || n)::bytea), ${grant}, ${item}, 0, ${DEBIT}, 'USD', 2, ${RECEIVE}, 'USD', 2, true, ${DEBIT},
-            ${RECEIVE}, case when not ${FAILED} then ${DEBIT} end, case when not ${FAILED} then ${RECEIVE} end, ${at}, ${at}
+            ${RECEIVE}, case when not ${FAILED} then ${DEBIT} end, case when not ${FAILED} then ${RECEIVE} end, ${at}, ${at}, ${address},
+            ${incomingUrl}, ${at}
        from ${SERIES}`
   ])
 }

@@ -116,6 +116,8 @@ describe('an audit', () => {
       paymentId,
       content: '',
       accessToken: '',
+      walletAddress: '',
+      receiver: '',
       state: 'open' as const,
       debitAmount: usd(1),
       receiveAmount: usd(1),

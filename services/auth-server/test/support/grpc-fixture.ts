@@ -194,6 +194,9 @@ export class GrpcFixture {
             position
           }))
         },
+        interaction: {
+          create: { id: this.newId(), nonce: '', reference: '', state: 'APPROVED', expiresAt: createdAt }
+        },
         tokens: {
           create: {
             id: tokenId,

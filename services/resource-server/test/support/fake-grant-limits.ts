@@ -13,6 +13,8 @@ export interface FakeReservation {
   readonly paymentId: string
   readonly content: string
   readonly accessToken: string
+  readonly walletAddress: string
+  readonly receiver: string
   state: 'open' | 'settled' | 'released' | 'refused'
   readonly reason?: auth.RefusalReason
   readonly debitAmount: auth.Amount | undefined
@@ -35,6 +37,8 @@ export class FakeGrantLimits {
   readonly debitLimits = new Map<string, bigint>()
   /** Tokens that may no longer be used. */
   readonly inactive = new Set<string>()
+  /** Who holds the grant of every token. */
+  client = ''
   /** What its own audit finds. */
   auditViolations: string[] = []
   readonly calls: Calls = { reserve: 0, settle: 0, release: 0 }
@@ -95,14 +99,17 @@ export class FakeGrantLimits {
           const page = open.slice(0, pageSize)
           const last = page.at(-1)
           const hasMore = open.length > pageSize && last !== undefined
-          return { reservations: page.map(toMessage), nextPageToken: hasMore ? placeOf(last) : '' }
+          return {
+            reservations: page.map((one) => toMessage(one, this.client)),
+            nextPageToken: hasMore ? placeOf(last) : ''
+          }
         }
       ),
       listReservations: handlers.unary(async ({ afterPaymentId, pageSize }: auth.ListReservationsRequest) => {
         const after = [...this.reservations.values()]
           .filter(({ paymentId }) => paymentId > afterPaymentId)
           .sort((left, right) => (left.paymentId < right.paymentId ? -1 : 1))
-        return { reservations: after.slice(0, pageSize).map(toMessage) }
+        return { reservations: after.slice(0, pageSize).map((one) => toMessage(one, this.client)) }
       })
     }
     const counts = { windowCount: 0n, reservationCount: 0n }
@@ -124,7 +131,7 @@ export class FakeGrantLimits {
   }
 
   #reserve(request: auth.ReserveRequest): auth.ReserveResponse {
-    const { paymentId, accessToken, debitAmount, receiveAmount } = request
+    const { paymentId, accessToken, walletAddress, receiver, debitAmount, receiveAmount } = request
     const content = JSON.stringify(request)
     const known = this.reservations.get(paymentId)
     if (known?.state === 'released') return refusal(auth.RefusalReason.REFUSAL_REASON_RELEASED)
@@ -132,7 +139,8 @@ export class FakeGrantLimits {
       throw refuse(status.ALREADY_EXISTS)
     }
     if (known?.reason !== undefined) return refusal(known.reason)
-    const reservation = { paymentId, content, accessToken, debitAmount, receiveAmount, createdAt: new Date() }
+    const asked = { paymentId, accessToken, walletAddress, receiver, debitAmount, receiveAmount }
+    const reservation = { ...asked, content, createdAt: new Date() }
     if (known === undefined) {
       const reason = this.#reasonAgainst(accessToken, BigInt(debitAmount?.value ?? ''))
       const amounts = {
@@ -177,7 +185,8 @@ export class FakeGrantLimits {
   #release({ paymentId }: auth.ReleaseRequest): auth.ReleaseResponse {
     const known = this.reservations.get(paymentId)
     if (known?.state === 'settled') throw refuse(status.FAILED_PRECONDITION)
-    const empty = { content: '', accessToken: '', debitAmount: undefined, receiveAmount: undefined }
+    const nobody = { content: '', accessToken: '', walletAddress: '', receiver: '' }
+    const empty = { ...nobody, debitAmount: undefined, receiveAmount: undefined }
     this.reservations.set(paymentId, {
       ...(known ?? { ...empty, paymentId, createdAt: new Date() }),
       state: 'released',
@@ -249,11 +258,14 @@ const STATES = {
   refused: auth.ReservationState.RESERVATION_STATE_REFUSED
 }
 
-function toMessage(reservation: FakeReservation): auth.Reservation {
+function toMessage(reservation: FakeReservation, client: string): auth.Reservation {
   const { paymentId, state, debitAmount, receiveAmount, debited, received, createdAt } = reservation
   return {
     paymentId,
     grantId: '0190a5f0-0000-7000-8000-000000000001',
+    client,
+    walletAddress: reservation.walletAddress,
+    receiver: reservation.receiver,
     state: STATES[state],
     debitAmount,
     receiveAmount,
