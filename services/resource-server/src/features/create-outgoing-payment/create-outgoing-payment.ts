@@ -26,7 +26,7 @@ import type { RememberedReceivers } from '../../domain/receiver.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
-import type { OutgoingPaymentRepository } from './repository.js'
+import type { GivenUpCause, OutgoingPaymentRepository } from './repository.js'
 import type { NewPayment, PersistOutcome } from './persist.js'
 import type { OutgoingPaymentOrder } from './request.js'
 import { type PaymentTerms, termsOfIncomingPayment, termsOfQuote } from './terms.js'
@@ -152,7 +152,7 @@ async function reserve(
     })
   } catch (error) {
     // Whether there is a reservation is not known. Without a payment it must not stay.
-    await giveUp(paymentId, context)
+    await giveUp(paymentId, 'reservation_unknown', context)
     if (error instanceof AuthServerUnavailable) throw temporarilyUnavailable(error)
     throw error
   }
@@ -223,7 +223,7 @@ async function persist(
     case 'taken':
       // By the same request, by another one under its key, or its quote by another: unless a payment has this very id, no
       // payment may get it any more, and its reservation must go.
-      await giveUp(paymentId, context)
+      await giveUp(paymentId, 'id_taken', context)
       throw (await isQuoteUsed(terms, context))
         ? invalidQuote()
         : temporarilyUnavailable(new Error('the payment id was given up while the request was running'))
@@ -235,7 +235,7 @@ async function persistOrGiveUp(payment: NewPayment, context: Context): Promise<P
   try {
     return await context.repository.persist(payment)
   } catch (error) {
-    await giveUp(payment.id, context)
+    await giveUp(payment.id, 'persist_failed', context)
     throw error
   }
 }
@@ -269,8 +269,8 @@ async function findEarlier(
  *
  * @throws NoAnswer when that could not be recorded. The sweeper finds what is left behind
  */
-async function giveUp(paymentId: string, context: Context): Promise<void> {
-  const recorded = await context.untilAnswered(() => context.repository.giveUp(paymentId))
+async function giveUp(paymentId: string, cause: GivenUpCause, context: Context): Promise<void> {
+  const recorded = await context.untilAnswered(() => context.repository.giveUp(paymentId, cause))
   if (recorded) context.onReservationEnded()
 }
 

@@ -94,8 +94,9 @@ const PERSIST = `
       from receiver
     returning metadata
   ), reservation as (
-    insert into grant_reservation (payment_id, outcome)
-    select $4::uuid, case when exists (select 1 from receiver) then null else 'release' end
+    insert into grant_reservation (payment_id, outcome, given_up_cause)
+    select $4::uuid, case when not payable then 'release' end, case when not payable then 'receiver_not_payable' end
+      from (select exists (select 1 from receiver) as payable) found
   ), hold as (
     update account as sender set debits_pending = sender.debits_pending + $12::numeric
       from payment, account as clearing
@@ -165,8 +166,8 @@ const PERSIST_SEVERAL = `
   ), reservation as (
     insert into grant_reservation (payment_id) select id from payment order by id
   ), refused as (
-    insert into grant_reservation (payment_id, outcome)
-    select id, 'release' from wanted where not payable order by id
+    insert into grant_reservation (payment_id, outcome, given_up_cause)
+    select id, 'release', 'receiver_not_payable' from wanted where not payable order by id
     on conflict do nothing
     returning payment_id
   )

@@ -18,6 +18,15 @@ export interface FoundPayment {
   readonly requestHash: Buffer
 }
 
+/** Why a request gives its payment id up. Where its receiver cannot take the payment, persisting records that. */
+export type GivenUpCause =
+  /** It is not known whether the reservation was made. */
+  | 'reservation_unknown'
+  /** It was made, and it is not known whether the payment was persisted, or the database refused it. */
+  | 'persist_failed'
+  /** The id, the signed request or the quote belongs to another payment. */
+  | 'id_taken'
+
 /** Keeps outgoing payments. */
 export interface OutgoingPaymentRepository extends Quotes {
   /** Persists a payment, its place in the outbox and the hold on its debit, with one statement for all that arrive together. */
@@ -31,7 +40,7 @@ export interface OutgoingPaymentRepository extends Quotes {
    *
    * @returns false when the id is taken already, by a payment or because it was given up before
    */
-  giveUp(paymentId: string): Promise<boolean>
+  giveUp(paymentId: string, cause: GivenUpCause): Promise<boolean>
   /** Whether a payment has an id, or it was given up. */
   isTaken(paymentId: string): Promise<boolean>
 }
@@ -60,10 +69,10 @@ export function createOutgoingPaymentRepository(
       return rowCount === 1
     },
 
-    async giveUp(paymentId) {
+    async giveUp(paymentId, cause) {
       const { rowCount } = await pool.query(
-        `insert into grant_reservation (payment_id, outcome) values ($1, 'release') on conflict do nothing`,
-        [paymentId]
+        `insert into grant_reservation (payment_id, outcome, given_up_cause) values ($1, 'release', $2) on conflict do nothing`,
+        [paymentId, cause]
       )
       return rowCount === 1
     },
