@@ -131,7 +131,7 @@ function startReplica() {
         throw error
       }
       const { outcome } = await repository.persist(payment)
-      if (outcome === 'taken') await repository.giveUp(payment.id, 'persist_failed')
+      if (outcome === 'taken') await repository.giveUp(payment.id, 'id_taken')
       return outcome
     },
     process: () => method.processPending(7),
