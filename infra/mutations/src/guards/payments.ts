@@ -61,15 +61,15 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'no payment is created under an id that was given up',
     file: PERSIST,
-    text: "then null else 'release' end\n  ), hold as (",
-    broken: "then null else 'release' end\n    on conflict do nothing\n  ), hold as (",
+    text: 'as payable) found\n  ), hold as (',
+    broken: 'as payable) found\n    on conflict do nothing\n  ), hold as (',
     test: ending('whose request was only slow: the tombstone wins, 503, and nothing is paid')
   },
   {
     guard: 'what cannot be persisted has its reservation released with the same statement',
     file: PERSIST,
-    text: "select $4::uuid, case when exists (select 1 from receiver) then null else 'release' end",
-    broken: 'select $4::uuid, null from receiver',
+    text: 'from (select exists (select 1 from receiver) as payable) found',
+    broken: 'from (select true as payable from receiver) found',
     test: creating('refuses a receiver that is completed with 400 `invalid receiver`, known before or not')
   },
   {
@@ -121,8 +121,8 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'a payment id whose reservation is uncertain is given up',
     file: REPOSITORY,
-    text: "`insert into grant_reservation (payment_id, outcome) values ($1, 'release') on conflict do nothing`",
-    broken: '`select 1 where $1::uuid is null`',
+    text: "`insert into grant_reservation (payment_id, outcome, given_up_cause) values ($1, 'release', $2) on conflict do nothing`",
+    broken: '`select 1 where $1::uuid is null and $2::text is null`',
     test: ending('never reached the auth server: 503, and it never will be reserved')
   },
   {
