@@ -129,7 +129,7 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     guard: 'a payment id whose payment is uncertain is given up',
     file: CREATE,
     text: `
-    await giveUp(payment.id, context)`,
+    await giveUp(payment.id, 'persist_failed', context)`,
     broken: '',
     test: {
       file: 'services/resource-server/test/truthful-answers.test.ts',
@@ -140,7 +140,7 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     guard: 'a payment that lost its quote to another gives its reservation back',
     file: CREATE,
     text: `
-      await giveUp(paymentId, context)
+      await giveUp(paymentId, 'id_taken', context)
       throw (await isQuoteUsed`,
     broken: `
       throw (await isQuoteUsed`,
