@@ -191,8 +191,8 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'a reservation that no payment came of is given up',
     file: SWEEP,
-    text: "select id, 'release' from unnest($1::uuid[]) as id",
-    broken: "select id, 'release' from unnest($1::uuid[]) as id where false",
+    text: "select id, 'release', 'swept' from unnest($1::uuid[]) as id",
+    broken: "select id, 'release', 'swept' from unnest($1::uuid[]) as id where false",
     test: ending('left behind by a process that died is swept and released')
   },
   {
