@@ -132,7 +132,7 @@ function startReplica() {
         throw error
       }
       const { outcome } = await repository.persist(payment)
-      if (outcome === 'taken') await repository.giveUp(payment.id, payment.signatureId)
+      if (outcome === 'taken') await repository.giveUp(payment.id, payment.signatureId, 'id_taken')
       return outcome
     },
     process: () => method.processPending(7),

@@ -144,7 +144,7 @@ function grantLimitsService(
     tokenAccess,
     clock
   })
-  const reservations = createReservationRepository(pool, prisma)
+  const reservations = createReservationRepository(pool)
   return {
     reserve: handlers.unary(retriable(createReserveRpc(limits))),
     settle: handlers.unary(retriable(createSettleRpc(settle))),

@@ -55,7 +55,7 @@ export interface GrantOptions {
   /** Makes the client one that is known by its key alone. */
   readonly clientJwkThumbprint?: string
   readonly expiresAtMs?: number
-  /** What the account holder was asked, and said; nobody was asked unless given. */
+  /** What the account holder was asked, and said; unless given, approved where outgoing payments are asked for. */
   readonly interaction?: 'PENDING' | 'APPROVED' | 'DENIED'
   /** Wallet address whose holder the client wants to be told of. */
   readonly subject?: string
@@ -186,6 +186,8 @@ export class GrpcFixture {
     const itemIds = options.access.map(() => this.newId())
     const createdAt = new Date(this.clock.now())
     const { clientJwkThumbprint } = options
+    const asks = options.access.some(({ type }) => type === 'outgoing-payment')
+    const interaction = options.interaction ?? (asks ? 'APPROVED' : undefined)
     await this.prisma.grant.create({
       data: {
         id: grantId,
@@ -209,7 +211,7 @@ export class GrpcFixture {
         ...(options.subject === undefined
           ? {}
           : { subject: { sub_ids: [{ id: options.subject, format: 'uri' }] } }),
-        ...(options.interaction === undefined
+        ...(interaction === undefined
           ? {}
           : {
               interaction: {
@@ -217,7 +219,7 @@ export class GrpcFixture {
                   id: this.newId(),
                   nonce: 'nonce',
                   reference: 'reference',
-                  state: options.interaction,
+                  state: interaction,
                   expiresAt: createdAt
                 }
               }

@@ -142,6 +142,11 @@ export interface Reservation {
   readonly paymentId: string
   /** Undefined for one that was released or refused without a grant. */
   readonly grantId: string | undefined
+  /** Who holds the grant; undefined without one. */
+  readonly client: string | undefined
+  /** URLs of the wallet address that pays and of the incoming payment that is paid; undefined for what never held room. */
+  readonly walletAddress: string | undefined
+  readonly receiver: string | undefined
   readonly state: 'open' | 'settled' | 'released' | 'refused'
   readonly debitAmount: Amount | undefined
   readonly receiveAmount: Amount | undefined

@@ -16,6 +16,8 @@ export interface FakeReservation {
   /** What makes it the reservation of one request; empty for one that was released before it was reserved. */
   readonly content: string
   readonly accessToken: string
+  readonly walletAddress: string
+  readonly receiver: string
   state: 'open' | 'settled' | 'released' | 'refused'
   readonly reason?: auth.RefusalReason
   readonly debitAmount: auth.Amount | undefined
@@ -43,6 +45,8 @@ export class FakeGrantLimits {
   grantOf: (accessToken: string) => string | undefined = () => undefined
   /** Tokens that may no longer be used. */
   readonly inactive = new Set<string>()
+  /** Who holds the grant of every token. */
+  client = ''
   /** What its own audit finds. */
   auditViolations: string[] = []
   readonly calls: Calls = { reserve: 0, settle: 0, release: 0 }
@@ -103,14 +107,17 @@ export class FakeGrantLimits {
           const page = open.slice(0, pageSize)
           const last = page.at(-1)
           const hasMore = open.length > pageSize && last !== undefined
-          return { reservations: page.map(toMessage), nextPageToken: hasMore ? placeOf(last) : '' }
+          return {
+            reservations: page.map((one) => toMessage(one, this.client)),
+            nextPageToken: hasMore ? placeOf(last) : ''
+          }
         }
       ),
       listReservations: handlers.unary(async ({ afterPaymentId, pageSize }: auth.ListReservationsRequest) => {
         const after = [...this.reservations.values()]
           .filter(({ paymentId }) => paymentId > afterPaymentId)
           .sort((left, right) => (left.paymentId < right.paymentId ? -1 : 1))
-        return { reservations: after.slice(0, pageSize).map(toMessage) }
+        return { reservations: after.slice(0, pageSize).map((one) => toMessage(one, this.client)) }
       })
     }
     const counts = { windowCount: 0n, reservationCount: 0n }
@@ -152,6 +159,8 @@ export class FakeGrantLimits {
       grantId,
       content,
       accessToken,
+      walletAddress,
+      receiver,
       debitAmount,
       receiveAmount,
       createdAt: new Date()
@@ -201,7 +210,8 @@ export class FakeGrantLimits {
   #release({ paymentId }: auth.ReleaseRequest): auth.ReleaseResponse {
     const known = this.reservations.get(paymentId)
     if (known?.state === 'settled') throw refuse(status.FAILED_PRECONDITION)
-    const empty = { content: '', accessToken: '', debitAmount: undefined, receiveAmount: undefined }
+    const nobody = { content: '', accessToken: '', walletAddress: '', receiver: '' }
+    const empty = { ...nobody, debitAmount: undefined, receiveAmount: undefined }
     this.reservations.set(paymentId, {
       ...(known ?? { ...empty, paymentId, createdAt: new Date() }),
       state: 'released',
@@ -273,11 +283,14 @@ const STATES = {
   refused: auth.ReservationState.RESERVATION_STATE_REFUSED
 }
 
-function toMessage(reservation: FakeReservation): auth.Reservation {
+function toMessage(reservation: FakeReservation, client: string): auth.Reservation {
   const { paymentId, grantId, state, debitAmount, receiveAmount, debited, received, createdAt } = reservation
   return {
     paymentId,
     grantId: grantId ?? GRANT,
+    client,
+    walletAddress: reservation.walletAddress,
+    receiver: reservation.receiver,
     state: STATES[state],
     debitAmount,
     receiveAmount,

@@ -95,6 +95,7 @@ export async function startPaymentWorld(options: TestResourceServerOptions = {})
     callUnary(operator, method, request, { idempotent: false })
   await depositForAll(base, operate)
   const shop = base.createClient('shop')
+  limits.client = shop.client
   const { accessToken: token } = base.auth.issueToken({
     client: shop.client,
     keys: [shop.key],

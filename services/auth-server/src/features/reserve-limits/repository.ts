@@ -110,10 +110,10 @@ const RESERVE = `
     returning w.debited, w.received, w.receive_code = $11 and w.receive_scale = $12 as receive_counted)
   insert into reservation (payment_id, state, content_hash, grant_id, access_item_id, interval_index,
                            debit, debit_code, debit_scale, receive, receive_code, receive_scale, receive_counted,
-                           spent_debit, spent_receive)
+                           spent_debit, spent_receive, wallet_address, receiver, charged_at)
   select $1, 'open', $4, a.grant_id, a.id, $6, $7, $8, $9, $10, $11, $12, room.receive_counted,
          case when $13 and room.receive_counted then room.debited end,
-         case when $13 and room.receive_counted then room.received end
+         case when $13 and room.receive_counted then room.received end, $14, $15, $3
     from room join access_item a on a.id = $5
   returning grant_id, spent_debit, spent_receive`
 
@@ -196,7 +196,9 @@ export function createReserveLimitsRepository(pool: pg.Pool): ReserveLimitsRepos
         window.accessItemId,
         window.intervalIndex,
         ...[debitAmount, receiveAmount].flatMap(({ value, asset }) => [value, asset.code, asset.scale]),
-        chargeableItemCount === 1
+        chargeableItemCount === 1,
+        request.content.walletAddress,
+        request.content.receiver
       ]
       try {
         const { rows } = await pool.query<ReservedRow>({ name: 'reserve', text: RESERVE, values })

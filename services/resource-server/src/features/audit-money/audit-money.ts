@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { type AuditCheck, type LimitsAuditor, tellViolations } from '../../domain/audit.js'
 import { OperationRefused } from '../../domain/operation-refused.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { AuthServerUnavailable, type GrantLimits } from '../../domain/ports.js'
 import { checkLedger } from './ledger-checks.js'
 import { checkReservations } from './reservation-checks.js'
@@ -11,6 +12,7 @@ const OPEN_AGE_MAX_SECONDS = 600
 /** What an audit needs. */
 export interface AuditMoneyDeps {
   readonly pool: Pool
+  readonly urls: ResourceUrls
   readonly grantLimits: GrantLimits
   readonly limitsAuditor: LimitsAuditor
   readonly clock: { now(): number }
@@ -27,7 +29,7 @@ export async function auditMoney(openAgeMaxSeconds: number, deps: AuditMoneyDeps
   try {
     const openAge = openAgeMaxSeconds === 0 ? OPEN_AGE_MAX_SECONDS : openAgeMaxSeconds
     return [
-      ...(await checkLedger(deps.pool)),
+      ...(await checkLedger(deps.pool, deps.urls)),
       ...(await checkReservations({ ...deps, openAgeMaxSeconds: openAge })),
       await checkLimits(deps.limitsAuditor)
     ]

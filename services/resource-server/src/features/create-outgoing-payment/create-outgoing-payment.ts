@@ -27,7 +27,7 @@ import type { RememberedReceivers } from '../../domain/receiver.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
-import type { FoundPayment, OutgoingPaymentRepository } from './repository.js'
+import type { FoundPayment, GivenUpCause, OutgoingPaymentRepository } from './repository.js'
 import type { NewPayment, PersistOutcome } from './persist.js'
 import type { OutgoingPaymentOrder } from './request.js'
 import { type PaymentTerms, termsOfIncomingPayment, termsOfQuote } from './terms.js'
@@ -154,7 +154,7 @@ async function reserve(
     })
   } catch (error) {
     // Whether there is a reservation is not known. Without a payment it must not stay.
-    await giveUp(paymentId, identity, context)
+    await giveUp(paymentId, 'reservation_unknown', identity, context)
     if (error instanceof AuthServerUnavailable) throw temporarilyUnavailable(error)
     throw error
   }
@@ -232,7 +232,7 @@ async function persist(
     case 'taken':
       // By the same request, by another one under its key, or its quote by another: unless a payment has this very id, no
       // payment may get it any more, and its reservation must go.
-      await giveUp(paymentId, identity, context)
+      await giveUp(paymentId, 'id_taken', identity, context)
       throw (await isQuoteUsed(terms, context))
         ? invalidQuote()
         : temporarilyUnavailable(new Error('the payment id was given up while the request was running'))
@@ -248,7 +248,7 @@ async function persistOrGiveUp(
   try {
     return await context.repository.persist(payment)
   } catch (error) {
-    await giveUp(payment.id, identity, context)
+    await giveUp(payment.id, 'persist_failed', identity, context)
     throw error
   }
 }
@@ -271,7 +271,7 @@ async function findEarlier(request: CreationRequest, context: Context): Promise<
   let found = await findTwin(request, context)
   for (const paymentId of identity.paymentIds) {
     if (found?.knownBy !== 'signature') break
-    if (await giveUp(paymentId, identity, context)) break
+    if (await giveUp(paymentId, 'id_taken', identity, context)) break
     // Given up before, and then the next id is the one that might still be used; or a payment has it by now.
     found = await findTwin(request, context)
   }
@@ -305,10 +305,11 @@ async function findTwin(
  */
 async function giveUp(
   paymentId: string,
+  cause: GivenUpCause,
   { signatureId }: PaymentIdentity,
   { repository, untilAnswered: asked, onReservationEnded }: Context
 ): Promise<boolean> {
-  const recorded = await asked(() => repository.giveUp(paymentId, signatureId))
+  const recorded = await asked(() => repository.giveUp(paymentId, signatureId, cause))
   if (recorded) onReservationEnded()
   return recorded
 }

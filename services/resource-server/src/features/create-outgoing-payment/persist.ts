@@ -94,8 +94,9 @@ const PERSIST = `
       from receiver
     returning metadata
   ), reservation as (
-    insert into grant_reservation (payment_id, outcome)
-    select $4::uuid, case when exists (select 1 from receiver) then null else 'release' end
+    insert into grant_reservation (payment_id, outcome, given_up_cause)
+    select $4::uuid, case when not payable then 'release' end, case when not payable then 'receiver_not_payable' end
+      from (select exists (select 1 from receiver) as payable) found
   ), hold as (
     update account as sender set debits_pending = sender.debits_pending + $12::numeric
       from payment, account as clearing
@@ -103,8 +104,10 @@ const PERSIST = `
        and sender.credits_posted - sender.debits_posted - sender.debits_pending >= $12::numeric
     returning sender.id as debit_account_id, clearing.id as credit_account_id, sender.asset_id
   ), held as (
-    insert into transfer (id, kind, state, payment_id, debit_account_id, credit_account_id, asset_id, amount, created_at)
-    select $4::uuid, 'payment', 'pending', $4::uuid, debit_account_id, credit_account_id, asset_id, $12::numeric, $2
+    insert into transfer (id, kind, state, payment_id, debit_account_id, debit_account_kind, credit_account_id,
+                          credit_account_kind, asset_id, amount, created_at)
+    select $4::uuid, 'payment', 'pending', $4::uuid, debit_account_id, 'wallet', credit_account_id, 'clearing', asset_id,
+           $12::numeric, $2
       from hold
   )
   select metadata from payment`
@@ -156,13 +159,15 @@ const PERSIST_SEVERAL = `
       from (select debit_account_id as id, sum(debit_value) as held from held group by debit_account_id) total
      where a.id = total.id
   ), transfers as (
-    insert into transfer (id, kind, state, payment_id, debit_account_id, credit_account_id, asset_id, amount, created_at)
-    select id, 'payment', 'pending', id, debit_account_id, credit_account_id, asset_id, debit_value, $2 from held
+    insert into transfer (id, kind, state, payment_id, debit_account_id, debit_account_kind, credit_account_id,
+                          credit_account_kind, asset_id, amount, created_at)
+    select id, 'payment', 'pending', id, debit_account_id, 'wallet', credit_account_id, 'clearing', asset_id, debit_value, $2
+      from held
   ), reservation as (
     insert into grant_reservation (payment_id) select id from payment order by id
   ), refused as (
-    insert into grant_reservation (payment_id, outcome)
-    select id, 'release' from wanted where not payable order by id
+    insert into grant_reservation (payment_id, outcome, given_up_cause)
+    select id, 'release', 'receiver_not_payable' from wanted where not payable order by id
     on conflict do nothing
     returning payment_id
   )

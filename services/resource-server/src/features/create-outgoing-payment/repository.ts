@@ -22,6 +22,15 @@ export interface FoundPayment {
   readonly knownBy: 'id' | 'signature'
 }
 
+/** Why a request gives its payment id up. Where its receiver cannot take the payment, persisting records that. */
+export type GivenUpCause =
+  /** It is not known whether the reservation was made. */
+  | 'reservation_unknown'
+  /** It was made, and it is not known whether the payment was persisted, or the database refused it. */
+  | 'persist_failed'
+  /** The id, the signed request or the quote belongs to another payment. */
+  | 'id_taken'
+
 /** Keeps outgoing payments. */
 export interface OutgoingPaymentRepository extends Quotes {
   /** Persists a payment, its place in the outbox and the hold on its debit, with one statement for all that arrive together. */
@@ -36,7 +45,7 @@ export interface OutgoingPaymentRepository extends Quotes {
    *
    * @returns false when the id is taken already, by a payment or because it was given up before
    */
-  giveUp(paymentId: string, signatureId: string): Promise<boolean>
+  giveUp(paymentId: string, signatureId: string, cause: GivenUpCause): Promise<boolean>
   /** Whether a payment has an id, or it was given up. */
   isTaken(paymentId: string): Promise<boolean>
 }
@@ -73,12 +82,12 @@ export function createOutgoingPaymentRepository(
       return rowCount === 1
     },
 
-    async giveUp(paymentId, signatureId) {
+    async giveUp(paymentId, signatureId, cause) {
       const { rowCount } = await pool.query(
-        `insert into grant_reservation (payment_id, outcome, stands_for)
-         values ($1, 'release', (select id from outgoing_payment where signature_id = $2 and id <> $1))
+        `insert into grant_reservation (payment_id, outcome, stands_for, given_up_cause)
+         values ($1, 'release', (select id from outgoing_payment where signature_id = $2 and id <> $1), $3)
          on conflict do nothing`,
-        [paymentId, signatureId]
+        [paymentId, signatureId, cause]
       )
       return rowCount === 1
     },

@@ -20,9 +20,10 @@ type Direction = 'deposit' | 'withdrawal'
 // second finds the transfer and moves nothing.
 const DEPOSIT = `
   with moved as (
-    insert into transfer (id, kind, state, debit_account_id, credit_account_id, asset_id, amount, posted_amount, created_at,
-                          ended_at)
-    select $1, 'deposit', 'posted', outside.id, target.id, target.asset_id, $3::numeric, $3::numeric, $4, $4
+    insert into transfer (id, kind, state, debit_account_id, debit_account_kind, credit_account_id, credit_account_kind,
+                          asset_id, amount, posted_amount, created_at, ended_at)
+    select $1, 'deposit', 'posted', outside.id, outside.kind, target.id, target.kind, target.asset_id, $3::numeric,
+           $3::numeric, $4, $4
       from account target join account outside on outside.asset_id = target.asset_id and outside.kind = 'outside'
      where target.name = $2
     on conflict (id) do nothing
@@ -32,13 +33,14 @@ const DEPOSIT = `
 // The account is locked first: what is available must still be there when the transfer is written.
 const WITHDRAW = `
   with source as (
-    select id, asset_id from account
+    select id, kind, asset_id from account
      where name = $2 and credits_posted - debits_posted - debits_pending >= $3::numeric
        for no key update
   ), moved as (
-    insert into transfer (id, kind, state, debit_account_id, credit_account_id, asset_id, amount, posted_amount, created_at,
-                          ended_at)
-    select $1, 'withdrawal', 'posted', source.id, outside.id, source.asset_id, $3::numeric, $3::numeric, $4, $4
+    insert into transfer (id, kind, state, debit_account_id, debit_account_kind, credit_account_id, credit_account_kind,
+                          asset_id, amount, posted_amount, created_at, ended_at)
+    select $1, 'withdrawal', 'posted', source.id, source.kind, outside.id, outside.kind, source.asset_id, $3::numeric,
+           $3::numeric, $4, $4
       from source join account outside on outside.asset_id = source.asset_id and outside.kind = 'outside'
     on conflict (id) do nothing
     returning debit_account_id)

@@ -42,8 +42,8 @@ export async function sweepOrphans(deps: SweepOrphansDeps, range: SweepRange): P
   if (reservations.length === 0) return { givenUp: 0, nextPageToken }
   // Every payment has its row since it was persisted, so that whatever has none is no payment, and will be none.
   const { rows } = await deps.pool.query<{ payment_id: string }>(
-    `insert into grant_reservation (payment_id, outcome)
-     select id, 'release' from unnest($1::uuid[]) as id
+    `insert into grant_reservation (payment_id, outcome, given_up_cause)
+     select id, 'release', 'swept' from unnest($1::uuid[]) as id
       order by id -- as payments are persisted: nobody waits in a circle
      on conflict do nothing returning payment_id`,
     [reservations.map(({ paymentId }) => paymentId)]

@@ -286,7 +286,10 @@ function fromReservation(message: auth.Reservation): Reservation {
     throw new Error('the auth server told of a reservation without its time')
   return {
     paymentId: message.paymentId,
-    grantId: message.grantId === '' ? undefined : message.grantId,
+    grantId: optionalText(message.grantId),
+    client: optionalText(message.client),
+    walletAddress: optionalText(message.walletAddress),
+    receiver: optionalText(message.receiver),
     state: fromState(message.state),
     debitAmount: optionalAmount(message.debitAmount),
     receiveAmount: optionalAmount(message.receiveAmount),
@@ -319,6 +322,10 @@ function requiredAmount(message: auth.Amount | undefined): Amount {
 
 function optionalAmount(message: auth.Amount | undefined): Amount | undefined {
   return message === undefined ? undefined : fromAmountMessage(message)
+}
+
+function optionalText(text: string): string | undefined {
+  return text === '' ? undefined : text
 }
 
 function optionalValue(text: string): bigint | undefined {
