@@ -119,17 +119,16 @@ describe('Introspect: an active token', () => {
     ],
     ['an item is about any wallet address', { access: [INCOMING], interaction: 'APPROVED' }, ''],
     ['only the holder was asked for', { access: [], subject: BOB, interaction: 'APPROVED' }, BOB],
-    [
-      'the items name two',
-      { access: [spending(), spending(undefined, BOB)], interaction: 'APPROVED' },
-      ''
-    ]
-  ])('tells whose consent it has, the first time and from memory, when %s', async (_what, grant, expected) => {
-    const { token } = await auth.grant(grant)
-    for (let asked = 0; asked < 2; asked += 1) {
-      expect(await auth.introspect(token)).toMatchObject({ consentedWalletAddress: expected })
+    ['the items name two', { access: [spending(), spending(undefined, BOB)], interaction: 'APPROVED' }, '']
+  ])(
+    'tells whose consent it has, the first time and from memory, when %s',
+    async (_what, grant, expected) => {
+      const { token } = await auth.grant(grant)
+      for (let asked = 0; asked < 2; asked += 1) {
+        expect(await auth.introspect(token)).toMatchObject({ consentedWalletAddress: expected })
+      }
     }
-  })
+  )
 
   it('is one statement, the first time and every time after', async () => {
     const { token } = await auth.grant({ access: [spending(), spending()] })

@@ -109,11 +109,19 @@ function checkAsset({ incomingAmount }: IncomingPaymentOrder, { asset }: WalletA
 /** What a client may leave behind with a wallet address whose account holder did not agree to it. */
 function checkUnasked({ expiresAt, metadata }: IncomingPaymentOrder, nowMs: number): void {
   if (expiresAt !== undefined && expiresAt > nowMs + UNASKED_EXPIRY_AHEAD_MAX_MS) {
-    throw invalidField('400', 'expiresAt', "must be at most a year ahead without the account holder's consent")
+    throw invalidField(
+      '400',
+      'expiresAt',
+      "must be at most a year ahead without the account holder's consent"
+    )
   }
   if (metadata !== undefined && metadataBytes(metadata) > UNASKED_METADATA_BYTES_MAX) {
     const most = String(UNASKED_METADATA_BYTES_MAX)
-    throw invalidField('400', 'metadata', `must have at most ${most} bytes without the account holder's consent`)
+    throw invalidField(
+      '400',
+      'metadata',
+      `must have at most ${most} bytes without the account holder's consent`
+    )
   }
 }
 
