@@ -61,7 +61,7 @@ export async function connectToSystem(
 ): Promise<ConnectedSystem> {
   const channel = {
     deadlineMs: DEADLINE_MS,
-    longestCallMs: AUDIT_DEADLINE_MS,
+    callsAreLong: true,
     retriesMax: 3,
     messageBytesMax: MESSAGE_BYTES_MAX
   }

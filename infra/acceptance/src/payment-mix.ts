@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { callUnary } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import pg from 'pg'
@@ -251,6 +251,7 @@ export class PaymentMix {
         accessToken: this.#grant.token,
         walletAddress: this.#system.walletAddresses.alice,
         receiver: this.#openReceiver,
+        requestHash: randomBytes(32),
         debitAmount: reserved,
         receiveAmount: reserved
       },

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import {
   callUnary,
   type RequestOf,
@@ -449,7 +449,8 @@ function reservation({ system, receiver }: Groundwork, accessToken: string): aut
     walletAddress: system.walletAddresses.alice,
     receiver: receiver.url,
     debitAmount: reserved,
-    receiveAmount: reserved
+    receiveAmount: reserved,
+    requestHash: randomBytes(32)
   }
 }
 

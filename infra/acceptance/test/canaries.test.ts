@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { callUnary, isRpcError } from '@open-payments-server/grpc-transport'
@@ -151,6 +152,7 @@ describe('what is secret', () => {
         accessToken: mint('token'),
         walletAddress: mint('wallet address'),
         receiver: mint('receiver'),
+        requestHash: randomBytes(32),
         debitAmount: paymentId.startsWith('019') ? { value: '1', assetCode: 'USD', assetScale: 2 } : money(),
         receiveAmount: { value: '1', assetCode: mint('asset code').slice(0, 30), assetScale: 2 }
       }

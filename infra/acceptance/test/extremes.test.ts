@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
@@ -307,6 +307,7 @@ describe('operators', () => {
             accessToken: token,
             walletAddress: rich.walletAddress,
             receiver: `${system.resourceServerUrl}/incoming-payments/${randomUUID()}`,
+            requestHash: randomBytes(32),
             debitAmount: amount(debit),
             receiveAmount: amount(receive)
           },

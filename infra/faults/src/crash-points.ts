@@ -38,7 +38,7 @@ const auth = {
 }
 const resource = {
   persist: statementOf('resource-server', /^persist-outgoing-payments?\b/),
-  giveUp: statementOf('resource-server', /insert into grant_reservation .*values \(\$1, 'release'\)/s),
+  giveUp: statementOf('resource-server', /insert into grant_reservation .*values \(\$1, 'release'/s),
   claim: statementOf('resource-server', /^claim-outgoing-payments\b/),
   write: statementOf('resource-server', /^settle-outgoing-payments\b/),
   commit: statementOf('resource-server', /^commit of .*settle-outgoing-payments\b/s),

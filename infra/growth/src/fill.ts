@@ -87,8 +87,8 @@ async function fillResourceServer(client: pg.Client, plan: GrowthPlan): Promise<
   const [payment, incoming, quote] = ['payment', 'incoming', 'quote'].map((kind) => uuidOf(kind, plan))
   const incomingUrl = `'${plan.resourceServerUrl}/incoming-payments/' || ${incoming}`
   const both = `${SERIES} join grown_wallet s on s.rank = ${sender} join grown_wallet r on r.rank = ${receiver}`
-  const transfer = `insert into transfer (id, kind, state, payment_id, debit_account_id, credit_account_id, asset_id, amount,
-    posted_amount, incoming_payment_id, created_at, ended_at)`
+  const transfer = `insert into transfer (id, kind, state, payment_id, debit_account_id, debit_account_kind, credit_account_id,
+    credit_account_kind, asset_id, amount, posted_amount, incoming_payment_id, created_at, ended_at)`
   await forEachRange(client, plan.paymentCount, [
     `insert into incoming_payment (id, wallet_address_id, client, incoming_value, received_value, completed, expires_at,
                                    created_at, updated_at, shared_secret_key_id)
@@ -116,15 +116,15 @@ async function fillResourceServer(client: pg.Client, plan: GrowthPlan): Promise<
        from ${SERIES}`,
     `${transfer}
      select ${payment}, 'payment', case when ${FAILED} then 'voided' else 'posted' end::transfer_state, ${payment}, s.account_id,
-            s.clearing_id, s.asset_id, ${DEBIT}, case when not ${FAILED} then ${DEBIT} end, null, ${at}, ${at}
+            'wallet', s.clearing_id, 'clearing', s.asset_id, ${DEBIT}, case when not ${FAILED} then ${DEBIT} end, null, ${at}, ${at}
        from ${both}`,
     `${transfer}
-     select ${uuidOf('delivery', plan)}, 'delivery', 'posted', ${payment}, s.clearing_id, r.account_id, s.asset_id, ${RECEIVE},
-            ${RECEIVE}, ${incoming}, ${at}, ${at}
+     select ${uuidOf('delivery', plan)}, 'delivery', 'posted', ${payment}, s.clearing_id, 'clearing', r.account_id, 'wallet',
+            s.asset_id, ${RECEIVE}, ${RECEIVE}, ${incoming}, ${at}, ${at}
        from ${both} where not ${FAILED}`,
     `${transfer}
-     select ${uuidOf('fee', plan)}, 'fee', 'posted', ${payment}, s.clearing_id, s.fees_id, s.asset_id, ${FEE}, ${FEE}, null,
-            ${at}, ${at}
+     select ${uuidOf('fee', plan)}, 'fee', 'posted', ${payment}, s.clearing_id, 'clearing', s.fees_id, 'fees', s.asset_id, ${FEE},
+            ${FEE}, null, ${at}, ${at}
        from ${both} where not ${FAILED} and ${FEE} > 0`
   ])
   await addUpTotals(client, plan)
@@ -148,9 +148,9 @@ async function makeWallets(client: pg.Client, plan: GrowthPlan): Promise<void> {
     insert into wallet_address (id, path, public_name, account_id)
     select wallet_address_id, ${pathOf('rank')}, 'Grown', account_id from grown_wallet`)
   await client.query(
-    `insert into transfer (id, kind, state, debit_account_id, credit_account_id, asset_id, amount, posted_amount, created_at,
-                           ended_at)
-     select gen_random_uuid(), 'deposit', 'posted', outside_id, account_id, asset_id, ${deposit}, ${deposit}, $1, $1
+    `insert into transfer (id, kind, state, debit_account_id, debit_account_kind, credit_account_id, credit_account_kind,
+                           asset_id, amount, posted_amount, created_at, ended_at)
+     select gen_random_uuid(), 'deposit', 'posted', outside_id, 'outside', account_id, 'wallet', asset_id, ${deposit}, ${deposit}, $1, $1
        from grown_wallet`,
     [new Date(plan.beginMs)]
   )
@@ -173,6 +173,7 @@ async function fillAuthServer(client: pg.Client, plan: GrowthPlan): Promise<void
   const at = madeAt(plan)
   const [grant, item, payment] = ['grant', 'item', 'payment'].map((kind) => uuidOf(kind, plan))
   const address = `'${plan.resourceServerUrl}' || ${pathOf(senderOf(plan))}`
+  const incomingUrl = `'${plan.resourceServerUrl}/incoming-payments/' || ${uuidOf('incoming', plan)}`
   await forEachRange(client, plan.paymentCount, [
     `insert into grant_request (id, state, client_wallet_address, client_name, key_id, key_x, continuation_token_hash, created_at,
                                 updated_at)
@@ -194,10 +195,11 @@ async function fillAuthServer(client: pg.Client, plan: GrowthPlan): Promise<void
        from ${SERIES}`,
     `insert into reservation (payment_id, state, content_hash, grant_id, access_item_id, interval_index, debit, debit_code,
        debit_scale, receive, receive_code, receive_scale, receive_counted, spent_debit, spent_receive, settled_debit,
-       settled_receive, created_at, ended_at)
+       settled_receive, created_at, ended_at, wallet_address, receiver, charged_at)
      select ${payment}, case when ${FAILED} then 'released' else 'settled' end::reservation_state,
             sha256(('content' || n)::bytea), ${grant}, ${item}, 0, ${DEBIT}, 'USD', 2, ${RECEIVE}, 'USD', 2, true, ${DEBIT},
-            ${RECEIVE}, case when not ${FAILED} then ${DEBIT} end, case when not ${FAILED} then ${RECEIVE} end, ${at}, ${at}
+            ${RECEIVE}, case when not ${FAILED} then ${DEBIT} end, case when not ${FAILED} then ${RECEIVE} end, ${at}, ${at}, ${address},
+            ${incomingUrl}, ${at}
        from ${SERIES}`
   ])
 }

@@ -17,6 +17,8 @@ const SETTINGS: Readonly<Record<ServiceName, readonly SettingDescription[]>> = {
 const OF_LISTENERS = /^(HTTP|GRPC|IDENTITY_PROVIDER|METRICS)_(HOST|PORT)$/
 /** Kubernetes names, as secrets have them. */
 const NAME: Schema = { type: 'string', pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$' }
+/** A tag with a digit in it, as every version has one and `latest` has none. Helm's expressions (RE2) know no lookahead. */
+const VERSION = '^(\\d|[A-Za-z_][\\w.-]*\\d)[\\w.-]*(@sha256:[0-9a-f]{64})?$'
 const RULES: Schema = { type: 'array', minItems: 1, items: { type: 'object' } }
 const RESOURCES: Schema = {
   type: 'object',
@@ -67,7 +69,7 @@ function serviceSchema(service: ServiceName, fixed: readonly string[]): Schema {
       repository: { type: 'string', minLength: 1 },
       tag: {
         type: 'string',
-        pattern: '^(?!latest(@|$))[\\w][\\w.-]*(@sha256:[0-9a-f]{64})?$',
+        pattern: VERSION,
         description: 'A version, with a digest if you like: 0.1.0@sha256:…'
       }
     }),

@@ -1,21 +1,22 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   type Container,
   containerOf,
   findObject,
   hasKubectl,
   type KubernetesObject,
+  parseObjects,
   renderOverlay,
   type Workload,
   workloadsOf
 } from '@open-payments-server/kubernetes'
-import { Ajv, type ValidateFunction } from 'ajv'
 import { parse } from 'yaml'
 import { makeChart, type Values } from '../src/index.js'
-import { renderTemplate, renderTemplates } from './render-chart.js'
+import { findHelms, type Helm, runHelm } from './helm.js'
 
 if (!hasKubectl())
   console.log('skipped: kubectl is not installed, so the chart cannot be compared with the overlay')
@@ -24,87 +25,94 @@ const itWithKubectl = hasKubectl() ? it : it.skip
 const CHART = fileURLToPath(new URL('../open-payments/', import.meta.url))
 const NAMESPACE = 'open-payments'
 
-let templates: string[]
+const found = await findHelms()
+if (typeof found === 'string')
+  console.log(`skipped: no Helm can be had, so the chart is not rendered: ${found}`)
+const describeHelms = typeof found === 'string' ? describe.skip : describe
+const helms: readonly Helm[] = typeof found === 'string' ? [{ name: 'helm', path: 'helm' }] : found
+
 let values: Values
-let schema: object
+let directory: string
 
 const read = (path: string) => readFile(join(CHART, path), 'utf8')
-const scopeOf = (changed: unknown) => ({ Values: changed, Release: { Namespace: NAMESPACE } })
-const render = (changed: unknown = values) => renderTemplates(templates, scopeOf(changed))
-const renderText = (changed: unknown = values) =>
-  templates.map((template) => renderTemplate(template, scopeOf(changed))).join('')
 
 beforeAll(async () => {
-  const names = (await readdir(join(CHART, 'templates'))).filter((name) => name.endsWith('.yaml'))
-  templates = await Promise.all(names.map((name) => read(`templates/${name}`)))
   values = parse(await read('values.yaml'))
-  schema = JSON.parse(await read('values.schema.json'))
+  directory = await mkdtemp(join(tmpdir(), 'chart-'))
+})
+afterAll(async () => {
+  await rm(directory, { recursive: true })
 })
 
-describe('the chart', () => {
-  itWithKubectl(
-    'is what the overlay makes it (else run: node infra/helm/scripts/write-chart.mjs)',
-    async () => {
-      for (const [path, text] of Object.entries(makeChart(await renderOverlay('production')))) {
-        expect([path, await read(path)]).toEqual([path, text])
-      }
+itWithKubectl(
+  'the chart is what the overlay makes it (else run: node infra/helm/scripts/write-chart.mjs)',
+  async () => {
+    for (const [path, text] of Object.entries(makeChart(await renderOverlay('production')))) {
+      expect([path, await read(path)]).toEqual([path, text])
     }
-  )
+  }
+)
+
+describeHelms.each(helms)('the chart, read by $name', (helm) => {
+  /** What would be installed with these values over the defaults. */
+  async function renderText(given: unknown = {}, ...options: string[]): Promise<string> {
+    const file = join(directory, `${helm.name}.json`)
+    await writeFile(file, JSON.stringify(given))
+    const words = ['template', 'open-payments', CHART, '--namespace', NAMESPACE, '--values', file, ...options]
+    return runHelm(helm, words)
+  }
+  const render = async (given?: unknown) => parseObjects(await renderText(given))
+
+  it('passes its own strict checks', async () => {
+    expect(await runHelm(helm, ['lint', '--strict', CHART])).toContain('1 chart(s) linted, 0 chart(s) failed')
+  })
 
   itWithKubectl('renders to the overlay for production, object by object', async () => {
     const overlay = (await renderOverlay('production')).filter(({ kind }) => kind !== 'Namespace')
-    expect(inOrder(render())).toEqual(inOrder(overlay))
+    expect(inOrder(await render())).toEqual(inOrder(overlay))
   })
 
-  it('uses every value that it offers', () => {
-    const before = renderText()
-    for (const path of leavesOf(values)) {
-      const changed = structuredClone(values)
-      change(changed, path)
-      expect([path, renderText(changed) === before]).toEqual([path, false])
-    }
-  })
-
-  it('hands settings on as they are, whatever they are', () => {
-    const changed = structuredClone(values) as { resourceServer: { settings: Record<string, string> } }
-    changed.resourceServer.settings.FEES = 'USD=10+50,"EUR"={{ 0 }}: #\n'
-    const deployment = findObject(render(changed), 'Deployment', 'resource-server') as Workload
-    expect(containerOf(deployment).env).toContainEqual({
-      name: 'FEES',
-      value: changed.resourceServer.settings.FEES
+  it('uses every value that it offers', async () => {
+    // Words in the place of everything but what is switched on and off, which has a test of its own.
+    const places: string[] = []
+    const marked = replaceLeaves(values, '', (value, path) => {
+      if (typeof value === 'boolean') return value
+      places.push(path)
+      return `changed(${path})`
     })
+    const text = await renderText(marked, '--skip-schema-validation')
+    expect(places.length).toBeGreaterThan(30)
+    for (const path of places) expect(text).toContain(`changed(${path})`)
   })
 
-  it('leaves out its own authority and the ServiceMonitor where they are not wanted', () => {
-    const names = (objects: KubernetesObject[]) =>
-      objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)
-    const changed = structuredClone(values) as Record<string, Record<string, unknown>>
-    changed.certificates!.createAuthority = false
-    changed.serviceMonitor!.enabled = false
-    const left = names(render(changed))
-    expect(new Set(names(render()).filter((name) => !left.includes(name)))).toEqual(
-      new Set([
-        'Issuer open-payments-self-signed',
+  it('hands settings on as they are, whatever they are', async () => {
+    const FEES = 'USD=10+50,"EUR"={{ 0 }}: <#>&\n'
+    const objects = await render({ resourceServer: { settings: { FEES } } })
+    const deployment = findObject(objects, 'Deployment', 'resource-server') as Workload
+    expect(containerOf(deployment).env).toContainEqual({ name: 'FEES', value: FEES })
+  })
+
+  it.each([
+    [
+      'its own authority',
+      { certificates: { createAuthority: false } },
+      [
         'Certificate open-payments-grpc-authority',
         'Issuer open-payments-grpc',
-        'ServiceMonitor open-payments'
-      ])
-    )
-  })
-})
-
-describe('the schema of its values', () => {
-  let validate: ValidateFunction
-
-  beforeAll(() => {
-    validate = new Ajv().compile(schema)
+        'Issuer open-payments-self-signed'
+      ]
+    ],
+    ['the ServiceMonitor', { serviceMonitor: { enabled: false } }, ['ServiceMonitor open-payments']],
+    ['the alerts', { prometheusRule: { enabled: false } }, ['PrometheusRule open-payments']]
+  ])('leaves out %s where it is not wanted', async (_what, given, expected) => {
+    const left = (await render(given)).map(keyOf)
+    const gone = (await render()).map(keyOf).filter((key) => !left.includes(key))
+    expect(gone.sort()).toEqual(expected)
   })
 
-  const problemsOf = (changed: unknown): unknown[] => (validate(changed) ? [] : (validate.errors ?? []))
-
-  it('takes the defaults, and whatever Helm adds', () => {
-    expect(problemsOf(values)).toEqual([])
-    expect(problemsOf({ ...values, global: {} })).toEqual([])
+  it('takes versions with a digest, and what parents of a chart add', async () => {
+    const tag = `v1.2.0-rc.1@sha256:${'0a'.repeat(32)}`
+    expect(await renderText({ global: {}, authServer: { image: { tag } } })).toContain(tag)
   })
 
   it.each<[string, string, unknown]>([
@@ -112,17 +120,24 @@ describe('the schema of its values', () => {
     ['a secret in plain sight', 'authServer.settings.IDENTITY_PROVIDER_SECRET', 'hG7tYw3KdM9sZq4B'],
     ['a setting that is no text', 'authServer.settings.ACCESS_TOKEN_LIFETIME_SECONDS', 600],
     ['another port than the Service knows', 'authServer.settings.HTTP_PORT', '8080'],
-    ['a required setting left out', 'resourceServer.settings.PUBLIC_URL', undefined],
+    ['a required setting left out', 'resourceServer.settings.PUBLIC_URL', null],
     ['an image without a version', 'authServer.image.tag', 'latest'],
-    ['no limits', 'authServer.resources.limits', undefined],
+    [
+      'an image with a digest but without a version',
+      'authServer.image.tag',
+      `latest@sha256:${'0a'.repeat(32)}`
+    ],
+    ['no limits', 'authServer.resources.limits', null],
     ['everybody in a network policy', 'networkPolicies.metrics', []],
     ['a value that is none', 'authServer.replicas', 3]
-  ])('refuses %s', (_what, path, value) => {
-    const changed = structuredClone(values)
-    const names = path.split('.')
-    const place = names.slice(0, -1).reduce<Values>((within, name) => within[name] as Values, changed)
-    place[names.at(-1)!] = value
-    expect(problemsOf(JSON.parse(JSON.stringify(changed)))).not.toEqual([])
+  ])('refuses %s, and names it', async (_what, path, value) => {
+    const given = path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
+    const refusal = await renderText(given).then(
+      () => 'nothing was refused',
+      (error: unknown) => (error as { stderr: string }).stderr
+    )
+    expect(refusal).toContain("values don't meet the specifications of the schema(s)")
+    for (const name of path.split('.')) expect(refusal).toContain(name)
   })
 })
 
@@ -141,13 +156,17 @@ function keyOf({ kind, metadata }: KubernetesObject): string {
   return `${kind} ${metadata.name}`
 }
 
-function leavesOf(value: unknown, path: readonly string[] = []): (readonly string[])[] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [path]
-  return Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, [...path, name]))
-}
-
-function change(changed: Values, path: readonly string[]): void {
-  const place = path.slice(0, -1).reduce<Values>((within, name) => within[name] as Values, changed)
-  const name = path.at(-1)!
-  place[name] = typeof place[name] === 'boolean' ? !place[name] : 'changed'
+/** The same values with other leaves. Lists are leaves. */
+function replaceLeaves(
+  value: unknown,
+  path: string,
+  replace: (value: unknown, path: string) => unknown
+): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return replace(value, path)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      replaceLeaves(inner, path === '' ? name : `${path}.${name}`, replace)
+    ])
+  )
 }

@@ -10,7 +10,9 @@ import {
   type Settings,
   type SystemPlan
 } from '@open-payments-server/acceptance'
+import { findFreePort } from '@open-payments-server/local-services'
 import { systemClock } from '@open-payments-server/runtime'
+import { scrapeMetrics } from '@open-payments-server/testing'
 import { Balancer } from './balancer.js'
 import { CountedRequests } from './counted-requests.js'
 import { NameServer } from './name-server.js'
@@ -18,6 +20,8 @@ import { TcpBalancer } from './tcp-balancer.js'
 
 /** How a fleet differs from others. */
 export interface FleetOptions {
+  /** Settings of every auth server. */
+  readonly auth?: Settings
   /** Folder of the checkout whose builds run first, and whose migrations the databases have. */
   readonly root: string
   /** How long a replica runs on after nothing is sent to it any more, as with `preStop`, in milliseconds. */
@@ -49,7 +53,9 @@ const QUICK_AUTH: Settings = { CONTINUATION_WAIT_SECONDS: '0', ACCESS_TOKEN_LIFE
 const QUICK_RESOURCE: Settings = {
   PROCESSING_POLL_SECONDS: '1',
   // Reservations that the load makes itself are not given up meanwhile.
-  ORPHAN_AGE_SECONDS: '3600'
+  ORPHAN_AGE_SECONDS: '3600',
+  // Without it, grpc-js asks the system for addresses, and not the name server that AUTH_GRPC_TARGET names.
+  GRPC_NODE_USE_ALTERNATIVE_RESOLVER: 'true'
 }
 
 /** What runs as one of several replicas. */
@@ -87,15 +93,15 @@ export class Fleet {
     this.#preStopMs = preStopMs
   }
 
-  static async start({ root, preStopMs }: FleetOptions): Promise<Fleet> {
+  static async start({ root, preStopMs, auth = {} }: FleetOptions): Promise<Fleet> {
     const redisUrl = process.env.TEST_REDIS_URL
     if (redisUrl === undefined) throw new Error('replicas need Redis: TEST_REDIS_URL is not set')
     const names = await NameServer.start()
     const counted = new CountedRequests(redisUrl)
-    const shared = { ...QUICK, REDIS_URL: redisUrl }
+    const shared = { ...QUICK, REDIS_URL: redisUrl, METRICS_PORT: String(await findFreePort()) }
     const plan = await planSystem({
       root,
-      auth: { ...shared, ...QUICK_AUTH },
+      auth: { ...shared, ...QUICK_AUTH, ...auth },
       resource: { ...shared, ...QUICK_RESOURCE }
     })
     const front = await Front.start(plan, names, counted.clientAddress)
@@ -137,6 +143,33 @@ export class Fleet {
       const exit = await old.stop()
       if (exit !== 'exit 0') throw new Error(`${service} stopped with ${exit}:\n${old.output}`)
     }
+  }
+
+  /**
+   * Adds an auth server that only those who look up the name can reach: what it is asked comes from resource servers.
+   *
+   * @param root folder of the checkout whose build it runs
+   */
+  async addAuthServer(root: string): Promise<void> {
+    const fresh = this.#front.createReplica('auth-server', root)
+    await fresh.start()
+    this.#replicas['auth-server'].push(fresh)
+    this.#front.announceName(this.#replicas['auth-server'])
+  }
+
+  /**
+   * Adds up what each replica of a service has counted, the one added last at the end.
+   *
+   * @param series beginning of the names of what is added, such as `calls_total{kind="yes"}`
+   */
+  count(service: ServiceName, series: string): Promise<number[]> {
+    return Promise.all(
+      this.#replicas[service].map(async ({ options: { host, settings } }) => {
+        const { text } = await scrapeMetrics(Number(settings.METRICS_PORT), host)
+        const lines = text.split('\n').filter((line) => line.startsWith(series))
+        return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
+      })
+    )
   }
 
   /**
@@ -237,7 +270,13 @@ class Front {
     this.#hostNumber += 1
     const { auth, resource } = instancesOf(this.#plan)
     if (service === 'auth-server') {
-      const settings = { ...auth.settings, HTTP_HOST: host, IDENTITY_PROVIDER_HOST: host, GRPC_HOST: host }
+      const settings = {
+        ...auth.settings,
+        HTTP_HOST: host,
+        IDENTITY_PROVIDER_HOST: host,
+        GRPC_HOST: host,
+        METRICS_HOST: host
+      }
       const readyUrl = `http://${host}:${String(auth.identityProviderPort)}/readyz`
       return new ServiceProcess({ service, root, host, settings, readyUrl })
     }
@@ -245,6 +284,7 @@ class Front {
       ...resource.settings,
       HTTP_HOST: host,
       GRPC_HOST: host,
+      METRICS_HOST: host,
       AUTH_GRPC_TARGET: `dns://${this.#names.authority}/${AUTH_NAME}:${String(auth.grpcPort)}`
     }
     const readyUrl = `http://${host}:${String(resource.httpPort)}/readyz`
@@ -261,7 +301,12 @@ class Front {
     this.#grpc[service].announce(at(grpcPort))
     if (service === 'resource-server') return
     this.#http['identity provider'].announce(at(auth.identityProviderPort))
-    this.#names.announce(hosts)
+    this.announceName(replicas)
+  }
+
+  /** From now on the name of the auth server has the addresses of these. */
+  announceName(replicas: readonly Replica[]): void {
+    this.#names.announce(replicas.map(({ options }) => options.host))
   }
 
   /** Requests of clients to a service so far. */

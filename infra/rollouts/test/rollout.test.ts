@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { allSettled, eventually, type ServiceName } from '@open-payments-server/acceptance'
 import { afterEach, describe, expect, it } from '@jest/globals'
@@ -19,6 +20,10 @@ const LOCK_WAIT_MAX_MS = 1_000
 const PRE_STOP_MS = Number(process.env.ROLLOUT_TEST_PRE_STOP_MS ?? 200)
 const TIME_LIMIT_MS = 120_000 + REQUESTS * 100 + ROWS
 const SETTLED_WITHIN_MS = 60_000
+/** Age at which connections end where an auth server is added. */
+const CONNECTION_AGE_SECONDS = 4
+/** A tenth more than that, a look-up, a connection, and what a busy machine takes. */
+const FOUND_WITHIN_MS = 8_000
 
 let fleet: Fleet | undefined
 afterEach(() => fleet?.stop(), TIME_LIMIT_MS)
@@ -87,6 +92,59 @@ describeHere('no request fails', () => {
     TIME_LIMIT_MS
   )
 })
+
+describeHere('an auth server that is added', () => {
+  it(
+    'gets its share of the calls within seconds of the age of connections, and no request fails meanwhile',
+    async () => {
+      const auth = { GRPC_CONNECTION_AGE_SECONDS: String(CONNECTION_AGE_SECONDS) }
+      const running = (fleet = await Fleet.start({ root: ROOT, preStopMs: PRE_STOP_MS, auth }))
+      const { wrong } = await underLoad(running, async () => {
+        await running.addAuthServer(ROOT)
+        const addedAt = performance.now()
+        await eventually(
+          'a call of it',
+          async () => (await countCalls(running)).answeredByAdded > 0,
+          FOUND_WITHIN_MS
+        )
+        console.log(`asked first after ${String(Math.round(performance.now() - addedAt))} ms`)
+        // Every resource server has found it by then.
+        await delay(Math.max(0, addedAt + FOUND_WITHIN_MS - performance.now()))
+        const before = await countCalls(running)
+        await delay(CONNECTION_AGE_SECONDS * 2_000)
+        const after = await countCalls(running)
+        const made = after.made - before.made
+        const share = (after.answeredByAdded - before.answeredByAdded) / made
+        const lookups = after.lookups - before.lookups
+        const bypassed = (after.bypassed - before.bypassed) / lookups
+        console.log(
+          `${String(made)} calls, of which it answered ${share.toFixed(2)}; ` +
+            `${String(lookups)} tokens looked up, of which ${bypassed.toFixed(2)} while revocations were not heard`
+        )
+        // A third, less what is counted at other moments.
+        expect(share).toBeGreaterThan(0.2)
+        expect(share).toBeLessThan(0.5)
+        // The streams of revocations broke with their connections, and were soon live again.
+        expect(bypassed).toBeLessThan(0.2)
+      })
+      expect(wrong).toEqual([])
+    },
+    TIME_LIMIT_MS
+  )
+})
+
+/** What resource servers have asked so far, and what of it the auth server that was added last has answered. */
+async function countCalls(running: Fleet) {
+  const ofResourceServers = async (series: string): Promise<number> =>
+    (await running.count('resource-server', series)).reduce((sum, count) => sum + count, 0)
+  const answered = await running.count('auth-server', 'open_payments_grpc_server_call_duration_seconds_count')
+  return {
+    answeredByAdded: answered.at(-1) ?? 0,
+    made: await ofResourceServers('open_payments_grpc_client_call_duration_seconds_count'),
+    lookups: await ofResourceServers('open_payments_token_lookups_total'),
+    bypassed: await ofResourceServers('open_payments_token_lookups_total{source="bypassed"}')
+  }
+}
 
 /** An older version is replaced, and takes over again, in both orders of the services. */
 function describeWithOld(oldRoot: string): void {

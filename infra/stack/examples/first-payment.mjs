@@ -7,7 +7,11 @@ import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAuthenticatedClient } from '@interledger/open-payments'
 
-const stack = JSON.parse(await readFile('.local/stack.json', 'utf8'))
+const stack = await readFile('.local/stack.json', 'utf8').then(JSON.parse, (error) => {
+  if (error.code !== 'ENOENT') throw error
+  console.error('The stack does not run: start it with `npm start`, and run this in the same folder.')
+  process.exit(1)
+})
 
 // The shop is a client: it has a wallet address of its own, and a key with which it signs every request.
 const client = await createAuthenticatedClient({
@@ -52,7 +56,7 @@ const grant = await client.grant.request(
           type: 'outgoing-payment',
           actions: ['create', 'read'],
           identifier: alice.id,
-          limits: { debitAmount: quote.debitAmount }
+          limits: { receiver: incomingPayment.id, debitAmount: quote.debitAmount }
         }
       ]
     },
@@ -62,6 +66,7 @@ const grant = await client.grant.request(
     }
   }
 )
+const answeredAt = Date.now()
 console.log(`Open this page and agree:\n${grant.interact.redirect}`)
 const [request, response] = await once(callback, 'request')
 response.end('Thank you. The shop goes on in the terminal.')
@@ -75,7 +80,8 @@ const proof = [nonce, grant.interact.finish, interactRef, alice.authServer].join
 if (createHash('sha256').update(proof).digest('base64') !== answer.get('hash')) throw new Error('wrong hash')
 
 // 5. Her agreement becomes an access token, and the token pays.
-await sleep((grant.continue.wait ?? 0) * 1000)
+//    The server says how long after its answer we may come: most of that has passed while she read.
+await sleep(Math.max(0, answeredAt + (grant.continue.wait ?? 0) * 1000 - Date.now()))
 const { access_token: token } = await client.grant.continue(
   { url: grant.continue.uri, accessToken: grant.continue.access_token.value },
   { interact_ref: interactRef }

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import {
   outgoingAccess,
   type PendingGrant,
@@ -13,6 +14,9 @@ import type { Page } from 'playwright-core'
 import { createConsentPage, createIdentityProvider } from '../src/index.js'
 import { startBrowser, type TestBrowser, withBrowser } from './chromium.js'
 
+/** INTERACTION_LIFETIME_SECONDS unless set. */
+const LIFETIME_SECONDS = 600
+
 /** The real consent page and the real auth server, with people's real browsers between them. */
 withBrowser('consent in browsers', () => {
   let system: System
@@ -20,6 +24,7 @@ withBrowser('consent in browsers', () => {
   let callback: Server
   let mine: TestBrowser
   let theirs: TestBrowser
+  let passedSeconds = 0
 
   beforeAll(async () => {
     consentPage = await listen()
@@ -34,6 +39,7 @@ withBrowser('consent in browsers', () => {
       }),
       authServer: system.authServerUrl,
       publicUrl: urlOf(consentPage),
+      now: () => Date.now() + passedSeconds * 1_000,
       log: (error) => {
         throw error
       }
@@ -68,7 +74,7 @@ withBrowser('consent in browsers', () => {
     await page.waitForLoadState()
     return new URL(page.url())
   }
-  const title = (page: Page): Promise<string | null> => page.textContent('h1')
+  const titleOf = (page: Page): Promise<string | null> => page.textContent('h1')
   const continueGrant = (grant: PendingGrant, reference: string | null) =>
     system.shop.request('POST', grant.continueUri, {
       accessToken: grant.continuationToken,
@@ -99,7 +105,7 @@ withBrowser('consent in browsers', () => {
     const grant = await ask()
     const page = await open(mine, grant.redirect)
     const refused = await open(theirs, grant.redirect)
-    expect(await title(refused)).toBe('This request cannot be opened here')
+    expect(await titleOf(refused)).toBe('This request cannot be opened here')
     // Its content security policy lets its own style through.
     expect(await refused.evaluate("getComputedStyle(document.querySelector('main')).maxWidth")).toBe('544px')
     await page.reload()
@@ -112,12 +118,39 @@ withBrowser('consent in browsers', () => {
     const attackersPage = await open(theirs, grant.redirect)
     const victimsPage = await open(mine, attackersPage.url())
     await choose(victimsPage, 'Accept')
-    expect(await title(victimsPage)).toBe('This browser cannot finish the request')
+    expect(await titleOf(victimsPage)).toBe('This browser cannot finish the request')
     const { origin, pathname } = new URL(grant.redirect)
     await attackersPage.goto(`${origin}${pathname}/finish`)
-    expect(await title(attackersPage)).toBe('This browser cannot finish the request')
+    expect(await titleOf(attackersPage)).toBe('This browser cannot finish the request')
     await system.passSeconds(grant.waitSeconds)
     expect((await continueGrant(grant, 'x'.repeat(43))).status).toBe(404)
+  })
+
+  it('shows whose consent it is, and says afterwards what was decided, to the browser that decided', async () => {
+    for (const [button, title] of [
+      ['Accept', 'You accepted this request already'],
+      ['Decline', 'You declined this request already']
+    ] as const) {
+      const grant = await ask()
+      const page = await open(mine, grant.redirect)
+      const consentUrl = page.url()
+      expect(await page.textContent('.wallet')).toContain(new URL(system.walletAddresses.alice).pathname)
+      await picture(page, 'open')
+      await choose(page, button)
+      const again = await open(mine, grant.redirect)
+      // A refusal leads back to the client, which is told of it.
+      if (button === 'Decline') expect(again.url()).toContain('result=grant_rejected')
+      else expect(await titleOf(again)).toBe(title)
+      await picture(again, `${button}-again`)
+      const decided = await open(mine, consentUrl)
+      expect(await titleOf(decided)).toBe(title)
+      await picture(decided, `${button}-consent-page`)
+      for (const url of [grant.redirect, consentUrl]) {
+        const elsewhere = await open(theirs, url)
+        expect(await titleOf(elsewhere)).not.toContain('already')
+        expect(await elsewhere.textContent('body')).not.toMatch(/accepted this|declined this/)
+      }
+    }
   })
 
   it('cannot be asked for in a frame of another page', async () => {
@@ -131,7 +164,31 @@ withBrowser('consent in browsers', () => {
     await frame?.waitForLoadState()
     expect(await frame?.getByRole('button').count()).toBe(0)
   })
+
+  it('is not asked for any more when the time is over, also on a page that stands open', async () => {
+    const grant = await ask()
+    const openPage = await open(mine, grant.redirect)
+    const consentUrl = openPage.url()
+    await system.passSeconds(LIFETIME_SECONDS)
+    passedSeconds = LIFETIME_SECONDS
+    try {
+      const expired = await open(mine, consentUrl)
+      expect(await titleOf(expired)).toBe('This request has expired')
+      expect(await expired.getByRole('button').count()).toBe(0)
+      await picture(expired, 'expired')
+      await choose(openPage, 'Accept')
+      expect(await titleOf(openPage)).toBe('This request is over')
+    } finally {
+      passedSeconds = 0
+    }
+  })
 })
+
+/** Keeps what a page looks like, where somebody wants to see it. */
+async function picture(page: Page, name: string): Promise<void> {
+  const directory = process.env.CONSENT_PICTURES
+  if (directory !== undefined) await page.screenshot({ path: join(directory, `${name}.png`), fullPage: true })
+}
 
 async function listen(listener?: RequestListener): Promise<Server> {
   const server = createServer(listener).listen(0, 'localhost')

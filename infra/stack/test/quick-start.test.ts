@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createPrivateKey, randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, realpath, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -40,7 +40,7 @@ afterAll(async () => {
 /** Seven ports in a row that nobody uses, below those that systems give out by themselves. */
 async function freePortBase(): Promise<string> {
   for (;;) {
-    const base = String(randomInt(10_000, 30_000))
+    const base = String(randomInt(10_100, 30_000))
     const isFree = await assertPortsFree(readSettings({ STACK_PORT_BASE: base }).ports).then(
       () => true,
       () => false
@@ -49,9 +49,14 @@ async function freePortBase(): Promise<string> {
   }
 }
 
-function run(script: string, parameters: string[] = [], environment: Record<string, string> = {}): Run {
+function run(
+  script: string,
+  parameters: string[] = [],
+  environment: Record<string, string> = {},
+  cwd = ROOT
+): Run {
   const child = spawn(process.execPath, [join(ROOT, script), ...parameters], {
-    cwd: ROOT,
+    cwd,
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
@@ -83,6 +88,23 @@ async function expectNothingLeft(): Promise<void> {
   expect(existsSync(stackFile)).toBe(false)
   await expect(assertPortsFree(readSettings({ STACK_PORT_BASE: portBase }).ports)).resolves.toBeUndefined()
 }
+
+describe('the ports', () => {
+  it.each([
+    ['6000', 'Port 6000 (for the auth server)'],
+    ['5995', "Port 6000 (for the resource server's gRPC)"],
+    ['5059', 'Port 5060 (for the resource server)'],
+    ['10072', "Port 10080 (for the resource server's metrics)"]
+  ])('do not begin at %s, as browsers refuse one of them', (base, named) => {
+    expect(() => readSettings({ STACK_PORT_BASE: base })).toThrow(named)
+  })
+
+  it('begin where browsers take all nine', () => {
+    for (const base of ['4000', '5000', '6001', '10081']) {
+      expect(readSettings({ STACK_PORT_BASE: base }).ports.authHttp).toBe(Number(base))
+    }
+  })
+})
 
 describe('npm start', () => {
   let stack: Run
@@ -169,6 +191,48 @@ describe('npm start', () => {
     expect(audit.said()).toContain('invariants hold')
   }, 90_000)
 
+  it('lets the first payment by hand be made, with a consent that names whom it pays', async () => {
+    const cwd = join(directory, 'elsewhere')
+    await mkdir(cwd)
+    const tooEarly = run('infra/stack/examples/first-payment.mjs', [], {}, cwd)
+    expect(await tooEarly.ended).toBe(1)
+    expect(tooEarly.said()).toMatch(/^The stack does not run: start it with `npm start`.*\n$/)
+
+    await symlink(directory, join(cwd, '.local'))
+    const payment = run('infra/stack/examples/first-payment.mjs', [], {}, cwd)
+    const deadline = Date.now() + 30_000
+    while (!payment.said().includes('/interact/')) {
+      if (payment.child.exitCode !== null || Date.now() > deadline) throw new Error(payment.said())
+      await delay(50)
+    }
+    const [redirect = ''] = /http\S+/.exec(payment.said()) ?? []
+    const started = await fetch(redirect, { redirect: 'manual' })
+    const cookie = started.headers
+      .getSetCookie()
+      .map((line) => line.split(';')[0])
+      .join('; ')
+    const { searchParams } = new URL(started.headers.get('location') ?? '')
+    const grant = `${searchParams.get('interactId') ?? ''}/${searchParams.get('nonce') ?? ''}`
+    const { api, secret } = first.identityProvider
+    const headers = { 'x-idp-secret': secret }
+    const asked = await (await fetch(`${api}/grant/${grant}`, { headers })).json()
+    expect(JSON.stringify(asked)).toContain(`"receiver":"${first.resourceServer}/incoming-payments/`)
+    // Nobody reads faster than the server wants the client to wait: 5 seconds.
+    await delay(5_100)
+    expect((await fetch(`${api}/grant/${grant}/accept`, { method: 'POST', headers })).status).toBe(202)
+    const finished = await fetch(`${first.authServer}interact/${grant}/finish`, {
+      headers: { cookie },
+      redirect: 'manual'
+    })
+    await fetch(finished.headers.get('location') ?? '')
+    const backAt = Date.now()
+    expect([await payment.ended, payment.said()]).toEqual([
+      0,
+      expect.stringContaining('Bob has received 10.00 USD.')
+    ])
+    expect(Date.now() - backAt).toBeLessThan(4_900)
+  }, 60_000)
+
   it('stops on SIGTERM with status 0, and leaves nothing behind', async () => {
     stack.child.kill('SIGTERM')
     expect(await stack.ended).toBe(0)
@@ -187,8 +251,8 @@ describe('npm start', () => {
       const accounts = run('packages/operator-cli/dist/main.js', ['account', 'list', '--json', ...targets])
       expect(await accounts.ended).toBe(0)
       expect(JSON.parse(accounts.said())).toMatchObject([
-        { name: 'alice', balance: { value: '99999000' } },
-        { name: 'bob', balance: { value: '1000' } },
+        { name: 'alice', balance: { value: '99998000' } },
+        { name: 'bob', balance: { value: '2000' } },
         { name: 'carol' },
         { name: 'market' },
         { name: 'shop' }
@@ -196,6 +260,27 @@ describe('npm start', () => {
     },
     START_TIMEOUT_MS
   )
+
+  it('holds more in an account than one amount can say, and the operator sees all of it', async () => {
+    const targets = ['--auth', first.authGrpc, '--wallet', first.resourceGrpc]
+    const operate = async (...words: string[]): Promise<unknown> => {
+      const command = run('packages/operator-cli/dist/main.js', [...words, '--json', ...targets])
+      expect([await command.ended, words, command.said()]).toEqual([0, words, expect.any(String)])
+      return JSON.parse(command.said())
+    }
+    await operate('asset', 'create', 'ETH', '18')
+    await operate('account', 'create', 'vault', '--asset', 'ETH')
+    const balance = { value: '20000000000000000000', assetCode: 'ETH', assetScale: 18 }
+    await operate('deposit', 'vault', '10')
+    expect(await operate('deposit', 'vault', '10')).toMatchObject({ account: { balance } })
+    expect(await operate('account', 'list')).toContainEqual(
+      expect.objectContaining({ name: 'vault', balance, available: balance })
+    )
+    expect(await operate('withdraw', 'vault', '18')).toMatchObject({
+      account: { balance: { value: '2000000000000000000' } }
+    })
+    expect(await operate('audit')).toMatchObject({ holds: true })
+  }, 60_000)
 
   it('stops once, in order, when it is told to several times', async () => {
     for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM'] as const) stack.child.kill(signal)

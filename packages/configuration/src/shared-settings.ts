@@ -100,7 +100,12 @@ export function rateLimitSettings(walletAddress: { description: string; requests
     ),
     RATE_LIMIT_CLIENT_SECONDS: seconds('RATE_LIMIT_CLIENT_REQUESTS'),
     RATE_LIMIT_WALLET_ADDRESS_REQUESTS: requests(walletAddress.description, walletAddress.requests),
-    RATE_LIMIT_WALLET_ADDRESS_SECONDS: seconds('RATE_LIMIT_WALLET_ADDRESS_REQUESTS')
+    RATE_LIMIT_WALLET_ADDRESS_SECONDS: seconds('RATE_LIMIT_WALLET_ADDRESS_REQUESTS'),
+    RATE_LIMIT_ADDRESS_ROWS: requests(
+      'Most requests within a day from one address, one /64 where it is IPv6, that may leave a row in the database without any consent. See [limits](limits.md#what-strangers-can-have-stored).',
+      '100000'
+    ),
+    RATE_LIMIT_CLIENT_ROWS: requests('The same of one client, known by its signatures.', '100000')
   }
 }
 
@@ -117,6 +122,16 @@ export function grpcListenerSettings(texts: { host: string; port: string }) {
     GRPC_REFLECTION: setting
       .flag({ description: 'Whether gRPC reflection is served.', example: 'false' })
       .prefault('false'),
+    GRPC_CONNECTION_AGE_SECONDS: setting
+      .wholeNumber(
+        {
+          description:
+            'Age at which a gRPC connection is closed gently, in seconds, give or take a tenth so that not all go together. Clients then look the addresses up again: that is how long a replica that was added may get no calls. Calls that run go on for 10 minutes at most.',
+          example: '180'
+        },
+        { min: 1, max: 86_400 }
+      )
+      .prefault('180'),
     GRPC_TLS_CERTIFICATE_FILE: setting
       .text({
         description:
@@ -240,7 +255,15 @@ export const signatureSettings = {
       description: 'Whether signatures must carry `tag="gnap"`, as RFC 9635 §7.3.1 says.',
       example: 'false'
     })
-    .prefault('false')
+    .prefault('false'),
+  SIGNATURE_RELEASED_CLIENT_FORMS: setting
+    .flag({
+      description:
+        'Whether signatures are accepted, too, that are written outside RFC 9421 exactly as the Rust client 0.1.2 and the ' +
+        'PHP clients up to 1.1.0 write them. What they cover and sign is checked as ever.',
+      example: 'true'
+    })
+    .prefault('true')
 }
 
 /** More than the day that a request may be repeated with its `Idempotency-Key`, and then must be answered as it was. */

@@ -1,5 +1,4 @@
 import { Channel, type ChannelCredentials, type Client, type ClientOptions, credentials } from '@grpc/grpc-js'
-import { lettingCallsEnd } from './goaway.js'
 import { PersistentChannel } from './persistent-channel.js'
 import { createChannelCredentials } from './tls-credentials.js'
 import type { WatchedTlsFiles } from './watched-tls-files.js'
@@ -7,11 +6,15 @@ import type { WatchedTlsFiles } from './watched-tls-files.js'
 /** Most retries of one call, whatever is asked for. */
 export const RETRIES_MAX = 3
 
-/** How often the client asks whether the server is still there. The servers here take as many questions as they get. */
-const KEEPALIVE_INTERVAL_MS = 2_000
-
-/** How long the server has to answer that: while a wire swallows everything, every call fails, and no revocation is heard. */
-const KEEPALIVE_TIMEOUT_MS = 2_000
+/**
+ * How often the client asks whether the server is still there, and how long the server has to answer: while a wire swallows
+ * everything, every call fails. The servers here take as many questions as they get.
+ */
+const KEEPALIVE: Partial<ClientOptions> = {
+  'grpc.keepalive_time_ms': 2_000,
+  'grpc.keepalive_timeout_ms': 2_000,
+  'grpc.keepalive_permit_without_calls': 1
+}
 
 /**
  * Shortest time between two look-ups of the target's addresses: within the 30 s that grpc-js has, a rollout can replace every
@@ -36,16 +39,15 @@ export interface ChannelOptions {
   readonly tls?: WatchedTlsFiles | undefined
   /** Name that the server's certificate must bear: that of the target unless given. */
   readonly serverName?: string | undefined
-  /**
-   * How long a call may take that does not say otherwise, retries included; and how long calls may go on over a connection
-   * whose server goes.
-   */
+  /** How long a call may take that does not say otherwise, retries included. */
   readonly deadlineMs: number
   /**
-   * Longest that any call may take, when some say so themselves: as long they may go on over a connection whose server goes.
-   * `deadlineMs` unless given.
+   * Whether calls must not be cut off, because they take long or may not be repeated. Off unless given: the channel then asks
+   * every 2 seconds whether the server is there, so that a silent connection is noticed. Node asks nothing over a connection
+   * whose server goes (GOAWAY), and grpc-js takes that for a lost one: calls that still run over it then end with UNAVAILABLE.
+   * On, nothing is asked: they end over it, and over a silent connection at their deadline.
    */
-  readonly longestCallMs?: number | undefined
+  readonly callsAreLong?: boolean | undefined
   /** How often a call that may be repeated is tried again; at most {@link RETRIES_MAX}. */
   readonly retriesMax: number
   /** Largest message that is received or sent. */
@@ -104,19 +106,15 @@ export function shareChannel<C extends Client>(constructor: ClientConstructor<C>
 }
 
 function transportOptions({
-  deadlineMs,
-  longestCallMs = deadlineMs,
+  callsAreLong = false,
   messageBytesMax,
   serverName
 }: ChannelOptions): Partial<ClientOptions> {
   return {
     ...(serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName }),
-    ...lettingCallsEnd(longestCallMs),
     'grpc.service_config': SERVICE_CONFIG,
     'grpc.service_config_disable_resolution': 1,
-    'grpc.keepalive_time_ms': KEEPALIVE_INTERVAL_MS,
-    'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
-    'grpc.keepalive_permit_without_calls': 1,
+    ...(callsAreLong ? {} : KEEPALIVE),
     'grpc.dns_min_time_between_resolutions_ms': LOOK_UP_PAUSE_MIN_MS,
     'grpc.initial_reconnect_backoff_ms': RECONNECT_BACKOFF_INITIAL_MS,
     'grpc.max_reconnect_backoff_ms': RECONNECT_BACKOFF_MAX_MS,

@@ -3,9 +3,10 @@ import {
   type Client,
   type ClientReadableStream,
   Metadata,
-  type ServiceError
+  type ServiceError,
+  status
 } from '@grpc/grpc-js'
-import { errorOf } from './rpc-error.js'
+import { errorOf, RpcError } from './rpc-error.js'
 
 /** A server-streaming method of a generated client: the widest of its overloads. */
 type StreamingMethod<Request, Response> = (
@@ -28,18 +29,29 @@ export type StreamingMethodName<C extends Client> = {
   [Name in Exclude<keyof C, keyof Client>]: [MethodOf<C[Name]>] extends [never] ? never : Name
 }[Exclude<keyof C, keyof Client>]
 
+/** How a stream is read. */
+export interface ReadStreamOptions {
+  /** Cancels the stream. */
+  readonly signal: AbortSignal
+  /**
+   * Longest that nothing may come, from the opening on, in milliseconds: for streams with heartbeats. Unlike keepalive,
+   * which the next proxy on the way answers, they show that whoever writes the stream is there. No limit unless given.
+   */
+  readonly silenceMaxMs?: number | undefined
+}
+
 /**
  * Opens a server stream and yields its messages, no faster than they are taken. It ends when the server ends it, and is
  * cancelled when the loop over it is left, or by `signal`. It is not opened again when it breaks.
  *
  * @param method name of the method, for example `'watchRevocations'`
- * @throws RpcError when the stream failed or broke, or was cancelled by `signal`
+ * @throws RpcError when the stream failed or broke, was cancelled by `signal`, or fell silent (UNAVAILABLE)
  */
 export async function* readStream<C extends Client, Name extends StreamingMethodName<C>>(
   client: C,
   method: Name,
   request: MethodOf<C[Name]>['request'],
-  options: { readonly signal: AbortSignal }
+  { signal, silenceMaxMs }: ReadStreamOptions
 ): AsyncGenerator<MethodOf<C[Name]>['response'], void, undefined> {
   type Message = MethodOf<C[Name]>['response']
   // StreamingMethodName admits only names of methods of this shape.
@@ -50,14 +62,28 @@ export async function* readStream<C extends Client, Name extends StreamingMethod
   }
   // A failure is thrown by the loop below; one that follows leaving the loop concerns nobody.
   stream.on('error', () => undefined)
-  if (options.signal.aborted) cancel()
-  options.signal.addEventListener('abort', cancel, { once: true })
+  if (signal.aborted) cancel()
+  signal.addEventListener('abort', cancel, { once: true })
+  const silent = new AbortController()
+  const silence =
+    silenceMaxMs === undefined
+      ? undefined
+      : setTimeout(() => {
+          silent.abort()
+          cancel()
+        }, silenceMaxMs)
   try {
-    yield* stream as AsyncIterable<Message>
+    for await (const message of stream as AsyncIterable<Message>) {
+      silence?.refresh()
+      yield message
+    }
   } catch (error) {
+    if (silent.signal.aborted)
+      throw new RpcError({ code: status.UNAVAILABLE, message: 'The stream fell silent', cause: error })
     throw errorOf(error as ServiceError)
   } finally {
-    options.signal.removeEventListener('abort', cancel)
+    clearTimeout(silence)
+    signal.removeEventListener('abort', cancel)
     cancel()
   }
 }

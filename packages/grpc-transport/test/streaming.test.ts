@@ -171,6 +171,36 @@ describe('a server stream', () => {
     expect(await reason).toMatchObject({ code: status.UNAVAILABLE })
     expect(lines.filter(({ level }) => level !== 'info')).toEqual([])
   })
+
+  it('that falls silent is given up, though its connection lives', async () => {
+    const { server, reason } = await startIdleWatch()
+    const client = introspectionClient(server.address)
+    const stream = readStream(client, 'watchRevocations', REQUEST, { signal: NEVER, silenceMaxMs: 200 })
+    await stream.next()
+
+    expect(await rejectionOf(stream.next())).toMatchObject({
+      code: status.UNAVAILABLE,
+      message: 'The stream fell silent'
+    })
+    expect(await reason).toMatchObject({ code: status.CANCELLED })
+  })
+
+  it('is not silent while its messages come', async () => {
+    const { server } = await startWatch(async (_, { write }) => {
+      for (let count = 0; count < 10; count += 1) {
+        await write(revoked(String(count)))
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+    })
+    const client = introspectionClient(server.address)
+    const received: string[] = []
+    const options = { signal: NEVER, silenceMaxMs: 500 }
+    for await (const message of readStream(client, 'watchRevocations', REQUEST, options)) {
+      received.push(grantIdOf(message))
+    }
+    expect(received).toHaveLength(10)
+  })
+
   it('ends with its connection, when that is old and the grace is over, whatever the client does', async () => {
     const { server, reason } = await startIdleWatch({ connectionAgeMaxMs: 50, connectionGraceMs: 50 })
     // Unlike clients of createClient, this one would hold on to the connection.

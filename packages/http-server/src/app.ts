@@ -4,7 +4,14 @@ import express, { type Router } from 'express'
 import { createAddressReader, type TrustedProxies } from './client-address.js'
 import { type AddressReader, HttpRequest } from './http-request.js'
 import { type Fields, HttpResponse } from './http-response.js'
-import { codeOf, type ErrorBody, NoAnswer, PublicError, serviceUnavailable } from './public-error.js'
+import {
+  codeOf,
+  type ErrorBody,
+  methodNotAllowed,
+  NoAnswer,
+  PublicError,
+  serviceUnavailable
+} from './public-error.js'
 import { hasBody, readBody } from './read-body.js'
 import { RequestLog } from './request-log.js'
 import { endOf, type RequestEnd, startRequestSpan } from './request-span.js'
@@ -133,14 +140,14 @@ class HttpApp {
       this.#fallBack(request, response)
       return
     }
+    if ('allow' in found) throw methodNotAllowed(found.allow, this.#options.badRequestCode)
     const { route, params } = found
     request.take(route.name ?? String(route.path), params)
     return route.handle(request, response)
   }
 
   #fallBack(request: HttpRequest, response: HttpResponse): void {
-    // Express would answer by itself which methods it has routes for, in a form of its own.
-    if (this.#fallback === undefined || request.method === 'OPTIONS') throw this.#notFound()
+    if (this.#fallback === undefined) throw this.#notFound()
     const message = Object.assign(request.message, { body: request.body })
     this.#fallback(message as express.Request, response.release() as express.Response, (error: unknown) => {
       this.#fail(error ?? this.#notFound(), request, response)

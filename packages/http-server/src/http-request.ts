@@ -19,6 +19,8 @@ export class HttpRequest implements IncomingRequest {
   route: string | undefined
   /** The answer to it, where something may be told with it before it is given. */
   answer: IncomingRequest['answer']
+  /** The network it comes from, where that is counted. */
+  network: string | undefined
   readonly #addressOf: AddressReader
   #params: RouteParams = {}
 

@@ -10,6 +10,7 @@ export {
   codeOf,
   type ErrorBody,
   errorBody,
+  methodNotAllowed,
   NoAnswer,
   PublicError,
   type PublicErrorOptions,

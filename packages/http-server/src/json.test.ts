@@ -1,5 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
-import { JSON_DEPTH_MAX, JSON_VALUES_MAX, parseJsonObject } from './json.js'
+import { z } from 'zod'
+import { JSON_DEPTH_MAX, JSON_VALUES_MAX, parseJsonObject, validate } from './json.js'
+import { measuredList, measuredText } from './measured.js'
+import { PublicError } from './public-error.js'
 
 const parse = (text: string): Record<string, unknown> =>
   parseJsonObject(Buffer.from(text), 'application/json', '400')
@@ -32,3 +35,56 @@ describe('a JSON body', () => {
     expect(JSON.stringify(parse('{"constructor":1,"prototype":2}'))).toBe('{"constructor":1,"prototype":2}')
   })
 })
+
+describe('what a caller is told of a wrong field', () => {
+  const schema = z.strictObject({
+    url: measuredText(z.string().max(10)),
+    amount: z.strictObject({ value: z.string(), scale: z.int() }).optional(),
+    method: z.literal('ilp').optional(),
+    tags: measuredList(z.array(z.string())).optional(),
+    client: z.union([z.string(), z.strictObject({ key: z.strictObject({ kid: z.string() }) })]).optional(),
+    items: z
+      .array(
+        z.discriminatedUnion('type', [
+          z.strictObject({ type: z.literal('a'), to: z.string() }),
+          z.strictObject({ type: z.literal('b') })
+        ])
+      )
+      .optional(),
+    metadata: z.record(z.string(), z.unknown()).optional(),
+    hidden: z.boolean().optional()
+  })
+
+  it.each<[Record<string, unknown>, string, string]>([
+    [{ url: undefined }, 'url', 'is required'],
+    [{ amount: {} }, 'amount.value', 'is required'],
+    [{ client: { key: {} } }, 'client.key.kid', 'is required'],
+    [{ items: [{ to: 'x' }] }, 'items[0].type', 'is required'],
+    [{ items: [{ type: 'a' }] }, 'items[0].to', 'is required'],
+    [{ url: null }, 'url', 'must be a string'],
+    [{ url: { length: 1 } }, 'url', 'must be a string'],
+    [{ amount: 5 }, 'amount', 'must be an object'],
+    [{ amount: { value: '5', scale: '2' } }, 'amount.scale', 'must be a number'],
+    [{ amount: { value: '5', scale: 2.5 } }, 'amount.scale', 'must be an integer'],
+    [{ method: 'swift' }, 'method', 'must be "ilp"'],
+    [{ tags: 'x' }, 'tags', 'must be a list'],
+    [{ items: [{ type: 'c' }] }, 'items[0].type', 'must be one of "a", "b"'],
+    [{ metadata: [] }, 'metadata', 'must be an object'],
+    [{ hidden: 'no' }, 'hidden', 'must be true or false'],
+    [{ urls: 'x' }, 'urls', 'is not known here']
+  ])('%j', (wrong, field, message) => {
+    const body: unknown = { url: 'x', ...wrong }
+    const error = refusalOf(() => validate(schema, body, '400'))
+    expect(error.details).toEqual(expect.objectContaining({ [field]: message }))
+  })
+})
+
+function refusalOf(action: () => unknown): PublicError {
+  try {
+    action()
+  } catch (error) {
+    if (error instanceof PublicError) return error
+    throw error
+  }
+  throw new Error('nothing was refused')
+}

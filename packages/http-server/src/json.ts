@@ -49,13 +49,13 @@ export function validate<Schema extends z.ZodType>(
   value: unknown,
   code: BadRequestCode
 ): z.output<Schema> {
-  const parsed = schema.safeParse(value)
+  const parsed = schema.safeParse(value, { error: describeIssue })
   if (parsed.success) return parsed.data
   // A map, because a caller may name a field `constructor` or `__proto__`.
   const problems = new Map<string, string>()
   for (const issue of flatten(parsed.error.issues).slice(0, PROBLEMS_MAX)) {
     const field = fieldName(issue)
-    if (!problems.has(field)) problems.set(field, issue.message)
+    if (!problems.has(field)) problems.set(field, isMissing(issue, value) ? 'is required' : issue.message)
   }
   const [[first, message] = ['body', 'malformed']] = problems
   throw new PublicError({
@@ -139,6 +139,48 @@ function findBadText(text: string, field: string): { field: string; message: str
   if (text.includes('\u0000')) return { field, message: 'must not contain NUL' }
   if (LONE_SURROGATE.test(text)) return { field, message: 'must be well-formed Unicode' }
   return undefined
+}
+
+/** What a value must be, by what a schema calls it. */
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'must be a string',
+  number: 'must be a number',
+  int: 'must be an integer',
+  boolean: 'must be true or false',
+  array: 'must be a list',
+  object: 'must be an object',
+  record: 'must be an object'
+}
+
+/** What is said where a schema has no words of its own: what was expected, without the names that programs give to it. */
+function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return KINDS[issue.expected]
+    case 'invalid_value':
+      return mustBeOneOf(issue.values)
+    case 'invalid_union':
+      return Array.isArray(issue.options) ? mustBeOneOf(issue.options) : undefined
+    case 'unrecognized_keys':
+      return 'is not known here'
+    default:
+      return undefined
+  }
+}
+
+function mustBeOneOf(values: readonly unknown[]): string {
+  const names = values.map((value) => JSON.stringify(value)).join(', ')
+  return values.length === 1 ? `must be ${names}` : `must be one of ${names}`
+}
+
+/** Whether an issue is about a field that is not there. Schemas tell that as a value of another kind. */
+function isMissing({ code, path }: z.core.$ZodIssue, body: unknown): boolean {
+  if (code === 'custom' || code === 'unrecognized_keys') return false
+  const found = path.reduce<unknown>(
+    (place, step) => (place as Record<PropertyKey, unknown> | undefined)?.[step],
+    body
+  )
+  return found === undefined
 }
 
 /** An issue of a union says only that no branch fits; the branch that comes nearest says why. */

@@ -54,6 +54,20 @@ export function serviceUnavailable(code: string, cause: unknown): PublicError {
 }
 
 /**
+ * 405: the path is one that is answered, but not with this method (RFC 9110 §15.5.6).
+ *
+ * @param allow the methods that it is answered with
+ */
+export function methodNotAllowed(allow: readonly string[], badRequestCode: string): PublicError {
+  return new PublicError({
+    status: 405,
+    code: codeOf(405, badRequestCode),
+    description: 'the method is not allowed here',
+    headers: { Allow: allow.join(', ') }
+  })
+}
+
+/**
  * Nothing can be said that is known to be true, as when the database that knows what became of a request does not answer.
  * The connection is ended without an answer: the client then knows that it knows nothing, and asks again.
  */

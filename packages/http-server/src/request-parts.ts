@@ -12,6 +12,8 @@ export interface IncomingRequest {
   readonly body?: unknown
   /** The answer to it, where something may be told with it before it is given. */
   readonly answer?: Pick<HttpResponse, 'isSent' | 'addField'> | undefined
+  /** The network it comes from, where that is counted. */
+  readonly network?: string | undefined
 }
 
 /** What of a request an HTTP message signature can cover; the shape that `http-signatures` takes. */
@@ -25,6 +27,8 @@ export interface RequestParts {
   readonly body: Uint8Array | undefined
   /** The answer to the request, where something may be told with it before it is given. */
   readonly answer?: IncomingRequest['answer']
+  /** The network the request comes from, where that is counted. */
+  readonly network?: string | undefined
 }
 
 /**
@@ -38,7 +42,8 @@ export function requestParts(request: IncomingRequest, publicUrl: string): Reque
     targetUri: targetUri(publicUrl, request.originalUrl),
     headers: request.headersDistinct,
     body: rawBody(request),
-    answer: request.answer
+    answer: request.answer,
+    network: request.network
   }
 }
 

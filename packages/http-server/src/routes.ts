@@ -30,6 +30,13 @@ export interface FoundRoute {
   readonly params: RouteParams
 }
 
+/** No route takes the method of a request, and some take others. */
+export interface MethodNotAllowed {
+  /** What its path takes, as `Allow` names it. */
+  readonly allow: readonly string[]
+}
+
+const METHODS: readonly RouteMethod[] = ['GET', 'POST', 'DELETE', 'OPTIONS']
 const NO_PARAMS = {}
 
 /** Finds the route of a request. A slash at the end of a path is as good as none. */
@@ -47,17 +54,30 @@ export class RouteTable {
     }
   }
 
-  /** @returns undefined when none takes the request */
-  find(requestMethod: string, path: string): FoundRoute | undefined {
+  /** @returns undefined when no route takes the path, whatever the method */
+  find(requestMethod: string, path: string): FoundRoute | MethodNotAllowed | undefined {
     const method = requestMethod === 'HEAD' ? 'GET' : requestMethod
-    const found = this.#byPath.find(method as RouteMethod, path)
-    if (found !== null) {
-      const route = found.store as Route
-      if (isAsSent(String(route.path), path)) return { route, params: found.params }
-    }
-    const route = this.#byExpression.find((one) => one.method === method && one.path.test(path))
-    return route && { route, params: NO_PARAMS }
+    const found = this.#findByPath(method, path)
+    if (found !== undefined) return found
+    // A path that is written out is not that of an expression, also where it takes another method.
+    const taken = METHODS.filter((one) => this.#findByPath(one, path) !== undefined)
+    if (taken.length > 0) return { allow: withHead(taken) }
+    const fitting = this.#byExpression.filter((one) => one.path.test(path))
+    const route = fitting.find((one) => one.method === method)
+    if (route !== undefined) return { route, params: NO_PARAMS }
+    return fitting.length === 0 ? undefined : { allow: withHead(fitting.map((one) => one.method)) }
   }
+
+  #findByPath(method: string, path: string): FoundRoute | undefined {
+    const found = this.#byPath.find(method as RouteMethod, path)
+    if (found === null) return undefined
+    const route = found.store as Route
+    return isAsSent(String(route.path), path) ? { route, params: found.params } : undefined
+  }
+}
+
+function withHead(methods: readonly RouteMethod[]): readonly string[] {
+  return [...new Set(methods)].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
 }
 
 /** The table decodes a path before it compares; but what is written otherwise is another path, for signatures as for limits. */

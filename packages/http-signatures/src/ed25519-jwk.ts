@@ -1,4 +1,5 @@
-import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import { calculateJwkThumbprint } from 'jose'
 import { SignatureError } from './signature-error.js'
 
 /** The longest key identifier, in characters. */
@@ -79,8 +80,8 @@ export function importEd25519Jwk(jwk: Ed25519Jwk): KeyObject {
 }
 
 /** The SHA-256 thumbprint of an Ed25519 key in base64url (RFC 7638 §3, RFC 8037 §2): what makes two keys the same. */
-export function jwkThumbprint(jwk: Pick<Ed25519Jwk, 'x'>): string {
-  return createHash('sha256').update(`{"crv":"Ed25519","kty":"OKP","x":"${jwk.x}"}`).digest('base64url')
+export function jwkThumbprint({ x }: Pick<Ed25519Jwk, 'x'>): Promise<string> {
+  return calculateJwkThumbprint({ crv: 'Ed25519', kty: 'OKP', x })
 }
 
 /**

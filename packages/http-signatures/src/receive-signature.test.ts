@@ -26,7 +26,8 @@ const LENIENT = {
   ageMaxSeconds: 1e9,
   futureMaxSeconds: 1e9,
   tagRequired: false,
-  authorizationRequired: false
+  authorizationRequired: false,
+  releasedClientForms: true
 }
 
 /** A signed reading whose `signature-input` is edited afterwards. */
@@ -60,7 +61,7 @@ describe('a signed request', () => {
         '"@method": GET',
         '"@target-uri": https://wallet.example/incoming-payments/1',
         '"authorization": GNAP 8aXc0token',
-        '"@signature-params": ("@method" "@target-uri" "authorization");created=1767225600;expires=1767225660;keyid="client-key";nonce="n-0S6";alg="ed25519";tag="gnap"'
+        '"@signature-params": ("@method" "@target-uri" "authorization");keyid="client-key";created=1767225600;expires=1767225660;nonce="n-0S6";alg="ed25519";tag="gnap"'
       ].join('\n')
     })
   })
@@ -87,7 +88,7 @@ describe('a signed request', () => {
     expect(outcomeOf(() => accept(request))).toBe('accepted')
     expect(
       outcomeOf(() =>
-        accept(edited((input) => input.replace(';created', ';  created').replace('(', '(  '), request))
+        accept(edited((input) => input.replace(';keyid', ';  keyid').replace('(', '(  '), request))
       )
     ).toBe('accepted')
   })

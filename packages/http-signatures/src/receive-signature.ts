@@ -23,6 +23,8 @@ export interface VerificationPolicy {
   readonly tagRequired: boolean
   /** Whether `authorization` must be covered even when the request has no such header, which then refuses it. */
   readonly authorizationRequired: boolean
+  /** Whether signatures are read, too, that are written as released clients for Rust and PHP write them, outside RFC 9421. */
+  readonly releasedClientForms: boolean
 }
 
 /** Not older than 300 s, not more than 30 s ahead; clients in the field send no `tag`. */
@@ -30,7 +32,8 @@ export const DEFAULT_POLICY: VerificationPolicy = Object.freeze({
   ageMaxSeconds: 300,
   futureMaxSeconds: 30,
   tagRequired: false,
-  authorizationRequired: false
+  authorizationRequired: false,
+  releasedClientForms: true
 })
 
 /** A request's signature that passed every check that needs no key. It is *not* verified yet. */
@@ -65,14 +68,14 @@ export function receiveSignature(
   policy: VerificationPolicy,
   nowMs: number
 ): ReceivedSignature {
-  const headers = readSignatureHeaders(request)
-  const { label, components, parameters, created, signature } = headers
+  const headers = readSignatureHeaders(request, policy.releasedClientForms)
+  const { label, components, parameters, signature } = headers
   checkCoverage(request, components, policy)
   checkAlgorithm(parameters)
   const tag = readTag(parameters, policy)
   const keyId = readKeyId(parameters)
   const nonce = readString(parameters, 'nonce')
-  const createdSeconds = readSeconds(created, 'created')
+  const createdSeconds = readSeconds(parameters.get('created'), 'created')
   if (createdSeconds === undefined) {
     throw new SignatureError('malformed', 'the signature has no created parameter')
   }

@@ -1,10 +1,10 @@
 import { type KeyObject, sign } from 'node:crypto'
-import { serializeDictionary } from 'structured-headers'
-import { assertComponentName } from './components.js'
+import { httpbis } from 'http-message-signatures'
+import { type InnerList, serializeDictionary, serializeInnerList } from 'structured-headers'
+import { assertComponentName, componentValue } from './components.js'
 import { contentDigest } from './content-digest.js'
 import { hasBody, type HttpRequestParts, joinedHeader } from './http-request.js'
 import { SIGNATURE_ALGORITHM } from './receive-signature.js'
-import { serializeSignatureInput, signatureBase } from './signature-base.js'
 import { SignatureError } from './signature-error.js'
 
 /** How to sign a request. Times are in seconds since 1970. */
@@ -23,10 +23,17 @@ export interface SigningOptions {
   readonly components?: readonly string[]
   /** Whether to state `alg="ed25519"`. */
   readonly includeAlg?: boolean
+  /** In which order the parameters stand; {@link PARAMETER_ORDER} when left out. What is not named is left out. */
+  readonly parameterOrder?: readonly string[]
 }
 
+/** `keyid` before `created`, as the official JavaScript client writes them, and then what it does not write. */
+const PARAMETER_ORDER = ['keyid', 'created', 'expires', 'nonce', 'alg', 'tag'] as const
+
 /**
- * Signs a request (RFC 9421, Ed25519).
+ * Signs a request (RFC 9421, Ed25519), as the official JavaScript client does: with the signature base of
+ * `http-message-signatures`, and with `keyid` before `created`. Verifying builds its base itself, so that a mistake in either
+ * shows as a signature that does not fit.
  *
  * @returns the headers to add, names in lower case: `content-digest` when there is a body, `signature-input` and
  *   `signature`. A `content-digest` that the request already has is kept
@@ -43,15 +50,32 @@ export function signRequest(request: HttpRequestParts, options: SigningOptions):
     : {}
   const digested: HttpRequestParts = { ...request, headers: { ...request.headers, ...digestHeader } }
   const components = options.components ?? defaultComponents(digested)
-  components.forEach(assertComponentName)
-  const serializedInput = serializeSignatureInput({ components, parameters: signatureParameters(options) })
-  const base = signatureBase(digested, { components, serializedInput })
-  const signature = sign(null, Buffer.from(base, 'ascii'), privateKey)
+  for (const name of components) {
+    assertComponentName(name)
+    componentValue(digested, name)
+  }
+  const base = httpbis.createSignatureBase({ fields: [...components] }, libraryMessage(digested))
+  const list: InnerList = [components.map((name) => [name, new Map()]), signatureParameters(options)]
+  const serializedInput = serializeInnerList(list)
+  base.push(['"@signature-params"', [serializedInput]])
+  const signature = sign(null, Buffer.from(httpbis.formatSignatureBase(base)), privateKey)
   return {
     ...digestHeader,
     'signature-input': `${label}=${serializedInput}`,
     signature: serializeDictionary({ [label]: signature })
   }
+}
+
+/** A request as `http-message-signatures` takes it. */
+function libraryMessage({ method, targetUri, headers }: HttpRequestParts): {
+  method: string
+  url: string
+  headers: Record<string, string | string[]>
+} {
+  const entries = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]] as const]
+  )
+  return { method, url: targetUri, headers: Object.fromEntries(entries) }
 }
 
 /**
@@ -67,13 +91,19 @@ function defaultComponents(request: HttpRequestParts): string[] {
 }
 
 function signatureParameters(options: SigningOptions): Map<string, string | number> {
-  const parameters: readonly (readonly [name: string, value: string | number | undefined])[] = [
+  const values = new Map<string, string | number | undefined>([
+    ['keyid', options.keyId],
     ['created', options.createdSeconds],
     ['expires', options.expiresSeconds],
-    ['keyid', options.keyId],
     ['nonce', options.nonce],
     ['alg', options.includeAlg === true ? SIGNATURE_ALGORITHM : undefined],
     ['tag', options.tag]
-  ]
-  return new Map(parameters.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])))
+  ])
+  const { parameterOrder = PARAMETER_ORDER } = options
+  return new Map(
+    parameterOrder.flatMap((name) => {
+      const value = values.get(name)
+      return value === undefined ? [] : [[name, value] as const]
+    })
+  )
 }

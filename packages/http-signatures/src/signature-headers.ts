@@ -1,8 +1,15 @@
-import { type InnerList, isInnerList, type Item, parseDictionary, parseList } from 'structured-headers'
+import {
+  type InnerList,
+  isInnerList,
+  type Item,
+  type Parameters,
+  parseDictionary,
+  parseList
+} from 'structured-headers'
 import { assertComponentName } from './components.js'
 import { type HttpRequestParts, joinedHeader } from './http-request.js'
-import { type InputHeader, KnownInputs } from './known-inputs.js'
-import { serializeSignatureInput } from './signature-base.js'
+import { readReleasedClientForm } from './released-client-forms.js'
+import { type CoveredInput, serializeSignatureInput } from './signature-base.js'
 import { SignatureError } from './signature-error.js'
 
 /** The longest `signature-input` header, in characters. */
@@ -17,31 +24,36 @@ export const COVERED_COMPONENTS_MAX = 32
 /** The length of an Ed25519 signature, in bytes (RFC 8032). */
 const SIGNATURE_BYTES = 64
 
+/** What `signature-input` says. */
+export interface InputHeader extends CoveredInput {
+  readonly label: string
+  readonly parameters: Parameters
+}
+
 /** The one signature of a request, as its two headers carry it. Nothing in it is checked against the request yet. */
 export interface SignatureHeaders extends InputHeader {
   readonly signature: Uint8Array
 }
 
-const knownInputs = new KnownInputs()
-
 /**
  * Reads the headers `signature-input` and `signature` (RFC 9421 §4). They must carry exactly one signature, under one
  * label: which of several a verifier should trust is a question this profile does not ask.
  *
+ * @param releasedClientForms whether the forms of {@link readReleasedClientForm} are read, too
  * @throws SignatureError `missing`, `several`, `malformed`, or `coverage` for a component that is not supported
  */
-export function readSignatureHeaders(request: HttpRequestParts): SignatureHeaders {
-  const input = readInput(request)
-  const { label, signature } = readSignature(request)
+export function readSignatureHeaders(
+  request: HttpRequestParts,
+  releasedClientForms = false
+): SignatureHeaders {
+  const released = releasedClientForms ? readReleasedClientForm(request) : undefined
+  if (released !== undefined) return released
+  const input = parseInput(readHeader(request, 'signature-input', SIGNATURE_INPUT_LENGTH_MAX))
+  const { label, signature } = parseSignature(readHeader(request, 'signature', SIGNATURE_LENGTH_MAX))
   if (input.label !== label) {
     throw new SignatureError('malformed', 'signature-input and signature carry different labels')
   }
   return { ...input, signature }
-}
-
-function readInput(request: HttpRequestParts): InputHeader {
-  const header = readHeader(request, 'signature-input', SIGNATURE_INPUT_LENGTH_MAX)
-  return knownInputs.find(header) ?? parseInput(header)
 }
 
 function parseInput(header: string): InputHeader {
@@ -51,23 +63,15 @@ function parseInput(header: string): InputHeader {
   }
   const components = readComponents(member)
   const [, parameters] = member
-  const serializedInput = serializeSignatureInput({ components, parameters })
-  const created: unknown = parameters.get('created')
-  parameters.delete('created')
-  const input = { label, components, parameters, created, serializedInput }
-  knownInputs.learn(header, input)
-  return input
+  return {
+    label,
+    components,
+    parameters,
+    serializedInput: serializeSignatureInput({ components, parameters })
+  }
 }
 
-/** A label, and 64 bytes in base64. */
-const ONE_SIGNATURE = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]{86}==):$/
-
-function readSignature(request: HttpRequestParts): { label: string; signature: Uint8Array } {
-  const header = readHeader(request, 'signature', SIGNATURE_LENGTH_MAX)
-  const [, knownLabel, base64] = ONE_SIGNATURE.exec(header) ?? []
-  if (knownLabel !== undefined && base64 !== undefined) {
-    return { label: knownLabel, signature: Buffer.from(base64, 'base64') }
-  }
+function parseSignature(header: string): { label: string; signature: Uint8Array } {
   const { label, member } = readSingleMember(header, 'signature')
   const [bytes] = member
   if (!(bytes instanceof ArrayBuffer) || bytes.byteLength !== SIGNATURE_BYTES) {

@@ -82,6 +82,7 @@ describe('the Ed25519 example of RFC 9421 (Appendix B.2.6)', () => {
         keyId: 'test-key-ed25519',
         createdSeconds: 1618884473,
         label: 'sig-b26',
+        parameterOrder: ['created', 'keyid'],
         components: ['date', '@method', '@path', '@authority', 'content-type', 'content-length']
       })
     ).toEqual({

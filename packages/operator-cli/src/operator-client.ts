@@ -3,7 +3,12 @@ import {
   callUnary,
   type ChannelOptions,
   createClient,
+  type RequestOf,
+  type ResponseOf,
+  RpcError,
+  status,
   type UnaryCallOptions,
+  type UnaryMethodName,
   type WatchedTlsFiles
 } from '@open-payments-server/grpc-transport'
 import { auth, wallet } from '@open-payments-server/proto'
@@ -16,6 +21,17 @@ const AUDIT_DEADLINE_MS = 600_000
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 /** Most that one page of a list holds. */
 const PAGE_SIZE_MAX = 1_000
+/** What is said of a service that did not answer. */
+const UNANSWERED: ReadonlyMap<status, string> = new Map([
+  [
+    status.UNAVAILABLE,
+    'cannot be reached: is it running, is its address right, and does it take these certificates?'
+  ],
+  [status.DEADLINE_EXCEEDED, 'did not answer in time']
+])
+
+/** A total as the contract writes it. */
+const TOTAL = /^(?:0|[1-9]\d{0,37})$/
 
 const REPEATABLE: UnaryCallOptions = { idempotent: true }
 const ONCE: UnaryCallOptions = { idempotent: false }
@@ -40,7 +56,7 @@ export interface OperatorTls {
 export interface OperatorAccount {
   readonly name: string
   readonly asset: Asset
-  /** What it holds, payments in flight included. */
+  /** What it holds, payments in flight included. A total: it may be above 2^64 − 1, as may what is held and available. */
   readonly balance: Amount
   /** Of that, held by payments in flight. */
   readonly held: Amount
@@ -107,6 +123,7 @@ export interface GrantFilter {
 export class OperatorClient {
   readonly #wallet: wallet.WalletOperatorServiceClient
   readonly #auth: auth.GrantOperatorServiceClient
+  readonly #targets: OperatorTargets
 
   /** @param tls plain text without */
   constructor(targets: OperatorTargets, tls?: OperatorTls) {
@@ -115,10 +132,11 @@ export class OperatorClient {
       tls: tls?.files,
       serverName: tls?.serverNames[service],
       deadlineMs: DEADLINE_MS,
-      longestCallMs: AUDIT_DEADLINE_MS,
+      callsAreLong: true,
       retriesMax: 3,
       messageBytesMax: MESSAGE_BYTES_MAX
     })
+    this.#targets = targets
     this.#wallet = createClient(wallet.WalletOperatorServiceClient, optionsFor('wallet'))
     this.#auth = createClient(auth.GrantOperatorServiceClient, optionsFor('auth'))
   }
@@ -131,33 +149,33 @@ export class OperatorClient {
 
   /** Creates an asset. */
   async createAsset(asset: Asset): Promise<Asset> {
-    const { asset: created } = await callUnary(this.#wallet, 'createAsset', { asset }, ONCE)
+    const { asset: created } = await this.#askWallet('createAsset', { asset }, ONCE)
     return assetOf(created)
   }
 
   /** Lists all assets. */
   async listAssets(): Promise<readonly Asset[]> {
-    const { assets } = await callUnary(this.#wallet, 'listAssets', {}, REPEATABLE)
+    const { assets } = await this.#askWallet('listAssets', {}, REPEATABLE)
     return assets.map(assetOf)
   }
 
   /** Creates an account that holds money in one asset. */
   async createAccount(name: string, asset: Asset): Promise<OperatorAccount> {
-    const { account } = await callUnary(this.#wallet, 'createAccount', { name, asset }, ONCE)
+    const { account } = await this.#askWallet('createAccount', { name, asset }, ONCE)
     return accountOf(account)
   }
 
   /** Finds an account by its name; undefined when there is none. */
   async findAccount(name: string): Promise<OperatorAccount | undefined> {
     const request = { name, pageSize: 1, pageToken: '' }
-    const { accounts } = await callUnary(this.#wallet, 'listAccounts', request, REPEATABLE)
+    const { accounts } = await this.#askWallet('listAccounts', request, REPEATABLE)
     return accounts.map(accountOf).find((account) => account.name === name)
   }
 
   /** Lists accounts by name. */
   listAccounts(limit: number): Promise<Listed<OperatorAccount>> {
     return listPages(limit, async (page) => {
-      const answer = await callUnary(this.#wallet, 'listAccounts', { name: '', ...page }, REPEATABLE)
+      const answer = await this.#askWallet('listAccounts', { name: '', ...page }, REPEATABLE)
       return { items: answer.accounts.map(accountOf), nextPageToken: answer.nextPageToken }
     })
   }
@@ -173,14 +191,14 @@ export class OperatorClient {
     publicName?: string | undefined
   }): Promise<OperatorWalletAddress> {
     const request = { ...options, publicName: options.publicName ?? '' }
-    const { walletAddress } = await callUnary(this.#wallet, 'createWalletAddress', request, ONCE)
+    const { walletAddress } = await this.#askWallet('createWalletAddress', request, ONCE)
     return walletAddressOf(walletAddress)
   }
 
   /** Lists wallet addresses by path. */
   listWalletAddresses(limit: number): Promise<Listed<OperatorWalletAddress>> {
     return listPages(limit, async (page) => {
-      const answer = await callUnary(this.#wallet, 'listWalletAddresses', page, REPEATABLE)
+      const answer = await this.#askWallet('listWalletAddresses', page, REPEATABLE)
       return { items: answer.walletAddresses.map(walletAddressOf), nextPageToken: answer.nextPageToken }
     })
   }
@@ -192,7 +210,7 @@ export class OperatorClient {
    */
   async deposit(id: string, accountName: string, value: bigint): Promise<OperatorAccount> {
     const request = { depositId: id, accountName, value: value.toString() }
-    const { account } = await callUnary(this.#wallet, 'deposit', request, REPEATABLE)
+    const { account } = await this.#askWallet('deposit', request, REPEATABLE)
     return accountOf(account)
   }
 
@@ -203,7 +221,7 @@ export class OperatorClient {
    */
   async withdraw(id: string, accountName: string, value: bigint): Promise<OperatorAccount> {
     const request = { withdrawalId: id, accountName, value: value.toString() }
-    const { account } = await callUnary(this.#wallet, 'withdraw', request, REPEATABLE)
+    const { account } = await this.#askWallet('withdraw', request, REPEATABLE)
     return accountOf(account)
   }
 
@@ -213,12 +231,12 @@ export class OperatorClient {
    * @param key.x base64url-encoded Ed25519 public key
    */
   async addClientKey(walletAddress: string, key: { kid: string; x: string }): Promise<void> {
-    await callUnary(this.#wallet, 'addClientKey', { walletAddress, ...key }, ONCE)
+    await this.#askWallet('addClientKey', { walletAddress, ...key }, ONCE)
   }
 
   /** Removes a key from a wallet address. Repeating it has no effect. */
   async revokeClientKey(walletAddress: string, kid: string): Promise<void> {
-    await callUnary(this.#wallet, 'revokeClientKey', { walletAddress, kid }, REPEATABLE)
+    await this.#askWallet('revokeClientKey', { walletAddress, kid }, REPEATABLE)
   }
 
   /** Lists payments, newest first. */
@@ -233,7 +251,7 @@ export class OperatorClient {
       walletAddress: filter.walletAddress ?? ''
     }
     return listPages(limit, async (page) => {
-      const answer = await callUnary(this.#wallet, 'listPayments', { ...query, ...page }, REPEATABLE)
+      const answer = await this.#askWallet('listPayments', { ...query, ...page }, REPEATABLE)
       return { items: answer.payments.map(paymentOf), nextPageToken: answer.nextPageToken }
     })
   }
@@ -246,14 +264,14 @@ export class OperatorClient {
       state: filter.state ?? auth.GrantState.GRANT_STATE_UNSPECIFIED
     }
     return listPages(limit, async (page) => {
-      const answer = await callUnary(this.#auth, 'listGrants', { ...query, ...page }, REPEATABLE)
+      const answer = await this.#askAuth('listGrants', { ...query, ...page }, REPEATABLE)
       return { items: answer.grants, nextPageToken: answer.nextPageToken }
     })
   }
 
   /** Revokes a grant and all its tokens. Repeating it has no effect. */
   async revokeGrant(grantId: string): Promise<auth.Grant> {
-    const { grant } = await callUnary(this.#auth, 'revokeGrant', { grantId }, REPEATABLE)
+    const { grant } = await this.#askAuth('revokeGrant', { grantId }, REPEATABLE)
     return present(grant, 'grant')
   }
 
@@ -264,8 +282,35 @@ export class OperatorClient {
    */
   async audit(openReservationAgeMaxSeconds: number): Promise<readonly AuditCheck[]> {
     const options = { idempotent: true, deadlineMs: AUDIT_DEADLINE_MS }
-    const { checks } = await callUnary(this.#wallet, 'audit', { openReservationAgeMaxSeconds }, options)
+    const { checks } = await this.#askWallet('audit', { openReservationAgeMaxSeconds }, options)
     return checks
+  }
+
+  #askWallet<Name extends UnaryMethodName<wallet.WalletOperatorServiceClient>>(
+    method: Name,
+    request: RequestOf<wallet.WalletOperatorServiceClient, Name>,
+    options: UnaryCallOptions
+  ): Promise<ResponseOf<wallet.WalletOperatorServiceClient, Name>> {
+    const service = `the resource server at ${this.#targets.wallet}`
+    return callUnary(this.#wallet, method, request, options).catch(namingService(service))
+  }
+
+  #askAuth<Name extends UnaryMethodName<auth.GrantOperatorServiceClient>>(
+    method: Name,
+    request: RequestOf<auth.GrantOperatorServiceClient, Name>,
+    options: UnaryCallOptions
+  ): Promise<ResponseOf<auth.GrantOperatorServiceClient, Name>> {
+    const service = `the auth server at ${this.#targets.auth}`
+    return callUnary(this.#auth, method, request, options).catch(namingService(service))
+  }
+}
+
+/** Says of an error of the transport which service it is about. */
+function namingService(service: string): (error: unknown) => never {
+  return (error) => {
+    const said = error instanceof RpcError ? UNANSWERED.get(error.code) : undefined
+    if (!(error instanceof RpcError) || said === undefined) throw error
+    throw new RpcError({ code: error.code, message: `${service} ${said}`, field: error.field, cause: error })
   }
 }
 
@@ -306,11 +351,17 @@ function accountOf(message: wallet.Account | undefined): OperatorAccount {
   return {
     name: account.name,
     asset,
-    balance: { value: parseAmountValue(account.balanceValue), asset },
-    held: { value: parseAmountValue(account.heldValue), asset },
-    available: { value: parseAmountValue(account.availableValue), asset },
+    balance: { value: readTotal(account.balanceValue), asset },
+    held: { value: readTotal(account.heldValue), asset },
+    available: { value: readTotal(account.availableValue), asset },
     createdAt: account.createTime
   }
+}
+
+/** A single amount fits 64 bits; what an account holds is a total of many, of up to 38 digits in the ledger. */
+function readTotal(text: string): bigint {
+  if (!TOTAL.test(text)) throw new Error(`the service answered with the total ${JSON.stringify(text)}`)
+  return BigInt(text)
 }
 
 function walletAddressOf(message: wallet.WalletAddress | undefined): OperatorWalletAddress {

@@ -40,7 +40,7 @@ export async function runCli(words: readonly string[], surroundings: CliSurround
     if (error instanceof CommanderError) return error.exitCode
     if (error instanceof ViolationsFound) return EXIT_VIOLATIONS
     const { json } = program.opts<{ json?: boolean }>()
-    surroundings.stderr(json === true ? describeAsJson(error) : `error: ${describeError(error)}\n`)
+    surroundings.stderr(json === true ? describeAsJson(error) : `error: ${explain(error).message}\n`)
     return exitFailed
   }
 }
@@ -88,26 +88,14 @@ function adopt(parent: Command, command: Command): void {
   for (const child of command.commands) adopt(command, child)
 }
 
-function describeError(error: unknown): string {
-  const { message, field } = explain(error)
-  return field === undefined ? message : `${message} (${field})`
-}
-
 function describeAsJson(error: unknown): string {
   return `${JSON.stringify({ error: explain(error) }, null, 2)}\n`
 }
 
+/** The field is for programs: it is the contract's name, which nobody types. */
 function explain(error: unknown): { code: string; message: string; field?: string | undefined } {
   if (error instanceof RpcError) {
-    const { field } = error
-    const code = status[error.code]
-    if (error.code !== status.UNAVAILABLE) return { code, message: error.message, field }
-    return {
-      code,
-      message:
-        'a service cannot be reached: is it running, is its address right, and does it take these certificates?',
-      field
-    }
+    return { code: status[error.code], message: error.message, field: error.field }
   }
   if (error instanceof CommandError) {
     return { code: 'INVALID_COMMAND', message: error.message, field: error.field }

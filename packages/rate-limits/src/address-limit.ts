@@ -17,6 +17,8 @@ export interface AddressedRequest {
   readonly headersDistinct: Readonly<Record<string, readonly string[] | undefined>>
   /** The answer to it: set here, for whoever counts it later. */
   answer?: Answer | undefined
+  /** The network it comes from: set here, for whoever counts the rows that it leaves. */
+  network?: string | undefined
 }
 
 /** What counting by address needs. */
@@ -45,8 +47,9 @@ export function createAddressLimit({
     if (isReading(request.method) && exemptPaths.includes(request.path)) return
     request.answer = answer
     // What a proxy wrote may be no address; its own is.
-    const address = clientNetwork(request.ip) ?? clientNetwork(request.remoteAddress)
-    count(answer, { address: address ?? 'unknown' })
+    const address = clientNetwork(request.ip) ?? clientNetwork(request.remoteAddress) ?? 'unknown'
+    request.network = address
+    count(answer, { address })
   }
 }
 

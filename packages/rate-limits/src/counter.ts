@@ -1,5 +1,8 @@
-/** What is counted: requests of an address, of a client, and about a wallet address. */
-export const LIMIT_KINDS = ['address', 'client', 'wallet-address'] as const
+/**
+ * What is counted: requests of an address, of a client, and about a wallet address; and of these, by address and by client,
+ * those that may leave a row in a database.
+ */
+export const LIMIT_KINDS = ['address', 'client', 'wallet-address', 'address-rows', 'client-rows'] as const
 
 /** Kind of a limit; its name in `RateLimit-Policy`. */
 export type LimitKind = (typeof LIMIT_KINDS)[number]

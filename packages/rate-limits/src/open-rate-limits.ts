@@ -15,7 +15,12 @@ export interface RateLimitSettings {
   readonly RATE_LIMIT_CLIENT_SECONDS: number
   readonly RATE_LIMIT_WALLET_ADDRESS_REQUESTS: number
   readonly RATE_LIMIT_WALLET_ADDRESS_SECONDS: number
+  readonly RATE_LIMIT_ADDRESS_ROWS: number
+  readonly RATE_LIMIT_CLIENT_ROWS: number
 }
+
+/** Window in which rows are counted, in seconds. */
+const ROWS_SECONDS = 86_400
 
 /** What a service adds to its settings. */
 export interface RateLimitSurroundings {
@@ -63,7 +68,9 @@ export async function openRateLimits(
       'wallet-address': {
         points: settings.RATE_LIMIT_WALLET_ADDRESS_REQUESTS,
         durationSeconds: settings.RATE_LIMIT_WALLET_ADDRESS_SECONDS
-      }
+      },
+      'address-rows': { points: settings.RATE_LIMIT_ADDRESS_ROWS, durationSeconds: ROWS_SECONDS },
+      'client-rows': { points: settings.RATE_LIMIT_CLIENT_ROWS, durationSeconds: ROWS_SECONDS }
     },
     redisUrl: settings.REDIS_URL?.reveal(),
     keyPrefix: `${service}:`,

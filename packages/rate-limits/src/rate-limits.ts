@@ -36,8 +36,8 @@ export type LimitKeys = Readonly<Partial<Record<LimitKind, string | undefined>>>
  */
 export interface RateLimits {
   /**
-   * Counts a request by the network it comes from, before anything else is done with it. Sets `request.answer`, by which it
-   * is counted later.
+   * Counts a request by the network it comes from, before anything else is done with it. Sets `request.answer` and
+   * `request.network`, by which it is counted later.
    *
    * @throws PublicError 429 with `Retry-After` when the limit is reached
    */

@@ -28,7 +28,13 @@ const refused: LimitKind[] = []
 
 async function open(options: Partial<RateLimitsOptions> = {}): Promise<RateLimits> {
   const limits = await createRateLimits({
-    limits: { address: LIMIT, client: LIMIT, 'wallet-address': LIMIT },
+    limits: {
+      address: LIMIT,
+      client: LIMIT,
+      'wallet-address': LIMIT,
+      'address-rows': LIMIT,
+      'client-rows': LIMIT
+    },
     redisUrl: undefined,
     keyPrefix: 'test:',
     clock,

@@ -27,7 +27,13 @@ afterEach(async () => {
 /** A replica that is brought in step by hand alone, unless told otherwise. */
 async function open(options: Partial<RateLimitsOptions> = {}): Promise<RateLimits> {
   const limits = await createRateLimits({
-    limits: { address: LIMIT, client: LIMIT, 'wallet-address': LIMIT },
+    limits: {
+      address: LIMIT,
+      client: LIMIT,
+      'wallet-address': LIMIT,
+      'address-rows': LIMIT,
+      'client-rows': LIMIT
+    },
     redisUrl,
     keyPrefix,
     clock: systemClock,
@@ -143,7 +149,13 @@ describeWithRedis('replicas that count together', () => {
     const [short, long] = [
       await open(),
       await open({
-        limits: { address: LIMIT, client: { ...LIMIT, durationSeconds: 3_600 }, 'wallet-address': LIMIT }
+        limits: {
+          address: LIMIT,
+          client: { ...LIMIT, durationSeconds: 3_600 },
+          'wallet-address': LIMIT,
+          'address-rows': LIMIT,
+          'client-rows': LIMIT
+        }
       })
     ]
     ask(short, 1)

@@ -15,6 +15,14 @@ export {
   type SigningClient,
   type SigningClientOptions
 } from './signing-client.js'
+export {
+  type ClientCall,
+  type ClientSigning,
+  RELEASED_CLIENTS,
+  type ReleasedClient,
+  type WireRequest,
+  wireBytes
+} from './released-clients.js'
 export { TestClock } from './test-clock.js'
 export { createTestDatabase, type ServiceSchema, type TestDatabase } from './test-database.js'
 export { createTestKey, type TestKey } from './test-key.js'

@@ -10,11 +10,12 @@ export interface Scrape {
  * Scrapes a service on this machine as Prometheus does.
  *
  * @param port of its metrics listener
+ * @param host address that it binds to
  * @throws Error when it does not answer 200
  */
-export async function scrapeMetrics(port: number | undefined): Promise<Scrape> {
+export async function scrapeMetrics(port: number | undefined, host = '127.0.0.1'): Promise<Scrape> {
   if (port === undefined) throw new Error('the service has no metrics listener: set METRICS_PORT')
-  const response = await fetch(`http://127.0.0.1:${String(port)}/metrics`)
+  const response = await fetch(`http://${host}:${String(port)}/metrics`)
   const text = await response.text()
   if (response.status !== 200) throw new Error(`the scrape was answered with ${String(response.status)}`)
   const values = new Map(

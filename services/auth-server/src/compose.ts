@@ -33,6 +33,7 @@ import { startRateLimits } from './compose/rate-limits.js'
 import { composeIdentityProviderApp, composePublicRoutes } from './compose/routes.js'
 import { measureTransports } from './compose/transports.js'
 import type { AuthServerConfig } from './config.js'
+import { parseConfiguredInteraction } from './domain/access.js'
 import { PURGED_KINDS, type PurgeCounter } from './domain/purge-counter.js'
 import { HeldTokens } from './domain/held-tokens.js'
 import { createAddresses } from './domain/urls.js'
@@ -42,8 +43,8 @@ import { createHolderRepository } from './features/authorize-holder/repository.j
 import { createClientDirectory } from './features/client-directory/client-directory.js'
 import { createInteractionReader } from './features/find-interaction/repository.js'
 import { createRevocationBus } from './features/publish-revocations/revocation-bus.js'
-import { PURGE_STATEMENTS } from './features/purge-grants/statements.js'
-import { limitAuthenticator } from './features/limit-clients/limited-authenticator.js'
+import { createPurgeStatements } from './features/purge-grants/statements.js'
+import { attachAnswers, countClients } from './features/limit-clients/counted-clients.js'
 import { limitFetches } from './features/limit-clients/limited-fetches.js'
 import { PrismaClient } from './generated/prisma/client.js'
 import { startAuthGrpcServer } from './grpc/server.js'
@@ -60,6 +61,7 @@ const STATEMENT_TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5_000
 const REDIS_COMMAND_TIMEOUT_MS = 2_000
 const MS_PER_SECOND = 1_000
+const SECONDS_PER_HOUR = 3_600
 /** Code of requests that cannot be read. */
 const BAD_REQUEST_CODE = 'invalid_request'
 
@@ -143,13 +145,16 @@ async function layFoundations(config: AuthServerConfig, overrides: Overrides): P
     ageMaxSeconds: config.SIGNATURE_AGE_MAX_SECONDS,
     futureMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
     tagRequired: config.SIGNATURE_TAG_REQUIRED,
-    authorizationRequired: false
+    authorizationRequired: false,
+    releasedClientForms: config.SIGNATURE_RELEASED_CLIENT_FORMS
   }
-  const unlimited = countFailures(
-    createClientAuthenticator({ directory, sharedStore, policy, clock }),
-    counters.countAuthenticationFailure
+  const countVerified = rateLimits && countClients(rateLimits)
+  const authenticator = attachAnswers(
+    countFailures(
+      createClientAuthenticator({ directory, sharedStore, policy, clock, countVerified }),
+      counters.countAuthenticationFailure
+    )
   )
-  const authenticator = rateLimits === undefined ? unlimited : limitAuthenticator(unlimited, rateLimits)
   const addresses = createAddresses(config.PUBLIC_URL)
   const heldTokens = new HeldTokens()
   return {
@@ -242,7 +247,11 @@ function startPurge(
 ): void {
   const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
   if (intervalSeconds === 0) return
-  const repository = createPurgeRepository(pool, PURGE_STATEMENTS)
+  const retention = {
+    undecidedSeconds: config.PURGE_UNDECIDED_HOURS * SECONDS_PER_HOUR,
+    unconsentedSeconds: config.PURGE_UNCONSENTED_HOURS * SECONDS_PER_HOUR
+  }
+  const repository = createPurgeRepository(pool, createPurgeStatements(retention))
   const purgeBatch = createPurge({
     repository,
     kinds: PURGED_KINDS,
@@ -280,6 +289,7 @@ async function listen(
       logger,
       clock: tokens.clock,
       clientDirectory: directory,
+      configuredInteraction: parseConfiguredInteraction(config.INTERACTION_REQUIRED_FOR),
       config,
       counters,
       callObserver: foundations.transports?.grpcServer

@@ -18,6 +18,8 @@ import {
 import { z } from 'zod'
 
 const SECONDS_PER_DAY = 86_400
+/** 100 years. */
+const HOURS_MAX = 876_000
 
 /** The settings of the auth server: one environment variable each. */
 export const authServerSchema = z.object({
@@ -158,8 +160,28 @@ export const authServerSchema = z.object({
   ...purgeSettings({
     interval: 'How often grants and tokens that are over are looked for and deleted, in seconds; 0: never.',
     retention:
-      'How long they are kept once they are over, in days. Grants under which money moved, and agreed ones that can still be used, are kept for good.'
+      'How long grants are kept that an account holder decided, once they are over, in days. Grants under which money moved, and agreed ones that can still be used, are kept for good.'
   }),
+  PURGE_UNDECIDED_HOURS: setting
+    .wholeNumber(
+      {
+        description:
+          'How long a grant is kept that nobody decided, in hours from the end of its interaction: anybody can ask for one.',
+        example: '6'
+      },
+      { min: 1, max: HOURS_MAX }
+    )
+    .prefault('6'),
+  PURGE_UNCONSENTED_HOURS: setting
+    .wholeNumber(
+      {
+        description:
+          'How long a grant is kept that needed no consent, in hours from the end of its last token, in which the token can still be rotated; and how long a token is kept that was rotated.',
+        example: '24'
+      },
+      { min: 1, max: HOURS_MAX }
+    )
+    .prefault('24'),
   ...shutdownSettings
 })
 

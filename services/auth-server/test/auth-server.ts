@@ -61,7 +61,7 @@ export interface IdentityProviderRequest {
  * @param settings what differs from the settings of the tests
  */
 export async function startTestAuthServer(
-  settings: Record<string, string> = {},
+  settings: Record<string, string> | ((wallet: ClientWallet) => Record<string, string>) = {},
   overrides: Overrides = {}
 ): Promise<TestAuthServer> {
   const database = await createTestDatabase({
@@ -85,7 +85,7 @@ export async function startTestAuthServer(
     // Off unless a test is about it: its statements would come among those that tests count.
     PURGE_INTERVAL_SECONDS: '0',
     SHUTDOWN_GRACE_SECONDS: '5',
-    ...settings
+    ...(typeof settings === 'function' ? settings(wallet) : settings)
   })
   const level = process.env.TEST_LOG_LEVEL === 'debug' ? 'debug' : 'silent'
   const logger = createLogger({ service: 'auth-server', level })

@@ -219,6 +219,79 @@ describe('an approval with a finish code', () => {
   })
 })
 
+describe('the link, opened again when it is over', () => {
+  const AS_BROWSERS_DO = 'text/html,*/*;q=0.8'
+  const startAgain = async (grant: PendingGrant, cookie: string) => {
+    const [program, person] = [
+      await start(grant, cookie),
+      await auth.send('GET', grant.redirect, { cookie, accept: AS_BROWSERS_DO })
+    ]
+    const title = /<h1>(.*)<\/h1>/.exec(person.text)?.[1]
+    return { status: program.status, end: program.at('error.details.interaction'), title }
+  }
+  const unknown = { status: 403, end: undefined, title: 'This request cannot be opened here' }
+
+  it('says what was decided to the browser in which it was, and to no other', async () => {
+    const grant = await requestPendingGrant(auth, shop)
+    const began = await startInBrowser(auth, grant)
+    const code = await acceptWithFinishCode(auth, grant)
+    // Who began and did not agree is told nothing, neither before nor after.
+    expect(await startAgain(grant, began)).toEqual(unknown)
+    const finished = await finish(grant, began, code)
+    const [decided = ''] = (finished.headers.get('set-cookie') ?? '').split(';')
+    const accepted = { status: 403, end: 'accepted', title: 'You accepted this request already' }
+    expect(await startAgain(grant, decided)).toEqual(accepted)
+    for (const theirs of ['', began, `interaction=.${code}`, `${began}.`, `${decided}x`, `x${decided}`]) {
+      expect(await startAgain(grant, theirs)).toEqual(unknown)
+    }
+    auth.clock.advanceSeconds(5)
+    expect((await continueGrant(shop, grant, queryOf(finished).interact_ref)).status).toBe(200)
+    expect(await startAgain(grant, decided)).toEqual(accepted)
+  })
+
+  it('keeps the code of the approval from everything but its own path, and scripts', async () => {
+    const grant = await requestPendingGrant(auth, shop)
+    const began = await startInBrowser(auth, grant)
+    const finished = await finish(grant, began, await acceptWithFinishCode(auth, grant))
+    expect(finished.headers.get('set-cookie')).toMatch(
+      new RegExp(
+        `^${began}\\.[\\w-]{43}; Max-Age=1200; Path=/interact/${grant.interactionId}; HttpOnly; SameSite=Lax$`
+      )
+    )
+    const [decided = ''] = (finished.headers.get('set-cookie') ?? '').split(';')
+    const again = await finish(grant, decided)
+    expect([again.headers.get('location'), again.headers.get('set-cookie')]).toEqual([
+      finished.headers.get('location'),
+      null
+    ])
+  })
+
+  it.each([
+    ['accept', 'accepted', 'You accepted this request already'],
+    ['reject', 'declined', 'You declined this request already']
+  ] as const)('says so where the client did not ask to be told: %s', async (choice, end, title) => {
+    const grant = await requestPendingGrant(auth, shop, { finish: false })
+    const cookie = await startInBrowser(auth, grant)
+    await decide(auth, grant, choice)
+    expect(await startAgain(grant, cookie)).toEqual({ status: 403, end, title })
+    expect(await startAgain(grant, '')).toEqual(unknown)
+  })
+
+  it('says that nobody answered in time, and after a cancellation nothing', async () => {
+    const [expired, cancelled] = [
+      await requestPendingGrant(auth, shop, { finish: false }),
+      await requestPendingGrant(auth, shop, { finish: false })
+    ]
+    const cookies = [await startInBrowser(auth, expired), await startInBrowser(auth, cancelled)]
+    await shop.request('DELETE', cancelled.continueUri, { accessToken: cancelled.continuationToken })
+    auth.clock.advanceSeconds(600)
+    const end = { status: 403, end: 'expired', title: 'This request has expired' }
+    expect(await startAgain(expired, cookies[0] ?? '')).toEqual(end)
+    expect(await startAgain(expired, '')).toEqual(unknown)
+    expect(await startAgain(cancelled, cookies[1] ?? '')).toEqual(unknown)
+  })
+})
+
 describe('an approval must be continued in time', () => {
   const LIFETIME_SECONDS = 600
   const tooLate = { status: 401, body: { error: { code: 'request_denied' } } }

@@ -112,8 +112,10 @@ describe('what the auth server answers', () => {
       const answer = await request(`${auth.wallet.origin}/nobody`)
       expect(answer).toMatchObject(refusal(400, 'invalid_client'))
     })
-    it('when nothing listens there', async () => {
-      expect(await request('http://127.0.0.1:1/nobody')).toMatchObject(refusal(400, 'invalid_client'))
+    it('when nothing listens there: the answer says where it looked', async () => {
+      const answer = await request('http://127.0.0.1:1/nobody')
+      expect(answer).toMatchObject(refusal(400, 'invalid_client'))
+      expect(answer.textAt('error.description')).toContain('from http://127.0.0.1:1/nobody/jwks.json')
     })
     it('when its keys are no JWK Set', async () => {
       const url = auth.wallet.setDocument('/odd/jwks.json', { keys: 'none' }).replace('/jwks.json', '')

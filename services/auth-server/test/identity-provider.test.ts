@@ -46,7 +46,9 @@ describe('the identity provider', () => {
           limits
         }
       ],
+      walletAddress: createAccountHolder(auth),
       state: 'PENDING',
+      expiresAt: new Date(auth.clock.now() + 600_000).toISOString(),
       client: shop.walletAddress,
       clientName: 'The shop'
     })
@@ -180,6 +182,30 @@ describe('the identity provider', () => {
     }
     auth.clock.advanceSeconds(5)
     expect(await continueGrant(shop, grant)).toMatchObject(refusal(401, 'request_denied'))
+  })
+
+  it.each([
+    ['DELETE', '', 'GET, HEAD'],
+    ['OPTIONS', '', 'GET, HEAD'],
+    ['GET', '/accept', 'POST'],
+    ['PUT', '/reject', 'POST']
+  ])('is told what is taken where %s …%s is not: 405', async (method, rest, allow) => {
+    const answer = await auth.identityProvider(method, `/grant/some-id/some-nonce${rest}`)
+    expect(answer).toMatchObject(refusal(405, 'invalid_request'))
+    expect(answer.headers.get('allow')).toBe(allow)
+  })
+
+  it.each([
+    ['GET', '', 'POST, OPTIONS'],
+    ['GET', 'continue/some-id', 'POST, DELETE'],
+    ['PATCH', 'token/some-id', 'POST, DELETE'],
+    ['POST', '.well-known/gnap-as-rs', 'GET, HEAD'],
+    ['POST', 'interact/some-id/some-nonce', 'GET, HEAD'],
+    ['OPTIONS', 'interact/some-id/some-nonce/finish', 'GET, HEAD']
+  ])('leaves it to the public listener to say so to clients: %s /%s', async (method, path, allow) => {
+    const answer = await auth.send(method, `http://auth.test/${path}`)
+    expect(answer).toMatchObject(refusal(405, 'invalid_request'))
+    expect(answer.headers.get('allow')).toBe(allow)
   })
 
   it('has no way in through the public listener', async () => {

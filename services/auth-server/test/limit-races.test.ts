@@ -302,6 +302,25 @@ describe('two ends of one reservation that come at once', () => {
   }
 })
 
+describe('a token that is rotated while a payment is reserved with the old one and the new one', () => {
+  it('reserves it once for all that ask, or refuses the old token and reserves with the new one', async () => {
+    for (let round = 0; round < 15; round += 1) {
+      const { token, itemIds, ...grant } = await auth.grant({ access: [spending()] })
+      const payment = auth.payment(token)
+      const early = Array.from({ length: 4 }, () => auth.reserveAs(payment))
+      const accessToken = await auth.rotate(grant)
+      const late = Array.from({ length: 4 }, () => auth.reserveAs({ ...payment, accessToken }))
+      const withNewToken = await Promise.all(late)
+      expect(withNewToken).toEqual(late.map(() => ({ reserved: ['100 USD', '100 USD'] })))
+      for (const answer of await Promise.all(early)) {
+        expect([{ refused: 'TOKEN_INACTIVE' }, withNewToken[0]]).toContainEqual(answer)
+      }
+      expect(await auth.reserveAs(payment)).toEqual(withNewToken[0])
+      expect(await countedBy(itemIds[0])).toEqual({ debited: 100n, received: 100n })
+    }
+  })
+})
+
 describe('a grant that is revoked while payments are reserved', () => {
   it('lets nothing be reserved by a call that begins after it was revoked', async () => {
     const { token, grantId } = await auth.grant({ access: [spending()] })

@@ -121,12 +121,29 @@ function endMessage({ paymentIds }: World, { payment, spent }: End): contract.En
   return { end: { $case: 'settle', value: { paymentId, debitedValue, receivedValue } } }
 }
 
+/** Payments in the order in which one call for all does them: what asks for the same payment again comes last. */
+function repeatsLast(asked: readonly Reserve[]): Reserve[] {
+  const firsts = new Set(
+    new Map(
+      asked
+        .filter(({ malformed }) => !malformed)
+        .toReversed()
+        .map((one) => [one.payment, one])
+    ).values()
+  )
+  return [...asked.filter((one) => firsts.has(one)), ...asked.filter((one) => !firsts.has(one))]
+}
+
 /** Does a step by calls for one payment each. */
 async function stepAlone(world: World, step: Step): Promise<unknown> {
   const { auth } = world
   const answers: unknown[] = []
   if ('reserve' in step) {
-    for (const one of step.reserve) answers.push(await auth.reserveAs(reserveMessage(world, one)))
+    const answerOf = new Map<Reserve, unknown>()
+    for (const one of repeatsLast(step.reserve)) {
+      answerOf.set(one, await auth.reserveAs(reserveMessage(world, one)))
+    }
+    answers.push(...step.reserve.map((one) => answerOf.get(one)))
   } else if ('end' in step) {
     for (const one of step.end) answers.push(await auth.endAs(endMessage(world, one)))
   } else await change(world, step)

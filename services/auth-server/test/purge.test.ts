@@ -5,6 +5,7 @@ import { startTestAuthServer, type TestAuthServer, type TestClient } from './aut
 import { approve, continueGrant, decide, issueGrant, requestPendingGrant } from './grants.js'
 
 const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
 
 const refusal = (status: number, code: string) => ({ status, body: { error: { code } } })
 
@@ -22,7 +23,7 @@ describe('what has been over for longer than it is kept', () => {
 
   const purgedCounts = async (): Promise<unknown[]> => {
     const { at } = await scrapeMetrics(auth.server.metricsPort)
-    return ['grant', 'token'].map((kind) => at(`open_payments_purged_total{kind="${kind}"}`))
+    return ['grant', 'token', 'refusal'].map((kind) => at(`open_payments_purged_total{kind="${kind}"}`))
   }
 
   it('is deleted by itself, is counted, and is from then on as unknown as what never was', async () => {
@@ -36,13 +37,13 @@ describe('what has been over for longer than it is kept', () => {
       accessToken: cancelled.textAt('continue.access_token.value')
     })
     const expired = await issueGrant(shop)
-    const living = await issueGrant(shop)
 
-    auth.clock.set(Date.now() - 29 * DAY_MS)
-    // An expired token can still be rotated, which keeps its grant.
+    auth.clock.set(Date.now() - 23 * HOUR_MS)
+    const living = await issueGrant(shop)
     const rotated = await shop.request('POST', living.textAt('access_token.manage'), {
       accessToken: living.textAt('access_token.value')
     })
+    auth.clock.set(Date.now() - 5 * HOUR_MS)
     const recent = await requestPendingGrant(auth, shop)
 
     auth.clock.set(Date.now())
@@ -65,6 +66,6 @@ describe('what has been over for longer than it is kept', () => {
     })
     expect(again.status).toBe(200)
     expect(await continueGrant(shop, recent)).toMatchObject(refusal(401, 'request_denied'))
-    expect(await purgedCounts()).toEqual([5, 0])
+    expect(await purgedCounts()).toEqual([5, 0, 0])
   })
 })

@@ -42,9 +42,6 @@ export interface RunningResourceServer extends RunningService {
   readonly pool: Pool
 }
 
-/** Age at which a gRPC connection is closed gently, in milliseconds. */
-const CONNECTION_AGE_MAX_MS = 300_000
-
 /**
  * Starts the resource server: the only place where its parts are wired together, each kind in its file of `compose/`.
  *
@@ -100,7 +97,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     reflection: config.GRPC_REFLECTION,
     fileDescriptors,
     logger,
-    connectionAgeMaxMs: CONNECTION_AGE_MAX_MS,
+    connectionAgeMaxMs: config.GRPC_CONNECTION_AGE_SECONDS * 1_000,
     messageBytesMax: MESSAGE_BYTES_MAX
   })
   listeners.add(grpcServer)

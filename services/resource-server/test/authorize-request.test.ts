@@ -196,8 +196,8 @@ describe('the client of a request', () => {
   it('is its key where it is known by nothing else', async () => {
     const jwk = exportEd25519Jwk(shop.key.privateKey, shop.key.keyId)
     service.clock.advanceSeconds(1)
-    await create(issue({ client: '', jwkThumbprint: jwkThumbprint(jwk) }).accessToken)
-    expect(await clientOfNewest()).toBe(`jwk:${jwkThumbprint(jwk)}`)
+    await create(issue({ client: '', jwkThumbprint: await jwkThumbprint(jwk) }).accessToken)
+    expect(await clientOfNewest()).toBe(`jwk:${await jwkThumbprint(jwk)}`)
   })
 })
 

@@ -27,11 +27,22 @@ const copyOfPayment = (change: { id?: string; quoteId?: string; signatureId?: st
             'signature_id', ${change.signatureId ?? 'gen_random_uuid()'}))).*
     from outgoing_payment p`
 
-/** A transfer of nobody's: with these accounts and this amount. */
-const transfer = (debit: string, credit: string, amount = '1'): string => `
-  insert into transfer (id, kind, state, debit_account_id, credit_account_id, asset_id, amount)
-  select gen_random_uuid(), 'delivery', 'pending', d.id, c.id, d.asset_id, ${amount}
-    from account d, account c where d.name = '${debit}' and c.name = '${credit}'`
+/** A posted transfer between accounts: named for a wallet, by its kind for the provider's own in USD. */
+const transfer = (
+  kind: string,
+  debit: string,
+  credit: string,
+  { amount = '1', payment = 'null', incoming = 'null', debitKind = 'd.kind' } = {}
+): string => `
+  insert into transfer (id, kind, state, payment_id, incoming_payment_id, debit_account_id, debit_account_kind,
+                        credit_account_id, credit_account_kind, asset_id, amount, posted_amount, ended_at)
+  select gen_random_uuid(), '${kind}', 'posted', ${payment}, ${incoming}, d.id, ${debitKind}, c.id, c.kind, d.asset_id,
+         ${amount}, ${amount}, now()
+    from account d, account c, asset s
+   where s.code = 'USD' and '${debit}' in (d.name, case d.asset_id when s.id then d.kind::text end)
+     and '${credit}' in (c.name, case c.asset_id when s.id then c.kind::text end)`
+const ofPayment = { payment: '(select id from outgoing_payment)' }
+const toReceiver = { ...ofPayment, incoming: '(select id from incoming_payment)' }
 
 // Each is what a bug in code could write. None of it is for code to prevent alone.
 describe('the database itself refuses', () => {
@@ -128,17 +139,79 @@ describe('the database itself refuses', () => {
       `update grant_reservation set outcome = null where outcome = 'release'`,
       'grant_reservation_delivers_an_outcome'
     ],
-    ['a transfer to an account in another asset', transfer('alice', 'carol'), 'transfer_credit_account_fkey'],
-    ['a transfer from an account to itself', transfer('alice', 'alice'), 'transfer_between_two_accounts'],
-    ['a transfer of nothing', transfer('alice', 'bob', '0'), 'transfer_amount_range'],
+    [
+      'a transfer to an account in another asset',
+      transfer('deposit', 'outside', 'carol'),
+      'transfer_credit_account_fkey'
+    ],
+    [
+      'a transfer that says another kind of its account than it is of',
+      transfer('deposit', 'alice', 'bob', { debitKind: `'outside'` }),
+      'transfer_debit_account_fkey'
+    ],
+    [
+      'an account of transfers that becomes one of another kind',
+      `update account set kind = case kind when 'outside' then 'fees' else 'outside' end::account_kind
+        where kind in ('outside', 'fees') and asset_id = (select id from asset where code = 'USD')`,
+      'account_one_of_each_kind_per_asset'
+    ],
+    ...(
+      [
+        ['fee', 'alice', 'bob', ofPayment],
+        ['fee', 'clearing', 'bob', ofPayment],
+        ['delivery', 'alice', 'bob', toReceiver],
+        ['delivery', 'exchange', 'bob', toReceiver],
+        ['conversion', 'alice', 'bob', toReceiver],
+        ['conversion', 'fees', 'bob', toReceiver],
+        ['conversion', 'clearing', 'exchange', ofPayment],
+        ['deposit', 'exchange', 'bob', {}],
+        ['deposit', 'fees', 'bob', {}],
+        ['withdrawal', 'alice', 'exchange', {}]
+      ] as const
+    ).map(([kind, debit, credit, more]): [string, string, string] => [
+      `a ${kind} from ${debit} to ${credit}`,
+      transfer(kind, debit, credit, more),
+      'transfer_joins_its_kinds'
+    ]),
+    ['a fee without a payment', transfer('fee', 'clearing', 'fees'), 'transfer_names_its_payment'],
+    [
+      'a deposit that names a payment',
+      transfer('deposit', 'outside', 'bob', ofPayment),
+      'transfer_names_its_payment'
+    ],
+    [
+      'a delivery to a wallet that no incoming payment asked for',
+      transfer('delivery', 'clearing', 'bob', ofPayment),
+      'transfer_names_its_receiver'
+    ],
+    [
+      'a delivery to the exchange account that an incoming payment is said to have received',
+      transfer('delivery', 'clearing', 'exchange', toReceiver),
+      'transfer_names_its_receiver'
+    ],
+    [
+      'a hold beside that of its payment',
+      transfer('payment', 'alice', 'clearing', ofPayment),
+      'transfer_holds_for_a_payment'
+    ],
+    [
+      'a delivery of which only a part is posted',
+      `update transfer set amount = amount + 1 where kind = 'delivery'`,
+      'transfer_holds_for_a_payment'
+    ],
+    [
+      'a transfer of nothing',
+      transfer('deposit', 'outside', 'bob', { amount: '0' }),
+      'transfer_amount_range'
+    ],
     [
       'a transfer that is posted with more than its amount',
-      `update transfer set posted_amount = amount + 1 where state = 'posted'`,
+      `update transfer set posted_amount = amount + 1 where kind = 'payment'`,
       'transfer_state_is_true'
     ],
     [
       'a transfer that is voided and moved something',
-      `update transfer set state = 'voided'`,
+      `update transfer set state = 'voided' where kind = 'payment'`,
       'transfer_state_is_true'
     ]
   ])('%s', async (_what, statement, constraint) => {

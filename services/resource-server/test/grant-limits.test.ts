@@ -49,6 +49,7 @@ const request = (value: number | bigint, more: Partial<ReservationRequest> = {})
   receiver: 'https://wallet.example/incoming-payments/1',
   debitAmount: { value: BigInt(value), asset: USD },
   receiveAmount: { value: BigInt(value), asset: USD },
+  requestHash: Buffer.alloc(32),
   ...more
 })
 const times = <Value>(count: number, make: (index: number) => Value): Value[] =>
@@ -67,7 +68,8 @@ describe('reservations that are asked for at the same time', () => {
     const requests = [
       ...times(MANY, (index) => request(10, { accessToken: `token ${String(index)}` })),
       request(2, { accessToken: 'poor' }),
-      { ...taken, debitAmount: { value: 6n, asset: USD } }
+      { ...taken, debitAmount: { value: 6n, asset: USD } },
+      { ...taken, requestHash: Buffer.alloc(32, 1) }
     ]
     const answers = valuesOf(await reserveAll(requests))
     expect(answers.slice(0, MANY)).toEqual(
@@ -77,6 +79,7 @@ describe('reservations that are asked for at the same time', () => {
     )
     expect(answers.slice(MANY)).toEqual([
       { outcome: 'refused', reason: 'limit-exceeded' },
+      { outcome: 'other-amounts' },
       { outcome: 'mismatch' }
     ])
     expect(fake.calls.reserve).toBe(1 + requests.length)

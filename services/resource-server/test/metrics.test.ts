@@ -158,6 +158,8 @@ describe('the metrics of the resource server', () => {
         paymentId,
         content: 'of a process that died',
         accessToken: world.token,
+        walletAddress: '',
+        receiver: '',
         state: 'open',
         debitAmount: usd(1),
         receiveAmount: usd(1),

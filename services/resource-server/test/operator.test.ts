@@ -41,6 +41,8 @@ describe('assets', () => {
     [{ asset: undefined }, 'asset'],
     [{ asset: { code: '', scale: 2 } }, 'asset.code'],
     [{ asset: { code: 'U SD', scale: 2 } }, 'asset.code'],
+    [{ asset: { code: 'usd', scale: 2 } }, 'asset.code'],
+    [{ asset: { code: 'USDc', scale: 6 } }, 'asset.code'],
     [{ asset: { code: 'X'.repeat(33), scale: 2 } }, 'asset.code'],
     [{ asset: { code: 'USD', scale: 256 } }, 'asset.scale']
   ])('%j are refused', async (request, field) => {

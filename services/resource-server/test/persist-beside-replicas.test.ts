@@ -9,8 +9,7 @@ import { createPersist, type PersistOutcome } from '../src/features/create-outgo
 import { createLocalPaymentMethod } from '../src/features/process-outgoing-payments/local-payment-method.js'
 import { connectAuthServer } from '../src/grpc/auth-server/connection.js'
 import { createGrantLimits } from '../src/grpc/auth-server/grant-limits.js'
-import { giveUp } from '../src/modules/grant-outcomes/index.js'
-import type { NewPayment } from '../src/modules/outgoing-payments/index.js'
+import { giveUpPayment, type NewPayment } from '../src/modules/outgoing-payments/index.js'
 import { openDatabase } from './support/open-database.js'
 import { PUBLIC_URL, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
@@ -127,14 +126,15 @@ function startReplica() {
           walletAddress: payment.walletAddressId,
           receiver: receiver.url,
           debitAmount: { value: amounts.debit, asset: USD },
-          receiveAmount: { value: amounts.receive, asset: USD }
+          receiveAmount: { value: amounts.receive, asset: USD },
+          requestHash: payment.requestHash
         })
       } catch (error) {
         if (error instanceof AuthServerUnavailable) return 'unavailable'
         throw error
       }
       const { outcome } = await persist(payment)
-      if (outcome === 'taken') await giveUp(database, [payment.id])
+      if (outcome === 'taken') await giveUpPayment(database, payment, 'id_taken')
       return outcome
     },
     process: () => method.processPending(7),

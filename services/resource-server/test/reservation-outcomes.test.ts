@@ -90,6 +90,8 @@ describe('a reservation without a payment', () => {
       paymentId,
       content: 'of a process that died',
       accessToken: world.token,
+      walletAddress: '',
+      receiver: '',
       state: 'open',
       debitAmount: usd(100),
       receiveAmount: usd(100),

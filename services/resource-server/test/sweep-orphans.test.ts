@@ -41,6 +41,8 @@ function reserve(count: number, ageSeconds: number): string[] {
       paymentId,
       content: '',
       accessToken: world.token,
+      walletAddress: '',
+      receiver: '',
       state: 'open',
       debitAmount: usd(1),
       receiveAmount: usd(1),

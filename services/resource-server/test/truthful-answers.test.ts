@@ -16,7 +16,7 @@ import {
 /** The statement that persists a payment. */
 const PERSISTING = /insert into outgoing_payment/
 /** The statement that gives a payment's id up. */
-const GIVING_UP = /^\/\* give-up-payment-ids \*\//
+const GIVING_UP = /^\/\* give-up-payment-id \*\//
 /** The statement that looks for the payment of a request. */
 const LOOKING = /p\.signature_id = \$2/
 

@@ -101,6 +101,19 @@ describe('a wallet address', () => {
     expect(answer.at('error.code')).toBe(String(answer.status))
   })
 
+  it.each([
+    ['POST', '/alice', 'GET, HEAD'],
+    ['OPTIONS', '/alice/jwks.json', 'GET, HEAD'],
+    ['GET', '/quotes', 'POST'],
+    ['DELETE', '/quotes/some-id', 'GET, HEAD'],
+    ['PUT', '/outgoing-payments', 'GET, HEAD, POST'],
+    ['GET', '/incoming-payments/some-id/complete', 'POST']
+  ])('takes no other method than its path: %s %s is 405', async (method, path, allow) => {
+    const answer = await service.send(method, path)
+    expect([answer.status, answer.at('error.code')]).toEqual([405, '405'])
+    expect(answer.headers.get('allow')).toBe(allow)
+  })
+
   it('is looked up with one statement, and then remembered', async () => {
     await service.database.query(
       `insert into wallet_address (id, path, account_id) select $1, '/fresh', account_id from wallet_address where path = '/bob'`,

@@ -160,9 +160,10 @@ const headerValues = target({
     const seconds = maxAgeSeconds({ 'cache-control': cacheControl, age: idempotencyKey })
     mustHold(seconds === undefined || (seconds >= 0 && seconds <= 2 ** 31), 'an age is seconds')
     for (const each of cookies) {
-      mustHold(['string', 'undefined'].includes(typeof each.read(cookie)), 'a cookie is a text')
+      for (const kept of Object.values(each.read(cookie)))
+        mustHold(['string', 'undefined'].includes(typeof kept), 'what a cookie keeps is text')
       mustHold(
-        !/[\r\n]/.test(each.write('0190a8b1-0000-7000-8000-000000000001', 'value')),
+        !/[\r\n]/.test(each.write('0190a8b1-0000-7000-8000-000000000001', { cookie: 'value' })),
         'a cookie is one line'
       )
     }

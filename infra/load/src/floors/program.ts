@@ -86,7 +86,7 @@ function createVerification(): () => void {
       '"content-length": 240',
       '"content-type": application/json',
       '"@signature-params": ("@method" "@target-uri" "authorization" "content-digest" "content-length" "content-type")' +
-        ';created=1750000000;keyid="shop-key"'
+        ';keyid="shop-key";created=1750000000'
     ].join('\n')
   )
   const signature = sign(null, base, privateKey)
@@ -101,7 +101,8 @@ const RESERVATION = auth.ReserveRequest.fromPartial({
   walletAddress: 'http://localhost:40000/alice',
   receiver: 'http://localhost:40000/incoming-payments/01930000-0000-7000-8000-000000000000',
   debitAmount: { value: '10', assetCode: 'USD', assetScale: 2 },
-  receiveAmount: { value: '10', assetCode: 'USD', assetScale: 2 }
+  receiveAmount: { value: '10', assetCode: 'USD', assetScale: 2 },
+  requestHash: Buffer.alloc(32)
 })
 
 function reserve(limits: auth.GrantLimitsServiceClient): Promise<void> {

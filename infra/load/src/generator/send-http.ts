@@ -15,7 +15,10 @@ export interface PreparedRequest {
   readonly body: Buffer | null
 }
 
-/** Signs requests as the published clients do: with `keyid` and `created`, and without a nonce. */
+/**
+ * Signs requests as the official JavaScript client does: `;keyid=…;created=…`, without a nonce, and with its headers in its order,
+ * those of Node's `fetch` among them.
+ */
 export function prepareHttp({ outlines, signer }: PrepareHttp): PreparedRequest[] {
   const privateKey = signer === undefined ? undefined : createPrivateKey(signer.privateKey)
   const createdSeconds = Math.floor(Date.now() / 1_000)
@@ -35,10 +38,29 @@ export function prepareHttp({ outlines, signer }: PrepareHttp): PreparedRequest[
     return {
       method,
       path: target.pathname + target.search,
-      headers: Object.entries({ host: target.host, ...headers }).flat(),
+      headers: inOrder(target.host, headers),
       body: body ?? null
     }
   })
+}
+
+/** What the client sends, as recorded from it. undici writes `connection` itself. */
+function inOrder(host: string, headers: Readonly<Record<string, string>>): string[] {
+  const ordered: readonly (readonly [name: string, value: string | undefined])[] = [
+    ['host', host],
+    ['accept', 'application/json'],
+    ['authorization', headers.authorization],
+    ['Content-Type', headers['content-type']],
+    ['Content-Digest', headers['content-digest']],
+    ['Signature', headers.signature],
+    ['Signature-Input', headers['signature-input']],
+    ['accept-language', '*'],
+    ['sec-fetch-mode', 'cors'],
+    ['user-agent', 'node'],
+    ['accept-encoding', 'gzip, deflate'],
+    ['content-length', headers['content-length']]
+  ]
+  return ordered.flatMap(([name, value]) => (value === undefined ? [] : [name, value]))
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Mutation, TestReference } from '../mutation.js'
 const INTERACTIONS = 'services/auth-server/src/domain/interactions.ts'
 const CONTINUATION = 'services/auth-server/src/domain/continuation.ts'
 const START = 'services/auth-server/src/features/start-interaction/repository.ts'
+const CHECKS = 'services/auth-server/src/features/request-grant/request-checks.ts'
 const PURGE = 'services/auth-server/src/features/purge-grants/statements.ts'
 
 const binding = (title: string): TestReference => ({
@@ -10,7 +11,12 @@ const binding = (title: string): TestReference => ({
   title
 })
 
-/** What ties consent to one browser and one moment, and what the purge must not touch. */
+const asked = (title: string): TestReference => ({
+  file: 'services/auth-server/src/features/request-grant/what-is-asked.test.ts',
+  title
+})
+
+/** What ties consent to one account holder, one browser and one moment, and what the purge must not touch. */
 export const INTERACTION_GUARDS: readonly Mutation[] = [
   {
     guard: 'of the browsers that open an interaction, one keeps it',
@@ -25,6 +31,27 @@ export const INTERACTION_GUARDS: readonly Mutation[] = [
     text: 'return isBoundTo(interaction, browser.cookie) && hasCode',
     broken: 'return isBoundTo(interaction, browser.cookie)',
     test: binding('is finished neither by who began without agreeing, nor by who agreed without beginning')
+  },
+  {
+    guard: 'one consent is for one wallet address, spelled as it spells itself',
+    file: CHECKS,
+    text: 'for (const named of [first, ...others]) checkSpelling(named, walletAddress)',
+    broken: '',
+    test: asked('is refused for a final slash in the subject')
+  },
+  {
+    guard: 'a quote that needs consent reaches no wallet but the one that is asked',
+    file: CHECKS,
+    text: 'needsConsent(item) && item.identifier === undefined ? { ...item, identifier: first.url } : item',
+    broken: 'item',
+    test: asked('holds quotes that need it and name no wallet to the one that is named')
+  },
+  {
+    guard: 'what was decided is told to the browser in which it was, and to no other',
+    file: 'services/auth-server/src/features/start-interaction/service.ts',
+    text: 'if (!mayFinish(interaction, browser)) return undefined',
+    broken: '',
+    test: binding('says what was decided to the browser in which it was, and to no other')
   },
   {
     guard: 'an approval is continued in time, or never',

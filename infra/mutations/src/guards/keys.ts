@@ -45,16 +45,6 @@ export const KEY_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'what is remembered of a signature is never taken for what another one says',
-    file: 'packages/http-signatures/src/known-inputs.ts',
-    text: " || split.tail.includes('created')",
-    broken: '',
-    test: {
-      file: 'packages/http-signatures/src/known-inputs.test.ts',
-      title: 'is not learned when it has two times'
-    }
-  },
-  {
     guard: 'a nonce that may have been used before its mark was lost is not taken',
     file: 'packages/shared-store/src/redis-marks.ts',
     text: 'return marked === 1 && isRemembered(createdSeconds, epochMs)',

@@ -9,9 +9,9 @@ const limiting = (title: string): TestReference => ({
   title
 })
 
-const LIMITED_AUTHORIZER = 'services/resource-server/src/features/limit-requests/limited-authorizer.ts'
+const COUNTED_REQUESTS = 'services/resource-server/src/features/limit-requests/counted-requests.ts'
 const keying = (title: string): TestReference => ({
-  file: 'services/resource-server/src/features/limit-requests/limited-authorizer.test.ts',
+  file: 'services/resource-server/src/features/limit-requests/counted-requests.test.ts',
   title
 })
 
@@ -59,16 +59,36 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'strangers use up nothing that a wallet address has for those whom its account holder let pay',
-    file: LIMITED_AUTHORIZER,
+    file: COUNTED_REQUESTS,
     text: "return `${isConsented ? 'consented' : 'unasked'}:${path}`",
     broken: 'return `unasked:${path}`',
     test: keying('that it does not name is about the only one its token reaches')
   },
   {
     guard: 'a token uses up nothing of a wallet address that it does not reach',
-    file: LIMITED_AUTHORIZER,
+    file: COUNTED_REQUESTS,
     text: 'if (reaching.length === 0) return undefined',
     broken: '',
     test: keying('that its token does not reach counts for the client alone')
+  },
+  {
+    guard: 'a request beyond the limit of its client marks no nonce at the resource server',
+    file: 'services/resource-server/src/features/authorize-request/request-authorizer.ts',
+    text: 'options.countVerified?.(request, authorized)',
+    broken: '',
+    test: {
+      file: 'services/resource-server/test/bounded-storage.test.ts',
+      title: 'are left by no request beyond the limit of its client'
+    }
+  },
+  {
+    guard: 'a grant request beyond the limit of its client marks no nonce',
+    file: 'services/auth-server/src/features/authenticate-client/client-authenticator.ts',
+    text: 'countVerified?.(signature, `key:${key.x}`)',
+    broken: '',
+    test: {
+      file: 'services/auth-server/test/bounded-storage.test.ts',
+      title: 'are left by no request beyond the limit of its client'
+    }
   }
 ]

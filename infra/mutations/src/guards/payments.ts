@@ -61,15 +61,15 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'no payment is created under an id that was given up',
     file: PERSIST,
-    text: "then null else 'release' end\n  ), hold as (",
-    broken: "then null else 'release' end\n    on conflict do nothing\n  ), hold as (",
+    text: 'as payable) found\n  ), hold as (',
+    broken: 'as payable) found\n    on conflict do nothing\n  ), hold as (',
     test: ending('whose request was only slow: the tombstone wins, 503, and nothing is paid')
   },
   {
     guard: 'what cannot be persisted has its reservation released with the same statement',
     file: PERSIST,
-    text: "select $4::uuid, case when exists (select 1 from receiver) then null else 'release' end",
-    broken: 'select $4::uuid, null from receiver',
+    text: 'from (select exists (select 1 from receiver) as payable) found',
+    broken: 'from (select true as payable from receiver) found',
     test: creating('refuses a receiver that is completed with 400 `invalid receiver`, known before or not')
   },
   {
@@ -121,15 +121,17 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'a payment id whose reservation is uncertain is given up',
     file: REPOSITORY,
-    text: "`insert into grant_reservation (payment_id, outcome) values ($1, 'release') on conflict do nothing`",
-    broken: '`select 1 where $1::uuid is null`',
+    text: `\`insert into grant_reservation (payment_id, outcome, stands_for, given_up_cause)
+         values ($1, 'release', (select id from outgoing_payment where signature_id = $2 and id <> $1), $3)
+         on conflict do nothing\``,
+    broken: '`select 1 where $1::uuid is null and $2::uuid is null and $3::text is null`',
     test: ending('never reached the auth server: 503, and it never will be reserved')
   },
   {
     guard: 'a payment id whose payment is uncertain is given up',
     file: CREATE,
     text: `
-    await giveUp(payment.id, context)`,
+    await giveUp(payment.id, 'persist_failed', identity, context)`,
     broken: '',
     test: {
       file: 'services/resource-server/test/truthful-answers.test.ts',
@@ -140,7 +142,7 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     guard: 'a payment that lost its quote to another gives its reservation back',
     file: CREATE,
     text: `
-      await giveUp(paymentId, context)
+      await giveUp(paymentId, 'id_taken', identity, context)
       throw (await isQuoteUsed`,
     broken: `
       throw (await isQuoteUsed`,
@@ -191,8 +193,8 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'a reservation that no payment came of is given up',
     file: SWEEP,
-    text: "select id, 'release' from unnest($1::uuid[]) as id",
-    broken: "select id, 'release' from unnest($1::uuid[]) as id where false",
+    text: "select id, 'release', 'swept' from unnest($1::uuid[]) as id",
+    broken: "select id, 'release', 'swept' from unnest($1::uuid[]) as id where false",
     test: ending('left behind by a process that died is swept and released')
   },
   {

@@ -1,16 +1,23 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { InteractionAddress } from './identity-provider.js'
 
-/** Makes and checks the proof that a form was given to the browser that sends it. */
+/** What a proof is for: one of a kind is none of the other. */
+export type ProofPurpose =
+  /** In a form: it was given to the browser that sends it. */
+  | 'form'
+  /** In a cookie: this browser decided. */
+  | 'decision'
+
+/** Makes and checks what shows that a form was given to the browser that sends it, or that a browser decided. */
 export interface AntiForgery {
   /** A new value for the browser's cookie: 256 random bits, base64url. */
   newCookie(): string
   /** Whether a text can be such a value. */
   isCookie(text: string | undefined): text is string
-  /** The proof that goes into the form: it fits only this cookie and this interaction. */
-  proofFor(cookie: string, address: InteractionAddress): string
-  /** Whether a form's proof fits, compared in constant time. */
-  isProof(proof: string, cookie: string, address: InteractionAddress): boolean
+  /** A proof that fits only this purpose, this cookie and this interaction. */
+  proofFor(purpose: ProofPurpose, cookie: string, address: InteractionAddress): string
+  /** Whether a proof fits, compared in constant time. */
+  isProof(proof: string, purpose: ProofPurpose, cookie: string, address: InteractionAddress): boolean
 }
 
 /**
@@ -19,16 +26,20 @@ export interface AntiForgery {
  * @param key secret of the page; a new one invalidates the forms that are open
  */
 export function createAntiForgery(key: Uint8Array): AntiForgery {
-  const proofFor = (cookie: string, { interactId, nonce }: InteractionAddress): string =>
+  const proofFor = (
+    purpose: ProofPurpose,
+    cookie: string,
+    { interactId, nonce }: InteractionAddress
+  ): string =>
     createHmac('sha256', key)
-      .update(JSON.stringify([cookie, interactId, nonce]))
+      .update(JSON.stringify([purpose, cookie, interactId, nonce]))
       .digest('base64url')
   return {
     newCookie: () => randomBytes(32).toString('base64url'),
     isCookie: (text): text is string => text !== undefined && /^[A-Za-z0-9_-]{43}$/.test(text),
     proofFor,
-    isProof(proof, cookie, address) {
-      const expected = Buffer.from(proofFor(cookie, address))
+    isProof(proof, purpose, cookie, address) {
+      const expected = Buffer.from(proofFor(purpose, cookie, address))
       const given = Buffer.from(proof)
       return given.length === expected.length && timingSafeEqual(given, expected)
     }

@@ -54,6 +54,12 @@ function choose(fields: Record<string, string>, headers: Record<string, string>)
   })
 }
 
+/** What a browser then sends that sent one cookie. */
+function cookiesAfter(response: Response, cookie: string): string {
+  const given = response.headers.getSetCookie().map((line) => line.split(';')[0] ?? '')
+  return [cookie, ...given].join('; ')
+}
+
 const stateOf = (id: string): string | undefined => setting.interactions.get(id)?.state
 
 describe('the consent page', () => {
@@ -71,6 +77,17 @@ describe('the consent page', () => {
     ]) {
       expect(text).toContain(words)
     }
+  })
+
+  it('says whose consent it is', async () => {
+    setting.interactions.set('whose', {
+      state: 'PENDING',
+      details: { access: [payingAccess], walletAddress: 'https://wallet.example/alice-of-the-api' }
+    })
+    const { text } = await show(setting.consentUrl('whose'))
+    expect(text).toContain('Wallet that is asked')
+    expect(text).toContain('<strong>wallet.example</strong>/alice-of-the-api')
+    expect((await show(setting.consentUrl('one'))).text).not.toContain('Wallet that is asked')
   })
 
   it('runs no script, stands in no frame and is not kept', async () => {
@@ -213,28 +230,82 @@ describe('a friendly page is shown', () => {
     expect(text).toContain('This request is over')
   })
 
-  it('for one that was declined already, with the way back', async () => {
-    setting.interactions.set('done', { state: 'DENIED', details: { access: [payingAccess] } })
-    const { status, text } = await show(setting.consentUrl('done'))
-    expect(status).toBe(409)
-    expect(text).toContain('You have chosen already')
-    expect(text).toContain('/interact/done/n0nce/finish')
+  it.each([
+    ['reject', 'You declined this request already', true],
+    ['accept', 'You accepted this request already', false]
+  ])(
+    'for the browser that decided: %s, with the way back from a refusal alone',
+    async (choice, title, leadsBack) => {
+      const { cookie, proof } = await show(setting.consentUrl('one'))
+      const decided = cookiesAfter(await choose({ proof, choice }, { cookie }), cookie)
+      const { status, text } = await show(setting.consentUrl('one'), decided)
+      expect(status).toBe(409)
+      expect(text).toContain(`<h1>${title}</h1>`)
+      expect(text.includes('/interact/one/n0nce/finish')).toBe(leadsBack)
+    }
+  )
+
+  it('for every other browser, which is not told what was decided', async () => {
+    const mine = await show(setting.consentUrl('one'))
+    setting.interactions.set('two', { state: 'PENDING', details: { access: [payingAccess] } })
+    const other = await show(setting.consentUrl('two'))
+    const ofTwo = cookiesAfter(
+      await choose({ proof: other.proof, interactId: 'two' }, { cookie: other.cookie }),
+      other.cookie
+    )
+    const decided = cookiesAfter(await choose({ proof: mine.proof }, { cookie: mine.cookie }), mine.cookie)
+    const [, decision = ''] = decided.split('; ')
+    const planted = [
+      undefined,
+      other.cookie,
+      decision,
+      `${other.cookie}; ${decision}`,
+      ofTwo.replace('_two=', '_one='),
+      `${mine.cookie}; open_payments_consent_one=${mine.proof}`
+    ]
+    const texts = new Set<string>()
+    for (const state of ['APPROVED', 'DENIED'] as const) {
+      setting.interactions.set('one', { state, details: { access: [payingAccess] } })
+      for (const cookie of planted) {
+        const { status, text } = await show(setting.consentUrl('one'), cookie)
+        expect(status).toBe(410)
+        texts.add(text)
+      }
+    }
+    expect(texts.size).toBe(1)
+    expect([...texts][0]).toContain('This request is over')
+    expect([...texts][0]).not.toContain('/finish')
   })
 
-  it('for one that was accepted already, without the way back: only the browser that accepted has it', async () => {
-    const { cookie, proof } = await show(setting.consentUrl('one'))
-    await choose({ proof }, { cookie })
-    const { status, text } = await show(setting.consentUrl('one'), cookie)
-    expect(status).toBe(409)
-    expect(text).toContain('You have chosen already')
-    expect(text).not.toContain('/finish')
+  it('for a request that has expired, which nobody can accept any more', async () => {
+    const details = { access: [payingAccess], expiresAt: '2026-01-01T12:00:00.000Z' }
+    setting.interactions.set('late', { state: 'PENDING', details })
+    const { status, text } = await show(setting.consentUrl('late'))
+    expect(status).toBe(410)
+    expect(text).toContain('This request has expired')
+    expect(text).not.toMatch(/<form|<button|Accept</)
+  })
+
+  it('in place of an open one when its time is over, without a script', async () => {
+    const expiresAt = new Date(Date.now() + 90_000)
+    setting.interactions.set('soon', {
+      state: 'PENDING',
+      details: { access: [payingAccess], expiresAt: expiresAt.toISOString() }
+    })
+    const { status, headers, text } = await show(setting.consentUrl('soon'))
+    expect(status).toBe(200)
+    expect(Number(headers.get('refresh'))).toBeGreaterThan(60)
+    expect(Number(headers.get('refresh'))).toBeLessThanOrEqual(90)
+    expect(text).toContain(`${expiresAt.toISOString().slice(11, 16)} UTC`)
   })
 
   it('when the choice comes a second time', async () => {
     const { cookie, proof } = await show(setting.consentUrl('one'))
-    await choose({ proof }, { cookie })
-    const second = await choose({ proof, choice: 'reject' }, { cookie })
-    expect(second.status).toBe(410)
+    const decided = cookiesAfter(await choose({ proof }, { cookie }), cookie)
+    const second = await choose({ proof, choice: 'reject' }, { cookie: decided })
+    expect(second.status).toBe(409)
+    expect(await second.text()).toContain('You accepted this request already')
+    expect((await choose({ proof, choice: 'reject' }, { cookie })).status).toBe(410)
     expect(stateOf('one')).toBe('APPROVED')
   })
 

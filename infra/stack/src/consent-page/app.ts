@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import express, {
+  type CookieOptions,
   type ErrorRequestHandler,
   type Express,
   type Request,
@@ -20,6 +21,8 @@ import { type AskingClient, consentPage, noticePage, presentableName } from './p
 import { ICON, STYLE } from './style.js'
 
 const COOKIE = 'open_payments_consent'
+/** How long a browser knows that it was the one that decided, in milliseconds. */
+const DECISION_KEPT_MS = 86_400_000
 const FORM_BYTES_MAX = 4_096
 const FORM_FIELDS_MAX = 10
 /** Bytes of the key that signs the proofs in forms. */
@@ -46,6 +49,8 @@ export interface ConsentPageOptions {
   readonly authServer: string
   /** Where people reach this page. Over https, its cookie is sent over https alone. */
   readonly publicUrl: string
+  /** The current time in milliseconds since 1970; the machine's clock unless given. */
+  readonly now?: () => number
   /** Receives what people are not told: why the auth server could not be asked. */
   readonly log: (error: Error) => void
 }
@@ -120,13 +125,22 @@ function ask(options: ConsentPageOptions, antiForgery: AntiForgery): RequestHand
     const { interactId, nonce, clientName, clientUri } = parsed.data
     const address = { interactId, nonce }
     const details = await options.identityProvider.getGrant(address)
+    const cookie = readCookie(request, antiForgery, options)
     if (details.state !== 'PENDING') {
-      send(response, 409, answeredPage(options, address, details.state))
+      // Who decided is told what; everybody else, that nothing can be done any more.
+      if (!hasDecided(request, cookie, address, antiForgery, options)) throw new InteractionOver('ended')
+      send(response, 409, decidedPage(options, address, details.state))
       return
     }
-    const cookie = readCookie(request, antiForgery, options) ?? giveCookie(response, antiForgery, options)
+    const leftMs = msUntil(details.expiresAt, options)
+    if (leftMs <= 0) {
+      send(response, 410, expiredPage())
+      return
+    }
+    // A page that stands open when the time is over is replaced by one that nobody can accept on.
+    if (leftMs < Infinity) response.set('Refresh', String(Math.ceil(leftMs / 1_000)))
     const client = askingClient(details, clientName, clientUri)
-    const proof = antiForgery.proofFor(cookie, address)
+    const proof = antiForgery.proofFor('form', cookie ?? giveCookie(response, antiForgery, options), address)
     send(response, 200, consentPage({ client, details, address, proof }))
   }
 }
@@ -162,7 +176,7 @@ function answer(options: ConsentPageOptions, antiForgery: AntiForgery): RequestH
     if (
       isFromElsewhere(request, options) ||
       cookie === undefined ||
-      !antiForgery.isProof(proof, cookie, address)
+      !antiForgery.isProof(proof, 'form', cookie, address)
     ) {
       const sentences = [
         'Your choice was not sent from a page that this browser was shown, so nothing was done.'
@@ -174,7 +188,13 @@ function answer(options: ConsentPageOptions, antiForgery: AntiForgery): RequestH
       )
       return
     }
+    if (hasDecided(request, cookie, address, antiForgery, options)) {
+      const { state } = await options.identityProvider.getGrant(address)
+      send(response, 409, decidedPage(options, address, state))
+      return
+    }
     const finishCode = await choose(options.identityProvider, address, choice)
+    giveDecision(response, cookie, address, antiForgery, options)
     response.redirect(303, finishUrl(options, address, finishCode))
   }
 }
@@ -202,22 +222,69 @@ function cookieName({ publicUrl }: ConsentPageOptions): string {
   return publicUrl.startsWith('https:') ? `__Host-${COOKIE}` : COOKIE
 }
 
+/** Whoever decides several requests keeps a cookie for each. */
+function decisionCookieName(options: ConsentPageOptions, { interactId }: InteractionAddress): string {
+  return `${cookieName(options)}_${interactId}`
+}
+
 function readCookie(
   request: Request,
   antiForgery: AntiForgery,
   options: ConsentPageOptions
 ): string | undefined {
-  const pairs = (request.get('cookie') ?? '').split(';').map((pair) => pair.trim().split('='))
-  const [, value] = pairs.find(([name]) => name === cookieName(options)) ?? []
+  const value = cookieOf(request, cookieName(options))
   return antiForgery.isCookie(value) ? value : undefined
+}
+
+function cookieOf(request: Request, wanted: string): string | undefined {
+  const pairs = (request.get('cookie') ?? '').split(';').map((pair) => pair.trim().split('='))
+  const [, value] = pairs.find(([name]) => name === wanted) ?? []
+  return value
 }
 
 function giveCookie(response: Response, antiForgery: AntiForgery, options: ConsentPageOptions): string {
   const cookie = antiForgery.newCookie()
-  // Lax, so that a second tab that comes from another site finds the cookie of the first and leaves it in place.
-  const secure = options.publicUrl.startsWith('https:')
-  response.cookie(cookieName(options), cookie, { httpOnly: true, sameSite: 'lax', secure, path: '/' })
+  response.cookie(cookieName(options), cookie, cookieOptions(options))
   return cookie
+}
+
+/** Whether it was this browser in which the request was decided. */
+function hasDecided(
+  request: Request,
+  cookie: string | undefined,
+  address: InteractionAddress,
+  antiForgery: AntiForgery,
+  options: ConsentPageOptions
+): boolean {
+  const decision = cookieOf(request, decisionCookieName(options, address))
+  return (
+    decision !== undefined &&
+    cookie !== undefined &&
+    antiForgery.isProof(decision, 'decision', cookie, address)
+  )
+}
+
+function giveDecision(
+  response: Response,
+  cookie: string,
+  address: InteractionAddress,
+  antiForgery: AntiForgery,
+  options: ConsentPageOptions
+): void {
+  response.cookie(decisionCookieName(options, address), antiForgery.proofFor('decision', cookie, address), {
+    ...cookieOptions(options),
+    maxAge: DECISION_KEPT_MS
+  })
+}
+
+/** Lax, so that a second tab that comes from another site finds the cookie of the first and leaves it in place. */
+function cookieOptions({ publicUrl }: ConsentPageOptions): CookieOptions {
+  return { httpOnly: true, sameSite: 'lax', secure: publicUrl.startsWith('https:'), path: '/' }
+}
+
+/** Infinity when the auth server does not say. */
+function msUntil(instant: Date | undefined, { now = Date.now }: ConsentPageOptions): number {
+  return instant === undefined ? Infinity : instant.getTime() - now()
 }
 
 function finishUrl(
@@ -231,22 +298,28 @@ function finishUrl(
   return url.href
 }
 
-/** Only the browser that agreed got the way back from an approval; a refusal anyone may finish who began. */
-function answeredPage(
+/** For the browser that decided. Its way back from an approval it has been given; a refusal leads back again. */
+function decidedPage(
   options: ConsentPageOptions,
   address: InteractionAddress,
   state: GrantDetails['state']
 ): Html {
-  const title = 'You have chosen already'
   const recorded = 'Your choice was recorded; it cannot be changed here.'
   if (state === 'APPROVED') {
     const whatNow = 'If the site that asked you does not go on, start again from there.'
-    return noticePage(title, [recorded, whatNow])
+    return noticePage('You accepted this request already', [recorded, whatNow])
   }
-  return noticePage(title, [recorded], {
+  return noticePage('You declined this request already', [recorded], {
     href: finishUrl(options, address, undefined),
     words: 'Go back to the site that asked'
   })
+}
+
+function expiredPage(): Html {
+  return noticePage('This request has expired', [
+    'It waited too long for an answer. Nothing was agreed to, and it can no longer be accepted.',
+    'If you still want to go on, start again from the site that asked you.'
+  ])
 }
 
 function renderErrors(options: ConsentPageOptions): ErrorRequestHandler {

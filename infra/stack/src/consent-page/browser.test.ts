@@ -19,7 +19,9 @@ withBrowser('the consent page in a browser', () => {
     await browser.close()
     await setting.stop()
   })
-  beforeEach(() => {
+  beforeEach(async () => {
+    // The browser remembers that it decided the interaction of this name.
+    await browser.context.clearCookies()
     setting.interactions.set('one', { state: 'PENDING', details: { access: [payingAccess], client: CLIENT } })
   })
 

@@ -30,6 +30,13 @@ const grantDetails = z.object({
     .transform((client) => (typeof client === 'string' ? client : client?.walletAddress)),
   /** The name that it gave itself. The reference implementation leaves it out. */
   clientName: z.string().nullish(),
+  /** Whose consent it is. The reference implementation leaves it out. */
+  walletAddress: z.string().nullish(),
+  /** When it can be decided no more. The reference implementation leaves it out. */
+  expiresAt: z.iso
+    .datetime({ offset: true })
+    .nullish()
+    .transform((instant) => (typeof instant === 'string' ? new Date(instant) : undefined)),
   subject: z.object({ sub_ids: z.array(z.object({ id: z.string(), format: z.string() })) }).nullish(),
   state: z.string()
 })

@@ -32,6 +32,7 @@ export function consentPage(options: {
           ${client.name === undefined ? 'Check the address' : 'Anyone can choose any name. Check the address'}
           before you accept.
         </p>
+        ${askedWallet(details)}
       </header>
       ${describeRequest(details).map(askedFor)}
       <form class="choice" method="post" action="/">
@@ -43,6 +44,7 @@ export function consentPage(options: {
           <button name="choice" value="accept">Accept</button>
         </div>
         <p class="quiet">Accepting allows exactly what is listed here. Declining has no other effect.</p>
+        ${details.expiresAt !== undefined && html`<p class="quiet">You can decide until ${instantWords(details.expiresAt)}.</p>`}
       </form>`
   )
 }
@@ -81,6 +83,23 @@ function clientAddress({ uri }: AskingClient): Html {
     <span class="label">Address of who asks</span>
     ${uri === undefined ? 'not known' : html`<span class="address">${webAddress(uri)}</span>`}
   </p>`
+}
+
+/** Whose consent it is: a page that knows who sits before it would ask nobody else. */
+function askedWallet({ walletAddress }: GrantDetails): Html | false {
+  if (typeof walletAddress !== 'string') return false
+  return html`<p class="client wallet">
+    <span class="label">Wallet that is asked</span>
+    <span class="address">${webAddress(walletAddress)}</span>
+    <span class="label">Decline unless this wallet is yours.</span>
+  </p>`
+}
+
+const INSTANT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+
+/** The page runs no script, so that it cannot know the reader's time zone. */
+function instantWords(instant: Date): string {
+  return `${INSTANT.format(instant)} UTC`
 }
 
 /** An address with its host in bold: that is the part that says whose it is. International names show as `xn--`. */

@@ -15,7 +15,7 @@ type Limits = Partial<{
 
 function paying(limits?: Limits, actions = ['create']): AskedForWords {
   const access = [{ type: 'outgoing-payment', actions, identifier: ALICE, limits }]
-  const [described] = describeRequest({ access, client: undefined, state: 'PENDING' })
+  const [described] = describeRequest({ access, client: undefined, expiresAt: undefined, state: 'PENDING' })
   if (described === undefined) throw new Error('nothing was described')
   return described
 }
@@ -89,6 +89,7 @@ describe('what is asked for, in plain words', () => {
       ],
       subject: { sub_ids: [{ id: ALICE, format: 'uri' }] },
       client: undefined,
+      expiresAt: undefined,
       state: 'PENDING'
     })
     expect(words.map(({ title }) => title)).toEqual([
@@ -98,6 +99,33 @@ describe('what is asked for, in plain words', () => {
       'Know that this wallet is yours'
     ])
     expect(words[2]?.facts).toContainEqual(['It may', '“dance”'])
+  })
+
+  it.each([
+    ['the wallet that is asked', ALICE, 'your wallet', ALICE],
+    [
+      'the wallet of somebody else',
+      'https://wallet.example/bob',
+      'another wallet',
+      'https://wallet.example/bob'
+    ],
+    [
+      'every wallet, where none is named',
+      undefined,
+      'any wallet',
+      'every wallet here, also those of others: nobody’s consent is needed for that'
+    ]
+  ])('says into which wallet payments may be requested: %s', (_which, identifier, title, into) => {
+    const [words] = describeRequest({
+      access: [{ type: 'incoming-payment', actions: ['create', 'read-all'], identifier }],
+      walletAddress: ALICE,
+      client: undefined,
+      expiresAt: undefined,
+      state: 'PENDING'
+    })
+    expect(words?.title).toBe(`Request payments into ${title}`)
+    expect(words?.facts[0]?.slice(0, 2)).toEqual(['Into', into])
+    expect(JSON.stringify(words)).not.toContain('of yours')
   })
 
   it('shows the raw text rather than no page for an amount or interval that cannot be read', () => {

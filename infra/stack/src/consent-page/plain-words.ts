@@ -15,19 +15,24 @@ export interface AskedForWords {
 type Amount = NonNullable<NonNullable<AskedAccessItem['limits']>['debitAmount']>
 
 /** Says in plain words what is asked for, item by item. */
-export function describeRequest({ access, subject }: GrantDetails): AskedForWords[] {
+export function describeRequest({ access, subject, walletAddress }: GrantDetails): AskedForWords[] {
   const subjects = subject?.sub_ids ?? []
-  return [...access.map(describeItem), ...(subjects.length === 0 ? [] : [describeSubject(subjects)])]
+  const items = access.map((item) => describeItem(item, walletAddress ?? undefined))
+  return [...items, ...(subjects.length === 0 ? [] : [describeSubject(subjects)])]
 }
 
-/** What the account holder gives away, in the order of its weight. */
-function describeItem(item: AskedAccessItem): AskedForWords {
+/**
+ * What the account holder gives away, in the order of its weight.
+ *
+ * @param asked the wallet address whose account holder is asked; undefined when the auth server does not say
+ */
+function describeItem(item: AskedAccessItem, asked: string | undefined): AskedForWords {
   switch (item.type) {
     case 'outgoing-payment':
       return item.actions.includes('create') ? describePaying(item) : describeSeeing(item)
     case 'incoming-payment':
       return {
-        ...noMoney('Request payments into your wallet', item, INCOMING_ACTIONS),
+        ...noMoney(`Request payments into ${whichWallet(item, asked)}`, item, INCOMING_ACTIONS),
         facts: [...walletFact('Into', item), ...mayFact(item, INCOMING_ACTIONS), NOTHING_LEAVES]
       }
     case 'quote':
@@ -82,8 +87,8 @@ const INCOMING_ACTIONS: Readonly<Record<string, string>> = {
   complete: 'close requests for payment',
   read: 'see the requests it made',
   list: 'list the requests it made',
-  'read-all': 'see every request for payment into this wallet, and what was received',
-  'list-all': 'list every request for payment into this wallet, and what was received'
+  'read-all': 'see every request for payment there, and what was received',
+  'list-all': 'list every request for payment there, and what was received'
 }
 
 const QUOTE_ACTIONS: Readonly<Record<string, string>> = {
@@ -107,8 +112,17 @@ function noMoney(
   }
 }
 
+/** An item that needs nobody's consent may be about the wallets of others. */
+function whichWallet({ identifier }: AskedAccessItem, asked: string | undefined): string {
+  if (identifier === undefined) return 'any wallet'
+  return asked === undefined || identifier === asked ? 'your wallet' : 'another wallet'
+}
+
+/** Without an identifier the auth server and the resource server let it reach every wallet, whoever holds it. */
 function walletFact(name: string, { identifier }: AskedAccessItem): AskedForWords['facts'] {
-  return identifier === undefined ? [[name, 'any wallet of yours here']] : [[name, identifier, 'address']]
+  return identifier === undefined
+    ? [[name, 'every wallet here, also those of others: nobody’s consent is needed for that']]
+    : [[name, identifier, 'address']]
 }
 
 function mayFact(

@@ -34,6 +34,7 @@ p { margin: 0; }
 .client { padding: .8rem 1rem; margin: 0 0 .6rem; border: 2px solid var(--accent); border-radius: .6rem; background: var(--accent-soft); }
 .client .label { display: block; font-size: .8rem; font-weight: 600; color: var(--quiet); }
 .client .address { font-size: 1.05rem; }
+.wallet { margin: .9rem 0 0; border-color: var(--line); background: none; }
 .asked { border-top: 1px solid var(--line); }
 .figure { margin: .5rem 0 0; font-size: 2.3rem; line-height: 1.15; font-weight: 700; letter-spacing: -.02em; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 .figure small { display: block; margin-top: .15rem; font-size: .95rem; font-weight: 400; letter-spacing: 0; color: var(--quiet); }

@@ -1,18 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { StackError, type StackPorts } from './settings.js'
-
-const PURPOSES: Readonly<Record<keyof StackPorts, string>> = {
-  authHttp: 'the auth server',
-  resourceHttp: 'the resource server',
-  consentPage: 'the consent page',
-  identityProvider: 'the identity-provider API',
-  authGrpc: "the auth server's gRPC",
-  resourceGrpc: "the resource server's gRPC",
-  postgres: 'PostgreSQL',
-  authMetrics: "the auth server's metrics",
-  resourceMetrics: "the resource server's metrics"
-}
+import { PORT_PURPOSES, StackError, type StackPorts } from './settings.js'
 
 /** Where other programs may listen so that `localhost` would reach them instead of us. */
 const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1']
@@ -27,7 +15,7 @@ export async function assertPortsFree(ports: Partial<StackPorts>): Promise<void>
     for (const address of LOOPBACK_ADDRESSES) {
       if (await isFree(port, address)) continue
       throw new StackError(
-        `Port ${String(port)} (for ${PURPOSES[name]}) is taken by another program.\n` +
+        `Port ${String(port)} (for ${PORT_PURPOSES[name]}) is taken by another program.\n` +
           `Stop that program, or choose other ports, for instance: STACK_PORT_BASE=5000 npm start`
       )
     }

@@ -18,6 +18,25 @@ export interface StackPorts {
   readonly resourceMetrics: number
 }
 
+/** What answers on each port, for people. */
+export const PORT_PURPOSES: Readonly<Record<keyof StackPorts, string>> = {
+  authHttp: 'the auth server',
+  resourceHttp: 'the resource server',
+  consentPage: 'the consent page',
+  identityProvider: 'the identity-provider API',
+  authGrpc: "the auth server's gRPC",
+  resourceGrpc: "the resource server's gRPC",
+  postgres: 'PostgreSQL',
+  authMetrics: "the auth server's metrics",
+  resourceMetrics: "the resource server's metrics"
+}
+
+/** Ports from 1024 on that browsers and Node's `fetch` refuse to connect to (WHATWG Fetch, "bad port"). */
+const REFUSED_PORTS: ReadonlySet<number> = new Set([
+  1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697,
+  10080
+])
+
 /** Databases that exist already, in place of the embedded PostgreSQL. */
 export type GivenDatabases =
   | { readonly kind: 'embedded' }
@@ -96,6 +115,7 @@ export function readSettings(environment: Environment): StackSettings {
     authMetrics: base + 7,
     resourceMetrics: base + 8
   }
+  assertNoneRefused(ports)
   const at = (port: number): string => `localhost:${String(port)}`
   return {
     ports,
@@ -116,6 +136,16 @@ function readPortBase(text: string | undefined): number {
     throw new StackError(`STACK_PORT_BASE must be a whole number from 1024 to ${String(PORT_BASE_MAX)}.`)
   }
   return base
+}
+
+function assertNoneRefused(ports: StackPorts): void {
+  for (const [name, port] of Object.entries(ports) as [keyof StackPorts, number][]) {
+    if (!REFUSED_PORTS.has(port)) continue
+    throw new StackError(
+      `Port ${String(port)} (for ${PORT_PURPOSES[name]}) is one that browsers and Node refuse to connect to.\n` +
+        `Choose other ports, for instance: STACK_PORT_BASE=5000 npm start`
+    )
+  }
 }
 
 function readDatabases(environment: Environment): GivenDatabases {

@@ -10,7 +10,7 @@ export function assetCommand(run: RunSession): Command {
   asset
     .command('create')
     .description('create an asset')
-    .argument('<code>', 'code, such as USD')
+    .argument('<code>', 'code in capitals, such as USD')
     .argument('<scale>', 'decimal places of its smallest unit, 0 to 255', parseScale)
     .action((code: string, scale: number, _options, command: Command) =>
       run(command, async ({ client, print }) => {

@@ -66,7 +66,7 @@ async function moveSafely<Result>(id: string, move: () => Promise<Result>): Prom
   } catch (error) {
     if (!isRpcError(error, status.UNAVAILABLE) && !isRpcError(error, status.DEADLINE_EXCEEDED)) throw error
     throw new CommandError(
-      `${error.message}: it is not known whether money moved. Run the same command with --id ${id}: it has effect only once`
+      `it is not known whether money moved: ${error.message}\nRun the same command with --id ${id}: it has effect only once`
     )
   }
 }

@@ -113,6 +113,7 @@ function composeRequestGrant(foundations: Foundations): RequestGrantService {
     heldTokens,
     repository: createGrantRepository(pool),
     configuredInteraction: parseConfiguredInteraction(config.INTERACTION_REQUIRED_FOR),
+    ownOrigins: config.WALLET_ADDRESS_ORIGINS ?? [],
     allowHttp: config.ENVIRONMENT === 'development',
     interactionLifetimeSeconds: config.INTERACTION_LIFETIME_SECONDS,
     continuationWaitSeconds: config.CONTINUATION_WAIT_SECONDS

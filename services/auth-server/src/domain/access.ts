@@ -1,4 +1,5 @@
 import { type Amount, type AmountWire, formatAmount } from '@open-payments-server/amounts'
+import type { SubjectRequest } from './grants.js'
 
 /** Type of an access item (interface 2.3). */
 export const ACCESS_TYPES = ['incoming-payment', 'outgoing-payment', 'quote'] as const
@@ -156,6 +157,25 @@ export function needsInteraction(access: readonly AccessItem[], configured: Conf
       item.actions.includes('list-all') ||
       item.actions.some((action) => configured.has(`${item.type}:${action}`))
   )
+}
+
+/**
+ * The wallet address whose account holder is asked for a grant: the one that every item which needs consent, and every
+ * subject, is about.
+ *
+ * @returns undefined when these are about none, or about several: one consent is one holder's
+ */
+export function findConsentingWalletAddress(
+  request: { readonly access: readonly AccessItem[]; readonly subject: SubjectRequest | undefined },
+  configured: ConfiguredInteraction
+): string | undefined {
+  const [first, ...others] = new Set([
+    ...request.access.flatMap((item) =>
+      item.identifier !== undefined && needsInteraction([item], configured) ? [item.identifier] : []
+    ),
+    ...(request.subject?.sub_ids ?? []).map(({ id }) => id)
+  ])
+  return others.length === 0 ? first : undefined
 }
 
 /**

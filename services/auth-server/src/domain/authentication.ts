@@ -3,6 +3,14 @@ import type { BoundClient, ClientKey } from './clients.js'
 import type { ContinuedGrant } from './continuation.js'
 import type { HeldToken } from './held-tokens.js'
 
+/**
+ * Counts a request whose signature was verified. Whoever only forged one, or asks too often, leaves nothing behind.
+ *
+ * @param client who signed: a key for a grant request, the client that holds the grant after that
+ * @throws PublicError 429 when the client asks too often
+ */
+export type CountVerified = (signature: ReceivedSignature, client: string) => void
+
 /** Checks who signed a request (RFC 9635 §7.3.1). */
 export interface ClientAuthenticator {
   /**

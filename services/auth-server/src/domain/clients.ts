@@ -37,6 +37,11 @@ export interface WalletAddressDocument {
   readonly authServer: string
 }
 
+/** Where a client publishes its keys (interface 5). */
+export function keysUrlOf(walletAddress: string): string {
+  return `${walletAddress}/jwks.json`
+}
+
 /** A document that others publish could not be had, or does not say what it must. */
 export class DocumentUnavailable extends Error {
   override readonly name: string = 'DocumentUnavailable'

@@ -27,7 +27,7 @@ export type AuthenticationFailure = SignatureErrorReason | 'client' | 'holder'
 export type AuthenticationFailureCounter = (failure: AuthenticationFailure) => void
 
 /** What was answered to a payment that asks for room; `repeated` is room that it had already. */
-export type ReservationAnswer = 'reserved' | 'repeated' | 'mismatch' | RefusalReason
+export type ReservationAnswer = 'reserved' | 'repeated' | 'mismatch' | 'other_amounts' | RefusalReason
 
 /** What was answered about a token; `key_unavailable` is one that is active, without its key. */
 export type IntrospectionAnswer = 'active' | 'inactive' | 'unknown' | 'key_unavailable'

@@ -78,3 +78,19 @@ export function unknownInteraction(status: 400 | 404): PublicError {
 export function invalidInteraction(status: 400 | 401 | 403, description: string): PublicError {
   return gnapError(status, 'invalid_interaction', description)
 }
+
+/** How an interaction ended, for the browser that had its part in it. */
+export type InteractionEnd = 'accepted' | 'declined' | 'expired'
+
+/** 403: the interaction is over. Only the browser in which it ended so is told how, in `details.interaction`. */
+export function interactionOver(end: InteractionEnd | undefined): PublicError {
+  const description = 'the interaction is over'
+  return end === undefined
+    ? invalidInteraction(403, description)
+    : new PublicError({
+        status: 403,
+        code: 'invalid_interaction' satisfies GnapErrorCode,
+        description: `${description}: it was ${end === 'expired' ? 'not answered in time' : end}`,
+        details: { interaction: end }
+      })
+}

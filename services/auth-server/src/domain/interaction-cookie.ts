@@ -1,14 +1,21 @@
 import { parseCookie, stringifySetCookie } from 'cookie'
+import type { FinishingBrowser } from './interactions.js'
 import type { ServiceAddresses } from './urls.js'
 
 const NAME = 'interaction'
 
-/** The cookie that binds an interaction to the browser that opened it first. */
+/** Between the two secrets of a cookie: neither, in base64url, contains it. */
+const SEPARATOR = '.'
+
+/**
+ * The cookie that binds an interaction to the browser that opened it first. Once that browser has finished, it also keeps the
+ * code of the approval: it shows that the account holder agreed in this browser, when the link is opened again.
+ */
 export interface InteractionCookie {
-  /** Reads its value from a `Cookie` header; undefined when there is none. */
-  read(header: string | undefined): string | undefined
+  /** Reads what a browser keeps from a `Cookie` header. */
+  read(header: string | undefined): FinishingBrowser
   /** A `Set-Cookie` header that gives it to a browser. */
-  write(interactionId: string, value: string): string
+  write(interactionId: string, kept: { readonly cookie: string; readonly finishCode?: string }): string
 }
 
 /**
@@ -25,11 +32,14 @@ export function createInteractionCookie(
   const secure = new URL(addresses.grantEndpoint).protocol === 'https:'
   const name = secure ? `__Secure-${NAME}` : NAME
   return {
-    read: (header) => parseCookie(header ?? '')[name],
-    write: (interactionId, value) =>
+    read(header) {
+      const [cookie, finishCode] = parseCookie(header ?? '')[name]?.split(SEPARATOR) ?? []
+      return { cookie, finishCode }
+    },
+    write: (interactionId, { cookie, finishCode }) =>
       stringifySetCookie({
         name,
-        value,
+        value: finishCode === undefined ? cookie : `${cookie}${SEPARATOR}${finishCode}`,
         path: addresses.interactPath(interactionId),
         maxAge: lifetimeSeconds,
         httpOnly: true,

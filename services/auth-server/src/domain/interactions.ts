@@ -15,6 +15,8 @@ export interface FinishRequest {
 /** The account holder's part in a grant, and the grant it decides. */
 export interface InteractionRecord {
   readonly id: string
+  /** URL of the wallet address whose account holder is asked; undefined where a replica of the release before asked. */
+  readonly walletAddress: string | undefined
   /** The server's nonce. */
   readonly nonce: string
   /** `interact_ref` */

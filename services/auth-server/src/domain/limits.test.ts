@@ -14,7 +14,8 @@ const payment: PaymentContent = {
   walletAddress: ALICE,
   receiver: RECEIVER,
   debitAmount: usd(100n),
-  receiveAmount: eur(90n)
+  receiveAmount: eur(90n),
+  requestHash: Buffer.alloc(32, 3)
 }
 
 function item(id: string, limits?: GrantedAccessItem['limits'], identifier?: string): GrantedAccessItem {
@@ -84,22 +85,26 @@ describe('the windows of an instant', () => {
   })
 })
 
-describe('the content of a payment', () => {
-  it('is the same only when every part of it is', () => {
-    const changed: PaymentContent[] = [
-      payment,
-      { ...payment, tokenHash: Buffer.alloc(32, 2) },
-      { ...payment, walletAddress: RECEIVER },
-      { ...payment, receiver: ALICE },
-      { ...payment, walletAddress: RECEIVER, receiver: ALICE },
-      { ...payment, debitAmount: usd(101n) },
-      { ...payment, debitAmount: eur(100n) },
-      { ...payment, receiveAmount: eur(91n) },
-      { ...payment, receiveAmount: { value: 90n, asset: { code: 'EUR', scale: 0 } } },
-      { ...payment, debitAmount: payment.receiveAmount, receiveAmount: payment.debitAmount }
+describe('the content of a request for room', () => {
+  const GRANT = '0190a8b1-0000-7000-8000-000000000001'
+  const hashOf = (content: PaymentContent, grantId: string | undefined = GRANT): string =>
+    contentHash(content, grantId).toString('hex')
+
+  it('is another one for another grant, request, wallet address or receiver', () => {
+    const hashes = [
+      hashOf(payment),
+      hashOf(payment, GRANT.replace('1', '2')),
+      contentHash(payment, undefined).toString('hex'),
+      hashOf({ ...payment, requestHash: Buffer.alloc(32, 4) }),
+      hashOf({ ...payment, walletAddress: RECEIVER }),
+      hashOf({ ...payment, receiver: ALICE }),
+      hashOf({ ...payment, walletAddress: RECEIVER, receiver: ALICE })
     ]
-    const hashes = changed.map((content) => contentHash(content).toString('hex'))
-    expect(new Set(hashes).size).toBe(changed.length)
-    expect(contentHash({ ...payment }).equals(contentHash(payment))).toBe(true)
+    expect(new Set(hashes).size).toBe(hashes.length)
+  })
+
+  it('is the same with another token of the grant, and at another rate', () => {
+    const repeated = { ...payment, tokenHash: Buffer.alloc(32, 2), receiveAmount: eur(91n) }
+    expect(hashOf(repeated)).toBe(hashOf(payment))
   })
 })

@@ -15,6 +15,8 @@ export interface PaymentContent {
   readonly debitAmount: Amount
   /** Most that will be received. */
   readonly receiveAmount: Amount
+  /** SHA-256 of what the client asked for. */
+  readonly requestHash: Buffer
 }
 
 /** Where spent amounts are counted: an access item in one interval. */
@@ -27,7 +29,7 @@ export interface Window {
 
 /** Why a payment gets no room. */
 export type RefusalReason =
-  /** The token is not active, or was not issued here. */
+  /** The token is not active, or was not issued here. Never recorded: a token says nothing about the payment. */
   | 'token_inactive'
   /** No item covers creating outgoing payments from the wallet address. */
   | 'insufficient_grant'
@@ -96,17 +98,21 @@ function allowsAsset(limit: Amount | undefined, amount: Amount): boolean {
 }
 
 /**
- * SHA-256 over everything a payment asks for. Two calls with one payment id are the same call when their hashes are the
- * same.
+ * SHA-256 over what makes a request for room the same as another: two calls with one payment id are of the same request when
+ * their hashes are the same. The token is no part of it, because a client that repeats its request may have rotated it. Nor
+ * are the amounts, because those of a repeated request follow the exchange rate.
+ *
+ * @param grantId id (UUID) of the grant; undefined for a token that was not issued here
  */
-export function contentHash(payment: PaymentContent): Buffer {
-  const { debitAmount, receiveAmount } = payment
-  const content = [
-    payment.tokenHash.toString('hex'),
-    payment.walletAddress,
-    payment.receiver,
-    ...[debitAmount, receiveAmount].flatMap(({ value, asset }) => [value.toString(), asset.code, asset.scale])
-  ]
+export function contentHash(
+  {
+    requestHash,
+    walletAddress,
+    receiver
+  }: Pick<PaymentContent, 'requestHash' | 'walletAddress' | 'receiver'>,
+  grantId: string | undefined
+): Buffer {
   // JSON keeps the parts apart, so that no two contents make the same text.
-  return createHash('sha256').update(JSON.stringify(content)).digest()
+  const content = JSON.stringify([grantId ?? null, requestHash.toString('hex'), walletAddress, receiver])
+  return createHash('sha256').update(content).digest()
 }

@@ -28,7 +28,8 @@ export interface FailureAnswer {
 }
 
 /**
- * Does the requests of one call and answers each by itself, in their order, as if they had been asked for one after the other.
+ * Does the requests of one call and answers each by itself, in their order, as if they had been asked for one after the other:
+ * those of different payments in their order, then what asks for the same payment again.
  *
  * @throws RpcError INVALID_ARGUMENT for more than {@link REQUESTS_MAX}. That the database could not be asked is thrown as it
  *   is, whatever was done: every request may be repeated, and so may the call.

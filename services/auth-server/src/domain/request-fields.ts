@@ -10,6 +10,8 @@ export const PAGE_SIZE_DEFAULT = 100
 /** Most items of a page. */
 export const PAGE_SIZE_MAX = 1000
 
+const SHA256_BYTES = 32
+
 /** An INVALID_ARGUMENT that names the field at fault. */
 export function invalidField(field: string, problem: string): RpcError {
   return new RpcError({ code: status.INVALID_ARGUMENT, message: `${field} ${problem}`, field })
@@ -46,6 +48,16 @@ export function readUrl(text: string, field: string): string {
     throw invalidField(field, `must be an http or https URL of at most ${String(URL_LENGTH_MAX)} characters`)
   }
   return text
+}
+
+/**
+ * Reads a SHA-256.
+ *
+ * @throws RpcError INVALID_ARGUMENT
+ */
+export function readSha256(bytes: Uint8Array, field: string): Buffer {
+  if (bytes.length !== SHA256_BYTES) throw invalidField(field, `must be ${String(SHA256_BYTES)} bytes`)
+  return Buffer.from(bytes)
 }
 
 /**

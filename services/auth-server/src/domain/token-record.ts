@@ -25,6 +25,8 @@ export interface IssuedToken {
   /** Who holds the grant, and the key it is bound to. */
   readonly client: BoundClient
   readonly access: TokenAccess
+  /** URL of the wallet address whose account holder agreed to the grant; undefined when nobody did. */
+  readonly consentedWalletAddress: string | undefined
 }
 
 /** Everything that is known of a token. */

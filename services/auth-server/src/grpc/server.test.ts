@@ -57,7 +57,12 @@ describe('the gRPC server of the auth server', () => {
   it('describes itself where that is switched on, and not otherwise', async () => {
     const reflection = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
     const silent = await startAuthGrpcServer({
-      config: { GRPC_HOST: '127.0.0.1', GRPC_PORT: 0, GRPC_REFLECTION: false },
+      config: {
+        GRPC_HOST: '127.0.0.1',
+        GRPC_PORT: 0,
+        GRPC_REFLECTION: false,
+        GRPC_CONNECTION_AGE_SECONDS: 180
+      },
       services: [],
       logger
     })
@@ -99,8 +104,14 @@ describe('the gRPC server of the auth server', () => {
       connectTimeoutMs: 1_000
     })
     const cut = await startAuthGrpcServer({
-      config: { GRPC_HOST: '127.0.0.1', GRPC_PORT: 0, GRPC_REFLECTION: false },
+      config: {
+        GRPC_HOST: '127.0.0.1',
+        GRPC_PORT: 0,
+        GRPC_REFLECTION: false,
+        GRPC_CONNECTION_AGE_SECONDS: 180
+      },
       services: createGrpcServices({
+        configuredInteraction: new Set(),
         pool: nowhere,
         prisma: new PrismaClient({ adapter: new PrismaPg(nowhere) }),
         clock: auth.clock,

@@ -11,12 +11,12 @@ import type { AuthServerConfig } from '../config.js'
 /** Largest message that is received or sent: a full page of grants or reservations, with room to spare. */
 export const GRPC_MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 
-/** Age at which a connection is closed gently, so that clients find replicas that were added and show their certificates. */
-export const GRPC_CONNECTION_AGE_MAX_MS = 30 * 60_000
-
 /** What the gRPC server needs. */
 export interface AuthGrpcServerOptions {
-  readonly config: Pick<AuthServerConfig, 'GRPC_HOST' | 'GRPC_PORT' | 'GRPC_REFLECTION'>
+  readonly config: Pick<
+    AuthServerConfig,
+    'GRPC_HOST' | 'GRPC_PORT' | 'GRPC_REFLECTION' | 'GRPC_CONNECTION_AGE_SECONDS'
+  >
   /** From `createGrpcServices`. */
   readonly services: readonly GrpcService[]
   readonly logger: Logger
@@ -39,7 +39,7 @@ export function startAuthGrpcServer(options: AuthGrpcServerOptions): Promise<Run
     reflection: config.GRPC_REFLECTION,
     fileDescriptors,
     logger,
-    connectionAgeMaxMs: GRPC_CONNECTION_AGE_MAX_MS,
+    connectionAgeMaxMs: config.GRPC_CONNECTION_AGE_SECONDS * 1_000,
     messageBytesMax: GRPC_MESSAGE_BYTES_MAX
   })
 }

@@ -11,6 +11,7 @@ import { counting } from '@open-payments-server/metrics'
 import { auth } from '@open-payments-server/proto'
 import type { Clock, Logger } from '@open-payments-server/runtime'
 import type pg from 'pg'
+import type { ConfiguredInteraction } from '../domain/access.js'
 import type { ClientDirectory } from '../domain/clients.js'
 import type { EndReservation } from '../domain/ends.js'
 import type {
@@ -68,6 +69,8 @@ export interface GrpcDependencies {
   readonly callObserver?: CallObserver | undefined
   readonly revocations: RevocationBus
   readonly clientDirectory: Pick<ClientDirectory, 'findKey'>
+  /** Accesses that need the account holder besides those that always do. */
+  readonly configuredInteraction: ConfiguredInteraction
   /** Who may call what where clients show certificates. */
   readonly config?: GrpcClientLists | undefined
   readonly counters: RpcCounters & Pick<GrantCounters, 'countGrant'>
@@ -77,7 +80,8 @@ export interface GrpcDependencies {
 export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[] {
   const { pool, clock } = dependencies
   const cache = new TokenCache()
-  const tokens = createTokenRepository(pool, cache)
+  const { configuredInteraction } = dependencies
+  const tokens = createTokenRepository({ pool, cache, configuredInteraction })
   const tokenAccess = createTokenAccessReader(cache, tokens, clock)
   const clients = allowedClients(dependencies.config)
   return [
@@ -140,7 +144,7 @@ function grantLimitsService(
     tokenAccess,
     clock
   })
-  const reservations = createReservationRepository(pool, prisma)
+  const reservations = createReservationRepository(pool)
   return {
     reserve: handlers.unary(retriable(createReserveRpc(limits))),
     settle: handlers.unary(retriable(createSettleRpc(settle))),
@@ -201,7 +205,8 @@ function answerTo(outcome: ReserveOutcome): ReservationAnswer {
     case 'refused':
       return outcome.reason
     case 'mismatch':
-      return 'mismatch'
+    case 'other_amounts':
+      return outcome.outcome
   }
 }
 

@@ -6,6 +6,7 @@ import type { Logger } from '@open-payments-server/runtime'
 import { type RequestHandler, Router } from 'express'
 import { requireSecret } from './require-secret.js'
 import { SECURITY_FIELDS } from './security-fields.js'
+import { takesOnly } from './takes-only.js'
 
 /** Longest body of a request, in bytes. */
 const BODY_BYTES_MAX = 16_384
@@ -40,6 +41,8 @@ export function createIdentityProviderApp(
   router.post('/grant/:id/:nonce/:choice', () => {
     throw new PublicError({ status: 400, code: 'invalid_request', description: 'invalid interaction choice' })
   })
+  router.all('/grant/:id/:nonce', takesOnly('GET', 'HEAD'))
+  router.all('/grant/:id/:nonce/:choice', takesOnly('POST'))
   return createHttpApp({
     logger,
     requestObserver,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ErrorBody, HttpRequest } from '@open-payments-server/http-server'
+import type { InteractionEnd } from '../domain/errors.js'
 
 /** What a page says: a title, and sentences. Fixed texts alone, so that nothing needs escaping. */
 interface Words {
@@ -35,6 +36,26 @@ const WORDS: Readonly<Record<string, Words>> = {
   }
 }
 
+/** For the browser in which an interaction ended, by how it did. */
+const ENDED: Readonly<Record<InteractionEnd, Words>> = {
+  accepted: {
+    title: 'You accepted this request already',
+    sentences: [
+      'Your choice was recorded. If the site that asked you does not go on, start again from there.'
+    ]
+  },
+  declined: {
+    title: 'You declined this request already',
+    sentences: [
+      'Your choice was recorded. If you want to go on after all, start again from the site that asked you.'
+    ]
+  },
+  expired: {
+    title: 'This request has expired',
+    sentences: ['It waited too long for an answer. Nothing was agreed to.', START_AGAIN]
+  }
+}
+
 const UNAVAILABLE: Words = {
   title: 'Please try again',
   sentences: ['Your wallet cannot be reached right now. Nothing was done.', 'Reload this page in a moment.']
@@ -61,7 +82,12 @@ export function errorPage(request: HttpRequest, status: number, { error }: Error
   if (!request.path.startsWith('/interact/') || request.accepts(['json', 'html']) !== 'html') return undefined
   if (status >= 500 || status === 429) return page(UNAVAILABLE)
   if (status === 404) return page(NOT_FOUND)
-  return page(WORDS[error.code] ?? OTHERWISE)
+  return page(endWords(error) ?? WORDS[error.code] ?? OTHERWISE)
+}
+
+function endWords({ details }: ErrorBody['error']): Words | undefined {
+  const end = details?.interaction
+  return end === 'accepted' || end === 'declined' || end === 'expired' ? ENDED[end] : undefined
 }
 
 function page({ title, sentences }: Words): string {

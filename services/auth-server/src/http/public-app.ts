@@ -13,6 +13,7 @@ import { SharedStoreUnavailable } from '@open-payments-server/shared-store'
 import { type RequestHandler, Router } from 'express'
 import { errorPage } from './pages.js'
 import { SECURITY_FIELDS } from './security-fields.js'
+import { takesOnly } from './takes-only.js'
 
 /** Longest body of a request, in bytes. */
 const BODY_BYTES_MAX = 65_536
@@ -51,6 +52,7 @@ export function createPublicApp(routes: PublicRoutes, front: PublicFront): Reque
   const pages = Router({ caseSensitive: true })
   pages.get('/interact/:id/:nonce', routes.startInteraction)
   pages.get('/interact/:id/:nonce/finish', routes.finishInteraction)
+  pages.all(['/interact/:id/:nonce', '/interact/:id/:nonce/finish'], takesOnly('GET', 'HEAD'))
   return createHttpApp({
     ...front,
     routes: clientRoutes(routes),

@@ -6,7 +6,7 @@ export function publishPurge(metrics: Metrics): PurgeCounter {
   return metrics.addCounters(
     {
       name: 'open_payments_purged_total',
-      help: 'What was deleted because it was over: grants with all that belongs to them, and rotated tokens of grants that stay.'
+      help: 'What was deleted because it was over: grants with all that belongs to them, rotated tokens of grants that stay, and refusals of payments.'
     },
     'kind',
     PURGED_KINDS

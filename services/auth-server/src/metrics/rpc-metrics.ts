@@ -14,6 +14,7 @@ export function publishRpcs(metrics: Pick<Metrics, 'addCounters'>): RpcCounters 
         'reserved',
         'repeated',
         'mismatch',
+        'other_amounts',
         'token_inactive',
         'insufficient_grant',
         'limit_exceeded',

@@ -55,6 +55,10 @@ export interface GrantOptions {
   /** Makes the client one that is known by its key alone. */
   readonly clientJwkThumbprint?: string
   readonly expiresAtMs?: number
+  /** What the account holder was asked, and said; unless given, approved where outgoing payments are asked for. */
+  readonly interaction?: 'PENDING' | 'APPROVED' | 'DENIED'
+  /** Wallet address whose holder the client wants to be told of. */
+  readonly subject?: string
 }
 
 /** A grant that was written into the database. */
@@ -73,6 +77,8 @@ export interface PaymentOptions {
   readonly receive?: Amount
   readonly receiver?: string
   readonly walletAddress?: string
+  /** What the client asked for; the same for all payments that do not say. */
+  readonly request?: string
 }
 
 /** What a reservation was answered with, in short. */
@@ -132,7 +138,12 @@ export class GrpcFixture {
       [`${SHOP} ${BOUND_KEY.kid}`, { ...BOUND_KEY, publicKey: boundKey }]
     ])
     const server = await startAuthGrpcServer({
-      config: { GRPC_HOST: '127.0.0.1', GRPC_PORT: 0, GRPC_REFLECTION: true },
+      config: {
+        GRPC_HOST: '127.0.0.1',
+        GRPC_PORT: 0,
+        GRPC_REFLECTION: true,
+        GRPC_CONNECTION_AGE_SECONDS: 180
+      },
       services: createGrpcServices({
         pool,
         prisma,
@@ -140,6 +151,7 @@ export class GrpcFixture {
         logger,
         revocations: bus,
         counters: COUNT_NOTHING,
+        configuredInteraction: new Set(['incoming-payment:create']),
         clientDirectory: {
           findKey: (walletAddress, kid) => {
             const found = publishedKeys.get(`${walletAddress} ${kid}`)
@@ -174,6 +186,8 @@ export class GrpcFixture {
     const itemIds = options.access.map(() => this.newId())
     const createdAt = new Date(this.clock.now())
     const { clientJwkThumbprint } = options
+    const asks = options.access.some(({ type }) => type === 'outgoing-payment')
+    const interaction = options.interaction ?? (asks ? 'APPROVED' : undefined)
     await this.prisma.grant.create({
       data: {
         id: grantId,
@@ -194,6 +208,22 @@ export class GrpcFixture {
             position
           }))
         },
+        ...(options.subject === undefined
+          ? {}
+          : { subject: { sub_ids: [{ id: options.subject, format: 'uri' }] } }),
+        ...(interaction === undefined
+          ? {}
+          : {
+              interaction: {
+                create: {
+                  id: this.newId(),
+                  nonce: 'nonce',
+                  reference: 'reference',
+                  state: interaction,
+                  expiresAt: createdAt
+                }
+              }
+            }),
         tokens: {
           create: {
             id: tokenId,
@@ -208,6 +238,19 @@ export class GrpcFixture {
     return { grantId, tokenId, token, itemIds }
   }
 
+  /** Puts a new token in the place of a grant's token, as rotating does; answers its value. */
+  async rotate({ grantId, tokenId }: Pick<WrittenGrant, 'grantId' | 'tokenId'>): Promise<string> {
+    const [id, token] = [this.newId(), randomSecret(systemRandom)]
+    await this.database.query(
+      `with ended as (
+         update access_token set ended_at = now(), end_reason = 'rotated' where id = $1 returning grant_id)
+       insert into access_token (id, grant_id, value_hash, expires_at, created_at)
+       select $2, $3, $4, '2099-01-01', now() from ended`,
+      [tokenId, id, grantId, hashSecret(token)]
+    )
+    return token
+  }
+
   /** The message that asks for a reservation. */
   payment(token: string, options: PaymentOptions = {}): auth.ReserveRequest {
     const { debit = usd(100n), receive = usd(100n) } = options
@@ -217,7 +260,8 @@ export class GrpcFixture {
       walletAddress: options.walletAddress ?? ALICE,
       receiver: options.receiver ?? RECEIVER,
       debitAmount: amountMessage(debit),
-      receiveAmount: amountMessage(receive)
+      receiveAmount: amountMessage(receive),
+      requestHash: hashSecret(options.request ?? 'a request')
     }
   }
 

@@ -288,16 +288,12 @@ function allows({ receiver, debitMax, receiveMax }: ModelItem, payment: ModelPay
 
 function answerAgain(known: Recorded, payment: ModelPayment): Answer {
   if (known.kind === 'released') return { refused: 'RELEASED' }
-  return isSame(known.payment, payment) ? known.answer : { error: 'ALREADY_EXISTS', field: 'payment_id' }
-}
-
-function isSame(a: ModelPayment, b: ModelPayment): boolean {
-  return (
-    a.grant === b.grant &&
-    a.receiver === b.receiver &&
-    isSameAmount(a.debit, b.debit) &&
-    isSameAmount(a.receive, b.receive)
-  )
+  if (known.payment.grant !== payment.grant || known.payment.receiver !== payment.receiver) {
+    return { error: 'ALREADY_EXISTS', field: 'payment_id' }
+  }
+  const isForOtherAmounts =
+    !isSameAmount(known.payment.debit, payment.debit) || !isSameAmount(known.payment.receive, payment.receive)
+  return known.kind === 'held' && isForOtherAmounts ? { error: 'ABORTED', field: 'payment_id' } : known.answer
 }
 
 function isSameAmount(a: ModelAmount, b: ModelAmount): boolean {

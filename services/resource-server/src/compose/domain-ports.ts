@@ -5,7 +5,7 @@ import { createRequestAuthorizer } from '../features/authorize-request/request-a
 import { TokenRecords } from '../features/authorize-request/token-records.js'
 import { parseFeeTable } from '../features/exchange-rates/fee-table.js'
 import { createRateProvider } from '../features/exchange-rates/rate-provider.js'
-import { limitAuthorizer } from '../features/limit-requests/limited-authorizer.js'
+import { countRequests } from '../features/limit-requests/counted-requests.js'
 import { createGrantLimits } from '../grpc/auth-server/grant-limits.js'
 import { createIntrospection } from '../grpc/auth-server/introspection.js'
 import { createLimitsAuditor } from '../grpc/auth-server/limits-auditor.js'
@@ -65,15 +65,16 @@ export function createDomainPorts(
       ageMaxSeconds: config.SIGNATURE_AGE_MAX_SECONDS,
       futureMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
       tagRequired: config.SIGNATURE_TAG_REQUIRED,
-      authorizationRequired: true
-    }
+      authorizationRequired: true,
+      releasedClientForms: config.SIGNATURE_RELEASED_CLIENT_FORMS
+    },
+    countVerified: rateLimits && countRequests(rateLimits, urls)
   })
-  const authorizer = countFailures(uncounted, counters.countAuthenticationFailure)
   return {
     urls,
     walletAddresses: createWalletAddressDirectory({ database, urls }),
     publishedKeys: createPublishedKeyDirectory({ database }),
-    authorizer: rateLimits === undefined ? authorizer : limitAuthorizer(authorizer, rateLimits, urls),
+    authorizer: countFailures(uncounted, counters.countAuthenticationFailure),
     grantLimits: createGrantLimits(authServer.grantLimits, { deadlineMs: config.AUTH_GRPC_DEADLINE_MS }),
     limitsAuditor: createLimitsAuditor(authServer.grantOperator),
     receivers,

@@ -23,6 +23,8 @@ export interface AuthorizedRequest {
   /** Who holds the grant: URL of a client's wallet address, or `jwk:` and the key's thumbprint. */
   readonly client: string
   readonly access: readonly AccessItem[]
+  /** URL of the wallet address whose account holder agreed to the grant; undefined when nobody was asked. */
+  readonly consentedWalletAddress: string | undefined
   /** The request's body as received; undefined when there was none. */
   readonly body: Uint8Array | undefined
   /** The signature that was checked. */
@@ -33,6 +35,13 @@ export interface AuthorizedRequest {
     readonly bytes: Uint8Array
   }
 }
+
+/**
+ * Counts a request whose token and signature were checked. Whoever only forged them, or asks too often, leaves nothing behind.
+ *
+ * @throws PublicError 429 when one of the limits is reached
+ */
+export type CountVerified = (request: IncomingRequest, authorized: AuthorizedRequest) => void
 
 /** Checks the token and the signature of requests (interface 5). */
 export interface RequestAuthorizer {

@@ -38,6 +38,8 @@ export interface ActiveToken {
   readonly access: readonly AccessItem[]
   /** When the token expires, in milliseconds since the Unix epoch. */
   readonly expiresAtMs: number
+  /** URL of the wallet address whose account holder agreed to the grant; undefined when nobody was asked. */
+  readonly consentedWalletAddress: string | undefined
 }
 
 /** Tells what tokens are worth (RFC 9767 §3.3). */
@@ -82,10 +84,13 @@ export interface ReservationRequest {
   readonly debitAmount: Amount
   /** Most that will be received. */
   readonly receiveAmount: Amount
+  /** SHA-256 of what the client asked for: tells a repeated request from another one. */
+  readonly requestHash: Buffer
 }
 
 /** Why there was no room for a payment. */
 export type RefusalReason =
+  /** Nothing is recorded: the same request may come again with an active token of the grant. */
   | 'token-inactive'
   | 'insufficient-grant'
   | 'limit-exceeded'
@@ -104,8 +109,10 @@ export type ReservationOutcome =
       readonly spentReceiveAmount: Amount
     }
   | { readonly outcome: 'refused'; readonly reason: RefusalReason }
-  /** The id is taken by a reservation with other content. */
+  /** The id is taken by a reservation of another request. */
   | { readonly outcome: 'mismatch' }
+  /** The id holds room for the same request at another rate. */
+  | { readonly outcome: 'other-amounts' }
 
 /** Most reservations that are ended together. */
 export const ENDS_MAX = 100
@@ -135,6 +142,11 @@ export interface Reservation {
   readonly paymentId: string
   /** Undefined for one that was released or refused without a grant. */
   readonly grantId: string | undefined
+  /** Who holds the grant; undefined without one. */
+  readonly client: string | undefined
+  /** URLs of the wallet address that pays and of the incoming payment that is paid; undefined for what never held room. */
+  readonly walletAddress: string | undefined
+  readonly receiver: string | undefined
   readonly state: 'open' | 'settled' | 'released' | 'refused'
   readonly debitAmount: Amount | undefined
   readonly receiveAmount: Amount | undefined

@@ -23,9 +23,9 @@ export const urlSchema = measuredText(
 export const amountSchema = z
   .strictObject(
     {
-      value: z.string({ message: 'must be a string' }),
-      assetCode: z.string({ message: 'must be a string' }),
-      assetScale: z.number({ message: 'must be a number' })
+      value: z.string(),
+      assetCode: z.string(),
+      assetScale: z.number()
     },
     { error: (issue) => (issue.code === 'invalid_type' ? 'must be an amount' : undefined) }
   )
@@ -48,10 +48,15 @@ function writtenOut(_name: string, value: unknown): unknown {
   return exponent === undefined ? value : '0'.repeat(Number(exponent))
 }
 
+/** Length of metadata, in bytes of its JSON with every number written out. */
+export function metadataBytes(metadata: Readonly<Record<string, unknown>>): number {
+  return Buffer.byteLength(JSON.stringify(metadata, writtenOut))
+}
+
 /** Metadata: any JSON object within its limit. */
 export const metadataSchema = z
   .record(z.string(), z.unknown(), { message: 'must be an object' })
-  .refine((metadata) => Buffer.byteLength(JSON.stringify(metadata, writtenOut)) <= METADATA_BYTES_MAX, {
+  .refine((metadata) => metadataBytes(metadata) <= METADATA_BYTES_MAX, {
     message: `must have at most ${String(METADATA_BYTES_MAX)} bytes`
   })
 

@@ -38,8 +38,8 @@ export function followRevocations(deps: {
         deps.listener.onEnded(reason)
         if (stopped) return
         const longestMs = Math.min(RECONNECT_MAX_MS, RECONNECT_INITIAL_MS * 2 ** attempts)
-        // Once is enough to know; an outage must not fill the log.
-        const level = attempts === 0 ? 'warn' : 'debug'
+        // Connections end when they are old, which is nothing to warn of; and an outage must not fill the log.
+        const level = attempts === 0 ? 'info' : attempts === 1 ? 'warn' : 'debug'
         const why = reason instanceof Error ? reason.message : String(reason)
         deps.logger[level]({ reason: why }, 'revocation stream is down: every request asks the auth server')
         attempts += 1

@@ -30,6 +30,8 @@ export interface TestToken {
   /** Keys that its client publishes now; undefined while they cannot be fetched. */
   keys: readonly TestKey[] | undefined
   readonly access: readonly TestAccess[]
+  /** URL of the wallet address whose account holder agreed; empty when nobody did. */
+  readonly consentedWalletAddress: string
   expiresAt: Date
   status: 'active' | 'inactive'
 }
@@ -45,6 +47,8 @@ export interface FakeAuthServer {
   /** How many revocation streams are open. */
   readonly streams: number
   issueToken(token: Partial<Omit<TestToken, 'status'>> & Pick<TestToken, 'keys' | 'access'>): TestToken
+  /** The grant (UUID) of a token that was issued here; undefined for any other. */
+  grantOf(accessToken: string): string | undefined
   /** Ends a token, and says so on the streams. */
   revokeToken(token: TestToken): Promise<void>
   /** Ends some tokens, and says so on the streams, of all in one message. */
@@ -118,12 +122,17 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
       grantId: randomUUID(),
       client: 'https://shop.example/wallet',
       jwkThumbprint: '',
+      consentedWalletAddress: '',
       expiresAt: new Date(Date.now() + 600_000),
       ...token,
       status: 'active'
     }
     this.#tokens.set(issued.accessToken, issued)
     return issued
+  }
+
+  grantOf(accessToken: string): string | undefined {
+    return this.#tokens.get(accessToken)?.grantId
   }
 
   async revokeToken(token: TestToken): Promise<void> {
@@ -178,7 +187,8 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
       ...(key === undefined ? {} : { key: { kid: key.keyId, x: key.jwk.x } }),
       keyUnavailable: token.keys === undefined,
       access: token.access.map((item) => ({ ...item, actions: [...item.actions] })),
-      expireTime: token.expiresAt
+      expireTime: token.expiresAt,
+      consentedWalletAddress: token.consentedWalletAddress
     })
   }
 
@@ -190,11 +200,17 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
         resolve()
       })
     })
+    // One that comes too late for the stream is of no use to anybody.
+    const heartbeat = setInterval(
+      () => void stream.write({ event: { $case: 'heartbeat', value: {} } }).catch(() => undefined),
+      2_000
+    )
     try {
       await stream.write({ event: { $case: 'started', value: {} } })
       for (const resolve of this.#waiting.splice(0)) resolve()
       await ended
     } finally {
+      clearInterval(heartbeat)
       this.#open.delete(stream)
     }
   }

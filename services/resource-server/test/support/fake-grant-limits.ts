@@ -11,8 +11,13 @@ import type { Logger } from '@open-payments-server/runtime'
 /** A reservation as the fake keeps it. */
 export interface FakeReservation {
   readonly paymentId: string
+  /** {@link GRANT} unless given. */
+  readonly grantId?: string
+  /** What makes it the reservation of one request; empty for one that was released before it was reserved. */
   readonly content: string
   readonly accessToken: string
+  readonly walletAddress: string
+  readonly receiver: string
   state: 'open' | 'settled' | 'released' | 'refused'
   readonly reason?: auth.RefusalReason
   readonly debitAmount: auth.Amount | undefined
@@ -21,6 +26,9 @@ export interface FakeReservation {
   received: bigint
   createdAt: Date
 }
+
+/** The grant of every token of which nothing else is said. */
+const GRANT = '0190a5f0-0000-7000-8000-000000000001'
 
 /** What each call has done, by its name. */
 export type Calls = Record<'reserve' | 'settle' | 'release', number>
@@ -33,8 +41,12 @@ export class FakeGrantLimits {
   readonly reservations = new Map<string, FakeReservation>()
   /** Most that a token may debit in all; without an entry there is no limit. */
   readonly debitLimits = new Map<string, bigint>()
+  /** The grant (UUID) of a token; undefined gives it {@link GRANT}. */
+  grantOf: (accessToken: string) => string | undefined = () => undefined
   /** Tokens that may no longer be used. */
   readonly inactive = new Set<string>()
+  /** Who holds the grant of every token. */
+  client = ''
   /** What its own audit finds. */
   auditViolations: string[] = []
   readonly calls: Calls = { reserve: 0, settle: 0, release: 0 }
@@ -95,14 +107,17 @@ export class FakeGrantLimits {
           const page = open.slice(0, pageSize)
           const last = page.at(-1)
           const hasMore = open.length > pageSize && last !== undefined
-          return { reservations: page.map(toMessage), nextPageToken: hasMore ? placeOf(last) : '' }
+          return {
+            reservations: page.map((one) => toMessage(one, this.client)),
+            nextPageToken: hasMore ? placeOf(last) : ''
+          }
         }
       ),
       listReservations: handlers.unary(async ({ afterPaymentId, pageSize }: auth.ListReservationsRequest) => {
         const after = [...this.reservations.values()]
           .filter(({ paymentId }) => paymentId > afterPaymentId)
           .sort((left, right) => (left.paymentId < right.paymentId ? -1 : 1))
-        return { reservations: after.slice(0, pageSize).map(toMessage) }
+        return { reservations: after.slice(0, pageSize).map((one) => toMessage(one, this.client)) }
       })
     }
     const counts = { windowCount: 0n, reservationCount: 0n }
@@ -125,16 +140,34 @@ export class FakeGrantLimits {
 
   #reserve(request: auth.ReserveRequest): auth.ReserveResponse {
     const { paymentId, accessToken, debitAmount, receiveAmount } = request
-    const content = JSON.stringify(request)
+    const { walletAddress, receiver, requestHash } = request
+    const grantId = this.grantOf(accessToken) ?? GRANT
+    const content = JSON.stringify([grantId, requestHash.toString('hex'), walletAddress, receiver])
     const known = this.reservations.get(paymentId)
     if (known?.state === 'released') return refusal(auth.RefusalReason.REFUSAL_REASON_RELEASED)
     if (known !== undefined && known.content !== '' && known.content !== content) {
       throw refuse(status.ALREADY_EXISTS)
     }
     if (known?.reason !== undefined) return refusal(known.reason)
-    const reservation = { paymentId, content, accessToken, debitAmount, receiveAmount, createdAt: new Date() }
+    const isForOtherAmounts =
+      known !== undefined &&
+      JSON.stringify([known.debitAmount, known.receiveAmount]) !==
+        JSON.stringify([debitAmount, receiveAmount])
+    if (isForOtherAmounts) throw refuse(status.ABORTED)
+    const reservation = {
+      paymentId,
+      grantId,
+      content,
+      accessToken,
+      walletAddress,
+      receiver,
+      debitAmount,
+      receiveAmount,
+      createdAt: new Date()
+    }
     if (known === undefined) {
       const reason = this.#reasonAgainst(accessToken, BigInt(debitAmount?.value ?? ''))
+      if (reason === auth.RefusalReason.REFUSAL_REASON_TOKEN_INACTIVE) return refusal(reason)
       const amounts = {
         debited: BigInt(debitAmount?.value ?? ''),
         received: BigInt(receiveAmount?.value ?? '')
@@ -150,7 +183,7 @@ export class FakeGrantLimits {
     return {
       outcome: {
         $case: 'reserved',
-        value: { grantId: '0190a5f0-0000-7000-8000-000000000001', ...this.#spent(accessToken) }
+        value: { grantId, ...this.#spent((known ?? reservation).accessToken) }
       }
     }
   }
@@ -177,7 +210,8 @@ export class FakeGrantLimits {
   #release({ paymentId }: auth.ReleaseRequest): auth.ReleaseResponse {
     const known = this.reservations.get(paymentId)
     if (known?.state === 'settled') throw refuse(status.FAILED_PRECONDITION)
-    const empty = { content: '', accessToken: '', debitAmount: undefined, receiveAmount: undefined }
+    const nobody = { content: '', accessToken: '', walletAddress: '', receiver: '' }
+    const empty = { ...nobody, debitAmount: undefined, receiveAmount: undefined }
     this.reservations.set(paymentId, {
       ...(known ?? { ...empty, paymentId, createdAt: new Date() }),
       state: 'released',
@@ -249,11 +283,14 @@ const STATES = {
   refused: auth.ReservationState.RESERVATION_STATE_REFUSED
 }
 
-function toMessage(reservation: FakeReservation): auth.Reservation {
-  const { paymentId, state, debitAmount, receiveAmount, debited, received, createdAt } = reservation
+function toMessage(reservation: FakeReservation, client: string): auth.Reservation {
+  const { paymentId, grantId, state, debitAmount, receiveAmount, debited, received, createdAt } = reservation
   return {
     paymentId,
-    grantId: '0190a5f0-0000-7000-8000-000000000001',
+    grantId: grantId ?? GRANT,
+    client,
+    walletAddress: reservation.walletAddress,
+    receiver: reservation.receiver,
     state: STATES[state],
     debitAmount,
     receiveAmount,

@@ -84,6 +84,7 @@ export async function startPaymentWorld(options: TestResourceServerOptions = {})
     settings: { PROCESSING_POLL_SECONDS: '1', ...options.settings },
     authServices: limits.services(logger)
   })
+  limits.grantOf = (accessToken) => base.auth.grantOf(accessToken)
   const operator = createClient(wallet.WalletOperatorServiceClient, {
     target: `127.0.0.1:${String(base.server.grpcPort)}`,
     deadlineMs: 10_000,
@@ -94,6 +95,7 @@ export async function startPaymentWorld(options: TestResourceServerOptions = {})
     callUnary(operator, method, request, { idempotent: false })
   await depositForAll(base, operate)
   const shop = base.createClient('shop')
+  limits.client = shop.client
   const { accessToken: token } = base.auth.issueToken({
     client: shop.client,
     keys: [shop.key],

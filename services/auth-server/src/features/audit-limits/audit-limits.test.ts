@@ -76,7 +76,96 @@ describe('AuditLimits', () => {
     ]
   ])('finds %s', async (_damage, statement, violations) => {
     await auth.database.query(statement())
-    expect((await audit()).violations.sort()).toEqual(violations().sort())
+    expect((await audit()).violations).toEqual(expect.arrayContaining(violations()))
+  })
+
+  // What was spent, and what the account holder agreed to, contradict each other.
+  it.each([
+    ['a grant that was rejected', `update grant_request set state = 'rejected'`, 'it is rejected with'],
+    ['a grant that is pending again', `update grant_request set state = 'pending'`, 'it is pending with'],
+    ['a grant that was approved only', `update grant_request set state = 'approved'`, 'it is approved with'],
+    [
+      'an interaction that was denied',
+      `update interaction set state = 'DENIED'`,
+      'interaction that is DENIED'
+    ],
+    [
+      'an interaction that is pending',
+      `update interaction set state = 'PENDING'`,
+      'interaction that is PENDING'
+    ],
+    ['an interaction that vanished', 'delete from interaction', 'interaction that is missing'],
+    [
+      'an access item for another wallet',
+      `update access_item set identifier = 'https://wallet.example/eve'`,
+      'its access item is for https://wallet.example/eve'
+    ],
+    [
+      'an access item for another receiver',
+      `update access_item set limit_receiver = 'https://wallet.example/incoming-payments/2'`,
+      'its access item allows https://wallet.example/incoming-payments/2'
+    ],
+    [
+      'an access item that only reads',
+      `update access_item set actions = '{read}'`,
+      'does not allow creating outgoing payments'
+    ],
+    [
+      'an access item of another type',
+      `update access_item set type = 'incoming-payment'`,
+      'does not allow creating outgoing payments'
+    ],
+    [
+      'a limit in another scale',
+      'update access_item set limit_debit_scale = 0',
+      'its assets are not those of the limits'
+    ],
+    [
+      'a reservation for another wallet',
+      `update reservation set wallet_address = 'https://wallet.example/eve' where wallet_address is not null`,
+      'paid from https://wallet.example/eve'
+    ],
+    [
+      'an interval of an item that has none',
+      'update limit_window set interval_index = 1; update reservation set interval_index = 1',
+      'has only the interval 0'
+    ]
+  ])('finds %s', async (_damage, statement, named) => {
+    await auth.database.query(statement)
+    expect((await audit()).violations.join('\n')).toContain(named)
+  })
+
+  // The clock of these tests stands at 15 January.
+  it.each([
+    [
+      'a window moved to another interval with all that it counts',
+      'update limit_window set interval_index = 1; update reservation set interval_index = 1',
+      'interval 1: charged at 2026-01-15T00:00:00.000Z'
+    ],
+    [
+      'an interval that was moved',
+      `update access_item set limit_interval = 'R12/2026-02-01T00:00:00Z/P1M'`,
+      'which is not in that interval of R12/2026-02-01T00:00:00Z/P1M'
+    ],
+    [
+      'an interval that is none',
+      `update access_item set limit_interval = 'monthly'`,
+      'monthly is no interval'
+    ],
+    [
+      'an instant that was moved',
+      `update reservation set charged_at = charged_at + interval '1 month'`,
+      'charged at 2026-02-15T00:00:00.000Z'
+    ]
+  ])('finds %s', async (_damage, statement, named) => {
+    await auth.database.query('truncate reservation, limit_window')
+    const interval = 'R12/2026-01-01T00:00:00Z/P1M'
+    const { token } = await auth.grant({ access: [spending({ debitAmount: usd(1_000n), interval })] })
+    await auth.reserve(token)
+    await auth.reserve(token)
+    expect((await audit()).violations).toEqual([])
+    await auth.database.query(statement)
+    expect((await audit()).violations.join('\n')).toContain(named)
   })
 
   it('leaves a connection that can be used when it fails', async () => {

@@ -1,4 +1,5 @@
-import { readSnapshot } from '@open-payments-server/database'
+import { readSnapshot, type Snapshot } from '@open-payments-server/database'
+import { IntervalError, intervalIndexAt, parseRepeatingInterval } from '@open-payments-server/intervals'
 import type pg from 'pg'
 
 /** What an audit found. */
@@ -22,7 +23,7 @@ const COUNT = `
   select (select count(*) from limit_window) as window_count, (select count(*) from reservation) as reservation_count`
 
 /**
- * Adds up all reservations beside all windows: a full join and six kinds of violation, for which Prisma has no words.
+ * Adds up all reservations beside all windows: a full join and many kinds of violation, for which Prisma has no words.
  */
 const FIND_VIOLATIONS = `
   with held as (
@@ -69,7 +70,58 @@ const FIND_VIOLATIONS = `
     join access_item a on a.id = access_item_id
    where r.grant_id <> a.grant_id or r.debit_code <> w.debit_code or r.debit_scale <> w.debit_scale
       or r.receive_counted <> (r.receive_code = w.receive_code and r.receive_scale = w.receive_scale)
+  union all
+  select format('Access item %s, interval %s: an item without an interval has only the interval 0', w.access_item_id,
+                w.interval_index)
+    from limit_window w join access_item a on a.id = w.access_item_id
+   where a.limit_interval is null and w.interval_index <> 0
+  union all
+  select format('Payment %s: %s', r.payment_id, concat_ws('; ',
+           case when a.type <> 'outgoing-payment' or not 'create' = any (a.actions) then
+             format('its access item %s does not allow creating outgoing payments', a.id) end,
+           case when a.identifier <> r.wallet_address then
+             format('paid from %s, and its access item is for %s', r.wallet_address, a.identifier) end,
+           case when a.limit_receiver <> r.receiver then
+             format('paid to %s, and its access item allows %s', r.receiver, a.limit_receiver) end,
+           case when (a.limit_debit_code, a.limit_debit_scale) <> (r.debit_code, r.debit_scale)
+                  or (a.limit_receive_code, a.limit_receive_scale) <> (r.receive_code, r.receive_scale) then
+             'its assets are not those of the limits of its access item' end))
+    from reservation r join access_item a on a.id = r.access_item_id
+   where r.state in ('open', 'settled')
+     and (a.type <> 'outgoing-payment' or not 'create' = any (a.actions) or a.identifier <> r.wallet_address
+          or a.limit_receiver <> r.receiver
+          or (a.limit_debit_code, a.limit_debit_scale) <> (r.debit_code, r.debit_scale)
+          or (a.limit_receive_code, a.limit_receive_scale) <> (r.receive_code, r.receive_scale))
+  union all
+  select format('Grant %s: spent by %s payments, and it is %s with an interaction that is %s', spender.grant_id,
+                spender.payments, coalesce(g.state::text, 'missing'), coalesce(i.state::text, 'missing'))
+    from (select grant_id, count(*) as payments from reservation where state in ('open', 'settled') group by grant_id) spender
+    left join grant_request g on g.id = spender.grant_id
+    left join interaction i on i.grant_id = g.id
+   where (g.state in ('issued', 'revoked') and i.state = 'APPROVED') is not true
   limit $1`
+
+/**
+ * Which instants were charged to each interval. The instants of an interval follow each other, so that the first and the last
+ * stand for all between. Read by a cursor: there are as many as windows.
+ */
+const OPEN_INTERVALS = `
+  declare charged_interval no scroll cursor for
+  select r.access_item_id, r.interval_index, a.limit_interval, min(r.charged_at) as first_at, max(r.charged_at) as last_at
+    from reservation r join access_item a on a.id = r.access_item_id
+   where a.limit_interval is not null and r.state in ('open', 'settled')
+   group by r.access_item_id, r.interval_index, a.limit_interval`
+
+/** Intervals that are read at a time. */
+const INTERVALS_PAGE_SIZE = 5_000
+
+interface ChargedInterval {
+  readonly access_item_id: string
+  readonly interval_index: string
+  readonly limit_interval: string
+  readonly first_at: Date
+  readonly last_at: Date
+}
 
 export function createLimitsAuditRepository(pool: pg.Pool): LimitsAuditRepository {
   return {
@@ -81,9 +133,43 @@ export function createLimitsAuditRepository(pool: pg.Pool): LimitsAuditRepositor
         return {
           windowCount: BigInt(counts.window_count),
           reservationCount: BigInt(counts.reservation_count),
-          violations: violations.map(({ violation }) => violation)
+          violations: [
+            ...violations.map(({ violation }) => violation),
+            ...(await findWrongIntervals(snapshot, violationsMax - violations.length))
+          ]
         }
       })
     }
+  }
+}
+
+/** What was charged to an interval that its instant is not in: only this code knows where intervals begin. */
+async function findWrongIntervals(snapshot: Snapshot, violationsMax: number): Promise<string[]> {
+  const violations: string[] = []
+  await snapshot.query(OPEN_INTERVALS)
+  for (;;) {
+    const page = await snapshot.query<ChargedInterval>(
+      `fetch ${String(INTERVALS_PAGE_SIZE)} from charged_interval`
+    )
+    violations.push(...page.flatMap(findWrongInterval))
+    if (page.length < INTERVALS_PAGE_SIZE || violations.length >= violationsMax) break
+  }
+  return violations.slice(0, Math.max(0, violationsMax))
+}
+
+function findWrongInterval(charged: ChargedInterval): string[] {
+  const { first_at, last_at, limit_interval } = charged
+  const name = `Access item ${charged.access_item_id}, interval ${charged.interval_index}`
+  try {
+    const interval = parseRepeatingInterval(limit_interval)
+    const wrong = [first_at, last_at].find(
+      (at) => intervalIndexAt(interval, at)?.toString() !== charged.interval_index
+    )
+    return wrong === undefined
+      ? []
+      : [`${name}: charged at ${wrong.toISOString()}, which is not in that interval of ${limit_interval}`]
+  } catch (error) {
+    if (!(error instanceof IntervalError)) throw error
+    return [`${name}: ${limit_interval} is no interval`]
   }
 }

@@ -10,7 +10,7 @@ import {
 import type { Clock } from '@open-payments-server/runtime'
 import type { SharedStore } from '@open-payments-server/shared-store'
 import { LRUCache } from 'lru-cache'
-import type { ClientAuthenticator } from '../../domain/authentication.js'
+import type { ClientAuthenticator, CountVerified } from '../../domain/authentication.js'
 import {
   type BoundClient,
   type ClientDirectory,
@@ -30,13 +30,15 @@ export interface ClientAuthenticatorDependencies {
   readonly sharedStore: Pick<SharedStore, 'markOnce'>
   readonly policy: VerificationPolicy
   readonly clock: Clock
+  /** Counts whose signature was verified, before anything is stored for the request; undefined where nobody is limited. */
+  readonly countVerified?: CountVerified | undefined
 }
 
 /** Authenticates clients by their signatures: RFC 9421 with Ed25519, as interface 5 and RFC 9635 §7.3.1 say. */
 export function createClientAuthenticator(
   dependencies: ClientAuthenticatorDependencies
 ): ClientAuthenticator {
-  const { directory, sharedStore, policy, clock } = dependencies
+  const { directory, sharedStore, policy, clock, countVerified } = dependencies
   const imported = new LRUCache<string, ClientKey['publicKey']>({ max: IMPORTED_KEYS_MAX })
   // Stands in where there is no key to verify with. Nobody has its private half.
   const { publicKey: nobodysKey } = generateKeyPairSync('ed25519')
@@ -62,6 +64,7 @@ export function createClientAuthenticator(
       refusing(() => {
         verifySignature(signature, key)
       })
+      countVerified?.(signature, `key:${key.x}`)
       if (signature.nonce !== undefined) await useNonce(signature, signature.nonce, key)
     },
     receive: (request) => refusing(() => receiveSignature(request, policy, clock.now())),
@@ -71,12 +74,18 @@ export function createClientAuthenticator(
         signature,
         key === undefined ? { kid: signature.keyId, publicKey: nobodysKey } : importKey(key)
       )
-      if (key === undefined || !isSigned) return false
+      if (holder === undefined || key === undefined || !isSigned) return false
+      countVerified?.(signature, nameHolder(holder))
       if (signature.nonce !== undefined) await useNonce(signature, signature.nonce, key)
-      if (holder?.walletAddress !== undefined) directory.vouchFor(holder.walletAddress)
+      if (holder.walletAddress !== undefined) directory.vouchFor(holder.walletAddress)
       return true
     }
   }
+}
+
+/** All keys of a client count together. */
+function nameHolder({ walletAddress, keyX }: BoundClient): string {
+  return walletAddress === undefined ? `key:${keyX}` : `wallet-address:${walletAddress}`
 }
 
 async function findCurrentKey(

@@ -6,6 +6,7 @@ import {
   DirectoryBusy,
   DocumentGone,
   DocumentUnavailable,
+  keysUrlOf,
   type WalletAddressDocument
 } from '../../domain/clients.js'
 import type { KeyLookupCounter } from '../../domain/counters.js'
@@ -84,7 +85,7 @@ export function createClientDirectory(options: ClientDirectoryOptions): ClientDi
 
   return {
     async findKey(walletAddress, keyId) {
-      const url = `${walletAddress}/jwks.json`
+      const url = keysUrlOf(walletAddress)
       const kept = keySets.getKept(url) ?? (await keySets.get(url))
       const key = kept.document.get(keyId)
       if (key !== undefined || clock.now() < kept.fetchedAtMs + UNKNOWN_KEY_REFETCH_SECONDS * 1_000)

@@ -23,10 +23,11 @@ const INCLUDED = {
 type InteractionRow = Prisma.InteractionGetPayload<{ include: typeof INCLUDED }>
 
 function restoreInteraction(row: InteractionRow): InteractionRecord {
-  const { id, nonce, reference, state, expiresAt, browserHash, finishCodeHash, grant } = row
+  const { id, walletAddress, nonce, reference, state, expiresAt, browserHash, finishCodeHash, grant } = row
   const client = grant.clientWalletAddress ?? ''
   return {
     id,
+    walletAddress: walletAddress ?? undefined,
     nonce,
     reference,
     state,

@@ -5,7 +5,7 @@ import type { FinishInteractionService } from './service.js'
 
 /**
  * `GET /interact/{id}/{nonce}/finish`: the account holder's browser is done (RFC 9635 §4.2). Its query has as `code` what the
- * approval handed out, if it did.
+ * approval handed out, if it did; the browser then keeps it.
  *
  * @param donePage what people read whose client did not ask for the browser to come back
  */
@@ -17,10 +17,13 @@ export function finishInteractionRoute(
   return async (request, response) => {
     const { id, nonce } = request.params
     const { code } = request.query
-    const location = await service.finishInteraction(id, nonce, {
-      cookie: interactionCookie.read(request.get('cookie')),
-      finishCode: typeof code === 'string' ? code : undefined
-    })
+    const kept = interactionCookie.read(request.get('cookie'))
+    const finishCode = typeof code === 'string' ? code : kept.finishCode
+    const { location, provedCode } = await service.finishInteraction(id, nonce, { ...kept, finishCode })
+    if (kept.cookie !== undefined && provedCode !== undefined && provedCode !== kept.finishCode) {
+      const { cookie } = kept
+      response.append('Set-Cookie', interactionCookie.write(id, { cookie, finishCode: provedCode }))
+    }
     if (location !== undefined) seeOther(response, location)
     else if (request.accepts('text', 'html') === 'html') response.status(202).type('html').send(donePage)
     else response.status(202).type('text/plain').send('Done. You can close this page.')

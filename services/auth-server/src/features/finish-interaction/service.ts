@@ -19,14 +19,21 @@ export interface FinishInteractionDependencies {
   readonly grantEndpoint: string
 }
 
+/** What a browser that finishes is answered. */
+export interface InteractionFinish {
+  /** Where it goes; undefined when the client did not ask to be told. */
+  readonly location: string | undefined
+  /** The code with which it showed that the account holder agreed in it; undefined when none was needed. */
+  readonly provedCode: string | undefined
+}
+
 /** Sends browsers back to the client (RFC 9635 §4.2). */
 export interface FinishInteractionService {
   /**
-   * @returns where the browser goes; undefined when the client did not ask to be told
    * @throws PublicError 401 `invalid_request` for an unknown interaction, another browser than the one that opened it, or one
    *   without the code of the approval; 401 `invalid_interaction` when there is nothing to finish and nobody to tell
    */
-  finishInteraction(id: string, nonce: string, browser: FinishingBrowser): Promise<string | undefined>
+  finishInteraction(id: string, nonce: string, browser: FinishingBrowser): Promise<InteractionFinish>
 }
 
 /** Sends browsers back to the client. */
@@ -40,7 +47,10 @@ export function createFinishInteractionService(
       if (interaction === undefined || !mayFinish(interaction, browser)) {
         throw new PublicError({ status: 401, code: 'invalid_request', description: 'invalid session' })
       }
-      return locationOf(interaction, dependencies)
+      return {
+        location: locationOf(interaction, dependencies),
+        provedCode: interaction.finishCodeHash === undefined ? undefined : browser.finishCode
+      }
     }
   }
 }

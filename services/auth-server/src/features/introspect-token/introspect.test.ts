@@ -7,6 +7,7 @@ import {
   BOUND_KEY,
   eur,
   GrpcFixture,
+  type GrantOptions,
   RECEIVER,
   refusalOf,
   SHOP,
@@ -30,7 +31,8 @@ const nothing = {
   key: undefined,
   access: [],
   expireTime: undefined,
-  keyUnavailable: false
+  keyUnavailable: false,
+  consentedWalletAddress: ''
 }
 
 describe('Introspect: an active token', () => {
@@ -81,7 +83,8 @@ describe('Introspect: an active token', () => {
         }
       ],
       expireTime: new Date(expiresAtMs),
-      keyUnavailable: false
+      keyUnavailable: false,
+      consentedWalletAddress: ''
     })
   })
 
@@ -93,6 +96,39 @@ describe('Introspect: an active token', () => {
       key: BOUND_KEY
     })
   })
+
+  const INCOMING: AccessItem = { type: 'incoming-payment', actions: ['create'] }
+  const BOB = 'https://wallet.example/bob'
+  it.each<[string, GrantOptions, string]>([
+    ['nobody was asked', { access: [spending()] }, ''],
+    ['nobody has decided', { access: [spending()], interaction: 'PENDING' }, ''],
+    ['the holder declined', { access: [spending()], interaction: 'DENIED' }, ''],
+    ['the holder agreed to payments', { access: [spending()], interaction: 'APPROVED' }, ALICE],
+    [
+      'another item needed no consent',
+      {
+        access: [{ ...INCOMING, actions: ['read'], identifier: BOB }, spending()],
+        interaction: 'APPROVED'
+      },
+      ALICE
+    ],
+    [
+      'consent is needed by configuration',
+      { access: [{ ...INCOMING, identifier: BOB }], interaction: 'APPROVED' },
+      BOB
+    ],
+    ['an item is about any wallet address', { access: [INCOMING], interaction: 'APPROVED' }, ''],
+    ['only the holder was asked for', { access: [], subject: BOB, interaction: 'APPROVED' }, BOB],
+    ['the items name two', { access: [spending(), spending(undefined, BOB)], interaction: 'APPROVED' }, '']
+  ])(
+    'tells whose consent it has, the first time and from memory, when %s',
+    async (_what, grant, expected) => {
+      const { token } = await auth.grant(grant)
+      for (let asked = 0; asked < 2; asked += 1) {
+        expect(await auth.introspect(token)).toMatchObject({ consentedWalletAddress: expected })
+      }
+    }
+  )
 
   it('is one statement, the first time and every time after', async () => {
     const { token } = await auth.grant({ access: [spending(), spending()] })

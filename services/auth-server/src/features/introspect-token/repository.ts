@@ -1,7 +1,14 @@
 import { createLookup } from '@open-payments-server/database'
 import { parseRepeatingInterval } from '@open-payments-server/intervals'
 import type pg from 'pg'
-import { restoreAccessItem, selectAccess, type StoredAccessItem } from '../../domain/access.js'
+import {
+  type ConfiguredInteraction,
+  findConsentingWalletAddress,
+  restoreAccessItem,
+  selectAccess,
+  type StoredAccessItem
+} from '../../domain/access.js'
+import type { SubjectRequest } from '../../domain/grants.js'
 import type {
   GrantedAccessItem,
   IssuedToken,
@@ -31,7 +38,8 @@ const ACTIVE = `t.ended_at is null and g.state = 'issued'`
  */
 const FIND_TOKEN = `
   select ${ACTIVE} as active, t.grant_id, t.expires_at,
-         g.client_wallet_address, g.client_jwk_thumbprint, g.key_id, g.key_x,
+         g.client_wallet_address, g.client_jwk_thumbprint, g.key_id, g.key_x, g.subject,
+         exists (select from interaction i where i.grant_id = g.id and i.state = 'APPROVED') as consented,
          ${selectAccess('t.grant_id')} as access
     from access_token t
     join grant_request g on g.id = t.grant_id
@@ -55,11 +63,25 @@ interface TokenRow extends ActiveRow {
   readonly client_jwk_thumbprint: string | null
   readonly key_id: string
   readonly key_x: string
+  readonly subject: SubjectRequest | null
+  readonly consented: boolean
   readonly access: readonly (StoredAccessItem & { readonly id: string })[]
 }
 
-/** @param cache is filled with the tokens that are found */
-export function createTokenRepository(pool: pg.Pool, cache: TokenCache): TokenRepository {
+/** What reading tokens needs. */
+export interface TokenRepositoryDependencies {
+  readonly pool: pg.Pool
+  /** Is filled with the tokens that are found. */
+  readonly cache: TokenCache
+  /** Tells which items of a grant its account holder was asked about. */
+  readonly configuredInteraction: ConfiguredInteraction
+}
+
+export function createTokenRepository({
+  pool,
+  cache,
+  configuredInteraction
+}: TokenRepositoryDependencies): TokenRepository {
   const lookUpActive = createLookup<ActiveRow & { id: string }>({
     pool,
     name: 'find-active',
@@ -76,7 +98,7 @@ export function createTokenRepository(pool: pg.Pool, cache: TokenCache): TokenRe
       const { rows } = await pool.query<TokenRow>({ name: 'find-token', text: FIND_TOKEN, values })
       const [row] = rows
       if (row === undefined) return undefined
-      const issued = restoreToken(row)
+      const issued = restoreToken(row, configuredInteraction)
       cache.set(tokenHash, issued)
       return toRecord(issued, row, now)
     }
@@ -87,7 +109,9 @@ function toRecord(issued: IssuedToken, { active }: ActiveRow, now: Date): TokenR
   return { ...issued, active: active && issued.expiresAt > now }
 }
 
-function restoreToken(row: TokenRow): IssuedToken {
+function restoreToken(row: TokenRow, configuredInteraction: ConfiguredInteraction): IssuedToken {
+  const access = restoreAccess(row)
+  const asked = { access: access.items, subject: row.subject ?? undefined }
   return {
     expiresAt: row.expires_at,
     client: {
@@ -96,7 +120,10 @@ function restoreToken(row: TokenRow): IssuedToken {
       keyId: row.key_id,
       keyX: row.key_x
     },
-    access: restoreAccess(row)
+    access,
+    consentedWalletAddress: row.consented
+      ? findConsentingWalletAddress(asked, configuredInteraction)
+      : undefined
   }
 }
 

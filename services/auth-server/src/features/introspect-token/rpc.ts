@@ -29,7 +29,7 @@ function toResponse(worth: TokenWorth): auth.IntrospectResponse {
     case 'inactive':
       return auth.IntrospectResponse.create({ status: auth.TokenStatus.TOKEN_STATUS_INACTIVE })
     case 'active': {
-      const { client, access, expiresAt } = worth.record
+      const { client, access, expiresAt, consentedWalletAddress } = worth.record
       const key = worth.key === 'unavailable' ? undefined : worth.key
       return {
         status: auth.TokenStatus.TOKEN_STATUS_ACTIVE,
@@ -38,7 +38,8 @@ function toResponse(worth: TokenWorth): auth.IntrospectResponse {
         key,
         keyUnavailable: worth.key === 'unavailable',
         access: accessMessages(access),
-        expireTime: expiresAt
+        expireTime: expiresAt,
+        consentedWalletAddress: consentedWalletAddress ?? ''
       }
     }
   }

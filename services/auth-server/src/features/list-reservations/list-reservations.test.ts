@@ -130,12 +130,16 @@ describe('ListReservations', () => {
 
     const held = {
       grantId,
+      client: 'https://wallet.example/shop',
+      walletAddress: 'https://wallet.example/alice',
+      receiver: 'https://wallet.example/incoming-payments/1',
       debitAmount: { value: largest.toString(), assetCode: 'USD', assetScale: 2 },
       receiveAmount: { value: '90', assetCode: 'EUR', assetScale: 2 },
       settledDebitValue: '',
       settledReceiveValue: ''
     }
-    const nothing = { ...held, grantId: '', debitAmount: undefined, receiveAmount: undefined }
+    const nobody = { grantId: '', client: '', walletAddress: '', receiver: '' }
+    const nothing = { ...held, ...nobody, debitAmount: undefined, receiveAmount: undefined }
     const listed = await listAll(before)
     for (const { createTime } of listed) {
       expect(Math.abs(Date.now() - Number(createTime))).toBeLessThan(60_000)

@@ -1,7 +1,7 @@
 import type { Amount } from '@open-payments-server/amounts'
 import type pg from 'pg'
 import type { PageEnd } from '../../domain/page-token.js'
-import type { PrismaClient, Reservation as ReservationModel } from '../../generated/prisma/client.js'
+import type { Reservation as ReservationModel } from '../../generated/prisma/client.js'
 
 /** A reservation, or the record that there is none. */
 export interface Reservation {
@@ -9,6 +9,12 @@ export interface Reservation {
   readonly state: 'open' | 'settled' | 'released' | 'refused'
   /** undefined for what never held room; so are the amounts. */
   readonly grantId: string | undefined
+  /** Who holds the grant: URL of its wallet address, or `jwk:` and its key's thumbprint. undefined like the grant. */
+  readonly client: string | undefined
+  /** URL of the wallet address that pays. */
+  readonly walletAddress: string | undefined
+  /** URL of the incoming payment that is paid. */
+  readonly receiver: string | undefined
   readonly debitAmount: Amount | undefined
   readonly receiveAmount: Amount | undefined
   /** undefined unless settled. */
@@ -33,38 +39,59 @@ export interface ReservationRepository {
   listAfter(paymentId: string | undefined, pageSize: number): Promise<Reservation[]>
 }
 
+/** Of a reservation `r` and its grant `g`. */
+const COLUMNS = `r.payment_id as "paymentId", r.state, r.grant_id as "grantId",
+         coalesce(g.client_wallet_address, 'jwk:' || g.client_jwk_thumbprint) as client,
+         r.wallet_address as "walletAddress", r.receiver,
+         r.debit, r.debit_code as "debitCode", r.debit_scale as "debitScale",
+         r.receive, r.receive_code as "receiveCode", r.receive_scale as "receiveScale",
+         r.settled_debit as "settledDebit", r.settled_receive as "settledReceive", r.created_at as "createdAt"`
+
 /** The database's clock wrote `created_at`, and only it can tell their age: Prisma cannot compare with it. */
 const LIST_OPEN = `
-  select payment_id as "paymentId", state, grant_id as "grantId",
-         debit, debit_code as "debitCode", debit_scale as "debitScale",
-         receive, receive_code as "receiveCode", receive_scale as "receiveScale",
-         settled_debit as "settledDebit", settled_receive as "settledReceive", created_at as "createdAt"
-    from reservation
-   where state = 'open' and created_at <= now() - make_interval(secs => $1)
-     and (created_at, payment_id) > ($3::timestamptz, $4::uuid)
-   order by created_at, payment_id
-   limit $2`
+  select ${COLUMNS}
+    from (select * from reservation
+           where state = 'open' and created_at <= now() - make_interval(secs => $1)
+             and (created_at, payment_id) > ($3::timestamptz, $4::uuid)
+           order by created_at, payment_id
+           limit $2) r
+    left join grant_request g on g.id = r.grant_id
+   order by r.created_at, r.payment_id`
+
+/** The page comes first, and then the grant of each: Prisma knows of no relation between the two. */
+const LIST_AFTER = `
+  select ${COLUMNS}
+    from (select * from reservation where payment_id > $1 order by payment_id limit $2) r
+    left join lateral (
+      select client_wallet_address, client_jwk_thumbprint from grant_request where id = r.grant_id limit 1) g on true
+   order by r.payment_id`
 
 /** Before every reservation. */
-const BEGINNING = ['-infinity', '00000000-0000-0000-0000-000000000000'] as const
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+const BEGINNING = ['-infinity', FIRST_ID] as const
 
-/** What both pg and Prisma answer; numerics are decimal strings, or objects that print as such. */
-type Row = Pick<
+/** Numerics are decimal strings. */
+interface Row extends Pick<
   ReservationModel,
   | 'paymentId'
   | 'state'
   | 'grantId'
+  | 'walletAddress'
+  | 'receiver'
   | 'debitCode'
   | 'debitScale'
   | 'receiveCode'
   | 'receiveScale'
   | 'createdAt'
-> &
-  Readonly<Record<'debit' | 'receive' | 'settledDebit' | 'settledReceive', Numeric | null>>
+> {
+  readonly client: string | null
+  readonly debit: string | null
+  readonly receive: string | null
+  readonly settledDebit: string | null
+  readonly settledReceive: string | null
+}
 
-type Numeric = Pick<string, 'toString'> & { toFixed?(): string }
-
-export function createReservationRepository(pool: pg.Pool, prisma: PrismaClient): ReservationRepository {
+export function createReservationRepository(pool: pg.Pool): ReservationRepository {
   return {
     async listOpen({ olderThanSeconds, after, count }) {
       const position = after === undefined ? BEGINNING : [after.createdAt, after.id]
@@ -72,11 +99,7 @@ export function createReservationRepository(pool: pg.Pool, prisma: PrismaClient)
       return rows.map(reservationOf)
     },
     async listAfter(paymentId, pageSize) {
-      const rows = await prisma.reservation.findMany({
-        ...(paymentId === undefined ? {} : { where: { paymentId: { gt: paymentId } } }),
-        orderBy: { paymentId: 'asc' },
-        take: pageSize
-      })
+      const { rows } = await pool.query<Row>(LIST_AFTER, [paymentId ?? FIRST_ID, pageSize])
       return rows.map(reservationOf)
     }
   }
@@ -89,6 +112,9 @@ function reservationOf(row: Row): Reservation {
     paymentId: row.paymentId,
     state: row.state,
     grantId: row.grantId ?? undefined,
+    client: row.client ?? undefined,
+    walletAddress: row.walletAddress ?? undefined,
+    receiver: row.receiver ?? undefined,
     debitAmount: amountOf(row.debit, row.debitCode, row.debitScale),
     receiveAmount: amountOf(row.receive, row.receiveCode, row.receiveScale),
     settled: debited === undefined || received === undefined ? undefined : { debited, received },
@@ -96,14 +122,13 @@ function reservationOf(row: Row): Reservation {
   }
 }
 
-function amountOf(value: Numeric | null, code: string | null, scale: number | null): Amount | undefined {
+function amountOf(value: string | null, code: string | null, scale: number | null): Amount | undefined {
   const integer = integerOf(value)
   return integer === undefined || code === null || scale === null
     ? undefined
     : { value: integer, asset: { code, scale } }
 }
 
-/** Prisma's decimals print large numbers with an exponent unless asked for fixed notation. */
-function integerOf(value: Numeric | null): bigint | undefined {
-  return value === null ? undefined : BigInt(value.toFixed?.() ?? value.toString())
+function integerOf(value: string | null): bigint | undefined {
+  return value === null ? undefined : BigInt(value)
 }

@@ -37,6 +37,9 @@ function toMessage(reservation: Reservation): auth.Reservation {
   return {
     paymentId: reservation.paymentId,
     grantId: reservation.grantId ?? '',
+    client: reservation.client ?? '',
+    walletAddress: reservation.walletAddress ?? '',
+    receiver: reservation.receiver ?? '',
     state: STATES[reservation.state],
     debitAmount: debitAmount && formatAmount(debitAmount),
     receiveAmount: receiveAmount && formatAmount(receiveAmount),

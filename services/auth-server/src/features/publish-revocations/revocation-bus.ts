@@ -69,6 +69,7 @@ function decode(bytes: Uint8Array): RevocationEvent[] | undefined {
     case 'grantRevoked':
       return [{ kind: 'grant', grantId: message.event.value.grantId }]
     case 'started':
+    case 'heartbeat':
     case undefined:
       return undefined
   }

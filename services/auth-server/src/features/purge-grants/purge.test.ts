@@ -10,14 +10,19 @@ import {
 import { GrpcFixture, spending, usd, type WrittenGrant } from '../../../test/support/grpc-fixture.js'
 import type { GrantState } from '../../domain/grants.js'
 import { PURGED_KINDS, type PurgedKind } from '../../domain/purge-counter.js'
-import { PURGE_STATEMENTS } from './statements.js'
+import { createPurgeStatements } from './statements.js'
 
 const DAY_MS = 86_400_000
 const RETENTION_DAYS = 30
+const HOUR_SECONDS = 3_600
+const PURGE_STATEMENTS = createPurgeStatements({
+  undecidedSeconds: 6 * HOUR_SECONDS,
+  unconsentedSeconds: 24 * HOUR_SECONDS
+})
 
 let auth: GrpcFixture
 let repository: PurgeRepository<PurgedKind>
-let purged: Record<'grant' | 'token', number>
+let purged: Record<PurgedKind, number>
 
 beforeAll(async () => {
   auth = await GrpcFixture.start()
@@ -25,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => auth.stop())
 beforeEach(async () => {
-  purged = { grant: 0, token: 0 }
+  purged = { grant: 0, token: 0, refusal: 0 }
   await auth.database.query(
     'truncate grant_request, access_item, interaction, access_token, limit_window, reservation'
   )
@@ -33,6 +38,9 @@ beforeEach(async () => {
 
 /** An instant so many days before the clock of the tests. */
 const daysAgo = (days: number): Date => new Date(auth.clock.now() - days * DAY_MS)
+
+/** An instant so many hours before the clock of the tests. */
+const hoursAgo = (hours: number): Date => daysAgo(hours / 24)
 
 /** Everything that one purge does, batch by batch. */
 async function purge(): Promise<typeof purged> {
@@ -85,11 +93,16 @@ async function interactiveGrantOf(state: 'pending' | 'approved', endedAt: Date, 
 
 /** An issued grant to which the account holder agreed, and whose token expired then. */
 async function agreedGrant(expiredAt: Date): Promise<WrittenGrant> {
-  const grant = await grantOf('issued', expiredAt)
+  return answeredGrant('issued', 'APPROVED', expiredAt)
+}
+
+/** A grant whose account holder was asked. */
+async function answeredGrant(state: GrantState, answer: string, endedAt: Date): Promise<WrittenGrant> {
+  const grant = await grantOf(state, endedAt)
   await auth.database.query(
     `insert into interaction (id, grant_id, nonce, reference, state, expires_at)
-     values (gen_random_uuid(), $1, 'n', 'r', 'APPROVED', $2)`,
-    [grant.grantId, expiredAt]
+     values (gen_random_uuid(), $1, 'n', 'r', $2, $3)`,
+    [grant.grantId, answer, endedAt]
   )
   return grant
 }
@@ -117,8 +130,8 @@ const count = async (table: string, grantId?: string): Promise<number> => {
 
 describe('a grant', () => {
   it.each<[string, 'goes' | 'stays', () => Promise<WrittenGrant>]>([
-    ['that nobody decided', 'goes', () => interactiveGrantOf('pending', daysAgo(31), null)],
-    ['that nobody decided lately', 'stays', () => interactiveGrantOf('pending', daysAgo(29), null)],
+    ['that nobody decided', 'goes', () => interactiveGrantOf('pending', hoursAgo(7), null)],
+    ['that nobody decided lately', 'stays', () => interactiveGrantOf('pending', hoursAgo(5), null)],
     [
       'whose approval came to nothing',
       'goes',
@@ -135,19 +148,23 @@ describe('a grant', () => {
       'stays',
       () => interactiveGrantOf('approved', daysAgo(29), null)
     ],
-    ['that was declined', 'goes', () => grantOf('rejected', daysAgo(31))],
-    ['that was declined lately', 'stays', () => grantOf('rejected', daysAgo(29))],
-    ['that was revoked', 'goes', () => grantOf('revoked', daysAgo(31))],
-    ['that was revoked lately', 'stays', () => grantOf('revoked', daysAgo(29))],
-    ['whose token expired', 'goes', () => grantOf('issued', daysAgo(31))],
-    ['whose token expired lately, and can be rotated', 'stays', () => grantOf('issued', daysAgo(29))],
+    ['that was declined', 'goes', () => answeredGrant('rejected', 'DENIED', daysAgo(31))],
+    ['that was declined lately', 'stays', () => answeredGrant('rejected', 'DENIED', daysAgo(29))],
+    ['that was revoked', 'goes', () => answeredGrant('revoked', 'APPROVED', daysAgo(31))],
+    ['that was revoked lately', 'stays', () => answeredGrant('revoked', 'APPROVED', daysAgo(29))],
+    ['that was cancelled undecided', 'goes', () => answeredGrant('revoked', 'PENDING', hoursAgo(7))],
+    ['that was cancelled undecided, lately', 'stays', () => answeredGrant('revoked', 'PENDING', hoursAgo(5))],
+    ['that nobody was asked for, and was cancelled', 'goes', () => grantOf('revoked', hoursAgo(25))],
+    ['that nobody was asked for, and was cancelled lately', 'stays', () => grantOf('revoked', hoursAgo(23))],
+    ['whose token expired', 'goes', () => grantOf('issued', hoursAgo(25))],
+    ['whose token expired lately, and can be rotated', 'stays', () => grantOf('issued', hoursAgo(23))],
     ['whose token lives', 'stays', () => grantOf('issued', daysAgo(-1))],
     [
       'whose first token expired long ago, and was rotated lately',
       'stays',
       async () => {
         const grant = await grantOf('issued', daysAgo(90))
-        await rotate(grant, daysAgo(29), daysAgo(29))
+        await rotate(grant, hoursAgo(23), hoursAgo(23))
         return grant
       }
     ],
@@ -220,7 +237,7 @@ describe('a grant', () => {
     ])
     const unused = await grantOf('issued', daysAgo(31))
 
-    expect(await purge()).toEqual({ grant: 1, token: 0 })
+    expect(await purge()).toEqual({ grant: 1, token: 0, refusal: 0 })
     expect(await count('grant_request', unused.grantId)).toBe(0)
     expect(await count('grant_request')).toBe(3)
     expect(Object.values(await auth.windows())).toEqual(
@@ -238,7 +255,7 @@ describe('a grant', () => {
   })
 
   it('is looked at again only when it may be over', async () => {
-    await grantOf('issued', daysAgo(29))
+    await interactiveGrantOf('approved', daysAgo(90), daysAgo(29))
     expect(await repository.purge('grant', rangeOf(10))).toEqual({ lookedAt: 1, purged: 0 })
     expect(await repository.purge('grant', rangeOf(10))).toEqual({ lookedAt: 0, purged: 0 })
     auth.clock.advanceSeconds(1.5 * 86_400)
@@ -265,16 +282,68 @@ describe('a token', () => {
     await auth.reserve(grant.token)
     await rotate(grant, daysAgo(90), daysAgo(89))
     await rotate(grant, daysAgo(31), daysAgo(31))
-    await rotate(grant, daysAgo(29), daysAgo(29))
+    await rotate(grant, hoursAgo(23), hoursAgo(23))
     const revoked = await auth.grant({ access: [spending()] })
     await auth.reserve(revoked.token)
     await auth.database.query(
       `update access_token set ended_at = $2, end_reason = 'revoked' where grant_id = $1`,
       [revoked.grantId, daysAgo(90)]
     )
-    expect(await purge()).toEqual({ grant: 0, token: 2 })
+    expect(await purge()).toEqual({ grant: 0, token: 2, refusal: 0 })
     expect(await count('access_token', grant.grantId)).toBe(2)
     expect(await count('access_token', revoked.grantId)).toBe(1)
+  })
+})
+
+describe('a refusal', () => {
+  const age = (paymentId: string, createdAt: Date) =>
+    auth.database.query('update reservation set created_at = $2 where payment_id = $1', [
+      paymentId,
+      createdAt
+    ])
+  const isRecorded = async (paymentId: string): Promise<boolean> =>
+    (await auth.database.query('select from reservation where payment_id = $1', [paymentId])).length > 0
+
+  it('goes after two days, when the token of a late repetition cannot be alive', async () => {
+    const { token } = await auth.grant({ access: [spending({ debitAmount: usd(50n) })] })
+    const [old, recent] = [auth.payment(token), auth.payment(token)]
+    for (const payment of [old, recent]) {
+      expect(await auth.reserveAs(payment)).toEqual({ refused: 'LIMIT_EXCEEDED' })
+    }
+    await age(old.paymentId, hoursAgo(49))
+    await age(recent.paymentId, hoursAgo(47))
+    expect(await purge()).toEqual({ grant: 0, token: 0, refusal: 1 })
+    expect([await isRecorded(old.paymentId), await isRecorded(recent.paymentId)]).toEqual([false, true])
+    // Whoever slept for two days asks with the token of then. There is room by now, and it is refused all the same.
+    await auth.database.query(
+      'update access_item set limit_debit_value = null, limit_debit_code = null, limit_debit_scale = null'
+    )
+    await auth.database.query('update access_token set expires_at = $1', [hoursAgo(25)])
+    expect(await auth.reserveAs(old)).toEqual({ refused: 'TOKEN_INACTIVE' })
+    expect(await auth.windows()).toEqual({})
+  })
+
+  it('stays for good once it was released, as the id that was given up at the resource server does', async () => {
+    const { token } = await auth.grant({ access: [spending({ debitAmount: usd(50n) })] })
+    const payment = auth.payment(token)
+    await auth.reserveAs(payment)
+    for (let released = 0; released < 2; released += 1)
+      expect(await auth.release(payment.paymentId)).toBe('OK')
+    await age(payment.paymentId, daysAgo(90))
+    expect(await purge()).toEqual({ grant: 0, token: 0, refusal: 0 })
+    expect(await auth.reserveAs(payment)).toEqual({ refused: 'LIMIT_EXCEEDED' })
+  })
+
+  it('is all that goes: what held room stays, however it ended', async () => {
+    const { token } = await auth.grant({ access: [spending()] })
+    const payments = [auth.payment(token), auth.payment(token), auth.payment(token)]
+    for (const payment of payments) await auth.reserveAs(payment)
+    await auth.settle(payments[1]?.paymentId ?? '', 60n, 60n)
+    await auth.release(payments[2]?.paymentId ?? '')
+    await auth.release(auth.newId())
+    await auth.database.query('update reservation set created_at = $1', [daysAgo(400)])
+    expect(await purge()).toEqual({ grant: 0, token: 0, refusal: 0 })
+    expect(await auth.database.query('select from reservation')).toHaveLength(4)
   })
 })
 
@@ -320,7 +389,7 @@ describe('the purge', () => {
     try {
       await client.query('begin')
       await client.query(`update access_token set ended_at = $1, end_reason = 'rotated'`, [daysAgo(0)])
-      expect(await purge()).toEqual({ grant: 0, token: 0 })
+      expect(await purge()).toEqual({ grant: 0, token: 0, refusal: 0 })
       await client.query(
         `insert into access_token (id, grant_id, value_hash, expires_at, created_at)
          values (gen_random_uuid(), $1, 'new', $2, $3)`,
@@ -330,13 +399,13 @@ describe('the purge', () => {
     } finally {
       await client.end()
     }
-    expect(await purge()).toEqual({ grant: 0, token: 0 })
+    expect(await purge()).toEqual({ grant: 0, token: 0, refusal: 0 })
     expect(await count('access_token', grant.grantId)).toBe(2)
     expect(await auth.deadlocks()).toBe(0)
   })
 
   it('believes no clock that runs ahead of that of the database', async () => {
-    await grantOf('issued', new Date(Date.now() - 29 * DAY_MS))
+    await grantOf('issued', new Date(Date.now() - 0.9 * DAY_MS))
     const inTenYears = new Date(Date.now() + 3_650 * DAY_MS)
     expect((await repository.purge('grant', { ...rangeOf(10), now: inTenYears })).purged).toBe(0)
   })
@@ -352,7 +421,11 @@ describe('the purge', () => {
       `insert into access_token (id, grant_id, value_hash, expires_at, ended_at, end_reason, created_at)
        select gen_random_uuid(), id, sha256(id::text::bytea), updated_at, updated_at, 'rotated', updated_at from grant_request`
     )
-    await auth.database.query('analyze grant_request, access_item, access_token')
+    await auth.database.query(
+      `insert into reservation (payment_id, state, refusal_reason, created_at)
+       select gen_random_uuid(), 'refused', 'limit_exceeded', updated_at from grant_request`
+    )
+    await auth.database.query('analyze grant_request, access_item, access_token, reservation')
     for (const statement of await statementsOfABatch()) {
       const [row] = await auth.database.query<{ 'QUERY PLAN': unknown }>(
         `explain (format json) ${statement}`,
@@ -386,5 +459,6 @@ async function statementsOfABatch(): Promise<string[]> {
   const recorded = createPurgeRepository(recording, PURGE_STATEMENTS)
   await recorded.purge('grant', rangeOf(10))
   await recorded.purge('token', rangeOf(10))
+  await recorded.purge('refusal', rangeOf(10))
   return statements
 }

@@ -1,11 +1,32 @@
 import type { PurgeStatements } from '@open-payments-server/purge'
 import type { PurgedKind } from '../../domain/purge-counter.js'
 
+/** How long what is over is kept where `PURGE_RETENTION_DAYS` would let strangers fill the disk. */
+export interface PurgeRetention {
+  /** A grant that nobody decided, in seconds from the end of its interaction. */
+  readonly undecidedSeconds: number
+  /** A grant that needed no consent, in seconds from the end of its last token; and a token that was rotated. */
+  readonly unconsentedSeconds: number
+}
+
+/**
+ * How long a refusal is kept, in seconds. A request that was refused may come again late: from a client, or from a process
+ * that slept between asking for the room and hearing of it. It carries the token that it was signed with, so that it is
+ * refused once more however late it comes, when that token cannot be alive any more: after a day at most, the longest
+ * lifetime of a token. A second day makes up for clocks that differ, and is more than the day for which an
+ * `Idempotency-Key` is remembered.
+ */
+const REFUSAL_SECONDS = 2 * 86_400
+
 /** A clock that runs ahead must not delete anything, so that the earlier of the service's and the database's counts. */
-const INSTANTS = `
-  instant as (
-    select least($1::timestamptz, now()) as now,
-           least($1::timestamptz, now()) - make_interval(secs => $2) as cutoff)`
+const NOW = `least($1::timestamptz, now())`
+
+const DAYS = `make_interval(secs => $2)`
+
+/** So many seconds as an interval. */
+function interval(seconds: number): string {
+  return `make_interval(secs => ${String(seconds)})`
+}
 
 /**
  * Looks at grants that may be over, oldest first. Each is deleted, or kept for good, or looked at again when it may be over
@@ -13,11 +34,19 @@ const INSTANTS = `
  * which money moved, as the record of the consent, and those to which the account holder agreed while their token can be
  * rotated: payments under them may begin in a year.
  *
+ * How long a grant is kept once it is over depends on whom it took: hours when its account holder never answered, a day or so
+ * when nobody had to, because anybody can have as many of these as the limits let through. All are looked at when the
+ * shortest of these times is over; one that is to be kept for longer is put off by the difference.
+ *
  * A living token is looked at locked. One that is being rotated, or was a moment ago, is not found under its lock: its grant
  * is in use. A rotation that comes later waits, and finds no token.
  */
-const PURGE_GRANTS = `
-  with ${INSTANTS},
+function purgeGrants({ undecidedSeconds, unconsentedSeconds }: PurgeRetention): string {
+  return `
+  with instant as (
+    select now, shortest, now - shortest as cutoff
+      from (select ${NOW} as now,
+                   least(${DAYS}, ${interval(undecidedSeconds)}, ${interval(unconsentedSeconds)}) as shortest) as i),
   due as (
     select id, state, continue_before, updated_at
       from grant_request
@@ -30,20 +59,27 @@ const PURGE_GRANTS = `
       from access_token t join due on due.id = t.grant_id
      where t.ended_at is null
        for update of t skip locked),
+  asked as (
+    select due.*, i.state as interaction_state, i.expires_at,
+           case when i.state is null then ${interval(unconsentedSeconds)}
+                when i.state = 'PENDING' then ${interval(undecidedSeconds)}
+                else ${DAYS} end as kept_for
+      from due left join lateral (
+        -- Limited, so that it is looked up by its index, and not joined with a table that is read as a whole.
+        select state, expires_at from interaction where grant_id = due.id limit 1) i on true),
   looked_at as (
-    select due.id,
-           case
+    select asked.id,
+           asked.kept_for - instant.shortest + case
              when exists (select 1 from access_item a join limit_window w on w.access_item_id = a.id
-                           where a.grant_id = due.id) then null
-             when due.state = 'issued' and living.grant_id is not null
-                  and (select i.state from interaction i where i.grant_id = due.id) = 'APPROVED' then null
-             when due.state in ('rejected', 'revoked') then due.updated_at
-             when due.state = 'issued' then coalesce(
+                           where a.grant_id = asked.id) then null
+             when asked.state = 'issued' and living.grant_id is not null and asked.interaction_state = 'APPROVED' then null
+             when asked.state in ('rejected', 'revoked') then asked.updated_at
+             when asked.state = 'issued' then coalesce(
                (select max(coalesce(t.ended_at, living.expires_at, instant.now))
-                  from access_token t where t.grant_id = due.id), due.updated_at)
-             else coalesce(due.continue_before, (select i.expires_at from interaction i where i.grant_id = due.id))
+                  from access_token t where t.grant_id = asked.id), asked.updated_at)
+             else coalesce(asked.continue_before, asked.expires_at)
            end as alive_until
-      from due cross join instant left join living on living.grant_id = due.id),
+      from asked cross join instant left join living on living.grant_id = asked.id),
   put_off as (
     update grant_request g set alive_until = looked_at.alive_until
       from looked_at cross join instant
@@ -53,24 +89,44 @@ const PURGE_GRANTS = `
      where g.id = looked_at.id and looked_at.alive_until < instant.cutoff
     returning 1)
   select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`
+}
 
-const PURGE_TOKENS = `
-  with ${INSTANTS},
-  due as (
-    select id from access_token
-     where end_reason = 'rotated' and ended_at < (select cutoff from instant)
-     order by ended_at
-     limit $3
-       for update skip locked),
+/**
+ * Deletes rows of which each is over by its own instant. `PURGE_RETENTION_DAYS` is given to every statement, and named here
+ * only because a parameter must have a type.
+ *
+ * @param due selects the rows by `id`, oldest first
+ */
+function purgeAll(table: string, id: string, due: string): string {
+  return `
+  with parameters as (select $1::timestamptz, $2::double precision),
+  due as (${due} limit $3 for update skip locked),
   purged as (
-    delete from access_token t using due where t.id = due.id
+    delete from ${table} r using due where r.${id} = due.${id}
     returning 1)
   select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`
+}
 
 /** How what is over is deleted. */
-export const PURGE_STATEMENTS: PurgeStatements<PurgedKind> = {
-  // Grants under which no money moved, with everything that belongs to them.
-  grant: PURGE_GRANTS,
-  // Tokens that a rotation ended: they are never their grant's newest.
-  token: PURGE_TOKENS
+export function createPurgeStatements(retention: PurgeRetention): PurgeStatements<PurgedKind> {
+  return {
+    // Grants under which no money moved, with everything that belongs to them.
+    grant: purgeGrants(retention),
+    // Tokens that a rotation ended: they are never their grant's newest.
+    token: purgeAll(
+      'access_token',
+      'id',
+      `select id from access_token
+        where end_reason = 'rotated' and ended_at < ${NOW} - ${interval(retention.unconsentedSeconds)}
+        order by ended_at`
+    ),
+    // Refusals, but for those that were released after: a payment id that was given up stays given up on both sides.
+    refusal: purgeAll(
+      'reservation',
+      'payment_id',
+      `select payment_id from reservation
+        where state = 'refused' and ended_at is null and created_at < ${NOW} - ${interval(REFUSAL_SECONDS)}
+        order by created_at`
+    )
+  }
 }

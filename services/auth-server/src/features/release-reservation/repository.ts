@@ -13,12 +13,15 @@ export type ReleaseResult =
   | 'refused'
   /** It was not there when the statement began, and was there before it ended. */
   | 'appeared'
+  /** A refusal was there when the statement began, and was noted or purged before it ended. */
+  | 'gone'
 
 /** Releases reservations. */
 export interface ReleaseReservationRepository {
   /**
    * Ends an open reservation and gives all it held back to the window it was taken from. For an unknown payment it records
-   * that it was released.
+   * that it was released. A refusal is noted to be released, too, and is kept for good from then on: a payment id that was
+   * given up stays given up on both sides.
    */
   release(paymentId: string): Promise<ReleaseResult>
 }
@@ -31,7 +34,7 @@ export interface ReleaseReservationRepository {
  */
 const RELEASE = `
   with target as (
-    select access_item_id, interval_index, state from reservation where payment_id = $1),
+    select access_item_id, interval_index, state, ended_at from reservation where payment_id = $1),
   locked as (
     select w.access_item_id, w.interval_index
       from limit_window w join target t using (access_item_id, interval_index)
@@ -49,6 +52,11 @@ const RELEASE = `
        set debited = w.debited - e.debit, received = w.received - e.receive
       from ended e
      where w.access_item_id = e.access_item_id and w.interval_index = e.interval_index),
+  noted as (
+    update reservation r set ended_at = now()
+      from target t
+     where r.payment_id = $1 and r.state::text = 'refused' and t.ended_at is null
+    returning 1),
   barred as (
     insert into reservation (payment_id, state, ended_at)
     select $1, 'released', now() where not exists (select 1 from target)
@@ -57,6 +65,8 @@ const RELEASE = `
   select case
            when exists (select 1 from ended) then 'ended'
            when exists (select 1 from barred) then 'barred'
+           when (select state::text = 'refused' and ended_at is null from target) and not exists (select 1 from noted)
+             then 'gone'
            else coalesce((select state::text from target), 'appeared')
          end as result`
 

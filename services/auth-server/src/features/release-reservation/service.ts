@@ -24,6 +24,7 @@ export function createReleaseReservation(repository: ReleaseReservationRepositor
           return 'was_settled'
         case 'open':
         case 'appeared':
+        case 'gone':
           continue
       }
     }

@@ -22,6 +22,8 @@ export interface NewGrant {
 export interface PendingInteraction {
   readonly state: 'pending'
   readonly interactionId: string
+  /** URL of the wallet address whose account holder is asked. */
+  readonly walletAddress: string
   readonly nonce: string
   readonly reference: string
   readonly expiresAt: Date
@@ -64,10 +66,10 @@ with new_grants as (
     "limitInterval" text, "limitDebitValue" numeric, "limitDebitCode" text, "limitDebitScale" smallint,
     "limitReceiveValue" numeric, "limitReceiveCode" text, "limitReceiveScale" smallint)
 ), new_interactions as (
-  insert into interaction (id, grant_id, nonce, reference, state, expires_at)
-  select id, "grantId", nonce, reference, 'PENDING', "expiresAt"
+  insert into interaction (id, grant_id, wallet_address, nonce, reference, state, expires_at)
+  select id, "grantId", "walletAddress", nonce, reference, 'PENDING', "expiresAt"
   from jsonb_to_recordset($3::jsonb) as new (
-    id uuid, "grantId" uuid, nonce text, reference text, "expiresAt" timestamptz)
+    id uuid, "grantId" uuid, "walletAddress" text, nonce text, reference text, "expiresAt" timestamptz)
 )
 insert into access_token (id, grant_id, value_hash, expires_at, created_at)
 select id, "grantId", "valueHash", "expiresAt", "createdAt"
@@ -123,8 +125,8 @@ function toItemRecords({ id: grantId, access }: NewGrant): object[] {
 
 function toInteractionRecords({ id: grantId, beginning }: NewGrant): object[] {
   if (beginning.state === 'issued') return []
-  const { interactionId, nonce, reference, expiresAt } = beginning
-  return [{ id: interactionId, grantId, nonce, reference, expiresAt }]
+  const { interactionId, walletAddress, nonce, reference, expiresAt } = beginning
+  return [{ id: interactionId, grantId, walletAddress, nonce, reference, expiresAt }]
 }
 
 function toTokenRecords({ id: grantId, beginning, createdAt }: NewGrant): object[] {

@@ -8,14 +8,32 @@ import {
   type WalletAddressDocument
 } from '../../domain/clients.js'
 import type { SubjectRequest } from '../../domain/grants.js'
-import { isLoopback, isSameEndpoint } from '../../domain/urls.js'
+import { isLoopback, isSameEndpoint, normalizeWalletAddress } from '../../domain/urls.js'
+import type { GrantRequest } from './schema.js'
 
 const CODE = 'invalid_request'
 
+/** What one account holder is asked to agree to. */
+export interface Consent {
+  /** URL of the wallet address whose account holder is asked. */
+  readonly walletAddress: string
+  /** The access that is asked for, where each item that needs consent names that wallet address. */
+  readonly access: readonly AccessItem[]
+}
+
+/** A wallet address that a request names, and the field that names it. */
+interface NamedWalletAddress {
+  readonly url: string
+  readonly field: string
+}
+
 /**
- * Checks what an account holder is asked to agree to: every item, and every subject, is about one wallet address whose
- * grants are decided here, spelled as it spells itself, and limits are in the assets they are about. Without that, one
- * holder's consent would speak for the wallets of others.
+ * Checks what an account holder is asked to agree to: every item that needs consent, and every subject, names the same wallet
+ * address, whose grants are decided here, spelled as it spells itself, and limits are in the assets they are about. Without
+ * that, one holder's consent would speak for the wallets of others.
+ *
+ * The published API has no identifier for quotes: a quote item that needs consent and names no wallet address gets the one
+ * that the rest of the request names (RFC 9635 §3.2.1: the rights may vary from what was asked for).
  *
  * @param needsConsent whether an item is one that the account holder must agree to
  * @param grantEndpoint the public URL of this service
@@ -26,37 +44,56 @@ export async function checkConsentable(
   needsConsent: (item: AccessItem) => boolean,
   grantEndpoint: string,
   directory: Pick<ClientDirectory, 'getWalletAddress' | 'getReceiverAsset'>
-): Promise<void> {
-  const items = request.access.map(async (item, index) => {
-    if (!needsConsent(item)) return
-    const path = `access_token.access[${String(index)}]`
-    if (item.identifier === undefined) {
-      // The published API has no identifier for quotes, which show prices and nothing of anybody.
-      if (item.type === 'quote') return
-      throw invalidField(
-        CODE,
-        `${path}.identifier`,
-        'this access needs the account holder of one wallet address'
-      )
-    }
-    const walletAddress = await findOwnWalletAddress(
-      item.identifier,
-      `${path}.identifier`,
-      grantEndpoint,
-      directory
-    )
-    checkDebitAsset(item, walletAddress, `${path}.limits.debitAmount`)
-    await checkReceiveAsset(item, `${path}.limits.receiveAmount`, directory)
-  })
-  const subjects = (request.subject?.sub_ids ?? []).map((subject, index) =>
-    findOwnWalletAddress(subject.id, `subject.sub_ids[${String(index)}].id`, grantEndpoint, directory)
+): Promise<Consent> {
+  const asked = request.access.flatMap((item, index) =>
+    needsConsent(item) ? [{ item, path: `access_token.access[${String(index)}]` }] : []
   )
-  await Promise.all([...items, ...subjects])
+  const items = asked.flatMap(({ item, path }) => nameOf(item, `${path}.identifier`))
+  const subjects = (request.subject?.sub_ids ?? []).map(({ id }, index) => ({
+    url: id,
+    field: `subject.sub_ids[${String(index)}].id`
+  }))
+  const [first, ...others] = [...items, ...subjects]
+  if (first === undefined) throw nobodyNamed(`${asked[0]?.path ?? 'access_token.access[0]'}.identifier`)
+  for (const other of others) checkSameWalletAddress(other, first)
+  const walletAddress = await findOwnWalletAddress(first, grantEndpoint, directory)
+  for (const named of [first, ...others]) checkSpelling(named, walletAddress)
+  await Promise.all(
+    asked.map(({ item, path }) => {
+      checkDebitAsset(item, walletAddress, `${path}.limits.debitAmount`)
+      return checkReceiveAsset(item, `${path}.limits.receiveAmount`, directory)
+    })
+  )
+  return {
+    walletAddress: first.url,
+    access: request.access.map((item) =>
+      needsConsent(item) && item.identifier === undefined ? { ...item, identifier: first.url } : item
+    )
+  }
+}
+
+/** @throws PublicError 400 when an item must name a wallet address and does not */
+function nameOf({ type, identifier }: AccessItem, field: string): NamedWalletAddress[] {
+  if (identifier !== undefined) return [{ url: identifier, field }]
+  if (type === 'quote') return []
+  throw nobodyNamed(field)
+}
+
+function nobodyNamed(field: string): Error {
+  return invalidField(CODE, field, 'this access needs the account holder of one wallet address')
+}
+
+/** Compares normalized URLs. That both are also spelled as the wallet address spells itself is checked once it is known. */
+function checkSameWalletAddress(other: NamedWalletAddress, first: NamedWalletAddress): void {
+  const normalized = normalizeWalletAddress(other.url)
+  if (normalized === undefined || normalized !== normalizeWalletAddress(first.url)) {
+    const problem = `one account holder is asked, and ${first.field} names another wallet address`
+    throw invalidField(CODE, other.field, problem)
+  }
 }
 
 async function findOwnWalletAddress(
-  url: string,
-  field: string,
+  { url, field }: NamedWalletAddress,
   grantEndpoint: string,
   directory: Pick<ClientDirectory, 'getWalletAddress'>
 ): Promise<WalletAddressDocument> {
@@ -64,10 +101,67 @@ async function findOwnWalletAddress(
   if (!isSameEndpoint(walletAddress.authServer, grantEndpoint)) {
     throw invalidField(CODE, field, 'the wallet address has another authorization server')
   }
-  if (walletAddress.id !== undefined && walletAddress.id !== url) {
-    throw invalidField(CODE, field, `the wallet address is spelled ${walletAddress.id}`)
-  }
   return walletAddress
+}
+
+/** Everything that follows compares the spelling, to the letter: payments, and whose consent it was. */
+function checkSpelling({ url, field }: NamedWalletAddress, { id }: WalletAddressDocument): void {
+  if (id === url) return
+  const problem =
+    id === undefined ? 'the wallet address does not say its id' : `the wallet address is spelled ${id}`
+  throw invalidField(CODE, field, problem)
+}
+
+/** Longest identifier of what is hosted elsewhere, in characters: anybody can have it stored with a grant. */
+const STRANGE_IDENTIFIER_LENGTH_MAX = 256
+
+/**
+ * Checks that what a grant names is hosted here, or has at most 256 characters. What is longer and below one of our origins is
+ * looked up, because a stranger can make up addresses there, too.
+ *
+ * @param ownOrigins origins of this provider's own wallet addresses
+ * @throws PublicError 400 `invalid_request` naming the field; {@link DirectoryBusy}
+ */
+export async function checkIdentifiers(
+  request: Pick<GrantRequest, 'client' | 'access' | 'subject'>,
+  ownOrigins: readonly string[],
+  directory: Pick<ClientDirectory, 'getWalletAddress' | 'getReceiverAsset'>
+): Promise<void> {
+  const isHosted = async (url: string, find: (url: string) => Promise<unknown>): Promise<boolean> => {
+    if (!ownOrigins.includes(new URL(url).origin)) return false
+    try {
+      await find(url)
+      return true
+    } catch (error) {
+      if (error instanceof DocumentUnavailable) return false
+      throw error
+    }
+  }
+  const check = async (
+    field: string,
+    url: string | undefined,
+    find: (url: string) => Promise<unknown>
+  ): Promise<void> => {
+    if (url === undefined || url.length <= STRANGE_IDENTIFIER_LENGTH_MAX || (await isHosted(url, find)))
+      return
+    const most = String(STRANGE_IDENTIFIER_LENGTH_MAX)
+    throw invalidField(CODE, field, `expected at most ${most} characters unless it is hosted here`)
+  }
+  const walletAddress = (url: string): Promise<unknown> => directory.getWalletAddress(url)
+  const receiver = (url: string): Promise<unknown> => directory.getReceiverAsset(url)
+  await Promise.all([
+    check('client', request.client.kind === 'key' ? undefined : request.client.walletAddress, walletAddress),
+    ...request.access.flatMap(({ identifier, limits }, index) => {
+      const path = `access_token.access[${String(index)}]`
+      return [
+        check(`${path}.identifier`, identifier, walletAddress),
+        check(`${path}.limits.receiver`, limits?.receiver, receiver)
+      ]
+    }),
+    ...(request.subject?.sub_ids ?? []).map(({ id }, index) =>
+      check(`subject.sub_ids[${String(index)}].id`, id, walletAddress)
+    )
+  ])
 }
 
 /**

@@ -7,14 +7,15 @@ import {
   type BoundClient,
   type ClientDirectory,
   type ClientKey,
-  DocumentUnavailable
+  DocumentUnavailable,
+  keysUrlOf
 } from '../../domain/clients.js'
 import { unresolvedClient } from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire } from '../../domain/grants.js'
 import type { HeldTokens } from '../../domain/held-tokens.js'
 import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
 import { withQuery } from '../../domain/urls.js'
-import { checkFinishUri, checkConsentable } from './request-checks.js'
+import { checkConsentable, checkFinishUri, checkIdentifiers, type Consent } from './request-checks.js'
 import type { GrantRepository, NewGrant, PendingInteraction } from './repository.js'
 import type { GrantRequest, RequestingClient } from './schema.js'
 
@@ -33,6 +34,8 @@ export interface RequestGrantDependencies extends TokenMaker {
   readonly heldTokens: Pick<HeldTokens, 'remember'>
   readonly configuredInteraction: ConfiguredInteraction
   readonly allowHttp: boolean
+  /** Origins of this provider's own wallet addresses. */
+  readonly ownOrigins: readonly string[]
   readonly interactionLifetimeSeconds: number
   readonly continuationWaitSeconds: number
 }
@@ -55,19 +58,20 @@ export function createRequestGrantService(dependencies: RequestGrantDependencies
       if (request.client.kind === 'wallet-address') {
         dependencies.directory.vouchFor(request.client.walletAddress)
       }
+      await checkIdentifiers(request, dependencies.ownOrigins, dependencies.directory)
       const interactive =
         request.subject !== undefined || needsInteraction(request.access, dependencies.configuredInteraction)
-      if (!interactive) return issueAtOnce(request, holderOf(request.client, key), dependencies)
-      const walletAddress = checkMayInteract(request, dependencies.allowHttp)
-      await checkConsentable(
+      if (!interactive) return issueAtOnce(request, await holderOf(request.client, key), dependencies)
+      const clientWalletAddress = checkMayInteract(request, dependencies.allowHttp)
+      const consent = await checkConsentable(
         request,
         (item) => needsInteraction([item], dependencies.configuredInteraction),
         dependencies.addresses.grantEndpoint,
         dependencies.directory
       )
-      const clientName = await findClientName(walletAddress, dependencies.directory)
-      const shown = { name: clientName, uri: walletAddress }
-      return startInteraction(request, holderOf(request.client, key), shown, dependencies)
+      const clientName = await findClientName(clientWalletAddress, dependencies.directory)
+      const shown = { name: clientName, uri: clientWalletAddress }
+      return startInteraction(request, consent, await holderOf(request.client, key), shown, dependencies)
     }
   }
 }
@@ -83,7 +87,10 @@ async function findKey(
     if (key !== undefined) return authenticator.importKey(key)
   } catch (error) {
     if (!(error instanceof DocumentUnavailable)) throw error
-    throw unresolvedClient("the client's keys cannot be fetched", error)
+    throw unresolvedClient(
+      `the client's keys cannot be fetched from ${keysUrlOf(client.walletAddress)}`,
+      error
+    )
   }
   const problem = 'the client publishes no key with the keyid of the signature'
   throw unresolvedClient(problem, new SignatureError('key', problem))
@@ -118,11 +125,11 @@ async function findClientName(
   }
 }
 
-function holderOf(client: RequestingClient, key: ClientKey): BoundClient {
+async function holderOf(client: RequestingClient, key: ClientKey): Promise<BoundClient> {
   const keyFields = { keyId: key.kid, keyX: key.x }
   return client.kind === 'wallet-address'
     ? { walletAddress: client.walletAddress, jwkThumbprint: undefined, ...keyFields }
-    : { walletAddress: undefined, jwkThumbprint: jwkThumbprint(key), ...keyFields }
+    : { walletAddress: undefined, jwkThumbprint: await jwkThumbprint(key), ...keyFields }
 }
 
 async function issueAtOnce(
@@ -139,6 +146,7 @@ async function issueAtOnce(
 
 async function startInteraction(
   request: GrantRequest,
+  { walletAddress, access }: Consent,
   holder: BoundClient,
   shown: { readonly name: string; readonly uri: string },
   dependencies: RequestGrantDependencies
@@ -147,13 +155,20 @@ async function startInteraction(
   const interaction: PendingInteraction = {
     state: 'pending',
     interactionId: newId(clock, random),
+    walletAddress,
     nonce: randomSecret(random),
     reference: randomSecret(random),
     expiresAt: new Date(clock.now() + interactionLifetimeSeconds * 1_000),
     continueAfter: new Date(clock.now() + continuationWaitSeconds * 1_000),
     finish: request.interact?.finish
   }
-  const continuation = await insertGrant(request, holder, shown.name, interaction, dependencies)
+  const continuation = await insertGrant(
+    { ...request, access },
+    holder,
+    shown.name,
+    interaction,
+    dependencies
+  )
   const { interactionId, nonce } = interaction
   return {
     interact: {

@@ -133,6 +133,158 @@ describe('a grant request', () => {
     expect(redirect.searchParams.get('clientName')).toBe(nameless)
   })
 
+  describe('whose consent', () => {
+    const paying = (identifier: string) => ({ type: 'outgoing-payment', actions: ['create'], identifier })
+    const receiving = (actions: string[], identifier?: string) => ({
+      type: 'incoming-payment',
+      actions,
+      identifier
+    })
+    const quoting = (identifier?: string) => ({ type: 'quote', actions: ['create'], identifier })
+    const subjectOf = (...ids: string[]) => ({ sub_ids: ids.map((id) => ({ id, format: 'uri' })) })
+    const ask = (access: unknown[], subject?: unknown) =>
+      request({
+        client: shop.walletAddress,
+        ...(access.length === 0 ? {} : { access_token: { access } }),
+        subject,
+        interact: { start: ['redirect'] }
+      })
+    const SECOND = 'access_token.access[1].identifier'
+    const SUBJECT = 'subject.sub_ids[0].id'
+
+    interface Wallets {
+      readonly alice: string
+      readonly bob: string
+      readonly origin: string
+    }
+    let wallets: Wallets
+
+    beforeAll(() => {
+      wallets = { alice, bob: createAccountHolder(auth, 'bob'), origin: auth.wallet.origin }
+      // Answers under other spellings too, as lenient hosts do.
+      const document = { id: alice, assetCode: 'USD', assetScale: 2, authServer: PUBLIC_URL }
+      for (const path of ['/alice/', '/alice?x=1', '/%61lice', '/ALICE']) {
+        auth.wallet.setDocument(path, document)
+      }
+      auth.wallet.setDocument('/nameless-wallet', { ...document, id: undefined })
+    })
+
+    it.each<[string, (wallets: Wallets) => [access: unknown[], subject?: unknown], string]>([
+      ['two wallets in two items', ({ alice, bob }) => [[paying(alice), paying(bob)]], SECOND],
+      ['an item and the subject of another', ({ alice, bob }) => [[paying(alice)], subjectOf(bob)], SUBJECT],
+      [
+        'a list of one wallet beside payments from another',
+        ({ alice, bob }) => [[paying(alice), receiving(['list-all'], bob)]],
+        SECOND
+      ],
+      [
+        'what is configured to need consent, of another wallet',
+        ({ alice, bob }) => [[paying(alice), receiving(['complete'], bob)]],
+        SECOND
+      ],
+      ['prices for another wallet', ({ alice, bob }) => [[paying(alice), quoting(bob)]], SECOND],
+      ['two subjects', ({ alice, bob }) => [[], subjectOf(alice, bob)], 'subject.sub_ids'],
+      ['one subject twice', ({ alice }) => [[], subjectOf(alice, alice)], 'subject.sub_ids'],
+      [
+        'an item without a wallet beside one with',
+        ({ alice }) => [[paying(alice), receiving(['list-all'])]],
+        SECOND
+      ],
+      [
+        'what is configured, without a wallet, beside one with',
+        ({ alice }) => [[paying(alice), receiving(['complete'])]],
+        SECOND
+      ],
+      ['prices alone, for nobody', () => [[quoting()]], `${ITEM}.identifier`],
+      ['a final slash', ({ alice }) => [[paying(alice), receiving(['list-all'], `${alice}/`)]], SECOND],
+      ['a final slash in the subject', ({ alice }) => [[paying(alice)], subjectOf(`${alice}/`)], SUBJECT],
+      ['a final slash everywhere', ({ alice }) => [[paying(`${alice}/`)]], `${ITEM}.identifier`],
+      [
+        'another case of the scheme',
+        ({ alice }) => [[paying(alice)], subjectOf(alice.replace('http', 'HTTP'))],
+        SUBJECT
+      ],
+      [
+        'another spelling of the host',
+        ({ alice }) => [[paying(alice)], subjectOf(alice.replace('127.0.0.1', '127.1'))],
+        SUBJECT
+      ],
+      [
+        'an escaped letter',
+        ({ alice, origin }) => [[paying(alice)], subjectOf(`${origin}/%61lice`)],
+        SUBJECT
+      ],
+      [
+        'another case of the path, which is another wallet',
+        ({ alice, origin }) => [[paying(alice)], subjectOf(`${origin}/ALICE`)],
+        SUBJECT
+      ],
+      [
+        'a path that turns back',
+        ({ alice, origin }) => [[paying(alice)], subjectOf(`${origin}/x/../alice`)],
+        SUBJECT
+      ],
+      ['a query', ({ alice }) => [[paying(alice)], subjectOf(`${alice}?x=1`)], SUBJECT],
+      ['a query everywhere', ({ alice }) => [[paying(`${alice}?x=1`)]], `${ITEM}.identifier`],
+      ['a fragment', ({ alice }) => [[paying(alice)], subjectOf(`${alice}#bob`)], SUBJECT],
+      [
+        'a payment pointer',
+        ({ alice }) => [[paying(alice)], subjectOf(alice.replace('http://', '$'))],
+        SUBJECT
+      ],
+      [
+        'a wallet that does not say its id',
+        ({ origin }) => [[paying(`${origin}/nameless-wallet`)]],
+        `${ITEM}.identifier`
+      ]
+    ])('is refused for %s', async (_what, requestOf, field) => {
+      const before = await countGrants()
+      expect(await ask(...requestOf(wallets))).toMatchObject({
+        status: 400,
+        body: { error: { code: 'invalid_request', details: { [field]: expect.any(String) } } }
+      })
+      expect(await countGrants()).toBe(before)
+    })
+
+    const countGrants = async () =>
+      (await auth.database.query<{ n: string }>('select count(*) as n from grant_request'))[0]?.n
+
+    const shown = async (answer: Awaited<ReturnType<typeof ask>>) => {
+      const [, , id, nonce] = new URL(answer.textAt('interact.redirect')).pathname.split('/')
+      return auth.identityProvider('GET', `/grant/${String(id)}/${String(nonce)}`)
+    }
+
+    it('is that of the one wallet address that items and subject name', async () => {
+      const access = [paying(alice), receiving(['list-all'], alice), quoting(alice)]
+      const answer = await shown(await ask(access, subjectOf(alice)))
+      expect(answer.body).toMatchObject({ walletAddress: alice, access, subject: subjectOf(alice) })
+    })
+
+    it('is that of the subject, where no item needs any', async () => {
+      const access = [receiving(['read-all'], wallets.bob)]
+      const answer = await shown(await ask(access, subjectOf(alice)))
+      expect(answer.body).toMatchObject({ walletAddress: alice, access })
+    })
+
+    it('is not asked for what needs none, which may be about any wallet', async () => {
+      const access = [receiving(['create'], wallets.bob), receiving(['read-all']), paying(alice)]
+      const answer = await shown(await ask(access))
+      expect(answer.body).toMatchObject({ walletAddress: alice })
+      expect(answer.at('access')).toEqual(JSON.parse(JSON.stringify(access)))
+    })
+
+    it('holds quotes that need it and name no wallet to the one that is named', async () => {
+      const answer = await shown(await ask([quoting(), paying(alice)]))
+      expect(answer.at('access')).toEqual([quoting(alice), paying(alice)])
+    })
+
+    it('is found out with one look at one wallet address, however many are named', async () => {
+      const carol = createAccountHolder(auth, 'carol')
+      await ask([paying(carol), paying(`${auth.wallet.origin}/never-asked`)], subjectOf(`${carol}/`))
+      expect(auth.wallet.requestCount('/never-asked')).toBe(0)
+    })
+  })
+
   describe('for outgoing payments', () => {
     const requestLimits = (limits: Record<string, unknown>, identifier = alice) =>
       request(outgoingPaymentRequest(shop.walletAddress, identifier, { limits }))

@@ -49,9 +49,11 @@ const UINT64 = UINT64_MAX.toString()
 const RESERVE_MANY = `
   with asked as (
     select * from unnest($2::uuid[], $3::bytea[], $4::bytea[], $5::uuid[], $6::bigint[],
-                         $7::numeric[], $8::text[], $9::smallint[], $10::numeric[], $11::text[], $12::smallint[])
+                         $7::numeric[], $8::text[], $9::smallint[], $10::numeric[], $11::text[], $12::smallint[],
+                         $13::text[], $14::text[], $15::timestamptz[])
       with ordinality as a (payment_id, token_hash, content_hash, access_item_id, interval_index,
-                            debit, debit_code, debit_scale, receive, receive_code, receive_scale, place)),
+                            debit, debit_code, debit_scale, receive, receive_code, receive_scale,
+                            wallet_address, receiver, charged_at, place)),
   possible as (
     select a.*, i.grant_id, i.limit_debit_value, i.limit_receive_value
       from asked a
@@ -89,10 +91,11 @@ const RESERVE_MANY = `
   reserved as (
     insert into reservation (payment_id, state, content_hash, grant_id, access_item_id, interval_index,
                              debit, debit_code, debit_scale, receive, receive_code, receive_scale, receive_counted,
-                             spent_debit, spent_receive)
+                             spent_debit, spent_receive, wallet_address, receiver, charged_at)
     select payment_id, 'open', content_hash, grant_id, access_item_id, interval_index,
            debit, debit_code, debit_scale, receive, receive_code, receive_scale, true,
-           room.debited - coalesce(sum(debit) over later, 0), room.received - coalesce(sum(receive) over later, 0)
+           room.debited - coalesce(sum(debit) over later, 0), room.received - coalesce(sum(receive) over later, 0),
+           wallet_address, receiver, charged_at
       from possible join room using (access_item_id, interval_index)
     window later as (partition by access_item_id, interval_index order by place
                      rows between 1 following and unbounded following)
@@ -146,7 +149,10 @@ async function reserveAll(
         column(({ request }) => request.content.debitAmount.asset.scale),
         column(({ request }) => request.content.receiveAmount.value),
         column(({ request }) => request.content.receiveAmount.asset.code),
-        column(({ request }) => request.content.receiveAmount.asset.scale)
+        column(({ request }) => request.content.receiveAmount.asset.scale),
+        column(({ request }) => request.content.walletAddress),
+        column(({ request }) => request.content.receiver),
+        column(({ request }) => request.now)
       ]
     })
     const results = new Map<WindowRequest, ReserveManyResult>(asked.map((one) => [one, { outcome: 'none' }]))

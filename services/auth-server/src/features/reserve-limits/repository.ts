@@ -1,4 +1,4 @@
-import { UINT64_MAX } from '@open-payments-server/amounts'
+import { type Amount, UINT64_MAX } from '@open-payments-server/amounts'
 import { isUniqueViolation } from '@open-payments-server/database'
 import type pg from 'pg'
 import type { PaymentContent, RefusalReason, Window } from '../../domain/limits.js'
@@ -8,6 +8,7 @@ export interface ReservationRequest {
   /** Id of the payment (UUID). */
   readonly paymentId: string
   readonly content: PaymentContent
+  /** See `contentHash`. */
   readonly contentHash: Buffer
   /** When the token must not have expired yet. */
   readonly now: Date
@@ -22,6 +23,8 @@ export interface RecordedReservation {
   /** undefined for what never held room. */
   readonly grantId: string | undefined
   readonly window: Window | undefined
+  /** What it was reserved for; undefined for what never held room. */
+  readonly amounts: { readonly debit: Amount; readonly receive: Amount } | undefined
   /** undefined for what never held room, and until {@link ReserveLimitsRepository.completeSpent}. */
   readonly spent: SpentValues | undefined
 }
@@ -50,10 +53,12 @@ export interface ReserveLimitsRepository {
    */
   reserve(request: ReservationRequest, window: Window, chargeableItemCount: number): Promise<ReserveResult>
   /**
-   * Records a refusal, unless something is recorded under the payment id, and reads what is recorded then. Whatever the
-   * reason given, a token that is not alive is refused as such.
+   * Records a refusal, unless something is recorded under the payment id, and reads what is recorded then. With a token that
+   * is not alive it records nothing: the refusal is the token's, and the same request may come again with another one.
+   *
+   * @returns undefined when nothing is recorded, because the token is not alive
    */
-  refuse(request: ReservationRequest, reason: RefusalReason): Promise<RecordedReservation>
+  refuse(request: ReservationRequest, reason: RefusalReason): Promise<RecordedReservation | undefined>
   /**
    * Adds up what was spent in the windows, in the assets of the payment, and keeps it with its reservation.
    *
@@ -105,27 +110,33 @@ const RESERVE = `
     returning w.debited, w.received, w.receive_code = $11 and w.receive_scale = $12 as receive_counted)
   insert into reservation (payment_id, state, content_hash, grant_id, access_item_id, interval_index,
                            debit, debit_code, debit_scale, receive, receive_code, receive_scale, receive_counted,
-                           spent_debit, spent_receive)
+                           spent_debit, spent_receive, wallet_address, receiver, charged_at)
   select $1, 'open', $4, a.grant_id, a.id, $6, $7, $8, $9, $10, $11, $12, room.receive_counted,
          case when $13 and room.receive_counted then room.debited end,
-         case when $13 and room.receive_counted then room.received end
+         case when $13 and room.receive_counted then room.received end, $14, $15, $3
     from room join access_item a on a.id = $5
   returning grant_id, spent_debit, spent_receive`
 
 const RECORDED_COLUMNS = `state, content_hash, refusal_reason, grant_id, access_item_id, interval_index,
-  spent_debit, spent_receive`
+  debit, debit_code, debit_scale, receive, receive_code, receive_scale, spent_debit, spent_receive`
 
-/** One statement, so that a refused payment costs two in all. */
+/**
+ * One statement, so that a refused payment costs two in all. Always a row when the token lives, but for a twin that was
+ * recorded after the statement began: its columns are null when nothing is recorded.
+ */
 const REFUSE = `
-  with recorded as (
+  with living as (${LIVING_TOKEN}),
+  recorded as (
     insert into reservation (payment_id, state, content_hash, refusal_reason)
-    select $1, 'refused', $4, case when exists (${LIVING_TOKEN}) then $5 else 'token_inactive' end
+    select $1, 'refused', $4, $5 from living
      where not exists (select 1 from reservation where payment_id = $1)
     on conflict (payment_id) do nothing
-    returning ${RECORDED_COLUMNS})
-  select ${RECORDED_COLUMNS} from recorded
-  union all
-  select ${RECORDED_COLUMNS} from reservation where payment_id = $1`
+    returning ${RECORDED_COLUMNS}),
+  found as (
+    select ${RECORDED_COLUMNS} from recorded
+    union all
+    select ${RECORDED_COLUMNS} from reservation where payment_id = $1)
+  select exists (select 1 from living) as token_lives, found.* from (select) as one left join found on true`
 
 /**
  * A sum over two tables that is kept in a third: Prisma has no words for it. Only for grants with several access items, and
@@ -160,12 +171,20 @@ interface ReservedRow extends SpentRow {
 }
 
 interface RecordedRow extends SpentRow {
-  readonly state: RecordedReservation['state']
+  readonly token_lives: boolean
+  /** null when nothing is recorded, as far as the statement sees. */
+  readonly state: RecordedReservation['state'] | null
   readonly content_hash: Buffer | null
   readonly refusal_reason: string | null
   readonly grant_id: string | null
   readonly access_item_id: string | null
   readonly interval_index: string | null
+  readonly debit: string | null
+  readonly debit_code: string | null
+  readonly debit_scale: number | null
+  readonly receive: string | null
+  readonly receive_code: string | null
+  readonly receive_scale: number | null
 }
 
 export function createReserveLimitsRepository(pool: pg.Pool): ReserveLimitsRepository {
@@ -177,7 +196,9 @@ export function createReserveLimitsRepository(pool: pg.Pool): ReserveLimitsRepos
         window.accessItemId,
         window.intervalIndex,
         ...[debitAmount, receiveAmount].flatMap(({ value, asset }) => [value, asset.code, asset.scale]),
-        chargeableItemCount === 1
+        chargeableItemCount === 1,
+        request.content.walletAddress,
+        request.content.receiver
       ]
       try {
         const { rows } = await pool.query<ReservedRow>({ name: 'reserve', text: RESERVE, values })
@@ -198,8 +219,11 @@ export function createReserveLimitsRepository(pool: pg.Pool): ReserveLimitsRepos
           text: REFUSE,
           values: [...identityOf(request), reason]
         })
-        // No row: a twin was recorded after this statement began, and the next one sees it.
-        if (rows[0] !== undefined) return recordedOf(rows[0])
+        const [row] = rows
+        if (row === undefined) throw new Error('a statement that always answers a row answered none')
+        if (row.state !== null) return recordedOf(row, row.state)
+        if (!row.token_lives) return undefined
+        // A twin was recorded after this statement began, and the next one sees it.
       }
       throw new Error('a refusal could not be recorded, and nothing else is')
     },
@@ -227,9 +251,12 @@ function identityOf(request: ReservationRequest): [string, Buffer, Date, Buffer]
   return [request.paymentId, request.content.tokenHash, request.now, request.contentHash]
 }
 
-function recordedOf(row: RecordedRow): RecordedReservation {
+function recordedOf(row: RecordedRow, state: RecordedReservation['state']): RecordedReservation {
+  const debit = amountOf(row.debit, row.debit_code, row.debit_scale)
+  const receive = amountOf(row.receive, row.receive_code, row.receive_scale)
   return {
-    state: row.state,
+    state,
+    amounts: debit && receive && { debit, receive },
     contentHash: row.content_hash ?? undefined,
     refusalReason: (row.refusal_reason as RefusalReason | null) ?? undefined, // only reasons are ever written there
     grantId: row.grant_id ?? undefined,
@@ -239,6 +266,12 @@ function recordedOf(row: RecordedRow): RecordedReservation {
         : { accessItemId: row.access_item_id, intervalIndex: BigInt(row.interval_index) },
     spent: spentOf(row)
   }
+}
+
+function amountOf(value: string | null, code: string | null, scale: number | null): Amount | undefined {
+  return value === null || code === null || scale === null
+    ? undefined
+    : { value: BigInt(value), asset: { code, scale } }
 }
 
 function spentOf(row: SpentRow): SpentValues | undefined {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { hashSecret } from '@open-payments-server/runtime'
 import { recordStatements } from '@open-payments-server/testing'
 import { ALICE, eur, GrpcFixture, RECEIVER, spending, usd } from '../../../test/support/grpc-fixture.js'
 
@@ -255,28 +256,71 @@ describe('Reserve: the same payment id again', () => {
     }
   })
 
-  it('refuses again for the same reason a token that was inactive, or did not cover the payment', async () => {
-    const { token, grantId } = await auth.grant({ access: [spending()], state: 'approved' })
-    const dead = auth.payment(token)
-    expect(await auth.reserveAs(dead)).toEqual({ refused: 'TOKEN_INACTIVE' })
-    await auth.prisma.grant.update({ where: { id: grantId }, data: { state: 'issued' } })
+  it('refuses again for the same reason a token that did not cover the payment, whatever became of it', async () => {
+    const { token, grantId } = await auth.grant({ access: [spending()] })
     const foreign = auth.payment(token, { walletAddress: 'https://wallet.example/bob' })
     expect(await auth.reserveAs(foreign)).toEqual({ refused: 'INSUFFICIENT_GRANT' })
     await auth.prisma.grant.update({ where: { id: grantId }, data: { state: 'revoked' } })
-    expect(await auth.reserveAs(dead)).toEqual({ refused: 'TOKEN_INACTIVE' })
     expect(await auth.reserveAs(foreign)).toEqual({ refused: 'INSUFFICIENT_GRANT' })
   })
 
-  it('is ALREADY_EXISTS with any other content, and changes nothing', async () => {
-    const { token, itemIds } = await auth.grant({ access: [spending()] })
-    const other = await auth.grant({ access: [spending()] })
+  it('is reserved with the new token when it was refused because the one before had been rotated', async () => {
+    const { token, itemIds, ...grant } = await auth.grant({ access: [spending()] })
     const payment = auth.payment(token)
+    const rotated = await auth.rotate(grant)
+    expect(await auth.reserveAs(payment)).toEqual({ refused: 'TOKEN_INACTIVE' })
+    expect(await auth.reserveAs(payment)).toEqual({ refused: 'TOKEN_INACTIVE' })
+    const repeated = { ...payment, accessToken: rotated }
+    expect(await auth.reserveAs(repeated)).toEqual(reserved('100 USD', '100 USD'))
+    expect(await auth.reserveAs(repeated)).toEqual(reserved('100 USD', '100 USD'))
+    expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(['100', '100'])
+  })
+
+  it('is answered the same with either token, when the one that it was reserved with has been rotated since', async () => {
+    const { token, itemIds, ...grant } = await auth.grant({ access: [spending({ debitAmount: usd(100n) })] })
+    const [paid, refused] = [auth.payment(token), auth.payment(token)]
+    await auth.reserveAs(paid)
+    await auth.reserveAs(refused)
+    const rotated = await auth.rotate(grant)
+    for (const accessToken of [token, rotated]) {
+      expect(await auth.reserveAs({ ...paid, accessToken })).toEqual(reserved('100 USD', '100 USD'))
+      expect(await auth.reserveAs({ ...refused, accessToken })).toEqual(LIMIT_EXCEEDED)
+    }
+    expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(['100', '100'])
+  })
+
+  it('is ALREADY_EXISTS for any other request, and changes nothing', async () => {
+    const { token, itemIds } = await auth.grant({ access: [spending({ debitAmount: usd(100n) })] })
+    const other = await auth.grant({ access: [spending()] })
+    const [payment, refused] = [auth.payment(token), auth.payment(token)]
     await auth.reserveAs(payment)
+    expect(await auth.reserveAs(refused)).toEqual(LIMIT_EXCEEDED)
     const changed = [
       { accessToken: other.token },
-      { accessToken: 'unknown' },
       { walletAddress: `${ALICE}2` },
       { receiver: `${RECEIVER}2` },
+      { requestHash: hashSecret('another request') }
+    ]
+    for (const change of changed) {
+      for (const known of [payment, refused]) {
+        expect(await auth.reserveAs({ ...known, ...change })).toEqual({
+          error: 'ALREADY_EXISTS',
+          field: 'payment_id'
+        })
+      }
+    }
+    expect(await auth.reserveAs({ ...payment, accessToken: 'unknown' })).toEqual({
+      refused: 'TOKEN_INACTIVE'
+    })
+    expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(['100', '100'])
+  })
+
+  it('is ABORTED for other amounts of the same request while it holds room, and refused again where it was', async () => {
+    const { token, itemIds } = await auth.grant({ access: [spending({ debitAmount: usd(100n) })] })
+    const [payment, refused] = [auth.payment(token), auth.payment(token)]
+    await auth.reserveAs(payment)
+    await auth.reserveAs(refused)
+    const changed = [
       { debitAmount: { value: '101', assetCode: 'USD', assetScale: 2 } },
       { debitAmount: { value: '100', assetCode: 'USD', assetScale: 3 } },
       { receiveAmount: { value: '99', assetCode: 'USD', assetScale: 2 } },
@@ -284,9 +328,10 @@ describe('Reserve: the same payment id again', () => {
     ]
     for (const change of changed) {
       expect(await auth.reserveAs({ ...payment, ...change })).toEqual({
-        error: 'ALREADY_EXISTS',
+        error: 'ABORTED',
         field: 'payment_id'
       })
+      expect(await auth.reserveAs({ ...refused, ...change })).toEqual(LIMIT_EXCEEDED)
     }
     expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(['100', '100'])
   })
@@ -326,6 +371,8 @@ describe('Reserve: malformed requests', () => {
     ['debit_amount.value', 'leading zero', { debitAmount: { ...amount, value: '01' } }],
     ['debit_amount.value', 'decimals', { debitAmount: { ...amount, value: '1.5' } }],
     ['debit_amount.value', 'beyond 64 bits', { debitAmount: { ...amount, value: '18446744073709551616' } }],
+    ['request_hash', 'none', { requestHash: Buffer.alloc(0) }],
+    ['request_hash', 'too long', { requestHash: Buffer.alloc(33) }],
     ['receive_amount.value', 'exponent', { receiveAmount: { ...amount, value: '1e3' } }],
     ['receive_amount.asset_code', 'none', { receiveAmount: { ...amount, assetCode: '' } }],
     ['receive_amount.asset_code', 'a NUL', { receiveAmount: { ...amount, assetCode: 'U\u0000' } }],

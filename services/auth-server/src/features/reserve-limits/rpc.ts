@@ -4,7 +4,7 @@ import { auth } from '@open-payments-server/proto'
 import { hashSecret, type Logger } from '@open-payments-server/runtime'
 import type { PaymentContent, RefusalReason } from '../../domain/limits.js'
 import { answerEach } from '../../domain/many.js'
-import { readAccessToken, readAmount, readUrl, readUuid } from '../../domain/request-fields.js'
+import { readAccessToken, readAmount, readSha256, readUrl, readUuid } from '../../domain/request-fields.js'
 import type { Payment, ReserveLimits, ReserveOutcome } from './service.js'
 
 /** `GrantLimitsService.Reserve`. */
@@ -39,7 +39,8 @@ function readContent(request: auth.ReserveRequest): PaymentContent {
     walletAddress: readUrl(request.walletAddress, 'wallet_address'),
     receiver: readUrl(request.receiver, 'receiver'),
     debitAmount: readAmount(request.debitAmount, 'debit_amount'),
-    receiveAmount: readAmount(request.receiveAmount, 'receive_amount')
+    receiveAmount: readAmount(request.receiveAmount, 'receive_amount'),
+    requestHash: readSha256(request.requestHash, 'request_hash')
   }
 }
 
@@ -61,7 +62,13 @@ function toAnswer(outcome: ReserveOutcome, { content }: Payment): ReserveAnswer 
     case 'mismatch':
       throw new RpcError({
         code: status.ALREADY_EXISTS,
-        message: 'payment_id was used with other content',
+        message: 'payment_id was used by another request',
+        field: 'payment_id'
+      })
+    case 'other_amounts':
+      throw new RpcError({
+        code: status.ABORTED,
+        message: 'payment_id holds room for other amounts',
         field: 'payment_id'
       })
   }

@@ -1,3 +1,4 @@
+import { type Amount, isSameAsset } from '@open-payments-server/amounts'
 import type { Clock, Outcome } from '@open-payments-server/runtime'
 import {
   chargeableItems,
@@ -28,10 +29,12 @@ export type ReserveOutcome =
       readonly spent: SpentValues
       readonly repeated: boolean
     }
-  /** There was none, and there never will be for this payment id. */
+  /** There was none, and there never will be for this payment id unless the reason is `token_inactive`. */
   | { readonly outcome: 'refused'; readonly reason: RefusalReason }
-  /** The payment id was used for something else. */
+  /** The payment id was used by another request. */
   | { readonly outcome: 'mismatch' }
+  /** The payment id was used by the same request, and holds room for other amounts. */
+  | { readonly outcome: 'other_amounts' }
 
 /** A payment that is to be made. */
 export interface Payment {
@@ -40,7 +43,7 @@ export interface Payment {
   readonly content: PaymentContent
 }
 
-/** Reserves the amounts of payments under the grants of tokens. The same id with the same content is answered the same again. */
+/** Reserves the amounts of payments under the grants of tokens. The same id for the same request is answered the same again. */
 export interface ReserveLimits {
   /** Reserves for one payment. */
   readonly reserve: (payment: Payment) => Promise<ReserveOutcome>
@@ -59,6 +62,8 @@ export interface ReserveLimitsDependencies {
   readonly tokenAccess: TokenAccessReader
   readonly clock: Clock
 }
+
+const TOKEN_INACTIVE: ReserveOutcome = { outcome: 'refused', reason: 'token_inactive' }
 
 /** A payment that asks for room, and where there may be some. */
 interface Asked extends Coverage {
@@ -133,7 +138,7 @@ function createAsk({
     const items = access?.items ?? []
     const { candidates, refusal } = coverPayment(items, content, now)
     return {
-      request: { paymentId, content, contentHash: contentHash(content), now },
+      request: { paymentId, content, contentHash: contentHash(content, access?.grantId), now },
       grantId: access?.grantId,
       candidates,
       refusal: access === undefined ? 'token_inactive' : refusal,
@@ -161,17 +166,23 @@ async function attemptTogether(
   )
 }
 
-/** Records a refusal, unless something is recorded under the payment id; answers from what is recorded then. */
+/**
+ * Records a refusal, unless something is recorded under the payment id, or the token is not alive; answers from what is
+ * recorded then.
+ */
 async function refuse(asked: Asked, repository: ReserveLimitsRepository): Promise<ReserveOutcome> {
+  // Of which grant the request is cannot be told, and so not whether what is recorded is its own.
+  if (asked.grantId === undefined) return TOKEN_INACTIVE
   return answer(await repository.refuse(asked.request, asked.refusal), asked, repository)
 }
 
 /** Answers from what is recorded under the payment id: the refusal just made, or what was there before. */
 async function answer(
-  recorded: RecordedReservation,
+  recorded: RecordedReservation | undefined,
   asked: Asked,
   repository: ReserveLimitsRepository
 ): Promise<ReserveOutcome> {
+  if (recorded === undefined) return TOKEN_INACTIVE
   const { state, refusalReason, grantId, window } = recorded
   // Whoever released it had given up, and whoever asks again must not believe that room is held. Whatever the content: it is
   // over for this id, and the caller may go on with another.
@@ -180,10 +191,23 @@ async function answer(
     return { outcome: 'mismatch' }
   }
   if (refusalReason !== undefined) return { outcome: 'refused', reason: refusalReason }
+  if (!isForAmountsOf(recorded, asked.request.content)) return { outcome: 'other_amounts' }
   if (grantId === undefined || window === undefined)
     throw new Error(`a reservation is ${state} without a window`)
   const spent = recorded.spent ?? (await completeSpent(repository, asked, window))
   return { outcome: 'reserved', grantId, spent, repeated: true }
+}
+
+function isForAmountsOf({ amounts }: RecordedReservation, content: PaymentContent): boolean {
+  return (
+    amounts !== undefined &&
+    isSameAmount(amounts.debit, content.debitAmount) &&
+    isSameAmount(amounts.receive, content.receiveAmount)
+  )
+}
+
+function isSameAmount(one: Amount, other: Amount): boolean {
+  return one.value === other.value && isSameAsset(one.asset, other.asset)
 }
 
 /** Over all items that payments can be charged to: each in its current interval, but the payment's own in the payment's. */

@@ -4,8 +4,8 @@ import { unknownInteraction } from '../../domain/errors.js'
 import type { InteractionReader } from '../../domain/interactions.js'
 
 /**
- * `GET /grant/{id}/{nonce}` for identity providers: what is asked, by whom, and what was decided. A cancelled grant asks
- * for nothing any more.
+ * `GET /grant/{id}/{nonce}` for identity providers: what is asked, of whom, by whom, until when, and what was decided. A
+ * cancelled grant asks for nothing any more.
  */
 export function showGrantRoute(
   interactions: InteractionReader
@@ -13,12 +13,14 @@ export function showGrantRoute(
   return async (request, response) => {
     const interaction = await interactions.find(request.params.id, request.params.nonce)
     if (interaction === undefined || interaction.grant.state === 'revoked') throw unknownInteraction(404)
-    const { grant, state } = interaction
+    const { grant, state, walletAddress, expiresAt } = interaction
     response.json({
       grantId: grant.id,
       access: grant.access.map(formatAccessItem),
       ...(grant.subject === undefined ? {} : { subject: grant.subject }),
+      ...(walletAddress === undefined ? {} : { walletAddress }),
       state,
+      expiresAt: expiresAt.toISOString(),
       client: grant.client,
       clientName: grant.clientName
     })

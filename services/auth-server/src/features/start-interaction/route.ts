@@ -14,10 +14,10 @@ export function startInteractionRoute(
   return async (request, response) => {
     const { id, nonce } = request.params
     const { location, cookie } = await service.startInteraction(id, nonce, {
-      cookie: interactionCookie.read(request.get('cookie')),
+      ...interactionCookie.read(request.get('cookie')),
       mayBind: request.method === 'GET'
     })
-    if (cookie !== undefined) response.append('Set-Cookie', interactionCookie.write(id, cookie))
+    if (cookie !== undefined) response.append('Set-Cookie', interactionCookie.write(id, { cookie }))
     seeOther(response, location)
   }
 }

@@ -1,19 +1,24 @@
 import { type Clock, hashSecret, type Random, randomSecret } from '@open-payments-server/runtime'
-import { invalidInteraction, unknownInteraction } from '../../domain/errors.js'
 import {
+  type InteractionEnd,
+  interactionOver,
+  invalidInteraction,
+  unknownInteraction
+} from '../../domain/errors.js'
+import {
+  type FinishingBrowser,
   type InteractionReader,
   type InteractionRecord,
   isBoundTo,
   isOpen,
+  mayFinish,
   outcomeOf
 } from '../../domain/interactions.js'
 import { withQuery } from '../../domain/urls.js'
 import type { StartInteractionRepository } from './repository.js'
 
 /** A browser that opens an interaction. */
-export interface StartingBrowser {
-  /** The cookie of the interaction, as it presents it; undefined when it has none. */
-  readonly cookie: string | undefined
+export interface StartingBrowser extends FinishingBrowser {
   /** Whether the interaction may become its own: not when somebody only looks where a link leads. */
   readonly mayBind: boolean
 }
@@ -38,7 +43,7 @@ export interface StartInteractionDependencies {
 export interface StartInteractionService {
   /**
    * @throws PublicError 404 `unknown_interaction`; 403 `invalid_interaction` when another browser opened the interaction
-   *   first, or when it is over and the client did not ask to be told
+   *   first, or when it is over and the client is not to be told; the browser in which it ended is told how
    */
   startInteraction(id: string, nonce: string, browser: StartingBrowser): Promise<InteractionStart>
 }
@@ -55,7 +60,7 @@ export function createStartInteractionService(
       if (interaction.browserHash !== undefined && !isOwn) throw startedElsewhere()
       const nowMs = dependencies.clock.now()
       if (!isOpen(interaction, nowMs)) {
-        return { location: locationAfterEnd(interaction, nowMs), cookie: undefined }
+        return { location: locationAfterEnd(interaction, browser, nowMs), cookie: undefined }
       }
       const cookie = isOwn || !browser.mayBind ? undefined : await bind(interaction, dependencies)
       return { location: consentPageOf(interaction, dependencies.consentPageUrl), cookie }
@@ -88,10 +93,23 @@ function consentPageOf({ id, nonce, grant }: InteractionRecord, consentPageUrl: 
 }
 
 /** Where a browser goes that opens an interaction too late. */
-function locationAfterEnd(interaction: InteractionRecord, nowMs: number): string {
+function locationAfterEnd(interaction: InteractionRecord, browser: StartingBrowser, nowMs: number): string {
   const { finish } = interaction.grant
   const outcome = outcomeOf(interaction, nowMs)
   // A page that is opened again must not tell the client that an approved grant is none.
-  if (finish === undefined || outcome === 'approved') throw invalidInteraction(403, 'the interaction is over')
+  if (finish === undefined || outcome === 'approved') throw interactionOver(endKnownTo(browser, interaction))
   return withQuery(finish.uri, { result: outcome === 'denied' ? 'grant_rejected' : 'grant_invalid' })
+}
+
+/** How an interaction ended; undefined for a browser in which it did not, though it may have been the first to open it. */
+function endKnownTo(browser: StartingBrowser, interaction: InteractionRecord): InteractionEnd | undefined {
+  if (!mayFinish(interaction, browser)) return undefined
+  switch (interaction.state) {
+    case 'APPROVED':
+      return 'accepted'
+    case 'DENIED':
+      return 'declined'
+    case 'PENDING':
+      return interaction.grant.state === 'pending' ? 'expired' : undefined
+  }
 }

@@ -45,17 +45,21 @@ export class Backlog<Event> {
   /**
    * Takes all events that wait, once there is one.
    *
+   * @param waitMaxMs how long it waits for one, in milliseconds; none are taken then
    * @throws the error given to `fail`
    */
-  async take(): Promise<readonly Event[]> {
-    for (;;) {
-      if (this.#failure !== undefined) throw this.#failure
-      if (this.#events.length > 0) return this.#events.splice(0)
-      await this.whileSound(
-        new Promise<void>((resolve) => {
-          this.#wake = resolve
-        })
-      )
+  async take(waitMaxMs: number): Promise<readonly Event[]> {
+    if (this.#failure !== undefined) throw this.#failure
+    if (this.#events.length === 0) {
+      let timer: NodeJS.Timeout | undefined
+      const woken = new Promise<void>((resolve) => {
+        this.#wake = resolve
+        timer = setTimeout(resolve, waitMaxMs)
+      })
+      await this.whileSound(woken).finally(() => {
+        clearTimeout(timer)
+      })
     }
+    return this.#events.splice(0)
   }
 }

@@ -7,6 +7,11 @@ import { Backlog } from './backlog.js'
 /** Most revocations that wait for a slow watcher. */
 export const BACKLOG_LENGTH_MAX = 1000
 
+/** How often something is sent, as the contract says, in milliseconds. */
+const HEARTBEAT_INTERVAL_MS = 2_000
+
+const HEARTBEAT: auth.WatchRevocationsResponse = { event: { $case: 'heartbeat', value: {} } }
+
 /**
  * `IntrospectionService.WatchRevocations`. The stream ends with UNAVAILABLE whenever a revocation may have been missed, so
  * that the watcher drops what it cached; it then comes back and starts anew.
@@ -26,8 +31,9 @@ export function createWatchRevocationsRpc(
       await backlog.whileSound(stream.write({ event: { $case: 'started', value: {} } }))
       for (;;) {
         // What came while the last was sent, and what was revoked together, goes together.
-        for (const message of toRevocationMessages(await backlog.take()))
-          await backlog.whileSound(stream.write(message))
+        const events = await backlog.take(HEARTBEAT_INTERVAL_MS)
+        const messages = events.length === 0 ? [HEARTBEAT] : toRevocationMessages(events)
+        for (const message of messages) await backlog.whileSound(stream.write(message))
       }
     } finally {
       stream.signal.removeEventListener('abort', onEnd)

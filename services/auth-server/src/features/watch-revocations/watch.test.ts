@@ -98,6 +98,15 @@ describe('WatchRevocations', () => {
     await allClosed()
   })
 
+  it('is never silent for long', async () => {
+    const stream = await open()
+    expect(await next(stream)).toEqual({ $case: 'heartbeat', value: {} })
+    expect(await next(stream)).toEqual({ $case: 'heartbeat', value: {} })
+    stream.on('error', () => undefined)
+    stream.cancel()
+    await allClosed()
+  })
+
   it('says that it started only once the subscription is live', async () => {
     let goLive: () => void = () => undefined
     const live = new Promise<void>((resolve) => {

@@ -1,5 +1,6 @@
 import { type AuditCheck, type LimitsAuditor, tellViolations } from '../../domain/audit.js'
 import { OperationRefused } from '../../domain/operation-refused.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { AuthServerUnavailable, type GrantLimits } from '../../domain/ports.js'
 import type { Database } from '../../modules/database.js'
 import { checkLedger } from './ledger-checks.js'
@@ -12,6 +13,7 @@ const OPEN_AGE_MAX_SECONDS = 600
 export interface AuditMoneyDeps {
   /** Reads whole tables: its statements may take long. */
   readonly patientDatabase: Database
+  readonly urls: ResourceUrls
   readonly grantLimits: GrantLimits
   readonly limitsAuditor: LimitsAuditor
   readonly clock: { now(): number }
@@ -28,7 +30,7 @@ export async function auditMoney(openAgeMaxSeconds: number, deps: AuditMoneyDeps
   try {
     const openAge = openAgeMaxSeconds === 0 ? OPEN_AGE_MAX_SECONDS : openAgeMaxSeconds
     return [
-      ...(await checkLedger(deps.patientDatabase)),
+      ...(await checkLedger(deps.patientDatabase, deps.urls)),
       ...(await checkReservations({ ...deps, openAgeMaxSeconds: openAge })),
       await checkLimits(deps.limitsAuditor)
     ]

@@ -1,15 +1,43 @@
 import { readSnapshot } from '@open-payments-server/database'
 import { type AuditCheck, tellViolations } from '../../domain/audit.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { type Database, Prisma, type Queries } from '../../modules/database.js'
 
 /** An invariant of the ledger as a question to the database: how many rows there are, and which ones violate it. */
 interface LedgerInvariant {
   readonly invariant: string
-  /** Answers one number, `count`. */
+  /** Answers one number, `count`; and a text `told` to go with the invariant, where there is more to tell. */
   readonly count: string
   /** Answers one sentence for each violation, `violation`. */
   readonly violations: string
+  /** The parameters of `violations`; none unless given. */
+  readonly values?: (urls: ResourceUrls) => unknown[]
 }
+
+/** What the URL of every incoming payment that is hosted here begins with, as `$1`. */
+const receiverPrefix = (urls: ResourceUrls): unknown[] => [urls.of('incoming-payments', '')]
+
+/**
+ * What every payment should have come to, in the words of `domain/settlement.ts`: the sender pays its share of the debit, rounded
+ * up, for what was delivered (`sent`), and of that the same share of the debit less the fee (`net`) left the fee. The receiver may
+ * be gone where nothing was delivered.
+ */
+const TERMS = `terms as (
+        select p.id, p.state, p.failure_reason, p.wallet_address_id, p.client, p.quote_id, p.receiver, p.debit_value,
+               p.fee_value, p.receive_value, p.receive_asset_id, p.sent_value, p.delivered_value,
+               s.id as debit_account_id, s.asset_id as debit_asset_id, i.id as incoming_payment_id,
+               r.id as credit_account_id, r.asset_id as receiver_asset_id,
+               div(p.debit_value * p.delivered_value + p.receive_value - 1, p.receive_value) as sent,
+               div((p.debit_value - p.fee_value) * p.delivered_value + p.receive_value - 1, p.receive_value) as net
+          from outgoing_payment p
+          join wallet_address sw on sw.id = p.wallet_address_id
+          join account s on s.id = sw.account_id
+          left join incoming_payment i
+            on i.id = case when starts_with(p.receiver, $1)
+                            and substring(p.receiver from length($1) + 1) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+                           then substring(p.receiver from length($1) + 1)::uuid end
+          left join wallet_address rw on rw.id = i.wallet_address_id
+          left join account r on r.id = rw.account_id)`
 
 const INVARIANTS: readonly LedgerInvariant[] = [
   {
@@ -71,53 +99,114 @@ const INVARIANTS: readonly LedgerInvariant[] = [
           or (i.received_value = i.incoming_value and not i.completed)`
   },
   {
+    // What the accounts really are, whatever the transfer says of them: constraints can be dropped.
+    invariant: 'Every transfer joins accounts of its asset and of the kinds that its own kind may join.',
+    count: 'select count(*) from transfer',
+    violations: `
+      select format('%s %s goes from a %s account to a %s account', t.kind, t.id, d.kind, c.kind) as violation
+        from transfer t
+        left join account d on d.id = t.debit_account_id and d.asset_id = t.asset_id
+        left join account c on c.id = t.credit_account_id and c.asset_id = t.asset_id
+       where (t.kind::text, d.kind::text, c.kind::text) not in (
+               ('deposit', 'outside', 'wallet'), ('withdrawal', 'wallet', 'outside'), ('payment', 'wallet', 'clearing'),
+               ('fee', 'clearing', 'fees'), ('delivery', 'clearing', 'wallet'), ('delivery', 'clearing', 'exchange'),
+               ('conversion', 'exchange', 'wallet')) is not false
+          or (t.payment_id is null) <> (t.kind in ('deposit', 'withdrawal'))`
+  },
+  {
     invariant:
-      'Every outgoing payment has sent what its hold was posted with, and delivered what its receiver got.',
+      'Every payment has exactly the transfers that its assets, its fee and its end demand, between the right accounts.',
+    count: 'select count(*) from transfer where payment_id is not null',
+    values: receiverPrefix,
+    // A payment without the money is pending without a hold until it is processed: `optional`.
+    violations: `
+      with ${TERMS}, expected as (
+        select p.id as payment_id, e.kind::transfer_kind as kind, e.state::transfer_state as state, e.debit_account_id,
+               e.credit_account_id, e.asset_id, e.amount, e.posted_amount, e.incoming_payment_id, e.optional
+          from terms p
+          left join account clearing on clearing.asset_id = p.debit_asset_id and clearing.kind = 'clearing'
+          left join account fees on fees.asset_id = p.debit_asset_id and fees.kind = 'fees'
+          left join account source on source.asset_id = p.debit_asset_id and source.kind = 'exchange'
+          left join account target on target.asset_id = p.receive_asset_id and target.kind = 'exchange'
+         cross join lateral (values
+           ('payment', case when p.state = 'pending' then 'pending' when p.sent > 0 then 'posted' else 'voided' end,
+            p.debit_account_id, clearing.id, p.debit_asset_id, p.debit_value, nullif(p.sent, 0), null::uuid,
+            p.failure_reason is distinct from 'insufficient balance', p.state = 'pending'),
+           ('fee', 'posted', clearing.id, fees.id, p.debit_asset_id, p.sent - p.net, p.sent - p.net, null,
+            p.sent > p.net, false),
+           ('delivery', 'posted', clearing.id,
+            case when p.debit_asset_id = p.receive_asset_id then p.credit_account_id else source.id end,
+            p.debit_asset_id, p.net, p.net,
+            case when p.debit_asset_id = p.receive_asset_id then p.incoming_payment_id end, p.sent > 0, false),
+           ('conversion', 'posted', target.id, p.credit_account_id, p.receive_asset_id, p.delivered_value, p.delivered_value,
+            p.incoming_payment_id, p.sent > 0 and p.debit_asset_id <> p.receive_asset_id, false)
+         ) as e (kind, state, debit_account_id, credit_account_id, asset_id, amount, posted_amount, incoming_payment_id,
+                 demanded, optional)
+         where e.demanded)
+      select case
+               when t.id is null then format('payment %s lacks its %s of %s', e.payment_id, e.kind, e.amount)
+               when e.payment_id is null then format('%s %s of %s belongs to no payment that demands it (%s)', t.kind, t.id,
+                                                     t.amount, t.payment_id)
+               else format('%s %s of payment %s: %s of %s, from %s to %s; its payment demands %s of %s, from %s to %s',
+                           t.kind, t.id, t.payment_id, t.state, coalesce(t.posted_amount, t.amount), t.debit_account_id,
+                           t.credit_account_id, e.state, coalesce(e.posted_amount, e.amount),
+                           coalesce(e.debit_account_id::text, 'none'), coalesce(e.credit_account_id::text, 'none'))
+             end as violation
+        from expected e
+        full join (select * from transfer where payment_id is not null) t
+          on t.payment_id = e.payment_id and t.kind = e.kind
+       where case
+         when t.id is null then not e.optional
+         when e.payment_id is null then true
+         else (t.state, t.debit_account_id, t.credit_account_id, t.asset_id, t.amount, t.posted_amount, t.incoming_payment_id)
+              is distinct from
+              (e.state, e.debit_account_id, e.credit_account_id, e.asset_id, e.amount, e.posted_amount, e.incoming_payment_id)
+       end`
+  },
+  {
+    invariant:
+      'Every payment has sent the share of its debit that it delivered, on the terms of its quote and receiver.',
     count: 'select count(*) from outgoing_payment',
+    values: receiverPrefix,
     violations: `
-      select format('outgoing payment %s: sent %s, delivered %s; posted %s, of which %s left clearing, and %s arrived', p.id,
-                    p.sent_value, p.delivered_value, t.posted, t.cleared, t.arrived) as violation
-        from outgoing_payment p
-        left join lateral (
-          select coalesce(sum(posted_amount) filter (where kind = 'payment'), 0) as posted,
-                 coalesce(sum(posted_amount) filter (where kind in ('fee', 'delivery')), 0) as cleared,
-                 coalesce(sum(posted_amount) filter (where incoming_payment_id is not null), 0) as arrived
-            from transfer where payment_id = p.id) t on true
-       where (p.sent_value, p.sent_value, p.delivered_value) <> (t.posted, t.cleared, t.arrived)`
+      with ${TERMS}
+      select format('outgoing payment %s: %s', p.id, concat_ws('; ',
+               case when p.sent_value <> p.sent then
+                 format('sent %s for %s delivered, which cost %s', p.sent_value, p.delivered_value, p.sent) end,
+               case when p.debit_asset_id = p.receive_asset_id and p.debit_value <> p.fee_value + p.receive_value then
+                 format('its debit of %s is not its fee of %s and the %s received', p.debit_value, p.fee_value,
+                        p.receive_value) end,
+               case when p.asset_differs then 'its receiver is in another asset' end,
+               case when p.delivered_value > 0 and p.credit_account_id is null then 'it delivered to no receiver' end,
+               case when p.quote_differs then format('it is not on the terms of its quote %s', p.quote_id) end)) as violation
+        from (select terms.*, terms.incoming_payment_id is not null and terms.receiver_asset_id <> terms.receive_asset_id as asset_differs,
+                     terms.quote_id is not null
+                     and (terms.wallet_address_id, terms.client, terms.receiver, terms.debit_value, terms.fee_value,
+                          terms.receive_value, terms.receive_asset_id)
+                         is distinct from
+                         (q.wallet_address_id, q.client, q.receiver, q.debit_value, q.fee_value, q.receive_value,
+                          q.receive_asset_id) as quote_differs
+                from terms left join quote q on q.id = terms.quote_id) p
+       where p.sent_value <> p.sent
+          or (p.debit_asset_id = p.receive_asset_id and p.debit_value <> p.fee_value + p.receive_value)
+          or p.asset_differs or p.quote_differs or (p.delivered_value > 0 and p.credit_account_id is null)`
   },
   {
-    invariant: 'Every payment takes from its own wallet and gives to that of its receiver, in time.',
-    count: `select count(*) from transfer where kind = 'payment' or incoming_payment_id is not null`,
+    invariant: 'Nothing was delivered to an incoming payment after it expired.',
+    count: 'select count(*) from transfer where incoming_payment_id is not null',
     violations: `
-      select format('%s %s takes from account %s, and its payment belongs to %s', t.kind, t.id, t.debit_account_id,
-                    coalesce(w.account_id::text, 'none')) as violation
-        from transfer t
-        left join outgoing_payment p on p.id = t.payment_id
-        left join wallet_address w on w.id = p.wallet_address_id
-       where t.kind = 'payment' and t.debit_account_id is distinct from w.account_id
-      union all
-      select format('%s %s gives to account %s at %s; incoming payment %s belongs to %s and expires at %s', t.kind, t.id,
-                    t.credit_account_id, t.ended_at, t.incoming_payment_id, coalesce(w.account_id::text, 'none'), i.expires_at)
-        from transfer t
-        left join incoming_payment i on i.id = t.incoming_payment_id
-        left join wallet_address w on w.id = i.wallet_address_id
-       where t.incoming_payment_id is not null and t.state = 'posted'
-         and (t.credit_account_id is distinct from w.account_id or t.ended_at > i.expires_at)`
+      select format('%s %s came at %s; incoming payment %s expires at %s', t.kind, t.id, t.ended_at, i.id, i.expires_at)
+               as violation
+        from transfer t join incoming_payment i on i.id = t.incoming_payment_id
+       where t.ended_at > i.expires_at`
   },
   {
-    invariant: 'Every hold belongs to a pending payment and holds its debit.',
-    count: `select count(*) from transfer where state = 'pending'`,
-    violations: `
-      select format('hold %s of %s: its payment is %s with debit %s', t.id, t.amount, coalesce(p.state::text, 'missing'),
-                    coalesce(p.debit_value, 0)) as violation
-        from transfer t
-        left join outgoing_payment p on p.id = t.id
-       where t.state = 'pending'
-         and (t.kind, t.payment_id, t.amount, 'pending') is distinct from ('payment', p.id, p.debit_value, p.state)`
-  },
-  {
-    invariant: 'Every outgoing payment has one place in the outbox, with the outcome that it had.',
-    count: 'select count(*) from grant_reservation',
+    // More ids than usual that the sweeper gave up show a database that lost payments whose clients were answered.
+    invariant:
+      'Every outgoing payment has one place in the outbox, with the outcome that it had, and every id given up its cause.',
+    count: `
+      select sum(count) as count, string_agg(format('%s given up as %s', count, cause), ', ' order by cause) filter (where cause is not null) as told
+        from (select given_up_cause as cause, count(*) from grant_reservation group by 1) by_cause`,
     violations: `
       select format('payment %s: %s with %s sent and %s delivered; the outbox says %s of %s and %s',
                     coalesce(p.id, r.payment_id), coalesce(p.state::text, 'missing'), coalesce(p.sent_value, 0),
@@ -126,8 +215,8 @@ const INVARIANTS: readonly LedgerInvariant[] = [
         from outgoing_payment p
         full join grant_reservation r on r.payment_id = p.id
        where case
-         when p.id is null then r.outcome is distinct from 'release'
-         when r.payment_id is null then true
+         when p.id is null then r.outcome is distinct from 'release' or r.given_up_cause is null
+         when r.payment_id is null or r.given_up_cause is not null then true
          when p.state = 'pending' then r.outcome is not null
          when p.sent_value = 0 then r.outcome is distinct from 'release'
          else (r.outcome, r.debited_value, r.received_value)
@@ -140,22 +229,24 @@ const INVARIANTS: readonly LedgerInvariant[] = [
  * Checks what the ledger must hold by itself, all of it in one snapshot: payments that go on meanwhile are seen whole or
  * not at all.
  */
-export async function checkLedger(database: Database): Promise<AuditCheck[]> {
+export async function checkLedger(database: Database, urls: ResourceUrls): Promise<AuditCheck[]> {
   return readSnapshot(database, async (snapshot: Queries) => {
     const checks: AuditCheck[] = []
-    for (const invariant of INVARIANTS) checks.push(await check(snapshot, invariant))
+    for (const invariant of INVARIANTS) checks.push(await check(snapshot, invariant, urls))
     return checks
   })
 }
 
 async function check(
   snapshot: Queries,
-  { invariant, count, violations }: LedgerInvariant
+  { invariant, count, violations, values }: LedgerInvariant,
+  urls: ResourceUrls
 ): Promise<AuditCheck> {
-  const [counted] = await snapshot.$queryRaw<{ count: bigint }[]>(Prisma.raw(count))
-  const rows = await snapshot.$queryRaw<{ violation: string }[]>(Prisma.raw(violations))
+  const [counted] = await snapshot.$queryRaw<{ count: bigint; told?: string | null }[]>(Prisma.raw(count))
+  const rows = await snapshot.$queryRawUnsafe<{ violation: string }[]>(violations, ...(values?.(urls) ?? []))
+  const told = counted?.told ?? undefined
   return {
-    invariant,
+    invariant: told === undefined ? invariant : `${invariant} (${told})`,
     checkedCount: counted?.count ?? 0n,
     violations: tellViolations(rows.map(({ violation }) => violation))
   }

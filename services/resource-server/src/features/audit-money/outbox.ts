@@ -1,3 +1,5 @@
+import type { Amount } from '@open-payments-server/amounts'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 
 /** A place in the outbox, with the payment it belongs to. */
@@ -13,7 +15,20 @@ export interface OutboxRow {
   /** Whether the auth server acknowledged the outcome. */
   readonly delivered: boolean
   /** Undefined for a payment id that was given up. */
-  readonly payment: { readonly debitValue: bigint; readonly receiveValue: bigint } | undefined
+  readonly payment: OutboxPayment | undefined
+}
+
+/** What a payment was reserved for, as the auth server must know it too. */
+export interface OutboxPayment {
+  /** Id (UUID). */
+  readonly grantId: string
+  readonly client: string
+  /** URL. */
+  readonly walletAddress: string
+  /** URL. */
+  readonly receiver: string
+  readonly debitAmount: Amount
+  readonly receiveAmount: Amount
 }
 
 interface Row {
@@ -22,8 +37,17 @@ interface Row {
   readonly debited_value: string | null
   readonly received_value: string | null
   readonly delivered: boolean
-  readonly debit_value: string | null
-  readonly receive_value: string | null
+  /** Null where there is no payment, and so is all that follows. */
+  readonly grant_id: string | null
+  readonly client: string
+  readonly path: string
+  readonly receiver: string
+  readonly debit_value: string
+  readonly debit_code: string
+  readonly debit_scale: number
+  readonly receive_value: string
+  readonly receive_code: string
+  readonly receive_scale: number
 }
 
 /** Before every id. */
@@ -35,30 +59,39 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000'
  * @param afterPaymentId where to begin; with the first unless given
  */
 export async function* readOutbox(
-  on: Queries,
+  { patientDatabase, urls }: { readonly patientDatabase: Queries; readonly urls: ResourceUrls },
   pageSize: number,
   afterPaymentId = FIRST_ID
 ): AsyncGenerator<OutboxRow, undefined> {
   let after = afterPaymentId
   for (;;) {
-    const rows = await on.$queryRaw<Row[]>(
+    const rows = await patientDatabase.$queryRaw<Row[]>(
       // The page comes first, and then each payment by itself: joined, PostgreSQL reads all payments before the page, for every
       // page again. `limit 1` leaves it no choice.
-      Prisma.sql`select r.payment_id, r.outcome, r.debited_value::text, r.received_value::text, r.delivered_at is not null as delivered,
-              p.debit_value::text, p.receive_value::text
-         from (select * from grant_reservation where payment_id > ${after}::uuid order by payment_id limit ${pageSize}::integer) r
-         left join lateral (
-           select debit_value, receive_value from outgoing_payment where id = r.payment_id limit 1) p on true
-        order by r.payment_id`
+      Prisma.sql`
+        select r.payment_id, r.outcome, r.debited_value::text, r.received_value::text, r.delivered_at is not null as delivered,
+               p.*
+          from (select * from grant_reservation where payment_id > ${after}::uuid order by payment_id
+                 limit ${pageSize}::integer) r
+          left join lateral (
+            select o.grant_id, o.client, w.path, o.receiver, o.debit_value::text, d.code as debit_code,
+                   d.scale as debit_scale, o.receive_value::text, c.code as receive_code, c.scale as receive_scale
+              from outgoing_payment o
+              join wallet_address w on w.id = o.wallet_address_id
+              join account a on a.id = w.account_id
+              join asset d on d.id = a.asset_id
+              join asset c on c.id = o.receive_asset_id
+             where o.id = r.payment_id limit 1) p on true
+         order by r.payment_id`
     )
-    yield* rows.map(toOutboxRow)
+    yield* rows.map((row) => toOutboxRow(row, urls))
     const last = rows.at(-1)
     if (last === undefined || rows.length < pageSize) return
     after = last.payment_id
   }
 }
 
-function toOutboxRow(row: Row): OutboxRow {
+function toOutboxRow(row: Row, urls: ResourceUrls): OutboxRow {
   return {
     paymentId: row.payment_id,
     outcome: row.outcome,
@@ -66,8 +99,21 @@ function toOutboxRow(row: Row): OutboxRow {
     receivedValue: row.received_value === null ? undefined : BigInt(row.received_value),
     delivered: row.delivered,
     payment:
-      row.debit_value === null || row.receive_value === null
+      row.grant_id === null
         ? undefined
-        : { debitValue: BigInt(row.debit_value), receiveValue: BigInt(row.receive_value) }
+        : {
+            grantId: row.grant_id,
+            client: row.client,
+            walletAddress: urls.ofWalletAddress(row.path),
+            receiver: row.receiver,
+            debitAmount: {
+              value: BigInt(row.debit_value),
+              asset: { code: row.debit_code, scale: row.debit_scale }
+            },
+            receiveAmount: {
+              value: BigInt(row.receive_value),
+              asset: { code: row.receive_code, scale: row.receive_scale }
+            }
+          }
   }
 }

@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Amount } from '@open-payments-server/amounts'
 import type { Queries } from '../../modules/database.js'
 import { type AuditCheck, tellViolations } from '../../domain/audit.js'
 import type { GrantLimits, Reservation } from '../../domain/ports.js'
-import { type OutboxRow, readOutbox } from './outbox.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { type OutboxPayment, type OutboxRow, readOutbox } from './outbox.js'
 
 /** Reservations, and places in the outbox, that are read at a time. */
 const PAGE_SIZE = 1_000
@@ -19,6 +21,7 @@ const DOUBT_MS = 1_000
 /** What comparing needs. */
 export interface ReservationCheckDeps {
   readonly patientDatabase: Queries
+  readonly urls: ResourceUrls
   readonly grantLimits: GrantLimits
   readonly clock: { now(): number }
   /** A reservation may stay open this long. */
@@ -41,10 +44,7 @@ export async function checkReservations(deps: ReservationCheckDeps): Promise<Aud
   const doubts: Pair[] = []
   const stale: string[] = []
   const olderThanMs = deps.clock.now() - deps.openAgeMaxSeconds * 1_000
-  for await (const pair of mergePairs(
-    readReservations(deps.grantLimits),
-    readOutbox(deps.patientDatabase, PAGE_SIZE)
-  )) {
+  for await (const pair of mergePairs(readReservations(deps.grantLimits), readOutbox(deps, PAGE_SIZE))) {
     count += 1n
     if (findDisagreement(pair, olderThanMs) !== undefined) doubts.push(pair)
     const { reservation } = pair
@@ -90,21 +90,37 @@ export function findDisagreement(
     const inFlight = reservation.state === 'open' && reservation.createdAtMs >= olderThanMs
     return inFlight || reservation.state === 'refused' ? undefined : told
   }
+  const differing = outbox.payment === undefined ? [] : findDifferences(reservation, outbox.payment)
+  if (differing.length > 0) return `payment ${paymentId}: ${differing.join('; ')}`
   return agrees(reservation, outbox) ? undefined : told
+}
+
+/** In what a payment differs from its reservation, in words. A refusal says nothing of what it refused. */
+function findDifferences(reservation: Reservation, payment: OutboxPayment): string[] {
+  if (reservation.state === 'refused') return []
+  return Object.entries({
+    grant: [payment.grantId, reservation.grantId],
+    client: [payment.client, reservation.client],
+    'wallet address': [payment.walletAddress, reservation.walletAddress],
+    receiver: [payment.receiver, reservation.receiver],
+    debit: [describeAmount(payment.debitAmount), describeAmount(reservation.debitAmount)],
+    receive: [describeAmount(payment.receiveAmount), describeAmount(reservation.receiveAmount)]
+  }).flatMap(([name, [here, there]]) =>
+    here === there ? [] : [`its ${name} is here ${String(here)}, at the auth server ${there ?? 'nothing'}`]
+  )
+}
+
+function describeAmount(amount: Amount | undefined): string | undefined {
+  return amount && `${amount.value} ${amount.asset.code} with scale ${amount.asset.scale}`
 }
 
 function agrees(reservation: Reservation, outbox: OutboxRow): boolean {
   const { payment } = outbox
-  const sameAmounts =
-    payment === undefined ||
-    (reservation.debitAmount?.value === payment.debitValue &&
-      reservation.receiveAmount?.value === payment.receiveValue)
   switch (reservation.state) {
     case 'open':
-      return sameAmounts && !outbox.delivered
+      return !outbox.delivered
     case 'settled':
       return (
-        sameAmounts &&
         outbox.outcome === 'settle' &&
         reservation.settledDebitValue === outbox.debitedValue &&
         reservation.settledReceiveValue === outbox.receivedValue
@@ -119,15 +135,15 @@ function agrees(reservation: Reservation, outbox: OutboxRow): boolean {
 async function lookAgain(
   doubts: readonly Pair[],
   olderThanMs: number,
-  { patientDatabase, grantLimits }: ReservationCheckDeps
+  deps: ReservationCheckDeps
 ): Promise<string[]> {
   await delay(DOUBT_MS)
   const violations: string[] = []
   for (const { paymentId } of doubts.slice(0, DOUBTS_MAX)) {
     // The auth server first: what it knows of, this service has done before.
-    const [found] = await readPage(grantLimits, idBefore(paymentId), 1)
+    const [found] = await readPage(deps.grantLimits, idBefore(paymentId), 1)
     const reservation = found?.paymentId === paymentId ? found : undefined
-    const [row] = await readOutbox(patientDatabase, 1, idBefore(paymentId))
+    const [row] = await readOutbox(deps, 1, idBefore(paymentId))
       .next()
       .then(({ value }) => [value])
     const outbox = row?.paymentId === paymentId ? row : undefined
@@ -193,7 +209,9 @@ function idBefore(id: string): string {
 
 function describeOutbox({ payment, outcome, debitedValue, receivedValue, delivered }: OutboxRow): string {
   const what =
-    payment === undefined ? 'given up' : `a payment of ${payment.debitValue} for ${payment.receiveValue}`
+    payment === undefined
+      ? 'given up'
+      : `a payment of ${payment.debitAmount.value} for ${payment.receiveAmount.value}`
   const ended =
     outcome === 'settle'
       ? `, settled with ${String(debitedValue)} and ${String(receivedValue)}`

@@ -10,7 +10,7 @@ import {
 } from '@open-payments-server/http-signatures'
 import { type Clock, hashSecret } from '@open-payments-server/runtime'
 import { type SharedStore, SharedStoreUnavailable } from '@open-payments-server/shared-store'
-import type { AuthorizedRequest, RequestAuthorizer } from '../../domain/authorization.js'
+import type { AuthorizedRequest, CountVerified, RequestAuthorizer } from '../../domain/authorization.js'
 import { inactiveToken, invalidSignature, invalidToken, temporarilyUnavailable } from '../../domain/errors.js'
 import { AuthServerUnavailable } from '../../domain/ports.js'
 import { readAccessToken } from './read-access-token.js'
@@ -27,6 +27,8 @@ export interface RequestAuthorizerOptions {
   /** Where clients reach this service: what `@target-uri` begins with. */
   readonly publicUrl: string
   readonly policy: VerificationPolicy
+  /** Counts whose token and signature were checked, before anything is stored for the request; undefined where nobody is limited. */
+  readonly countVerified?: CountVerified | undefined
 }
 
 /** A token that may be used, and the key of its holder that signed the request. */
@@ -58,8 +60,10 @@ export function createRequestAuthorizer(options: RequestAuthorizerOptions): Requ
       if (verified === undefined) {
         throw refused(new SignatureError('key', 'it was not made with a current key of the client'))
       }
+      const authorized = toAuthorized(accessToken, verified.record, received, parts.body)
+      options.countVerified?.(request, authorized)
       if (received.nonce !== undefined) await useNonce(received, received.nonce, verified.key, options)
-      return toAuthorized(accessToken, verified.record, received, parts.body)
+      return authorized
     }
   }
 }
@@ -113,8 +117,9 @@ async function findRecord(asked: Promise<TokenRecord | undefined>): Promise<Toke
  */
 function verify(received: ReceivedSignature, record: ActiveRecord | undefined): Verified | undefined {
   if (record === undefined) return undefined
-  const { key } = record
-  if (key === 'unavailable') throw temporarilyUnavailable(new Error("the client's keys cannot be fetched"))
+  const { key, client } = record
+  if (key === 'unavailable')
+    throw temporarilyUnavailable(new Error(`the keys of ${client} cannot be fetched`))
   const isSigned = isSignedWith(received, key ?? { kid: received.keyId, publicKey: NOBODYS_KEY })
   return key !== undefined && isSigned ? { record, key } : undefined
 }
@@ -168,6 +173,7 @@ function toAuthorized(
     grantId: record.grantId,
     client: record.client,
     access: record.access,
+    consentedWalletAddress: record.consentedWalletAddress,
     body,
     signature: { createdSeconds: received.createdSeconds, bytes: received.signature }
   }

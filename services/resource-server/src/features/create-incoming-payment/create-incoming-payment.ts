@@ -8,9 +8,16 @@ import type { CreatedIncomingPayment } from '../../domain/incoming-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentMethods } from '../../domain/payment-methods.js'
 import { requireReach } from '../../domain/visibility.js'
+import { metadataBytes } from '../../domain/wire.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
 import type { IncomingPaymentStore } from '../../modules/incoming-payments/index.js'
 import type { IncomingPaymentOrder } from './request.js'
+
+/** How far ahead a payment may expire that the account holder did not agree to: a year of 366 days, in milliseconds. */
+const UNASKED_EXPIRY_AHEAD_MAX_MS = 366 * 86_400_000
+
+/** Longest metadata of one that the account holder did not agree to, in bytes; see {@link metadataBytes}. */
+const UNASKED_METADATA_BYTES_MAX = 2_048
 
 /** What creating incoming payments needs. */
 export interface CreateIncomingPaymentDeps {
@@ -26,7 +33,7 @@ export interface CreateIncomingPaymentDeps {
 
 /** A request to create an incoming payment, read. */
 export interface CreationRequest {
-  readonly authorized: Pick<AuthorizedRequest, 'access' | 'client' | 'body'>
+  readonly authorized: Pick<AuthorizedRequest, 'access' | 'client' | 'body' | 'consentedWalletAddress'>
   readonly order: IncomingPaymentOrder
   readonly idempotencyKey: string | undefined
 }
@@ -45,6 +52,7 @@ export async function createIncomingPayment(
   requireReach(authorized, 'incoming-payment', 'create', walletAddress.url)
   checkAsset(order, walletAddress)
   const nowMs = deps.clock.now()
+  if (authorized.consentedWalletAddress !== walletAddress.url) checkUnasked(order, nowMs)
   const expiresAtMs = order.expiresAt ?? nowMs + deps.lifetimeSeconds * 1_000
   const expired = expiresAtMs <= nowMs
   if (expired && idempotencyKey === undefined) throw notInTheFuture()
@@ -95,6 +103,25 @@ function findIdentifier(access: readonly AccessItem[]): string | undefined {
 function checkAsset({ incomingAmount }: IncomingPaymentOrder, { asset }: WalletAddress): void {
   if (incomingAmount !== undefined && !isSameAsset(incomingAmount.asset, asset)) {
     throw assetMismatch('incomingAmount', incomingAmount.asset, asset)
+  }
+}
+
+/** What a client may leave behind with a wallet address whose account holder did not agree to it. */
+function checkUnasked({ expiresAt, metadata }: IncomingPaymentOrder, nowMs: number): void {
+  if (expiresAt !== undefined && expiresAt > nowMs + UNASKED_EXPIRY_AHEAD_MAX_MS) {
+    throw invalidField(
+      '400',
+      'expiresAt',
+      "must be at most a year ahead without the account holder's consent"
+    )
+  }
+  if (metadata !== undefined && metadataBytes(metadata) > UNASKED_METADATA_BYTES_MAX) {
+    const most = String(UNASKED_METADATA_BYTES_MAX)
+    throw invalidField(
+      '400',
+      'metadata',
+      `must have at most ${most} bytes without the account holder's consent`
+    )
   }
 }
 

@@ -2,6 +2,7 @@ import { NoAnswer } from '@open-payments-server/http-server'
 import type { Clock, Logger } from '@open-payments-server/runtime'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
 import {
+  conflict,
   differentRequest,
   inactiveToken,
   insufficientGrant,
@@ -28,12 +29,9 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
 import type { Queries } from '../../modules/database.js'
-import { giveUp as giveUpIds, isTaken } from '../../modules/grant-outcomes/index.js'
-import {
-  findTwin,
-  isQuoteUsed as isQuoteUsedByPayment,
-  type NewPayment
-} from '../../modules/outgoing-payments/index.js'
+import { type GivenUpCause, isTaken } from '../../modules/grant-outcomes/index.js'
+import * as outgoingPayments from '../../modules/outgoing-payments/index.js'
+import type { FoundPayment, NewPayment } from '../../modules/outgoing-payments/index.js'
 import type { PayableQuotes } from '../../modules/quotes/index.js'
 import type { PersistOutcome } from './persist.js'
 import type { OutgoingPaymentOrder } from './request.js'
@@ -86,8 +84,8 @@ interface PricedRequest extends CreationRequest {
  * that is not known, nothing is said.
  *
  * @throws PublicError 400 for what is wrong with the request, its quote or its receiver; 403 when the grant does not cover
- *   the payment or has no room for it; 422 when its idempotency key belongs to another request; 503 when it is not
- *   known whether the grant has room: then nothing is spent
+ *   the payment or has no room for it; 409 when the same request is running at another rate; 422 when its idempotency key
+ *   belongs to another request; 503 when it is not known whether the grant has room: then nothing is spent
  * @throws NoAnswer when the database does not tell whether there is a payment
  */
 export async function createOutgoingPayment(
@@ -138,7 +136,7 @@ async function reserveAndPersist(
 ): Promise<OutgoingPayment | undefined> {
   const reservation = await reserve(request, paymentId, context)
   if (reservation.outcome === 'reserved') return persist(request, paymentId, reservation, context)
-  if (reservation.outcome === 'mismatch') throw await mismatch(paymentId, context)
+  if (reservation.outcome !== 'refused') throw await taken(reservation.outcome, paymentId, context)
   if (reservation.reason !== 'released') {
     // That comes first: the payment that used it has most likely spent what the grant lacks.
     throw (await isQuoteUsed(request.terms, context)) ? invalidQuote() : refusal(reservation.reason)
@@ -148,7 +146,7 @@ async function reserveAndPersist(
 }
 
 async function reserve(
-  { authorized, walletAddress, terms }: PricedRequest,
+  { authorized, identity, walletAddress, terms }: PricedRequest,
   paymentId: string,
   context: Context
 ): Promise<ReservationOutcome> {
@@ -159,24 +157,31 @@ async function reserve(
       walletAddress: walletAddress.url,
       receiver: terms.receiver.url,
       debitAmount: { value: terms.amounts.debit, asset: walletAddress.asset },
-      receiveAmount: { value: terms.amounts.receive, asset: terms.receiver.asset }
+      receiveAmount: { value: terms.amounts.receive, asset: terms.receiver.asset },
+      requestHash: identity.requestHash
     })
   } catch (error) {
     // Whether there is a reservation is not known. Without a payment it must not stay.
-    await giveUp(paymentId, context)
+    await giveUp(paymentId, 'reservation_unknown', identity, context)
     if (error instanceof AuthServerUnavailable) throw temporarilyUnavailable(error)
     throw error
   }
 }
 
 /**
- * The id is reserved with another content: by another request under the same key, or by this one, at another rate or with
- * another token, and then given up. Once its release is delivered, the next id can be used.
+ * The id is reserved by another request under the same key, or by this one at another rate. Where it was given up since, the
+ * next id can be used once its release is delivered. A reservation that a crash left behind counts as running until the
+ * sweeper gives its id up.
  */
-async function mismatch(paymentId: string, { database }: Context): Promise<Error> {
-  return (await isTaken(database, paymentId))
-    ? temporarilyUnavailable(new Error('the release of the payment id is not delivered yet'))
-    : differentRequest()
+async function taken(
+  by: 'mismatch' | 'other-amounts',
+  paymentId: string,
+  { database }: Context
+): Promise<Error> {
+  if (await isTaken(database, paymentId)) {
+    return temporarilyUnavailable(new Error('the release of the payment id is not delivered yet'))
+  }
+  return by === 'mismatch' ? differentRequest() : conflict('the same request is still running')
 }
 
 async function persist(
@@ -202,6 +207,7 @@ async function persist(
       grantSpentReceiveValue,
       metadata: order.metadata
     },
+    identity,
     context
   )
   switch (result.outcome) {
@@ -234,7 +240,7 @@ async function persist(
     case 'taken':
       // By the same request, by another one under its key, or its quote by another: unless a payment has this very id, no
       // payment may get it any more, and its reservation must go.
-      await giveUp(paymentId, context)
+      await giveUp(paymentId, 'id_taken', identity, context)
       throw (await isQuoteUsed(terms, context))
         ? invalidQuote()
         : temporarilyUnavailable(new Error('the payment id was given up while the request was running'))
@@ -242,48 +248,80 @@ async function persist(
 }
 
 /** @throws what the database failed with; then there is a payment or a tombstone, whichever came first, and no other follows */
-async function persistOrGiveUp(payment: NewPayment, context: Context): Promise<PersistOutcome> {
+async function persistOrGiveUp(
+  payment: NewPayment,
+  identity: PaymentIdentity,
+  context: Context
+): Promise<PersistOutcome> {
   try {
     return await context.persist(payment)
   } catch (error) {
-    await giveUp(payment.id, context)
+    await giveUp(payment.id, 'persist_failed', identity, context)
     throw error
   }
 }
 
 async function isQuoteUsed({ quoteId }: PaymentTerms, { database }: Context): Promise<boolean> {
-  return quoteId !== undefined && (await isQuoteUsedByPayment(database, quoteId))
+  return quoteId !== undefined && (await outgoingPayments.isQuoteUsed(database, quoteId))
 }
 
 /**
  * The payment that the same request made before, under whichever of its ids.
  *
+ * The very same signed request may come under another idempotency key, or without the one it had. Then that key must never
+ * make a payment of its own: it stands for the payment that was made, before that is told.
+ *
  * @throws PublicError 422 when the payment was made by another request
  * @throws NoAnswer
  */
-async function findEarlier(
+async function findEarlier(request: CreationRequest, context: Context): Promise<OutgoingPayment | undefined> {
+  const { identity } = request
+  let found = await findTwin(request, context)
+  for (const paymentId of identity.paymentIds) {
+    if (found?.knownBy !== 'signature') break
+    if (await giveUp(paymentId, 'id_taken', identity, context)) break
+    // Given up before, and then the next id is the one that might still be used; or a payment has it by now.
+    found = await findTwin(request, context)
+  }
+  // Whoever persisted it may not have learnt that it did.
+  if (found?.payment.state === 'pending') context.onPaymentCreated()
+  return found?.payment
+}
+
+/** @throws PublicError 422 when the payment was made by another request */
+async function findTwin(
   { authorized, identity }: CreationRequest,
   context: Context
-): Promise<OutgoingPayment | undefined> {
+): Promise<FoundPayment | undefined> {
   const { paymentIds, signatureId } = identity
-  const found = await context.untilAnswered(() => findTwin(context, paymentIds, signatureId))
+  const found = await context.untilAnswered(() => outgoingPayments.findTwin(context, paymentIds, signatureId))
   if (found === undefined) return undefined
-  const same = found.payment.client === authorized.client && found.requestHash.equals(identity.requestHash)
+  const same =
+    found.payment.client === authorized.client &&
+    found.grantId === authorized.grantId &&
+    found.requestHash.equals(identity.requestHash)
   if (!same) throw differentRequest()
-  // Whoever persisted it may not have learnt that it did.
-  if (found.payment.state === 'pending') context.onPaymentCreated()
-  return found.payment
+  return found
 }
 
 /**
  * Makes sure that no payment is created under an id from now on and that its reservation is released, unless a payment has
- * the id already. A statement that would still persist one is waited for, or fails.
+ * the id already. A statement that would still persist one is waited for, or fails. Where the signed request has a payment
+ * under another id, this id stands for that payment from now on.
  *
+ * @returns whether this call gave it up
  * @throws NoAnswer when that could not be recorded. The sweeper finds what is left behind
  */
-async function giveUp(paymentId: string, context: Context): Promise<void> {
-  const givenUp = await context.untilAnswered(() => giveUpIds(context.database, [paymentId]))
-  if (givenUp.length > 0) context.onReservationEnded()
+async function giveUp(
+  paymentId: string,
+  cause: Exclude<GivenUpCause, 'swept'>,
+  { signatureId }: PaymentIdentity,
+  { database, untilAnswered: asked, onReservationEnded }: Context
+): Promise<boolean> {
+  const payment = { id: paymentId, signatureId }
+  const recorded = await asked(() => outgoingPayments.giveUpPayment(database, payment, cause))
+  if (recorded) onReservationEnded()
+  return recorded
 }
 
 function refusal(reason: Exclude<RefusalReason, 'released'>): Error {

@@ -7,7 +7,7 @@ const orderSchema = z
   .strictObject({
     walletAddress: urlSchema,
     receiver: urlSchema,
-    method: z.literal('ilp', { message: 'must be "ilp"' }),
+    method: z.literal('ilp'),
     receiveAmount: amountSchema.optional(),
     debitAmount: amountSchema.optional()
   })

@@ -7,23 +7,34 @@ import {
 } from '@open-payments-server/amounts'
 import { ConfigurationError } from '@open-payments-server/configuration'
 import type { RateProvider } from '../../domain/rates.js'
+import { type DirectedRate, findGainfulCycle } from './gainful-cycle.js'
 
 /** `SOURCE/TARGET=rate` */
 const ENTRY = /^([^/=\s]+)\/([^/=\s]+)=(\S+)$/
 
 /**
- * Rates from a table in the configuration, such as `USD/EUR=0.92,EUR/USD=1.08`. Each direction stands for itself.
+ * Rates from a table in the configuration, such as `USD/EUR=0.92,EUR/USD=1.08`. Each direction stands for itself, but no way
+ * round through several assets may end with more than it began with.
  *
  * @param text the table; undefined for none
- * @throws ConfigurationError naming EXCHANGE_RATES and the entry that is wrong
+ * @throws ConfigurationError naming EXCHANGE_RATES and the entry that is wrong, or the way round that gains
  */
 export function createRateTable(text: string | undefined): RateProvider {
   const rates = new Map<string, Rate>()
+  const directed: DirectedRate[] = []
   for (const entry of (text ?? '').split(',').map((part) => part.trim())) {
     if (entry === '') continue
-    const { pair, rate } = parseEntry(entry)
+    const { source, target, rate } = parseEntry(entry)
+    const pair = `${source}/${target}`
     if (rates.has(pair)) throw malformed(entry, `the rate ${pair} is given twice`)
     rates.set(pair, rate)
+    directed.push({ source, target, rate })
+  }
+  const cycle = findGainfulCycle(directed)
+  if (cycle !== undefined) {
+    throw new ConfigurationError([
+      `EXCHANGE_RATES: going round ${cycle.join(' → ')} ends with more than it began with: its rates multiply to more than 1`
+    ])
   }
   return {
     getRate: (source, target) =>
@@ -31,7 +42,7 @@ export function createRateTable(text: string | undefined): RateProvider {
   }
 }
 
-function parseEntry(entry: string): { pair: string; rate: Rate } {
+function parseEntry(entry: string): DirectedRate {
   const [, source = '', target = '', rateText = ''] = ENTRY.exec(entry) ?? []
   if (source === '') throw malformed(entry, 'expected SOURCE/TARGET=rate')
   if (Math.max(source.length, target.length) > ASSET_CODE_LENGTH_MAX) {
@@ -39,7 +50,7 @@ function parseEntry(entry: string): { pair: string; rate: Rate } {
   }
   if (source === target) throw malformed(entry, 'assets of the same code are one to one')
   try {
-    return { pair: `${source}/${target}`, rate: parseRate(rateText) }
+    return { source, target, rate: parseRate(rateText) }
   } catch (error) {
     if (error instanceof AmountError) throw malformed(entry, error.message)
     throw error

@@ -14,6 +14,21 @@ describe('EXCHANGE_RATES', () => {
     expect(await rates.getRate(USD, { code: 'MXN', scale: 2 })).toBeUndefined()
   })
 
+  it.each([
+    ['USD/EUR=0.93,EUR/USD=1.09', 'EUR → USD → EUR'],
+    ['EUR/USD=1.1,USD/GBP=0.8,GBP/EUR=1.14,GBP/USD=1.2', 'EUR'],
+    ['A/B=2,B/C=2,C/D=2,D/A=0.12500000000000000001', 'A']
+  ])('stops the start where going round gains, and names the way: %s', (text, way) => {
+    expect(() => createRateTable(text)).toThrow(new RegExp(`EXCHANGE_RATES: going round .*${way}`))
+  })
+
+  it.each(['USD/EUR=0.8,EUR/USD=1.25', 'A/B=2,B/C=2,C/D=2,D/A=0.125', 'A/B=7,B/C=9'])(
+    'may come out even, and may have no way back: %s',
+    (text) => {
+      expect(() => createRateTable(text)).not.toThrow()
+    }
+  )
+
   it('may be left out', async () => {
     expect(await createRateTable(undefined).getRate(USD, EUR)).toBeUndefined()
   })

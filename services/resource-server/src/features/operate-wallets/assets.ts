@@ -5,12 +5,17 @@ import * as ledger from '../../modules/ledger/index.js'
 import type { OperatorDeps } from './deps.js'
 
 /**
- * Creates an asset, and the provider's accounts in it, in one transaction.
+ * Creates an asset, whose code is in capitals, and the provider's accounts in it, in one transaction.
  *
  * @throws OperationRefused `invalid`, or `already-exists` for this code and scale
  */
 export async function createAsset(asset: Asset, { database, clock, random }: OperatorDeps): Promise<Asset> {
   assertAsset(asset)
+  // Codes are compared exactly wherever money moves. In capitals, as ISO 4217 has them, no two differ by case alone.
+  if (asset.code !== asset.code.toUpperCase()) {
+    const message = `asset.code must be in capitals: ${asset.code.toUpperCase()}`
+    throw new OperationRefused('invalid', 'asset.code', message)
+  }
   if (!(await ledger.createAsset(database, asset, () => newId(clock, random)))) {
     throw new OperationRefused('already-exists', 'asset', `there is an asset ${describe(asset)} already`)
   }

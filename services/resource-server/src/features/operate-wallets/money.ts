@@ -44,7 +44,7 @@ export async function withdraw(movement: MoneyMovement, deps: OperatorDeps): Pro
     throw new OperationRefused(
       'not-possible',
       'value',
-      `the account ${movement.accountName} has less available`
+      `the account ${movement.accountName} has less than that available`
     )
   }
   return account

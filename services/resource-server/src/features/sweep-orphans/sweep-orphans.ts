@@ -43,7 +43,7 @@ export async function sweepOrphans(deps: SweepOrphansDeps, range: SweepRange): P
   if (reservations.length === 0) return { givenUp: 0, nextPageToken }
   // Every payment has its row since it was persisted, so that whatever has none is no payment, and will be none.
   const ids = reservations.map(({ paymentId }) => paymentId)
-  const givenUp = await giveUp(deps.database, ids)
+  const givenUp = await giveUp(deps.database, ids, 'swept')
   for (const paymentId of givenUp) {
     deps.logger.warn({ paymentId }, 'reservation without a payment: to be released')
   }

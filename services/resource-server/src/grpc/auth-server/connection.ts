@@ -33,7 +33,12 @@ export function connectAuthServer(options: {
 }): AuthServerConnection {
   const introspection = createClient(auth.IntrospectionServiceClient, { ...options, retriesMax: RETRIES_MAX })
   const grantLimits = shareChannel(auth.GrantLimitsServiceClient, introspection)
-  const grantOperator = shareChannel(auth.GrantOperatorServiceClient, introspection)
+  // An audit takes minutes, as long as a connection lives. This channel connects when one is asked for.
+  const grantOperator = createClient(auth.GrantOperatorServiceClient, {
+    ...options,
+    retriesMax: RETRIES_MAX,
+    callsAreLong: true
+  })
   return {
     introspection,
     grantLimits,
@@ -47,6 +52,7 @@ export function connectAuthServer(options: {
       }),
     close() {
       introspection.close()
+      grantOperator.close()
     }
   }
 }

@@ -85,7 +85,7 @@ function createReserve(
 ): GrantLimits['reserve'] {
   const ifKnown = callsOfNewerServers(unknownCallMs)
   const reserveOne = (request: ReservationRequest, options: CallOptions): Promise<ReservationOutcome> =>
-    answerOf(async () => fromReserve((await call('reserve', toReserve(request), options)).outcome), MISMATCH)
+    answerOf(async () => fromReserve((await call('reserve', toReserve(request), options)).outcome), TAKEN)
   const reserveTogether = gather<{ request: ReservationRequest; deadlineMs: number }, ReservationOutcome>({
     itemsMax: REQUESTS_MAX,
     batchesMax: CALLS_MAX,
@@ -103,7 +103,7 @@ function createReserve(
       )
       if (answer === undefined) return oneByOne()
       return answer.results.map(({ outcome }) =>
-        outcome?.$case === 'failure' ? failed(outcome.value, MISMATCH) : decided(() => fromReserve(outcome))
+        outcome?.$case === 'failure' ? failed(outcome.value, TAKEN) : decided(() => fromReserve(outcome))
       )
     }
   })
@@ -159,7 +159,10 @@ function callsOfNewerServers(
 /** Refusals that are answers, by their code. */
 type Answers<Answer> = ReadonlyMap<status, Answer>
 
-const MISMATCH: Answers<ReservationOutcome> = new Map([[status.ALREADY_EXISTS, { outcome: 'mismatch' }]])
+const TAKEN: Answers<ReservationOutcome> = new Map<status, ReservationOutcome>([
+  [status.ALREADY_EXISTS, { outcome: 'mismatch' }],
+  [status.ABORTED, { outcome: 'other-amounts' }]
+])
 const END_REFUSALS: Answers<EndOutcome> = new Map([
   [status.NOT_FOUND, 'not-found'],
   [status.FAILED_PRECONDITION, 'ended-otherwise']
@@ -283,7 +286,10 @@ function fromReservation(message: auth.Reservation): Reservation {
     throw new Error('the auth server told of a reservation without its time')
   return {
     paymentId: message.paymentId,
-    grantId: message.grantId === '' ? undefined : message.grantId,
+    grantId: optionalText(message.grantId),
+    client: optionalText(message.client),
+    walletAddress: optionalText(message.walletAddress),
+    receiver: optionalText(message.receiver),
     state: fromState(message.state),
     debitAmount: optionalAmount(message.debitAmount),
     receiveAmount: optionalAmount(message.receiveAmount),
@@ -316,6 +322,10 @@ function requiredAmount(message: auth.Amount | undefined): Amount {
 
 function optionalAmount(message: auth.Amount | undefined): Amount | undefined {
   return message === undefined ? undefined : fromAmountMessage(message)
+}
+
+function optionalText(text: string): string | undefined {
+  return text === '' ? undefined : text
 }
 
 function optionalValue(text: string): bigint | undefined {

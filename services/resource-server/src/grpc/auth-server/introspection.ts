@@ -46,7 +46,9 @@ function fromActive(response: auth.IntrospectResponse): TokenStatus {
       actions: item.actions,
       identifier: item.identifier === '' ? undefined : item.identifier
     })),
-    expiresAtMs: expireTime.getTime()
+    expiresAtMs: expireTime.getTime(),
+    consentedWalletAddress:
+      response.consentedWalletAddress === '' ? undefined : response.consentedWalletAddress
   }
 }
 

@@ -2,6 +2,9 @@ import { readStream } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
 import type { RevocationFeed, RevocationListener } from '../../domain/ports.js'
 
+/** How long the stream may be silent, as the contract says, in milliseconds: three heartbeats. */
+const SILENCE_MAX_MS = 6_000
+
 /** The revocation stream over gRPC. */
 export function createRevocationFeed(client: auth.IntrospectionServiceClient): RevocationFeed {
   return {
@@ -23,7 +26,12 @@ async function follow(
   signal: AbortSignal
 ): Promise<void> {
   try {
-    for await (const message of readStream(client, 'watchRevocations', {}, { signal }))
+    for await (const message of readStream(
+      client,
+      'watchRevocations',
+      {},
+      { signal, silenceMaxMs: SILENCE_MAX_MS }
+    ))
       tell(message, listener)
     listener.onEnded(new Error('the auth server ended the stream'))
   } catch (error) {
@@ -44,6 +52,8 @@ function tell({ event }: auth.WatchRevocationsResponse, listener: RevocationList
       return
     case 'grantRevoked':
       listener.onGrantRevoked(event.value.grantId)
+      return
+    case 'heartbeat':
       return
     case undefined:
       throw new Error('the auth server told of a revocation in words not known here')

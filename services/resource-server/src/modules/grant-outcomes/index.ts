@@ -3,6 +3,6 @@
  * delivered until it is acknowledged; and the ids that were given up.
  */
 export { acknowledge, claimDue, type DueOutcome, postpone } from './deliver.js'
-export { giveUp, isTaken } from './give-up.js'
+export { type GivenUpCause, giveUp, givingUp, isTaken, stoodFor } from './give-up.js'
 export { undelivered } from './measure.js'
 export { determined, opened } from './outcome.js'

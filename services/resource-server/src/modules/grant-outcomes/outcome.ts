@@ -11,8 +11,8 @@ export const opened = Prisma.sql`
   opened as (
     insert into grant_reservation (payment_id) select id from placed order by id
   ), refused as (
-    insert into grant_reservation (payment_id, outcome)
-    select id, 'release' from wanted where not payable order by id
+    insert into grant_reservation (payment_id, outcome, given_up_cause)
+    select id, 'release', 'receiver_not_payable' from wanted where not payable order by id
     on conflict do nothing
     returning payment_id
   )`

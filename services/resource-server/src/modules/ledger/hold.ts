@@ -30,8 +30,9 @@ export const held = Prisma.sql`
       from (select debit_account_id as id, sum(debit_value) as held from covered group by debit_account_id) total
      where a.id = total.id
   ), hold as (
-    insert into transfer (id, kind, state, payment_id, debit_account_id, credit_account_id, asset_id, amount, created_at)
-    select id, 'payment', 'pending', id, debit_account_id, credit_account_id, asset_id, debit_value,
+    insert into transfer (id, kind, state, payment_id, debit_account_id, debit_account_kind, credit_account_id,
+                          credit_account_kind, asset_id, amount, created_at)
+    select id, 'payment', 'pending', id, debit_account_id, 'wallet', credit_account_id, 'clearing', asset_id, debit_value,
            ${placeholder('now')}::timestamptz
       from covered
   )`

@@ -36,9 +36,10 @@ const STATEMENTS: Readonly<Record<MovementKind, Statement<{ id: string }, MoveVa
     'deposit',
     Prisma.sql`
   with moved as (
-    insert into transfer (id, kind, state, debit_account_id, credit_account_id, asset_id, amount, posted_amount, created_at,
-                          ended_at)
-    select ${ID}, 'deposit', 'posted', outside.id, target.id, target.asset_id, ${VALUE}, ${VALUE}, ${NOW}, ${NOW}
+    insert into transfer (id, kind, state, debit_account_id, debit_account_kind, credit_account_id, credit_account_kind,
+                          asset_id, amount, posted_amount, created_at, ended_at)
+    select ${ID}, 'deposit', 'posted', outside.id, outside.kind, target.id, target.kind, target.asset_id, ${VALUE}, ${VALUE},
+           ${NOW}, ${NOW}
       from account target join account outside on outside.asset_id = target.asset_id and outside.kind = 'outside'
      where target.name = ${NAME}
     on conflict (id) do nothing
@@ -51,13 +52,14 @@ const STATEMENTS: Readonly<Record<MovementKind, Statement<{ id: string }, MoveVa
     'withdraw',
     Prisma.sql`
   with source as (
-    select id, asset_id from account
+    select id, kind, asset_id from account
      where name = ${NAME} and credits_posted - debits_posted - debits_pending >= ${VALUE}
        for no key update
   ), moved as (
-    insert into transfer (id, kind, state, debit_account_id, credit_account_id, asset_id, amount, posted_amount, created_at,
-                          ended_at)
-    select ${ID}, 'withdrawal', 'posted', source.id, outside.id, source.asset_id, ${VALUE}, ${VALUE}, ${NOW}, ${NOW}
+    insert into transfer (id, kind, state, debit_account_id, debit_account_kind, credit_account_id, credit_account_kind,
+                          asset_id, amount, posted_amount, created_at, ended_at)
+    select ${ID}, 'withdrawal', 'posted', source.id, source.kind, outside.id, outside.kind, source.asset_id, ${VALUE},
+           ${VALUE}, ${NOW}, ${NOW}
       from source join account outside on outside.asset_id = source.asset_id and outside.kind = 'outside'
     on conflict (id) do nothing
     returning debit_account_id)

@@ -51,10 +51,13 @@ export const posted = {
       from ending e
      where t.id = e.id and t.id = any (array(select id from ending)) and t.state = 'pending' returning 1
   ), moved as (
-    insert into transfer (id, kind, state, payment_id, debit_account_id, credit_account_id, asset_id, amount, posted_amount,
-                          incoming_payment_id, created_at, ended_at)
-    select id, kind, 'posted', payment_id, debit_account_id, credit_account_id, asset_id, amount, amount,
-           incoming_payment_id, ${placeholder('now')}::timestamptz, ${placeholder('now')}::timestamptz
+    insert into transfer (id, kind, state, payment_id, debit_account_id, debit_account_kind, credit_account_id,
+                          credit_account_kind, asset_id, amount, posted_amount, incoming_payment_id, created_at, ended_at)
+    select id, kind, 'posted', payment_id,
+           debit_account_id, case kind when 'conversion' then 'exchange' else 'clearing' end::account_kind,
+           credit_account_id,
+           case when kind = 'fee' then 'fees' when incoming_payment_id is null then 'exchange' else 'wallet' end::account_kind,
+           asset_id, amount, amount, incoming_payment_id, ${placeholder('now')}::timestamptz, ${placeholder('now')}::timestamptz
       from json_to_recordset(${placeholder('transfers')}::json)
         as m(id uuid, kind transfer_kind, payment_id uuid, debit_account_id uuid, credit_account_id uuid,
              asset_id integer, amount numeric, incoming_payment_id uuid)

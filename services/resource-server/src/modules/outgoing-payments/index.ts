@@ -15,11 +15,10 @@ export {
 } from './process.js'
 export {
   createOutgoingPaymentReader,
-  findTwin,
-  type FoundPayment,
   isPaidFrom,
   isQuoteUsed,
   listOutgoingPayments,
   type OutgoingPaymentReader,
   paymentOfQuote
 } from './read.js'
+export { findTwin, type FoundPayment, giveUpPayment } from './twin.js'

@@ -81,30 +81,6 @@ export function listOutgoingPayments({
   }
 }
 
-/** A payment that took the place of another. */
-export interface FoundPayment {
-  readonly payment: OutgoingPayment
-  readonly requestHash: Buffer
-}
-
-const TWIN = new Statement<OutgoingPaymentRow & { readonly request_hash: Uint8Array }>(
-  'find-twin-payment',
-  Prisma.sql`
-  select ${OUTGOING_PAYMENT_COLUMNS}, p.request_hash from outgoing_payment p ${OUTGOING_PAYMENT_JOINS}
-   where p.id = any(${placeholder('ids')}::uuid[]) or p.signature_id = ${placeholder('signatureId')}::uuid
-   order by p.id = any(${placeholder('ids')}::uuid[]) desc limit 1`
-)
-
-/** The payment of one of some ids (UUID), else of a signed request. */
-export async function findTwin(
-  { database, urls }: ReadDeps,
-  ids: readonly string[],
-  signatureId: string
-): Promise<FoundPayment | undefined> {
-  const [row] = await TWIN.rows(database, { ids, signatureId })
-  return row && { payment: readOutgoingPaymentRow(row, urls), requestHash: Buffer.from(row.request_hash) }
-}
-
 /** Whether a quote was used by any payment. */
 export async function isQuoteUsed(on: Queries, quoteId: string): Promise<boolean> {
   return (await on.outgoingPayment.findUnique({ where: { quoteId }, select: { id: true } })) !== null

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { AccessItem } from '../../domain/authorization.js'
 import { createResourceUrls } from '../../domain/resource-urls.js'
-import { walletAddressKey } from './limited-authorizer.js'
+import { walletAddressKey } from './counted-requests.js'
 
 const urls = createResourceUrls('https://wallet.example')
 const ALICE = 'https://wallet.example/alice'

@@ -1,6 +1,6 @@
 import type { IncomingRequest } from '@open-payments-server/http-server'
 import type { RateLimits } from '@open-payments-server/rate-limits'
-import type { AuthorizedRequest, RequestAuthorizer } from '../../domain/authorization.js'
+import type { AuthorizedRequest, CountVerified } from '../../domain/authorization.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 
 /**
@@ -8,21 +8,30 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
  * refuses those that are too many. Nobody uses up what a client has without its signature, nor what a wallet address has for
  * those whom its account holder let pay, without being one of them.
  */
-export function limitAuthorizer(
-  authorizer: RequestAuthorizer,
+export function countRequests(
   limits: Pick<RateLimits, 'count'>,
   urls: Pick<ResourceUrls, 'walletAddressPathOf'>
-): RequestAuthorizer {
-  return {
-    async authorize(request) {
-      const authorized = await authorizer.authorize(request)
-      limits.count(request.answer, {
-        client: authorized.client,
-        'wallet-address': walletAddressKey(request, authorized, urls)
-      })
-      return authorized
-    }
+): CountVerified {
+  return (request, authorized) => {
+    limits.count(request.answer, {
+      client: authorized.client,
+      'wallet-address': walletAddressKey(request, authorized, urls),
+      ...(leavesRow(request, authorized)
+        ? { 'address-rows': request.network, 'client-rows': authorized.client }
+        : {})
+    })
   }
+}
+
+/**
+ * Whether a request may leave a row that nobody agreed to. A client with the consent of an account holder is known to the
+ * provider by that; completing changes a row that is there.
+ */
+function leavesRow(
+  { method, originalUrl }: Pick<IncomingRequest, 'method' | 'originalUrl'>,
+  { consentedWalletAddress }: Pick<AuthorizedRequest, 'consentedWalletAddress'>
+): boolean {
+  return method === 'POST' && consentedWalletAddress === undefined && !originalUrl.endsWith('/complete')
 }
 
 /**

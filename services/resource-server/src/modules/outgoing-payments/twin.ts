@@ -1,0 +1,79 @@
+import { placeholder, Statement } from '@open-payments-server/database'
+import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { Prisma, type Queries } from '../database.js'
+import { type GivenUpCause, givingUp, stoodFor } from '../grant-outcomes/index.js'
+import type { NewPayment } from './create.js'
+import {
+  OUTGOING_PAYMENT_COLUMNS,
+  OUTGOING_PAYMENT_JOINS,
+  type OutgoingPaymentRow,
+  readOutgoingPaymentRow
+} from './row.js'
+
+/** A payment that took the place of another. */
+export interface FoundPayment {
+  readonly payment: OutgoingPayment
+  readonly requestHash: Buffer
+  /** Id (UUID) of the grant it was made under. */
+  readonly grantId: string
+  /** Whether one of the ids is its own or stands for it, or only the signed request tells. */
+  readonly knownBy: 'id' | 'signature'
+}
+
+interface TwinRow extends OutgoingPaymentRow {
+  readonly request_hash: Uint8Array
+  readonly grant_id: string
+  readonly known_by_id: boolean
+}
+
+const IDS = Prisma.sql`${placeholder('ids')}::uuid[]`
+const STOOD_FOR = stoodFor(IDS)
+
+const TWIN = new Statement<TwinRow>(
+  'find-twin-payment',
+  Prisma.sql`
+  select ${OUTGOING_PAYMENT_COLUMNS}, p.request_hash, p.grant_id, p.id = any(${STOOD_FOR}) as known_by_id
+    from outgoing_payment p ${OUTGOING_PAYMENT_JOINS}
+   where p.id = any(${IDS} || ${STOOD_FOR}) or p.signature_id = ${placeholder('signatureId')}::uuid
+   order by p.id = any(${IDS}) desc, p.id = any(${STOOD_FOR}) desc limit 1`
+)
+
+/** The payment of one of some ids (UUID), else the one that such an id stands for, else that of a signed request. */
+export async function findTwin(
+  { database, urls }: { readonly database: Queries; readonly urls: ResourceUrls },
+  ids: readonly string[],
+  signatureId: string
+): Promise<FoundPayment | undefined> {
+  const [row] = await TWIN.rows(database, { ids, signatureId })
+  return (
+    row && {
+      payment: readOutgoingPaymentRow(row, urls),
+      requestHash: Buffer.from(row.request_hash),
+      grantId: row.grant_id,
+      knownBy: ids.includes(row.id) || row.known_by_id ? 'id' : 'signature'
+    }
+  )
+}
+
+const GIVE_UP = new Statement(
+  'give-up-payment-id',
+  givingUp(
+    Prisma.sql`(select p.id from outgoing_payment p
+                 where p.signature_id = ${placeholder('signatureId')}::uuid and p.id <> given.id)`
+  )
+)
+
+/**
+ * Gives up a payment id: no payment will ever be created under it, and its reservation will be released. It stands for the
+ * payment of the signed request from then on, if there is one.
+ *
+ * @returns false when the id is taken already, by a payment or because it was given up before
+ */
+export async function giveUpPayment(
+  on: Queries,
+  { id, signatureId }: Pick<NewPayment, 'id' | 'signatureId'>,
+  cause: Exclude<GivenUpCause, 'swept'>
+): Promise<boolean> {
+  return (await GIVE_UP.rows(on, { ids: [id], signatureId, cause })).length === 1
+}
