@@ -22,14 +22,14 @@ export async function findDatabaseProblem(
   migration: string
 ): Promise<DatabaseProblem | undefined> {
   try {
-    const [row] = await database.$queryRaw<{ read_only: boolean; time_zone: string; migrated: boolean }[]>(
-      sql`select current_setting('transaction_read_only') = 'on' as read_only, current_setting('TimeZone') as time_zone,
+    const [row] = await database.$queryRaw<{ read_only: boolean; is_utc: boolean; migrated: boolean }[]>(
+      sql`select current_setting('transaction_read_only') = 'on' as read_only, current_setting('TimeZone') in ('UTC', 'Etc/UTC', 'GMT', 'Etc/GMT') as is_utc,
                  exists (select 1 from _prisma_migrations
                           where migration_name = ${migration} and finished_at is not null
                             and rolled_back_at is null) as migrated`
     )
     if (row?.read_only === true) return 'is read-only'
-    if (row?.time_zone !== 'UTC') return 'gives sessions another time zone than UTC'
+    if (row?.is_utc !== true) return 'gives sessions another time zone than UTC'
     return row.migrated ? undefined : NOT_MIGRATED
   } catch (error) {
     if (isMissingRelation(error)) return NOT_MIGRATED

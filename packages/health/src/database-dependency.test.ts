@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { createPool } from '@open-payments-server/database'
+import { createPool, type RawQueries } from '@open-payments-server/database'
 import pg from 'pg'
 import { databaseDependency } from './database-dependency.js'
 
@@ -30,7 +30,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-const look = (): Promise<string | undefined> => databaseDependency(pool, folder).check()
+/** What a client of Prisma does with raw statements. */
+const queries: RawQueries = {
+  $queryRaw: async <Rows>({ text, values }: { text: string; values: unknown[] }) =>
+    (await pool.query<object>(text, values)).rows as Rows
+}
+const look = (): Promise<string | undefined> => databaseDependency(queries, folder).check()
 
 describe('a database', () => {
   it('without any migration has not been migrated', async () => {

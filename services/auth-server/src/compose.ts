@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { GRPC_LISTENER_TLS } from '@open-payments-server/configuration'
-import { createPool } from '@open-payments-server/database'
+import { createPatientPool, createPool, createPrismaAdapter } from '@open-payments-server/database'
 import { openTls } from '@open-payments-server/grpc-transport'
 import { databaseDependency, Readiness } from '@open-payments-server/health'
 import { startHttpServer } from '@open-payments-server/http-server'
@@ -24,7 +24,6 @@ import {
   createRedisStore,
   type SharedStore
 } from '@open-payments-server/shared-store'
-import { PrismaPg } from '@prisma/adapter-pg'
 import type { Pool } from 'pg'
 import { startCounting } from './compose/counters.js'
 import type { Foundations } from './compose/foundations.js'
@@ -118,13 +117,7 @@ async function layFoundations(config: AuthServerConfig, overrides: Overrides): P
   const { clock = systemClock, random = systemRandom } = overrides
   const logger = overrides.logger ?? createLogger({ service: 'auth-server', level: config.LOG_LEVEL })
   const lifecycle = new Lifecycle(logger)
-  const pool = openPool(config, logger, lifecycle)
-  const prisma = new PrismaClient({
-    adapter: new PrismaPg(pool),
-    // Its own limits are shorter than the pool's: a busy database would be answered as one that is away.
-    transactionOptions: { maxWait: CONNECT_TIMEOUT_MS, timeout: STATEMENT_TIMEOUT_MS }
-  })
-  lifecycle.add({ name: 'Prisma', stop: () => prisma.$disconnect() })
+  const { pool, prisma, patientDatabase } = openDatabase(config, logger, lifecycle)
   const metrics = new Metrics({ logger })
   const counters = startCounting(metrics)
   const sharedStore = countErrors(
@@ -164,10 +157,11 @@ async function layFoundations(config: AuthServerConfig, overrides: Overrides): P
     metrics,
     counters,
     transports: measureTransports(config, metrics, pool),
-    readiness: new Readiness({ dependencies: [databaseDependency(pool, MIGRATIONS_PATH)], logger }),
+    readiness: new Readiness({ dependencies: [databaseDependency(prisma, MIGRATIONS_PATH)], logger }),
     rateLimits,
     pool,
     prisma,
+    patientDatabase,
     directory,
     authenticator,
     revocations: createRevocationBus(sharedStore, logger),
@@ -178,20 +172,45 @@ async function layFoundations(config: AuthServerConfig, overrides: Overrides): P
   }
 }
 
-function openPool(config: AuthServerConfig, logger: Logger, lifecycle: Lifecycle): Pool {
-  const pool = createPool({
+function openDatabase(
+  config: AuthServerConfig,
+  logger: Logger,
+  lifecycle: Lifecycle
+): Pick<Foundations, 'pool' | 'prisma' | 'patientDatabase'> {
+  const options = {
     url: config.DATABASE_URL.reveal(),
-    connectionsMax: config.DATABASE_CONNECTIONS_MAX,
     applicationName: 'auth-server',
     pooler: config.DATABASE_POOLER,
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
-    onIdleConnectionLost: (error) => {
+    onIdleConnectionLost: (error: Error) => {
       logger.warn({ err: error }, 'database connection lost')
     }
+  }
+  const pool = createPool({
+    ...options,
+    connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS
   })
-  lifecycle.add({ name: 'database', stop: () => pool.end() })
-  return pool
+  const connect = (name: string, on: Pool): PrismaClient => {
+    const client = new PrismaClient({
+      adapter: createPrismaAdapter(on, config.DATABASE_POOLER),
+      // Its own limits are shorter than the pool's: a busy database would be answered as one that is away.
+      transactionOptions: { maxWait: CONNECT_TIMEOUT_MS, timeout: STATEMENT_TIMEOUT_MS }
+    })
+    lifecycle.add({
+      name,
+      async stop() {
+        await client.$disconnect()
+        await on.end()
+      }
+    })
+    return client
+  }
+  return {
+    pool,
+    prisma: connect('database', pool),
+    patientDatabase: connect('patient database', createPatientPool(options))
+  }
 }
 
 function openSharedStore(
@@ -242,7 +261,7 @@ async function startMetrics({
 }
 
 function startPurge(
-  { config, lifecycle, logger, pool, tokens, counters }: Foundations,
+  { config, lifecycle, logger, prisma, tokens, counters }: Foundations,
   countPurged: PurgeCounter
 ): void {
   const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
@@ -251,7 +270,7 @@ function startPurge(
     undecidedSeconds: config.PURGE_UNDECIDED_HOURS * SECONDS_PER_HOUR,
     unconsentedSeconds: config.PURGE_UNCONSENTED_HOURS * SECONDS_PER_HOUR
   }
-  const repository = createPurgeRepository(pool, createPurgeStatements(retention))
+  const repository = createPurgeRepository(prisma, createPurgeStatements(retention))
   const purgeBatch = createPurge({
     repository,
     kinds: PURGED_KINDS,
@@ -285,6 +304,7 @@ async function listen(
     services: createGrpcServices({
       pool,
       prisma,
+      patientDatabase: foundations.patientDatabase,
       revocations,
       logger,
       clock: tokens.clock,

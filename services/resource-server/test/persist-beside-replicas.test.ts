@@ -48,6 +48,9 @@ interface WalletRow {
   readonly asset_id: number
 }
 
+/** URLs of wallet addresses, by their ids. */
+const walletAddressUrls = new Map<string, string>()
+
 /** Payments of every sender to every other, some of them under quotes that others use, too. */
 async function makePayments(): Promise<NewPayment[]> {
   const wallets = await world.database.query<WalletRow>(
@@ -55,6 +58,7 @@ async function makePayments(): Promise<NewPayment[]> {
        from account a join wallet_address w on w.account_id = a.id where a.name = any($1)`,
     [SENDERS]
   )
+  for (const { wallet_id, name } of wallets) walletAddressUrls.set(wallet_id, `${PUBLIC_URL}/${name}`)
   const receivers = await Promise.all(
     wallets.map(async ({ name, asset_id }) => {
       const url = await world.createReceiver({
@@ -66,14 +70,24 @@ async function makePayments(): Promise<NewPayment[]> {
   )
   const quotes = Array.from({ length: QUOTES }, (_, index) => ({
     id: randomUUID(),
-    wallet: wallets[index % wallets.length]
+    wallet: wallets[index % wallets.length],
+    receiver: receivers[below(receivers.length)],
+    value: BigInt(1 + below(60))
   }))
+  for (const { id, wallet, receiver, value } of quotes) {
+    await world.database.query(
+      `insert into quote (id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id,
+                          method, expires_at, created_at)
+       values ($1, $2, $3, $4, $5, 0, $5, $6, 'ilp', now() + interval '100 years', now())`,
+      [id, wallet?.wallet_id, world.shop.client, receiver?.url, value.toString(), receiver?.assetId]
+    )
+  }
   return Array.from({ length: PAYMENTS }, () => {
     const quote = below(2) === 0 ? quotes[below(QUOTES)] : undefined
     const wallet = quote?.wallet ?? wallets[below(wallets.length)]
-    const receiver = receivers[below(receivers.length)]
+    const receiver = quote?.receiver ?? receivers[below(receivers.length)]
     if (wallet === undefined || receiver === undefined) throw new Error('there are no wallets')
-    const value = BigInt(1 + below(60))
+    const value = quote?.value ?? BigInt(1 + below(60))
     return {
       id: randomUUID(),
       signatureId: randomUUID(),
@@ -81,7 +95,7 @@ async function makePayments(): Promise<NewPayment[]> {
       walletAddressId: wallet.wallet_id,
       accountId: wallet.account_id,
       client: world.shop.client,
-      grantId: '0190a5f0-0000-7000-8000-000000000001',
+      grantId: world.auth.grantOf(world.token) ?? '',
       terms: { amounts: { debit: value, fee: 0n, receive: value }, receiver, quoteId: quote?.id },
       grantSpentDebitValue: value,
       grantSpentReceiveValue: value,
@@ -123,7 +137,7 @@ function startReplica() {
         await limits.reserve({
           paymentId: payment.id,
           accessToken: world.token,
-          walletAddress: payment.walletAddressId,
+          walletAddress: walletAddressUrls.get(payment.walletAddressId) ?? '',
           receiver: receiver.url,
           debitAmount: { value: amounts.debit, asset: USD },
           receiveAmount: { value: amounts.receive, asset: USD },

@@ -112,7 +112,7 @@ describe('a reservation without a payment', () => {
       if (call !== 'reserve') return
       paymentId = newest().paymentId
       await world.database.query(
-        `insert into grant_reservation (payment_id, outcome) values ($1, 'release')`,
+        `insert into grant_reservation (payment_id, outcome, given_up_cause) values ($1, 'release', 'swept')`,
         [paymentId]
       )
     }

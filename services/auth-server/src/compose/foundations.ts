@@ -29,6 +29,8 @@ export interface Foundations {
   readonly rateLimits: RateLimits | undefined
   readonly pool: Pool
   readonly prisma: PrismaClient
+  /** Reads whole tables: its statements may take long. */
+  readonly patientDatabase: PrismaClient
   readonly revocations: RevocationBus
   readonly directory: ClientDirectory
   readonly authenticator: ClientAuthenticator

@@ -114,6 +114,7 @@ describe('the gRPC server of the auth server', () => {
         configuredInteraction: new Set(),
         pool: nowhere,
         prisma: new PrismaClient({ adapter: new PrismaPg(nowhere) }),
+        patientDatabase: new PrismaClient({ adapter: new PrismaPg(nowhere) }),
         clock: auth.clock,
         logger,
         revocations: auth.bus,

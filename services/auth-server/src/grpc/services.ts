@@ -63,6 +63,8 @@ export interface GrpcDependencies {
   /** For the hot statements; the same that Prisma uses. */
   readonly pool: pg.Pool
   readonly prisma: Parameters<typeof createGrantRepository>[0]
+  /** Reads whole tables: its statements may take long. */
+  readonly patientDatabase: Parameters<typeof createLimitsAuditRepository>[0]
   readonly clock: Clock
   readonly logger: Logger
   /** Is told of every call; nobody unless given. */
@@ -158,7 +160,7 @@ function grantLimitsService(
 }
 
 function grantOperatorService({
-  pool,
+  patientDatabase,
   prisma,
   clock,
   logger,
@@ -174,7 +176,7 @@ function grantOperatorService({
   return {
     listGrants: handlers.unary(retriable(createListGrantsRpc(repository))),
     revokeGrant: handlers.unary(retriable(revokeGrant)),
-    auditLimits: handlers.unary(retriable(createAuditLimitsRpc(createLimitsAuditRepository(pool))))
+    auditLimits: handlers.unary(retriable(createAuditLimitsRpc(createLimitsAuditRepository(patientDatabase))))
   }
 }
 

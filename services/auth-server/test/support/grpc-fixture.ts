@@ -1,6 +1,5 @@
-import { PrismaPg } from '@prisma/adapter-pg'
 import type { Amount } from '@open-payments-server/amounts'
-import { createPool } from '@open-payments-server/database'
+import { createPool, createPrismaAdapter } from '@open-payments-server/database'
 import {
   callUnary,
   createClient,
@@ -56,7 +55,7 @@ export interface GrantOptions {
   readonly clientJwkThumbprint?: string
   readonly expiresAtMs?: number
   /** What the account holder was asked, and said; unless given, approved where outgoing payments are asked for. */
-  readonly interaction?: 'PENDING' | 'APPROVED' | 'DENIED'
+  readonly interaction?: 'PENDING' | 'APPROVED' | 'DENIED' | 'nobody was asked'
   /** Wallet address whose holder the client wants to be told of. */
   readonly subject?: string
 }
@@ -127,7 +126,7 @@ export class GrpcFixture {
       statementTimeoutMs: 20_000,
       connectTimeoutMs: 20_000
     })
-    const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
+    const prisma = new PrismaClient({ adapter: createPrismaAdapter(pool, 'none') })
     const clock = new TestClock(Date.UTC(2026, 0, 15))
     const logger = createLogger({ service: 'test', level: 'silent' })
     const store = createInProcessStore()
@@ -146,6 +145,7 @@ export class GrpcFixture {
       },
       services: createGrpcServices({
         pool,
+        patientDatabase: prisma,
         prisma,
         clock,
         logger,
@@ -187,7 +187,7 @@ export class GrpcFixture {
     const createdAt = new Date(this.clock.now())
     const { clientJwkThumbprint } = options
     const asks = options.access.some(({ type }) => type === 'outgoing-payment')
-    const interaction = options.interaction ?? (asks ? 'APPROVED' : undefined)
+    const { interaction = asks ? 'APPROVED' : 'nobody was asked' } = options
     await this.prisma.grant.create({
       data: {
         id: grantId,
@@ -211,7 +211,7 @@ export class GrpcFixture {
         ...(options.subject === undefined
           ? {}
           : { subject: { sub_ids: [{ id: options.subject, format: 'uri' }] } }),
-        ...(interaction === undefined
+        ...(interaction === 'nobody was asked'
           ? {}
           : {
               interaction: {

@@ -49,6 +49,8 @@ export interface FakeAuthServer {
   issueToken(token: Partial<Omit<TestToken, 'status'>> & Pick<TestToken, 'keys' | 'access'>): TestToken
   /** The grant (UUID) of a token that was issued here; undefined for any other. */
   grantOf(accessToken: string): string | undefined
+  /** The client of a token that was issued here; undefined for any other. */
+  clientOf(accessToken: string): string | undefined
   /** Ends a token, and says so on the streams. */
   revokeToken(token: TestToken): Promise<void>
   /** Ends some tokens, and says so on the streams, of all in one message. */
@@ -133,6 +135,10 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
 
   grantOf(accessToken: string): string | undefined {
     return this.#tokens.get(accessToken)?.grantId
+  }
+
+  clientOf(accessToken: string): string | undefined {
+    return this.#tokens.get(accessToken)?.client
   }
 
   async revokeToken(token: TestToken): Promise<void> {

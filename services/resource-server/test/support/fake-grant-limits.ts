@@ -45,7 +45,9 @@ export class FakeGrantLimits {
   grantOf: (accessToken: string) => string | undefined = () => undefined
   /** Tokens that may no longer be used. */
   readonly inactive = new Set<string>()
-  /** Who holds the grant of every token. */
+  /** Who holds the grant of a token; undefined is {@link client}. */
+  clientOf: (accessToken: string) => string | undefined = () => undefined
+  /** Who holds the grant of every other token. */
   client = ''
   /** What its own audit finds. */
   auditViolations: string[] = []
@@ -108,7 +110,7 @@ export class FakeGrantLimits {
           const last = page.at(-1)
           const hasMore = open.length > pageSize && last !== undefined
           return {
-            reservations: page.map((one) => toMessage(one, this.client)),
+            reservations: page.map((one) => toMessage(one, this.clientOf(one.accessToken) ?? this.client)),
             nextPageToken: hasMore ? placeOf(last) : ''
           }
         }
@@ -117,7 +119,11 @@ export class FakeGrantLimits {
         const after = [...this.reservations.values()]
           .filter(({ paymentId }) => paymentId > afterPaymentId)
           .sort((left, right) => (left.paymentId < right.paymentId ? -1 : 1))
-        return { reservations: after.slice(0, pageSize).map((one) => toMessage(one, this.client)) }
+        return {
+          reservations: after
+            .slice(0, pageSize)
+            .map((one) => toMessage(one, this.clientOf(one.accessToken) ?? this.client))
+        }
       })
     }
     const counts = { windowCount: 0n, reservationCount: 0n }

@@ -85,6 +85,7 @@ export async function startPaymentWorld(options: TestResourceServerOptions = {})
     authServices: limits.services(logger)
   })
   limits.grantOf = (accessToken) => base.auth.grantOf(accessToken)
+  limits.clientOf = (accessToken) => base.auth.clientOf(accessToken)
   const operator = createClient(wallet.WalletOperatorServiceClient, {
     target: `127.0.0.1:${String(base.server.grpcPort)}`,
     deadlineMs: 10_000,

@@ -1,6 +1,6 @@
-import { readSnapshot, type Snapshot } from '@open-payments-server/database'
+import { readSnapshot } from '@open-payments-server/database'
 import { IntervalError, intervalIndexAt, parseRepeatingInterval } from '@open-payments-server/intervals'
-import type pg from 'pg'
+import { type Database, Prisma, type Queries } from '../../modules/database.js'
 
 /** What an audit found. */
 export interface LimitsAudit {
@@ -16,16 +16,13 @@ export interface LimitsAuditRepository {
   audit(violationsMax: number): Promise<LimitsAudit>
 }
 
-/** Longest that one statement of an audit may take, in milliseconds: it reads everything. */
-const AUDIT_STATEMENT_TIMEOUT_MS = 120_000
-
-const COUNT = `
+const COUNT = Prisma.sql`
   select (select count(*) from limit_window) as window_count, (select count(*) from reservation) as reservation_count`
 
 /**
  * Adds up all reservations beside all windows: a full join and many kinds of violation, for which Prisma has no words.
  */
-const FIND_VIOLATIONS = `
+const findViolations = (violationsMax: number): Prisma.Sql => Prisma.sql`
   with held as (
     select access_item_id, interval_index,
            sum(case state when 'settled' then settled_debit else debit end) as debited,
@@ -99,21 +96,23 @@ const FIND_VIOLATIONS = `
     left join grant_request g on g.id = spender.grant_id
     left join interaction i on i.grant_id = g.id
    where (g.state in ('issued', 'revoked') and i.state = 'APPROVED') is not true
-  limit $1`
+  limit ${violationsMax}::integer`
 
 /**
  * Which instants were charged to each interval. The instants of an interval follow each other, so that the first and the last
  * stand for all between. Read by a cursor: there are as many as windows.
  */
-const OPEN_INTERVALS = `
+const OPEN_INTERVALS = Prisma.sql`
   declare charged_interval no scroll cursor for
-  select r.access_item_id, r.interval_index, a.limit_interval, min(r.charged_at) as first_at, max(r.charged_at) as last_at
+  select r.access_item_id, r.interval_index::text as interval_index, a.limit_interval, min(r.charged_at) as first_at, max(r.charged_at) as last_at
     from reservation r join access_item a on a.id = r.access_item_id
    where a.limit_interval is not null and r.state in ('open', 'settled')
    group by r.access_item_id, r.interval_index, a.limit_interval`
 
 /** Intervals that are read at a time. */
 const INTERVALS_PAGE_SIZE = 5_000
+
+const NEXT_INTERVALS = Prisma.raw(`fetch ${String(INTERVALS_PAGE_SIZE)} from charged_interval`)
 
 interface ChargedInterval {
   readonly access_item_id: string
@@ -123,16 +122,17 @@ interface ChargedInterval {
   readonly last_at: Date
 }
 
-export function createLimitsAuditRepository(pool: pg.Pool): LimitsAuditRepository {
+export function createLimitsAuditRepository(patientDatabase: Database): LimitsAuditRepository {
   return {
     async audit(violationsMax) {
-      return readSnapshot(pool, AUDIT_STATEMENT_TIMEOUT_MS, async (snapshot) => {
-        const [counts] = await snapshot.query<{ window_count: string; reservation_count: string }>(COUNT)
-        const violations = await snapshot.query<{ violation: string }>(FIND_VIOLATIONS, [violationsMax])
+      return readSnapshot(patientDatabase, async (snapshot: Queries) => {
+        const [counts] =
+          await snapshot.$queryRaw<{ window_count: bigint; reservation_count: bigint }[]>(COUNT)
+        const violations = await snapshot.$queryRaw<{ violation: string }[]>(findViolations(violationsMax))
         if (counts === undefined) throw new Error('a statement that always answers a row answered none')
         return {
-          windowCount: BigInt(counts.window_count),
-          reservationCount: BigInt(counts.reservation_count),
+          windowCount: counts.window_count,
+          reservationCount: counts.reservation_count,
           violations: [
             ...violations.map(({ violation }) => violation),
             ...(await findWrongIntervals(snapshot, violationsMax - violations.length))
@@ -144,13 +144,11 @@ export function createLimitsAuditRepository(pool: pg.Pool): LimitsAuditRepositor
 }
 
 /** What was charged to an interval that its instant is not in: only this code knows where intervals begin. */
-async function findWrongIntervals(snapshot: Snapshot, violationsMax: number): Promise<string[]> {
+async function findWrongIntervals(snapshot: Queries, violationsMax: number): Promise<string[]> {
   const violations: string[] = []
-  await snapshot.query(OPEN_INTERVALS)
+  await snapshot.$executeRaw(OPEN_INTERVALS)
   for (;;) {
-    const page = await snapshot.query<ChargedInterval>(
-      `fetch ${String(INTERVALS_PAGE_SIZE)} from charged_interval`
-    )
+    const page = await snapshot.$queryRaw<ChargedInterval[]>(NEXT_INTERVALS)
     violations.push(...page.flatMap(findWrongInterval))
     if (page.length < INTERVALS_PAGE_SIZE || violations.length >= violationsMax) break
   }

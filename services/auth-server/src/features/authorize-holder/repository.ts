@@ -66,8 +66,13 @@ interface TokenRow extends StoredHolder {
 
 /** Finds grants and tokens in PostgreSQL: those that are asked for at the same time with one statement. */
 export function createHolderRepository(pool: Pool): HolderRepository {
-  const lookUpGrant = createLookup<GrantRow>({ pool, name: 'find-grants', text: FIND_GRANT })
-  const lookUpToken = createLookup<TokenRow>({ pool, name: 'find-managed-tokens', text: FIND_TOKEN })
+  const lookUpGrant = createLookup(
+    async (ids) => (await pool.query<GrantRow>({ name: 'find-grants', text: FIND_GRANT, values: [ids] })).rows
+  )
+  const lookUpToken = createLookup(
+    async (ids) =>
+      (await pool.query<TokenRow>({ name: 'find-managed-tokens', text: FIND_TOKEN, values: [ids] })).rows
+  )
   return {
     async findGrant(id) {
       const row = await lookUpGrant(id)

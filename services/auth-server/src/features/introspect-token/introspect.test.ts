@@ -50,7 +50,7 @@ describe('Introspect: an active token', () => {
       spending({ interval: limits.interval })
     ]
     const expiresAtMs = auth.clock.now() + 600_000
-    const { token, grantId } = await auth.grant({ access, expiresAtMs })
+    const { token, grantId } = await auth.grant({ access, expiresAtMs, interaction: 'nobody was asked' })
     expect(await auth.introspect(token)).toEqual({
       status: TOKEN_STATUS_ACTIVE,
       grantId,
@@ -100,7 +100,7 @@ describe('Introspect: an active token', () => {
   const INCOMING: AccessItem = { type: 'incoming-payment', actions: ['create'] }
   const BOB = 'https://wallet.example/bob'
   it.each<[string, GrantOptions, string]>([
-    ['nobody was asked', { access: [spending()] }, ''],
+    ['nobody was asked', { access: [spending()], interaction: 'nobody was asked' }, ''],
     ['nobody has decided', { access: [spending()], interaction: 'PENDING' }, ''],
     ['the holder declined', { access: [spending()], interaction: 'DENIED' }, ''],
     ['the holder agreed to payments', { access: [spending()], interaction: 'APPROVED' }, ALICE],

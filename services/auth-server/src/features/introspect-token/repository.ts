@@ -82,10 +82,9 @@ export function createTokenRepository({
   cache,
   configuredInteraction
 }: TokenRepositoryDependencies): TokenRepository {
-  const lookUpActive = createLookup<ActiveRow & { id: string }>({
-    pool,
-    name: 'find-active',
-    text: FIND_ACTIVE
+  const lookUpActive = createLookup(async (ids) => {
+    const statement = { name: 'find-active', text: FIND_ACTIVE, values: [ids] }
+    return (await pool.query<ActiveRow & { id: string }>(statement)).rows
   })
   return {
     async findToken(tokenHash, now) {

@@ -119,7 +119,7 @@ describe('ListReservations', () => {
     await auth.reserveAs(settled)
     await auth.settle(settled.paymentId, 0n, 7n)
     auth.clock.advanceSeconds(1)
-    const refused = auth.payment('unknown')
+    const refused = auth.payment(token, { ...options, walletAddress: 'https://wallet.example/carol' })
     await auth.reserveAs(refused)
     auth.clock.advanceSeconds(1)
     const open = auth.payment(token, options)

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import type { RawQueries } from '@open-payments-server/database'
 import { auth as protocol } from '@open-payments-server/proto'
 import {
   createPurge,
@@ -26,7 +27,7 @@ let purged: Record<PurgedKind, number>
 
 beforeAll(async () => {
   auth = await GrpcFixture.start()
-  repository = createPurgeRepository(auth.pool, PURGE_STATEMENTS)
+  repository = createPurgeRepository(auth.prisma, PURGE_STATEMENTS)
 })
 afterAll(() => auth.stop())
 beforeEach(async () => {
@@ -65,7 +66,9 @@ const rangeOf = (countMax: number) => ({
 
 /** A grant of which the service thought, when it last looked, that it was over long ago. */
 async function grantOf(state: GrantState, endedAt: Date): Promise<WrittenGrant> {
-  const grant = await auth.grant({ access: [spending()], state, expiresAtMs: endedAt.getTime() })
+  const interaction = 'nobody was asked'
+  const expiresAtMs = endedAt.getTime()
+  const grant = await auth.grant({ access: [spending()], state, expiresAtMs, interaction })
   await auth.database.query('update grant_request set alive_until = $2, updated_at = $3 where id = $1', [
     grant.grantId,
     daysAgo(1_000),
@@ -426,11 +429,9 @@ describe('the purge', () => {
        select gen_random_uuid(), 'refused', 'limit_exceeded', updated_at from grant_request`
     )
     await auth.database.query('analyze grant_request, access_item, access_token, reservation')
-    for (const statement of await statementsOfABatch()) {
-      const [row] = await auth.database.query<{ 'QUERY PLAN': unknown }>(
-        `explain (format json) ${statement}`,
-        Object.values(rangeOf(10))
-      )
+    for (const { text, values } of await statementsOfABatch()) {
+      const explain = `explain (format json) ${text}`
+      const [row] = await auth.database.query<{ 'QUERY PLAN': unknown }>(explain, values)
       const plan = JSON.stringify(row)
       expect(plan).toContain('Index Scan')
       expect(plan).not.toContain('Seq Scan')
@@ -448,14 +449,14 @@ describe('the purge', () => {
 })
 
 /** The statements of a batch, as they are sent. */
-async function statementsOfABatch(): Promise<string[]> {
-  const statements: string[] = []
-  const recording = {
-    query: (text: string) => {
-      statements.push(text)
-      return Promise.resolve({ rows: [{ lookedAt: 0, purged: 0 }] })
+async function statementsOfABatch(): Promise<{ text: string; values: unknown[] }[]> {
+  const statements: { text: string; values: unknown[] }[] = []
+  const recording: RawQueries = {
+    $queryRaw: <Rows>({ text, values }: { text: string; values: unknown[] }) => {
+      statements.push({ text, values })
+      return Promise.resolve([{ lookedAt: 0, purged: 0 }] as Rows)
     }
-  } as unknown as pg.Pool
+  }
   const recorded = createPurgeRepository(recording, PURGE_STATEMENTS)
   await recorded.purge('grant', rangeOf(10))
   await recorded.purge('token', rangeOf(10))

@@ -1,5 +1,7 @@
-import type { PurgeStatements } from '@open-payments-server/purge'
+import { placeholder, Statement } from '@open-payments-server/database'
+import type { PurgedBatch, PurgeStatements } from '@open-payments-server/purge'
 import type { PurgedKind } from '../../domain/purge-counter.js'
+import { Prisma } from '../../modules/database.js'
 
 /** How long what is over is kept where `PURGE_RETENTION_DAYS` would let strangers fill the disk. */
 export interface PurgeRetention {
@@ -19,13 +21,14 @@ export interface PurgeRetention {
 const REFUSAL_SECONDS = 2 * 86_400
 
 /** A clock that runs ahead must not delete anything, so that the earlier of the service's and the database's counts. */
-const NOW = `least($1::timestamptz, now())`
+const NOW = Prisma.sql`least(${placeholder('now')}::timestamptz, now())`
 
-const DAYS = `make_interval(secs => $2)`
+const DAYS = Prisma.sql`make_interval(secs => ${placeholder('retentionSeconds')}::integer)`
+const LIMIT = Prisma.sql`limit ${placeholder('countMax')}::integer`
 
 /** So many seconds as an interval. */
-function interval(seconds: number): string {
-  return `make_interval(secs => ${String(seconds)})`
+function interval(seconds: number): Prisma.Sql {
+  return Prisma.raw(`make_interval(secs => ${String(seconds)})`)
 }
 
 /**
@@ -41,8 +44,8 @@ function interval(seconds: number): string {
  * A living token is looked at locked. One that is being rotated, or was a moment ago, is not found under its lock: its grant
  * is in use. A rotation that comes later waits, and finds no token.
  */
-function purgeGrants({ undecidedSeconds, unconsentedSeconds }: PurgeRetention): string {
-  return `
+function purgeGrants({ undecidedSeconds, unconsentedSeconds }: PurgeRetention): Prisma.Sql {
+  return Prisma.sql`
   with instant as (
     select now, shortest, now - shortest as cutoff
       from (select ${NOW} as now,
@@ -52,7 +55,7 @@ function purgeGrants({ undecidedSeconds, unconsentedSeconds }: PurgeRetention): 
       from grant_request
      where alive_until < (select cutoff from instant)
      order by alive_until
-     limit $3
+     ${LIMIT}
        for update skip locked),
   living as (
     select t.grant_id, t.expires_at
@@ -92,41 +95,47 @@ function purgeGrants({ undecidedSeconds, unconsentedSeconds }: PurgeRetention): 
 }
 
 /**
- * Deletes rows of which each is over by its own instant. `PURGE_RETENTION_DAYS` is given to every statement, and named here
- * only because a parameter must have a type.
+ * Deletes rows of which each is over by its own instant.
  *
  * @param due selects the rows by `id`, oldest first
  */
-function purgeAll(table: string, id: string, due: string): string {
-  return `
-  with parameters as (select $1::timestamptz, $2::double precision),
-  due as (${due} limit $3 for update skip locked),
+function purgeAll(table: Prisma.Sql, id: Prisma.Sql, due: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+  with due as (${due} ${LIMIT} for update skip locked),
   purged as (
     delete from ${table} r using due where r.${id} = due.${id}
     returning 1)
   select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`
 }
 
+const statement = (name: string, text: Prisma.Sql): Statement<PurgedBatch> => new Statement(name, text)
+
 /** How what is over is deleted. */
 export function createPurgeStatements(retention: PurgeRetention): PurgeStatements<PurgedKind> {
   return {
     // Grants under which no money moved, with everything that belongs to them.
-    grant: purgeGrants(retention),
+    grant: statement('purge-grants', purgeGrants(retention)),
     // Tokens that a rotation ended: they are never their grant's newest.
-    token: purgeAll(
-      'access_token',
-      'id',
-      `select id from access_token
+    token: statement(
+      'purge-tokens',
+      purgeAll(
+        Prisma.sql`access_token`,
+        Prisma.sql`id`,
+        Prisma.sql`select id from access_token
         where end_reason = 'rotated' and ended_at < ${NOW} - ${interval(retention.unconsentedSeconds)}
         order by ended_at`
+      )
     ),
     // Refusals, but for those that were released after: a payment id that was given up stays given up on both sides.
-    refusal: purgeAll(
-      'reservation',
-      'payment_id',
-      `select payment_id from reservation
+    refusal: statement(
+      'purge-refusals',
+      purgeAll(
+        Prisma.sql`reservation`,
+        Prisma.sql`payment_id`,
+        Prisma.sql`select payment_id from reservation
         where state = 'refused' and ended_at is null and created_at < ${NOW} - ${interval(REFUSAL_SECONDS)}
         order by created_at`
+      )
     )
   }
 }

@@ -242,7 +242,9 @@ async function check(
   { invariant, count, violations, values }: LedgerInvariant,
   urls: ResourceUrls
 ): Promise<AuditCheck> {
-  const [counted] = await snapshot.$queryRaw<{ count: bigint; told?: string | null }[]>(Prisma.raw(count))
+  const [counted] = await snapshot.$queryRaw<{ count: bigint; told: string | null }[]>(
+    Prisma.sql`select coalesce(count, 0)::bigint as count, to_jsonb(counted) ->> 'told' as told from (${Prisma.raw(count)}) counted`
+  )
   const rows = await snapshot.$queryRawUnsafe<{ violation: string }[]>(violations, ...(values?.(urls) ?? []))
   const told = counted?.told ?? undefined
   return {

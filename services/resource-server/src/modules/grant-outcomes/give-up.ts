@@ -51,5 +51,7 @@ export function stoodFor(ids: Prisma.Sql): Prisma.Sql {
 
 /** Whether a payment has an id, or it was given up. */
 export async function isTaken(on: Queries, paymentId: string): Promise<boolean> {
-  return (await on.grantReservation.findUnique({ where: { paymentId }, select: { paymentId: true } })) !== null
+  return (
+    (await on.grantReservation.findUnique({ where: { paymentId }, select: { paymentId: true } })) !== null
+  )
 }
