@@ -1,4 +1,4 @@
-// Which way imports may point: main → compose → {http, grpc, metrics, workers} → features → domain → packages.
+// Which way imports may point: main → compose → {http, grpc, metrics, workers} → features → modules → domain → packages.
 // Types count: an import that only names a type is an arrow too.
 
 const serviceSource = '^services/[^/]+/src/'
@@ -44,8 +44,31 @@ module.exports = {
       'domain-below-all',
       'The domain knows nothing above it.',
       'domain/',
-      '(http|grpc|metrics|workers|features|generated)/'
+      '(http|grpc|metrics|workers|features|modules|generated)/'
     ),
+    within(
+      'modules-below-features',
+      'A module does what its noun does, for whoever asks.',
+      'modules/',
+      '(http|grpc|metrics|workers|features)/'
+    ),
+    {
+      name: 'modules-by-their-face',
+      comment: 'Whoever uses a module knows its index.ts alone.',
+      severity: 'error',
+      from: { path: '^services/([^/]+)/src/(?!modules/)', pathNot: tests },
+      to: { path: '^services/$1/src/modules/[^/]+/(?!index\\.ts$)' }
+    },
+    {
+      name: 'modules-by-their-faces-among-each-other',
+      comment: 'Modules, too, know each other by index.ts alone.',
+      severity: 'error',
+      from: { path: '^services/([^/]+)/src/modules/([^/]+)/', pathNot: tests },
+      to: {
+        path: '^services/$1/src/modules/[^/]+/(?!index\\.ts$)',
+        pathNot: '^services/$1/src/modules/$2/'
+      }
+    },
     {
       name: 'features-apart',
       comment: 'A feature never imports another; what two need belongs to the domain or to a package.',
@@ -65,12 +88,18 @@ module.exports = {
       }
     },
     {
-      name: 'generated-database-code-in-repositories',
-      comment: 'Only repositories know Prisma; the wiring makes the client.',
+      name: 'generated-database-code-in-modules',
+      comment: 'Only modules and repositories know Prisma; the wiring makes the client.',
       severity: 'error',
       from: {
         path: serviceSource,
-        pathNot: [tests, '/generated/', 'repository[^/]*\\.ts$', `${serviceSource}${wiring}`]
+        pathNot: [
+          tests,
+          '/generated/',
+          `${serviceSource}modules/`,
+          '^services/auth-server/src/.*repository[^/]*\\.ts$',
+          `${serviceSource}${wiring}`
+        ]
       },
       to: { path: [`${serviceSource}generated/prisma`, 'node_modules/@prisma/'] }
     },

@@ -111,6 +111,23 @@ export default typescript.config(
     }
   },
   {
+    files: ['services/resource-server/src/**/*.ts'],
+    ignores: tests,
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          paths: [
+            {
+              name: 'pg',
+              message: 'Statements go through the PrismaClient; pools are made by packages/database.'
+            }
+          ]
+        }
+      ]
+    }
+  },
+  {
     // What tests receive is held to the published descriptions, so that no test can forget to.
     files: [
       'services/**/*.test.ts',

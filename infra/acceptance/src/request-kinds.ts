@@ -349,7 +349,9 @@ function walletOperatorKinds(): RequestKind[] {
   }
   return [
     kind('CreateAsset', 'OK', async ({ system }) => {
-      return call(system.operator, 'createAsset', { asset: { code: randomUUID().slice(0, 30), scale: 2 } })
+      return call(system.operator, 'createAsset', {
+        asset: { code: randomUUID().slice(0, 30).toUpperCase(), scale: 2 }
+      })
     }),
     kind('ListAssets', 'OK', async ({ system }) => call(system.operator, 'listAssets', {})),
     kind('CreateAccount', 'OK', async ({ system }) => {

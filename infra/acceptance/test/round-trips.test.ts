@@ -13,8 +13,8 @@ interface Cost {
 
 /** Statements of the workers that a payment wakes: they run beside requests and belong to none. */
 const WORKER_STATEMENTS = [
-  /^begin$/,
-  /^commit$/,
+  /^begin$/i,
+  /^commit$/i,
   /^with claimed as .* from outgoing_payment p .* skip locked/,
   /^with ending as/,
   /^update grant_reservation/
@@ -53,7 +53,12 @@ describe('the round trips of a request, in steady state', () => {
     const before = [auth.statements.length, resource.statements.length] as const
     await work()
     const since = ({ statements }: StatementRecord, from: number): string[] =>
-      statements.slice(from).map((text) => text.replace(/\s+/g, ' ').trim())
+      statements.slice(from).map((text) =>
+        text
+          .replace(/^\/\* [a-z0-9-]+ \*\//, '')
+          .replace(/\s+/g, ' ')
+          .trim()
+      )
     return { auth: since(auth, before[0]), resource: since(resource, before[1]) }
   }
 

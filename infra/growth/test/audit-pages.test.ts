@@ -15,9 +15,11 @@ beforeAll(async () => {
 afterAll(() => system.stop())
 
 it('an audit reads no payment twice: no page of it reads those before it again', async () => {
-  const explainers = [...system.runningAuthServers, ...system.runningResourceServers].map(({ pool }) =>
-    explainStatements(pool, { carriedOut: true })
-  )
+  const pools = [
+    ...system.runningAuthServers.map(({ pool }) => pool),
+    ...system.runningResourceServers.flatMap(({ pool, patientPool }) => [pool, patientPool])
+  ]
+  const explainers = pools.map((pool) => explainStatements(pool, { carriedOut: true }))
   expect(await system.audit()).toEqual([])
   const pages = explainers
     .flatMap(({ statements }) => [...statements.values()])

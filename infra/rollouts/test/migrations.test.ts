@@ -16,7 +16,8 @@ const BEFORE_A_RELEASE: ReadonlySet<string> = new Set([
   '20261121190000_age_of_outcomes',
   '20261121213000_idempotency_and_shared_secret_keys',
   '20261121220000_browser_binding_and_purge',
-  '20261123200000_account_kinds_of_transfers'
+  '20261123200000_account_kinds_of_transfers',
+  '20261123200000_ids_that_stand_for_a_payment'
 ])
 
 /** What is not asked for: matters of taste, and what `migrateDatabase` sets for every migration. */

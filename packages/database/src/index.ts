@@ -17,7 +17,14 @@ export {
 } from './keyset.js'
 export { createLookup } from './lookup.js'
 export { migrateDatabase, MigrationFailed, migrationSql, type MigrateOptions } from './migrate.js'
-export { createPatientPool, createPool, observeAcquisition, type Pooler, type PoolOptions } from './pool.js'
+export {
+  createPatientPool,
+  createPool,
+  type DatabasePool,
+  observeAcquisition,
+  type Pooler,
+  type PoolOptions
+} from './pool.js'
 export type { RawQueries } from './raw-queries.js'
 export { readSnapshot } from './snapshot.js'
 export { type Placeholder, placeholder, Statement, type StatementValues } from './statement.js'

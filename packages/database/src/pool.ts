@@ -2,6 +2,7 @@ import { context } from '@opentelemetry/api'
 import pg from 'pg'
 import type { AnswerLimit } from './limited-client.js'
 import { TracedClient } from './traced-client.js'
+import { UnnamedClient } from './unnamed-client.js'
 
 /** How much longer than the server's own limit we wait for an answer, before we call the connection dead, in milliseconds. */
 export const answerGraceMs = 2_000
@@ -49,6 +50,9 @@ export interface PoolOptions {
   readonly onIdleConnectionLost?: (error: Error) => void
 }
 
+/** The connections of a service, and what is told of them. Statements go through its `PrismaClient`. */
+export type DatabasePool = pg.Pool
+
 /**
  * The pool of a service, beneath its `PrismaClient` (`createPrismaAdapter`). Connects lazily. Whoever makes it ends it.
  */
@@ -57,8 +61,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     connectionString: options.url,
     max: options.connectionsMax,
     application_name: options.applicationName,
-    Client: TracedClient,
-    ...(options.pooler === 'transaction' ? {} : sessionOptions(options)),
+    ...(options.pooler === 'transaction' ? { Client: UnnamedClient } : sessionOptions(options)),
     answerTimeoutMs: options.statementTimeoutMs + answerGraceMs,
     connectionTimeoutMillis: options.connectTimeoutMs,
     idleTimeoutMillis: idleMs,
@@ -76,7 +79,7 @@ export function createPool(options: PoolOptions): pg.Pool {
 }
 
 /** Longest that a statement which looks at everything may take, in milliseconds. */
-const patientTimeoutMs = 600_000
+export const PATIENT_TIMEOUT_MS = 600_000
 /** Most of them at a time: whoever else wants to look at everything waits. */
 const patientConnectionsMax = 2
 
@@ -90,7 +93,7 @@ export function createPatientPool(
   return createPool({
     ...options,
     connectionsMax: patientConnectionsMax,
-    statementTimeoutMs: patientTimeoutMs
+    statementTimeoutMs: PATIENT_TIMEOUT_MS
   })
 }
 
@@ -114,7 +117,8 @@ function sessionOptions({ statementTimeoutMs }: PoolOptions): pg.PoolConfig {
   return {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs,
-    options: `${planning} ${timeZone}`
+    options: `${planning} ${timeZone}`,
+    Client: TracedClient
   }
 }
 

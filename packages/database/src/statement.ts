@@ -31,13 +31,15 @@ export class Statement<Row, Values extends StatementValues = StatementValues> {
    * @param name unique among the statements of a service: PostgreSQL prepares it, traces show it and `pg_stat_activity` begins
    *   with it, as a comment
    * @param composed the whole statement; its values are placeholders, or values that never change
+   * @param options.prepared false for what is so rare that PostgreSQL had better plan it anew
    */
   constructor(
     readonly name: string,
-    composed: Sql
+    composed: Sql,
+    { prepared = true }: { readonly prepared?: boolean } = {}
   ) {
     const [first = '', ...others] = composed.strings
-    this.#strings = [`${commentOf(name)} ${first}`, ...others]
+    this.#strings = [`${commentOf(name, prepared)} ${first}`, ...others]
     this.#places = composed.values
   }
 
@@ -66,13 +68,13 @@ function valueAt(place: unknown, values: StatementValues, name: string): unknown
 const NAME = /^[a-z][a-z0-9-]*$/
 const COMMENT = /^\/\* ([a-z][a-z0-9-]*) \*\//
 
-function commentOf(name: string): string {
+function commentOf(name: string, prepared: boolean): string {
   if (!NAME.test(name))
     throw new Error(`${name} does not name a statement: lower case letters, digits and dashes do`)
-  return `/* ${name} */`
+  return prepared ? `/* ${name} */` : `/* ${name}, planned anew */`
 }
 
-/** The name that a {@link Statement} has given to its text; undefined for any other text. */
+/** The name that a {@link Statement} is prepared under; undefined for any other text. */
 export function statementNameOf(text: string): string | undefined {
   return COMMENT.exec(text)?.[1]
 }

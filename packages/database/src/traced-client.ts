@@ -1,6 +1,5 @@
 import { type Attributes, context, SpanKind, trace } from '@opentelemetry/api'
 import { endFailedSpan, isTraced } from '@open-payments-server/runtime'
-import { MODEL_STATEMENT } from './adapter.js'
 import { isSubmittable, LimitedClient, type Query } from './limited-client.js'
 import { summarize } from './summarize.js'
 
@@ -49,7 +48,7 @@ function tracing(query: Query): Query {
 function nameOf(first: unknown): string {
   if (typeof first === 'string') return summarize(first)
   const { name, text } = first as { name?: string; text?: string }
-  return name === undefined || name === '' || name.startsWith(MODEL_STATEMENT) ? summarize(text ?? '') : name
+  return name === undefined || name === '' ? summarize(text ?? '') : name
 }
 
 function attributesOf(first: unknown): Attributes {

@@ -1,8 +1,8 @@
 import { verifyContentDigest } from './content-digest.js'
 import { hasBody, type HttpRequestParts, joinedHeader } from './http-request.js'
-import { signatureBase } from './signature-base.js'
+import { signatureBase, type SignatureHeaders } from './signature-base.js'
 import { SignatureError } from './signature-error.js'
-import { readSignatureHeaders, type SignatureHeaders } from './signature-headers.js'
+import { readSignatureHeaders } from './signature-headers.js'
 
 /** The longest `keyid` and the longest `nonce`, in characters. */
 export const SIGNATURE_PARAMETER_LENGTH_MAX = 256

@@ -1,6 +1,6 @@
 import { type HttpRequestParts, joinedHeader } from './http-request.js'
 import { SignatureError } from './signature-error.js'
-import type { SignatureHeaders } from './signature-headers.js'
+import type { SignatureHeaders } from './signature-base.js'
 
 /** What every released client writes as its label. */
 const LABEL = 'sig1'

@@ -34,3 +34,14 @@ export function signatureBase(
   for (const name of components) base += `"${name}": ${componentValue(request, name)}\n`
   return `${base}"@signature-params": ${serializedInput}`
 }
+
+/** What `signature-input` says. */
+export interface InputHeader extends CoveredInput {
+  readonly label: string
+  readonly parameters: Parameters
+}
+
+/** The one signature of a request, as its two headers carry it. Nothing in it is checked against the request yet. */
+export interface SignatureHeaders extends InputHeader {
+  readonly signature: Uint8Array
+}

@@ -9,7 +9,7 @@ import {
 import { assertComponentName } from './components.js'
 import { type HttpRequestParts, joinedHeader } from './http-request.js'
 import { readReleasedClientForm } from './released-client-forms.js'
-import { type CoveredInput, serializeSignatureInput } from './signature-base.js'
+import { type InputHeader, serializeSignatureInput, type SignatureHeaders } from './signature-base.js'
 import { SignatureError } from './signature-error.js'
 
 /** The longest `signature-input` header, in characters. */
@@ -23,17 +23,6 @@ export const COVERED_COMPONENTS_MAX = 32
 
 /** The length of an Ed25519 signature, in bytes (RFC 8032). */
 const SIGNATURE_BYTES = 64
-
-/** What `signature-input` says. */
-export interface InputHeader extends CoveredInput {
-  readonly label: string
-  readonly parameters: Parameters
-}
-
-/** The one signature of a request, as its two headers carry it. Nothing in it is checked against the request yet. */
-export interface SignatureHeaders extends InputHeader {
-  readonly signature: Uint8Array
-}
 
 /**
  * Reads the headers `signature-input` and `signature` (RFC 9421 §4). They must carry exactly one signature, under one

@@ -6,6 +6,7 @@ export {
   type OutsideContract,
   takeContractViolations
 } from './contract-keeper.js'
+export { findTableWrites, type TableWrite } from './find-writes.js'
 export { recordStatements, type StatementRecord } from './record-statements.js'
 export {
   type Answer,

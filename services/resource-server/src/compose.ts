@@ -1,4 +1,5 @@
 import { GRPC_LISTENER_TLS } from '@open-payments-server/configuration'
+import type { DatabasePool } from '@open-payments-server/database'
 import { openTls, startGrpcServer } from '@open-payments-server/grpc-transport'
 import { createHealthRoutes } from '@open-payments-server/health'
 import { startHttpServer } from '@open-payments-server/http-server'
@@ -14,7 +15,6 @@ import {
   systemRandom
 } from '@open-payments-server/runtime'
 import { countErrors } from '@open-payments-server/shared-store'
-import type { Pool } from 'pg'
 import type { Context, ResourceServerOverrides } from './compose/context.js'
 import { createDomainPorts } from './compose/domain-ports.js'
 import { startMetrics } from './compose/metrics.js'
@@ -39,7 +39,9 @@ export interface RunningResourceServer extends RunningService {
   /** Port of the metrics listener; undefined when there is none. */
   readonly metricsPort: number | undefined
   /** Its database connections. */
-  readonly pool: Pool
+  readonly pool: DatabasePool
+  /** Those for what reads whole tables. */
+  readonly patientPool: DatabasePool
 }
 
 /**
@@ -128,6 +130,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     grpcPort: grpcServer.port,
     metricsPort: metrics.port,
     pool: resources.pool,
+    patientPool: resources.patientPool,
     stop() {
       readiness.stop()
       return lifecycle.stop()

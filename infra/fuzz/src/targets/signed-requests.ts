@@ -31,7 +31,11 @@ const unsignedRequests: fc.Arbitrary<HttpRequestParts> = fc
   })
   .map(({ method, path, query, values, body }) => ({
     method,
-    targetUri: `https://wallet.example/${path}${query === undefined ? '' : `?${query}`}`,
+    // As every client sends it that makes its requests from a URL, the library that signs among them; but for an empty query,
+    // whose question mark that library leaves out of `@request-target`.
+    targetUri: new URL(
+      `https://wallet.example/${path}${query === undefined || query === '' ? '' : `?${query}`}`
+    ).href,
     headers: Object.fromEntries(FIELDS.map((name, index) => [name, values[index]])),
     body
   }))

@@ -65,7 +65,7 @@ export const INTERACTION_GUARDS: readonly Mutation[] = [
     file: PURGE,
     text: `
              when exists (select 1 from access_item a join limit_window w on w.access_item_id = a.id
-                           where a.grant_id = due.id) then null`,
+                           where a.grant_id = asked.id) then null`,
     broken: '',
     test: {
       file: 'services/auth-server/src/features/purge-grants/purge.test.ts',
@@ -76,8 +76,8 @@ export const INTERACTION_GUARDS: readonly Mutation[] = [
   {
     guard: 'a clock that runs ahead deletes nothing',
     file: PURGE,
-    text: 'least($1::timestamptz, now()) - make_interval(secs => $2) as cutoff',
-    broken: '$1::timestamptz - make_interval(secs => $2) as cutoff',
+    text: "least(${placeholder('now')}::timestamptz, now())",
+    broken: "${placeholder('now')}::timestamptz",
     test: {
       file: 'services/auth-server/src/features/purge-grants/purge.test.ts',
       title: 'believes no clock that runs ahead of that of the database'

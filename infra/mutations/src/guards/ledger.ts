@@ -2,8 +2,12 @@ import type { Mutation, TestReference } from '../mutation.js'
 
 const SETTLEMENT = 'services/resource-server/src/domain/settlement.ts'
 const BATCH = 'services/resource-server/src/features/process-outgoing-payments/settle-batch.ts'
-const WRITE = 'services/resource-server/src/features/process-outgoing-payments/repository.ts'
-const MONEY = 'services/resource-server/src/features/operate-wallets/money.ts'
+const WRITE = 'services/resource-server/src/features/process-outgoing-payments/process-batch.ts'
+const ENDED = 'services/resource-server/src/modules/outgoing-payments/process.ts'
+const DETERMINED = 'services/resource-server/src/modules/grant-outcomes/outcome.ts'
+const POST = 'services/resource-server/src/modules/ledger/post.ts'
+const MONEY = 'services/resource-server/src/modules/ledger/move.ts'
+const RECEIVER = 'services/resource-server/src/domain/receiver.ts'
 const RATE = 'packages/amounts/src/rate.ts'
 const QUOTED = 'packages/amounts/src/quoted-amounts.ts'
 const AUDIT = 'services/auth-server/src/features/audit-limits/repository.ts'
@@ -60,22 +64,22 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     guard: 'a payment without the money sends nothing',
     file: BATCH,
     text: `payment.held
-      ? settle(payment.amounts, roomOf(receiver, already, nowMs))
+      ? settle(payment.amounts, receiver && roomOf(after(receiver, already), nowMs))
       : insufficientBalance()`,
     broken:
-      'payment.held || settle !== undefined ? settle(payment.amounts, roomOf(receiver, already, nowMs)) : insufficientBalance()',
+      'payment.held || settle !== undefined ? settle(payment.amounts, receiver && roomOf(after(receiver, already), nowMs)) : insufficientBalance()',
     test: batching('changes no account for a payment without a hold')
   },
   {
     guard: 'what one payment of a batch delivers is gone from the room of the next',
     file: BATCH,
-    text: 'receiver.receivedValue + already',
-    broken: 'receiver.receivedValue + already * 0n',
+    text: 'receivedValue: receiver.receivedValue + value',
+    broken: 'receivedValue: receiver.receivedValue + value * 0n',
     test: batching('lets what one payment delivers be gone from the room of the next')
   },
   {
     guard: 'nothing is delivered at the instant of expiry',
-    file: BATCH,
+    file: RECEIVER,
     text: 'receiver.expiresAtMs <= nowMs',
     broken: 'receiver.expiresAtMs < nowMs',
     test: batching('takes nothing at the instant of expiry')
@@ -89,21 +93,21 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'a payment that ended meanwhile is not ended again',
-    file: WRITE,
+    file: ENDED,
     text: "p.id = any (array(select id from ending)) and p.state::text = 'pending' returning 1",
     broken: 'p.id = any (array(select id from ending)) returning 1',
     test: writing('is not settled when it has ended meanwhile')
   },
   {
     guard: 'an outcome that is recorded is not changed',
-    file: WRITE,
+    file: DETERMINED,
     text: 'r.payment_id = any (array(select id from ending)) and r.outcome is null returning 1',
     broken: 'r.payment_id = any (array(select id from ending)) returning 1',
     test: writing('is not settled when its outcome is recorded already')
   },
   {
     guard: 'a hold that ended is not ended again',
-    file: WRITE,
+    file: POST,
     text: "t.id = any (array(select id from ending)) and t.state = 'pending' returning 1",
     broken: 't.id = any (array(select id from ending)) returning 1',
     test: writing('is not settled when its hold has ended already')
@@ -128,8 +132,8 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'no more is taken out than is available',
     file: MONEY,
-    text: 'where name = $2 and credits_posted - debits_posted - debits_pending >= $3::numeric',
-    broken: 'where name = $2',
+    text: 'where name = ${NAME} and credits_posted - debits_posted - debits_pending >= ${VALUE}',
+    broken: 'where name = ${NAME}',
     test: {
       file: 'services/resource-server/test/operator.test.ts',
       title: 'cannot be taken out that is not there, however many try'
@@ -160,8 +164,8 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'no request needs a second connection while it holds one',
     file: AUDIT,
-    text: 'await snapshot.query<{ violation: string }>(FIND_VIOLATIONS, [violationsMax])',
-    broken: '(await pool.query<{ violation: string }>(FIND_VIOLATIONS, [violationsMax])).rows',
+    text: 'await snapshot.$queryRaw<{ violation: string }[]>(findViolations(violationsMax))',
+    broken: 'await patientDatabase.$queryRaw<{ violation: string }[]>(findViolations(violationsMax))',
     test: {
       file: 'infra/acceptance/test/pool.test.ts',
       title: '32 at once all end, none later than 5 s: AuditLimits'

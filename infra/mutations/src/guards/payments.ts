@@ -1,13 +1,17 @@
 import type { Mutation, TestReference } from '../mutation.js'
 
 const PERSIST = 'services/resource-server/src/features/create-outgoing-payment/persist.ts'
-const REPOSITORY = 'services/resource-server/src/features/create-outgoing-payment/repository.ts'
+const ROOM = 'services/resource-server/src/modules/incoming-payments/room.ts'
+const HOLD = 'services/resource-server/src/modules/ledger/hold.ts'
+const OPENED = 'services/resource-server/src/modules/grant-outcomes/outcome.ts'
+const TWIN = 'services/resource-server/src/modules/outgoing-payments/twin.ts'
+const QUOTES = 'services/resource-server/src/modules/quotes/read.ts'
 const CREATE = 'services/resource-server/src/features/create-outgoing-payment/create-outgoing-payment.ts'
-const REMEMBERED = 'services/resource-server/src/features/create-outgoing-payment/remembered-quotes.ts'
+const REMEMBERED = 'services/resource-server/src/modules/quotes/remembered-quotes.ts'
 const IDEMPOTENCY = 'services/resource-server/src/domain/idempotency.ts'
-const COMPLETE = 'services/resource-server/src/features/complete-incoming-payment/repository.ts'
-const SWEEP = 'services/resource-server/src/features/sweep-orphans/sweep-orphans.ts'
-const OUTBOX = 'services/resource-server/src/features/deliver-reservation-outcomes/repository.ts'
+const COMPLETE = 'services/resource-server/src/modules/incoming-payments/complete.ts'
+const SWEEP = 'services/resource-server/src/modules/grant-outcomes/give-up.ts'
+const OUTBOX = 'services/resource-server/src/modules/grant-outcomes/deliver.ts'
 
 const creating = (title: string): TestReference => ({
   file: 'services/resource-server/test/outgoing-payments.test.ts',
@@ -39,43 +43,44 @@ const together: TestReference = {
 export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'no payment is created to a receiver that is completed',
-    file: PERSIST,
-    text: 'where id = $1 and not completed and expires_at > $2',
-    broken: 'where id = $1 and expires_at > $2',
+    file: ROOM,
+    text: 'where i.id = ${id} and not i.completed and i.expires_at > ${now}',
+    broken: 'where i.id = ${id} and i.expires_at > ${now}',
     test: creating('refuses a receiver that is completed with 400 `invalid receiver`, known before or not')
   },
   {
     guard: 'no payment is created to a receiver that expired',
-    file: PERSIST,
-    text: 'where id = $1 and not completed and expires_at > $2',
-    broken: 'where id = $1 and not completed and $2::timestamptz is not null',
+    file: ROOM,
+    text: 'where i.id = ${id} and not i.completed and i.expires_at > ${now}',
+    broken: 'where i.id = ${id} and not i.completed and ${now} is not null',
     test: creating('refuses a receiver that is expired with 400 `invalid receiver`, known before or not')
   },
   {
     guard: 'no payment is created that its receiver has no room for',
-    file: PERSIST,
-    text: 'and received_value + $3::numeric <= coalesce(incoming_value, 18446744073709551615)',
-    broken: '',
+    file: ROOM,
+    text: 'and i.received_value + ${value} <= coalesce(i.incoming_value, ${LARGEST}))',
+    broken: 'and ${value} <= ${LARGEST})',
     test: creating('refuses more than the receiver can take with 400 `invalid receiver`')
   },
   {
     guard: 'no payment is created under an id that was given up',
-    file: PERSIST,
-    text: 'as payable) found\n  ), hold as (',
-    broken: 'as payable) found\n    on conflict do nothing\n  ), hold as (',
+    file: OPENED,
+    text: 'insert into grant_reservation (payment_id) select id from placed order by id',
+    broken:
+      'insert into grant_reservation (payment_id) select id from placed order by id on conflict do nothing',
     test: ending('whose request was only slow: the tombstone wins, 503, and nothing is paid')
   },
   {
     guard: 'what cannot be persisted has its reservation released with the same statement',
-    file: PERSIST,
-    text: 'from (select exists (select 1 from receiver) as payable) found',
-    broken: 'from (select true as payable from receiver) found',
+    file: OPENED,
+    text: 'from wanted where not payable order by id',
+    broken: 'from wanted where not payable and false order by id',
     test: creating('refuses a receiver that is completed with 400 `invalid receiver`, known before or not')
   },
   {
     guard: 'money is held where it is, and nowhere else',
-    file: PERSIST,
-    text: 'and sender.credits_posted - sender.debits_posted - sender.debits_pending >= $12::numeric',
+    file: HOLD,
+    text: ' and counted.with_smaller <= sender.available',
     broken: '',
     test: {
       file: 'services/resource-server/test/process-outgoing-payments.test.ts',
@@ -84,29 +89,29 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'no payment of several is created to a receiver that is completed',
-    file: PERSIST,
-    text: 'where i.id = n.incoming_payment_id and not i.completed and i.expires_at > $2',
-    broken: 'where i.id = n.incoming_payment_id and i.expires_at > $2',
+    file: ROOM,
+    text: 'where i.id = ${id} and not i.completed and i.expires_at > ${now}',
+    broken: 'where i.id = ${id} and i.expires_at > ${now}',
     test: together
   },
   {
     guard: 'no payment of several is created that its receiver has no room for',
-    file: PERSIST,
-    text: 'and i.received_value + n.receive_value <= coalesce(i.incoming_value, 18446744073709551615)',
-    broken: '',
+    file: ROOM,
+    text: 'and i.received_value + ${value} <= coalesce(i.incoming_value, ${LARGEST}))',
+    broken: 'and ${value} <= ${LARGEST})',
     test: together
   },
   {
     guard: 'no payment of several is created under an id that was given up',
-    file: PERSIST,
-    text: 'insert into grant_reservation (payment_id) select id from payment order by id',
+    file: OPENED,
+    text: 'insert into grant_reservation (payment_id) select id from placed order by id',
     broken:
-      'insert into grant_reservation (payment_id) select id from payment order by id on conflict do nothing',
+      'insert into grant_reservation (payment_id) select id from placed order by id on conflict do nothing',
     test: together
   },
   {
     guard: 'several payments together hold no more than there is',
-    file: PERSIST,
+    file: HOLD,
     text: ' and counted.with_smaller <= sender.available',
     broken: ' and counted.debit_value <= sender.available',
     test: together
@@ -120,11 +125,9 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'a payment id whose reservation is uncertain is given up',
-    file: REPOSITORY,
-    text: `\`insert into grant_reservation (payment_id, outcome, stands_for, given_up_cause)
-         values ($1, 'release', (select id from outgoing_payment where signature_id = $2 and id <> $1), $3)
-         on conflict do nothing\``,
-    broken: '`select 1 where $1::uuid is null and $2::uuid is null and $3::text is null`',
+    file: TWIN,
+    text: 'return (await GIVE_UP.rows(on, { ids: [id], signatureId, cause })).length === 1',
+    broken: 'return Promise.resolve([on, id, signatureId, cause].length === 4)',
     test: ending('never reached the auth server: 503, and it never will be reserved')
   },
   {
@@ -157,7 +160,7 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'a quote is paid by the client and for the wallet address that it was made for',
-    file: REPOSITORY,
+    file: QUOTES,
     text: 'isOwnedBy(quote, owner) ? quote : undefined',
     broken: 'quote',
     test: creating(
@@ -193,8 +196,9 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'a reservation that no payment came of is given up',
     file: SWEEP,
-    text: "select id, 'release', 'swept' from unnest($1::uuid[]) as id",
-    broken: "select id, 'release', 'swept' from unnest($1::uuid[]) as id where false",
+    text: "select given.id, 'release', ${placeholder('cause')}, ${standsFor}\n    from unnest(${placeholder('ids')}::uuid[]) as given(id) order by given.id",
+    broken:
+      "select given.id, 'release', ${placeholder('cause')}, ${standsFor}\n    from unnest(${placeholder('ids')}::uuid[]) as given(id) where false order by given.id",
     test: ending('left behind by a process that died is swept and released')
   },
   {
@@ -207,21 +211,21 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'one idempotency key means one content',
     file: IDEMPOTENCY,
-    text: 'found.requestHash?.equals(identity.requestHash) !== true',
-    broken: 'found.requestHash === null',
+    text: '(found.requestHash !== null && identity.requestHash.equals(found.requestHash))',
+    broken: 'found.requestHash !== null',
     test: receiving('answers 422 for the same key with another body')
   },
   {
     guard: 'an incoming payment is completed once',
     file: COMPLETE,
-    text: 'and not p.completed and p.expires_at > $4',
-    broken: 'and p.expires_at > $4',
+    text: 'and not p.completed and p.expires_at > ${NOW}',
+    broken: 'and p.expires_at > ${NOW}',
     test: receiving('lets exactly one of many at once succeed')
   },
   {
     guard: 'an incoming payment that expired is not completed',
     file: COMPLETE,
-    text: 'and not p.completed and p.expires_at > $4',
+    text: 'and not p.completed and p.expires_at > ${NOW}',
     broken: 'and not p.completed',
     test: receiving('answers 409 when it has expired, and leaves it as it is')
   },
@@ -249,8 +253,8 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'an outcome stays with whoever claimed it',
     file: OUTBOX,
-    text: "next_attempt_at = now() + $2 * interval '1 millisecond'",
-    broken: "next_attempt_at = r.next_attempt_at + $2 * interval '0'",
+    text: "next_attempt_at = now() + ${placeholder('leaseMs')}::integer * interval '1 millisecond'",
+    broken: "next_attempt_at = r.next_attempt_at + ${placeholder('leaseMs')}::integer * interval '0'",
     test: claiming('is claimed by one of several that ask, until its lease is over')
   },
   {

@@ -128,7 +128,7 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     file: RESERVE_SERVICE,
     text: '!recorded.contentHash.equals(asked.request.contentHash)',
     broken: 'false',
-    test: reserving('is ALREADY_EXISTS with any other content, and changes nothing')
+    test: reserving('is ALREADY_EXISTS for any other request, and changes nothing')
   },
   {
     guard: 'what was released is never answered as reserved',

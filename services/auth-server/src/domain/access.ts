@@ -1,5 +1,4 @@
 import { type Amount, type AmountWire, formatAmount } from '@open-payments-server/amounts'
-import type { SubjectRequest } from './grants.js'
 
 /** Type of an access item (interface 2.3). */
 export const ACCESS_TYPES = ['incoming-payment', 'outgoing-payment', 'quote'] as const
@@ -166,7 +165,10 @@ export function needsInteraction(access: readonly AccessItem[], configured: Conf
  * @returns undefined when these are about none, or about several: one consent is one holder's
  */
 export function findConsentingWalletAddress(
-  request: { readonly access: readonly AccessItem[]; readonly subject: SubjectRequest | undefined },
+  request: {
+    readonly access: readonly AccessItem[]
+    readonly subject: { readonly sub_ids: readonly { readonly id: string }[] } | undefined
+  },
   configured: ConfiguredInteraction
 ): string | undefined {
   const [first, ...others] = new Set([

@@ -78,7 +78,7 @@ export async function openResources(context: Context, overrides: ResourceServerO
       return Promise.resolve()
     }
   })
-  return { pool, database, patientDatabase, sharedStore, authServer, tls }
+  return { pool, patientPool, database, patientDatabase, sharedStore, authServer, tls }
 }
 
 function openSharedStore(config: ResourceServerConfig, logger: Logger, clock: Clock): SharedStore {

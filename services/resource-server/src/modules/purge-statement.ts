@@ -40,6 +40,7 @@ export function purgeStatement(options: {
       delete from ${table} r using looked_at cross join instant
        where r.id = looked_at.id and looked_at.alive_until < instant.cutoff
       returning 1)
-    select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`
+    select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`,
+    { prepared: false }
   )
 }

@@ -1,0 +1,48 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+
+/** A place in the sources that writes a table. */
+export interface TableWrite {
+  /** Path of the file, below the folder that was looked through. */
+  readonly file: string
+  /** Name of the table, as the database has it. */
+  readonly table: string
+}
+
+/** Statements that write: the table follows. `for update` and `on conflict do update` name none. */
+const WRITES =
+  /\b(?:insert\s+into|delete\s+from|(?<!\bfor\s+(?:no\s+key\s+)?)(?<!\bdo\s+)update)\s+([a-z_]+)\b/g
+const MODEL_WRITES =
+  /\.([a-z][A-Za-z]*)\.(?:create|createMany|createManyAndReturn|update|updateMany|upsert|delete|deleteMany)\(/g
+const COMMENTS = /\/\*[\s\S]*?\*\/|(?:^|\s)\/\/.*$/gm
+
+/**
+ * Finds every write of a table in the sources of a service: by statements, also by fragments of them, and by Prisma's models.
+ *
+ * @param folder looked through with all that is below it, but for generated code and tests
+ * @param tables the tables that there are, by the name of their model (`grantReservation`)
+ */
+export async function findTableWrites(
+  folder: string,
+  tables: Readonly<Record<string, string>>
+): Promise<readonly TableWrite[]> {
+  const names = new Set(Object.values(tables))
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !path.includes('/generated/'))
+  const found = await Promise.all(
+    files.map(async (path) => {
+      const text = (await readFile(path, 'utf8')).replace(COMMENTS, '')
+      const written = [
+        ...[...text.matchAll(WRITES)].map(([, table = '']) => table),
+        ...[...text.matchAll(MODEL_WRITES)].map(([, model = '']) => tables[model] ?? '')
+      ]
+      return written
+        .filter((table) => names.has(table))
+        .map((table) => ({ file: relative(folder, path), table }))
+    })
+  )
+  return found.flat()
+}

@@ -1,0 +1,52 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { findTableWrites } from '@open-payments-server/testing'
+import { expect, it } from '@jest/globals'
+import { Prisma } from '../src/generated/prisma/client.js'
+
+const SOURCES = fileURLToPath(new URL('../src/', import.meta.url))
+
+/** Which module owns a table: it alone writes it. */
+const OWNERS: Readonly<Record<string, string>> = {
+  asset: 'ledger',
+  account: 'ledger',
+  transfer: 'ledger',
+  wallet_address: 'wallet-addresses',
+  client_key: 'wallet-addresses',
+  incoming_payment: 'incoming-payments',
+  outgoing_payment: 'outgoing-payments',
+  quote: 'quotes',
+  grant_reservation: 'grant-outcomes'
+}
+
+/** The tables, by the names of their models as Prisma's client has them. */
+const TABLES = Object.fromEntries(
+  Object.keys(Prisma.ModelName).map((model) => [
+    model.charAt(0).toLowerCase() + model.slice(1),
+    model.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
+  ])
+)
+
+it('every table has an owner', () => {
+  expect(Object.keys(OWNERS).sort()).toEqual(Object.values(TABLES).sort())
+})
+
+it('a table is written by the module that owns it, and by nothing else', async () => {
+  const writes = await findTableWrites(SOURCES, TABLES)
+  expect(writes.filter(({ file, table }) => !file.startsWith(`modules/${OWNERS[table] ?? ''}/`))).toEqual([])
+  expect(new Set(writes.map(({ table }) => table))).toEqual(new Set(Object.keys(OWNERS)))
+})
+
+it.each([
+  ['insert into quote (id) values (1)', 'quote'],
+  ['with x as (update  account a set debits_pending = 0 returning 1) select 1', 'account'],
+  ['delete from transfer t using x', 'transfer'],
+  ['await on.grantReservation.updateMany({})', 'grant_reservation']
+])('%s is found', async (text, table) => {
+  const folder = await mkdtemp(join(tmpdir(), 'table-owners-'))
+  await writeFile(join(folder, 'planted.ts'), `// update quote set x\nconst text = \`${text}\`\n`)
+  expect(await findTableWrites(folder, TABLES)).toEqual([{ file: 'planted.ts', table }])
+  await rm(folder, { recursive: true })
+})
