@@ -38,13 +38,13 @@ const auth = {
 }
 const resource = {
   persist: statementOf('resource-server', /^persist-outgoing-payments?\b/),
-  giveUp: statementOf('resource-server', /insert into grant_reservation .*values \(\$1, 'release'/s),
+  giveUp: statementOf('resource-server', /^give-up-payment-id(?!s)/),
   claim: statementOf('resource-server', /^claim-outgoing-payments\b/),
   write: statementOf('resource-server', /^settle-outgoing-payments\b/),
   commit: statementOf('resource-server', /^commit of .*settle-outgoing-payments\b/s),
   claimOutcomes: statementOf('resource-server', /^claim-reservation-outcomes\b/),
   markDelivered: statementOf('resource-server', /^mark-outcomes-delivered\b/),
-  sweep: statementOf('resource-server', /insert into grant_reservation .*from unnest/s)
+  sweep: statementOf('resource-server', /^give-up-payment-ids/)
 }
 
 const kill = (service: ServiceName, at: PaymentPoint): CrashStep => ({ at, do: { kill: service } })
