@@ -39,7 +39,7 @@ const ACTIVE = `t.ended_at is null and g.state = 'issued'`
 const FIND_TOKEN = `
   select ${ACTIVE} as active, t.grant_id, t.expires_at,
          g.client_wallet_address, g.client_jwk_thumbprint, g.key_id, g.key_x, g.subject,
-         exists (select from interaction i where i.grant_id = g.id and i.state = 'APPROVED') as consented,
+         coalesce((select i.state = 'APPROVED' from interaction i where i.grant_id = g.id), false) as consented,
          ${selectAccess('t.grant_id')} as access
     from access_token t
     join grant_request g on g.id = t.grant_id
