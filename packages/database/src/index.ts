@@ -8,6 +8,7 @@ export {
   isUniqueViolation
 } from './errors.js'
 export { type DatabaseProblem, findDatabaseProblem, findNewestMigration } from './find-problem.js'
+export { instantText } from './instant.js'
 export {
   createKeyset,
   type KeysetList,

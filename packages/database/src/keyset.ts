@@ -1,5 +1,6 @@
 import type { Sql } from '@prisma/client/runtime/client'
 import { empty, sqltag as sql } from '@prisma/client/runtime/client'
+import { instantText } from './instant.js'
 import type { RawQueries } from './raw-queries.js'
 import { placeholder, Statement, type StatementValues } from './statement.js'
 
@@ -59,7 +60,7 @@ export function createKeyset<Row extends { readonly id: string }>(
       ? newest.rows(on, count)
       : beyond[direction].rows(on, {
           ...count,
-          createdAt: new Date(position.createdAtMs).toISOString(),
+          createdAt: instantText(position.createdAtMs),
           id: position.id
         }))
     return {

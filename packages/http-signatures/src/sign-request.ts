@@ -55,7 +55,10 @@ export function signRequest(request: HttpRequestParts, options: SigningOptions):
     componentValue(digested, name)
   }
   const base = httpbis.createSignatureBase({ fields: [...components] }, libraryMessage(digested))
-  const list: InnerList = [components.map((name) => [name, new Map()]), signatureParameters(options)]
+  const list: InnerList = [
+    components.map((name) => [name, new Map<string, never>()]),
+    signatureParameters(options)
+  ]
   const serializedInput = serializeInnerList(list)
   base.push(['"@signature-params"', [serializedInput]])
   const signature = sign(null, Buffer.from(httpbis.formatSignatureBase(base)), privateKey)

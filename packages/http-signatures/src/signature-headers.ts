@@ -1,11 +1,4 @@
-import {
-  type InnerList,
-  isInnerList,
-  type Item,
-  type Parameters,
-  parseDictionary,
-  parseList
-} from 'structured-headers'
+import { type InnerList, isInnerList, type Item, parseDictionary, parseList } from 'structured-headers'
 import { assertComponentName } from './components.js'
 import { type HttpRequestParts, joinedHeader } from './http-request.js'
 import { readReleasedClientForm } from './released-client-forms.js'

@@ -1,4 +1,4 @@
-import type { RawQueries, Statement, StatementValues } from '@open-payments-server/database'
+import type { RawQueries, Statement } from '@open-payments-server/database'
 
 /** Which rows are over long enough. */
 export interface PurgeRange {
@@ -18,7 +18,7 @@ export interface PurgedBatch {
 }
 
 /** What the statement of a kind is given: `now`, `retentionSeconds` and `countMax`. */
-export type PurgeStatement = Statement<PurgedBatch, StatementValues>
+export type PurgeStatement = Statement<PurgedBatch>
 
 /** One statement for each kind of row: see the README for what it takes and answers. */
 export type PurgeStatements<Kind extends string> = Readonly<Record<Kind, PurgeStatement>>

@@ -164,8 +164,8 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'no request needs a second connection while it holds one',
     file: AUDIT,
-    text: 'await snapshot.$queryRaw<{ violation: string }[]>(findViolations(violationsMax))',
-    broken: 'await patientDatabase.$queryRaw<{ violation: string }[]>(findViolations(violationsMax))',
+    text: 'await snapshot.$queryRaw<{ violation: string }[]>(',
+    broken: 'await patientDatabase.$queryRaw<{ violation: string }[]>(',
     test: {
       file: 'infra/acceptance/test/pool.test.ts',
       title: '32 at once all end, none later than 5 s: AuditLimits'

@@ -123,7 +123,7 @@ function introspectionService(
 }
 
 function grantLimitsService(
-  { pool, prisma, clock, logger, callObserver, counters }: GrpcDependencies,
+  { pool, clock, logger, callObserver, counters }: GrpcDependencies,
   tokenAccess: ReturnType<typeof createTokenAccessReader>
 ): auth.GrantLimitsServiceServer {
   const handlers = createHandlers(logger, callObserver)

@@ -22,7 +22,7 @@ const COUNT = Prisma.sql`
 /**
  * Adds up all reservations beside all windows: a full join and many kinds of violation, for which Prisma has no words.
  */
-const findViolations = (violationsMax: number): Prisma.Sql => Prisma.sql`
+const VIOLATIONS = Prisma.sql`
   with held as (
     select access_item_id, interval_index,
            sum(case state when 'settled' then settled_debit else debit end) as debited,
@@ -95,8 +95,7 @@ const findViolations = (violationsMax: number): Prisma.Sql => Prisma.sql`
     from (select grant_id, count(*) as payments from reservation where state in ('open', 'settled') group by grant_id) spender
     left join grant_request g on g.id = spender.grant_id
     left join interaction i on i.grant_id = g.id
-   where (g.state in ('issued', 'revoked') and i.state = 'APPROVED') is not true
-  limit ${violationsMax}::integer`
+   where (g.state in ('issued', 'revoked') and i.state = 'APPROVED') is not true`
 
 /**
  * Which instants were charged to each interval. The instants of an interval follow each other, so that the first and the last
@@ -128,7 +127,9 @@ export function createLimitsAuditRepository(patientDatabase: Database): LimitsAu
       return readSnapshot(patientDatabase, async (snapshot: Queries) => {
         const [counts] =
           await snapshot.$queryRaw<{ window_count: bigint; reservation_count: bigint }[]>(COUNT)
-        const violations = await snapshot.$queryRaw<{ violation: string }[]>(findViolations(violationsMax))
+        const violations = await snapshot.$queryRaw<{ violation: string }[]>(
+          Prisma.sql`${VIOLATIONS} limit ${violationsMax}::integer`
+        )
         if (counts === undefined) throw new Error('a statement that always answers a row answered none')
         return {
           windowCount: counts.window_count,

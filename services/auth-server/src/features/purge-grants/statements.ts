@@ -108,7 +108,8 @@ function purgeAll(table: Prisma.Sql, id: Prisma.Sql, due: Prisma.Sql): Prisma.Sq
   select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`
 }
 
-const statement = (name: string, text: Prisma.Sql): Statement<PurgedBatch> => new Statement(name, text, { prepared: false })
+const statement = (name: string, text: Prisma.Sql): Statement<PurgedBatch> =>
+  new Statement(name, text, { prepared: false })
 
 /** How what is over is deleted. */
 export function createPurgeStatements(retention: PurgeRetention): PurgeStatements<PurgedKind> {

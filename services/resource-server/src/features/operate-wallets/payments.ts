@@ -1,4 +1,5 @@
 import type { Asset } from '@open-payments-server/amounts'
+import { instantText } from '@open-payments-server/database'
 import { PublicError } from '@open-payments-server/http-server'
 import { formatCursor, parseCursor, type Position } from '../../domain/pagination.js'
 import { Prisma } from '../../modules/database.js'
@@ -80,7 +81,7 @@ function selectPayments(
     after === undefined
       ? Prisma.empty
       : Prisma.sql`and (p.created_at, p.id)
-                       < (${new Date(after.createdAtMs).toISOString()}::timestamptz, ${after.id}::uuid)`
+                       < (${instantText(after.createdAtMs)}::timestamptz, ${after.id}::uuid)`
   return Prisma.sql`
     select p.id, w.path, ${columns}, s.code, s.scale, p.created_at, p.updated_at
       from ${table} p ${WALLET_ADDRESS(Prisma.sql`p.wallet_address_id`)}
