@@ -199,8 +199,10 @@ class ProxiedConnection {
     })
     if (statements.length === 0) return undefined
     const statement = statements.join('; ')
-    if (statement === 'begin') this.#transaction = []
-    const told = statement === 'commit' ? `commit of ${this.#transaction.join(', ')}` : statement
+    // Prisma writes them in capitals.
+    const control = statement.trim().toLowerCase()
+    if (control === 'begin') this.#transaction = []
+    const told = control === 'commit' ? `commit of ${this.#transaction.join(', ')}` : statement
     this.#transaction.push(told)
     return told
   }
