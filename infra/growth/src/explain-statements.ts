@@ -171,7 +171,11 @@ function readStatement([first, second]: readonly unknown[]): SentStatement | und
   const { text, values, name } = config as { text: unknown; values?: unknown; name?: unknown }
   if (typeof text !== 'string' || /^(explain|prepare|deallocate) /.test(text)) return undefined
   const given = Array.isArray(values) ? values : Array.isArray(second) ? second : []
-  return { text, values: given as unknown[], name: typeof name === 'string' && name !== '' ? name : undefined }
+  return {
+    text,
+    values: given as unknown[],
+    name: typeof name === 'string' && name !== '' ? name : undefined
+  }
 }
 
 function planOf(rows: readonly unknown[]): PlanNode {
