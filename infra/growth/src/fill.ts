@@ -182,8 +182,8 @@ async function fillAuthServer(client: pg.Client, plan: GrowthPlan): Promise<void
     `insert into access_item (id, grant_id, position, type, actions, identifier, limit_debit_value, limit_debit_code,
                               limit_debit_scale)
      select ${item}, ${grant}, 0, 'outgoing-payment', '{create,read}', ${address}, 100000, 'USD', 2 from ${SERIES}`,
-    `insert into interaction (id, grant_id, nonce, reference, state, expires_at)
-     select ${uuidOf('interaction', plan)}, ${grant}, md5('nonce' || n), md5('reference' || n), 'APPROVED',
+    `insert into interaction (id, grant_id, wallet_address, nonce, reference, state, expires_at)
+     select ${uuidOf('interaction', plan)}, ${grant}, ${address}, md5('nonce' || n), md5('reference' || n), 'APPROVED',
             ${at} + interval '10 minutes'
        from ${SERIES}`,
     `insert into access_token (id, grant_id, value_hash, expires_at, created_at)

@@ -15,7 +15,6 @@ const SERVICES = fileURLToPath(new URL('../../../services', import.meta.url))
 const BEFORE_A_RELEASE: ReadonlySet<string> = new Set([
   '20261121190000_age_of_outcomes',
   '20261121213000_idempotency_and_shared_secret_keys',
-  '20261121220000_browser_binding_and_purge',
   '20261123200000_account_kinds_of_transfers',
   '20261123200000_ids_that_stand_for_a_payment'
 ])

@@ -38,17 +38,17 @@ import { HeldTokens } from './domain/held-tokens.js'
 import { createAddresses } from './domain/urls.js'
 import { createClientAuthenticator } from './features/authenticate-client/client-authenticator.js'
 import { createHolderAuthorizer } from './features/authorize-holder/holder-authorizer.js'
-import { createHolderRepository } from './features/authorize-holder/repository.js'
-import { createClientDirectory } from './features/client-directory/client-directory.js'
-import { createInteractionReader } from './features/find-interaction/repository.js'
-import { createRevocationBus } from './features/publish-revocations/revocation-bus.js'
-import { createPurgeStatements } from './features/purge-grants/statements.js'
+import { createContinuableGrants } from './features/authorize-holder/find-grants.js'
+import { createPurgeStatements } from './features/purge-grants/purge-statements.js'
 import { attachAnswers, countClients } from './features/limit-clients/counted-clients.js'
 import { limitFetches } from './features/limit-clients/limited-fetches.js'
 import { PrismaClient } from './generated/prisma/client.js'
 import { startAuthGrpcServer } from './grpc/server.js'
 import { createGrpcServices } from './grpc/services.js'
 import { createPublicApp } from './http/public-app.js'
+import { createClientDirectory } from './modules/clients/index.js'
+import { createInteractionReader } from './modules/interactions/index.js'
+import { createManagedTokens, createRevocationBus } from './modules/tokens/index.js'
 import { countFailures } from './metrics/authentication-metrics.js'
 import { countFetches } from './metrics/directory-metrics.js'
 import { publishPurge } from './metrics/purge-metrics.js'
@@ -165,7 +165,11 @@ async function layFoundations(config: AuthServerConfig, overrides: Overrides): P
     directory,
     authenticator,
     revocations: createRevocationBus(sharedStore, logger),
-    holders: createHolderAuthorizer(createHolderRepository(pool), authenticator, heldTokens),
+    holders: createHolderAuthorizer(
+      { findGrant: createContinuableGrants(prisma), findToken: createManagedTokens(prisma) },
+      authenticator,
+      heldTokens
+    ),
     heldTokens,
     interactions: createInteractionReader(prisma),
     tokens: { clock, random, addresses, tokenLifetimeSeconds: config.ACCESS_TOKEN_LIFETIME_SECONDS }

@@ -329,23 +329,6 @@ describe('an approval must be continued in time', () => {
     auth.clock.advanceSeconds(LIFETIME_SECONDS)
     expect(queryOf(await finish(grant, cookie))).toEqual({ order: '7', result: 'grant_invalid' })
   })
-
-  it('also one that a replica of the release before wrote: until the interaction would have ended', async () => {
-    const [inTime, late] = [await requestPendingGrant(auth, shop), await requestPendingGrant(auth, shop)]
-    const references = new Map<PendingGrant, string | undefined>()
-    for (const grant of [inTime, late]) {
-      const cookie = await startInBrowser(auth, grant)
-      await decide(auth, grant, 'accept')
-      await auth.database.query('update grant_request set continue_before = null where id = $1', [
-        grant.continueUri.split('/').at(-1)
-      ])
-      references.set(grant, queryOf(await finish(grant, cookie)).interact_ref)
-    }
-    auth.clock.advanceSeconds(599)
-    expect((await continueGrant(shop, inTime, references.get(inTime))).status).toBe(200)
-    auth.clock.advanceSeconds(1)
-    expect(await continueGrant(shop, late, references.get(late))).toMatchObject(tooLate)
-  })
 })
 
 describe('a browser is sent on', () => {

@@ -4,7 +4,7 @@ import { createInProcessStore } from '@open-payments-server/shared-store'
 import type { Answer } from '@open-payments-server/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { RevocationEvent } from '../src/domain/revocations.js'
-import { createRevocationBus } from '../src/features/publish-revocations/revocation-bus.js'
+import { createRevocationBus } from '../src/modules/tokens/index.js'
 import { startTestAuthServer, type TestAuthServer, type TestClient } from './auth-server.js'
 import { approve, continueGrant, decide, issueGrant, requestPendingGrant } from './grants.js'
 

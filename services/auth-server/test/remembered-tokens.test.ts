@@ -1,9 +1,11 @@
+import { createPrismaAdapter } from '@open-payments-server/database'
 import { systemRandom } from '@open-payments-server/runtime'
 import { type Answer, createTestKey, recordStatements } from '@open-payments-server/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { makeToken } from '../src/domain/issued-token.js'
 import { createAddresses } from '../src/domain/urls.js'
-import { createRotateTokenRepository } from '../src/features/rotate-token/repository.js'
+import { PrismaClient } from '../src/generated/prisma/client.js'
+import { createRotateToken } from '../src/modules/tokens/index.js'
 import { PUBLIC_URL, startTestAuthServer, type TestAuthServer, type TestClient } from './auth-server.js'
 import { approve, continueGrant, issueGrant, requestPendingGrant } from './grants.js'
 
@@ -173,7 +175,8 @@ describe('a token that a replica remembers from when it issued it', () => {
     )
     const over = await issueGrant(shop)
     await revoke(over)
-    const repository = createRotateTokenRepository(auth.server.pool)
+    const prisma = new PrismaClient({ adapter: createPrismaAdapter(auth.server.pool, 'none') })
+    const rotateAtOnce = createRotateToken(prisma)
     const maker = {
       clock: auth.clock,
       random: systemRandom,
@@ -182,9 +185,10 @@ describe('a token that a replica remembers from when it issued it', () => {
     }
     const record = recordStatements(auth.server.pool)
     const rotations = await Promise.all(
-      [over, ...issued].map((one) => repository.rotate(tokenIdOf(one), makeToken(maker)))
+      [over, ...issued].map((one) => rotateAtOnce(tokenIdOf(one), makeToken(maker)))
     )
     record.stop()
+    await prisma.$disconnect()
     // The first went alone, and was asked for again because it is over.
     expect(record.statements).toHaveLength(3)
     expect(rotations).toEqual([

@@ -1,8 +1,7 @@
 import type { Mutation, TestReference } from '../mutation.js'
 
-const CONTINUE = 'services/auth-server/src/features/continue-grant/repository.ts'
-const ROTATE = 'services/auth-server/src/features/rotate-token/repository.ts'
-const ACCEPT = 'services/auth-server/src/features/accept-grant/repository.ts'
+const CHANGE = 'services/auth-server/src/modules/grants/change.ts'
+const ROTATE = 'services/auth-server/src/modules/tokens/rotate.ts'
 const TOKEN_RECORDS = 'services/resource-server/src/features/authorize-request/token-records.ts'
 
 const racing = (title: string): TestReference => ({
@@ -18,29 +17,29 @@ const caching = (title: string): TestReference => ({
 export const GRANT_GUARDS: readonly Mutation[] = [
   {
     guard: 'a grant is issued once, however many continuations race',
-    file: CONTINUE,
-    text: "where id = $1 and state = 'approved'",
-    broken: 'where id = $1',
+    file: CHANGE,
+    text: "::uuid and state = 'approved'",
+    broken: '::uuid',
     test: racing('one of four continuations gets the token, the others 401 request_denied')
   },
   {
     guard: 'a poll starts the wait once',
-    file: CONTINUE,
-    text: 'and (continue_after is null or continue_after <= $3)',
-    broken: 'and $3::timestamptz is not null',
+    file: CHANGE,
+    text: "state: 'pending', OR: [{ continueAfter: null }, { continueAfter: { lte: now } }]",
+    broken: "state: 'pending'",
     test: racing('one of five polls is answered, the others come too fast')
   },
   {
     guard: 'a token is rotated once, however many rotations race',
     file: ROTATE,
-    text: 'where id = any ($1) and end_reason is null order by id',
-    broken: 'where id = any ($1) order by id',
+    text: '::uuid[]) and end_reason is null',
+    broken: '::uuid[])',
     test: racing('one of five rotations wins, the others get 404 invalid_rotation')
   },
   {
     guard: 'a token is rotated only under a grant that is alive, whatever is remembered of it',
     file: ROTATE,
-    text: "and g.id = t.grant_id and g.state = 'issued'",
+    text: 'and g.id = t.grant_id and ${IS_ISSUED}',
     broken: 'and g.id = t.grant_id',
     test: {
       file: 'services/auth-server/test/remembered-tokens.test.ts',
@@ -49,9 +48,16 @@ export const GRANT_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'the account holder chooses once',
-    file: ACCEPT,
-    text: "where i.id = $1 and i.state = 'PENDING' and i.expires_at > $2 and g.id = i.grant_id and g.state = 'pending'",
-    broken: 'where i.id = $1 and i.expires_at > $2 and g.id = i.grant_id',
+    file: CHANGE,
+    text: "where g.id = i.grant_id and g.state = 'pending'",
+    broken: 'where g.id = i.grant_id',
+    test: racing('one of several choices counts, and grant and interaction agree on it')
+  },
+  {
+    guard: 'a grant ends only from the states in which whoever ends it may end it',
+    file: CHANGE,
+    text: "and g.state = any (${placeholder('from')}::grant_state[])",
+    broken: '',
     test: racing('one of several choices counts, and grant and interaction agree on it')
   },
   {

@@ -2,9 +2,9 @@ import type { Mutation, TestReference } from '../mutation.js'
 
 const INTERACTIONS = 'services/auth-server/src/domain/interactions.ts'
 const CONTINUATION = 'services/auth-server/src/domain/continuation.ts'
-const START = 'services/auth-server/src/features/start-interaction/repository.ts'
+const START = 'services/auth-server/src/modules/interactions/change.ts'
 const CHECKS = 'services/auth-server/src/features/request-grant/request-checks.ts'
-const PURGE = 'services/auth-server/src/features/purge-grants/statements.ts'
+const PURGE = 'services/auth-server/src/features/purge-grants/purge-statements.ts'
 
 const binding = (title: string): TestReference => ({
   file: 'services/auth-server/test/browser-binding.test.ts',
@@ -21,8 +21,8 @@ export const INTERACTION_GUARDS: readonly Mutation[] = [
   {
     guard: 'of the browsers that open an interaction, one keeps it',
     file: START,
-    text: 'where id = $1 and browser_hash is null',
-    broken: 'where id = $1',
+    text: 'where: { id: interactionId, browserHash: null }',
+    broken: 'where: { id: interactionId }',
     test: binding('however many open it at once')
   },
   {
@@ -56,16 +56,14 @@ export const INTERACTION_GUARDS: readonly Mutation[] = [
   {
     guard: 'an approval is continued in time, or never',
     file: CONTINUATION,
-    text: "if (!isPending && nowMs >= continueBefore.getTime()) return 'too-late'",
+    text: "if (!isPending && isPast(grant.continueBefore, nowMs)) return 'too-late'",
     broken: '',
     test: binding('by a client that polls, too')
   },
   {
     guard: 'a grant under which money moved is kept for good',
     file: PURGE,
-    text: `
-             when exists (select 1 from access_item a join limit_window w on w.access_item_id = a.id
-                           where a.grant_id = asked.id) then null`,
+    text: 'when exists (${WINDOWS_OF_GRANT}) then null',
     broken: '',
     test: {
       file: 'services/auth-server/src/features/purge-grants/purge.test.ts',
@@ -75,7 +73,7 @@ export const INTERACTION_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'a clock that runs ahead deletes nothing',
-    file: PURGE,
+    file: 'services/auth-server/src/modules/purge-statement.ts',
     text: "least(${placeholder('now')}::timestamptz, now())",
     broken: "${placeholder('now')}::timestamptz",
     test: {

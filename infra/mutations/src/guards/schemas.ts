@@ -1,8 +1,6 @@
 import type { Mutation } from '../mutation.js'
 
 const AUTH = 'services/auth-server/prisma/migrations/20261121000000_grants_tokens_and_limits/migration.sql'
-const AUTH_PURGE =
-  'services/auth-server/prisma/migrations/20261121220000_browser_binding_and_purge/migration.sql'
 const WALLET =
   'services/resource-server/prisma/migrations/20261121000000_wallets_payments_and_ledger/migration.sql'
 const AUTH_TEST = 'services/auth-server/test/constraints.test.ts'
@@ -54,7 +52,7 @@ export const SCHEMA_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'what was spent is never deleted with its grant',
-    file: AUTH_PURGE,
+    file: AUTH,
     text: 'references access_item (id) on delete restrict',
     broken: 'references access_item (id) on delete cascade',
     test: { file: AUTH_TEST, title: 'to delete a grant under which money moved' }

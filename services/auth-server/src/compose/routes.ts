@@ -1,33 +1,27 @@
 import { parseConfiguredInteraction } from '../domain/access.js'
 import { createInteractionCookie } from '../domain/interaction-cookie.js'
-import { createAcceptGrantRepository } from '../features/accept-grant/repository.js'
 import { acceptGrantRoute } from '../features/accept-grant/route.js'
 import { createAcceptGrantService } from '../features/accept-grant/service.js'
-import { createCancelGrantRepository } from '../features/cancel-grant/repository.js'
-import { cancelGrantRoute } from '../features/cancel-grant/route.js'
-import { createCancelGrantService } from '../features/cancel-grant/service.js'
-import { createContinueGrantRepository } from '../features/continue-grant/repository.js'
+import { cancelGrantRoute } from '../features/end-grant/cancel-route.js'
+import { createCancelGrantService } from '../features/end-grant/cancel-grant.js'
 import { continueGrantRoute } from '../features/continue-grant/route.js'
 import { createContinueGrantService } from '../features/continue-grant/service.js'
 import { discoverForResourceServersRoute, discoverRoute } from '../features/discover/route.js'
 import { finishInteractionRoute } from '../features/finish-interaction/route.js'
 import { createFinishInteractionService } from '../features/finish-interaction/service.js'
-import { createRejectGrantRepository } from '../features/reject-grant/repository.js'
-import { rejectGrantRoute } from '../features/reject-grant/route.js'
-import { createRejectGrantService } from '../features/reject-grant/service.js'
-import { createGrantRepository } from '../features/request-grant/repository.js'
+import { rejectGrantRoute } from '../features/end-grant/reject-route.js'
+import { createRejectGrantService } from '../features/end-grant/reject-grant.js'
+import { createBeginGrant } from '../features/request-grant/begin-grants.js'
 import { requestGrantRoute } from '../features/request-grant/route.js'
 import { createRequestGrantService, type RequestGrantService } from '../features/request-grant/service.js'
-import { createRevokeTokenRepository } from '../features/revoke-token/repository.js'
 import { revokeTokenRoute } from '../features/revoke-token/route.js'
 import { createRevokeTokenService } from '../features/revoke-token/service.js'
-import { createRotateTokenRepository } from '../features/rotate-token/repository.js'
 import { rotateTokenRoute } from '../features/rotate-token/route.js'
 import { createRotateTokenService } from '../features/rotate-token/service.js'
 import { showGrantRoute } from '../features/show-grant/route.js'
-import { createStartInteractionRepository } from '../features/start-interaction/repository.js'
 import { startInteractionRoute } from '../features/start-interaction/route.js'
 import { createStartInteractionService } from '../features/start-interaction/service.js'
+import { createRotateToken } from '../modules/tokens/index.js'
 import { createIdentityProviderApp, type IdentityProviderRoutes } from '../http/identity-provider-app.js'
 import { DONE_PAGE } from '../http/pages.js'
 import { type PublicRoutes } from '../http/public-app.js'
@@ -37,8 +31,17 @@ import type { Foundations } from './foundations.js'
 
 /** The routes of the public listener. */
 export function composePublicRoutes(foundations: Foundations): PublicRoutes {
-  const { config, pool, revocations, authenticator, holders, heldTokens, interactions, tokens, logger } =
-    foundations
+  const {
+    config,
+    prisma: database,
+    revocations,
+    authenticator,
+    holders,
+    heldTokens,
+    interactions,
+    tokens,
+    logger
+  } = foundations
   const { PUBLIC_URL: publicUrl } = config
   const counted = countGrants(foundations.counters)
   const interactive = countInteractions(foundations.counters)
@@ -50,7 +53,7 @@ export function composePublicRoutes(foundations: Foundations): PublicRoutes {
   )
   const startInteraction = createStartInteractionService({
     interactions,
-    repository: createStartInteractionRepository(pool),
+    database,
     clock,
     random,
     consentPageUrl: config.CONSENT_PAGE_URL
@@ -63,26 +66,26 @@ export function composePublicRoutes(foundations: Foundations): PublicRoutes {
   const continueGrant = createContinueGrantService({
     ...tokens,
     heldTokens,
-    repository: createContinueGrantRepository(pool),
+    database,
     continuationWaitSeconds: config.CONTINUATION_WAIT_SECONDS
   })
   const cancelGrant = createCancelGrantService({
+    database,
     clock,
-    revocations,
-    repository: createCancelGrantRepository(pool)
+    revocations
   })
   const rotateToken = createRotateTokenService({
     ...tokens,
     revocations,
     logger,
     heldTokens,
-    repository: createRotateTokenRepository(pool)
+    rotate: createRotateToken(database)
   })
   const revokeToken = createRevokeTokenService({
+    database,
     clock,
     revocations,
-    heldTokens,
-    repository: createRevokeTokenRepository(pool)
+    heldTokens
   })
   return {
     requestGrant: requestGrantRoute(composeRequestGrant(foundations), authenticator, publicUrl),
@@ -105,13 +108,13 @@ export function composePublicRoutes(foundations: Foundations): PublicRoutes {
 }
 
 function composeRequestGrant(foundations: Foundations): RequestGrantService {
-  const { config, pool, directory, authenticator, heldTokens, tokens, counters } = foundations
+  const { config, prisma, directory, authenticator, heldTokens, tokens, counters } = foundations
   const requestGrant = createRequestGrantService({
     ...tokens,
     authenticator,
     directory,
     heldTokens,
-    repository: createGrantRepository(pool),
+    beginGrant: createBeginGrant(prisma),
     configuredInteraction: parseConfiguredInteraction(config.INTERACTION_REQUIRED_FOR),
     ownOrigins: config.WALLET_ADDRESS_ORIGINS ?? [],
     allowHttp: config.ENVIRONMENT === 'development',
@@ -128,11 +131,9 @@ function composeRequestGrant(foundations: Foundations): RequestGrantService {
 export function composeIdentityProviderApp(
   foundations: Foundations
 ): ReturnType<typeof createIdentityProviderApp> {
-  const { config, pool, readiness, interactions, tokens, logger } = foundations
+  const { config, prisma: database, readiness, interactions, tokens, logger } = foundations
   const { clock, random } = tokens
   const interactive = countInteractions(foundations.counters)
-  const acceptRepository = createAcceptGrantRepository(pool)
-  const rejectRepository = createRejectGrantRepository(pool)
   const routes: IdentityProviderRoutes = {
     showGrant: showGrantRoute(interactions),
     acceptGrant: acceptGrantRoute(
@@ -141,14 +142,14 @@ export function composeIdentityProviderApp(
           interactions,
           clock,
           random,
-          repository: acceptRepository,
+          database,
           referenceLifetimeSeconds: config.INTERACTION_REFERENCE_LIFETIME_SECONDS,
           finishCodeRequired: config.INTERACTION_FINISH_CODE_REQUIRED
         })
       )
     ),
     rejectGrant: rejectGrantRoute(
-      interactive.rejectGrant(createRejectGrantService({ interactions, clock, repository: rejectRepository }))
+      interactive.rejectGrant(createRejectGrantService({ interactions, clock, database }))
     )
   }
   return createIdentityProviderApp(routes, {

@@ -17,7 +17,8 @@ function grantOf(changed: Partial<ContinuedGrant>): ContinuedGrant {
     hasFinish: true,
     continueAfter: new Date(NOW),
     rejectionReason: undefined,
-    interaction: { reference: 'reference', expiresAt: new Date(NOW + 1), continueBefore: new Date(NOW + 1) },
+    continueBefore: new Date(NOW + 1),
+    interaction: { reference: 'reference', expiresAt: new Date(NOW + 1) },
     continuationToken: 'token',
     ...changed
   }
@@ -60,12 +61,9 @@ describe('a continuation', () => {
     ['pending', 'expired'],
     ['approved', 'issue']
   ])('after the interaction expired, of a grant that is %s: %s', (state, expected) => {
-    const interaction = {
-      reference: 'reference',
-      expiresAt: new Date(NOW),
-      continueBefore: new Date(NOW + 1)
-    }
-    expect(decideContinuation(grantOf({ state, interaction }), RIGHT, NOW)).toBe(expected)
+    const interaction = { reference: 'reference', expiresAt: new Date(NOW) }
+    const continueBefore = new Date(NOW + 1)
+    expect(decideContinuation(grantOf({ state, interaction, continueBefore }), RIGHT, NOW)).toBe(expected)
   })
 
   it.each<[GrantState, { isRight: boolean }, ContinuationDecision]>([
@@ -77,12 +75,8 @@ describe('a continuation', () => {
   ])(
     'after an approval had to be continued, of a grant that is %s, reference %j: %s',
     (state, reference, expected) => {
-      const interaction = {
-        reference: 'reference',
-        expiresAt: new Date(NOW + 1),
-        continueBefore: new Date(NOW)
-      }
-      expect(decideContinuation(grantOf({ state, interaction }), reference, NOW)).toBe(expected)
+      const grant = grantOf({ state, continueBefore: new Date(NOW) })
+      expect(decideContinuation(grant, reference, NOW)).toBe(expected)
     }
   )
 })

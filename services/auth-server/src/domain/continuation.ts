@@ -13,17 +13,12 @@ export interface ContinuedGrant {
   readonly hasFinish: boolean
   /** Not to be continued before; undefined when it may be at any time. */
   readonly continueAfter: Date | undefined
+  /** Once it is approved, it must be continued before; undefined in every other state. */
+  readonly continueBefore: Date | undefined
   /** The account holder's reason for declining, if one was given. */
   readonly rejectionReason: string | undefined
   /** Undefined for a grant that was issued without one. */
-  readonly interaction:
-    | {
-        readonly reference: string
-        readonly expiresAt: Date
-        /** Once the grant is approved, it must be continued before. */
-        readonly continueBefore: Date
-      }
-    | undefined
+  readonly interaction: { readonly reference: string; readonly expiresAt: Date } | undefined
   /** The continuation token that was presented, and is the right one. */
   readonly continuationToken: string
 }
@@ -70,12 +65,14 @@ export function decideContinuation(
   }
   if (interactionReference?.isRight === false) return 'wrong-reference'
   const isPending = grant.state === 'pending'
-  if (grant.interaction !== undefined) {
-    const { expiresAt, continueBefore } = grant.interaction
-    if (isPending && nowMs >= expiresAt.getTime()) return 'expired'
-    if (!isPending && nowMs >= continueBefore.getTime()) return 'too-late'
-  }
+  if (isPending && isPast(grant.interaction?.expiresAt, nowMs)) return 'expired'
+  if (!isPending && isPast(grant.continueBefore, nowMs)) return 'too-late'
   if (grant.continueAfter !== undefined && nowMs < grant.continueAfter.getTime()) return 'too-fast'
   if (isPending) return grant.hasFinish ? 'unfinished' : 'wait'
   return grant.hasFinish && interactionReference === undefined ? 'reference-missing' : 'issue'
+}
+
+/** Whether an instant has come; one that is missing has. */
+function isPast(instant: Date | undefined, nowMs: number): boolean {
+  return instant === undefined || nowMs >= instant.getTime()
 }

@@ -1,6 +1,6 @@
 import { RpcError, status } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
-import { invalidField, readAmountValue, readUuid } from './request-fields.js'
+import { invalidField, readAmountValue, readUuid } from '../grpc/request-fields.js'
 
 /** What a payment really spent, in the units it was reserved in. */
 export interface SettledValues {

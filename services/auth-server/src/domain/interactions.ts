@@ -15,8 +15,8 @@ export interface FinishRequest {
 /** The account holder's part in a grant, and the grant it decides. */
 export interface InteractionRecord {
   readonly id: string
-  /** URL of the wallet address whose account holder is asked; undefined where a replica of the release before asked. */
-  readonly walletAddress: string | undefined
+  /** URL of the wallet address whose account holder is asked. */
+  readonly walletAddress: string
   /** The server's nonce. */
   readonly nonce: string
   /** `interact_ref` */
@@ -30,8 +30,8 @@ export interface InteractionRecord {
   readonly grant: {
     readonly id: string
     readonly state: GrantState
-    /** Once it is approved, it must be continued before. */
-    readonly continueBefore: Date
+    /** Once it is approved, it must be continued before; undefined in every other state. */
+    readonly continueBefore: Date | undefined
     /** URL of the client's wallet address. */
     readonly client: string
     readonly clientName: string
@@ -66,7 +66,7 @@ export function lateness(interaction: InteractionRecord, nowMs: number): 'denied
 export function outcomeOf(interaction: InteractionRecord, nowMs: number): 'approved' | 'denied' | 'invalid' {
   const { state, grant } = interaction
   if (grant.state === 'revoked') return 'invalid'
-  if (grant.state === 'approved' && nowMs >= grant.continueBefore.getTime()) return 'invalid'
+  if (grant.state === 'approved' && nowMs >= (grant.continueBefore?.getTime() ?? 0)) return 'invalid'
   switch (state) {
     case 'APPROVED':
       return 'approved'

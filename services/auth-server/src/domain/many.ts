@@ -2,7 +2,7 @@ import { isTransient } from '@open-payments-server/database'
 import { RpcError, status } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
 import { fulfilled, type Logger, type Outcome, rejected } from '@open-payments-server/runtime'
-import { invalidField } from './request-fields.js'
+import { invalidField } from '../grpc/request-fields.js'
 
 /** Most requests of one call. */
 export const REQUESTS_MAX = 100

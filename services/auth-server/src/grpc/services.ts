@@ -21,7 +21,7 @@ import type {
   RpcCounters
 } from '../domain/counters.js'
 import type { RevocationBus } from '../domain/revocations.js'
-import { TokenCache } from '../domain/token-record.js'
+import { type TokenAccessReader, TokenCache } from '../domain/token-record.js'
 import { createLimitsAuditRepository } from '../features/audit-limits/repository.js'
 import { createAuditLimitsRpc } from '../features/audit-limits/rpc.js'
 import { createEndReservationsRepository } from '../features/end-reservations/repository.js'
@@ -30,17 +30,13 @@ import { createEndReservations } from '../features/end-reservations/service.js'
 import { createSpentAmountsRepository } from '../features/get-spent-amounts/repository.js'
 import { createGetSpentAmountsRpc } from '../features/get-spent-amounts/rpc.js'
 import { createGetSpentAmounts } from '../features/get-spent-amounts/service.js'
-import { createTokenRepository } from '../features/introspect-token/repository.js'
-import { createIntrospectRpc } from '../features/introspect-token/rpc.js'
-import { createIntrospectToken, type TokenWorth } from '../features/introspect-token/service.js'
-import { createTokenAccessReader } from '../features/introspect-token/token-access-reader.js'
+import { createRevokeGrant } from '../features/end-grant/revoke-grant.js'
+import { createIntrospectToken, type TokenWorth } from '../features/introspect-token/introspect-token.js'
 import { createReservationRepository } from '../features/list-reservations/repository.js'
 import {
   createListOpenReservationsRpc,
   createListReservationsRpc
 } from '../features/list-reservations/rpc.js'
-import { createGrantRepository } from '../features/operate-grants/repository.js'
-import { createListGrantsRpc, createRevokeGrantRpc } from '../features/operate-grants/rpc.js'
 import { createReleaseReservationRepository } from '../features/release-reservation/repository.js'
 import { createReleaseRpc } from '../features/release-reservation/rpc.js'
 import { createReleaseReservation } from '../features/release-reservation/service.js'
@@ -55,16 +51,20 @@ import {
 import { createSettleReservationRepository } from '../features/settle-reservation/repository.js'
 import { createSettleRpc } from '../features/settle-reservation/rpc.js'
 import { createSettleReservation } from '../features/settle-reservation/service.js'
-import { createWatchRevocationsRpc } from '../features/watch-revocations/rpc.js'
+import type { Database } from '../modules/database.js'
+import { createTokenReader, type TokenReader } from '../modules/tokens/index.js'
 import { allowedClients, type GrpcClientLists } from './allowed-clients.js'
+import { createListGrantsRpc, createRevokeGrantRpc } from './grant-operator.js'
+import { createIntrospectRpc } from './introspection.js'
+import { createWatchRevocationsRpc } from './revocation-watch.js'
 
 /** What the gRPC side stands on. */
 export interface GrpcDependencies {
   /** For the hot statements; the same that Prisma uses. */
   readonly pool: pg.Pool
-  readonly prisma: Parameters<typeof createGrantRepository>[0]
+  readonly prisma: Database
   /** Reads whole tables: its statements may take long. */
-  readonly patientDatabase: Parameters<typeof createLimitsAuditRepository>[0]
+  readonly patientDatabase: Database
   readonly clock: Clock
   readonly logger: Logger
   /** Is told of every call; nobody unless given. */
@@ -80,11 +80,8 @@ export interface GrpcDependencies {
 
 /** Everything the auth server serves over gRPC. */
 export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[] {
-  const { pool, clock } = dependencies
-  const cache = new TokenCache()
-  const { configuredInteraction } = dependencies
-  const tokens = createTokenRepository({ pool, cache, configuredInteraction })
-  const tokenAccess = createTokenAccessReader(cache, tokens, clock)
+  const { prisma: database, configuredInteraction } = dependencies
+  const tokens = createTokenReader({ database, cache: new TokenCache(), configuredInteraction })
   const clients = allowedClients(dependencies.config)
   return [
     {
@@ -94,7 +91,7 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
     },
     {
       definition: auth.GrantLimitsServiceService,
-      implementation: grantLimitsService(dependencies, tokenAccess),
+      implementation: grantLimitsService(dependencies, tokens),
       clients: clients.limits
     },
     {
@@ -107,11 +104,11 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
 
 function introspectionService(
   { clock, logger, callObserver, clientDirectory, revocations, counters }: GrpcDependencies,
-  repository: ReturnType<typeof createTokenRepository>
+  tokens: TokenReader
 ): auth.IntrospectionServiceServer {
   const handlers = createHandlers(logger, callObserver)
   const introspectToken = counting(
-    createIntrospectToken({ repository, clientDirectory, clock, logger }),
+    createIntrospectToken({ tokens, clientDirectory, clock, logger }),
     (worth) => {
       counters.countIntrospection(answerAbout(worth))
     }
@@ -124,7 +121,7 @@ function introspectionService(
 
 function grantLimitsService(
   { pool, clock, logger, callObserver, counters }: GrpcDependencies,
-  tokenAccess: ReturnType<typeof createTokenAccessReader>
+  tokenAccess: TokenAccessReader
 ): auth.GrantLimitsServiceServer {
   const handlers = createHandlers(logger, callObserver)
   const limits = countingReservations(
@@ -169,13 +166,13 @@ function grantOperatorService({
   counters
 }: GrpcDependencies): auth.GrantOperatorServiceServer {
   const handlers = createHandlers(logger, callObserver)
-  const repository = createGrantRepository(prisma)
-  const revokeGrant = counting(createRevokeGrantRpc({ repository, revocations, clock }), () => {
+  const revokeGrant = createRevokeGrant({ database: prisma, revocations, clock })
+  const revokeAndCount = counting(createRevokeGrantRpc(revokeGrant), () => {
     counters.countGrant('revoked')
   })
   return {
-    listGrants: handlers.unary(retriable(createListGrantsRpc(repository))),
-    revokeGrant: handlers.unary(retriable(revokeGrant)),
+    listGrants: handlers.unary(retriable(createListGrantsRpc(prisma))),
+    revokeGrant: handlers.unary(retriable(revokeAndCount)),
     auditLimits: handlers.unary(retriable(createAuditLimitsRpc(createLimitsAuditRepository(patientDatabase))))
   }
 }

@@ -15,13 +15,14 @@ import { createLogger, hashSecret, newId, randomSecret, systemRandom } from '@op
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import { createTestDatabase, type TestDatabase, TestClock } from '@open-payments-server/testing'
 import type pg from 'pg'
-import { type AccessItem, storeAccessItem } from '../../src/domain/access.js'
+import type { AccessItem } from '../../src/domain/access.js'
 import type { ClientKey } from '../../src/domain/clients.js'
 import type { RevocationBus } from '../../src/domain/revocations.js'
-import { createRevocationBus } from '../../src/features/publish-revocations/revocation-bus.js'
 import { type GrantState, PrismaClient } from '../../src/generated/prisma/client.js'
 import { startAuthGrpcServer } from '../../src/grpc/server.js'
 import { createGrpcServices } from '../../src/grpc/services.js'
+import { storeAccessItem } from '../../src/modules/grants/index.js'
+import { createRevocationBus } from '../../src/modules/tokens/index.js'
 import { COUNT_NOTHING } from './count-nothing.js'
 
 type Limits = auth.GrantLimitsServiceClient
@@ -198,6 +199,7 @@ export class GrpcFixture {
         keyId: BOUND_KEY.kid,
         keyX: BOUND_KEY.x,
         continuationTokenHash: Buffer.alloc(32),
+        ...(options.state === 'approved' ? { continueBefore: createdAt } : {}),
         createdAt,
         updatedAt: createdAt,
         accessItems: {
@@ -217,6 +219,7 @@ export class GrpcFixture {
               interaction: {
                 create: {
                   id: this.newId(),
+                  walletAddress: ALICE,
                   nonce: 'nonce',
                   reference: 'reference',
                   state: interaction,

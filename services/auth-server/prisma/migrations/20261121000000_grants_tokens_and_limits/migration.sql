@@ -13,6 +13,7 @@ create table grant_request (
   key_x text not null,
   continuation_token_hash bytea not null,
   continue_after timestamptz(3),
+  continue_before timestamptz(3),
   finish_uri text,
   finish_nonce text,
   finish_hash_method text,
@@ -20,11 +21,16 @@ create table grant_request (
   rejection_reason text,
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
+  alive_until timestamptz(3) default now(),
   constraint grant_request_one_client check (num_nonnulls(client_wallet_address, client_jwk_thumbprint) = 1),
-  constraint grant_request_finish_whole check ((finish_uri is null) = (finish_nonce is null))
+  constraint grant_request_finish_whole check ((finish_uri is null) = (finish_nonce is null)),
+  -- An approved grant must be continued in time.
+  constraint grant_request_approved_for_a_while check ((state = 'approved') = (continue_before is not null))
 );
 create index grant_request_created_at_id_idx on grant_request (created_at, id);
 create index grant_request_client_wallet_address_created_at_id_idx on grant_request (client_wallet_address, created_at, id);
+-- What the purge looks at next.
+create index grant_request_alive_until_idx on grant_request (alive_until) where alive_until is not null;
 
 create table access_item (
   id uuid primary key,
@@ -52,10 +58,13 @@ create index access_item_identifier_idx on access_item (identifier);
 create table interaction (
   id uuid primary key,
   grant_id uuid not null,
+  wallet_address text not null,
   nonce text not null,
   reference text not null,
   state interaction_state not null,
   expires_at timestamptz(3) not null,
+  browser_hash bytea,
+  finish_code_hash bytea,
   constraint interaction_grant_id_fkey foreign key (grant_id) references grant_request (id) on delete cascade on update cascade
 );
 create unique index interaction_grant_id_key on interaction (grant_id);
@@ -75,6 +84,8 @@ create unique index access_token_value_hash_key on access_token (value_hash);
 create index access_token_grant_id_idx on access_token (grant_id);
 -- A grant has one living token at most, however many rotations race.
 create unique index access_token_one_living_per_grant on access_token (grant_id) where ended_at is null;
+-- Tokens that are not their grant's newest: the purge deletes them.
+create index access_token_rotated_idx on access_token (ended_at) where end_reason = 'rotated';
 
 create table limit_window (
   access_item_id uuid not null,
@@ -88,7 +99,8 @@ create table limit_window (
   debit_cap numeric(20, 0),
   receive_cap numeric(20, 0),
   constraint limit_window_pkey primary key (access_item_id, interval_index),
-  constraint limit_window_access_item_id_fkey foreign key (access_item_id) references access_item (id) on delete cascade on update cascade,
+  -- What was spent is never deleted with its grant.
+  constraint limit_window_access_item_id_fkey foreign key (access_item_id) references access_item (id) on delete restrict on update cascade,
   -- The last line of defence: no bug in code can count beyond a limit, or below nothing.
   constraint limit_window_debited_within_cap check (debited >= 0 and debited <= coalesce(debit_cap, 18446744073709551615)),
   constraint limit_window_received_within_cap check (received >= 0 and received <= coalesce(receive_cap, 18446744073709551615))
@@ -113,6 +125,9 @@ create table reservation (
   spent_receive numeric(20, 0),
   settled_debit numeric(20, 0),
   settled_receive numeric(20, 0),
+  wallet_address text,
+  receiver text,
+  charged_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   ended_at timestamptz(3),
   constraint reservation_amounts_range check (debit between 0 and 18446744073709551615 and receive between 0 and 18446744073709551615),
@@ -122,9 +137,11 @@ create table reservation (
     and settled_debit between 0 and debit and settled_receive between 0 and receive),
   constraint reservation_holds_a_window check (
     state not in ('open', 'settled')
-    or num_nulls(grant_id, access_item_id, interval_index, debit, debit_code, debit_scale, receive, receive_code, receive_scale, receive_counted) = 0)
+    or num_nulls(grant_id, access_item_id, interval_index, debit, debit_code, debit_scale, receive, receive_code, receive_scale, receive_counted, wallet_address, receiver, charged_at) = 0)
 );
 create index reservation_open_idx on reservation (created_at, payment_id) where state = 'open';
 -- Only payments in another receive asset than their window's are ever summed from here.
 create index reservation_other_asset_idx on reservation (access_item_id, interval_index, receive_code, receive_scale)
   where not receive_counted;
+-- Refusals that the purge looks for. One that was released after has an end, and is kept for good.
+create index reservation_refused_idx on reservation (created_at) where state = 'refused' and ended_at is null;

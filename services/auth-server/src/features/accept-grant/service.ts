@@ -2,12 +2,13 @@ import { invalidField } from '@open-payments-server/http-server'
 import { type Clock, hashSecret, type Random, randomSecret } from '@open-payments-server/runtime'
 import { invalidInteraction, unknownInteraction, userDenied } from '../../domain/errors.js'
 import { type InteractionReader, lateness } from '../../domain/interactions.js'
-import type { AcceptGrantRepository } from './repository.js'
+import type { Queries } from '../../modules/database.js'
+import { approveGrant } from './approve-grant.js'
 
 /** What accepting grants needs. */
 export interface AcceptGrantDependencies {
   readonly interactions: InteractionReader
-  readonly repository: AcceptGrantRepository
+  readonly database: Queries
   readonly clock: Clock
   readonly random: Random
   /** How long the client has to continue the grant. */
@@ -29,7 +30,7 @@ export interface AcceptGrantService {
 
 /** Records that the account holder agreed. */
 export function createAcceptGrantService(dependencies: AcceptGrantDependencies): AcceptGrantService {
-  const { interactions, repository, clock, random } = dependencies
+  const { interactions, database, clock, random } = dependencies
   return {
     async acceptGrant(id, nonce, wantsFinishCode) {
       if (dependencies.finishCodeRequired && !wantsFinishCode) throw finishCodeMissing()
@@ -46,7 +47,7 @@ export function createAcceptGrantService(dependencies: AcceptGrantDependencies):
         finishCodeHash: finishCode === undefined ? undefined : hashSecret(finishCode)
       }
       // The statement decides: another choice, or the client's cancellation, may have come first.
-      const accepted = late === undefined && (await repository.accept(approval))
+      const accepted = late === undefined && (await approveGrant(database, approval))
       if (!accepted) throw invalidInteraction(400, 'invalid interaction')
       return finishCode
     }

@@ -83,7 +83,11 @@ describe('AuditLimits', () => {
   it.each([
     ['a grant that was rejected', `update grant_request set state = 'rejected'`, 'it is rejected with'],
     ['a grant that is pending again', `update grant_request set state = 'pending'`, 'it is pending with'],
-    ['a grant that was approved only', `update grant_request set state = 'approved'`, 'it is approved with'],
+    [
+      'a grant that was approved only',
+      `update grant_request set state = 'approved', continue_before = now()`,
+      'it is approved with'
+    ],
     [
       'an interaction that was denied',
       `update interaction set state = 'DENIED'`,

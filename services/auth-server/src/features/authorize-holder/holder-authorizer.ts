@@ -3,9 +3,15 @@ import { isUuid } from '@open-payments-server/runtime'
 import type { ClientAuthenticator, HolderAuthorizer } from '../../domain/authentication.js'
 import type { BoundClient } from '../../domain/clients.js'
 import { invalidContinuation, invalidToken } from '../../domain/errors.js'
-import type { HeldTokens } from '../../domain/held-tokens.js'
+import type { HeldToken, HeldTokens } from '../../domain/held-tokens.js'
 import { matchesHash, parseGnapToken } from '../../domain/secrets.js'
-import type { HolderRepository } from './repository.js'
+import type { ContinuableGrant } from './find-grants.js'
+
+/** Finds what clients continue and manage, by their ids (UUID). */
+export interface HeldByClients {
+  findGrant(this: void, id: string): Promise<ContinuableGrant | undefined>
+  findToken(this: void, id: string): Promise<HeldToken | undefined>
+}
 
 /** Stands in where nothing was found. No secret has this hash. */
 const NO_HASH = Buffer.alloc(32)
@@ -18,7 +24,7 @@ const NO_HASH = Buffer.alloc(32)
  * @param tokens remembers whose tokens are: who holds one of them is known without a statement
  */
 export function createHolderAuthorizer(
-  repository: HolderRepository,
+  { findGrant, findToken }: HeldByClients,
   authenticator: Pick<ClientAuthenticator, 'receive' | 'verifyHolder'>,
   tokens: Pick<HeldTokens, 'find'>
 ): HolderAuthorizer {
@@ -44,19 +50,14 @@ export function createHolderAuthorizer(
 
   return {
     async authorizeContinuation(continuationId, request) {
-      const authorized = await authorize(continuationId, request, (id) => repository.findGrant(id))
+      const authorized = await authorize(continuationId, request, findGrant)
       if (authorized === undefined) throw invalidContinuation()
       const { grant, holder } = authorized.found
       return { ...grant, holder, continuationToken: authorized.secret }
     },
 
     async authorizeManagement(tokenId, request) {
-      const authorized = await authorize(
-        tokenId,
-        request,
-        (id) => repository.findToken(id),
-        (id) => tokens.find(id)
-      )
+      const authorized = await authorize(tokenId, request, findToken, (id) => tokens.find(id))
       if (authorized === undefined) throw invalidToken()
       return authorized.found
     }

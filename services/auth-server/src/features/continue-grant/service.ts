@@ -4,7 +4,9 @@ import type { AccessTokenWire, ContinueWire, SubjectRequest } from '../../domain
 import type { HeldTokens } from '../../domain/held-tokens.js'
 import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
 import { isSameSecret } from '../../domain/secrets.js'
-import type { ContinueGrantRepository } from './repository.js'
+import type { Queries } from '../../modules/database.js'
+import { restartWait } from '../../modules/grants/index.js'
+import { issueGrant } from './issue-grant.js'
 
 /** The answer to a continuation (interface 2.2). */
 export interface ContinuationResponse {
@@ -15,7 +17,7 @@ export interface ContinuationResponse {
 
 /** What continuing grants needs. */
 export interface ContinueGrantDependencies extends TokenMaker {
-  readonly repository: ContinueGrantRepository
+  readonly database: Queries
   readonly heldTokens: Pick<HeldTokens, 'remember'>
   readonly continuationWaitSeconds: number
 }
@@ -81,7 +83,7 @@ async function issue(
 ): Promise<ContinuationResponse> {
   const token = grant.access.length === 0 ? undefined : makeToken(dependencies)
   const now = new Date(dependencies.clock.now())
-  const isOurs = await dependencies.repository.issue(grant.id, token, now)
+  const isOurs = await issueGrant(dependencies.database, grant.id, token, now)
   if (!isOurs) throw requestDenied('the grant is not to be continued any more')
   if (token !== undefined) {
     dependencies.heldTokens.remember({ id: token.id, secretHash: token.hash, holder: grant.holder })
@@ -97,11 +99,11 @@ async function wait(
   grant: ContinuedGrant,
   dependencies: ContinueGrantDependencies
 ): Promise<ContinuationResponse> {
-  const { clock, repository, continuationWaitSeconds } = dependencies
+  const { clock, database, continuationWaitSeconds } = dependencies
   const now = clock.now()
   const continueAfter = new Date(now + continuationWaitSeconds * 1_000)
   // Of two polls at once, the second comes too early by definition.
-  if (!(await repository.restartWait(grant.id, continueAfter, new Date(now)))) throw tooFast()
+  if (!(await restartWait(database, grant.id, continueAfter, new Date(now)))) throw tooFast()
   return { continue: { ...continuationOf(grant, dependencies), wait: continuationWaitSeconds } }
 }
 

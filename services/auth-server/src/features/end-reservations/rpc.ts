@@ -3,7 +3,7 @@ import type { auth } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import { type End, type EndReservation, mustHaveEnded, readRelease, readSettle } from '../../domain/ends.js'
 import { answerEach } from '../../domain/many.js'
-import { invalidField } from '../../domain/request-fields.js'
+import { invalidField } from '../../grpc/request-fields.js'
 import type { EndReservations } from './service.js'
 
 /** What the call needs. */

@@ -1,7 +1,7 @@
 import { formatAmount } from '@open-payments-server/amounts'
 import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
-import { readAccessToken } from '../../domain/request-fields.js'
+import { readAccessToken } from '../../grpc/request-fields.js'
 import type { GetSpentAmounts, SpentAmountsOutcome } from './service.js'
 
 /**

@@ -1,6 +1,6 @@
 import type { Amount } from '@open-payments-server/amounts'
 import type pg from 'pg'
-import type { PageEnd } from '../../domain/page-token.js'
+import type { PageEnd } from '../../domain/page-end.js'
 import type { Reservation as ReservationModel } from '../../generated/prisma/client.js'
 
 /** A reservation, or the record that there is none. */

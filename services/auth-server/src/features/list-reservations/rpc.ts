@@ -1,8 +1,8 @@
 import { formatAmount } from '@open-payments-server/amounts'
 import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
-import { cutPage, readPageToken } from '../../domain/page-token.js'
-import { readPageSize, readUuid } from '../../domain/request-fields.js'
+import { cutPage, readPageToken } from '../../grpc/page-token.js'
+import { readPageSize, readUuid } from '../../grpc/request-fields.js'
 import type { Reservation, ReservationRepository } from './repository.js'
 
 /** `GrantLimitsService.ListOpenReservations`. */

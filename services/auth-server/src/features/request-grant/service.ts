@@ -13,10 +13,12 @@ import {
 import { unresolvedClient } from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire } from '../../domain/grants.js'
 import type { HeldTokens } from '../../domain/held-tokens.js'
+import type { FinishRequest } from '../../domain/interactions.js'
 import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
 import { withQuery } from '../../domain/urls.js'
+import type { NewGrant } from '../../modules/grants/index.js'
+import type { BeginGrant } from './begin-grants.js'
 import { checkConsentable, checkFinishUri, checkIdentifiers, type Consent } from './request-checks.js'
-import type { GrantRepository, NewGrant, PendingInteraction } from './repository.js'
 import type { GrantRequest, RequestingClient } from './schema.js'
 
 /** The answer to a grant request (RFC 9635 §3): a token at once, or where the account holder is to go. */
@@ -30,7 +32,7 @@ export interface GrantResponse {
 export interface RequestGrantDependencies extends TokenMaker {
   readonly authenticator: Pick<ClientAuthenticator, 'verify' | 'importKey'>
   readonly directory: ClientDirectory
-  readonly repository: GrantRepository
+  readonly beginGrant: BeginGrant
   readonly heldTokens: Pick<HeldTokens, 'remember'>
   readonly configuredInteraction: ConfiguredInteraction
   readonly allowHttp: boolean
@@ -138,8 +140,11 @@ async function issueAtOnce(
   dependencies: RequestGrantDependencies
 ): Promise<GrantResponse> {
   const token = makeToken(dependencies)
-  const beginning = { state: 'issued', token } as const
-  const continuation = await insertGrant(request, holder, undefined, beginning, dependencies)
+  const { grant, continuation } = makeGrant(request, holder, dependencies)
+  await dependencies.beginGrant({
+    grant: { ...grant, state: 'issued', aliveUntil: token.expiresAt },
+    token
+  })
   dependencies.heldTokens.remember({ id: token.id, secretHash: token.hash, holder })
   return { access_token: token.tellClient(request.access), continue: continuation }
 }
@@ -152,54 +157,59 @@ async function startInteraction(
   dependencies: RequestGrantDependencies
 ): Promise<GrantResponse> {
   const { addresses, clock, random, continuationWaitSeconds, interactionLifetimeSeconds } = dependencies
-  const interaction: PendingInteraction = {
-    state: 'pending',
-    interactionId: newId(clock, random),
+  const interaction = {
+    id: newId(clock, random),
     walletAddress,
     nonce: randomSecret(random),
     reference: randomSecret(random),
-    expiresAt: new Date(clock.now() + interactionLifetimeSeconds * 1_000),
-    continueAfter: new Date(clock.now() + continuationWaitSeconds * 1_000),
-    finish: request.interact?.finish
+    expiresAt: new Date(clock.now() + interactionLifetimeSeconds * 1_000)
   }
-  const continuation = await insertGrant(
-    { ...request, access },
-    holder,
-    shown.name,
-    interaction,
-    dependencies
-  )
-  const { interactionId, nonce } = interaction
+  const { grant, continuation } = makeGrant({ ...request, access }, holder, dependencies)
+  await dependencies.beginGrant({
+    grant: {
+      ...grant,
+      state: 'pending',
+      clientName: shown.name,
+      finish: finishOf(request),
+      continueAfter: new Date(clock.now() + continuationWaitSeconds * 1_000),
+      aliveUntil: interaction.expiresAt
+    },
+    interaction
+  })
   return {
     interact: {
-      redirect: withQuery(addresses.interactUri(interactionId, nonce), {
+      redirect: withQuery(addresses.interactUri(interaction.id, interaction.nonce), {
         clientName: shown.name,
         clientUri: shown.uri
       }),
-      finish: nonce
+      finish: interaction.nonce
     },
     continue: { ...continuation, wait: continuationWaitSeconds }
   }
 }
 
-async function insertGrant(
-  request: GrantRequest,
+function finishOf({ interact }: GrantRequest): FinishRequest | undefined {
+  const finish = interact?.finish
+  return finish && { uri: finish.uri, nonce: finish.nonce, hashMethod: finish.hash_method }
+}
+
+/** What every new grant has, and how its client continues it. */
+function makeGrant(
+  { access, subject }: Pick<GrantRequest, 'access' | 'subject'>,
   holder: BoundClient,
-  clientName: string | undefined,
-  beginning: NewGrant['beginning'],
-  { addresses, clock, random, repository }: RequestGrantDependencies
-): Promise<ContinueWire> {
+  { addresses, clock, random }: TokenMaker
+): { readonly grant: Omit<NewGrant, 'state' | 'aliveUntil'>; readonly continuation: ContinueWire } {
   const id = newId(clock, random)
   const continuationToken = randomSecret(random)
-  await repository.insert({
-    id,
-    holder,
-    clientName,
-    continuationTokenHash: hashSecret(continuationToken),
-    access: request.access.map((item) => ({ ...item, id: newId(clock, random) })),
-    subject: request.subject,
-    createdAt: new Date(clock.now()),
-    beginning
-  })
-  return { access_token: { value: continuationToken }, uri: addresses.continueUri(id) }
+  return {
+    grant: {
+      id,
+      holder,
+      continuationTokenHash: hashSecret(continuationToken),
+      access: access.map((item) => ({ ...item, id: newId(clock, random) })),
+      subject,
+      createdAt: new Date(clock.now())
+    },
+    continuation: { access_token: { value: continuationToken }, uri: addresses.continueUri(id) }
+  }
 }

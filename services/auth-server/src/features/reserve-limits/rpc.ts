@@ -4,7 +4,7 @@ import { auth } from '@open-payments-server/proto'
 import { hashSecret, type Logger } from '@open-payments-server/runtime'
 import type { PaymentContent, RefusalReason } from '../../domain/limits.js'
 import { answerEach } from '../../domain/many.js'
-import { readAccessToken, readAmount, readSha256, readUrl, readUuid } from '../../domain/request-fields.js'
+import { readAccessToken, readAmount, readSha256, readUrl, readUuid } from '../../grpc/request-fields.js'
 import type { Payment, ReserveLimits, ReserveOutcome } from './service.js'
 
 /** `GrantLimitsService.Reserve`. */

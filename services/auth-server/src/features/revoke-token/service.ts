@@ -2,7 +2,8 @@ import type { Clock } from '@open-payments-server/runtime'
 import { invalidToken } from '../../domain/errors.js'
 import type { HeldToken, HeldTokens } from '../../domain/held-tokens.js'
 import type { RevocationBus } from '../../domain/revocations.js'
-import type { RevokeTokenRepository } from './repository.js'
+import type { Queries } from '../../modules/database.js'
+import { revokeToken } from '../../modules/tokens/index.js'
 
 /** Revokes tokens (RFC 9635 §6.2). */
 export interface RevokeTokenService {
@@ -18,15 +19,15 @@ export interface RevokeTokenService {
 
 /** Revokes tokens. */
 export function createRevokeTokenService(dependencies: {
-  readonly repository: RevokeTokenRepository
+  readonly database: Queries
   readonly heldTokens: Pick<HeldTokens, 'forget'>
   readonly revocations: Pick<RevocationBus, 'publish'>
   readonly clock: Clock
 }): RevokeTokenService {
-  const { repository, heldTokens, revocations, clock } = dependencies
+  const { database, heldTokens, revocations, clock } = dependencies
   return {
     async revokeToken(token) {
-      const isThere = await repository.revoke(token.id, new Date(clock.now()))
+      const isThere = await revokeToken(database, token.id, new Date(clock.now()))
       heldTokens.forget(token.id)
       if (!isThere) throw invalidToken()
       await revocations.publish({ kind: 'token', accessTokenHash: token.secretHash })

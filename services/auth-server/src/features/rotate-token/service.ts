@@ -4,11 +4,11 @@ import type { AccessTokenWire } from '../../domain/grants.js'
 import type { HeldToken, HeldTokens } from '../../domain/held-tokens.js'
 import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
 import type { RevocationBus } from '../../domain/revocations.js'
-import type { RotateTokenRepository } from './repository.js'
+import type { RotateToken } from '../../modules/tokens/index.js'
 
 /** What rotating tokens needs. */
 export interface RotateTokenDependencies extends TokenMaker {
-  readonly repository: RotateTokenRepository
+  readonly rotate: RotateToken
   readonly heldTokens: Pick<HeldTokens, 'remember' | 'forget'>
   readonly revocations: Pick<RevocationBus, 'publish'>
   readonly logger: Pick<Logger, 'error'>
@@ -29,11 +29,11 @@ export interface RotateTokenService {
 
 /** Rotates tokens. */
 export function createRotateTokenService(dependencies: RotateTokenDependencies): RotateTokenService {
-  const { repository, heldTokens, revocations, logger } = dependencies
+  const { rotate, heldTokens, revocations, logger } = dependencies
   return {
     async rotateToken(old) {
       const token = makeToken(dependencies)
-      const rotation = await repository.rotate(old.id, token)
+      const rotation = await rotate(old.id, token)
       heldTokens.forget(old.id)
       if (rotation.outcome === 'unknown') throw invalidToken()
       if (rotation.outcome === 'over') throw invalidRotation()

@@ -18,7 +18,7 @@ export function showGrantRoute(
       grantId: grant.id,
       access: grant.access.map(formatAccessItem),
       ...(grant.subject === undefined ? {} : { subject: grant.subject }),
-      ...(walletAddress === undefined ? {} : { walletAddress }),
+      walletAddress,
       state,
       expiresAt: expiresAt.toISOString(),
       client: grant.client,

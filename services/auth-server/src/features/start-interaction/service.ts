@@ -15,7 +15,8 @@ import {
   outcomeOf
 } from '../../domain/interactions.js'
 import { withQuery } from '../../domain/urls.js'
-import type { StartInteractionRepository } from './repository.js'
+import type { Queries } from '../../modules/database.js'
+import { bindBrowser } from '../../modules/interactions/index.js'
 
 /** A browser that opens an interaction. */
 export interface StartingBrowser extends FinishingBrowser {
@@ -33,7 +34,7 @@ export interface InteractionStart {
 /** What starting interactions needs. */
 export interface StartInteractionDependencies {
   readonly interactions: InteractionReader
-  readonly repository: StartInteractionRepository
+  readonly database: Queries
   readonly clock: Clock
   readonly random: Random
   readonly consentPageUrl: string
@@ -75,10 +76,10 @@ function startedElsewhere(): Error {
 /** @returns the cookie of the browser */
 async function bind(
   interaction: InteractionRecord,
-  { random, repository }: StartInteractionDependencies
+  { random, database }: StartInteractionDependencies
 ): Promise<string> {
   const cookie = randomSecret(random)
-  if (!(await repository.bind(interaction.id, hashSecret(cookie)))) throw startedElsewhere()
+  if (!(await bindBrowser(database, interaction.id, hashSecret(cookie)))) throw startedElsewhere()
   return cookie
 }
 

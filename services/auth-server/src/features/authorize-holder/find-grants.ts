@@ -1,0 +1,63 @@
+import { createLookup, placeholder, Statement } from '@open-payments-server/database'
+import type { ContinuedGrant } from '../../domain/continuation.js'
+import { Prisma, type Queries } from '../../modules/database.js'
+import {
+  CONTINUABLE_COLUMNS,
+  type ContinuableRow,
+  restoreAccessItem,
+  restoreHolder
+} from '../../modules/grants/index.js'
+import {
+  INTERACTION_OF_GRANT_COLUMNS,
+  interactionOf,
+  type InteractionOfGrantRow
+} from '../../modules/interactions/index.js'
+
+/** A grant, and what shows that a client may continue it. */
+export interface ContinuableGrant {
+  readonly grant: Omit<ContinuedGrant, 'holder' | 'continuationToken'>
+  readonly holder: ContinuedGrant['holder']
+  /** SHA-256 of its continuation token. */
+  readonly secretHash: Buffer
+}
+
+type GrantRow = ContinuableRow & InteractionOfGrantRow
+
+const IDS = Prisma.sql`${placeholder('ids')}::uuid[]`
+
+// Clients poll with these, so all that ask at the same time share one statement; Prisma's models would send three for each.
+const FIND_GRANTS = new Statement<GrantRow>(
+  'find-grants',
+  Prisma.sql`
+  select ${CONTINUABLE_COLUMNS}, ${INTERACTION_OF_GRANT_COLUMNS}
+    from grant_request g ${interactionOf(Prisma.sql`g.id`, IDS)}
+   where g.id = any(${IDS})`
+)
+
+/** Finds grants that clients continue by their ids (UUID): those that are asked for at the same time with one statement. */
+export function createContinuableGrants(on: Queries): (id: string) => Promise<ContinuableGrant | undefined> {
+  const lookUp = createLookup((ids) => FIND_GRANTS.rows(on, { ids }))
+  return async (id) => {
+    const row = await lookUp(id)
+    return row && restoreGrant(row)
+  }
+}
+
+function restoreGrant(row: GrantRow): ContinuableGrant {
+  const { reference, expiresAt } = row
+  return {
+    holder: restoreHolder(row),
+    secretHash: Buffer.from(row.continuationTokenHash),
+    grant: {
+      id: row.id,
+      state: row.state,
+      access: row.access.map(restoreAccessItem),
+      subject: row.subject ?? undefined,
+      hasFinish: row.hasFinish,
+      continueAfter: row.continueAfter ?? undefined,
+      continueBefore: row.continueBefore ?? undefined,
+      rejectionReason: row.rejectionReason ?? undefined,
+      interaction: reference === null || expiresAt === null ? undefined : { reference, expiresAt }
+    }
+  }
+}

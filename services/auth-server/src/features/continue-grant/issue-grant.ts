@@ -1,0 +1,30 @@
+import { Statement } from '@open-payments-server/database'
+import type { IssuedToken } from '../../domain/issued-token.js'
+import { Prisma, type Queries } from '../../modules/database.js'
+import { issuedGrants } from '../../modules/grants/index.js'
+import { insertedTokens, newTokenValues } from '../../modules/tokens/index.js'
+
+// One statement: whoever turns the grant's row has the token, and there is no issued grant without one.
+const ISSUE_GRANT = new Statement(
+  'issue-grant',
+  Prisma.sql`
+  with ${issuedGrants}, ${insertedTokens(Prisma.sql`where "grantId" in (select grant_id from issued_grant)`)}
+  select grant_id from issued_grant`
+)
+
+/**
+ * Issues an approved grant, once.
+ *
+ * @param token undefined when the client asked for no access
+ * @returns whether this call did it: false when it was issued or ended already
+ */
+export async function issueGrant(
+  on: Queries,
+  grantId: string,
+  token: IssuedToken | undefined,
+  now: Date
+): Promise<boolean> {
+  const tokens = token === undefined ? [] : [{ ...token, grantId, createdAt: now }]
+  const issued = await ISSUE_GRANT.rows(on, { grantId, now: now.toISOString(), ...newTokenValues(tokens) })
+  return issued.length === 1
+}

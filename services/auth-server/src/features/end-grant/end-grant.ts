@@ -1,0 +1,35 @@
+import { placeholder, Statement } from '@open-payments-server/database'
+import { Prisma, type Queries } from '../../modules/database.js'
+import { endedGrants, type GrantEnd, grantEndValues } from '../../modules/grants/index.js'
+import { deniedInteractions, openInteraction } from '../../modules/interactions/index.js'
+import { endedTokens } from '../../modules/tokens/index.js'
+
+// The one way in which grants end, whoever ends them: the grant's row decides between ends that race, and its tokens and its
+// interaction follow in the same statement.
+const END = Prisma.sql`${endedGrants}, ${endedTokens}, ${deniedInteractions} select grant_id from ended_grant`
+
+const END_BY_ID = new Statement(
+  'end-grant',
+  Prisma.sql`with ending as (select ${placeholder('grantId')}::uuid as grant_id), ${END}`,
+  { prepared: false }
+)
+
+const END_BY_INTERACTION = new Statement(
+  'end-grant-of-interaction',
+  Prisma.sql`with ${openInteraction}, ending as (select grant_id from open_interaction), ${END}`,
+  { prepared: false }
+)
+
+/** Which grant ends: by its id, or by its interaction while the account holder can decide. */
+export type EndingGrant = { readonly grantId: string } | { readonly interactionId: string }
+
+/**
+ * Ends a grant with its tokens.
+ *
+ * @returns whether this call did it: false when it is in no state to end so, or there is none
+ */
+export async function endGrant(on: Queries, ending: EndingGrant, end: GrantEnd, now: Date): Promise<boolean> {
+  const statement = 'grantId' in ending ? END_BY_ID : END_BY_INTERACTION
+  const ended = await statement.rows(on, { ...ending, ...grantEndValues(end, now) })
+  return ended.length === 1
+}

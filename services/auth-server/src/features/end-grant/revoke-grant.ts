@@ -1,0 +1,39 @@
+import type { Clock } from '@open-payments-server/runtime'
+import type { RevocationBus } from '../../domain/revocations.js'
+import type { Queries } from '../../modules/database.js'
+import { findGrant, type OperatedGrant } from '../../modules/grants/index.js'
+import { endGrant } from './end-grant.js'
+
+/** The grant is revoked, and not everybody who relies on its tokens could be told. */
+export class RevocationUntold extends Error {
+  override readonly name = 'RevocationUntold'
+}
+
+/**
+ * Revokes a grant and its tokens for an operator, whatever state the grant is in, and says so to whoever relies on them.
+ *
+ * @param grantId its id (UUID)
+ * @returns the grant as it is now; undefined when there is none
+ * @throws RevocationUntold; repeating the call says it again
+ */
+export type RevokeGrant = (grantId: string) => Promise<OperatedGrant | undefined>
+
+export function createRevokeGrant(dependencies: {
+  readonly database: Queries
+  readonly revocations: Pick<RevocationBus, 'publish'>
+  readonly clock: Clock
+}): RevokeGrant {
+  const { database, revocations, clock } = dependencies
+  return async (grantId) => {
+    const end = { state: 'revoked', from: ['pending', 'approved', 'issued', 'rejected'] } as const
+    await endGrant(database, { grantId }, end, new Date(clock.now()))
+    const grant = await findGrant(database, grantId)
+    if (grant === undefined) return undefined
+    try {
+      await revocations.publish({ kind: 'grant', grantId })
+    } catch (cause) {
+      throw new RevocationUntold('the grant is revoked, and not every service could be told', { cause })
+    }
+    return grant
+  }
+}

@@ -1,0 +1,88 @@
+import { placeholder, Statement } from '@open-payments-server/database'
+import type { PurgedBatch, PurgeStatements } from '@open-payments-server/purge'
+import type { PurgedKind } from '../../domain/purge-counter.js'
+import { Prisma } from '../../modules/database.js'
+import { dueGrants, purgedGrants } from '../../modules/grants/index.js'
+import { interactionEndOf } from '../../modules/interactions/index.js'
+import { interval, PURGE_NOW, purgeStatement } from '../../modules/purge-statement.js'
+import { lastTokenEndOf, livingTokens, purgeRotatedTokens } from '../../modules/tokens/index.js'
+
+/** How long what is over is kept where `PURGE_RETENTION_DAYS` would let strangers fill the disk. */
+export interface PurgeRetention {
+  /** A grant that nobody decided, in seconds from the end of its interaction. */
+  readonly undecidedSeconds: number
+  /** A grant that needed no consent, in seconds from the end of its last token; and a token that was rotated. */
+  readonly unconsentedSeconds: number
+}
+
+/**
+ * How long a refusal is kept, in seconds. A request that was refused may come again late: from a client, or from a process
+ * that slept between asking for the room and hearing of it. It carries the token that it was signed with, so that it is
+ * refused once more however late it comes, when that token cannot be alive any more: after a day at most, the longest
+ * lifetime of a token. A second day makes up for clocks that differ, and is more than the day for which an
+ * `Idempotency-Key` is remembered.
+ */
+const REFUSAL_SECONDS = 2 * 86_400
+
+const DAYS = Prisma.sql`make_interval(secs => ${placeholder('retentionSeconds')}::integer)`
+
+/**
+ * Looks at grants that may be over, oldest first. Each is deleted, or kept for good, or looked at again when it may be over
+ * next: so that a batch never meets the same grant twice, and what is kept costs nothing. Kept for good are those under
+ * which money moved, as the record of the consent, and those to which the account holder agreed while their token can be
+ * rotated: payments under them may begin in a year.
+ *
+ * How long a grant is kept once it is over depends on whom it took: hours when its account holder never answered, a day or so
+ * when nobody had to, because anybody can have as many of these as the limits let through. All are looked at when the
+ * shortest of these times is over; one that is to be kept for longer is put off by the difference.
+ */
+function purgeGrants({ undecidedSeconds, unconsentedSeconds }: PurgeRetention): Prisma.Sql {
+  return Prisma.sql`
+  with instant as (
+    select now, shortest, now - shortest as cutoff
+      from (select ${PURGE_NOW} as now,
+                   least(${DAYS}, ${interval(undecidedSeconds)}, ${interval(unconsentedSeconds)}) as shortest) as i),
+  ${dueGrants}, ${livingTokens},
+  asked as (
+    select due.*, interaction_expires_at as expires_at, interaction_state,
+           case when interaction_state is null then ${interval(unconsentedSeconds)}
+                when interaction_state = 'PENDING' then ${interval(undecidedSeconds)}
+                else ${DAYS} end as kept_for
+      from due ${interactionEndOf(Prisma.sql`due.id`)}),
+  looked_at as (
+    select asked.id,
+           asked.kept_for - instant.shortest + case
+             when exists (${WINDOWS_OF_GRANT}) then null
+             when asked.state = 'issued' and living.grant_id is not null and asked.interaction_state = 'APPROVED' then null
+             when asked.state in ('rejected', 'revoked') then asked.updated_at
+             when asked.state = 'issued' then coalesce(
+               ${lastTokenEndOf(Prisma.sql`asked.id`, Prisma.sql`living.expires_at, instant.now`)}, asked.updated_at)
+             else coalesce(asked.continue_before, asked.expires_at)
+           end as alive_until
+      from asked cross join instant left join living on living.grant_id = asked.id),
+  ${purgedGrants}
+  select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`
+}
+
+/** What was spent under the grant `asked`: the record of it is never deleted. */
+const WINDOWS_OF_GRANT = Prisma.sql`
+  select 1 from access_item a join limit_window w on w.access_item_id = a.id where a.grant_id = asked.id`
+
+/** How what is over is deleted. */
+export function createPurgeStatements(retention: PurgeRetention): PurgeStatements<PurgedKind> {
+  return {
+    // Grants under which no money moved, with everything that belongs to them.
+    grant: new Statement<PurgedBatch>('purge-grants', purgeGrants(retention), { prepared: false }),
+    token: purgeRotatedTokens(retention.unconsentedSeconds),
+    // Refusals, but for those that were released after: a payment id that was given up stays given up on both sides.
+    refusal: purgeStatement({
+      name: 'purge-refusals',
+      table: Prisma.sql`reservation`,
+      id: Prisma.sql`payment_id`,
+      due: Prisma.sql`
+      select payment_id from reservation
+       where state = 'refused' and ended_at is null and created_at < ${PURGE_NOW} - ${interval(REFUSAL_SECONDS)}
+       order by created_at`
+    })
+  }
+}

@@ -1,0 +1,47 @@
+import { Statement, writeTogether } from '@open-payments-server/database'
+import type { IssuedToken } from '../../domain/issued-token.js'
+import { Prisma, type Queries } from '../../modules/database.js'
+import { insertedGrants, type NewGrant, newGrantValues } from '../../modules/grants/index.js'
+import {
+  insertedInteractions,
+  type NewInteraction,
+  newInteractionValues
+} from '../../modules/interactions/index.js'
+import { insertedTokens, newTokenValues } from '../../modules/tokens/index.js'
+
+/** A grant that begins, and what it begins with: a token at once, or an interaction with the account holder. */
+export interface GrantBeginning {
+  readonly grant: NewGrant
+  readonly token?: IssuedToken
+  readonly interaction?: Omit<NewInteraction, 'grantId'>
+}
+
+/** Writes a grant with everything that belongs to it, or nothing. */
+export type BeginGrant = (beginning: GrantBeginning) => Promise<void>
+
+// One statement for all grants that are asked for at the same time: a grant with its items and its token or interaction is the
+// write that clients wait for most often, and is whole or absent without a transaction's round trips.
+const BEGIN_GRANTS = new Statement(
+  'begin-grants',
+  Prisma.sql`with ${insertedGrants}, ${insertedInteractions}, ${insertedTokens()} select 1 as written`
+)
+
+/** Writes grants to the database. */
+export function createBeginGrant(on: Queries): BeginGrant {
+  return writeTogether(async (beginnings) => {
+    await BEGIN_GRANTS.rows(on, {
+      ...newGrantValues(beginnings.map(({ grant }) => grant)),
+      ...newInteractionValues(
+        beginnings.flatMap(({ grant, interaction }) =>
+          interaction === undefined ? [] : [{ ...interaction, grantId: grant.id }]
+        )
+      ),
+      ...newTokenValues(
+        beginnings.flatMap(({ grant, token }) =>
+          token === undefined ? [] : [{ ...token, grantId: grant.id }]
+        )
+      )
+    })
+    return beginnings.map(() => undefined)
+  })
+}

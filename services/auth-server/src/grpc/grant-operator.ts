@@ -1,0 +1,83 @@
+import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
+import { auth } from '@open-payments-server/proto'
+import { toAccessItemMessage, toClientMessage } from './messages.js'
+import { cutPage, readPageToken } from './page-token.js'
+import { invalidField, readPageSize, readUrl, readUuid } from './request-fields.js'
+import type { Queries } from '../modules/database.js'
+import { type RevokeGrant, RevocationUntold } from '../features/end-grant/revoke-grant.js'
+import { listGrants, type OperatedGrant } from '../modules/grants/index.js'
+
+/** `GrantOperatorService.ListGrants`. */
+export function createListGrantsRpc(
+  database: Queries
+): UnaryHandler<auth.ListGrantsRequest, auth.ListGrantsResponse> {
+  return async (request) => {
+    const pageSize = readPageSize(request.pageSize)
+    const { identifier, clientWalletAddress, pageToken } = request
+    const found = await listGrants(database, {
+      identifier: identifier === '' ? undefined : readUrl(identifier, 'identifier'),
+      clientWalletAddress:
+        clientWalletAddress === '' ? undefined : readUrl(clientWalletAddress, 'client_wallet_address'),
+      state: readState(request.state),
+      after: pageToken === '' ? undefined : readPageToken(pageToken),
+      count: pageSize + 1
+    })
+    const { items, nextPageToken } = cutPage(found, pageSize, (grant) => grant)
+    return { grants: items.map(toMessage), nextPageToken }
+  }
+}
+
+/**
+ * `GrantOperatorService.RevokeGrant`. When the revocation was recorded and the watchers could not be told, it ends with
+ * UNAVAILABLE, and repeating it tells them.
+ */
+export function createRevokeGrantRpc(
+  revokeGrant: RevokeGrant
+): UnaryHandler<auth.RevokeGrantRequest, auth.RevokeGrantResponse> {
+  return async (request) => {
+    const grant = await revokeOrSay(revokeGrant, readUuid(request.grantId, 'grant_id'))
+    if (grant === undefined) {
+      throw new RpcError({ code: status.NOT_FOUND, message: 'The grant is unknown', field: 'grant_id' })
+    }
+    return { grant: toMessage(grant) }
+  }
+}
+
+async function revokeOrSay(revokeGrant: RevokeGrant, grantId: string): Promise<OperatedGrant | undefined> {
+  try {
+    return await revokeGrant(grantId)
+  } catch (cause) {
+    if (!(cause instanceof RevocationUntold)) throw cause
+    const message = 'The grant is revoked, but not every service could be told: repeat the call'
+    throw new RpcError({ code: status.UNAVAILABLE, message, cause })
+  }
+}
+
+const STATES: Readonly<Record<OperatedGrant['state'], auth.GrantState>> = {
+  pending: auth.GrantState.GRANT_STATE_PENDING,
+  approved: auth.GrantState.GRANT_STATE_APPROVED,
+  issued: auth.GrantState.GRANT_STATE_ISSUED,
+  rejected: auth.GrantState.GRANT_STATE_REJECTED,
+  revoked: auth.GrantState.GRANT_STATE_REVOKED
+}
+
+function readState(state: auth.GrantState): OperatedGrant['state'] | undefined {
+  if (state === auth.GrantState.GRANT_STATE_UNSPECIFIED) return undefined
+  const found = Object.entries(STATES).find(([, message]) => message === state)
+  if (found === undefined) throw invalidField('state', 'must be a state of a grant')
+  return found[0] as OperatedGrant['state'] // the keys of STATES are the states
+}
+
+function toMessage(grant: OperatedGrant): auth.Grant {
+  return {
+    grantId: grant.id,
+    state: STATES[grant.state],
+    client: toClientMessage({
+      walletAddress: grant.clientWalletAddress,
+      jwkThumbprint: grant.clientJwkThumbprint
+    }),
+    access: grant.access.map(toAccessItemMessage),
+    createTime: grant.createdAt,
+    updateTime: grant.updatedAt
+  }
+}

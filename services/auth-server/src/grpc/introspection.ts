@@ -1,0 +1,46 @@
+import type { UnaryHandler } from '@open-payments-server/grpc-transport'
+import { auth } from '@open-payments-server/proto'
+import { toAccessItemMessage, toClientMessage } from './messages.js'
+import type { TokenAccess } from '../domain/token-record.js'
+import { readAccessToken } from './request-fields.js'
+import type { IntrospectToken, TokenWorth } from '../features/introspect-token/introspect-token.js'
+
+/** `IntrospectionService.Introspect`. */
+export function createIntrospectRpc(
+  introspectToken: IntrospectToken
+): UnaryHandler<auth.IntrospectRequest, auth.IntrospectResponse> {
+  return async ({ accessToken, keyId }) =>
+    toResponse(await introspectToken(readAccessToken(accessToken), keyId))
+}
+
+/** What tokens that are kept in memory allow, as it travels: as long as they are kept, and made once. */
+const messagesOf = new WeakMap<TokenAccess, auth.AccessItem[]>()
+
+function accessMessages(access: TokenAccess): auth.AccessItem[] {
+  const made = messagesOf.get(access) ?? access.items.map(toAccessItemMessage)
+  messagesOf.set(access, made)
+  return made
+}
+
+function toResponse(worth: TokenWorth): auth.IntrospectResponse {
+  switch (worth.status) {
+    case 'unknown':
+      return auth.IntrospectResponse.create({ status: auth.TokenStatus.TOKEN_STATUS_UNKNOWN })
+    case 'inactive':
+      return auth.IntrospectResponse.create({ status: auth.TokenStatus.TOKEN_STATUS_INACTIVE })
+    case 'active': {
+      const { client, access, expiresAt, consentedWalletAddress } = worth.record
+      const key = worth.key === 'unavailable' ? undefined : worth.key
+      return {
+        status: auth.TokenStatus.TOKEN_STATUS_ACTIVE,
+        grantId: access.grantId,
+        client: toClientMessage(client),
+        key,
+        keyUnavailable: worth.key === 'unavailable',
+        access: accessMessages(access),
+        expireTime: expiresAt,
+        consentedWalletAddress: consentedWalletAddress ?? ''
+      }
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import { formatAmount } from '@open-payments-server/amounts'
+import type { auth } from '@open-payments-server/proto'
+import type { AccessItem, Limits } from '../domain/access.js'
+
+/** An access item as it travels over gRPC. */
+export function toAccessItemMessage(item: AccessItem): auth.AccessItem {
+  return {
+    type: item.type,
+    actions: [...item.actions],
+    identifier: item.identifier ?? '',
+    limits: item.limits === undefined ? undefined : toLimitsMessage(item.limits)
+  }
+}
+
+function toLimitsMessage({ receiver, interval, debitAmount, receiveAmount }: Limits): auth.Limits {
+  return {
+    receiver: receiver ?? '',
+    interval: interval ?? '',
+    debitAmount: debitAmount && formatAmount(debitAmount),
+    receiveAmount: receiveAmount && formatAmount(receiveAmount)
+  }
+}
+
+/** The holder of a grant as it travels over gRPC. */
+export function toClientMessage(client: {
+  readonly walletAddress?: string | null | undefined
+  readonly jwkThumbprint?: string | null | undefined
+}): auth.ClientInstance {
+  return { walletAddress: client.walletAddress ?? '', jwkThumbprint: client.jwkThumbprint ?? '' }
+}

@@ -1,0 +1,111 @@
+import { type Amount, AmountError, parseAmount, parseAmountValue } from '@open-payments-server/amounts'
+import { RpcError, status } from '@open-payments-server/grpc-transport'
+import type { auth } from '@open-payments-server/proto'
+import { isUuid } from '@open-payments-server/runtime'
+import { parseHttpUrl, URL_LENGTH_MAX } from '../domain/urls.js'
+
+/** Items of a page when the caller does not say. */
+export const PAGE_SIZE_DEFAULT = 100
+
+/** Most items of a page. */
+export const PAGE_SIZE_MAX = 1000
+
+const SHA256_BYTES = 32
+
+/** An INVALID_ARGUMENT that names the field at fault. */
+export function invalidField(field: string, problem: string): RpcError {
+  return new RpcError({ code: status.INVALID_ARGUMENT, message: `${field} ${problem}`, field })
+}
+
+/**
+ * Reads an id.
+ *
+ * @throws RpcError INVALID_ARGUMENT
+ */
+export function readUuid(text: string, field: string): string {
+  if (!isUuid(text)) throw invalidField(field, 'must be a UUID in lower case')
+  return text
+}
+
+/**
+ * Reads an access token. Any text that is there may be one: whether it was issued here is found out by looking.
+ *
+ * @throws RpcError INVALID_ARGUMENT when there is none
+ */
+export function readAccessToken(text: string): string {
+  if (text === '') throw invalidField('access_token', 'must be given')
+  return text
+}
+
+/**
+ * Reads the URL of a resource.
+ *
+ * @throws RpcError INVALID_ARGUMENT
+ */
+export function readUrl(text: string, field: string): string {
+  // Parsing a URL drops white space and control characters, which would make two texts of one address.
+  if (!/^[^\s\p{Cc}]+$/u.test(text) || parseHttpUrl(text) === undefined) {
+    throw invalidField(field, `must be an http or https URL of at most ${String(URL_LENGTH_MAX)} characters`)
+  }
+  return text
+}
+
+/**
+ * Reads a SHA-256.
+ *
+ * @throws RpcError INVALID_ARGUMENT
+ */
+export function readSha256(bytes: Uint8Array, field: string): Buffer {
+  if (bytes.length !== SHA256_BYTES) throw invalidField(field, `must be ${String(SHA256_BYTES)} bytes`)
+  return Buffer.from(bytes)
+}
+
+/**
+ * Reads an amount.
+ *
+ * @throws RpcError INVALID_ARGUMENT naming the member at fault, for example `debit_amount.asset_code`
+ */
+export function readAmount(amount: auth.Amount | undefined, field: string): Amount {
+  if (amount === undefined) throw invalidField(field, 'must be given')
+  return readAs(() => parseAmount(amount), field)
+}
+
+/**
+ * Reads the value of an amount.
+ *
+ * @throws RpcError INVALID_ARGUMENT
+ */
+export function readAmountValue(text: string, field: string): bigint {
+  try {
+    return parseAmountValue(text)
+  } catch (error) {
+    if (!(error instanceof AmountError)) throw error
+    throw invalidField(field, error.message.replace(/^value /, ''))
+  }
+}
+
+/**
+ * Reads the size of a page; 0 stands for {@link PAGE_SIZE_DEFAULT}.
+ *
+ * @throws RpcError INVALID_ARGUMENT
+ */
+export function readPageSize(size: number): number {
+  if (size > PAGE_SIZE_MAX) throw invalidField('page_size', `must be at most ${String(PAGE_SIZE_MAX)}`)
+  return size === 0 ? PAGE_SIZE_DEFAULT : size
+}
+
+const MEMBER_NAMES: Readonly<Record<string, string>> = {
+  value: 'value',
+  assetCode: 'asset_code',
+  assetScale: 'asset_scale'
+}
+
+function readAs(parse: () => Amount, field: string): Amount {
+  try {
+    return parse()
+  } catch (error) {
+    if (!(error instanceof AmountError)) throw error
+    const member = MEMBER_NAMES[error.field] ?? error.field
+    throw invalidField(`${field}.${member}`, error.message.replace(/^\w+ /, ''))
+  }
+}

@@ -1,0 +1,82 @@
+import type { Amount } from '@open-payments-server/amounts'
+import type { AccessItem, AccessType, Limits } from '../../domain/access.js'
+import { Prisma } from '../database.js'
+
+/** An access item as the database keeps it: amounts in parts, their values as decimal strings. */
+export interface StoredAccessItem {
+  readonly type: string
+  readonly actions: readonly string[]
+  readonly identifier: string | null
+  readonly limitReceiver: string | null
+  readonly limitInterval: string | null
+  readonly limitDebitValue: string | null
+  readonly limitDebitCode: string | null
+  readonly limitDebitScale: number | null
+  readonly limitReceiveValue: string | null
+  readonly limitReceiveCode: string | null
+  readonly limitReceiveScale: number | null
+}
+
+/**
+ * Answers the access items of a grant, in their order, as JSON of {@link StoredAccessItem}s, each with its `id`.
+ *
+ * @param grantId names the grant's id
+ */
+export function accessOf(grantId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+  (select coalesce(json_agg(json_build_object(
+            'id', a.id, 'type', a.type, 'actions', a.actions, 'identifier', a.identifier,
+            'limitReceiver', a.limit_receiver, 'limitInterval', a.limit_interval,
+            'limitDebitValue', a.limit_debit_value::text, 'limitDebitCode', a.limit_debit_code,
+            'limitDebitScale', a.limit_debit_scale,
+            'limitReceiveValue', a.limit_receive_value::text, 'limitReceiveCode', a.limit_receive_code,
+            'limitReceiveScale', a.limit_receive_scale) order by a.position), '[]')
+     from access_item a where a.grant_id = ${grantId})`
+}
+
+/** Takes an access item apart for the database. */
+export function storeAccessItem(item: AccessItem): StoredAccessItem {
+  const { debitAmount, receiveAmount } = item.limits ?? {}
+  return {
+    type: item.type,
+    actions: item.actions,
+    identifier: item.identifier ?? null,
+    limitReceiver: item.limits?.receiver ?? null,
+    limitInterval: item.limits?.interval ?? null,
+    limitDebitValue: debitAmount?.value.toString() ?? null,
+    limitDebitCode: debitAmount?.asset.code ?? null,
+    limitDebitScale: debitAmount?.asset.scale ?? null,
+    limitReceiveValue: receiveAmount?.value.toString() ?? null,
+    limitReceiveCode: receiveAmount?.asset.code ?? null,
+    limitReceiveScale: receiveAmount?.asset.scale ?? null
+  }
+}
+
+/**
+ * Puts an access item of the database together again. `restoreAccessItem(storeAccessItem(item))` equals `item`, except
+ * that limits which limit nothing are left out.
+ */
+export function restoreAccessItem(stored: StoredAccessItem): AccessItem {
+  const limits = withoutUndefined({
+    receiver: stored.limitReceiver ?? undefined,
+    interval: stored.limitInterval ?? undefined,
+    debitAmount: restoreAmount(stored.limitDebitValue, stored.limitDebitCode, stored.limitDebitScale),
+    receiveAmount: restoreAmount(stored.limitReceiveValue, stored.limitReceiveCode, stored.limitReceiveScale)
+  })
+  return {
+    type: stored.type as AccessType, // only validated items are ever stored
+    actions: stored.actions,
+    ...(stored.identifier === null ? {} : { identifier: stored.identifier }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits })
+  }
+}
+
+function restoreAmount(value: string | null, code: string | null, scale: number | null): Amount | undefined {
+  return value === null || code === null || scale === null
+    ? undefined
+    : { value: BigInt(value), asset: { code, scale } }
+}
+
+function withoutUndefined(limits: Limits): Limits {
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,83 @@
+import { placeholder } from '@open-payments-server/database'
+import type { GrantState } from '../../domain/grants.js'
+import { Prisma, type Queries } from '../database.js'
+
+// Each changes a grant's row, which decides between changes that race. What belongs to the grant is changed by other parts of the
+// same statement, which read what these answer.
+
+/**
+ * Approves the pending grants of `open_interaction (grant_id)`, to be continued before the value `continueBefore`. Answers
+ * `approved_grant (grant_id)`.
+ */
+export const approvedGrants = Prisma.sql`
+  approved_grant as (
+    update grant_request g
+       set state = 'approved', continue_before = ${placeholder('continueBefore')}::timestamptz,
+           updated_at = ${placeholder('now')}::timestamptz
+      from open_interaction i
+     where g.id = i.grant_id and g.state = 'pending'
+    returning g.id as grant_id)`
+
+/** Issues the grant of the value `grantId` when it is approved. Answers `issued_grant (grant_id)`. */
+export const issuedGrants = Prisma.sql`
+  issued_grant as (
+    update grant_request
+       set state = 'issued', continue_after = null, continue_before = null, updated_at = ${placeholder('now')}::timestamptz
+     where id = ${placeholder('grantId')}::uuid and state = 'approved'
+    returning id as grant_id)`
+
+/** How a grant ends. */
+export interface GrantEnd {
+  /** What it becomes: `rejected` by its account holder, `revoked` by its client or an operator. */
+  readonly state: Extract<GrantState, 'rejected' | 'revoked'>
+  /** In which states it can end so. In any other it stays as it is. */
+  readonly from: readonly GrantState[]
+  /** What the account holder said; undefined when nothing. */
+  readonly reason?: string | undefined
+}
+
+/**
+ * Ends grants, whoever ends them: those of `ending (grant_id)`, as {@link grantEndValues} say. Answers
+ * `ended_grant (grant_id, state, ended_at)`. No token of an ended grant is active: that is so also for one that is being issued or
+ * rotated at this moment, and which the same statement does not see.
+ */
+export const endedGrants = Prisma.sql`
+  ended_grant as (
+    update grant_request g
+       set state = ${placeholder('state')}::grant_state, continue_after = null,
+           continue_before = null, rejection_reason = coalesce(${placeholder('reason')}::text, g.rejection_reason),
+           updated_at = ${placeholder('now')}::timestamptz
+      from ending
+     where g.id = ending.grant_id and g.state = any (${placeholder('from')}::grant_state[])
+    returning g.id as grant_id, g.state, g.updated_at as ended_at)`
+
+/** The values of {@link endedGrants}. */
+export function grantEndValues(
+  { state, from, reason }: GrantEnd,
+  now: Date
+): {
+  readonly state: string
+  readonly from: readonly string[]
+  readonly reason: string | null
+  readonly now: string
+} {
+  return { state, from, reason: reason ?? null, now: now.toISOString() }
+}
+
+/**
+ * Starts the wait of a pending grant again.
+ *
+ * @returns false when it runs already, or the grant is not pending any more
+ */
+export async function restartWait(
+  on: Queries,
+  grantId: string,
+  continueAfter: Date,
+  now: Date
+): Promise<boolean> {
+  const { count } = await on.grant.updateMany({
+    where: { id: grantId, state: 'pending', OR: [{ continueAfter: null }, { continueAfter: { lte: now } }] },
+    data: { continueAfter }
+  })
+  return count === 1
+}

@@ -1,0 +1,27 @@
+/**
+ * Grants and what they allow (RFC 9635 §1.5, §2, §8): the tables `grant_request` and `access_item`. What must happen together with
+ * other tables is given as parts of a statement, which a use case puts together.
+ */
+export { accessOf, restoreAccessItem, storeAccessItem, type StoredAccessItem } from './access-items.js'
+export { insertedGrants, type NewGrant, newGrantValues } from './begin.js'
+export {
+  approvedGrants,
+  endedGrants,
+  type GrantEnd,
+  grantEndValues,
+  issuedGrants,
+  restartWait
+} from './change.js'
+export { HOLDER_COLUMNS, restoreHolder, type StoredHolder } from './holder.js'
+export { dueGrants, purgedGrants } from './purge.js'
+export {
+  CONTINUABLE_COLUMNS,
+  type ContinuableRow,
+  findGrant,
+  GRANT_WITH_ACCESS,
+  type GrantQuery,
+  IS_ISSUED,
+  listGrants,
+  type OperatedGrant,
+  restoreAccess
+} from './read.js'

@@ -1,0 +1,30 @@
+import { placeholder } from '@open-payments-server/database'
+import { Prisma } from '../database.js'
+
+/**
+ * Grants that may be over, oldest first, locked: by `instant (cutoff)`. Answers
+ * `due (id, state, continue_before, updated_at)`.
+ */
+export const dueGrants = Prisma.sql`
+  due as (
+    select id, state, continue_before, updated_at
+      from grant_request
+     where alive_until < (select cutoff from instant)
+     order by alive_until
+     limit ${placeholder('countMax')}::integer
+       for update skip locked)`
+
+/**
+ * Deletes the grants of `looked_at (id, alive_until)` that were over before `instant (cutoff)`, with everything that belongs to
+ * them. Looks at the others again when they may be over, and never at those without an instant. Answers `purged`, a row for each
+ * that is deleted.
+ */
+export const purgedGrants = Prisma.sql`
+  put_off as (
+    update grant_request g set alive_until = looked_at.alive_until
+      from looked_at cross join instant
+     where g.id = looked_at.id and (looked_at.alive_until is null or looked_at.alive_until >= instant.cutoff)),
+  purged as (
+    delete from grant_request g using looked_at cross join instant
+     where g.id = looked_at.id and looked_at.alive_until < instant.cutoff
+    returning 1)`

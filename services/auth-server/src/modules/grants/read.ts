@@ -1,0 +1,116 @@
+import type { AccessItem } from '../../domain/access.js'
+import type { GrantState, SubjectRequest } from '../../domain/grants.js'
+import type { PageEnd } from '../../domain/page-end.js'
+import { Prisma, type Queries } from '../database.js'
+import { accessOf, restoreAccessItem, type StoredAccessItem } from './access-items.js'
+import { HOLDER_COLUMNS, type StoredHolder } from './holder.js'
+
+/** Reads grants with their access items, by Prisma's models. */
+export const GRANT_WITH_ACCESS = {
+  include: { accessItems: { orderBy: { position: 'asc' } } }
+} as const satisfies Prisma.GrantDefaultArgs
+
+type GrantRow = Prisma.GrantGetPayload<typeof GRANT_WITH_ACCESS>
+
+/** The access of a grant that was read with {@link GRANT_WITH_ACCESS}. */
+export function restoreAccess({ accessItems }: Pick<GrantRow, 'accessItems'>): AccessItem[] {
+  return accessItems.map((item) =>
+    restoreAccessItem({
+      ...item,
+      // Prisma's decimals print large numbers with an exponent unless asked for fixed notation.
+      limitDebitValue: item.limitDebitValue?.toFixed() ?? null,
+      limitReceiveValue: item.limitReceiveValue?.toFixed() ?? null
+    })
+  )
+}
+
+/** A grant as operators see it. */
+export interface OperatedGrant {
+  readonly id: string
+  readonly state: GrantState
+  readonly clientWalletAddress: string | null
+  readonly clientJwkThumbprint: string | null
+  readonly access: readonly AccessItem[]
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** Which grants to list. */
+export interface GrantQuery {
+  /** Only those with an access item about this wallet address. */
+  readonly identifier: string | undefined
+  /** Only those of this client. */
+  readonly clientWalletAddress: string | undefined
+  /** Only those in this state. */
+  readonly state: GrantState | undefined
+  /** Only those after this one. */
+  readonly after: PageEnd | undefined
+  readonly count: number
+}
+
+/** Lists grants, newest first. */
+export async function listGrants(on: Queries, query: GrantQuery): Promise<OperatedGrant[]> {
+  const grants = await on.grant.findMany({
+    where: conditionOf(query),
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    take: query.count,
+    ...GRANT_WITH_ACCESS
+  })
+  return grants.map(operatedGrantOf)
+}
+
+/** Finds a grant by its id (UUID). */
+export async function findGrant(on: Queries, id: string): Promise<OperatedGrant | undefined> {
+  const grant = await on.grant.findUnique({ where: { id }, ...GRANT_WITH_ACCESS })
+  return grant === null ? undefined : operatedGrantOf(grant)
+}
+
+function conditionOf({ identifier, clientWalletAddress, state, after }: GrantQuery): Prisma.GrantWhereInput {
+  return {
+    ...(identifier === undefined ? {} : { accessItems: { some: { identifier } } }),
+    ...(clientWalletAddress === undefined ? {} : { clientWalletAddress }),
+    ...(state === undefined ? {} : { state }),
+    ...(after === undefined
+      ? {}
+      : {
+          // The first condition alone lets the index skip what comes before; the second is exact.
+          createdAt: { lte: after.createdAt },
+          OR: [{ createdAt: { lt: after.createdAt } }, { id: { lt: after.id } }]
+        })
+  }
+}
+
+function operatedGrantOf(grant: GrantRow): OperatedGrant {
+  const { id, state, clientWalletAddress, clientJwkThumbprint, createdAt, updatedAt } = grant
+  return {
+    id,
+    state,
+    clientWalletAddress,
+    clientJwkThumbprint,
+    access: restoreAccess(grant),
+    createdAt,
+    updatedAt
+  }
+}
+
+/** What a continuation of a grant `g` is decided by: the columns of {@link ContinuableRow}. */
+export const CONTINUABLE_COLUMNS = Prisma.sql`
+  g.id, g.state, g.subject, g.finish_uri is not null as "hasFinish", g.continue_after as "continueAfter",
+  g.continue_before as "continueBefore", g.rejection_reason as "rejectionReason",
+  g.continuation_token_hash as "continuationTokenHash", ${HOLDER_COLUMNS}, ${accessOf(Prisma.sql`g.id`)} as access`
+
+/** A grant as whoever continues it finds it. */
+export interface ContinuableRow extends StoredHolder {
+  readonly id: string
+  readonly state: GrantState
+  readonly subject: SubjectRequest | null
+  readonly hasFinish: boolean
+  readonly continueAfter: Date | null
+  readonly continueBefore: Date | null
+  readonly rejectionReason: string | null
+  readonly continuationTokenHash: Uint8Array
+  readonly access: readonly StoredAccessItem[]
+}
+
+/** Under a grant `g` that is as this says, tokens can be used. */
+export const IS_ISSUED = Prisma.sql`g.state = 'issued'`

@@ -1,0 +1,18 @@
+/** Interactions: the account holders' part in grants (RFC 9635 §4). The table `interaction`. */
+export {
+  approvedInteractions,
+  bindBrowser,
+  deniedInteractions,
+  insertedInteractions,
+  type NewInteraction,
+  newInteractionValues,
+  openInteraction
+} from './change.js'
+export {
+  createInteractionReader,
+  INTERACTION_OF_GRANT_COLUMNS,
+  interactionEndOf,
+  interactionOf,
+  type InteractionOfGrantRow,
+  isApproved
+} from './read.js'

@@ -1,0 +1,32 @@
+import { placeholder } from '@open-payments-server/database'
+import type { IssuedToken } from '../../domain/issued-token.js'
+import { Prisma } from '../database.js'
+
+/** A token to be written, and the id of its grant. */
+export type NewToken = Pick<IssuedToken, 'id' | 'hash' | 'createdAt' | 'expiresAt'> & {
+  readonly grantId: string
+}
+
+/**
+ * Writes the tokens of {@link newTokenValues}.
+ *
+ * @param where which of them: by `"grantId"`; all unless given
+ */
+export function insertedTokens(where = Prisma.empty): Prisma.Sql {
+  return Prisma.sql`
+  inserted_token as (
+    insert into access_token (id, grant_id, value_hash, expires_at, created_at)
+    select id, "grantId", "valueHash", "expiresAt", "createdAt"
+      from jsonb_to_recordset(${placeholder('tokens')}::jsonb) as new (
+        id uuid, "grantId" uuid, "valueHash" bytea, "expiresAt" timestamptz, "createdAt" timestamptz)
+    ${where})`
+}
+
+/** The value of {@link insertedTokens}. */
+export function newTokenValues(tokens: readonly NewToken[]): { readonly tokens: string } {
+  return { tokens: JSON.stringify(tokens.map(toRecord)) }
+}
+
+function toRecord({ id, grantId, hash, createdAt, expiresAt }: NewToken): object {
+  return { id, grantId, valueHash: `\\x${hash.toString('hex')}`, createdAt, expiresAt }
+}

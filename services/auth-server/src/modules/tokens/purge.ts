@@ -1,0 +1,42 @@
+import type { PurgeStatement } from '@open-payments-server/purge'
+import { Prisma } from '../database.js'
+import { interval, PURGE_NOW, purgeStatement } from '../purge-statement.js'
+
+/**
+ * The tokens that are alive of the grants of `due (id)`, locked: `living (grant_id, expires_at)`. One that is being rotated, or was
+ * a moment ago, is not found under its lock: its grant is in use. A rotation that comes later waits, and finds no token.
+ */
+export const livingTokens = Prisma.sql`
+  living as (
+    select t.grant_id, t.expires_at
+      from access_token t join due on due.id = t.grant_id
+     where t.ended_at is null
+       for update of t skip locked)`
+
+/**
+ * The instant at which the last token of a grant was over; null for a grant without any.
+ *
+ * @param grantId names the grant's id
+ * @param stillLiving what stands for a token that is alive
+ */
+export function lastTokenEndOf(grantId: Prisma.Sql, stillLiving: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+  (select max(coalesce(t.ended_at, ${stillLiving})) from access_token t where t.grant_id = ${grantId})`
+}
+
+/**
+ * Deletes tokens that a rotation ended: they are never their grant's newest.
+ *
+ * @param keptSeconds how long they are kept
+ */
+export function purgeRotatedTokens(keptSeconds: number): PurgeStatement {
+  return purgeStatement({
+    name: 'purge-tokens',
+    table: Prisma.sql`access_token`,
+    id: Prisma.sql`id`,
+    due: Prisma.sql`
+    select id from access_token
+     where end_reason = 'rotated' and ended_at < ${PURGE_NOW} - ${interval(keptSeconds)}
+     order by ended_at`
+  })
+}

@@ -1,0 +1,159 @@
+import { createLookup, placeholder, Statement } from '@open-payments-server/database'
+import { parseRepeatingInterval } from '@open-payments-server/intervals'
+import { type ConfiguredInteraction, findConsentingWalletAddress } from '../../domain/access.js'
+import type { SubjectRequest } from '../../domain/grants.js'
+import type { HeldToken } from '../../domain/held-tokens.js'
+import type {
+  GrantedAccessItem,
+  IssuedToken,
+  TokenAccessReader,
+  TokenCache,
+  TokenRecord
+} from '../../domain/token-record.js'
+import { Prisma, type Queries } from '../database.js'
+import {
+  accessOf,
+  HOLDER_COLUMNS,
+  IS_ISSUED,
+  restoreAccessItem,
+  restoreHolder,
+  type StoredAccessItem,
+  type StoredHolder
+} from '../grants/index.js'
+import { isApproved } from '../interactions/index.js'
+
+/** Reads tokens. */
+export interface TokenReader extends TokenAccessReader {
+  /**
+   * Reads a token.
+   *
+   * @param tokenHash SHA-256 of its value
+   * @param now when it must not have expired yet to be active
+   * @returns undefined when it was not issued here
+   */
+  findToken(tokenHash: Buffer, now: Date): Promise<TokenRecord | undefined>
+}
+
+/** Whether a token `t` of a grant `g` may be used until it expires. */
+const ACTIVE = Prisma.sql`t.ended_at is null and ${IS_ISSUED}`
+
+interface ActiveRow {
+  readonly active: boolean
+}
+
+interface TokenRow extends ActiveRow, StoredHolder {
+  readonly grantId: string
+  readonly expiresAt: Date
+  readonly subject: SubjectRequest | null
+  readonly consented: boolean
+  readonly access: readonly (StoredAccessItem & { readonly id: string })[]
+}
+
+/**
+ * Every request of every client asks for its token, so this is one statement: Prisma's models would send two (the token with its
+ * grant, then the access items) and take about twice the time for each.
+ */
+const FIND_TOKEN = new Statement<TokenRow>(
+  'find-token',
+  Prisma.sql`
+  select ${ACTIVE} as active, g.id as "grantId", t.expires_at as "expiresAt", g.subject, ${HOLDER_COLUMNS},
+         ${isApproved(Prisma.sql`g.id`)} as consented, ${accessOf(Prisma.sql`g.id`)} as access
+    from access_token t
+    join grant_request g on g.id = t.grant_id
+   where t.value_hash = ${placeholder('hash')}::bytea`
+)
+
+/** For tokens that were read before, by their hashes: all that can change. */
+const FIND_ACTIVE = new Statement<ActiveRow & { readonly id: string }>(
+  'find-active',
+  Prisma.sql`
+  select '\\x' || encode(t.value_hash, 'hex') as id, ${ACTIVE} as active
+    from access_token t
+    join grant_request g on g.id = t.grant_id
+   where t.value_hash = any (${placeholder('hashes')}::bytea[])`
+)
+
+/** What reading tokens needs. */
+export interface TokenReaderDependencies {
+  readonly database: Queries
+  /** Is filled with the tokens that are found. */
+  readonly cache: TokenCache
+  /** Tells which items of a grant its account holder was asked about. */
+  readonly configuredInteraction: ConfiguredInteraction
+}
+
+/** Reads tokens from the database; what never changes of them, from memory once it was read. */
+export function createTokenReader({
+  database,
+  cache,
+  configuredInteraction
+}: TokenReaderDependencies): TokenReader {
+  const lookUpActive = createLookup((hashes) => FIND_ACTIVE.rows(database, { hashes }))
+  const read = async (hash: Buffer): Promise<(IssuedToken & ActiveRow) | undefined> => {
+    const [row] = await FIND_TOKEN.rows(database, { hash })
+    if (row === undefined) return undefined
+    const issued = restoreToken(row, configuredInteraction)
+    cache.set(hash, issued)
+    return { ...issued, active: row.active }
+  }
+  return {
+    async findToken(tokenHash, now) {
+      const kept = cache.get(tokenHash)
+      const row = await (kept === undefined
+        ? read(tokenHash)
+        : lookUpActive(`\\x${tokenHash.toString('hex')}`).then((found) => found && { ...kept, ...found }))
+      return row && toRecord(row, row.active, now)
+    },
+    accessOf: async (tokenHash) => (cache.get(tokenHash) ?? (await read(tokenHash)))?.access
+  }
+}
+
+function toRecord(issued: IssuedToken, active: boolean, now: Date): TokenRecord {
+  const { expiresAt, client, access, consentedWalletAddress } = issued
+  return { expiresAt, client, access, consentedWalletAddress, active: active && expiresAt > now }
+}
+
+function restoreToken(row: TokenRow, configuredInteraction: ConfiguredInteraction): IssuedToken {
+  const items = row.access.map(restoreGrantedItem)
+  const asked = { access: items, subject: row.subject ?? undefined }
+  return {
+    expiresAt: row.expiresAt,
+    client: restoreHolder(row),
+    access: { grantId: row.grantId, items },
+    consentedWalletAddress: row.consented
+      ? findConsentingWalletAddress(asked, configuredInteraction)
+      : undefined
+  }
+}
+
+function restoreGrantedItem(stored: StoredAccessItem & { readonly id: string }): GrantedAccessItem {
+  const { limitInterval } = stored
+  const interval = limitInterval === null ? undefined : parseRepeatingInterval(limitInterval)
+  return { ...restoreAccessItem(stored), id: stored.id, interval }
+}
+
+interface ManagedRow extends StoredHolder {
+  readonly id: string
+  readonly secretHash: Uint8Array
+}
+
+// "lateral" and "limit" have each grant looked up by its key: a plan made while there were few would read all of them instead.
+const FIND_MANAGED = new Statement<ManagedRow>(
+  'find-managed-tokens',
+  Prisma.sql`
+  select t.id, t.value_hash as "secretHash", ${HOLDER_COLUMNS}
+    from access_token t cross join lateral (select * from grant_request where id = t.grant_id limit 1) g
+   where t.id = any (${placeholder('ids')}::uuid[])`
+)
+
+/**
+ * Finds tokens that clients manage, alive or not, by their management ids (UUID): those that are asked for at the same time with
+ * one statement.
+ */
+export function createManagedTokens(on: Queries): (id: string) => Promise<HeldToken | undefined> {
+  const lookUp = createLookup((ids) => FIND_MANAGED.rows(on, { ids }))
+  return async (id) => {
+    const row = await lookUp(id)
+    return row && { id, secretHash: Buffer.from(row.secretHash), holder: restoreHolder(row) }
+  }
+}

@@ -1,0 +1,88 @@
+import { placeholder, Statement, writeTogether } from '@open-payments-server/database'
+import type { AccessItem } from '../../domain/access.js'
+import type { IssuedToken } from '../../domain/issued-token.js'
+import { Prisma, type Queries } from '../database.js'
+import { accessOf, IS_ISSUED, restoreAccessItem, type StoredAccessItem } from '../grants/index.js'
+
+/** What became of a rotation: what the new token allows, or why there is none. */
+export type Rotation =
+  | { readonly outcome: 'rotated'; readonly access: readonly AccessItem[] }
+  /** The old one was rotated or revoked already, or its grant is over. */
+  | { readonly outcome: 'over' }
+  /** There is no such token, or not any more. */
+  | { readonly outcome: 'unknown' }
+
+/**
+ * Puts a new token in the place of an old one.
+ *
+ * @param oldTokenId management id (UUID) of the old one
+ */
+export type RotateToken = (oldTokenId: string, token: IssuedToken) => Promise<Rotation>
+
+interface RotatedRow {
+  readonly id: string
+  readonly access: readonly StoredAccessItem[]
+}
+
+// One statement for all that arrive together. Of racing rotations, whoever ends the old token's row makes the new one. Nothing of
+// a token is trusted from memory here: whether it, and its grant, still live is decided where it is ended. Rows are locked in the
+// order of ids before the first is changed, so that two statements do not wait for each other. A token that lives has no reason
+// why it ended, nor an instant when; the reason is asked for because no plan goes by an index of it, and reads all that live.
+const ROTATE = new Statement<RotatedRow>(
+  'rotate-tokens',
+  Prisma.sql`
+  with wanted as (
+    select * from json_to_recordset(${placeholder('wanted')}::json)
+      as w (old_id uuid, id uuid, value_hash bytea, expires_at timestamptz, created_at timestamptz)
+  ), living as (
+    select id from access_token where id = any (${placeholder('oldIds')}::uuid[]) and end_reason is null
+     order by id for no key update
+  ), ended as (
+    update access_token t set ended_at = w.created_at, end_reason = 'rotated'
+      from wanted w, grant_request g
+     where t.id = w.old_id and t.id = any (array(select id from living)) and g.id = t.grant_id and ${IS_ISSUED}
+    returning t.grant_id, w.id, w.value_hash, w.expires_at, w.created_at, ${accessOf(Prisma.sql`g.id`)} as access
+  ), made as (
+    insert into access_token (id, grant_id, value_hash, expires_at, created_at)
+    select id, grant_id, value_hash, expires_at, created_at from ended
+  )
+  select id, access from ended`
+)
+
+interface Wanted {
+  readonly oldTokenId: string
+  readonly token: IssuedToken
+}
+
+/** Rotates tokens in the database: those that are rotated at the same time with one statement. */
+export function createRotateToken(on: Queries): RotateToken {
+  const rotate = writeTogether(async (wanted: readonly Wanted[]) => {
+    const rows = await ROTATE.rows(on, {
+      wanted: JSON.stringify(wanted.map(toRecord)),
+      oldIds: wanted.map(({ oldTokenId }) => oldTokenId)
+    })
+    const made = new Map(rows.map(({ id, access }) => [id, access]))
+    return wanted.map(({ token }) => made.get(token.id))
+  })
+  return async (oldTokenId, token) => {
+    const access = await rotate({ oldTokenId, token })
+    if (access !== undefined) return { outcome: 'rotated', access: access.map(restoreAccessItem) }
+    // Seldom: it is asked for only what the client is to be told.
+    return { outcome: (await isThere(on, oldTokenId)) ? 'over' : 'unknown' }
+  }
+}
+
+function toRecord({ oldTokenId, token }: Wanted): object {
+  return {
+    old_id: oldTokenId,
+    id: token.id,
+    value_hash: `\\x${token.hash.toString('hex')}`,
+    expires_at: token.expiresAt,
+    created_at: token.createdAt
+  }
+}
+
+/** Whether there is a token, alive or not. */
+export async function isThere(on: Queries, tokenId: string): Promise<boolean> {
+  return (await on.accessToken.findUnique({ where: { id: tokenId }, select: { id: true } })) !== null
+}
