@@ -12,6 +12,7 @@ import {
   rawBody,
   type Route,
   type RunningHttpServer,
+  serviceUnavailable,
   startHttpServer,
   validate
 } from './index.js'
@@ -131,7 +132,7 @@ describe('an HTTP app', () => {
       fields: ['X-Everywhere', 'yes'],
       unexpectedCode: '500',
       badRequestCode: '400',
-      unavailable: { code: '503', when: (error) => /is away/.test(String(error)) },
+      answerOf: (error) => (/is away/.test(String(error)) ? serviceUnavailable('503', error) : undefined),
       errorHeaders: (status): Record<string, string> => (status === 401 ? { 'WWW-Authenticate': 'GNAP' } : {})
     })
     server = await startHttpServer(app, { host: '127.0.0.1', port: 0 })

@@ -4,14 +4,7 @@ import express, { type Router } from 'express'
 import { createAddressReader, type TrustedProxies } from './client-address.js'
 import { type AddressReader, HttpRequest } from './http-request.js'
 import { type Fields, HttpResponse } from './http-response.js'
-import {
-  codeOf,
-  type ErrorBody,
-  methodNotAllowed,
-  NoAnswer,
-  PublicError,
-  serviceUnavailable
-} from './public-error.js'
+import { codeOf, type ErrorBody, methodNotAllowed, NoAnswer, PublicError } from './public-error.js'
 import { hasBody, readBody } from './read-body.js'
 import { RequestLog } from './request-log.js'
 import { endOf, type RequestEnd, startRequestSpan } from './request-span.js'
@@ -45,11 +38,8 @@ export interface HttpAppOptions {
   readonly unexpectedCode: string
   /** Code of requests that no route takes, or that cannot be read. */
   readonly badRequestCode: string
-  /**
-   * Errors that are no defect and pass by themselves, such as a database that cannot be reached: they are answered with 503
-   * and this code, and clients may come again.
-   */
-  readonly unavailable?: { readonly code: string; readonly when: (error: unknown) => boolean }
+  /** What the service's own errors are to callers, such as a refusal; undefined for a defect, which is answered with an opaque 500. */
+  readonly answerOf?: (error: unknown) => PublicError | undefined
   /** Headers for every error of a status, such as `WWW-Authenticate` for 401. */
   readonly errorHeaders?: (status: number) => Readonly<Record<string, string>>
   /** An error as HTML, for people; undefined for who is better served with JSON. */
@@ -197,10 +187,8 @@ class HttpApp {
 
   #publicErrorOf(error: unknown): PublicError | undefined {
     if (error instanceof PublicError) return error
-    const { unavailable, badRequestCode } = this.#options
-    const refused = fromExpress(error, badRequestCode)
-    if (refused !== undefined) return refused
-    return unavailable?.when(error) === true ? serviceUnavailable(unavailable.code, error) : undefined
+    const { answerOf, badRequestCode } = this.#options
+    return answerOf?.(error) ?? fromExpress(error, badRequestCode)
   }
 }
 

@@ -22,6 +22,7 @@ export { type Listener, Listeners, type ListenersOptions } from './listeners.js'
 export { isLoopbackHost } from './loopback.js'
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from './logger.js'
 export { type LineFields, type LineTrace, prepareLine, type WriteLine } from './prepared-line.js'
+export { Refusal, type RefusalOptions } from './refusal.js'
 export {
   continueTrace,
   endFailedSpan,

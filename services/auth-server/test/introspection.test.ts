@@ -199,7 +199,7 @@ describe('Introspect: the key', () => {
     expect([answer.status, answer.key]).toEqual([TOKEN_STATUS_ACTIVE, undefined])
   })
 
-  it.each([new DocumentUnavailable('no answer'), DirectoryBusy.withoutRoom()])(
+  it.each([new DocumentUnavailable('no answer'), new DirectoryBusy()])(
     'is told to be unknown while the keys of the client cannot be fetched: %s',
     async (error) => {
       auth.publishedKeys.set(`${SHOP} shop-4`, error)

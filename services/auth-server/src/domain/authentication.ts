@@ -16,13 +16,13 @@ export interface ClientAuthenticator {
   /**
    * Reads a request's signature and checks all that needs no key. It is *not* verified yet.
    *
-   * @throws PublicError 401 `invalid_client`
+   * @throws Refusal `invalid-signature`
    */
   receive(request: HttpRequestParts): ReceivedSignature
   /**
    * Verifies a signature with a key, and that its nonce was not used before.
    *
-   * @throws PublicError 401 `invalid_client`; SharedStoreUnavailable when nobody can tell whether the nonce was used
+   * @throws Refusal `invalid-signature`; SharedStoreUnavailable when nobody can tell whether the nonce was used
    */
   verify(signature: ReceivedSignature, key: ClientKey): Promise<void>
   /**
@@ -30,7 +30,7 @@ export interface ClientAuthenticator {
    * that is known by its key alone.
    *
    * @param holder undefined when there is none; as much is done then as for another's signature
-   * @throws PublicError 401 `invalid_client` for a nonce that was used before; 400 `invalid_client` when the client's keys
+   * @throws Refusal `invalid-signature` for a nonce that was used before; `unresolved-client` when the client's keys
    *   cannot be fetched
    */
   verifyHolder(signature: ReceivedSignature, holder: BoundClient | undefined): Promise<boolean>
@@ -50,14 +50,14 @@ export interface HolderAuthorizer {
   /**
    * Finds the grant a client continues or cancels (RFC 9635 §5).
    *
-   * @throws PublicError 401 `invalid_continuation` for an unknown grant, a wrong token or another's key
+   * @throws Refusal `unknown-continuation` for an unknown grant, a wrong token or another's key
    */
   authorizeContinuation(continuationId: string, request: HttpRequestParts): Promise<ContinuedGrant>
   /**
    * Finds the token a client rotates or revokes (RFC 9635 §6). It may be over, and since it is remembered whose tokens are,
    * it may be gone: the statement that changes it looks.
    *
-   * @throws PublicError 401 `invalid_client` for an unknown or wrong token, or another's key
+   * @throws Refusal `unknown-token` for an unknown or wrong token, or another's key
    */
   authorizeManagement(tokenId: string, request: HttpRequestParts): Promise<HeldToken>
 }

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import { PublicError, serviceUnavailable } from '@open-payments-server/http-server'
+import { Refusal } from '@open-payments-server/runtime'
+import type { RefusedBecause } from './errors.js'
 
 /** A public key of a client, ready to verify with. */
 export interface ClientKey {
@@ -56,21 +57,12 @@ export class DocumentGone extends DocumentUnavailable {
  * Too much is being fetched already, or this document too often. That says nothing about the document: it may be asked for
  * again in a while. Whoever cannot do without it is answered with this.
  */
-export class DirectoryBusy extends PublicError {
-  /** @param answer says why, and when to come again */
-  constructor(answer: PublicError) {
-    const { status, code, message: description, headers } = answer
-    super({ status, code, description, headers, cause: answer.cause ?? answer })
-    this.name = 'DirectoryBusy'
-  }
+export class DirectoryBusy extends Refusal<RefusedBecause> {
+  override readonly name = 'DirectoryBusy'
 
-  /**
-   * 503: there is no room for another fetch now.
-   *
-   * @param cause what happened, for the log
-   */
-  static withoutRoom(cause?: unknown): DirectoryBusy {
-    return new DirectoryBusy(serviceUnavailable('request_denied', cause))
+  /** @param cause what happened: for the log, or the limit that was reached */
+  constructor(cause?: unknown) {
+    super('directory-busy', 'temporarily unavailable', { cause })
   }
 }
 

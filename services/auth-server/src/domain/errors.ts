@@ -1,96 +1,142 @@
-import { PublicError } from '@open-payments-server/http-server'
+import { Refusal } from '@open-payments-server/runtime'
 
-/** Error codes of the auth server (RFC 9635 §3.6, and the codes that Open Payments adds). */
-export type GnapErrorCode =
-  | 'invalid_client'
-  | 'invalid_request'
-  | 'invalid_continuation'
-  | 'invalid_rotation'
-  | 'invalid_interaction'
-  | 'unknown_interaction'
-  | 'request_denied'
-  | 'too_fast'
-  | 'user_denied'
+/** Why something is refused. What a reason is in HTTP stands in `http/answers.ts`. */
+export type RefusedBecause =
+  /** A field of the request is missing or wrong. */
+  | 'invalid-field'
+  /** The signature is missing, malformed, stale, used before, or does not verify. */
+  | 'invalid-signature'
+  /** The client or its key cannot be resolved, or it identified itself in a way that the request does not allow. */
+  | 'unresolved-client'
+  /** Unknown token management id, wrong token for it, or a key of somebody else: nobody is told which. */
+  | 'unknown-token'
+  /** Unknown continuation id, wrong continuation token, or a key of somebody else: nobody is told which. */
+  | 'unknown-continuation'
+  /** Wrong `interact_ref`. */
+  | 'wrong-reference'
+  /** Called before `wait` has passed (RFC 9635 §5). */
+  | 'too-fast'
+  /** The grant is in no state to be continued. */
+  | 'not-continuable'
+  /** The account holder declined. */
+  | 'user-denied'
+  /** The token is revoked already, or another rotation of it won. */
+  | 'not-rotatable'
+  /** The interaction is unknown. */
+  | 'unknown-interaction'
+  /** The account holder cannot decide any more. */
+  | 'interaction-decided'
+  /** There is nothing to finish, and nobody to tell. */
+  | 'interaction-not-active'
+  /** The interaction is over, or began in another browser. */
+  | 'interaction-not-startable'
+  /** The browser has no part in the interaction. */
+  | 'invalid-session'
+  /** Too much is being fetched already, or one document too often. */
+  | 'directory-busy'
 
-function gnapError(status: number, code: GnapErrorCode, description: string, cause?: unknown): PublicError {
-  return new PublicError({ status, code, description, cause })
+function refusal(because: RefusedBecause, description: string, cause?: unknown): Refusal<RefusedBecause> {
+  return new Refusal(because, description, { cause })
 }
 
-/** 401: the signature is missing, malformed, stale, used before, or does not verify. */
-export function invalidSignature(reason: string, cause?: unknown): PublicError {
-  return gnapError(401, 'invalid_client', `invalid signature: ${reason}`, cause)
+/**
+ * A field that is missing or wrong.
+ *
+ * @param field its path: `access_token.access.0.identifier`
+ */
+export function invalidField(field: string, problem: string): Error {
+  return new Refusal<RefusedBecause>('invalid-field', `invalid ${field}: ${problem}`, {
+    details: { [field]: problem }
+  })
 }
 
-/** 400: the client or its key cannot be resolved, or it identified itself in a way that the request does not allow. */
-export function unresolvedClient(reason: string, cause?: unknown): PublicError {
-  return gnapError(400, 'invalid_client', reason, cause)
+/** The signature is not one, or not valid. */
+export function invalidSignature(reason: string, cause?: unknown): Error {
+  return refusal('invalid-signature', `invalid signature: ${reason}`, cause)
 }
 
-/** 401: unknown token management id, wrong token for it, or a key of somebody else: nobody is told which. */
-export function invalidToken(): PublicError {
-  return gnapError(401, 'invalid_client', 'unknown token, or not signed by the client that holds it')
+/** The client or its key cannot be resolved. */
+export function unresolvedClient(reason: string, cause?: unknown): Error {
+  return refusal('unresolved-client', reason, cause)
 }
 
-/** 401: unknown continuation id, wrong continuation token, or a key of somebody else: nobody is told which. */
-export function invalidContinuation(): PublicError {
-  return gnapError(
-    401,
-    'invalid_continuation',
+/** Not a token of this client's. */
+export function invalidToken(): Error {
+  return refusal('unknown-token', 'unknown token, or not signed by the client that holds it')
+}
+
+/** Not a grant of this client's. */
+export function invalidContinuation(): Error {
+  return refusal(
+    'unknown-continuation',
     'unknown grant, wrong continuation token, or not signed by the client that holds the grant'
   )
 }
 
-/** 404: wrong `interact_ref`. */
-export function wrongInteractionReference(): PublicError {
-  return gnapError(404, 'invalid_continuation', 'unknown interaction reference')
+/** Wrong `interact_ref`. */
+export function wrongInteractionReference(): Error {
+  return refusal('wrong-reference', 'unknown interaction reference')
 }
 
-/** 400: called before `wait` has passed (RFC 9635 §5). */
-export function tooFast(): PublicError {
-  return gnapError(400, 'too_fast', 'the wait time has not passed yet')
+/** Called before `wait` has passed (RFC 9635 §5). */
+export function tooFast(): Error {
+  return refusal('too-fast', 'the wait time has not passed yet')
 }
 
-/** 401: the grant is in no state to be continued. */
-export function requestDenied(description: string): PublicError {
-  return gnapError(401, 'request_denied', description)
+/** The grant is in no state to be continued. */
+export function requestDenied(description: string): Error {
+  return refusal('not-continuable', description)
 }
 
 /**
- * 401: the account holder declined.
+ * The account holder declined.
  *
  * @param reason the account holder's reason, if one was given
  */
-export function userDenied(reason?: string): PublicError {
-  return gnapError(401, 'user_denied', reason ?? 'the account holder declined')
+export function userDenied(reason?: string): Error {
+  return refusal('user-denied', reason ?? 'the account holder declined')
 }
 
-/** 404: the token is revoked already, or another rotation of it won. */
-export function invalidRotation(): PublicError {
-  return gnapError(404, 'invalid_rotation', 'the token cannot be rotated')
+/** The token is revoked already, or another rotation of it won. */
+export function invalidRotation(): Error {
+  return refusal('not-rotatable', 'the token cannot be rotated')
 }
 
-/** The interaction is unknown, over, or its grant is. */
-export function unknownInteraction(status: 400 | 404): PublicError {
-  return gnapError(status, 'unknown_interaction', 'unknown interaction')
+/** The interaction is unknown, or its grant was revoked. */
+export function unknownInteraction(): Error {
+  return refusal('unknown-interaction', 'unknown interaction')
 }
 
-/** The interaction is not in a state for this. */
-export function invalidInteraction(status: 400 | 401 | 403, description: string): PublicError {
-  return gnapError(status, 'invalid_interaction', description)
+/** The account holder cannot decide any more. */
+export function interactionDecided(): Error {
+  return refusal('interaction-decided', 'invalid interaction')
+}
+
+/** There is nothing to finish, and nobody to tell. */
+export function interactionNotActive(): Error {
+  return refusal('interaction-not-active', 'interaction is not active')
+}
+
+/** The interaction began in another browser. */
+export function startedElsewhere(): Error {
+  return refusal('interaction-not-startable', 'the interaction was started in another browser')
 }
 
 /** How an interaction ended, for the browser that had its part in it. */
 export type InteractionEnd = 'accepted' | 'declined' | 'expired'
 
-/** 403: the interaction is over. Only the browser in which it ended so is told how, in `details.interaction`. */
-export function interactionOver(end: InteractionEnd | undefined): PublicError {
+/** The interaction is over. Only the browser in which it ended so is told how, in `details.interaction`. */
+export function interactionOver(end: InteractionEnd | undefined): Error {
   const description = 'the interaction is over'
-  return end === undefined
-    ? invalidInteraction(403, description)
-    : new PublicError({
-        status: 403,
-        code: 'invalid_interaction' satisfies GnapErrorCode,
-        description: `${description}: it was ${end === 'expired' ? 'not answered in time' : end}`,
-        details: { interaction: end }
-      })
+  if (end === undefined) return refusal('interaction-not-startable', description)
+  return new Refusal<RefusedBecause>(
+    'interaction-not-startable',
+    `${description}: it was ${end === 'expired' ? 'not answered in time' : end}`,
+    { details: { interaction: end } }
+  )
+}
+
+/** The browser has no part in the interaction: one answer, whatever is wrong. */
+export function invalidSession(): Error {
+  return refusal('invalid-session', 'invalid session')
 }

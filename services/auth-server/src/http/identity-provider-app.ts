@@ -1,9 +1,9 @@
-import { isTransient } from '@open-payments-server/database'
 import type { RequestListener } from 'node:http'
 import { createHealthRoutes, type Readiness } from '@open-payments-server/health'
 import { createHttpApp, PublicError, type RequestObserver } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
 import { type RequestHandler, Router } from 'express'
+import { answerOf, UNAVAILABLE_CODE } from './answers.js'
 import { requireSecret } from './require-secret.js'
 import { SECURITY_FIELDS } from './security-fields.js'
 import { takesOnly } from './takes-only.js'
@@ -50,8 +50,8 @@ export function createIdentityProviderApp(
     fallback: router,
     fields: SECURITY_FIELDS,
     bodyBytesMax: BODY_BYTES_MAX,
-    unexpectedCode: 'request_denied',
+    unexpectedCode: UNAVAILABLE_CODE,
     badRequestCode: 'invalid_request',
-    unavailable: { code: 'request_denied', when: isTransient }
+    answerOf
   })
 }

@@ -1,5 +1,4 @@
 import type { RequestListener } from 'node:http'
-import { isTransient } from '@open-payments-server/database'
 import {
   createHttpApp,
   type HttpAppOptions,
@@ -9,8 +8,8 @@ import {
   type TrustedProxies
 } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
-import { SharedStoreUnavailable } from '@open-payments-server/shared-store'
 import { type RequestHandler, Router } from 'express'
+import { answerOf, UNAVAILABLE_CODE } from './answers.js'
 import { errorPage } from './pages.js'
 import { SECURITY_FIELDS } from './security-fields.js'
 import { takesOnly } from './takes-only.js'
@@ -29,11 +28,6 @@ export interface PublicRoutes {
   readonly cancelGrant: RouteHandler
   readonly rotateToken: RouteHandler
   readonly revokeToken: RouteHandler
-}
-
-/** Whether an error is that of something the service needs, which may be back in a moment. */
-function passesByItself(error: unknown): boolean {
-  return isTransient(error) || error instanceof SharedStoreUnavailable
 }
 
 /** What stands before the routes. */
@@ -59,10 +53,10 @@ export function createPublicApp(routes: PublicRoutes, front: PublicFront): Reque
     fallback: pages,
     fields: SECURITY_FIELDS,
     bodyBytesMax: BODY_BYTES_MAX,
-    unexpectedCode: 'request_denied',
+    unexpectedCode: UNAVAILABLE_CODE,
     badRequestCode: 'invalid_request',
     errorPage,
-    unavailable: { code: 'request_denied', when: passesByItself }
+    answerOf
   })
 }
 

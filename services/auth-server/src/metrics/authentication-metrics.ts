@@ -1,9 +1,10 @@
-import { PublicError } from '@open-payments-server/http-server'
 import { SIGNATURE_ERROR_REASONS, SignatureError } from '@open-payments-server/http-signatures'
 import type { Metrics } from '@open-payments-server/metrics'
+import { Refusal } from '@open-payments-server/runtime'
 import type { ClientAuthenticator } from '../domain/authentication.js'
 import { DocumentUnavailable } from '../domain/clients.js'
 import type { AuthenticationFailure, AuthenticationFailureCounter } from '../domain/counters.js'
+import type { RefusedBecause } from '../domain/errors.js'
 import type { RequestGrantService } from '../features/request-grant/service.js'
 
 /** Publishes what `docs/metrics.md` lists of requests that nobody was authenticated for. */
@@ -63,16 +64,20 @@ export function countUnresolved(
       try {
         return await service.requestGrant(request, signature)
       } catch (error) {
-        // What is 401 was counted where the signature was verified.
-        throw error instanceof PublicError && error.status === 400 ? counted(error, count) : error
+        // What is wrong with a signature was counted where it was verified.
+        throw isBecause(error, 'unresolved-client') ? counted(error, count) : error
       }
     }
   }
 }
 
 function counted(error: unknown, count: AuthenticationFailureCounter): unknown {
-  const cause = error instanceof PublicError ? error.cause : undefined
+  const cause = error instanceof Refusal ? error.cause : undefined
   if (cause instanceof SignatureError) count(cause.reason)
   if (cause instanceof DocumentUnavailable) count('client')
   return error
+}
+
+function isBecause(error: unknown, because: RefusedBecause): boolean {
+  return error instanceof Refusal && error.because === because
 }

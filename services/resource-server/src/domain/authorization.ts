@@ -48,7 +48,7 @@ export interface RequestAuthorizer {
   /**
    * Checks a request whose body was read by the app.
    *
-   * @throws PublicError 401 `Invalid Token`, 403 `Inactive Token`, or 401 beginning `Signature validation error`
+   * @throws Refusal `invalid-token`, `inactive-token` or `invalid-signature`
    */
   authorize(request: IncomingRequest): Promise<AuthorizedRequest>
 }

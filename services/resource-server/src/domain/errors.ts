@@ -1,97 +1,126 @@
-import { PublicError, serviceUnavailable } from '@open-payments-server/http-server'
+import { Refusal } from '@open-payments-server/runtime'
+
+/** Why a client's request is refused. What a reason is in HTTP stands in `http/answers.ts`. */
+export type RefusedBecause =
+  /** A field of the request is missing or wrong. */
+  | 'invalid-field'
+  /** The token is missing, malformed, or was not issued here. */
+  | 'invalid-token'
+  /** The token is expired, rotated or revoked, or its grant is over. */
+  | 'inactive-token'
+  /** The signature is missing or not valid. */
+  | 'invalid-signature'
+  /** No access item covers the type, action and wallet address. */
+  | 'insufficient-grant'
+  /** Over the grant's limits, or outside its interval. */
+  | 'over-limits'
+  /** There is no such resource, or the client may not know of it. */
+  | 'not-found'
+  /** The resource's state does not allow it. */
+  | 'conflict'
+  /** What the request names cannot be paid, or not so. */
+  | 'not-payable'
+  /** The idempotency key, or the id derived from it, belongs to another request. */
+  | 'different-request'
+  /** The auth server, or something else that is needed, cannot be asked now. */
+  | 'unavailable'
+  /** Exchange rates cannot be had now. */
+  | 'rates-unavailable'
 
 // Every error that clients of the resource server can meet, with the exact words that clients in the field branch on.
-// The code is the HTTP status as a string.
 
-/** 401: the token is missing, malformed, or was not issued here. */
-export function invalidToken(): PublicError {
-  return new PublicError({ status: 401, code: '401', description: 'Invalid Token' })
+function refusal(
+  because: RefusedBecause,
+  description: string,
+  options: { readonly details?: Readonly<Record<string, unknown>>; readonly cause?: unknown } = {}
+): Refusal<RefusedBecause> {
+  return new Refusal(because, description, options)
 }
 
-/** 403: the token is expired, rotated or revoked, or its grant is over. */
-export function inactiveToken(): PublicError {
-  return new PublicError({ status: 403, code: '403', description: 'Inactive Token' })
+/** Refuses a field that is missing or wrong. */
+export function invalidField(field: string, problem: string): Error {
+  return refusal('invalid-field', `invalid ${field}: ${problem}`, { details: { [field]: problem } })
 }
 
-/** 401: the signature is missing or not valid. */
-export function invalidSignature(reason: string, cause?: unknown): PublicError {
-  return new PublicError({
-    status: 401,
-    code: '401',
-    description: `Signature validation error: ${reason}`,
-    cause
-  })
+/** The token is missing, malformed, or was not issued here. */
+export function invalidToken(): Error {
+  return refusal('invalid-token', 'Invalid Token')
 }
 
-/** 403: no access item covers the type, action and wallet address. */
-export function insufficientGrant(): PublicError {
-  return new PublicError({ status: 403, code: '403', description: 'Insufficient Grant' })
+/** The token is expired, rotated or revoked, or its grant is over. */
+export function inactiveToken(): Error {
+  return refusal('inactive-token', 'Inactive Token')
 }
 
-/** 403: over the grant's limits, or outside its interval. */
-export function overLimits(): PublicError {
-  return new PublicError({ status: 403, code: '403', description: 'unauthorized' })
+/** The signature is missing or not valid. */
+export function invalidSignature(reason: string, cause?: unknown): Error {
+  return refusal('invalid-signature', `Signature validation error: ${reason}`, { cause })
 }
 
-/** 404: there is no such resource, or the client may not know of it. */
-export function notFound(): PublicError {
-  return new PublicError({ status: 404, code: '404', description: 'not found' })
+/** No access item covers the type, action and wallet address. */
+export function insufficientGrant(): Error {
+  return refusal('insufficient-grant', 'Insufficient Grant')
 }
 
-/** 409: the resource's state does not allow it. */
-export function conflict(description: string): PublicError {
-  return new PublicError({ status: 409, code: '409', description })
+/** Over the grant's limits, or outside its interval. */
+export function overLimits(): Error {
+  return refusal('over-limits', 'unauthorized')
 }
 
-/** 400: the receiver is not a payable incoming payment. */
-export function invalidReceiver(cause?: unknown): PublicError {
-  return new PublicError({
-    status: 400,
-    code: '400',
-    description: 'invalid receiver',
-    details: { receiver: 'not an incoming payment that can be paid' },
-    cause
-  })
+/** There is no such resource, or the client may not know of it. */
+export function notFound(): Error {
+  return refusal('not-found', 'not found')
 }
 
-/** 400: the quote is unknown, expired, used, or another client's. */
-export function invalidQuote(): PublicError {
-  return new PublicError({
-    status: 400,
-    code: '400',
-    description: 'invalid quote',
-    details: { quoteId: 'unknown, expired or used' }
-  })
+/** The resource's state does not allow it. */
+export function conflict(description: string): Error {
+  return refusal('conflict', description)
 }
 
-/** 400: the wallet address named in a body or query is not hosted here. */
-export function unknownWalletAddress(field: string): PublicError {
-  return new PublicError({
-    status: 400,
-    code: '400',
-    description: 'unknown wallet address',
-    details: { [field]: 'not a wallet address hosted here' }
-  })
+/** The receiver is not a payable incoming payment. */
+export function invalidReceiver(cause?: unknown): Error {
+  const details = { receiver: 'not an incoming payment that can be paid' }
+  return refusal('not-payable', 'invalid receiver', { details, cause })
 }
 
-/** 400: an amount is in another asset than the wallet address, or the receiver. */
+/** The receiver does not say how much it wants, and neither does the request. */
+export function amountMissing(): Error {
+  const details = { receiver: 'it has no incomingAmount: a receiveAmount or a debitAmount is required' }
+  return refusal('not-payable', 'invalid receiver', { details })
+}
+
+/** The quote is unknown, expired, used, or another client's. */
+export function invalidQuote(): Error {
+  return refusal('not-payable', 'invalid quote', { details: { quoteId: 'unknown, expired or used' } })
+}
+
+/** The wallet address named in a body or query is not hosted here. */
+export function unknownWalletAddress(field: string): Error {
+  const details = { [field]: 'not a wallet address hosted here' }
+  return refusal('invalid-field', 'unknown wallet address', { details })
+}
+
+/** An amount is in another asset than the wallet address, or the receiver. */
 export function assetMismatch(
   field: string,
   given: { code: string; scale: number },
   expected: { code: string; scale: number },
   owner = 'the wallet address'
-): PublicError {
-  const described = `assetCode ${given.code} and assetScale ${String(given.scale)} differ from ${owner}'s ${expected.code} and ${String(expected.scale)}`
-  return new PublicError({
-    status: 400,
-    code: '400',
-    description: `invalid ${field}: ${described}`,
-    details: { [field]: described }
-  })
+): Error {
+  return invalidField(
+    field,
+    `assetCode ${given.code} and assetScale ${String(given.scale)} differ from ${owner}'s ${expected.code} and ${String(expected.scale)}`
+  )
+}
+
+/** There is no exchange rate from one asset to the other. */
+export function noRate(source: string, target: string): Error {
+  const details = { receiver: `its asset ${target} cannot be paid from ${source}` }
+  return refusal('not-payable', `no exchange rate from ${source} to ${target}`, { details })
 }
 
 /**
- * 400: the amount is too small to deliver anything.
+ * The amount is too small to deliver anything.
  *
  * @param minSendAmount the smallest debit that would deliver something, as an amount on the wire
  */
@@ -99,26 +128,25 @@ export function nonPositiveReceiveAmount(minSendAmount: {
   value: string
   assetCode: string
   assetScale: number
-}): PublicError {
-  return new PublicError({
-    status: 400,
-    code: '400',
-    description: 'non-positive receive amount: the amount is too small to deliver anything',
+}): Error {
+  return refusal('not-payable', 'non-positive receive amount: the amount is too small to deliver anything', {
     details: { minSendAmount }
   })
 }
 
-/** 503: the auth server, or something else that is needed, cannot be asked now. */
-export function temporarilyUnavailable(cause: unknown): PublicError {
-  return serviceUnavailable('503', cause)
+/** The auth server, or something else that is needed, cannot be asked now. */
+export function temporarilyUnavailable(cause: unknown): Error {
+  return refusal('unavailable', 'temporarily unavailable', { cause })
 }
 
-/** 422: the idempotency key, or the id derived from it, belongs to another request. */
-export function differentRequest(): PublicError {
-  return new PublicError({
-    status: 422,
-    code: '422',
-    description: 'the Idempotency-Key was used with another request',
+/** Exchange rates cannot be had now. */
+export function ratesUnavailable(cause: unknown): Error {
+  return refusal('rates-unavailable', 'exchange rates are temporarily unavailable', { cause })
+}
+
+/** The idempotency key, or the id derived from it, belongs to another request. */
+export function differentRequest(): Error {
+  return refusal('different-request', 'the Idempotency-Key was used with another request', {
     details: { 'Idempotency-Key': 'used with another request' }
   })
 }

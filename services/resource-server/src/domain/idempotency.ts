@@ -35,7 +35,7 @@ export function identifyCreation(request: {
  * before.
  *
  * @param found undefined when a request with the same key had begun and not ended: neither could be seen
- * @throws PublicError 409 while the first request is running, 422 when it was another request
+ * @throws Refusal `conflict` while the first request is running, `different-request` when it was another request
  */
 export function acceptCreated<Found extends { readonly requestHash: Uint8Array | null }>(
   found: Found | undefined,

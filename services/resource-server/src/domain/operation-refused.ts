@@ -1,5 +1,7 @@
-/** Why an operator's call was refused. */
-export type RefusedBecause =
+import { Refusal } from '@open-payments-server/runtime'
+
+/** Why an operator's call was refused. What a reason is in gRPC stands in `grpc/operator/answer.ts`. */
+export type OperationRefusedBecause =
   /** What it names does not exist. */
   | 'not-found'
   /** What it would create exists, with other content. */
@@ -10,15 +12,15 @@ export type RefusedBecause =
   | 'not-possible'
 
 /** An operator's call that was refused, and changed nothing. The message is for the operator. */
-export class OperationRefused extends Error {
+export class OperationRefused extends Refusal<OperationRefusedBecause> {
   override readonly name = 'OperationRefused'
 
   /** @param field the field at fault, in the terms of the contract: `account_name` */
   constructor(
-    readonly because: RefusedBecause,
+    because: OperationRefusedBecause,
     readonly field: string,
     message: string
   ) {
-    super(message)
+    super(because, message)
   }
 }

@@ -1,5 +1,5 @@
-import { invalidField } from '@open-payments-server/http-server'
 import { isUuid } from '@open-payments-server/runtime'
+import { invalidField } from './errors.js'
 
 /** Items of a page where the client does not say. */
 export const PAGE_SIZE_DEFAULT = 20
@@ -48,23 +48,23 @@ const PARAMETERS: ReadonlySet<string> = new Set(['wallet-address', 'first', 'las
  * Reads the query of a list: `wallet-address` (required), `first` (1 to 100, default 20) after `cursor`, or `last` before
  * it.
  *
- * @throws PublicError 400 naming the parameter that is wrong
+ * @throws Refusal `invalid-field` naming the parameter that is wrong
  */
 export function parseListQuery(query: Readonly<Record<string, unknown>>): ListQuery {
   const unknown = Object.keys(query).find((name) => !PARAMETERS.has(name))
-  if (unknown !== undefined) throw invalidField('400', unknown.slice(0, 64), 'unknown parameter')
+  if (unknown !== undefined) throw invalidField(unknown.slice(0, 64), 'unknown parameter')
   const walletAddress = readText(query, 'wallet-address')
-  if (walletAddress === undefined) throw invalidField('400', 'wallet-address', 'required')
+  if (walletAddress === undefined) throw invalidField('wallet-address', 'required')
   if (walletAddress.length > WALLET_ADDRESS_LENGTH_MAX) {
-    throw invalidField('400', 'wallet-address', `at most ${String(WALLET_ADDRESS_LENGTH_MAX)} characters`)
+    throw invalidField('wallet-address', `at most ${String(WALLET_ADDRESS_LENGTH_MAX)} characters`)
   }
   const first = readSize(query, 'first')
   const last = readSize(query, 'last')
   const cursor = readText(query, 'cursor')
   if (first !== undefined && last !== undefined) {
-    throw invalidField('400', 'last', 'cannot be combined with first')
+    throw invalidField('last', 'cannot be combined with first')
   }
-  if (last !== undefined && cursor === undefined) throw invalidField('400', 'last', 'needs a cursor')
+  if (last !== undefined && cursor === undefined) throw invalidField('last', 'needs a cursor')
   return {
     walletAddress,
     page: {
@@ -113,7 +113,7 @@ export function formatCursor(position: Position): string {
 /**
  * The position of a cursor.
  *
- * @throws PublicError 400 naming `cursor`
+ * @throws Refusal `invalid-field` naming `cursor`
  */
 export function parseCursor(text: string): Position {
   const bytes = Buffer.from(text.slice(0, 2 * CURSOR_BYTES), 'base64url')
@@ -122,7 +122,7 @@ export function parseCursor(text: string): Position {
     '-'
   )
   if (bytes.length !== CURSOR_BYTES || bytes.toString('base64url') !== text || !isUuid(id)) {
-    throw invalidField('400', 'cursor', 'not a cursor from a page of this list')
+    throw invalidField('cursor', 'not a cursor from a page of this list')
   }
   return { createdAtMs: bytes.readUIntBE(0, CURSOR_TIME_BYTES), id }
 }
@@ -130,8 +130,8 @@ export function parseCursor(text: string): Position {
 function readText(query: Readonly<Record<string, unknown>>, name: string): string | undefined {
   const value = query[name]
   if (value === undefined) return undefined
-  if (typeof value !== 'string') throw invalidField('400', name, 'must be given once')
-  if (value === '') throw invalidField('400', name, 'must not be empty')
+  if (typeof value !== 'string') throw invalidField(name, 'must be given once')
+  if (value === '') throw invalidField(name, 'must not be empty')
   return value
 }
 
@@ -140,7 +140,7 @@ function readSize(query: Readonly<Record<string, unknown>>, name: string): numbe
   if (text === undefined) return undefined
   const size = /^[1-9][0-9]{0,2}$/.test(text) ? Number(text) : 0
   if (size < 1 || size > PAGE_SIZE_MAX) {
-    throw invalidField('400', name, `must be a whole number from 1 to ${String(PAGE_SIZE_MAX)}`)
+    throw invalidField(name, `must be a whole number from 1 to ${String(PAGE_SIZE_MAX)}`)
   }
   return size
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { PublicError } from '@open-payments-server/http-server'
+import { Refusal } from '@open-payments-server/runtime'
 import { isUuid } from '@open-payments-server/runtime'
 import { identifyPayment, readIdempotencyKey } from './payment-identity.js'
 
@@ -58,6 +58,6 @@ describe('an Idempotency-Key', () => {
   })
 
   it.each(['', ' ', 'a b', 'a\tb', 'é', 'x'.repeat(256)])('may not be %j', (key) => {
-    expect(() => readIdempotencyKey(key)).toThrow(PublicError)
+    expect(() => readIdempotencyKey(key)).toThrow(Refusal)
   })
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { invalidField } from '@open-payments-server/http-server'
 import { uuidV7, uuidV8 } from '@open-payments-server/runtime'
 import type { AuthorizedRequest } from './authorization.js'
+import { invalidField } from './errors.js'
 
 /** Visible ASCII, so that a key has one spelling on its way through proxies. */
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
@@ -58,12 +58,12 @@ export function identifyPayment(
 /**
  * Reads the header `Idempotency-Key`.
  *
- * @throws PublicError 400 when it is not 1 to 255 visible ASCII characters
+ * @throws Refusal `invalid-field` when it is not 1 to 255 visible ASCII characters
  */
 export function readIdempotencyKey(header: string | undefined): string | undefined {
   if (header === undefined) return undefined
   if (!IDEMPOTENCY_KEY.test(header)) {
-    throw invalidField('400', 'Idempotency-Key', 'must be 1 to 255 visible ASCII characters')
+    throw invalidField('Idempotency-Key', 'must be 1 to 255 visible ASCII characters')
   }
   return header
 }

@@ -9,8 +9,7 @@ import {
   quoteFromReceive,
   type QuoteTerms
 } from '@open-payments-server/amounts'
-import { invalidField, PublicError } from '@open-payments-server/http-server'
-import { assetMismatch, invalidReceiver, nonPositiveReceiveAmount } from './errors.js'
+import { assetMismatch, invalidField, invalidReceiver, nonPositiveReceiveAmount, noRate } from './errors.js'
 import { type FeeTable, feesOf, type RateProvider } from './rates.js'
 import { type Receiver, remainingRoom } from './receiver.js'
 import type { WalletAddress } from './wallet-address.js'
@@ -37,7 +36,7 @@ export interface TermSources {
  * Works out the amounts of a payment to a receiver, who must be able to take them in full: a payment that could only be
  * made in part is refused before it is promised.
  *
- * @throws PublicError 400: `invalid receiver`; an amount in another asset, beyond 64 bits, or too small to deliver
+ * @throws Refusal `not-payable`; an amount in another asset, beyond 64 bits, or too small to deliver
  *   anything; no exchange rate. 503 when no rate can be had now
  */
 export async function quotePayment(request: PaymentRequest, sources: TermSources): Promise<QuotedAmounts> {
@@ -82,15 +81,6 @@ function withinRange<Result>(field: string, compute: () => Result): Result {
     return compute()
   } catch (error) {
     if (!(error instanceof AmountError)) throw error
-    throw invalidField('400', field, 'the amounts of the payment exceed 64 bits')
+    throw invalidField(field, 'the amounts of the payment exceed 64 bits')
   }
-}
-
-function noRate(source: string, target: string): PublicError {
-  return new PublicError({
-    status: 400,
-    code: '400',
-    description: `no exchange rate from ${source} to ${target}`,
-    details: { receiver: `its asset ${target} cannot be paid from ${source}` }
-  })
 }

@@ -7,7 +7,7 @@ export interface RateProvider {
    * whatever their scales.
    *
    * @returns undefined when the two cannot be exchanged
-   * @throws PublicError 503 when the rate cannot be had now
+   * @throws Refusal `rates-unavailable` when the rate cannot be had now
    */
   getRate(source: Asset, target: Asset): Promise<Rate | undefined>
 }

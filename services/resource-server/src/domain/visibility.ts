@@ -24,7 +24,7 @@ export interface Owned {
  * @param walletAddressUrl URL of the wallet address they belong to; undefined before it is known: a token that reaches
  *   none at all is then refused without a look at the database
  * @returns whether it reaches all of them, or only those that the client created
- * @throws PublicError 403 `Insufficient Grant`
+ * @throws Refusal `insufficient-grant`
  */
 export function requireReach(
   request: Pick<AuthorizedRequest, 'access'>,
@@ -41,7 +41,7 @@ export function requireReach(
  * Demands that a client may act on one resource: what it created itself, or anything where its access says `-all`.
  *
  * @param resource the resource; undefined when there is none
- * @throws PublicError 404 when the client may not know of the resource, 403 `Insufficient Grant` when it created the
+ * @throws Refusal `not-found` when the client may not know of the resource, `insufficient-grant` when it created the
  *   resource and the token does not reach the wallet address
  */
 export function requireVisible<Resource extends Owned>(
@@ -72,7 +72,7 @@ export interface VisibleRead<Resource> {
  * Reads a resource for a client that may see it.
  *
  * @param id as the client gave it
- * @throws PublicError what {@link RequestAuthorizer} and {@link requireVisible} throw; 403 `Insufficient Grant` without a
+ * @throws Refusal what {@link RequestAuthorizer} and {@link requireVisible} throw; `insufficient-grant` without a
  *   look at the database when the token reads nothing of the type
  */
 export async function readVisible<Resource extends Owned>(

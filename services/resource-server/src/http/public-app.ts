@@ -1,5 +1,4 @@
 import type { RequestListener } from 'node:http'
-import { isTransient } from '@open-payments-server/database'
 import {
   createHttpApp,
   type HttpAppOptions,
@@ -8,6 +7,7 @@ import {
   type TrustedProxies
 } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
+import { answerOf } from './answers.js'
 
 /** Longest body of a request, in bytes. */
 export const BODY_BYTES_MAX = 65_536
@@ -38,7 +38,7 @@ export function createPublicApp(options: {
     trustedProxies: options.trustedProxies,
     unexpectedCode: '500',
     badRequestCode: '400',
-    unavailable: { code: '503', when: isTransient },
+    answerOf,
     errorHeaders: (status): Readonly<Record<string, string>> => (status === 401 ? challenge : {})
   })
 }

@@ -1,4 +1,3 @@
-import { PublicError } from '@open-payments-server/http-server'
 import { SIGNATURE_ERROR_REASONS, SignatureError } from '@open-payments-server/http-signatures'
 import type { Metrics } from '@open-payments-server/metrics'
 import type { RequestAuthorizer } from '../domain/authorization.js'
@@ -8,6 +7,7 @@ import {
   TOKEN_RECORD_SOURCES,
   type TokenLookupCounter
 } from '../domain/counters.js'
+import { Refusal } from '@open-payments-server/runtime'
 
 /** Publishes what `docs/metrics.md` lists of requests that were not let in. */
 export function publishAuthenticationFailures(
@@ -45,7 +45,7 @@ export function countFailures(
       try {
         return await authorizer.authorize(request)
       } catch (error) {
-        const failure = error instanceof PublicError ? failureOf(error) : undefined
+        const failure = error instanceof Refusal ? failureOf(error) : undefined
         if (failure !== undefined) count(failure)
         throw error
       }
@@ -53,8 +53,8 @@ export function countFailures(
   }
 }
 
-function failureOf({ status, cause }: PublicError): AuthenticationFailure | undefined {
+function failureOf({ because, cause }: Refusal): AuthenticationFailure | undefined {
   if (cause instanceof SignatureError) return cause.reason
-  if (status === 401) return 'token'
-  return status === 403 ? 'inactive_token' : undefined
+  if (because === 'invalid-token') return 'token'
+  return because === 'inactive-token' ? 'inactive_token' : undefined
 }

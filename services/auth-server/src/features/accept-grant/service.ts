@@ -1,6 +1,5 @@
-import { invalidField } from '@open-payments-server/http-server'
 import { type Clock, hashSecret, type Random, randomSecret } from '@open-payments-server/runtime'
-import { invalidInteraction, unknownInteraction, userDenied } from '../../domain/errors.js'
+import { interactionDecided, invalidField, unknownInteraction, userDenied } from '../../domain/errors.js'
 import { type InteractionReader, lateness } from '../../domain/interactions.js'
 import type { Queries } from '../../modules/database.js'
 import { approveGrant } from './approve-grant.js'
@@ -22,8 +21,8 @@ export interface AcceptGrantService {
   /**
    * @param wantsFinishCode whether finishing is to need a code
    * @returns the code that the browser must then bring to `finish`; undefined when it needs none
-   * @throws PublicError 400 `invalid_request` when a finish code must be asked for, 404 `unknown_interaction`, 401
-   *   `user_denied` when the grant is over, 400 `invalid_interaction` when the interaction is
+   * @throws Refusal `invalid-field` when a finish code must be asked for, `unknown-interaction`, `user-denied`
+   *   when the grant is over, `interaction-decided` when the interaction is
    */
   acceptGrant(id: string, nonce: string, wantsFinishCode: boolean): Promise<string | undefined>
 }
@@ -35,7 +34,7 @@ export function createAcceptGrantService(dependencies: AcceptGrantDependencies):
     async acceptGrant(id, nonce, wantsFinishCode) {
       if (dependencies.finishCodeRequired && !wantsFinishCode) throw finishCodeMissing()
       const interaction = await interactions.find(id, nonce)
-      if (interaction === undefined) throw unknownInteraction(404)
+      if (interaction === undefined) throw unknownInteraction()
       const late = lateness(interaction, clock.now())
       if (late === 'denied') throw userDenied()
       const finishCode = wantsFinishCode ? randomSecret(random) : undefined
@@ -48,7 +47,7 @@ export function createAcceptGrantService(dependencies: AcceptGrantDependencies):
       }
       // The statement decides: another choice, or the client's cancellation, may have come first.
       const accepted = late === undefined && (await approveGrant(database, approval))
-      if (!accepted) throw invalidInteraction(400, 'invalid interaction')
+      if (!accepted) throw interactionDecided()
       return finishCode
     }
   }
@@ -56,7 +55,6 @@ export function createAcceptGrantService(dependencies: AcceptGrantDependencies):
 
 function finishCodeMissing(): Error {
   return invalidField(
-    'invalid_request',
     'finishCode',
     'send JSON { "finishCode": true }, and the browser to finish?code=<the finishCode of the answer>'
   )

@@ -27,7 +27,7 @@ export interface ContinueGrantService {
   /**
    * @param grant a grant whose holder was authorized
    * @param interactionReference `interact_ref`; undefined when the request has none
-   * @throws PublicError 400 `too_fast`, 401 `request_denied` or `user_denied`, 404 `invalid_continuation`
+   * @throws Refusal `too-fast`, `not-continuable`, `user-denied` or `wrong-reference`
    */
   continueGrant(
     grant: ContinuedGrant,

@@ -1,5 +1,5 @@
 import type { Clock } from '@open-payments-server/runtime'
-import { invalidInteraction, unknownInteraction, userDenied } from '../../domain/errors.js'
+import { interactionDecided, unknownInteraction, userDenied } from '../../domain/errors.js'
 import { type InteractionReader, lateness } from '../../domain/interactions.js'
 import type { Queries } from '../../modules/database.js'
 import { endGrant } from './end-grant.js'
@@ -15,7 +15,7 @@ export interface RejectGrantDependencies {
 export interface RejectGrantService {
   /**
    * @param reason what the client is told; undefined when the account holder gave none
-   * @throws PublicError 404 `unknown_interaction`, 401 `user_denied` when the grant is over, 400 `invalid_interaction`
+   * @throws Refusal `unknown-interaction`, `user-denied` when the grant is over, `interaction-decided`
    *   when the interaction is
    */
   rejectGrant(id: string, nonce: string, reason: string | undefined): Promise<void>
@@ -27,14 +27,14 @@ export function createRejectGrantService(dependencies: RejectGrantDependencies):
   return {
     async rejectGrant(id, nonce, reason) {
       const interaction = await interactions.find(id, nonce)
-      if (interaction === undefined) throw unknownInteraction(404)
+      if (interaction === undefined) throw unknownInteraction()
       const late = lateness(interaction, clock.now())
       if (late === 'denied') throw userDenied()
       const end = { state: 'rejected', from: ['pending'], reason } as const
       // The statement decides: another choice, or the client's cancellation, may have come first.
       const rejected =
         late === undefined && (await endGrant(database, { interactionId: id }, end, new Date(clock.now())))
-      if (!rejected) throw invalidInteraction(400, 'invalid interaction')
+      if (!rejected) throw interactionDecided()
     }
   }
 }

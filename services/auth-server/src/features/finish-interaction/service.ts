@@ -1,6 +1,5 @@
-import { PublicError } from '@open-payments-server/http-server'
 import type { Clock } from '@open-payments-server/runtime'
-import { invalidInteraction } from '../../domain/errors.js'
+import { interactionNotActive, invalidSession } from '../../domain/errors.js'
 import {
   finishHash,
   type FinishingBrowser,
@@ -30,8 +29,8 @@ export interface InteractionFinish {
 /** Sends browsers back to the client (RFC 9635 §4.2). */
 export interface FinishInteractionService {
   /**
-   * @throws PublicError 401 `invalid_request` for an unknown interaction, another browser than the one that opened it, or one
-   *   without the code of the approval; 401 `invalid_interaction` when there is nothing to finish and nobody to tell
+   * @throws Refusal `invalid-session` for an unknown interaction, another browser than the one that opened it, or one
+   *   without the code of the approval; `interaction-not-active` when there is nothing to finish and nobody to tell
    */
   finishInteraction(id: string, nonce: string, browser: FinishingBrowser): Promise<InteractionFinish>
 }
@@ -45,7 +44,7 @@ export function createFinishInteractionService(
       const interaction = await dependencies.interactions.find(id, nonce)
       // One answer, whatever is wrong: who has no part in an interaction learns nothing of it.
       if (interaction === undefined || !mayFinish(interaction, browser)) {
-        throw new PublicError({ status: 401, code: 'invalid_request', description: 'invalid session' })
+        throw invalidSession()
       }
       return {
         location: locationOf(interaction, dependencies),
@@ -62,7 +61,7 @@ function locationOf(
   const outcome = outcomeOf(interaction, clock.now())
   const { finish } = interaction.grant
   if (finish === undefined) {
-    if (outcome === 'invalid') throw invalidInteraction(401, 'interaction is not active')
+    if (outcome === 'invalid') throw interactionNotActive()
     return undefined
   }
   switch (outcome) {

@@ -14,7 +14,7 @@ const directory: Pick<ClientDirectory, 'getWalletAddress' | 'getReceiverAsset'> 
     assetScale: 2,
     authServer: GRANT_ENDPOINT
   }),
-  getReceiverAsset: () => Promise.reject(DirectoryBusy.withoutRoom())
+  getReceiverAsset: () => Promise.reject(new DirectoryBusy())
 }
 
 describe('whose consent is asked for', () => {

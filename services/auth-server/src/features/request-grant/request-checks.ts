@@ -1,4 +1,3 @@
-import { invalidField } from '@open-payments-server/http-server'
 import { type Asset, isSameAsset } from '@open-payments-server/amounts'
 import type { AccessItem } from '../../domain/access.js'
 import {
@@ -7,11 +6,10 @@ import {
   DocumentUnavailable,
   type WalletAddressDocument
 } from '../../domain/clients.js'
+import { invalidField } from '../../domain/errors.js'
 import type { SubjectRequest } from '../../domain/grants.js'
 import { isLoopback, isSameEndpoint, normalizeWalletAddress } from '../../domain/urls.js'
 import type { GrantRequest } from './schema.js'
-
-const CODE = 'invalid_request'
 
 /** What one account holder is asked to agree to. */
 export interface Consent {
@@ -37,7 +35,7 @@ interface NamedWalletAddress {
  *
  * @param needsConsent whether an item is one that the account holder must agree to
  * @param grantEndpoint the public URL of this service
- * @throws PublicError 400 `invalid_request` naming the field
+ * @throws Refusal `invalid-field` naming it
  */
 export async function checkConsentable(
   request: { readonly access: readonly AccessItem[]; readonly subject: SubjectRequest | undefined },
@@ -72,7 +70,7 @@ export async function checkConsentable(
   }
 }
 
-/** @throws PublicError 400 when an item must name a wallet address and does not */
+/** @throws Refusal `invalid-field` when an item must name a wallet address and does not */
 function nameOf({ type, identifier }: AccessItem, field: string): NamedWalletAddress[] {
   if (identifier !== undefined) return [{ url: identifier, field }]
   if (type === 'quote') return []
@@ -80,7 +78,7 @@ function nameOf({ type, identifier }: AccessItem, field: string): NamedWalletAdd
 }
 
 function nobodyNamed(field: string): Error {
-  return invalidField(CODE, field, 'this access needs the account holder of one wallet address')
+  return invalidField(field, 'this access needs the account holder of one wallet address')
 }
 
 /** Compares normalized URLs. That both are also spelled as the wallet address spells itself is checked once it is known. */
@@ -88,7 +86,7 @@ function checkSameWalletAddress(other: NamedWalletAddress, first: NamedWalletAdd
   const normalized = normalizeWalletAddress(other.url)
   if (normalized === undefined || normalized !== normalizeWalletAddress(first.url)) {
     const problem = `one account holder is asked, and ${first.field} names another wallet address`
-    throw invalidField(CODE, other.field, problem)
+    throw invalidField(other.field, problem)
   }
 }
 
@@ -99,7 +97,7 @@ async function findOwnWalletAddress(
 ): Promise<WalletAddressDocument> {
   const walletAddress = await findWalletAddress(url, field, directory)
   if (!isSameEndpoint(walletAddress.authServer, grantEndpoint)) {
-    throw invalidField(CODE, field, 'the wallet address has another authorization server')
+    throw invalidField(field, 'the wallet address has another authorization server')
   }
   return walletAddress
 }
@@ -109,7 +107,7 @@ function checkSpelling({ url, field }: NamedWalletAddress, { id }: WalletAddress
   if (id === url) return
   const problem =
     id === undefined ? 'the wallet address does not say its id' : `the wallet address is spelled ${id}`
-  throw invalidField(CODE, field, problem)
+  throw invalidField(field, problem)
 }
 
 /** Longest identifier of what is hosted elsewhere, in characters: anybody can have it stored with a grant. */
@@ -120,7 +118,7 @@ const STRANGE_IDENTIFIER_LENGTH_MAX = 256
  * looked up, because a stranger can make up addresses there, too.
  *
  * @param ownOrigins origins of this provider's own wallet addresses
- * @throws PublicError 400 `invalid_request` naming the field; {@link DirectoryBusy}
+ * @throws Refusal `invalid-field` naming it; {@link DirectoryBusy}
  */
 export async function checkIdentifiers(
   request: Pick<GrantRequest, 'client' | 'access' | 'subject'>,
@@ -145,7 +143,7 @@ export async function checkIdentifiers(
     if (url === undefined || url.length <= STRANGE_IDENTIFIER_LENGTH_MAX || (await isHosted(url, find)))
       return
     const most = String(STRANGE_IDENTIFIER_LENGTH_MAX)
-    throw invalidField(CODE, field, `expected at most ${most} characters unless it is hosted here`)
+    throw invalidField(field, `expected at most ${most} characters unless it is hosted here`)
   }
   const walletAddress = (url: string): Promise<unknown> => directory.getWalletAddress(url)
   const receiver = (url: string): Promise<unknown> => directory.getReceiverAsset(url)
@@ -168,12 +166,12 @@ export async function checkIdentifiers(
  * Checks where the browser is sent when the interaction is over: an https URL; http only on the browser's own machine, or
  * in development (RFC 9635 §2.5.2).
  *
- * @throws PublicError 400 `invalid_request` naming the field
+ * @throws Refusal `invalid-field` naming it
  */
 export function checkFinishUri(uri: string, allowHttp: boolean): void {
   const url = new URL(uri)
   if (url.protocol !== 'https:' && !allowHttp && !isLoopback(url)) {
-    throw invalidField(CODE, 'interact.finish.uri', 'expected an https URL')
+    throw invalidField('interact.finish.uri', 'expected an https URL')
   }
 }
 
@@ -185,7 +183,7 @@ async function findWalletAddress(
   try {
     return await directory.getWalletAddress(identifier)
   } catch (error) {
-    if (error instanceof DocumentUnavailable) throw invalidField(CODE, field, 'unknown wallet address')
+    if (error instanceof DocumentUnavailable) throw invalidField(field, 'unknown wallet address')
     throw error
   }
 }
@@ -194,7 +192,7 @@ function checkDebitAsset(item: AccessItem, walletAddress: WalletAddressDocument,
   const limit = item.limits?.debitAmount
   const asset = { code: walletAddress.assetCode, scale: walletAddress.assetScale }
   if (limit !== undefined && !isSameAsset(limit.asset, asset)) {
-    throw invalidField(CODE, field, differs(limit.asset, asset, 'the wallet address has'))
+    throw invalidField(field, differs(limit.asset, asset, 'the wallet address has'))
   }
 }
 
@@ -214,7 +212,7 @@ async function checkReceiveAsset(
     throw error
   }
   if (!isSameAsset(receiveAmount.asset, asset)) {
-    throw invalidField(CODE, field, differs(receiveAmount.asset, asset, 'the receiver has'))
+    throw invalidField(field, differs(receiveAmount.asset, asset, 'the receiver has'))
   }
 }
 

@@ -1,5 +1,4 @@
 import { jwkThumbprint, type ReceivedSignature, SignatureError } from '@open-payments-server/http-signatures'
-import { invalidField } from '@open-payments-server/http-server'
 import { hashSecret, newId, randomSecret } from '@open-payments-server/runtime'
 import { type ConfiguredInteraction, needsInteraction } from '../../domain/access.js'
 import type { ClientAuthenticator } from '../../domain/authentication.js'
@@ -10,7 +9,7 @@ import {
   DocumentUnavailable,
   keysUrlOf
 } from '../../domain/clients.js'
-import { unresolvedClient } from '../../domain/errors.js'
+import { invalidField, unresolvedClient } from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire } from '../../domain/grants.js'
 import type { HeldTokens } from '../../domain/held-tokens.js'
 import type { FinishRequest } from '../../domain/interactions.js'
@@ -46,7 +45,7 @@ export interface RequestGrantDependencies extends TokenMaker {
 export interface RequestGrantService {
   /**
    * @param signature the request's signature, not verified yet
-   * @throws PublicError 400 `invalid_client`, 401 `invalid_client`, or 400 `invalid_request` naming the field
+   * @throws Refusal `unresolved-client`, `invalid-signature`, or `invalid-field` naming it
    */
   requestGrant(request: GrantRequest, signature: ReceivedSignature): Promise<GrantResponse>
 }
@@ -106,7 +105,7 @@ function checkMayInteract(request: GrantRequest, allowHttp: boolean): string {
     )
   }
   if (request.interact === undefined) {
-    throw invalidField('invalid_request', 'interact', 'this access needs the account holder')
+    throw invalidField('interact', 'this access needs the account holder')
   }
   if (request.interact.finish !== undefined) checkFinishUri(request.interact.finish.uri, allowHttp)
   return request.client.walletAddress

@@ -11,7 +11,7 @@ export interface RevokeTokenService {
    * Ends a token, and says so to whoever relies on it.
    *
    * @param token a token whose holder was authorized
-   * @throws PublicError 401 `invalid_client` when it is gone; Error when it cannot be said: the token is over, and repeating
+   * @throws Refusal `unknown-token` when it is gone; Error when it cannot be said: the token is over, and repeating
    *   the call says it again
    */
   revokeToken(token: HeldToken): Promise<void>

@@ -21,7 +21,7 @@ export interface RotateTokenService {
    * lives.
    *
    * @param token a token whose holder was authorized
-   * @throws PublicError 404 `invalid_rotation` when it was rotated or revoked, or another rotation won; 401 `invalid_client`
+   * @throws Refusal `not-rotatable` when it was rotated or revoked, or another rotation won; `unknown-token`
    *   when it is gone
    */
   rotateToken(token: HeldToken): Promise<{ access_token: AccessTokenWire }>

@@ -12,7 +12,7 @@ export function showGrantRoute(
 ): RequestHandler<{ id: string; nonce: string }> {
   return async (request, response) => {
     const interaction = await interactions.find(request.params.id, request.params.nonce)
-    if (interaction === undefined || interaction.grant.state === 'revoked') throw unknownInteraction(404)
+    if (interaction === undefined || interaction.grant.state === 'revoked') throw unknownInteraction()
     const { grant, state, walletAddress, expiresAt } = interaction
     response.json({
       grantId: grant.id,

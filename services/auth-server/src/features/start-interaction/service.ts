@@ -2,7 +2,7 @@ import { type Clock, hashSecret, type Random, randomSecret } from '@open-payment
 import {
   type InteractionEnd,
   interactionOver,
-  invalidInteraction,
+  startedElsewhere,
   unknownInteraction
 } from '../../domain/errors.js'
 import {
@@ -43,7 +43,7 @@ export interface StartInteractionDependencies {
 /** Sends browsers to the consent page (RFC 9635 §4.1.1). */
 export interface StartInteractionService {
   /**
-   * @throws PublicError 404 `unknown_interaction`; 403 `invalid_interaction` when another browser opened the interaction
+   * @throws Refusal `unknown-interaction`; `interaction-not-startable` when another browser opened the interaction
    *   first, or when it is over and the client is not to be told; the browser in which it ended is told how
    */
   startInteraction(id: string, nonce: string, browser: StartingBrowser): Promise<InteractionStart>
@@ -56,7 +56,7 @@ export function createStartInteractionService(
   return {
     async startInteraction(id, nonce, browser) {
       const interaction = await dependencies.interactions.find(id, nonce)
-      if (interaction === undefined) throw unknownInteraction(404)
+      if (interaction === undefined) throw unknownInteraction()
       const isOwn = isBoundTo(interaction, browser.cookie)
       if (interaction.browserHash !== undefined && !isOwn) throw startedElsewhere()
       const nowMs = dependencies.clock.now()
@@ -67,10 +67,6 @@ export function createStartInteractionService(
       return { location: consentPageOf(interaction, dependencies.consentPageUrl), cookie }
     }
   }
-}
-
-function startedElsewhere(): Error {
-  return invalidInteraction(403, 'the interaction was started in another browser')
 }
 
 /** @returns the cookie of the browser */

@@ -133,7 +133,7 @@ async function fetchDocument<Document>(
 }
 
 function failureOf(error: OutgoingRequestError): Error {
-  if (error.reason === 'busy') return DirectoryBusy.withoutRoom(error)
+  if (error.reason === 'busy') return new DirectoryBusy(error)
   const Unavailable = GONE.has(error.status) ? DocumentGone : DocumentUnavailable
   return new Unavailable('the document cannot be fetched', { cause: error })
 }

@@ -84,7 +84,7 @@ function receive(
  * Asks what a token is worth.
  *
  * @returns undefined when there was nothing to ask
- * @throws PublicError when it may not be used, or nobody can tell
+ * @throws Refusal when it may not be used, or nobody can tell
  */
 async function findActive(asked: Promise<TokenRecord | undefined>): Promise<ActiveRecord | undefined> {
   const record = await findRecord(asked)
@@ -113,7 +113,7 @@ async function findRecord(asked: Promise<TokenRecord | undefined>): Promise<Toke
  * Whether the holder of a token signed.
  *
  * @returns undefined when somebody else did
- * @throws PublicError 503 when nobody can tell which keys the client has
+ * @throws Refusal `unavailable` when nobody can tell which keys the client has
  */
 function verify(received: ReceivedSignature, record: ActiveRecord | undefined): Verified | undefined {
   if (record === undefined) return undefined

@@ -21,7 +21,7 @@ export interface CompleteIncomingPaymentDeps {
  * completed.
  *
  * @param id as it stood in the path
- * @throws PublicError 403 `Insufficient Grant`; 404 when there is none that the client may know of; 409 when it is expired
+ * @throws Refusal `insufficient-grant`; `not-found` when there is none that the client may know of; `conflict` when it is expired
  *   or was completed before
  */
 export async function completeIncomingPayment(

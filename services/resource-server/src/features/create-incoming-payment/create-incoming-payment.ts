@@ -1,8 +1,7 @@
 import { isSameAsset } from '@open-payments-server/amounts'
-import { invalidField } from '@open-payments-server/http-server'
 import { type Clock, newId, type Random } from '@open-payments-server/runtime'
 import type { AccessItem, AuthorizedRequest } from '../../domain/authorization.js'
-import { assetMismatch, unknownWalletAddress } from '../../domain/errors.js'
+import { assetMismatch, unknownWalletAddress, invalidField } from '../../domain/errors.js'
 import { acceptCreated, identifyCreation } from '../../domain/idempotency.js'
 import type { CreatedIncomingPayment } from '../../domain/incoming-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
@@ -41,7 +40,7 @@ export interface CreationRequest {
 /**
  * Creates an incoming payment (interface 4.4), or answers with the one that the same request created before.
  *
- * @throws PublicError 400 for what is wrong with the order; 403 when the grant does not cover the wallet address; 409 and
+ * @throws Refusal for what is wrong with the order; `insufficient-grant` when the grant does not cover the wallet address; 409 and
  *   422 when its idempotency key belongs to another request
  */
 export async function createIncomingPayment(
@@ -86,7 +85,7 @@ async function findWalletAddress(
 ): Promise<WalletAddress> {
   const url = order.walletAddress ?? findIdentifier(access)
   if (url === undefined) {
-    throw invalidField('400', 'walletAddress', 'required, since the access token names no wallet address')
+    throw invalidField('walletAddress', 'required, since the access token names no wallet address')
   }
   const walletAddress = await walletAddresses.findByUrl(url)
   if (walletAddress === undefined) throw unknownWalletAddress('walletAddress')
@@ -109,22 +108,14 @@ function checkAsset({ incomingAmount }: IncomingPaymentOrder, { asset }: WalletA
 /** What a client may leave behind with a wallet address whose account holder did not agree to it. */
 function checkUnasked({ expiresAt, metadata }: IncomingPaymentOrder, nowMs: number): void {
   if (expiresAt !== undefined && expiresAt > nowMs + UNASKED_EXPIRY_AHEAD_MAX_MS) {
-    throw invalidField(
-      '400',
-      'expiresAt',
-      "must be at most a year ahead without the account holder's consent"
-    )
+    throw invalidField('expiresAt', "must be at most a year ahead without the account holder's consent")
   }
   if (metadata !== undefined && metadataBytes(metadata) > UNASKED_METADATA_BYTES_MAX) {
     const most = String(UNASKED_METADATA_BYTES_MAX)
-    throw invalidField(
-      '400',
-      'metadata',
-      `must have at most ${most} bytes without the account holder's consent`
-    )
+    throw invalidField('metadata', `must have at most ${most} bytes without the account holder's consent`)
   }
 }
 
 function notInTheFuture() {
-  return invalidField('400', 'expiresAt', 'must be in the future')
+  return invalidField('expiresAt', 'must be in the future')
 }

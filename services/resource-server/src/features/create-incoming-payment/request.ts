@@ -1,6 +1,7 @@
-import { invalidField, validate } from '@open-payments-server/http-server'
+import { validate } from '@open-payments-server/http-server'
 import { z } from 'zod'
 import { amountSchema, instantSchema, metadataSchema, urlSchema } from '../../domain/wire.js'
+import { invalidField } from '../../domain/errors.js'
 
 /** How far ahead an incoming payment may expire: 10 years, in milliseconds. */
 const EXPIRY_AHEAD_MAX_MS = 10 * 365 * 86_400_000
@@ -20,12 +21,12 @@ export type IncomingPaymentOrder = z.output<typeof orderSchema>
 /**
  * Reads the body of a request to create an incoming payment.
  *
- * @throws PublicError 400 naming each field that is wrong or unknown
+ * @throws Refusal `invalid-field` naming each field that is wrong or unknown
  */
 export function readOrder(body: Readonly<Record<string, unknown>>, nowMs: number): IncomingPaymentOrder {
   const order = validate(orderSchema, body, '400')
   if (order.expiresAt !== undefined && order.expiresAt > nowMs + EXPIRY_AHEAD_MAX_MS) {
-    throw invalidField('400', 'expiresAt', 'must be at most 10 years ahead')
+    throw invalidField('expiresAt', 'must be at most 10 years ahead')
   }
   return order
 }

@@ -83,7 +83,7 @@ interface PricedRequest extends CreationRequest {
  * Whatever error comes out, the request has no payment, and this call has left nothing behind that could become one; where
  * that is not known, nothing is said.
  *
- * @throws PublicError 400 for what is wrong with the request, its quote or its receiver; 403 when the grant does not cover
+ * @throws Refusal for what is wrong with the request, its quote or its receiver; `insufficient-grant` when the grant does not cover
  *   the payment or has no room for it; 409 when the same request is running at another rate; 422 when its idempotency key
  *   belongs to another request; 503 when it is not known whether the grant has room: then nothing is spent
  * @throws NoAnswer when the database does not tell whether there is a payment
@@ -271,7 +271,7 @@ async function isQuoteUsed({ quoteId }: PaymentTerms, { database }: Context): Pr
  * The very same signed request may come under another idempotency key, or without the one it had. Then that key must never
  * make a payment of its own: it stands for the payment that was made, before that is told.
  *
- * @throws PublicError 422 when the payment was made by another request
+ * @throws Refusal `different-request` when the payment was made by another request
  * @throws NoAnswer
  */
 async function findEarlier(request: CreationRequest, context: Context): Promise<OutgoingPayment | undefined> {
@@ -288,7 +288,7 @@ async function findEarlier(request: CreationRequest, context: Context): Promise<
   return found?.payment
 }
 
-/** @throws PublicError 422 when the payment was made by another request */
+/** @throws Refusal `different-request` when the payment was made by another request */
 async function findTwin(
   { authorized, identity }: CreationRequest,
   context: Context

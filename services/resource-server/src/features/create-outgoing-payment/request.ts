@@ -44,7 +44,7 @@ const fromIncomingPayment = z
  * Reads the body of a request to create an outgoing payment. Which form it is, `quoteId` decides: the error then names what
  * does not belong to that form.
  *
- * @throws PublicError 400 naming each field that is wrong, missing or not of this form
+ * @throws Refusal `invalid-field` naming each field that is wrong, missing or not of this form
  */
 export function readOrder(body: Readonly<Record<string, unknown>>): OutgoingPaymentOrder {
   return 'quoteId' in body ? validate(fromQuote, body, '400') : validate(fromIncomingPayment, body, '400')

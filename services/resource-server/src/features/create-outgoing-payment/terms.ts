@@ -12,7 +12,7 @@ import type { OrderFromIncomingPayment, OrderFromQuote } from './request.js'
  * The terms of a quote. One that is remembered may have been used by a payment of another process: the statement that persists
  * the payment refuses it then.
  *
- * @throws PublicError 400 `invalid quote` when it is unknown, expired, used, or another client's or wallet address's
+ * @throws Refusal `not-payable` when it is unknown, expired, used, or another client's or wallet address's
  */
 export async function termsOfQuote(
   order: OrderFromQuote,
@@ -41,7 +41,7 @@ export async function termsOfQuote(
 /**
  * The terms of a payment of a fixed debit, at the rate of now.
  *
- * @throws PublicError 400 `invalid receiver`, for an amount in another asset than the wallet address, and for one too small
+ * @throws Refusal `not-payable`, for an amount in another asset than the wallet address, and for one too small
  *   to deliver anything; 503 when no rate can be had
  */
 export async function termsOfIncomingPayment(

@@ -1,7 +1,6 @@
-import { PublicError } from '@open-payments-server/http-server'
-import { type Clock, newId, type Random } from '@open-payments-server/runtime'
+import { type Clock, newId, type Random, Refusal } from '@open-payments-server/runtime'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
-import { invalidReceiver, unknownWalletAddress } from '../../domain/errors.js'
+import { invalidReceiver, unknownWalletAddress, amountMissing } from '../../domain/errors.js'
 import { acceptCreated, type CreationIdentity, identifyCreation } from '../../domain/idempotency.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { Quote, RememberedQuotes } from '../../domain/quote.js'
@@ -42,7 +41,7 @@ export interface CreationRequest {
 /**
  * Creates a quote, or answers with the one that the same request created before.
  *
- * @throws PublicError 400 for what is wrong with the order, its receiver or its amounts; 403 when the grant does not cover
+ * @throws Refusal for what is wrong with the order, its receiver or its amounts; `insufficient-grant` when the grant does not cover
  *   the wallet address; 409 and 422 when its idempotency key belongs to another request; 503 when no rate can be had
  */
 export async function createQuote(
@@ -95,7 +94,7 @@ async function quote(request: QuoteRequest, deps: CreateQuoteDeps): Promise<Quot
  * statement where there would be two.
  *
  * @returns undefined when that comes to nothing, for whatever reason: a look at the receiver tells which
- * @throws PublicError 400 `invalid receiver` when there is none
+ * @throws Refusal `not-payable` when there is none
  */
 async function quoteFromMemory(
   request: QuoteRequest,
@@ -112,7 +111,7 @@ async function quoteFromMemory(
     if (kept === undefined) deps.rememberedReceivers.forget(url)
     return kept
   } catch (error) {
-    if (error instanceof PublicError && error.status === 400) return undefined
+    if (error instanceof Refusal && ['invalid-field', 'not-payable'].includes(error.because)) return undefined
     throw error
   }
 }
@@ -167,16 +166,11 @@ async function keepQuote(
 /**
  * What a receiver still lacks, for an order that names no amount.
  *
- * @throws PublicError 400 `invalid receiver` for a receiver without an `incomingAmount`, or one that takes nothing more
+ * @throws Refusal `not-payable` for a receiver without an `incomingAmount`, or one that takes nothing more
  */
 function missingAmount(receiver: Receiver, nowMs: number): FixedAmount {
   if (receiver.incomingValue === undefined) {
-    throw new PublicError({
-      status: 400,
-      code: '400',
-      description: 'invalid receiver',
-      details: { receiver: 'it has no incomingAmount: a receiveAmount or a debitAmount is required' }
-    })
+    throw amountMissing()
   }
   const value = remainingRoom(receiver, nowMs)
   return { side: 'receive', amount: { value, asset: receiver.asset } }

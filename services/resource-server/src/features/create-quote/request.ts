@@ -30,7 +30,7 @@ export interface QuoteOrder {
 /**
  * Reads the body of a request to create a quote.
  *
- * @throws PublicError 400 naming each field that is wrong or unknown
+ * @throws Refusal `invalid-field` naming each field that is wrong or unknown
  */
 export function readOrder(body: Readonly<Record<string, unknown>>): QuoteOrder {
   const { receiveAmount, debitAmount, ...order } = validate(orderSchema, body, '400')

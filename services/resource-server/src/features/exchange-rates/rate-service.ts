@@ -1,6 +1,6 @@
 import { type Asset, parseRate, type Rate, RATE_ONE } from '@open-payments-server/amounts'
 import { OutgoingRequestError, type SafeHttpClient } from '@open-payments-server/http-client'
-import { PublicError } from '@open-payments-server/http-server'
+import { ratesUnavailable } from '../../domain/errors.js'
 import type { Clock } from '@open-payments-server/runtime'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
@@ -72,17 +72,6 @@ async function fetchRate(
     return parseRate(answerSchema.parse(body).rate)
   } catch (error) {
     if (error instanceof OutgoingRequestError && error.status === 404) return undefined
-    throw rateUnavailable(error)
+    throw ratesUnavailable(error)
   }
-}
-
-/** 503: the rate cannot be had now. */
-function rateUnavailable(cause: unknown): PublicError {
-  return new PublicError({
-    status: 503,
-    code: '503',
-    description: 'exchange rates are temporarily unavailable',
-    headers: { 'Retry-After': '5' },
-    cause
-  })
 }

@@ -1,6 +1,5 @@
 import type { Asset } from '@open-payments-server/amounts'
 import { instantText } from '@open-payments-server/database'
-import { PublicError } from '@open-payments-server/http-server'
 import { formatCursor, parseCursor, type Position } from '../../domain/pagination.js'
 import { Prisma } from '../../modules/database.js'
 import { WALLET_ADDRESS } from '../../modules/wallet-addresses/index.js'
@@ -13,6 +12,7 @@ import {
   unknownPageToken
 } from './paging.js'
 import { findWalletAddress } from './wallet-addresses.js'
+import { Refusal } from '@open-payments-server/runtime'
 
 /** A payment as operators see it. Values are in units of its asset. */
 export interface OperatedPayment {
@@ -141,7 +141,7 @@ function readPlace(pageToken: string): Position | undefined {
   try {
     return parseCursor(pageToken)
   } catch (error) {
-    if (error instanceof PublicError) throw unknownPageToken()
+    if (error instanceof Refusal) throw unknownPageToken()
     throw error
   }
 }

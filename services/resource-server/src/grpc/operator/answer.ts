@@ -1,9 +1,9 @@
 import { isTransient } from '@open-payments-server/database'
 import { RpcError, status, type UnaryContext, type UnaryHandler } from '@open-payments-server/grpc-transport'
-import { OperationRefused, type RefusedBecause } from '../../domain/operation-refused.js'
+import { OperationRefused, type OperationRefusedBecause } from '../../domain/operation-refused.js'
 
 /** What each refusal is in gRPC. */
-const CODES: Readonly<Record<RefusedBecause, status>> = {
+const CODES: Readonly<Record<OperationRefusedBecause, status>> = {
   'not-found': status.NOT_FOUND,
   'already-exists': status.ALREADY_EXISTS,
   invalid: status.INVALID_ARGUMENT,

@@ -1,0 +1,64 @@
+import { isTransient } from '@open-payments-server/database'
+import { PublicError, serviceUnavailable } from '@open-payments-server/http-server'
+import { Refusal } from '@open-payments-server/runtime'
+import { SharedStoreUnavailable } from '@open-payments-server/shared-store'
+import type { RefusedBecause } from '../domain/errors.js'
+
+/** Code of an answer that says nothing of the request. */
+export const UNAVAILABLE_CODE = 'request_denied'
+
+/** Error codes of the auth server (RFC 9635 §3.6, and the codes that Open Payments adds). */
+type GnapErrorCode =
+  | 'invalid_client'
+  | 'invalid_request'
+  | 'invalid_continuation'
+  | 'invalid_rotation'
+  | 'invalid_interaction'
+  | 'unknown_interaction'
+  | 'request_denied'
+  | 'too_fast'
+  | 'user_denied'
+
+/** What each refusal is in HTTP. */
+const ANSWERS: Readonly<Record<RefusedBecause, readonly [status: number, code: GnapErrorCode]>> = {
+  'invalid-field': [400, 'invalid_request'],
+  'invalid-signature': [401, 'invalid_client'],
+  'unresolved-client': [400, 'invalid_client'],
+  'unknown-token': [401, 'invalid_client'],
+  'unknown-continuation': [401, 'invalid_continuation'],
+  'wrong-reference': [404, 'invalid_continuation'],
+  'too-fast': [400, 'too_fast'],
+  'not-continuable': [401, 'request_denied'],
+  'user-denied': [401, 'user_denied'],
+  'not-rotatable': [404, 'invalid_rotation'],
+  'unknown-interaction': [404, 'unknown_interaction'],
+  'interaction-decided': [400, 'invalid_interaction'],
+  'interaction-not-active': [401, 'invalid_interaction'],
+  'interaction-not-startable': [403, 'invalid_interaction'],
+  'invalid-session': [401, 'invalid_request'],
+  'directory-busy': [503, 'request_denied']
+}
+
+/**
+ * What an error is to whoever called: a refusal as the table says, 503 for what passes by itself.
+ *
+ * @returns undefined for a defect
+ */
+export function answerOf(error: unknown): PublicError | undefined {
+  if (error instanceof Refusal) {
+    // A limit that was reached says when to come again.
+    if (error.cause instanceof PublicError) return error.cause
+    const { because, message: description, details, cause } = error as Refusal<RefusedBecause>
+    if (because === 'directory-busy') return serviceUnavailable(UNAVAILABLE_CODE, cause)
+    const [status, code] = ANSWERS[because]
+    return new PublicError({
+      status,
+      code,
+      description,
+      cause,
+      ...(details === undefined ? {} : { details })
+    })
+  }
+  const passesByItself = isTransient(error) || error instanceof SharedStoreUnavailable
+  return passesByItself ? serviceUnavailable(UNAVAILABLE_CODE, error) : undefined
+}

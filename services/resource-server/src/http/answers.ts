@@ -1,0 +1,47 @@
+import { isTransient } from '@open-payments-server/database'
+import { PublicError, serviceUnavailable } from '@open-payments-server/http-server'
+import { Refusal } from '@open-payments-server/runtime'
+import type { RefusedBecause } from '../domain/errors.js'
+
+/** Seconds after which a client may come again that was told that there are no exchange rates now. */
+const RATES_RETRY_AFTER_SECONDS = 5
+
+/** The HTTP status of each refusal. The code is the status as a string. */
+const STATUSES: Readonly<Record<RefusedBecause, number>> = {
+  'invalid-field': 400,
+  'invalid-token': 401,
+  'inactive-token': 403,
+  'invalid-signature': 401,
+  'insufficient-grant': 403,
+  'over-limits': 403,
+  'not-found': 404,
+  conflict: 409,
+  'not-payable': 400,
+  'different-request': 422,
+  unavailable: 503,
+  'rates-unavailable': 503
+}
+
+/**
+ * What an error is to whoever called: a refusal as the table says, 503 for what passes by itself.
+ *
+ * @returns undefined for a defect
+ */
+export function answerOf(error: unknown): PublicError | undefined {
+  if (error instanceof Refusal) {
+    const { because, message: description, details, cause } = error as Refusal<RefusedBecause>
+    if (because === 'unavailable') return serviceUnavailable('503', cause)
+    const status = STATUSES[because]
+    return new PublicError({
+      status,
+      code: String(status),
+      description,
+      cause,
+      ...(details === undefined ? {} : { details }),
+      ...(because === 'rates-unavailable'
+        ? { headers: { 'Retry-After': String(RATES_RETRY_AFTER_SECONDS) } }
+        : {})
+    })
+  }
+  return isTransient(error) ? serviceUnavailable('503', error) : undefined
+}
