@@ -111,7 +111,7 @@ export default typescript.config(
     }
   },
   {
-    files: ['services/resource-server/src/**/*.ts'],
+    files: ['services/*/src/**/*.ts'],
     ignores: tests,
     rules: {
       '@typescript-eslint/no-restricted-imports': [

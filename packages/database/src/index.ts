@@ -18,6 +18,7 @@ export {
 } from './keyset.js'
 export { createLookup } from './lookup.js'
 export { migrateDatabase, MigrationFailed, migrationSql, type MigrateOptions } from './migrate.js'
+export { type ClientOptions, type OpenDatabase, openDatabase } from './open-database.js'
 export {
   createPatientPool,
   createPool,

@@ -13,7 +13,12 @@ import {
   type TestDatabase,
   type TestKey
 } from '@open-payments-server/testing'
-import { composeAuthServer, loadConfig, type Overrides, type RunningAuthServer } from '../src/index.js'
+import {
+  composeAuthServer,
+  loadConfig,
+  type AuthServerOverrides,
+  type RunningAuthServer
+} from '../src/index.js'
 
 const prisma = fileURLToPath(new URL('../prisma/', import.meta.url))
 
@@ -62,7 +67,7 @@ export interface IdentityProviderRequest {
  */
 export async function startTestAuthServer(
   settings: Record<string, string> | ((wallet: ClientWallet) => Record<string, string>) = {},
-  overrides: Overrides = {}
+  overrides: AuthServerOverrides = {}
 ): Promise<TestAuthServer> {
   const database = await createTestDatabase({
     schemaPath: `${prisma}schema.prisma`,

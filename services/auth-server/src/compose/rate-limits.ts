@@ -3,20 +3,17 @@ import {
   type RateLimits,
   type RateLimitSurroundings
 } from '@open-payments-server/rate-limits'
-import type { AuthServerConfig } from '../config.js'
+import type { Context } from './context.js'
 
 /** Code of a refusal (RFC 9635 §3.6). */
 const REFUSAL_CODE = 'too_many_attempts'
 
 /** How often things may be asked for; undefined where that is not limited. */
-export function startRateLimits({
-  config,
-  ...surroundings
-}: { readonly config: AuthServerConfig } & Pick<
-  RateLimitSurroundings,
-  'clock' | 'lifecycle' | 'logger' | 'metrics'
->): Promise<RateLimits | undefined> {
+export function startRateLimits(
+  { config, clock, logger, lifecycle }: Context,
+  metrics: RateLimitSurroundings['metrics']
+): Promise<RateLimits | undefined> {
   // Its health is told on the listener for identity providers, which is not limited.
   const service = { service: 'auth-server', refusalCode: REFUSAL_CODE, exemptPaths: [] }
-  return openRateLimits(config, { ...surroundings, ...service })
+  return openRateLimits(config, { ...service, clock, logger, lifecycle, metrics })
 }

@@ -1,4 +1,5 @@
-import { parseConfiguredInteraction } from '../domain/access.js'
+import { fileURLToPath } from 'node:url'
+import { databaseDependency, Readiness } from '@open-payments-server/health'
 import { createInteractionCookie } from '../domain/interaction-cookie.js'
 import { acceptGrantRoute } from '../features/accept-grant/route.js'
 import { createAcceptGrantService } from '../features/accept-grant/service.js'
@@ -22,30 +23,41 @@ import { showGrantRoute } from '../features/show-grant/route.js'
 import { startInteractionRoute } from '../features/start-interaction/route.js'
 import { createStartInteractionService } from '../features/start-interaction/service.js'
 import { createRotateToken } from '../modules/tokens/index.js'
-import { createIdentityProviderApp, type IdentityProviderRoutes } from '../http/identity-provider-app.js'
+import type { IdentityProviderRoutes } from '../http/identity-provider-app.js'
 import { DONE_PAGE } from '../http/pages.js'
-import { type PublicRoutes } from '../http/public-app.js'
+import type { PublicRoutes } from '../http/public-app.js'
 import { countUnresolved } from '../metrics/authentication-metrics.js'
 import { countGrants, countInteractions } from '../metrics/grant-metrics.js'
-import type { Foundations } from './foundations.js'
+import type { Context } from './context.js'
+import type { Counters } from './counters.js'
+import type { DomainPorts } from './domain-ports.js'
+import type { Resources } from './resources.js'
 
-/** The routes of the public listener. */
-export function composePublicRoutes(foundations: Foundations): PublicRoutes {
-  const {
-    config,
-    prisma: database,
-    revocations,
-    authenticator,
-    holders,
-    heldTokens,
-    interactions,
-    tokens,
-    logger
-  } = foundations
+const MIGRATIONS_PATH = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
+
+/** What routes are made of. */
+export interface RouteParts {
+  readonly context: Context
+  readonly resources: Resources
+  readonly domain: DomainPorts
+  readonly counters: Counters
+}
+
+/** Whether requests can be served. */
+export function createReadiness({ logger }: Context, { database }: Resources): Readiness {
+  return new Readiness({ dependencies: [databaseDependency(database, MIGRATIONS_PATH)], logger })
+}
+
+/** What clients ask, and what the browsers of account holders are led through. */
+export function createRoutes(parts: RouteParts): PublicRoutes {
+  const { context, resources, domain, counters } = parts
+  const { config, clock, random, logger } = context
+  const { database } = resources
+  const { revocations, authenticator, holders, heldTokens, interactions, tokenMaker } = domain
   const { PUBLIC_URL: publicUrl } = config
-  const counted = countGrants(foundations.counters)
-  const interactive = countInteractions(foundations.counters)
-  const { clock, random, addresses } = tokens
+  const { addresses } = tokenMaker
+  const counted = countGrants(counters)
+  const interactive = countInteractions(counters)
   // The browser may finish as long as the client may continue.
   const interactionCookie = createInteractionCookie(
     addresses,
@@ -64,31 +76,22 @@ export function composePublicRoutes(foundations: Foundations): PublicRoutes {
     grantEndpoint: addresses.grantEndpoint
   })
   const continueGrant = createContinueGrantService({
-    ...tokens,
+    ...tokenMaker,
     heldTokens,
     database,
     continuationWaitSeconds: config.CONTINUATION_WAIT_SECONDS
   })
-  const cancelGrant = createCancelGrantService({
-    database,
-    clock,
-    revocations
-  })
+  const cancelGrant = createCancelGrantService({ database, clock, revocations })
   const rotateToken = createRotateTokenService({
-    ...tokens,
+    ...tokenMaker,
     revocations,
     logger,
     heldTokens,
     rotate: createRotateToken(database)
   })
-  const revokeToken = createRevokeTokenService({
-    database,
-    clock,
-    revocations,
-    heldTokens
-  })
+  const revokeToken = createRevokeTokenService({ database, clock, revocations, heldTokens })
   return {
-    requestGrant: requestGrantRoute(composeRequestGrant(foundations), authenticator, publicUrl),
+    requestGrant: requestGrantRoute(createRequestGrant(parts), authenticator, publicUrl),
     discover: discoverRoute(addresses.grantEndpoint),
     discoverForResourceServers: discoverForResourceServersRoute(addresses.grantEndpoint),
     startInteraction: startInteractionRoute(
@@ -107,15 +110,16 @@ export function composePublicRoutes(foundations: Foundations): PublicRoutes {
   }
 }
 
-function composeRequestGrant(foundations: Foundations): RequestGrantService {
-  const { config, prisma, directory, authenticator, heldTokens, tokens, counters } = foundations
+function createRequestGrant({ context, resources, domain, counters }: RouteParts): RequestGrantService {
+  const { config } = context
+  const { directory, authenticator, heldTokens, tokenMaker, configuredInteraction } = domain
   const requestGrant = createRequestGrantService({
-    ...tokens,
+    ...tokenMaker,
     authenticator,
     directory,
     heldTokens,
-    beginGrant: createBeginGrant(prisma),
-    configuredInteraction: parseConfiguredInteraction(config.INTERACTION_REQUIRED_FOR),
+    beginGrant: createBeginGrant(resources.database),
+    configuredInteraction,
     ownOrigins: config.WALLET_ADDRESS_ORIGINS ?? [],
     allowHttp: config.ENVIRONMENT === 'development',
     interactionLifetimeSeconds: config.INTERACTION_LIFETIME_SECONDS,
@@ -127,37 +131,29 @@ function composeRequestGrant(foundations: Foundations): RequestGrantService {
   )
 }
 
-/** What the listener for identity providers serves. */
-export function composeIdentityProviderApp(
-  foundations: Foundations
-): ReturnType<typeof createIdentityProviderApp> {
-  const { config, prisma: database, readiness, interactions, tokens, logger } = foundations
-  const { clock, random } = tokens
-  const interactive = countInteractions(foundations.counters)
-  const routes: IdentityProviderRoutes = {
-    showGrant: showGrantRoute(interactions),
-    acceptGrant: acceptGrantRoute(
-      interactive.acceptGrant(
-        createAcceptGrantService({
-          interactions,
-          clock,
-          random,
-          database,
-          referenceLifetimeSeconds: config.INTERACTION_REFERENCE_LIFETIME_SECONDS,
-          finishCodeRequired: config.INTERACTION_FINISH_CODE_REQUIRED
-        })
-      )
-    ),
-    rejectGrant: rejectGrantRoute(
-      interactive.rejectGrant(createRejectGrantService({ interactions, clock, database }))
-    )
-  }
-  return createIdentityProviderApp(routes, {
-    logger,
-    requestObserver: foundations.transports?.http['identity-provider'],
-    secrets: [config.IDENTITY_PROVIDER_SECRET, config.IDENTITY_PROVIDER_SECRET_PREVIOUS].flatMap((secret) =>
-      secret === undefined ? [] : [secret.reveal()]
-    ),
-    readiness
+/** What identity providers ask. */
+export function createIdentityProviderRoutes({
+  context,
+  resources,
+  domain,
+  counters
+}: RouteParts): IdentityProviderRoutes {
+  const { config, clock, random } = context
+  const { database } = resources
+  const { interactions } = domain
+  const interactive = countInteractions(counters)
+  const acceptGrant = createAcceptGrantService({
+    interactions,
+    clock,
+    random,
+    database,
+    referenceLifetimeSeconds: config.INTERACTION_REFERENCE_LIFETIME_SECONDS,
+    finishCodeRequired: config.INTERACTION_FINISH_CODE_REQUIRED
   })
+  const rejectGrant = createRejectGrantService({ interactions, clock, database })
+  return {
+    showGrant: showGrantRoute(interactions),
+    acceptGrant: acceptGrantRoute(interactive.acceptGrant(acceptGrant)),
+    rejectGrant: rejectGrantRoute(interactive.rejectGrant(rejectGrant))
+  }
 }

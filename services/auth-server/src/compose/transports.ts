@@ -1,16 +1,16 @@
 import { observeAcquisition } from '@open-payments-server/database'
 import { type Metrics, publishTransports, type TransportMetrics } from '@open-payments-server/metrics'
 import { readVersion } from '@open-payments-server/runtime'
-import type { Pool } from 'pg'
-import type { AuthServerConfig } from '../config.js'
+import type { Context } from './context.js'
+import type { Resources } from './resources.js'
 
 const MANIFEST = new URL('../../package.json', import.meta.url)
 
 /** Begins to measure requests, calls and connections, where somebody may ask for it; undefined elsewhere. */
 export function measureTransports(
-  config: AuthServerConfig,
-  metrics: Metrics,
-  pool: Pool
+  { config }: Context,
+  { pool }: Resources,
+  metrics: Metrics
 ): TransportMetrics<'public' | 'identity-provider'> | undefined {
   if (config.METRICS_PORT === undefined) return undefined
   const version = readVersion(MANIFEST)

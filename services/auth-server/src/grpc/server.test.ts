@@ -7,9 +7,9 @@ import { createPool } from '@open-payments-server/database'
 import { makeClientConstructor, type ServiceDefinition } from '@grpc/grpc-js'
 import { COUNT_NOTHING } from '../../test/support/count-nothing.js'
 import { GrpcFixture, refusalOf } from '../../test/support/grpc-fixture.js'
+import { createGrpcServices } from '../compose/grpc-services.js'
 import { PrismaClient } from '../generated/prisma/client.js'
 import { startAuthGrpcServer } from './server.js'
-import { createGrpcServices } from './services.js'
 
 const logger = createLogger({ service: 'test', level: 'silent' })
 let auth: GrpcFixture

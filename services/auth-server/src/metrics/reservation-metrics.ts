@@ -1,9 +1,9 @@
 import type { Metrics } from '@open-payments-server/metrics'
-import type { Pool } from 'pg'
+import type { Queries } from '../modules/database.js'
 import { measureReservations, OPEN_COUNTED_MAX } from '../features/measure-reservations/repository.js'
 
 /** Publishes what `docs/metrics.md` lists of the auth server: what is reserved, whenever it is scraped. */
-export function publishReservations(metrics: Metrics, pool: Pool): void {
+export function publishReservations(metrics: Metrics, database: Queries): void {
   metrics.addGauges({
     name: 'reservations',
     gauges: {
@@ -16,6 +16,6 @@ export function publishReservations(metrics: Metrics, pool: Pool): void {
         help: 'Age of the oldest reservation that is neither settled nor released; 0 when there is none.'
       }
     },
-    read: () => measureReservations(pool)
+    read: () => measureReservations(database)
   })
 }

@@ -16,13 +16,14 @@ import { createInProcessStore } from '@open-payments-server/shared-store'
 import { createTestDatabase, type TestDatabase, TestClock } from '@open-payments-server/testing'
 import type pg from 'pg'
 import type { AccessItem } from '../../src/domain/access.js'
+import { createGrpcServices } from '../../src/compose/grpc-services.js'
 import type { ClientKey } from '../../src/domain/clients.js'
+import { TokenCache } from '../../src/domain/token-record.js'
 import type { RevocationBus } from '../../src/domain/revocations.js'
 import { type GrantState, PrismaClient } from '../../src/generated/prisma/client.js'
 import { startAuthGrpcServer } from '../../src/grpc/server.js'
-import { createGrpcServices } from '../../src/grpc/services.js'
 import { storeAccessItem } from '../../src/modules/grants/index.js'
-import { createRevocationBus } from '../../src/modules/tokens/index.js'
+import { createRevocationBus, createTokenReader } from '../../src/modules/tokens/index.js'
 import { COUNT_NOTHING } from './count-nothing.js'
 
 type Limits = auth.GrantLimitsServiceClient
@@ -147,13 +148,17 @@ export class GrpcFixture {
       services: createGrpcServices({
         pool,
         patientDatabase: prisma,
-        prisma,
+        database: prisma,
         clock,
         logger,
         revocations: bus,
         counters: COUNT_NOTHING,
-        configuredInteraction: new Set(['incoming-payment:create']),
-        clientDirectory: {
+        tokens: createTokenReader({
+          database: prisma,
+          cache: new TokenCache(),
+          configuredInteraction: new Set(['incoming-payment:create'])
+        }),
+        directory: {
           findKey: (walletAddress, kid) => {
             const found = publishedKeys.get(`${walletAddress} ${kid}`)
             return found instanceof Error ? Promise.reject(found) : Promise.resolve(found)

@@ -44,7 +44,7 @@ describe('a rate from EXCHANGE_RATES_URL', () => {
     clock.advanceSeconds(14.999)
     expect(await rates.getRate(USD, EUR)).toEqual(HALF)
     clock.advanceSeconds(0.001)
-    await expect(rates.getRate(USD, EUR)).rejects.toMatchObject({ status: 503 })
+    await expect(rates.getRate(USD, EUR)).rejects.toMatchObject({ because: 'rates-unavailable' })
     expect(asked).toEqual(Array.from({ length: 2 }, () => 'https://rates.test/rate?source=USD&target=EUR'))
   })
 
@@ -83,13 +83,13 @@ describe('a rate from EXCHANGE_RATES_URL', () => {
     [['0.5']]
   ])('of %j cannot be had now, and is asked for again', async (rate) => {
     answer = () => ({ rate })
-    await expect(rates.getRate(USD, EUR)).rejects.toMatchObject({ status: 503 })
+    await expect(rates.getRate(USD, EUR)).rejects.toMatchObject({ because: 'rates-unavailable' })
     answer = () => ({ rate: '0.5' })
     expect(await rates.getRate(USD, EUR)).toEqual(HALF)
   })
 
   it.each([[null], ['0.5'], [[]], [{}]])('in the answer %j cannot be had now', async (body) => {
     answer = () => body
-    await expect(rates.getRate(USD, EUR)).rejects.toMatchObject({ status: 503 })
+    await expect(rates.getRate(USD, EUR)).rejects.toMatchObject({ because: 'rates-unavailable' })
   })
 })

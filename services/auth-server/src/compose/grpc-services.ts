@@ -11,7 +11,6 @@ import { counting } from '@open-payments-server/metrics'
 import { auth } from '@open-payments-server/proto'
 import type { Clock, Logger } from '@open-payments-server/runtime'
 import type pg from 'pg'
-import type { ConfiguredInteraction } from '../domain/access.js'
 import type { ClientDirectory } from '../domain/clients.js'
 import type { EndReservation } from '../domain/ends.js'
 import type {
@@ -21,7 +20,6 @@ import type {
   RpcCounters
 } from '../domain/counters.js'
 import type { RevocationBus } from '../domain/revocations.js'
-import { type TokenAccessReader, TokenCache } from '../domain/token-record.js'
 import { createLimitsAuditRepository } from '../features/audit-limits/repository.js'
 import { createAuditLimitsRpc } from '../features/audit-limits/rpc.js'
 import { createEndReservationsRepository } from '../features/end-reservations/repository.js'
@@ -52,17 +50,17 @@ import { createSettleReservationRepository } from '../features/settle-reservatio
 import { createSettleRpc } from '../features/settle-reservation/rpc.js'
 import { createSettleReservation } from '../features/settle-reservation/service.js'
 import type { Database } from '../modules/database.js'
-import { createTokenReader, type TokenReader } from '../modules/tokens/index.js'
-import { allowedClients, type GrpcClientLists } from './allowed-clients.js'
-import { createListGrantsRpc, createRevokeGrantRpc } from './grant-operator.js'
-import { createIntrospectRpc } from './introspection.js'
-import { createWatchRevocationsRpc } from './revocation-watch.js'
+import type { TokenReader } from '../modules/tokens/index.js'
+import { allowedClients, type GrpcClientLists } from '../grpc/allowed-clients.js'
+import { createListGrantsRpc, createRevokeGrantRpc } from '../grpc/grant-operator.js'
+import { createIntrospectRpc } from '../grpc/introspection.js'
+import { createWatchRevocationsRpc } from '../grpc/revocation-watch.js'
 
 /** What the gRPC side stands on. */
 export interface GrpcDependencies {
   /** For the hot statements; the same that Prisma uses. */
   readonly pool: pg.Pool
-  readonly prisma: Database
+  readonly database: Database
   /** Reads whole tables: its statements may take long. */
   readonly patientDatabase: Database
   readonly clock: Clock
@@ -70,9 +68,8 @@ export interface GrpcDependencies {
   /** Is told of every call; nobody unless given. */
   readonly callObserver?: CallObserver | undefined
   readonly revocations: RevocationBus
-  readonly clientDirectory: Pick<ClientDirectory, 'findKey'>
-  /** Accesses that need the account holder besides those that always do. */
-  readonly configuredInteraction: ConfiguredInteraction
+  readonly directory: Pick<ClientDirectory, 'findKey'>
+  readonly tokens: TokenReader
   /** Who may call what where clients show certificates. */
   readonly config?: GrpcClientLists | undefined
   readonly counters: RpcCounters & Pick<GrantCounters, 'countGrant'>
@@ -80,18 +77,16 @@ export interface GrpcDependencies {
 
 /** Everything the auth server serves over gRPC. */
 export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[] {
-  const { prisma: database, configuredInteraction } = dependencies
-  const tokens = createTokenReader({ database, cache: new TokenCache(), configuredInteraction })
   const clients = allowedClients(dependencies.config)
   return [
     {
       definition: auth.IntrospectionServiceService,
-      implementation: introspectionService(dependencies, tokens),
+      implementation: introspectionService(dependencies),
       clients: clients.introspection
     },
     {
       definition: auth.GrantLimitsServiceService,
-      implementation: grantLimitsService(dependencies, tokens),
+      implementation: grantLimitsService(dependencies),
       clients: clients.limits
     },
     {
@@ -102,10 +97,15 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
   ]
 }
 
-function introspectionService(
-  { clock, logger, callObserver, clientDirectory, revocations, counters }: GrpcDependencies,
-  tokens: TokenReader
-): auth.IntrospectionServiceServer {
+function introspectionService({
+  tokens,
+  directory: clientDirectory,
+  clock,
+  logger,
+  callObserver,
+  revocations,
+  counters
+}: GrpcDependencies): auth.IntrospectionServiceServer {
   const handlers = createHandlers(logger, callObserver)
   const introspectToken = counting(
     createIntrospectToken({ tokens, clientDirectory, clock, logger }),
@@ -119,10 +119,14 @@ function introspectionService(
   }
 }
 
-function grantLimitsService(
-  { pool, clock, logger, callObserver, counters }: GrpcDependencies,
-  tokenAccess: TokenAccessReader
-): auth.GrantLimitsServiceServer {
+function grantLimitsService({
+  pool,
+  tokens: tokenAccess,
+  clock,
+  logger,
+  callObserver,
+  counters
+}: GrpcDependencies): auth.GrantLimitsServiceServer {
   const handlers = createHandlers(logger, callObserver)
   const limits = countingReservations(
     createReserveLimits({
@@ -158,7 +162,7 @@ function grantLimitsService(
 
 function grantOperatorService({
   patientDatabase,
-  prisma,
+  database,
   clock,
   logger,
   callObserver,
@@ -166,12 +170,12 @@ function grantOperatorService({
   counters
 }: GrpcDependencies): auth.GrantOperatorServiceServer {
   const handlers = createHandlers(logger, callObserver)
-  const revokeGrant = createRevokeGrant({ database: prisma, revocations, clock })
+  const revokeGrant = createRevokeGrant({ database, revocations, clock })
   const revokeAndCount = counting(createRevokeGrantRpc(revokeGrant), () => {
     counters.countGrant('revoked')
   })
   return {
-    listGrants: handlers.unary(retriable(createListGrantsRpc(prisma))),
+    listGrants: handlers.unary(retriable(createListGrantsRpc(database))),
     revokeGrant: handlers.unary(retriable(revokeAndCount)),
     auditLimits: handlers.unary(retriable(createAuditLimitsRpc(createLimitsAuditRepository(patientDatabase))))
   }

@@ -1,0 +1,37 @@
+import { createInProcessStore } from './in-process-store.js'
+import { createRedisStore } from './redis-store.js'
+import type { SharedStore } from './shared-store.js'
+
+/** How a service opens its shared store. */
+export interface OpenSharedStoreOptions {
+  /** URL of Redis; undefined for a store in this process, which no other replica shares. */
+  readonly url: string | undefined
+  /** Name of the service: its keys begin with it. */
+  readonly service: string
+  /** How long Redis may take to answer, in milliseconds. */
+  readonly commandTimeoutMs: number
+  /** How far ahead of the clock an instant may be that a mark is made at, in seconds. */
+  readonly aheadMaxSeconds: number
+  readonly clock: { now(): number }
+  readonly logger: { warn(fields: object, message: string): void }
+}
+
+/** Opens what the replicas of a service share. Whoever opens it closes it. */
+export function openSharedStore(options: OpenSharedStoreOptions): SharedStore {
+  const { url, service, clock, logger, commandTimeoutMs, aheadMaxSeconds } = options
+  const now = (): number => clock.now()
+  if (url === undefined) return createInProcessStore(now)
+  return createRedisStore({
+    url,
+    keyPrefix: `${service}:`,
+    commandTimeoutMs,
+    clock: now,
+    aheadMaxSeconds,
+    onEvictionPossible: (policy) => {
+      logger.warn({ policy }, 'Redis may evict marks of used nonces: set maxmemory-policy to noeviction')
+    },
+    onConnectionError: (error) => {
+      logger.warn({ err: error }, 'Redis connection lost')
+    }
+  })
+}

@@ -1,0 +1,28 @@
+import { createPurge, createPurgeRepository, createPurgeWorker } from '@open-payments-server/purge'
+import { PURGED_KINDS } from '../domain/purge-counter.js'
+import { createPurgeStatements } from '../features/purge-grants/purge-statements.js'
+import type { Context } from './context.js'
+import type { ServedMetrics } from './metrics.js'
+import type { Resources } from './resources.js'
+
+const SECONDS_PER_HOUR = 3_600
+
+/** Deletes what is over, unless settings say never. */
+export function startPurge(
+  { config, logger, lifecycle, clock }: Context,
+  { database }: Resources,
+  { countPurged, counters }: ServedMetrics
+): void {
+  const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
+  if (intervalSeconds === 0) return
+  const statements = createPurgeStatements({
+    undecidedSeconds: config.PURGE_UNDECIDED_HOURS * SECONDS_PER_HOUR,
+    unconsentedSeconds: config.PURGE_UNCONSENTED_HOURS * SECONDS_PER_HOUR
+  })
+  const repository = createPurgeRepository(database, statements)
+  const purgeBatch = createPurge({ repository, kinds: PURGED_KINDS, clock, retentionDays, countPurged })
+  const onBatchFailed = (): void => {
+    counters.countFailedBatch('purge')
+  }
+  lifecycle.add(createPurgeWorker({ purgeBatch, intervalSeconds, logger, onBatchFailed }))
+}

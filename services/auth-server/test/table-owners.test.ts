@@ -1,0 +1,52 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { findTableWrites } from '@open-payments-server/testing'
+import { expect, it } from '@jest/globals'
+import { Prisma } from '../src/generated/prisma/client.js'
+
+const SOURCES = fileURLToPath(new URL('../src/', import.meta.url))
+
+/** Which module owns a table: it alone writes it. */
+const OWNERS: Readonly<Record<string, string>> = {
+  grant_request: 'grants',
+  access_item: 'grants',
+  interaction: 'interactions',
+  access_token: 'tokens',
+  limit_window: 'limits',
+  reservation: 'limits'
+}
+
+/** The tables, by the names of their models as Prisma's client has them. `grant` is a word of SQL. */
+const TABLES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.keys(Prisma.ModelName).map((model) => [
+      model.charAt(0).toLowerCase() + model.slice(1),
+      model.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
+    ])
+  ),
+  grant: 'grant_request'
+}
+
+it('every table has an owner', () => {
+  expect(Object.keys(OWNERS).sort()).toEqual(Object.values(TABLES).sort())
+})
+
+it('a table is written by the module that owns it, and by nothing else', async () => {
+  const writes = await findTableWrites(SOURCES, TABLES)
+  expect(writes.filter(({ file, table }) => !file.startsWith(`modules/${OWNERS[table] ?? ''}/`))).toEqual([])
+  expect(new Set(writes.map(({ table }) => table))).toEqual(new Set(Object.keys(OWNERS)))
+})
+
+it.each([
+  ['insert into reservation (payment_id) values (1)', 'reservation'],
+  ['with x as (update  access_token t set ended_at = now() returning 1) select 1', 'access_token'],
+  ['delete from grant_request g using x', 'grant_request'],
+  ['await on.grant.updateMany({})', 'grant_request']
+])('%s is found', async (text, table) => {
+  const folder = await mkdtemp(join(tmpdir(), 'table-owners-'))
+  await writeFile(join(folder, 'planted.ts'), `// update interaction set x\nconst text = \`${text}\`\n`)
+  expect(await findTableWrites(folder, TABLES)).toEqual([{ file: 'planted.ts', table }])
+  await rm(folder, { recursive: true })
+})
