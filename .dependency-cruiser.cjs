@@ -94,12 +94,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: serviceSource,
-        pathNot: [
-          tests,
-          '/generated/',
-          `${serviceSource}modules/`,
-          `${serviceSource}${wiring}`
-        ]
+        pathNot: [tests, '/generated/', `${serviceSource}modules/`, `${serviceSource}${wiring}`]
       },
       to: { path: [`${serviceSource}generated/prisma`, 'node_modules/@prisma/'] }
     },
