@@ -1,5 +1,5 @@
-import { createPublicKey, type KeyObject } from 'node:crypto'
-import { calculateJwkThumbprint } from 'jose'
+import { createPublicKey, KeyObject } from 'node:crypto'
+import { calculateJwkThumbprint, importJWK } from 'jose'
 import { SignatureError } from './signature-error.js'
 
 /** The longest key identifier, in characters. */
@@ -54,6 +54,7 @@ export function parseEd25519Jwk(value: unknown): Ed25519Jwk {
   if (use !== undefined) {
     assertMember(jwk, 'use', 'sig')
   }
+  assertVerifies(jwk.key_ops)
   assertPublicKey(x)
   return {
     kid,
@@ -66,14 +67,17 @@ export function parseEd25519Jwk(value: unknown): Ed25519Jwk {
 }
 
 /**
- * Makes the key object that verifies signatures.
+ * Imports an Ed25519 public key for verifying signatures. Keep the result: importing a key costs about as much as verifying
+ * with it.
  *
- * @throws SignatureError `key` when `x` is no Ed25519 public key
+ * @throws SignatureError `key` when `x` is not an Ed25519 public key
  */
-export function importEd25519Jwk(jwk: Ed25519Jwk): KeyObject {
-  assertPublicKey(jwk.x)
+export async function importEd25519Jwk({ x }: Pick<Ed25519Jwk, 'x'>): Promise<KeyObject> {
+  // jose accepts padding, white space and points of small order.
+  assertPublicKey(x)
   try {
-    return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: jwk.x }, format: 'jwk' })
+    // Node verifies with a key object as fast as with a CryptoKey, and gives the bytes of one to libsodium without a promise.
+    return KeyObject.from(await importJWK({ kty: 'OKP', crv: 'Ed25519', x }, 'EdDSA'))
   } catch (cause) {
     throw new SignatureError('key', 'x is not an Ed25519 public key', { cause })
   }
@@ -100,6 +104,13 @@ export function exportEd25519Jwk(key: KeyObject, kid: string): Ed25519Jwk {
 function assertMember(jwk: Readonly<Record<string, unknown>>, name: string, expected: string): void {
   if (jwk[name] !== expected) {
     throw new SignatureError('key', `${name} must be "${expected}"`)
+  }
+}
+
+/** A key that names its operations is used for no other (RFC 7517 §4.3). */
+function assertVerifies(operations: unknown): void {
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) {
+    throw new SignatureError('key', 'key_ops must include "verify"')
   }
 }
 

@@ -8,8 +8,7 @@ import { importEd25519Jwk } from './ed25519-jwk.js'
 const GROUP_ORDER = (1n << 252n) + 27_742_317_777_372_353_535_851_937_790_883_648_493n
 
 const hex = (text: string): Buffer => Buffer.from(text, 'hex')
-const keyOf = (x: string): KeyObject =>
-  importEd25519Jwk({ kid: 'k', kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', x: hex(x).toString('base64url') })
+const keyOf = (x: string): Promise<KeyObject> => importEd25519Jwk({ x: hex(x).toString('base64url') })
 
 /** RFC 8032 §7.1, tests 1 to 3. */
 const vectors = [
@@ -34,9 +33,10 @@ const vectors = [
 ]
 
 describe.each([openSsl(), libsodium()])('signatures verified by $name', ({ verify }) => {
-  it.each(vectors)('are those of RFC 8032 ($message)', ({ publicKey, message, signature }) => {
-    expect(verify(hex(message), hex(signature), keyOf(publicKey))).toBe(true)
-    expect(verify(hex(`${message}00`), hex(signature), keyOf(publicKey))).toBe(false)
+  it.each(vectors)('are those of RFC 8032 ($message)', async ({ publicKey, message, signature }) => {
+    const key = await keyOf(publicKey)
+    expect(verify(hex(message), hex(signature), key)).toBe(true)
+    expect(verify(hex(`${message}00`), hex(signature), key)).toBe(false)
   })
 
   it('are not changed at any byte, and by no other key', () => {

@@ -3,6 +3,16 @@ import type { Mutation } from '../mutation.js'
 /** What keeps requests to those whose keys signed them, each nonce to one of them, and strangers from learning or blocking anything. */
 export const KEY_GUARDS: readonly Mutation[] = [
   {
+    guard: 'a key is imported only from its one canonical text, and never a point of small order',
+    file: 'packages/http-signatures/src/ed25519-jwk.ts',
+    text: '  assertPublicKey(x)\n  try {',
+    broken: '  try {',
+    test: {
+      file: 'packages/http-signatures/src/ed25519-jwk.test.ts',
+      title: 'with padding, which jose accepts, is not imported'
+    }
+  },
+  {
     guard: 'a key that its client took out is none',
     file: 'services/auth-server/src/domain/clients.ts',
     text: 'if (walletAddress !== undefined) return',

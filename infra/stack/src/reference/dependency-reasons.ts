@@ -31,7 +31,7 @@ export const DEPENDENCY_REASONS: Readonly<Record<string, string>> = {
   accepts: 'Chooses between a page and JSON, as a client would rather have it.',
   express: 'Routing of pages, and of what identity providers ask.',
   ioredis: 'Redis: single-use marks, rate limits, and messages between replicas.',
-  jose: 'Computes the thumbprints of JSON Web Keys (RFC 7638).',
+  jose: 'Imports JSON Web Keys (RFC 7517, RFC 8037), and computes their thumbprints (RFC 7638).',
   luxon: 'Calendar arithmetic for repeating intervals.',
   pg: 'PostgreSQL: the pools beneath Prisma, and the statements of the auth server.',
   pino: 'Logs as JSON lines.',

@@ -39,7 +39,7 @@ export interface ClientAuthenticator {
    *
    * @throws SignatureError `key` when it is no Ed25519 public key
    */
-  importKey(key: { readonly kid: string; readonly x: string }): ClientKey
+  importKey(key: { readonly kid: string; readonly x: string }): Promise<ClientKey>
 }
 
 /**

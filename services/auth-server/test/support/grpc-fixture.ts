@@ -134,7 +134,7 @@ export class GrpcFixture {
     const store = createInProcessStore()
     const plainBus = createRevocationBus(store, logger)
     const bus = options.wrapBus?.(plainBus) ?? plainBus
-    const boundKey = importEd25519Jwk({ ...BOUND_KEY, kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA' })
+    const boundKey = await importEd25519Jwk(BOUND_KEY)
     const publishedKeys = new Map<string, ClientKey | Error>([
       [`${SHOP} ${BOUND_KEY.kid}`, { ...BOUND_KEY, publicKey: boundKey }]
     ])

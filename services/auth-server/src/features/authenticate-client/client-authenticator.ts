@@ -43,9 +43,9 @@ export function createClientAuthenticator(
   // Stands in where there is no key to verify with. Nobody has its private half.
   const { publicKey: nobodysKey } = generateKeyPairSync('ed25519')
 
-  const importKey: ClientAuthenticator['importKey'] = ({ kid, x }) => {
+  const importKey: ClientAuthenticator['importKey'] = async ({ kid, x }) => {
     const known = imported.get(x)
-    const publicKey = known ?? importEd25519Jwk({ kid, x, kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA' })
+    const publicKey = known ?? (await importEd25519Jwk({ x }))
     if (known === undefined) imported.set(x, publicKey)
     return { kid, x, publicKey }
   }
@@ -72,7 +72,7 @@ export function createClientAuthenticator(
       const key = holder && (await findCurrentKey(holder, signature.keyId, directory))
       const isSigned = isSignedWith(
         signature,
-        key === undefined ? { kid: signature.keyId, publicKey: nobodysKey } : importKey(key)
+        key === undefined ? { kid: signature.keyId, publicKey: nobodysKey } : await importKey(key)
       )
       if (holder === undefined || key === undefined || !isSigned) return false
       countVerified?.(signature, nameHolder(holder))

@@ -85,7 +85,7 @@ async function findKey(
   if (client.kind === 'key') return authenticator.importKey(client.jwk)
   try {
     const key = await directory.findKey(client.walletAddress, keyId)
-    if (key !== undefined) return authenticator.importKey(key)
+    if (key !== undefined) return await authenticator.importKey(key)
   } catch (error) {
     if (!(error instanceof DocumentUnavailable)) throw error
     throw unresolvedClient(

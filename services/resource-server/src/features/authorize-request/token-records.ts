@@ -145,7 +145,7 @@ export class TokenRecords implements RevocationListener {
     const pending: Pending = { tokenHash, void: !this.#live, revokedGrants: new Set() }
     this.#pending.add(pending)
     try {
-      const record = this.#toRecord(await this.#options.introspection.introspect(accessToken, keyId))
+      const record = await this.#toRecord(await this.#options.introspection.introspect(accessToken, keyId))
       if (record.status === 'active') this.#keep(pending, keyId ?? '', record)
       return record
     } finally {
@@ -183,15 +183,15 @@ export class TokenRecords implements RevocationListener {
     }
   }
 
-  #toRecord(answer: TokenStatus): TokenRecord {
+  async #toRecord(answer: TokenStatus): Promise<TokenRecord> {
     if (answer.status !== 'active') return answer
     const { key } = answer
-    return { ...answer, key: typeof key === 'object' ? this.#toReadyKey(key) : key }
+    return { ...answer, key: typeof key === 'object' ? await this.#toReadyKey(key) : key }
   }
 
-  #toReadyKey({ kid, x }: { readonly kid: string; readonly x: string }): ReadyKey {
+  async #toReadyKey({ kid, x }: { readonly kid: string; readonly x: string }): Promise<ReadyKey> {
     const known = this.#keys.get(x)
-    const publicKey = known ?? importEd25519Jwk({ kid, kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', x })
+    const publicKey = known ?? (await importEd25519Jwk({ x }))
     if (known === undefined) this.#keys.set(x, publicKey)
     return { kid, x, publicKey }
   }
