@@ -1,18 +1,15 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type JsonWebKey,
-  type KeyObject
-} from 'node:crypto'
+import { generateKeyPairSync } from 'node:crypto'
 import { access, readFile, writeFile } from 'node:fs/promises'
+import { exportJWK, importJWK, importPKCS8, importSPKI } from 'jose'
 import { CommandError } from './command-error.js'
 
-/** Bytes of an Ed25519 public key (RFC 8032 §5.1.5). */
-const PUBLIC_KEY_BYTES = 32
 /** Longest key file that is read. */
 const KEY_FILE_BYTES_MAX = 16_384
 const PRIVATE_KEY_MODE = 0o600
+/** The key among whatever else is in a file: tools write text around it (RFC 7468 §2). */
+const PEM = /-----BEGIN (PUBLIC|PRIVATE) KEY-----[^-]+-----END \1 KEY-----/
+/** What jose calls signatures with Ed25519 keys, and with no others (RFC 8037 §3.1). */
+const ALGORITHM = 'EdDSA'
 
 /**
  * Reads an Ed25519 public key: 43 characters of base64url (the `x` of its JWK), or a file that holds the key as PEM or as
@@ -22,13 +19,14 @@ const PRIVATE_KEY_MODE = 0o600
  * @throws CommandError when it is none of these
  */
 export async function readPublicKey(given: string): Promise<string> {
-  if (/^[A-Za-z0-9_-]{43}$/.test(given))
-    return encodedKey(publicKeyOf(given, { kty: 'OKP', crv: 'Ed25519', x: given }), given)
-  const text = await readKeyFile(given)
-  const key = text.trimStart().startsWith('{')
-    ? publicKeyOf(given, parseJwk(given, text))
-    : publicKeyOf(given, text)
-  return encodedKey(key, given)
+  const text = /^[A-Za-z0-9_-]{43}$/.test(given)
+    ? JSON.stringify({ kty: 'OKP', crv: 'Ed25519', x: given })
+    : await readKeyFile(given)
+  try {
+    return await encodedKey(await importKey(text))
+  } catch {
+    throw new CommandError(`${given} holds no Ed25519 key that can be read`, 'public-key')
+  }
 }
 
 /**
@@ -47,7 +45,7 @@ export async function generatePrivateKey(file: string): Promise<string> {
   } catch (error) {
     throw new CommandError(`the new private key cannot be written to ${file}: ${reasonOf(error)}`, 'generate')
   }
-  return encodedKey(publicKey, file)
+  return encodedKey(publicKey)
 }
 
 /**
@@ -76,28 +74,21 @@ async function readKeyFile(file: string): Promise<string> {
   throw new CommandError(`${file} is too large for a key`, 'public-key')
 }
 
-function parseJwk(file: string, text: string): JsonWebKey {
-  try {
-    return JSON.parse(text) as JsonWebKey
-  } catch {
-    throw new CommandError(`${file} holds neither PEM nor a JWK`, 'public-key')
+/** @throws Error when the text is neither a JWK nor PEM, or its key is not an Ed25519 key */
+async function importKey(text: string): ReturnType<typeof importJWK> {
+  // The public half is read from the imported key, which for a private one must be allowed.
+  const options = { extractable: true }
+  if (text.trimStart().startsWith('{')) {
+    return importJWK(JSON.parse(text) as Parameters<typeof importJWK>[0], ALGORITHM, options)
   }
+  const [pem = '', kind] = PEM.exec(text) ?? []
+  return kind === 'PRIVATE' ? importPKCS8(pem, ALGORITHM, options) : importSPKI(pem, ALGORITHM, options)
 }
 
-function publicKeyOf(source: string, given: string | JsonWebKey): KeyObject {
-  try {
-    if (typeof given !== 'string') return createPublicKey({ key: given, format: 'jwk' })
-    return createPublicKey(given.includes('PRIVATE KEY') ? createPrivateKey(given) : given)
-  } catch {
-    throw new CommandError(`${source} holds no key that can be read`, 'public-key')
-  }
-}
-
-function encodedKey(key: KeyObject, source: string): string {
-  const { x } = key.asymmetricKeyType === 'ed25519' ? key.export({ format: 'jwk' }) : { x: undefined }
-  if (x === undefined || Buffer.from(x, 'base64url').length !== PUBLIC_KEY_BYTES) {
-    throw new CommandError(`the key in ${source} is not an Ed25519 key`, 'public-key')
-  }
+/** @throws Error when the key has no `x` */
+async function encodedKey(key: Parameters<typeof exportJWK>[0]): Promise<string> {
+  const { x } = await exportJWK(key)
+  if (x === undefined) throw new Error('the key is symmetric')
   return x
 }
 

@@ -312,7 +312,15 @@ describe('client keys', () => {
   it.each([
     ['PEM', pair.publicKey.export({ type: 'spki', format: 'pem' })],
     ['PEM of the private key', pair.privateKey.export({ type: 'pkcs8', format: 'pem' })],
-    ['a JWK', JSON.stringify({ ...jwk, kid: 'other' })]
+    [
+      'PEM among other text',
+      `Bag Attributes\n${String(pair.privateKey.export({ type: 'pkcs8', format: 'pem' }))}ED25519 Private-Key:\n`
+    ],
+    ['a JWK', JSON.stringify({ ...jwk, kid: 'other', alg: 'EdDSA', use: 'sig' })],
+    [
+      'the JWK of the private key',
+      JSON.stringify({ ...pair.privateKey.export({ format: 'jwk' }), ext: false })
+    ]
   ])('are read from a file with %s', async (_what, content) => {
     const file = join(directory, 'key')
     await writeFile(file, content)
@@ -345,6 +353,10 @@ describe('client keys', () => {
       'another algorithm',
       generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ type: 'spki', format: 'pem' })
     ],
+    ['another curve', JSON.stringify(generateKeyPairSync('x25519').publicKey.export({ format: 'jwk' }))],
+    ['a symmetric key', JSON.stringify({ kty: 'oct', k: x })],
+    ['a key for another use', JSON.stringify({ ...jwk, key_ops: ['encrypt'] })],
+    ['a key that is too short', JSON.stringify({ ...jwk, x: x.slice(1) })],
     ['no key', 'hello'],
     ['broken JSON', '{']
   ])('are refused from a file with %s', async (_what, content) => {
