@@ -2,7 +2,7 @@ export { createHttpApp, type HttpAppOptions, type RequestObserver } from './app.
 export type { TrustedProxies } from './client-address.js'
 export { HttpRequest } from './http-request.js'
 export { type Fields, HttpResponse } from './http-response.js'
-export { type BadRequestCode, invalidField, parseJsonObject, validate } from './json.js'
+export { type BadRequestCode, invalidField, parseJsonObject, peekJson, validate } from './json.js'
 export { CONNECTIONS_MAX, HEADER_BYTES_MAX, HEADER_COUNT_MAX, TARGET_LENGTH_MAX } from './limits.js'
 export { measuredList, measuredText } from './measured.js'
 export { readOptionalBody } from './optional-body.js'

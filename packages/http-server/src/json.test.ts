@@ -1,6 +1,6 @@
-import { describe, expect, it } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { z } from 'zod'
-import { JSON_DEPTH_MAX, JSON_VALUES_MAX, parseJsonObject, validate } from './json.js'
+import { JSON_DEPTH_MAX, JSON_VALUES_MAX, parseJsonObject, peekJson, validate } from './json.js'
 import { measuredList, measuredText } from './measured.js'
 import { PublicError } from './public-error.js'
 
@@ -33,6 +33,40 @@ describe('a JSON body', () => {
     expect(() => parse('{"a":[{"__proto__":{}}]}')).toThrow('invalid a.0.__proto__')
     expect(() => parse('{"__proto__":{}}')).toThrow('invalid __proto__')
     expect(JSON.stringify(parse('{"constructor":1,"prototype":2}'))).toBe('{"constructor":1,"prototype":2}')
+  })
+})
+
+describe('a JSON body that is looked at before it is read', () => {
+  it.each(['{"walletAddress":"https://wallet.example/alice"}', '{"walletAddress":'])(
+    'is parsed once: %s',
+    (text) => {
+      const body = Buffer.from(text)
+      const parsing = jest.spyOn(JSON, 'parse')
+      try {
+        const peeked = peekJson(body)
+        const read = (): unknown => parseJsonObject(body, 'application/json', '400')
+        if (peeked === undefined) expect(read).toThrow('the body is not valid JSON in UTF-8')
+        else expect(read()).toBe(peeked)
+        expect(parsing).toHaveBeenCalledTimes(1)
+      } finally {
+        parsing.mockRestore()
+      }
+    }
+  )
+
+  it.each([
+    ['is not JSON', Buffer.from('{')],
+    ['is not UTF-8', Buffer.from([0x22, 0xff, 0x22])],
+    ['is empty', Buffer.alloc(0)]
+  ])('holds nothing when it %s', (_what, body) => {
+    expect(peekJson(body)).toBeUndefined()
+  })
+
+  it('is still refused for what it holds', () => {
+    const body = Buffer.from('{"__proto__":{}}')
+    expect(peekJson(body)).toBeDefined()
+    expect(() => parseJsonObject(body, 'application/json', '400')).toThrow('invalid __proto__')
+    expect(() => parseJsonObject(body, 'text/plain', '400')).toThrow('must be application/json')
   })
 })
 

@@ -89,13 +89,44 @@ function isJsonContentType(contentType: string | undefined): boolean {
   return charset === undefined || /^charset="?utf-8"?$/.test(charset)
 }
 
+/**
+ * The JSON value of a body, for whoever looks at it before it is validated: nothing of it is checked. Reading the body with
+ * {@link parseJsonObject} afterwards does not parse it again.
+ *
+ * @returns undefined when it is not JSON in UTF-8
+ */
+export function peekJson(body: Uint8Array): unknown {
+  const parsed = parseOnce(body)
+  return 'value' in parsed ? parsed.value : undefined
+}
+
 function parseJson(body: Uint8Array, code: BadRequestCode): unknown {
+  const parsed = parseOnce(body)
+  if ('value' in parsed) return parsed.value
+  const description = 'the body is not valid JSON in UTF-8'
+  const details = { body: description }
+  throw new PublicError({ status: 400, code, description, details, cause: parsed.error })
+}
+
+/** A JSON value, or why there is none. */
+type ParsedJson = { readonly value: unknown } | { readonly error: unknown }
+
+/** What was made of bodies, for as long as somebody keeps their bytes. */
+const parsedBodies = new WeakMap<Uint8Array, ParsedJson>()
+
+function parseOnce(body: Uint8Array): ParsedJson {
+  const known = parsedBodies.get(body)
+  if (known !== undefined) return known
+  const parsed = parse(body)
+  parsedBodies.set(body, parsed)
+  return parsed
+}
+
+function parse(body: Uint8Array): ParsedJson {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
-    return JSON.parse(text)
+    return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)) }
   } catch (error) {
-    const description = 'the body is not valid JSON in UTF-8'
-    throw new PublicError({ status: 400, code, description, details: { body: description }, cause: error })
+    return { error }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingRequest } from '@open-payments-server/http-server'
+import { type IncomingRequest, peekJson } from '@open-payments-server/http-server'
 import type { RateLimits } from '@open-payments-server/rate-limits'
 import type { AuthorizedRequest, CountVerified } from '../../domain/authorization.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
@@ -78,14 +78,8 @@ function readQuery(originalUrl: string): string | undefined {
   return new URLSearchParams(originalUrl.slice(queryStart)).get('wallet-address') ?? undefined
 }
 
+/** What is wrong with a body is told by the route that reads it. */
 function readBody(body: Uint8Array): string | undefined {
-  try {
-    const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
-    const value: unknown = JSON.parse(text)
-    const named = (value as { walletAddress?: unknown } | null)?.walletAddress
-    return typeof named === 'string' ? named : undefined
-  } catch {
-    // What is wrong with it is told by whoever reads it for good.
-    return undefined
-  }
+  const named = (peekJson(body) as { walletAddress?: unknown } | null | undefined)?.walletAddress
+  return typeof named === 'string' ? named : undefined
 }
