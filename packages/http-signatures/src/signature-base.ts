@@ -22,7 +22,8 @@ export interface CoveredInput {
 }
 
 /**
- * The signature base (RFC 9421 §2.5): the ASCII text that is signed.
+ * The signature base (RFC 9421 §2.5): the ASCII text that is signed. Why it is built here rather than by
+ * `http-message-signatures`: see docs/decisions/own-signature-base.md.
  *
  * @throws SignatureError when the request lacks a component or has an unsignable value
  */

@@ -32,7 +32,7 @@ const unsignedRequests: fc.Arbitrary<HttpRequestParts> = fc
   .map(({ method, path, query, values, body }) => ({
     method,
     // As every client sends it that makes its requests from a URL, the library that signs among them; but for an empty query,
-    // whose question mark that library leaves out of `@request-target`.
+    // whose question mark that library leaves out of `@request-target` (docs/decisions/own-signature-base.md).
     targetUri: new URL(
       `https://wallet.example/${path}${query === undefined || query === '' ? '' : `?${query}`}`
     ).href,
