@@ -167,7 +167,7 @@ export const resourceServerSchema = z.object({
   EXCHANGE_RATES_URL: setting
     .url({
       description:
-        'Service that answers `GET ?source=USD&target=EUR` with `{ "rate": "0.92" }`. Used in place of EXCHANGE_RATES.',
+        'Service that answers `GET ?source=USD&target=EUR` with `{ "rate": "0.92" }`, and 404 where it has no rate. Both directions are asked for at once. Rates with which going round gains are refused. Used in place of EXCHANGE_RATES.',
       example: 'https://rates.wallet.example/v1/rate'
     })
     .optional(),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { createLogger } from '@open-payments-server/runtime'
 import type { Answer } from '@open-payments-server/testing'
 import {
   ALICE,
@@ -370,7 +371,7 @@ describe('exchange rates', () => {
       expect((await ask()).at('receiveAmount')).toEqual(eur('250'))
       rate = '0.25'
       expect((await ask()).at('receiveAmount')).toEqual(eur('250'))
-      expect(asked).toEqual(['?source=USD&target=EUR'])
+      expect(asked.toSorted()).toEqual(['?source=EUR&target=USD', '?source=USD&target=EUR'])
       live.clock.advanceSeconds(15)
       expect((await ask()).at('receiveAmount')).toEqual(eur('125'))
       live.clock.advanceSeconds(15)
@@ -378,6 +379,46 @@ describe('exchange rates', () => {
       const unavailable = await ask()
       expect(unavailable.status).toBe(503)
       expect(unavailable.headers.get('retry-after')).toBeTruthy()
+    } finally {
+      await live.stop()
+      await source.stop()
+    }
+  })
+
+  it('of a service are none where going round gains: nothing is quoted, and only the log tells why', async () => {
+    const source = await startRateSource((query) => (query === '?source=USD&target=EUR' ? '0.93' : '1.09'))
+    const lines: string[] = []
+    const logger = createLogger({
+      service: 'resource-server',
+      level: 'warn',
+      destination: { write: (line) => lines.push(line) }
+    })
+    const live = await startTestResourceServer({
+      settings: { EXCHANGE_RATES_URL: source.url },
+      overrides: { logger }
+    })
+    try {
+      const client = live.createClient('shop')
+      const quoteTo = async (from: string, to: string) => {
+        const order = { walletAddress: to }
+        const created = await client.request(INCOMING, 'POST', '/incoming-payments', { body: order })
+        const debitAmount = from === ALICE ? usd('500') : eur('500')
+        const body = { walletAddress: from, receiver: created.textAt('id'), method: 'ilp', debitAmount }
+        return client.request(QUOTE, 'POST', '/quotes', { body })
+      }
+      for (const [answer, assets] of [
+        [await quoteTo(ALICE, CAROL), 'USD to EUR'],
+        [await quoteTo(CAROL, ALICE), 'EUR to USD']
+      ] as const) {
+        expect(answer).toMatchObject({
+          status: 400,
+          body: { error: { description: `no exchange rate from ${assets}` } }
+        })
+        expect(answer.text).not.toContain('0.93')
+      }
+      expect(await live.database.query('select from quote')).toEqual([])
+      const told = lines.filter((line) => line.includes('going round'))
+      expect(told).toEqual([expect.stringMatching(/"level":"?(?:40|warn)"?.*EUR → USD → EUR/)])
     } finally {
       await live.stop()
       await source.stop()

@@ -12,6 +12,12 @@ const RATE = 'packages/amounts/src/rate.ts'
 const QUOTED = 'packages/amounts/src/quoted-amounts.ts'
 const AUDIT = 'services/auth-server/src/features/audit-limits/repository.ts'
 
+const RATE_SERVICE = 'services/resource-server/src/features/exchange-rates/rate-service.ts'
+
+const servingRates = (title: string): TestReference => ({
+  file: 'services/resource-server/src/features/exchange-rates/rate-service.test.ts',
+  title
+})
 const settling = (title: string): TestReference => ({
   file: 'services/resource-server/src/domain/settlement.test.ts',
   title
@@ -170,5 +176,30 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
       file: 'infra/acceptance/test/pool.test.ts',
       title: '32 at once all end, none later than 5 s: AuditLimits'
     }
+  },
+  {
+    guard: 'rates of a service are refused when going there and back gains',
+    file: RATE_SERVICE,
+    text: 'const cycle = findGainfulCycle(rates, inUse)',
+    broken: 'const cycle = findGainfulCycle(rates.slice(1), inUse)',
+    test: servingRates(
+      'is none either way where going there and back gains, to the last digit; and is asked for again later'
+    )
+  },
+  {
+    guard: 'rates of a service are refused when going round over others in use gains',
+    file: RATE_SERVICE,
+    text: 'findGainfulCycle(rates, inUse)',
+    broken: 'findGainfulCycle(rates)',
+    test: servingRates(
+      'is none where going round over others gains that are in use, and none else is refused'
+    )
+  },
+  {
+    guard: 'the two directions of a rate are kept together',
+    file: RATE_SERVICE,
+    text: 'const pair = JSON.stringify(codes.toSorted())',
+    broken: 'const pair = JSON.stringify(codes)',
+    test: servingRates('is never used beside the other direction of another time')
   }
 ]

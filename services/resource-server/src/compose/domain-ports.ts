@@ -81,7 +81,7 @@ export function createDomainPorts(
     rememberedReceivers: rememberReceivers(receivers),
     rememberedQuotes: rememberQuotes(),
     termSources: {
-      rates: overrides.rates ?? createRateProvider(config, { clock, onStart: (part) => lifecycle.add(part) }),
+      rates: overrides.rates ?? createRateProvider(config, { clock, logger, lifecycle }),
       fees: parseFeeTable(config.FEES)
     },
     methods: createPaymentMethods({

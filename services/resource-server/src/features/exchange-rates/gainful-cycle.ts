@@ -16,27 +16,49 @@ interface Way {
 
 /**
  * Finds a way round through the assets that ends with more than it began with: whoever goes it makes money of nothing.
- * Exact, with the best way between any two assets over ever more others (Floyd and Warshall).
+ * Exact. Rates are added one after the other, so that each way round is looked for where it is closed: from the rate that
+ * is added, over the best ways onward (Bellman and Ford), back to where it began.
  *
+ * @param added rates that may close a way round
+ * @param known rates among which no way round gains
  * @returns the asset codes of the way, the first one again at its end; undefined when no way round gains
  */
-export function findGainfulCycle(rates: readonly DirectedRate[]): readonly string[] | undefined {
-  const codes = [...new Set(rates.flatMap(({ source, target }) => [source, target]))]
-  const ways = new Map(codes.map((code) => [code, new Map<string, Way>()]))
-  for (const { source, target, rate } of rates)
-    ways.get(source)?.set(target, { codes: [source, target], rate })
-  for (const over of codes) {
-    const onwards = [...(ways.get(over) ?? [])]
-    for (const [from, reached] of ways) {
-      const first = reached.get(over)
-      if (first === undefined || from === over) continue
-      for (const [to, second] of onwards) {
-        const rate = multiply(first.rate, second.rate)
-        const way = { codes: [...first.codes, ...second.codes.slice(1)], rate }
-        if (from === to && isGreater(rate, RATE_ONE)) return way.codes
-        const best = reached.get(to)
-        if (from !== to && (best === undefined || isGreater(rate, best.rate))) reached.set(to, way)
+export function findGainfulCycle(
+  added: readonly DirectedRate[],
+  known: readonly DirectedRate[] = []
+): readonly string[] | undefined {
+  const checked = [...known]
+  for (const rate of added) {
+    const cycle = findCycleThrough(rate, checked)
+    if (cycle !== undefined) return cycle
+    checked.push(rate)
+  }
+  return undefined
+}
+
+function findCycleThrough(
+  first: DirectedRate,
+  known: readonly DirectedRate[]
+): readonly string[] | undefined {
+  const best = new Map<string, Way>([
+    [first.target, { codes: [first.source, first.target], rate: first.rate }]
+  ])
+  let isImproved = true
+  // No best way is longer than all rates together.
+  for (let length = 0; isImproved && length < known.length; length += 1) {
+    isImproved = false
+    for (const { source, target, rate } of known) {
+      const way = best.get(source)
+      if (way === undefined) continue
+      const onward = { codes: [...way.codes, target], rate: multiply(way.rate, rate) }
+      if (target === first.source) {
+        if (isGreater(onward.rate, RATE_ONE)) return onward.codes
+        continue
       }
+      const other = best.get(target)
+      if (other !== undefined && !isGreater(onward.rate, other.rate)) continue
+      best.set(target, onward)
+      isImproved = true
     }
   }
   return undefined

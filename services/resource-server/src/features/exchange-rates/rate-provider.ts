@@ -1,5 +1,5 @@
 import { createSafeHttpClient } from '@open-payments-server/http-client'
-import type { Clock } from '@open-payments-server/runtime'
+import type { Clock, Lifecycle, Logger } from '@open-payments-server/runtime'
 import type { RateProvider } from '../../domain/rates.js'
 import { createRateService } from './rate-service.js'
 import { createRateTable } from './rate-table.js'
@@ -20,12 +20,11 @@ export interface RateSettings {
 /**
  * Makes the rate provider that the settings name: a service, else a table.
  *
- * @param onStart told of the connections to close at the end, where there are any
  * @throws ConfigurationError for a table that cannot be read
  */
 export function createRateProvider(
   settings: RateSettings,
-  deps: { clock: Clock; onStart: (part: { name: string; stop: () => Promise<void> }) => void }
+  { clock, logger, lifecycle }: { clock: Clock; logger: Logger; lifecycle: Lifecycle }
 ): RateProvider {
   if (settings.EXCHANGE_RATES_URL === undefined) return createRateTable(settings.EXCHANGE_RATES)
   // The operator names this address, so it may be on a private network.
@@ -35,11 +34,17 @@ export function createRateProvider(
     bodyBytesMax: RATE_BYTES_MAX,
     userAgent: 'open-payments-resource-server'
   })
-  deps.onStart({ name: 'exchange rates', stop: () => http.close() })
+  lifecycle.add({ name: 'exchange rates', stop: () => http.close() })
   return createRateService({
     url: settings.EXCHANGE_RATES_URL,
     http,
-    clock: deps.clock,
-    cacheSeconds: settings.EXCHANGE_RATES_CACHE_SECONDS
+    clock,
+    cacheSeconds: settings.EXCHANGE_RATES_CACHE_SECONDS,
+    onGainfulCycle: (way) => {
+      logger.warn(
+        { way: way.join(' → ') },
+        'rates of EXCHANGE_RATES_URL were refused: going round ends with more than it began with'
+      )
+    }
   })
 }

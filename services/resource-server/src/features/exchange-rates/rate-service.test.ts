@@ -13,20 +13,25 @@ describe('a rate from EXCHANGE_RATES_URL', () => {
   let clock: TestClock
   let rates: RateProvider
   let asked: string[]
-  let answer: () => unknown
+  let refused: string[]
+  let answer: (direction: string) => unknown
 
   beforeEach(() => {
     clock = new TestClock()
     asked = []
+    refused = []
     answer = () => ({ rate: '0.5' })
     rates = createRateService({
       url: 'https://rates.test/rate',
       clock,
       cacheSeconds: 15,
+      onGainfulCycle: (way) => refused.push(way.join(' ')),
       http: {
         async getJson(url) {
           asked.push(url)
-          return { status: 200, headers: {}, body: answer(), maxAgeSeconds: undefined }
+          const { source, target } = Object.fromEntries(new URL(url).searchParams)
+          const body = answer(`${String(source)}/${String(target)}`)
+          return { status: 200, headers: {}, body, maxAgeSeconds: undefined }
         }
       }
     })
@@ -45,7 +50,8 @@ describe('a rate from EXCHANGE_RATES_URL', () => {
     expect(await rates.getRate(USD, EUR)).toEqual(HALF)
     clock.advanceSeconds(0.001)
     await expect(rates.getRate(USD, EUR)).rejects.toMatchObject({ because: 'rates-unavailable' })
-    expect(asked).toEqual(Array.from({ length: 2 }, () => 'https://rates.test/rate?source=USD&target=EUR'))
+    const both = ['USD&target=EUR', 'EUR&target=USD'].map((way) => `https://rates.test/rate?source=${way}`)
+    expect(asked).toEqual([...both, ...both])
   })
 
   it('is not used for longer when the clock is set back', async () => {
@@ -56,16 +62,20 @@ describe('a rate from EXCHANGE_RATES_URL', () => {
   })
 
   it('is asked for once by requests that come together, and never between assets of one code', async () => {
-    await Promise.all(Array.from({ length: 20 }, () => rates.getRate(USD, EUR)))
+    await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        at % 2 === 0 ? rates.getRate(USD, EUR) : rates.getRate(EUR, USD)
+      )
+    )
     expect(await rates.getRate(USD, { code: 'USD', scale: 255 })).toEqual({ numerator: 1n, denominator: 1n })
-    expect(asked).toHaveLength(1)
+    expect(asked).toHaveLength(2)
   })
 
   it('that the service does not have is none, which is remembered too', async () => {
     fail(404)
     expect(await rates.getRate(USD, EUR)).toBeUndefined()
     expect(await rates.getRate(USD, EUR)).toBeUndefined()
-    expect(asked).toHaveLength(1)
+    expect(asked).toHaveLength(2)
   })
 
   it.each([
@@ -91,5 +101,63 @@ describe('a rate from EXCHANGE_RATES_URL', () => {
   it.each([[null], ['0.5'], [[]], [{}]])('in the answer %j cannot be had now', async (body) => {
     answer = () => body
     await expect(rates.getRate(USD, EUR)).rejects.toMatchObject({ because: 'rates-unavailable' })
+  })
+
+  /** Answers as the service would that has these rates. */
+  const answerWith = (table: Record<string, string>): void => {
+    answer = (direction) => {
+      const rate = table[direction]
+      if (rate !== undefined) return { rate }
+      throw new OutgoingRequestError({ reason: 'status', message: 'no', status: 404 })
+    }
+  }
+
+  it('is never used beside the other direction of another time', async () => {
+    answerWith({ 'USD/EUR': '0.92', 'EUR/USD': '1.08' })
+    await rates.getRate(USD, EUR)
+    clock.advanceSeconds(14)
+    answerWith({ 'USD/EUR': '0.5', 'EUR/USD': '2' })
+    expect(await rates.getRate(EUR, USD)).toEqual({ numerator: 27n, denominator: 25n })
+  })
+
+  it('is none either way where going there and back gains, to the last digit; and is asked for again later', async () => {
+    answerWith({ 'USD/EUR': '0.8', 'EUR/USD': '1.25' })
+    expect(await rates.getRate(USD, EUR)).toEqual({ numerator: 4n, denominator: 5n })
+    clock.advanceSeconds(15)
+    answerWith({ 'USD/EUR': '0.8', 'EUR/USD': '1.25000000000000000000000000000000000001' })
+    expect(await rates.getRate(USD, EUR)).toBeUndefined()
+    expect(await rates.getRate(EUR, USD)).toBeUndefined()
+    expect(refused).toEqual(['EUR USD EUR'])
+    expect(asked).toHaveLength(4)
+    clock.advanceSeconds(15)
+    answerWith({ 'USD/EUR': '0.8', 'EUR/USD': '1.25' })
+    expect(await rates.getRate(EUR, USD)).toEqual({ numerator: 5n, denominator: 4n })
+  })
+
+  it('is none where going round over others gains that are in use, and none else is refused', async () => {
+    const GBP: Asset = { code: 'GBP', scale: 2 }
+    const MXN: Asset = { code: 'MXN', scale: 2 }
+    answerWith({ 'USD/EUR': '0.9', 'EUR/GBP': '0.8', 'GBP/MXN': '25', 'MXN/USD': '0.056' })
+    for (const [source, target] of [
+      [USD, EUR],
+      [EUR, GBP],
+      [GBP, MXN]
+    ] as const) {
+      expect(await rates.getRate(source, target)).toBeDefined()
+    }
+    // 0.9 × 0.8 × 25 × 0.056 = 1.008
+    expect(await rates.getRate(MXN, USD)).toBeUndefined()
+    expect(refused).toEqual(['MXN USD EUR GBP MXN'])
+    expect(await rates.getRate(USD, EUR)).toEqual({ numerator: 9n, denominator: 10n })
+    // Once the others are not in use any more, there is nothing to contradict.
+    clock.advanceSeconds(15)
+    expect(await rates.getRate(MXN, USD)).toEqual({ numerator: 7n, denominator: 125n })
+  })
+
+  it('may have no way back', async () => {
+    answerWith({ 'USD/EUR': '1000' })
+    expect(await rates.getRate(USD, EUR)).toEqual({ numerator: 1000n, denominator: 1n })
+    expect(await rates.getRate(EUR, USD)).toBeUndefined()
+    expect(refused).toEqual([])
   })
 })

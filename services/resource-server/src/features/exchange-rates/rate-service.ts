@@ -1,10 +1,11 @@
-import { type Asset, parseRate, type Rate, RATE_ONE } from '@open-payments-server/amounts'
+import { parseRate, type Rate, RATE_ONE } from '@open-payments-server/amounts'
 import { OutgoingRequestError, type SafeHttpClient } from '@open-payments-server/http-client'
 import { ratesUnavailable } from '../../domain/errors.js'
 import type { Clock } from '@open-payments-server/runtime'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { RateProvider } from '../../domain/rates.js'
+import { type DirectedRate, findGainfulCycle } from './gainful-cycle.js'
 
 /** Most pairs of assets whose rates are kept. */
 const PAIRS_KEPT_MAX = 1_000
@@ -19,56 +20,98 @@ export interface RateServiceOptions {
   readonly clock: Clock
   /** How long a rate is used, in seconds; 0 asks every time. An older one is never used, whatever fails. */
   readonly cacheSeconds: number
+  /**
+   * Told of rates that are refused, for going round with them ends with more than it began with.
+   *
+   * @param way asset codes, the first one again at its end
+   */
+  readonly onGainfulCycle: (way: readonly string[]) => void
 }
 
-interface KeptRate {
-  readonly rate: Rate | undefined
+/** What the service says of two assets. */
+interface KeptPair {
+  /** At most one of each direction; none where the rates were refused. */
+  readonly rates: readonly DirectedRate[]
   readonly askedAtMs: number
 }
 
-/** Rates from a service over HTTP. Requests for one pair that come together are asked once. */
+/**
+ * Rates from a service over HTTP. Both directions between two assets are asked for together and kept together, so that what
+ * was answered at different times is never used side by side. Requests for one pair that come together are asked once.
+ *
+ * Rates with which going round gains are refused, also over other assets whose rates are in use: there is no rate between
+ * the two, until they are asked for again.
+ */
 export function createRateService(options: RateServiceOptions): RateProvider {
-  const kept = new LRUCache<string, KeptRate>({ max: PAIRS_KEPT_MAX })
-  const asked = new Map<string, Promise<Rate | undefined>>()
+  const kept = new LRUCache<string, KeptPair>({ max: PAIRS_KEPT_MAX })
+  const asked = new Map<string, Promise<KeptPair>>()
 
   /** A clock that was set back makes a rate neither younger nor usable for longer. */
-  const isFresh = ({ askedAtMs }: KeptRate): boolean => {
+  const isFresh = ({ askedAtMs }: KeptPair): boolean => {
     const ageMs = options.clock.now() - askedAtMs
     return ageMs >= 0 && ageMs < options.cacheSeconds * 1_000
   }
 
-  const ask = async (source: Asset, target: Asset, pair: string): Promise<Rate | undefined> => {
+  const accept = (pair: string, rates: readonly DirectedRate[]): readonly DirectedRate[] => {
+    kept.delete(pair)
+    const inUse = [...kept.values()].filter(isFresh).flatMap((other) => other.rates)
+    const cycle = findGainfulCycle(rates, inUse)
+    if (cycle === undefined) return rates
+    options.onGainfulCycle(cycle)
+    return []
+  }
+
+  const ask = async (codes: readonly [string, string], pair: string): Promise<KeptPair> => {
     const askedAtMs = options.clock.now()
     try {
-      const rate = await fetchRate(source, target, options)
-      kept.set(pair, { rate, askedAtMs })
-      return rate
+      const rates = accept(pair, await fetchBoth(codes, options))
+      const answer = { rates, askedAtMs }
+      kept.set(pair, answer)
+      return answer
     } finally {
       asked.delete(pair)
     }
   }
 
+  const findPair = (codes: readonly [string, string]): Promise<KeptPair> => {
+    const pair = JSON.stringify(codes.toSorted())
+    const known = kept.get(pair)
+    if (known !== undefined && isFresh(known)) return Promise.resolve(known)
+    const answer = asked.get(pair) ?? ask(codes, pair)
+    asked.set(pair, answer)
+    return answer
+  }
+
   return {
     async getRate(source, target) {
       if (source.code === target.code) return RATE_ONE
-      const pair = JSON.stringify([source.code, target.code])
-      const known = kept.get(pair)
-      if (known !== undefined && isFresh(known)) return known.rate
-      const answer = asked.get(pair) ?? ask(source, target, pair)
-      asked.set(pair, answer)
-      return answer
+      const { rates } = await findPair([source.code, target.code])
+      return rates.find((each) => each.source === source.code)?.rate
     }
   }
 }
 
+/** Asks for both directions at once: the service answers one with each request. */
+async function fetchBoth(
+  [one, other]: readonly [string, string],
+  options: RateServiceOptions
+): Promise<DirectedRate[]> {
+  const directions = [
+    { source: one, target: other },
+    { source: other, target: one }
+  ]
+  const rates = await Promise.all(
+    directions.map(async (direction) => ({ ...direction, rate: await fetchRate(direction, options) }))
+  )
+  return rates.flatMap(({ rate, ...direction }) => (rate === undefined ? [] : [{ ...direction, rate }]))
+}
+
 async function fetchRate(
-  source: Asset,
-  target: Asset,
+  direction: { source: string; target: string },
   { url, http }: RateServiceOptions
 ): Promise<Rate | undefined> {
-  const query = new URLSearchParams({ source: source.code, target: target.code })
   try {
-    const { body } = await http.getJson(`${url}?${query.toString()}`)
+    const { body } = await http.getJson(`${url}?${new URLSearchParams(direction).toString()}`)
     return parseRate(answerSchema.parse(body).rate)
   } catch (error) {
     if (error instanceof OutgoingRequestError && error.status === 404) return undefined
