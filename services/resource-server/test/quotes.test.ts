@@ -116,13 +116,37 @@ describe('a quote', () => {
     expect(await shop.request(QUOTE, 'GET', pathOf(created), { headers })).toMatchObject({ status: 304 })
   })
 
-  it('is hidden from other clients, unless they may read all', async () => {
+  it('is hidden from other clients, unless its account holder agreed that they may read all', async () => {
+    const path = pathOf(await quote({ receiver: await receiverAt(BOB), debitAmount: usd('500') }))
+    const readAll = async (
+      { client, key, request }: TestClient,
+      identifier: string | undefined,
+      consentedWalletAddress: string
+    ): Promise<number> => {
+      const item = { type: 'quote' as const, actions: ['read-all'], ...(identifier && { identifier }) }
+      const { accessToken } = service.auth.issueToken({
+        client,
+        keys: [key],
+        access: [item],
+        consentedWalletAddress
+      })
+      return (await request([item], 'GET', path, { accessToken })).status
+    }
+    for (const identifier of [ALICE, undefined]) {
+      expect(await readAll(market, identifier, ALICE)).toBe(200)
+      expect(await readAll(market, identifier, BOB)).toBe(404)
+      expect(await readAll(market, identifier, '')).toBe(404)
+      expect(await readAll(shop, identifier, '')).toBe(200)
+    }
+    expect(await readAll(market, BOB, ALICE)).toBe(404)
+  })
+
+  it('is hidden from other clients, and from who may read those of another wallet address', async () => {
     const path = pathOf(await quote({ receiver: await receiverAt(BOB), debitAmount: usd('500') }))
     const access = (actions: string[], identifier = ALICE) => [
       { type: 'quote' as const, actions, identifier }
     ]
     expect(await market.request(access(['read']), 'GET', path)).toMatchObject({ status: 404 })
-    expect(await market.request(access(['read-all']), 'GET', path)).toMatchObject({ status: 200 })
     expect(await shop.request(access(['create']), 'GET', path)).toMatchObject({ status: 403 })
     expect(await shop.request(access(['read'], BOB), 'GET', path)).toMatchObject({ status: 403 })
     expect(await shop.request(access(['read']), 'GET', '/quotes/nothing')).toMatchObject({ status: 404 })

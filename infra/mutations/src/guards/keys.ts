@@ -83,5 +83,15 @@ export const KEY_GUARDS: readonly Mutation[] = [
       file: 'packages/http-client/test/silent-name-servers.test.ts',
       title: 'keep no other name from being fetched, and their look-ups end with the requests'
     }
+  },
+  {
+    guard: "a client sees another's quote only when the holder of its wallet address agreed",
+    file: 'services/resource-server/src/domain/visibility.ts',
+    text: "type !== 'quote' || request.consentedWalletAddress === resource.walletAddressUrl",
+    broken: 'true',
+    test: {
+      file: 'services/resource-server/test/quotes.test.ts',
+      title: 'is hidden from other clients, unless its account holder agreed that they may read all'
+    }
   }
 ]

@@ -38,22 +38,24 @@ export function requireReach(
 }
 
 /**
- * Demands that a client may act on one resource: what it created itself, or anything where its access says `-all`.
+ * Demands that a client may act on one resource: what it created itself, or anything where its access says `-all`. Quotes of
+ * others take the consent of the account holder on top: see `docs/decisions/others-resources.md`.
  *
  * @param resource the resource; undefined when there is none
  * @throws Refusal `not-found` when the client may not know of the resource, `insufficient-grant` when it created the
  *   resource and the token does not reach the wallet address
  */
 export function requireVisible<Resource extends Owned>(
-  request: Pick<AuthorizedRequest, 'access' | 'client'>,
+  request: Pick<AuthorizedRequest, 'access' | 'client' | 'consentedWalletAddress'>,
   type: AccessType,
   action: AccessAction,
   resource: Resource | undefined
 ): Resource {
   if (resource === undefined) throw notFound()
   const reach = findReach(request.access, type, action, resource.walletAddressUrl)
+  const isAllowed = type !== 'quote' || request.consentedWalletAddress === resource.walletAddressUrl
   // Before anything is said of the token: a client must not learn which ids exist by asking.
-  if (reach !== 'all' && resource.client !== request.client) throw notFound()
+  if (resource.client !== request.client && (reach !== 'all' || !isAllowed)) throw notFound()
   if (reach === undefined) throw insufficientGrant()
   return resource
 }

@@ -13,7 +13,7 @@ export interface GetQuoteDeps {
   readonly urls: ResourceUrls
 }
 
-/** `GET /quotes/{id}`: `read` what the client created itself, `read-all` any. */
+/** `GET /quotes/{id}`: `read` what the client created itself, `read-all` any of the account holder who agreed to it. */
 export function createGetQuoteRoute(deps: GetQuoteDeps): Route {
   const read = { authorizer: deps.authorizer, type: 'quote', reader: createQuoteReader(deps) } as const
   return {
