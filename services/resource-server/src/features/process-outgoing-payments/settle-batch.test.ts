@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { quoteFromReceive, RATE_ONE } from '@open-payments-server/amounts'
 import fc from 'fast-check'
 import type { LockedReceiver } from '../../modules/incoming-payments/index.js'
 import type { ClaimedPayment } from '../../modules/outgoing-payments/index.js'
@@ -123,5 +124,38 @@ it('whatever the payments are, clearing is left empty and no receiver gets more 
       expect(sum(batch.totals.map(({ debitsPending }) => debitsPending))).toBe(-sum(holds))
     }),
     { numRuns: 500 }
+  )
+})
+
+it('paying in parts that race is never cheaper than paying at once, and saves less than one fixed fee', () => {
+  const asset = { code: 'USD', scale: 2 }
+  const schedule = fc.record({
+    fixed: fc.bigInt(0n, 10_000n),
+    basisPoints: fc.integer({ min: 0, max: 9_999 })
+  })
+  const receives = fc.array(fc.bigInt(1n, 1_000_000n), { minLength: 1, maxLength: 12 })
+  fc.assert(
+    fc.property(schedule, receives, fc.bigInt(1n, 1_000_000n), (fees, wanted, room) => {
+      const costOf = (receive: bigint) =>
+        quoteFromReceive(receive, { source: asset, target: asset, rate: RATE_ONE, fees })
+      // Each was created while all of the room was there, as those that race are.
+      const payments = wanted.map((receive, index) =>
+        paymentOf({ id: `payment-${index}`, amounts: costOf(receive < room ? receive : room) })
+      )
+      const { endings } = settleThese(payments, receiverOf({ incomingValue: room }))
+      const delivering = endings.map(({ settlement }) => settlement).filter(({ delivered }) => delivered > 0n)
+      const parts = delivering.filter(({ state }) => state === 'failed')
+      expect(parts.length).toBeLessThanOrEqual(1)
+      const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n)
+      const sent = sum(delivering.map((settlement) => settlement.sent))
+      const delivered = sum(delivering.map((settlement) => settlement.delivered))
+      expect(sent >= costOf(delivered).debit).toBe(true)
+      for (const part of parts) {
+        const saved = costOf(part.delivered).fee - part.fee
+        // The fixed part, the share that is taken of it, and a unit for rounding.
+        expect(saved * BigInt(10_000 - fees.basisPoints) < (fees.fixed + 1n) * 10_000n).toBe(true)
+      }
+    }),
+    { numRuns: 1_000 }
   )
 })
