@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { startTcpProxy } from '@open-payments-server/local-services'
@@ -131,6 +132,26 @@ describeWithRedis(`Redis store (${withRedis})`, () => {
   const newStore = (url = redisUrl) => createRedisStore({ url, keyPrefix, commandTimeoutMs })
 
   contract(() => ({ stores: [newStore(), newStore()], advance: (milliseconds) => delay(milliseconds) }))
+
+  it('takes no more memory for a mark than docs/limits.md says', async () => {
+    // As long as the longer of the two services' prefixes, and as what both mark of a nonce.
+    const prefix = randomUUID().slice(0, 'resource-server:'.length)
+    const store = createRedisStore({ url: redisUrl, keyPrefix: prefix, commandTimeoutMs })
+    const redis = new Redis(redisUrl)
+    try {
+      const mark = `nonce:${'m'.repeat(43)}`
+      expect(await store.markOnce(mark, 331)).toBe(true)
+      const bytes = Number(await redis.memory('USAGE', `${prefix}${mark}`))
+      const limits = await readFile(new URL('../../../docs/limits.md', import.meta.url), 'utf8')
+      const documented = Number(/\| Mark of a nonce +\| ([\d,]+) bytes/.exec(limits)?.[1])
+      expect(documented).toBeGreaterThan(0)
+      expect(bytes).toBeLessThanOrEqual(documented)
+      expect(bytes).toBeGreaterThan(documented / 2)
+    } finally {
+      redis.disconnect()
+      await store.close()
+    }
+  })
 
   it('keeps marks apart by their prefix', async () => {
     const key = randomUUID()

@@ -1,10 +1,11 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import { createTestKey } from '@open-payments-server/testing'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { PUBLIC_URL, startTestAuthServer, type TestAuthServer, type TestClient } from './auth-server.js'
 import { issueGrant, outgoingPaymentRequest } from './grants.js'
+import { GrpcFixture, spending, usd } from './support/grpc-fixture.js'
 
 let auth: TestAuthServer | undefined
 
@@ -30,7 +31,7 @@ describe('marks of nonces', () => {
     )
     const shop = auth.createClient('shop')
     const token = await issueGrant(shop)
-    const signed = () => ({ signature: { nonce: randomUUID() } })
+    const signed = () => ({ signature: { nonce: randomBytes(128).toString('hex') } })
     const ask = (): Promise<number> =>
       shop
         .request('POST', PUBLIC_URL, { body: quoteGrant(shop.walletAddress), ...signed() })
@@ -48,6 +49,8 @@ describe('marks of nonces', () => {
     expect(marks).toHaveLength(1)
     expect([await revoke(), await revoke(), await revoke(), await revoke()]).toEqual([204, 204, 429, 429])
     expect(marks).toHaveLength(3)
+    // Of one length, however long the nonce is.
+    for (const mark of marks) expect(mark).toMatch(/^nonce:[\w-]{43}$/)
     await store.close()
   })
 })
@@ -164,14 +167,7 @@ describe('the largest grant that a stranger can have stored', () => {
       assetCode,
       assetScale: 255
     })
-    const sizeOf = async (): Promise<number> => {
-      const [row] = await database.query<{ size: string }>(
-        `select sum(pg_total_relation_size(oid)) as size from pg_class
-          where relkind = 'r' and relnamespace = 'public'::regnamespace`
-      )
-      return Number(row?.size)
-    }
-    const before = await sizeOf()
+    const before = await sizeOf(database)
     const holder = (at: number): string =>
       wallet.setWalletAddress(narrow(`h${String(at)}`, 256 - `${wallet.origin}/`.length), {
         assetCode,
@@ -211,12 +207,49 @@ describe('the largest grant that a stranger can have stored', () => {
       })
       expect(answer).toMatchObject({ status: 200 })
     }
-    const bytes = Math.ceil(((await sizeOf()) - before) / GRANTS)
-    const limits = await readFile(new URL('../../../docs/limits.md', import.meta.url), 'utf8')
-    const documented = Number(/largest pending grant: ([\d,]+) bytes/.exec(limits)?.[1]?.replaceAll(',', ''))
-    expect(documented).toBeGreaterThan(0)
-    expect(bytes).toBeLessThanOrEqual(documented)
-    // Not much less either: else the largest was not found.
-    expect(bytes).toBeGreaterThan(documented / 2)
-  })
+    await expectDocumented('Pending grant', Math.ceil(((await sizeOf(database)) - before) / GRANTS))
+  }, 60_000)
 })
+
+describe('a payment that was refused', () => {
+  const REFUSALS = 200
+
+  it('takes no more of the disk than the documentation says', async () => {
+    const fixture = await GrpcFixture.start()
+    try {
+      const { token } = await fixture.grant({ access: [spending({ debitAmount: usd(0n) })] })
+      const refuse = async (): Promise<void> => {
+        expect(await fixture.reserve(token)).toEqual({ refused: 'LIMIT_EXCEEDED' })
+      }
+      await refuse()
+      const before = await sizeOf(fixture.database)
+      for (let at = 0; at < REFUSALS; at += 1) await refuse()
+      await expectDocumented(
+        'Refused payment',
+        Math.ceil(((await sizeOf(fixture.database)) - before) / REFUSALS)
+      )
+    } finally {
+      await fixture.stop()
+    }
+  }, 60_000)
+})
+
+/** Bytes on the disk of all tables, with their indexes. */
+async function sizeOf(database: TestAuthServer['database']): Promise<number> {
+  const [row] = await database.query<{ size: string }>(
+    `select sum(pg_total_relation_size(oid)) as size from pg_class
+      where relkind = 'r' and relnamespace = 'public'::regnamespace`
+  )
+  return Number(row?.size)
+}
+
+/** What was measured is at most what `docs/limits.md` says. Not much less either: else the largest was not found. */
+async function expectDocumented(what: string, bytes: number): Promise<void> {
+  const limits = await readFile(new URL('../../../docs/limits.md', import.meta.url), 'utf8')
+  const documented = Number(
+    new RegExp(`\\| ${what} +\\| ([\\d,]+) bytes`).exec(limits)?.[1]?.replaceAll(',', '')
+  )
+  expect(documented).toBeGreaterThan(0)
+  expect(bytes).toBeLessThanOrEqual(documented)
+  expect(bytes).toBeGreaterThan(documented / 2)
+}

@@ -1,4 +1,5 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { ALICE, BOB, startTestResourceServer, type TestResourceServer } from './support/resource-server.js'
@@ -27,11 +28,13 @@ describe('marks of nonces', () => {
     const shop = service.createClient('shop')
     const list = () =>
       shop.request(LIST, 'GET', `/incoming-payments?wallet-address=${encodeURIComponent(ALICE)}`, {
-        signature: { nonce: randomUUID() }
+        signature: { nonce: randomBytes(128).toString('hex') }
       })
     const statuses = [await list(), await list(), await list(), await list()].map(({ status }) => status)
     expect(statuses).toEqual([200, 200, 429, 429])
     expect(marks).toHaveLength(2)
+    // Of one length, however long the nonce is.
+    for (const mark of marks) expect(mark).toMatch(/^nonce:[\w-]{43}$/)
     await store.close()
   })
 })
@@ -114,4 +117,94 @@ describe('the rows of a day', () => {
     expect([await ask('shop', '', 'POST'), await ask('market', '', 'POST')]).toEqual([201, 429])
     expect([await ask('market', '', 'GET'), await ask('market', ALICE, 'POST')]).toEqual([200, 201])
   })
+})
+
+describe('the largest that a stranger can have stored:', () => {
+  const ROWS = 100
+  const METADATA_BYTES = 2_048
+  /** Text that does not compress. */
+  const random = (length: number): string => randomBytes(length).toString('base64url').slice(0, length)
+  const CLIENT = `https://${random(248)}`
+  const AMOUNT = { value: '18446744073709551615', assetCode: 'USD', assetScale: 2 }
+  const access = [
+    { type: 'incoming-payment' as const, actions: ['create'] },
+    { type: 'quote' as const, actions: ['create'] }
+  ]
+  /** As many elements as fit. */
+  const listOf = (element: () => string): string => {
+    const elements: string[] = []
+    for (let bytes = '{"":[]}'.length; ;) {
+      const next = element()
+      bytes += next.length + 1
+      if (bytes - 1 > METADATA_BYTES) return `{"":[${elements.join(',')}]}`
+      elements.push(next)
+    }
+  }
+
+  /** Creates many of one kind, and answers how many bytes of the disk one takes, with its share of all indexes. */
+  const measure = async (path: string, bodyOf: () => object | Promise<object>): Promise<number> => {
+    service ??= await startTestResourceServer()
+    const { auth, database } = service
+    const shop = service.createClient('shop')
+    const { accessToken } = auth.issueToken({ client: CLIENT, keys: [shop.key], access })
+    const create = async (): Promise<void> => {
+      const headers = { 'idempotency-key': random(255) }
+      const answer = await shop.request(access, 'POST', path, { accessToken, headers, body: await bodyOf() })
+      expect(answer.status).toBe(201)
+    }
+    const sizeOf = async (): Promise<number> => {
+      const [row] = await database.query<{ size: string }>(
+        `select sum(pg_total_relation_size(oid)) as size from pg_class
+          where relkind = 'r' and relnamespace = 'public'::regnamespace`
+      )
+      return Number(row?.size)
+    }
+    // The first of its kind finds indexes without a page.
+    await create()
+    const before = await sizeOf()
+    for (let at = 0; at < ROWS; at += 1) await create()
+    return Math.ceil(((await sizeOf()) - before) / ROWS)
+  }
+
+  const documented = async (what: string): Promise<number> => {
+    const limits = await readFile(new URL('../../../docs/limits.md', import.meta.url), 'utf8')
+    const bytes = new RegExp(`\\| ${what} +\\| ([\\d,]+) bytes`).exec(limits)?.[1]
+    return Number(bytes?.replaceAll(',', ''))
+  }
+
+  it('an incoming payment, whatever its metadata is, takes no more of the disk than the documentation says', async () => {
+    const sizes: number[] = []
+    for (const metadata of [
+      () => `{"":"${random(METADATA_BYTES - '{"":""}'.length)}"}`,
+      // As the database keeps them, numbers are longer than they came.
+      () => listOf(() => String(randomInt(100)))
+    ]) {
+      sizes.push(
+        await measure('/incoming-payments', () => ({
+          walletAddress: ALICE,
+          incomingAmount: AMOUNT,
+          expiresAt: new Date((service?.clock.now() ?? 0) + 360 * 86_400_000).toISOString(),
+          metadata: JSON.parse(metadata()) as object
+        }))
+      )
+    }
+    const limit = await documented('Incoming payment')
+    expect(limit).toBeGreaterThan(0)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(limit)
+    // Not much less either: else the largest was not found.
+    expect(Math.max(...sizes)).toBeGreaterThan(limit / 2)
+  }, 60_000)
+
+  it('a quote takes no more of the disk than the documentation says', async () => {
+    service = await startTestResourceServer()
+    const shop = service.createClient('shop')
+    const created = await shop.request(access, 'POST', '/incoming-payments', { body: { walletAddress: BOB } })
+    const receiver = created.textAt('id')
+    const body = { walletAddress: ALICE, receiver, method: 'ilp', debitAmount: AMOUNT }
+    const size = await measure('/quotes', () => body)
+    const limit = await documented('Quote')
+    expect(limit).toBeGreaterThan(0)
+    expect(size).toBeLessThanOrEqual(limit)
+    expect(size).toBeGreaterThan(limit / 2)
+  }, 60_000)
 })

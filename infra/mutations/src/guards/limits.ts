@@ -90,5 +90,46 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
       file: 'services/auth-server/test/bounded-storage.test.ts',
       title: 'are left by no request beyond the limit of its client'
     }
+  },
+  {
+    guard: 'what is kept of a nonce has one length',
+    file: 'services/auth-server/src/features/authenticate-client/client-authenticator.ts',
+    text: "`nonce:${hashSecret(`${key.x}\\n${nonce}`).toString('base64url')}`",
+    broken: '`nonce:${key.x}:${nonce}`',
+    test: {
+      file: 'services/auth-server/test/bounded-storage.test.ts',
+      title: 'are left by no request beyond the limit of its client'
+    }
+  },
+  {
+    guard: 'an identifier that is not hosted here is no longer than what is stored for anybody',
+    file: 'services/auth-server/src/features/request-grant/request-checks.ts',
+    text: 'const STRANGE_IDENTIFIER_LENGTH_MAX = 256',
+    broken: 'const STRANGE_IDENTIFIER_LENGTH_MAX = 2_048',
+    test: {
+      file: 'services/auth-server/test/bounded-storage.test.ts',
+      title: 'has at most 256 characters unless it is hosted here: what is refused is named, and not stored'
+    }
+  },
+  {
+    guard: 'metadata that no account holder agreed to is bounded',
+    file: 'services/resource-server/src/features/create-incoming-payment/create-incoming-payment.ts',
+    text: 'metadataBytes(metadata) > UNASKED_METADATA_BYTES_MAX',
+    broken: 'metadataBytes(metadata) > Infinity',
+    test: {
+      file: 'services/resource-server/test/bounded-storage.test.ts',
+      title:
+        'expires within a year and carries at most 2 KB of metadata; what alice agreed to is no consent of bob'
+    }
+  },
+  {
+    guard: 'rows of a day that no account holder agreed to are limited',
+    file: 'services/resource-server/src/features/limit-requests/counted-requests.ts',
+    text: "? { 'address-rows': request.network, 'client-rows': authorized.client }",
+    broken: '? {}',
+    test: {
+      file: 'services/resource-server/test/bounded-storage.test.ts',
+      title: 'are limited for a network address where no account holder agreed, and reading goes on'
+    }
   }
 ]

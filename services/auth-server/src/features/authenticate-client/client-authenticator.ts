@@ -7,7 +7,7 @@ import {
   type VerificationPolicy,
   verifySignature
 } from '@open-payments-server/http-signatures'
-import type { Clock } from '@open-payments-server/runtime'
+import { type Clock, hashSecret } from '@open-payments-server/runtime'
 import type { SharedStore } from '@open-payments-server/shared-store'
 import { LRUCache } from 'lru-cache'
 import type { ClientAuthenticator, CountVerified } from '../../domain/authentication.js'
@@ -51,7 +51,8 @@ export function createClientAuthenticator(
   }
 
   const useNonce = async (signature: ReceivedSignature, nonce: string, key: PublicKey): Promise<void> => {
-    const mark = `signature-nonce:${key.x}:${nonce}`
+    // Hashed, so that what is kept of it has one length.
+    const mark = `nonce:${hashSecret(`${key.x}\n${nonce}`).toString('base64url')}`
     // Outlives the signature: after that, its age refuses it.
     const lifetimeSeconds = policy.ageMaxSeconds + policy.futureMaxSeconds + 1
     const isFirst = await sharedStore.markOnce(mark, lifetimeSeconds, signature.createdSeconds)
