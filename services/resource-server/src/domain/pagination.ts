@@ -70,9 +70,15 @@ export function parseListQuery(query: Readonly<Record<string, unknown>>): ListQu
     page: {
       direction: last === undefined ? 'forward' : 'backward',
       limit: first ?? last ?? PAGE_SIZE_DEFAULT,
-      position: cursor === undefined ? undefined : parseCursor(cursor)
+      position: cursor === undefined ? undefined : readCursor(cursor)
     }
   }
+}
+
+function readCursor(cursor: string): Position {
+  const position = parseCursor(cursor)
+  if (position === undefined) throw invalidField('cursor', 'not a cursor from a page of this list')
+  return position
 }
 
 /**
@@ -110,20 +116,14 @@ export function formatCursor(position: Position): string {
   return Buffer.concat([time, Buffer.from(position.id.replaceAll('-', ''), 'hex')]).toString('base64url')
 }
 
-/**
- * The position of a cursor.
- *
- * @throws Refusal `invalid-field` naming `cursor`
- */
-export function parseCursor(text: string): Position {
+/** The position of a cursor; undefined for what is none. */
+export function parseCursor(text: string): Position | undefined {
   const bytes = Buffer.from(text.slice(0, 2 * CURSOR_BYTES), 'base64url')
   const hex = bytes.toString('hex', CURSOR_TIME_BYTES)
   const id = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join(
     '-'
   )
-  if (bytes.length !== CURSOR_BYTES || bytes.toString('base64url') !== text || !isUuid(id)) {
-    throw invalidField('cursor', 'not a cursor from a page of this list')
-  }
+  if (bytes.length !== CURSOR_BYTES || bytes.toString('base64url') !== text || !isUuid(id)) return undefined
   return { createdAtMs: bytes.readUIntBE(0, CURSOR_TIME_BYTES), id }
 }
 

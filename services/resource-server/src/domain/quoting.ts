@@ -32,20 +32,27 @@ export interface TermSources {
   readonly fees: FeeTable
 }
 
+/** What a payment comes to: its amounts, or why it cannot be made. */
+export type QuotingResult =
+  | { readonly amounts: QuotedAmounts; readonly refusal?: undefined }
+  | { readonly amounts?: undefined; readonly refusal: Error }
+
 /**
  * Works out the amounts of a payment to a receiver, who must be able to take them in full: a payment that could only be
  * made in part is refused before it is promised.
  *
- * @throws Refusal `not-payable`; an amount in another asset, beyond 64 bits, or too small to deliver
- *   anything; no exchange rate. 503 when no rate can be had now
+ * @returns a refusal for `invalid receiver`; an amount in another asset, beyond 64 bits, or too small to deliver
+ *   anything; no exchange rate
+ * @throws Refusal `rates-unavailable` when no rate can be had now
  */
-export async function quotePayment(request: PaymentRequest, sources: TermSources): Promise<QuotedAmounts> {
+export async function quotePayment(request: PaymentRequest, sources: TermSources): Promise<QuotingResult> {
   const { sender, receiver, fixed } = request
   const room = remainingRoom(receiver, request.nowMs)
-  if (room === 0n) throw invalidReceiver()
-  checkAsset(request)
+  if (room === 0n) return { refusal: invalidReceiver() }
+  const mismatch = findMismatch(request)
+  if (mismatch !== undefined) return { refusal: mismatch }
   const rate = await sources.rates.getRate(sender.asset, receiver.asset)
-  if (rate === undefined) throw noRate(sender.asset.code, receiver.asset.code)
+  if (rate === undefined) return { refusal: noRate(sender.asset.code, receiver.asset.code) }
   const terms = {
     source: sender.asset,
     target: receiver.asset,
@@ -53,34 +60,39 @@ export async function quotePayment(request: PaymentRequest, sources: TermSources
     fees: feesOf(sources.fees, sender.asset)
   }
   const quoted = computeAmounts(fixed, terms)
-  if (quoted.receive > room) throw invalidReceiver(new Error('the receiver takes less than the amount'))
-  return quoted
+  if (quoted.amounts === undefined || quoted.amounts.receive <= room) return quoted
+  return { refusal: invalidReceiver(new Error('the receiver takes less than the amount')) }
 }
 
-function checkAsset({ sender, receiver, fixed }: PaymentRequest): void {
+function findMismatch({ sender, receiver, fixed }: PaymentRequest): Error | undefined {
   const expected = fixed.side === 'debit' ? sender.asset : receiver.asset
-  if (isSameAsset(fixed.amount.asset, expected)) return
+  if (isSameAsset(fixed.amount.asset, expected)) return undefined
   const owner = fixed.side === 'debit' ? 'the wallet address' : 'the receiver'
-  throw assetMismatch(`${fixed.side}Amount`, fixed.amount.asset, expected, owner)
+  return assetMismatch(`${fixed.side}Amount`, fixed.amount.asset, expected, owner)
 }
 
-function computeAmounts(fixed: FixedAmount, terms: QuoteTerms): QuotedAmounts {
-  const field = `${fixed.side}Amount`
-  const quoted = withinRange(field, () =>
+function computeAmounts(fixed: FixedAmount, terms: QuoteTerms): QuotingResult {
+  const amounts = withinRange(() =>
     fixed.side === 'debit'
       ? quoteFromDebit(fixed.amount.value, terms)
       : quoteFromReceive(fixed.amount.value, terms)
   )
-  if (quoted.receive > 0n) return quoted
-  const smallest = withinRange(field, () => minimumDebit(terms))
-  throw nonPositiveReceiveAmount(formatAmount({ value: smallest, asset: terms.source }))
+  if (amounts !== undefined && amounts.receive > 0n) return { amounts }
+  const smallest = amounts && withinRange(() => minimumDebit(terms))
+  return {
+    refusal:
+      smallest === undefined
+        ? invalidField(`${fixed.side}Amount`, 'the amounts of the payment exceed 64 bits')
+        : nonPositiveReceiveAmount(formatAmount({ value: smallest, asset: terms.source }))
+  }
 }
 
-function withinRange<Result>(field: string, compute: () => Result): Result {
+/** What is computed; undefined when it leaves 64 bits. */
+function withinRange<Result>(compute: () => Result): Result | undefined {
   try {
     return compute()
   } catch (error) {
-    if (!(error instanceof AmountError)) throw error
-    throw invalidField(field, 'the amounts of the payment exceed 64 bits')
+    if (error instanceof AmountError) return undefined
+    throw error
   }
 }

@@ -51,7 +51,7 @@ export async function termsOfIncomingPayment(
 ): Promise<PaymentTerms> {
   const receiver = await deps.receivers.find(order.incomingPayment)
   if (receiver === undefined) throw invalidReceiver()
-  const amounts = await quotePayment(
+  const { amounts, refusal } = await quotePayment(
     {
       sender: payer.walletAddress,
       receiver,
@@ -60,6 +60,7 @@ export async function termsOfIncomingPayment(
     },
     deps.termSources
   )
+  if (refusal !== undefined) throw refusal
   const { url, incomingPaymentId, asset, assetId } = receiver
   return { amounts, receiver: { url, incomingPaymentId, asset, assetId }, quoteId: undefined }
 }

@@ -1,4 +1,5 @@
-import { type Clock, newId, type Random, Refusal } from '@open-payments-server/runtime'
+import type { QuotedAmounts } from '@open-payments-server/amounts'
+import { type Clock, newId, type Random } from '@open-payments-server/runtime'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
 import { invalidReceiver, unknownWalletAddress, amountMissing } from '../../domain/errors.js'
 import { acceptCreated, type CreationIdentity, identifyCreation } from '../../domain/idempotency.js'
@@ -84,9 +85,13 @@ async function quote(request: QuoteRequest, deps: CreateQuoteDeps): Promise<Quot
   if (kept !== undefined) return acceptCreated(kept, identity).quote
   const receiver = await deps.receivers.find(order.receiver)
   if (receiver === undefined) throw invalidReceiver()
-  const fixed = order.fixed ?? missingAmount(receiver, deps.clock.now())
-  return acceptCreated(await keepQuote({ ...request, receiver, fixed, roomIn: undefined }, deps), identity)
-    .quote
+  const nowMs = deps.clock.now()
+  const fixed = order.fixed ?? missingAmount(receiver, nowMs)
+  const sender = request.walletAddress
+  const { amounts, refusal } = await quotePayment({ sender, receiver, fixed, nowMs }, deps.termSources)
+  if (refusal !== undefined) throw refusal
+  const stored = await keepQuote({ ...request, receiver, amounts, nowMs, roomIn: undefined }, deps)
+  return acceptCreated(stored, identity).quote
 }
 
 /**
@@ -105,28 +110,26 @@ async function quoteFromMemory(
   if (fixed === undefined) return undefined
   const receiver = await deps.rememberedReceivers.find(url)
   if (receiver === undefined) throw invalidReceiver()
-  try {
-    const roomIn = receiver.incomingPaymentId
-    const kept = await keepQuote({ ...request, receiver, fixed, roomIn }, deps)
-    if (kept === undefined) deps.rememberedReceivers.forget(url)
-    return kept
-  } catch (error) {
-    if (error instanceof Refusal && ['invalid-field', 'not-payable'].includes(error.because)) return undefined
-    throw error
-  }
+  const nowMs = deps.clock.now()
+  const sender = request.walletAddress
+  const { amounts } = await quotePayment({ sender, receiver, fixed, nowMs }, deps.termSources)
+  if (amounts === undefined) return undefined
+  const roomIn = receiver.incomingPaymentId
+  const kept = await keepQuote({ ...request, receiver, amounts, nowMs, roomIn }, deps)
+  if (kept === undefined) deps.rememberedReceivers.forget(url)
+  return kept
 }
 
 async function keepQuote(
   request: QuoteRequest & {
     readonly receiver: Receiver
-    readonly fixed: FixedAmount
+    readonly amounts: QuotedAmounts
+    readonly nowMs: number
     readonly roomIn: string | undefined
   },
   deps: CreateQuoteDeps
 ): Promise<StoredQuote | undefined> {
-  const { order, walletAddress, client, identity, receiver, fixed, roomIn } = request
-  const nowMs = deps.clock.now()
-  const amounts = await quotePayment({ sender: walletAddress, receiver, fixed, nowMs }, deps.termSources)
+  const { order, walletAddress, client, identity, receiver, amounts, nowMs, roomIn } = request
   const id = newId(deps.clock, deps.random)
   const stored = await deps.store.create({
     quote: {

@@ -138,10 +138,7 @@ function toOperatedPayment(
 
 function readPlace(pageToken: string): Position | undefined {
   if (pageToken === '') return undefined
-  try {
-    return parseCursor(pageToken)
-  } catch (error) {
-    if (error instanceof Refusal) throw unknownPageToken()
-    throw error
-  }
+  const place = parseCursor(pageToken)
+  if (place === undefined) throw unknownPageToken()
+  return place
 }
