@@ -11,13 +11,13 @@ export interface RefusalOptions {
  * there: which HTTP status and code, which gRPC status. The message and the details are for the caller: they hold nothing internal
  * and no secret.
  */
-export class Refusal<Because extends string = string> extends Error {
+export class Refusal extends Error {
   override readonly name: string = 'Refusal'
   readonly details: Readonly<Record<string, unknown>> | undefined
 
   /** @param because the reason, by which transports and counters tell refusals apart */
   constructor(
-    readonly because: Because,
+    readonly because: string,
     message: string,
     { details, cause }: RefusalOptions = {}
   ) {

@@ -57,12 +57,12 @@ export class DocumentGone extends DocumentUnavailable {
  * Too much is being fetched already, or this document too often. That says nothing about the document: it may be asked for
  * again in a while. Whoever cannot do without it is answered with this.
  */
-export class DirectoryBusy extends Refusal<RefusedBecause> {
+export class DirectoryBusy extends Refusal {
   override readonly name = 'DirectoryBusy'
 
   /** @param cause what happened: for the log, or the limit that was reached */
   constructor(cause?: unknown) {
-    super('directory-busy', 'temporarily unavailable', { cause })
+    super('directory-busy' satisfies RefusedBecause, 'temporarily unavailable', { cause })
   }
 }
 

@@ -1,4 +1,4 @@
-import { Refusal } from '@open-payments-server/runtime'
+import { Refusal, type RefusalOptions } from '@open-payments-server/runtime'
 
 /** Why something is refused. What a reason is in HTTP stands in `http/answers.ts`. */
 export type RefusedBecause =
@@ -35,8 +35,8 @@ export type RefusedBecause =
   /** Too much is being fetched already, or one document too often. */
   | 'directory-busy'
 
-function refusal(because: RefusedBecause, description: string, cause?: unknown): Refusal<RefusedBecause> {
-  return new Refusal(because, description, { cause })
+function refusal(because: RefusedBecause, description: string, options?: RefusalOptions): Refusal {
+  return new Refusal(because, description, options)
 }
 
 /**
@@ -45,19 +45,17 @@ function refusal(because: RefusedBecause, description: string, cause?: unknown):
  * @param field its path: `access_token.access.0.identifier`
  */
 export function invalidField(field: string, problem: string): Error {
-  return new Refusal<RefusedBecause>('invalid-field', `invalid ${field}: ${problem}`, {
-    details: { [field]: problem }
-  })
+  return refusal('invalid-field', `invalid ${field}: ${problem}`, { details: { [field]: problem } })
 }
 
 /** The signature is not one, or not valid. */
 export function invalidSignature(reason: string, cause?: unknown): Error {
-  return refusal('invalid-signature', `invalid signature: ${reason}`, cause)
+  return refusal('invalid-signature', `invalid signature: ${reason}`, { cause })
 }
 
 /** The client or its key cannot be resolved. */
 export function unresolvedClient(reason: string, cause?: unknown): Error {
-  return refusal('unresolved-client', reason, cause)
+  return refusal('unresolved-client', reason, { cause })
 }
 
 /** Not a token of this client's. */
@@ -129,7 +127,7 @@ export type InteractionEnd = 'accepted' | 'declined' | 'expired'
 export function interactionOver(end: InteractionEnd | undefined): Error {
   const description = 'the interaction is over'
   if (end === undefined) return refusal('interaction-not-startable', description)
-  return new Refusal<RefusedBecause>(
+  return refusal(
     'interaction-not-startable',
     `${description}: it was ${end === 'expired' ? 'not answered in time' : end}`,
     { details: { interaction: end } }

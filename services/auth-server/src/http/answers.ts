@@ -48,7 +48,8 @@ export function answerOf(error: unknown): PublicError | undefined {
   if (error instanceof Refusal) {
     // A limit that was reached says when to come again.
     if (error.cause instanceof PublicError) return error.cause
-    const { because, message: description, details, cause } = error as Refusal<RefusedBecause>
+    const { message: description, details, cause } = error
+    const because = error.because as RefusedBecause // nothing else is thrown here
     if (because === 'directory-busy') return serviceUnavailable(UNAVAILABLE_CODE, cause)
     const [status, code] = ANSWERS[because]
     return new PublicError({

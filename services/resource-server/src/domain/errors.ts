@@ -1,4 +1,4 @@
-import { Refusal } from '@open-payments-server/runtime'
+import { Refusal, type RefusalOptions } from '@open-payments-server/runtime'
 
 /** Why a client's request is refused. What a reason is in HTTP stands in `http/answers.ts`. */
 export type RefusedBecause =
@@ -29,11 +29,7 @@ export type RefusedBecause =
 
 // Every error that clients of the resource server can meet, with the exact words that clients in the field branch on.
 
-function refusal(
-  because: RefusedBecause,
-  description: string,
-  options: { readonly details?: Readonly<Record<string, unknown>>; readonly cause?: unknown } = {}
-): Refusal<RefusedBecause> {
+function refusal(because: RefusedBecause, description: string, options?: RefusalOptions): Refusal {
   return new Refusal(because, description, options)
 }
 

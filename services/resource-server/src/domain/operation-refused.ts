@@ -12,12 +12,12 @@ export type OperationRefusedBecause =
   | 'not-possible'
 
 /** An operator's call that was refused, and changed nothing. The message is for the operator. */
-export class OperationRefused extends Refusal<OperationRefusedBecause> {
+export class OperationRefused extends Refusal {
   override readonly name = 'OperationRefused'
 
   /** @param field the field at fault, in the terms of the contract: `account_name` */
   constructor(
-    because: OperationRefusedBecause,
+    override readonly because: OperationRefusedBecause,
     readonly field: string,
     message: string
   ) {

@@ -29,7 +29,8 @@ const STATUSES: Readonly<Record<RefusedBecause, number>> = {
  */
 export function answerOf(error: unknown): PublicError | undefined {
   if (error instanceof Refusal) {
-    const { because, message: description, details, cause } = error as Refusal<RefusedBecause>
+    const { message: description, details, cause } = error
+    const because = error.because as RefusedBecause // operators' refusals are answered over gRPC
     if (because === 'unavailable') return serviceUnavailable('503', cause)
     const status = STATUSES[because]
     return new PublicError({

@@ -12,7 +12,6 @@ import {
   unknownPageToken
 } from './paging.js'
 import { findWalletAddress } from './wallet-addresses.js'
-import { Refusal } from '@open-payments-server/runtime'
 
 /** A payment as operators see it. Values are in units of its asset. */
 export interface OperatedPayment {
