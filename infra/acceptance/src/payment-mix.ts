@@ -163,8 +163,8 @@ export class PaymentMix {
     this.directIds.push(paymentId)
     this.#directlySpent.at(-1)?.push(DIRECTLY_SPENT)
     const { debited, received } = DIRECTLY_SPENT
-    const settlement = { paymentId, debitedValue: String(debited), receivedValue: String(received) }
-    await callUnary(this.#system.limits, 'settle', settlement, { idempotent: true })
+    const value = { debitedValue: String(debited), receivedValue: String(received) }
+    await this.#end({ paymentId, end: { $case: 'settlement', value } })
   }
 
   async #reserveAndRelease(): Promise<void> {
@@ -172,7 +172,13 @@ export class PaymentMix {
     const paymentId = await this.#reserve(OPENING_BALANCE / 4n)
     if (paymentId === undefined) return
     this.directIds.push(paymentId)
-    await callUnary(this.#system.limits, 'release', { paymentId }, { idempotent: true })
+    await this.#end({ paymentId, end: { $case: 'release', value: {} } })
+  }
+
+  async #end(end: auth.ReservationEnd): Promise<void> {
+    const { results } = await callUnary(this.#system.limits, 'end', { ends: [end] }, { idempotent: true })
+    const outcome = results[0]?.outcome
+    if (outcome?.$case !== 'ended') throw new Error(`a reservation did not end: ${JSON.stringify(outcome)}`)
   }
 
   /** As a process does that dies before it persists its payment: the sweeper gives it back. */
@@ -243,20 +249,19 @@ export class PaymentMix {
   async #reserve(value: bigint): Promise<string | undefined> {
     const paymentId = randomUUID()
     const reserved = auth.Amount.fromPartial(amount(value))
-    const { outcome } = await callUnary(
-      this.#system.limits,
-      'reserve',
-      {
-        paymentId,
-        accessToken: this.#grant.token,
-        walletAddress: this.#system.walletAddresses.alice,
-        receiver: this.#openReceiver,
-        requestHash: randomBytes(32),
-        debitAmount: reserved,
-        receiveAmount: reserved
-      },
-      { idempotent: true }
-    )
+    const reservation = {
+      paymentId,
+      accessToken: this.#grant.token,
+      walletAddress: this.#system.walletAddresses.alice,
+      receiver: this.#openReceiver,
+      requestHash: randomBytes(32),
+      debitAmount: reserved,
+      receiveAmount: reserved
+    }
+    const { limits } = this.#system
+    const answer = await callUnary(limits, 'reserve', { reservations: [reservation] }, { idempotent: true })
+    const outcome = answer.results[0]?.outcome
+    if (outcome?.$case === 'failure') throw new Error(`a reservation failed: ${outcome.value.message}`)
     if (outcome?.$case === 'refused') {
       const { reason } = outcome.value
       if (reason !== auth.RefusalReason.REFUSAL_REASON_LIMIT_EXCEEDED) {

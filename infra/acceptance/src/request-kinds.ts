@@ -165,59 +165,38 @@ function interactionKinds(): RequestKind[] {
 function limitKinds(): RequestKind[] {
   const reserved = async (groundwork: Groundwork): Promise<string> => {
     const request = reservation(groundwork, groundwork.reserveToken)
-    await callUnary(groundwork.system.limits, 'reserve', request, { idempotent: false })
+    const outcomes = await reserve(groundwork, [request])()
+    if (outcomes !== 'reserved') throw new Error(`a reservation was answered with ${outcomes}`)
     return request.paymentId
   }
-  const reserving = (tokenOf: (groundwork: Groundwork) => string) => async (groundwork: Groundwork) => {
-    const request = reservation(groundwork, tokenOf(groundwork))
-    return async () => {
-      const { outcome } = await callUnary(groundwork.system.limits, 'reserve', request, { idempotent: false })
-      return String(outcome?.$case)
-    }
-  }
   return [
-    kind(
-      'Reserve',
-      'reserved',
-      reserving(({ reserveToken }) => reserveToken)
+    kind('Reserve', 'reserved', async (groundwork) =>
+      reserve(groundwork, [reservation(groundwork, groundwork.reserveToken)])
     ),
-    kind(
-      'Reserve without room',
-      'refused',
-      reserving(({ exhaustedToken }) => exhaustedToken)
+    kind('Reserve without room', 'refused', async (groundwork) =>
+      reserve(groundwork, [reservation(groundwork, groundwork.exhaustedToken)])
     ),
-    kind('Settle', 'OK', async (groundwork) => {
-      const paymentId = await reserved(groundwork)
-      return call(groundwork.system.limits, 'settle', { paymentId, debitedValue: '60', receivedValue: '50' })
+    kind('Reserve for several', 'reserved, refused, failure', async (groundwork) => {
+      const malformed = { ...reservation(groundwork, groundwork.reserveToken), receiver: 'nowhere' }
+      return reserve(groundwork, [
+        reservation(groundwork, groundwork.reserveToken),
+        reservation(groundwork, groundwork.exhaustedToken),
+        malformed
+      ])
     }),
-    kind('Release', 'OK', async (groundwork) => {
-      const paymentId = await reserved(groundwork)
-      return call(groundwork.system.limits, 'release', { paymentId })
-    }),
-    kind('ReserveMany', 'reserved, refused, failure', async (groundwork) => {
-      const { reserveToken, exhaustedToken, system } = groundwork
-      const [good, other, refused] = [reserveToken, reserveToken, exhaustedToken].map((token) =>
-        reservation(groundwork, token)
-      ) as [auth.ReserveRequest, auth.ReserveRequest, auth.ReserveRequest]
-      const requests = [good, refused, { ...other, receiver: 'nowhere' }]
-      return async () => {
-        const { results } = await callUnary(system.limits, 'reserveMany', { requests }, { idempotent: false })
-        return results.map(({ outcome }) => outcome?.$case).join(', ')
-      }
-    }),
-    kind('EndMany', 'ended, ended', async (groundwork) => {
-      const [settled, released] = [await reserved(groundwork), await reserved(groundwork)]
-      const values = { debitedValue: '60', receivedValue: '50' }
-      const requests: auth.EndRequest[] = [
-        { end: { $case: 'settle', value: { paymentId: settled, ...values } } },
-        { end: { $case: 'release', value: { paymentId: released } } }
-      ]
-      return async () => {
-        const { limits } = groundwork.system
-        const { results } = await callUnary(limits, 'endMany', { requests }, { idempotent: false })
-        return results.map(({ outcome }) => outcome?.$case).join(', ')
-      }
-    }),
+    kind('End of a settled payment', 'ended', async (groundwork) =>
+      end(groundwork, [settled(await reserved(groundwork))])
+    ),
+    kind('End of a released payment', 'ended', async (groundwork) =>
+      end(groundwork, [released(await reserved(groundwork))])
+    ),
+    kind('End of several', 'ended, ended, failure', async (groundwork) =>
+      end(groundwork, [
+        settled(await reserved(groundwork)),
+        released(await reserved(groundwork)),
+        settled(randomUUID())
+      ])
+    ),
     kind('GetSpentAmounts', 'OK', async ({ system, payToken }) => {
       return call(system.limits, 'getSpentAmounts', { accessToken: payToken })
     }),
@@ -443,7 +422,31 @@ function createQuote({ system, quoteToken, receiver }: Groundwork): Promise<Answ
   return system.shop.request('POST', `${system.resourceServerUrl}/quotes`, { accessToken: quoteToken, body })
 }
 
-function reservation({ system, receiver }: Groundwork, accessToken: string): auth.ReserveRequest {
+/** Reserves, and tells what each was answered with. */
+function reserve({ system }: Groundwork, reservations: auth.ReservationRequest[]): () => Promise<string> {
+  return async () => {
+    const { results } = await callUnary(system.limits, 'reserve', { reservations }, { idempotent: false })
+    return results.map(({ outcome }) => outcome?.$case).join(', ')
+  }
+}
+
+/** Ends reservations, and tells what each was answered with. */
+function end({ system }: Groundwork, ends: auth.ReservationEnd[]): () => Promise<string> {
+  return async () => {
+    const { results } = await callUnary(system.limits, 'end', { ends }, { idempotent: false })
+    return results.map(({ outcome }) => outcome?.$case).join(', ')
+  }
+}
+
+function settled(paymentId: string): auth.ReservationEnd {
+  return { paymentId, end: { $case: 'settlement', value: { debitedValue: '60', receivedValue: '50' } } }
+}
+
+function released(paymentId: string): auth.ReservationEnd {
+  return { paymentId, end: { $case: 'release', value: {} } }
+}
+
+function reservation({ system, receiver }: Groundwork, accessToken: string): auth.ReservationRequest {
   const reserved = auth.Amount.fromPartial(amount(100))
   return {
     paymentId: randomUUID(),

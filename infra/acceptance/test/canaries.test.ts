@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { callUnary, isRpcError } from '@open-payments-server/grpc-transport'
@@ -145,7 +145,12 @@ describe('what is secret', () => {
       callUnary(introspection, 'introspect', { accessToken: mint('token'), keyId: mint('key id') }, ONCE)
     )
     await told(callUnary(limits, 'getSpentAmounts', { accessToken: mint('token') }, ONCE))
-    await told(callUnary(limits, 'release', { paymentId: mint('payment id') }, ONCE))
+    const settlement = { debitedValue: mint('value'), receivedValue: mint('value') }
+    const ends: auth.ReservationEnd[] = [
+      { paymentId: mint('payment id'), end: { $case: 'release', value: {} } },
+      { paymentId: randomUUID(), end: { $case: 'settlement', value: settlement } }
+    ]
+    await told(callUnary(limits, 'end', { ends }, ONCE))
     for (const paymentId of [mint('payment id'), '019a9d6c-6f04-7bb5-9f8a-6a2c6a3f3f10']) {
       const reservation = {
         paymentId,
@@ -156,7 +161,7 @@ describe('what is secret', () => {
         debitAmount: paymentId.startsWith('019') ? { value: '1', assetCode: 'USD', assetScale: 2 } : money(),
         receiveAmount: { value: '1', assetCode: mint('asset code').slice(0, 30), assetScale: 2 }
       }
-      await told(callUnary(limits, 'reserve', reservation, ONCE))
+      await told(callUnary(limits, 'reserve', { reservations: [reservation] }, ONCE))
     }
     const grants = { walletAddress: mint('wallet address'), pageToken: mint('page token') }
     await told(callUnary(grantOperator, 'listGrants', auth.ListGrantsRequest.fromPartial(grants), ONCE))

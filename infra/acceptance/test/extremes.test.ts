@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { type Asset, UINT64_MAX } from '@open-payments-server/amounts'
 import { callUnary, isRpcError, status } from '@open-payments-server/grpc-transport'
+import type { auth } from '@open-payments-server/proto'
 import { composeResourceServer, loadConfig } from '@open-payments-server/resource-server'
 import { createLogger } from '@open-payments-server/runtime'
 import type { Answer } from '@open-payments-server/testing'
@@ -222,6 +223,15 @@ describe('amounts at the edges of 64 bits', () => {
   })
 })
 
+/** What one of several was answered with: its case, or the code and field of its failure. */
+function resultOf(
+  outcome: auth.ReservationResult['outcome'] | auth.EndResult['outcome'] | undefined
+): string {
+  if (outcome?.$case !== 'failure') return String(outcome?.$case)
+  const { code, field } = outcome.value
+  return `${String(status[code])} ${field}`
+}
+
 /** What an operator's call came to: `OK`, or the code of its refusal and the field that it names. */
 async function outcomeOf(call: Promise<unknown>): Promise<string> {
   try {
@@ -297,44 +307,37 @@ describe('operators', () => {
       outgoingAccess(system, undefined, rich.walletAddress)
     ])
     const amount = (value: bigint) => ({ value: String(value), assetCode: 'USD', assetScale: 2 })
-    const reserve = (paymentId: string, debit: bigint, receive: bigint): Promise<string> =>
-      outcomeOf(
-        callUnary(
-          system.limits,
-          'reserve',
-          {
-            paymentId,
-            accessToken: token,
-            walletAddress: rich.walletAddress,
-            receiver: `${system.resourceServerUrl}/incoming-payments/${randomUUID()}`,
-            requestHash: randomBytes(32),
-            debitAmount: amount(debit),
-            receiveAmount: amount(receive)
-          },
-          ONCE
-        )
-      )
-    const settle = (paymentId: string, debited: bigint, received: bigint): Promise<string> =>
-      outcomeOf(
-        callUnary(
-          system.limits,
-          'settle',
-          { paymentId, debitedValue: String(debited), receivedValue: String(received) },
-          ONCE
-        )
-      )
+    const reserve = async (paymentId: string, debit: bigint, receive: bigint): Promise<string> => {
+      const reservation = {
+        paymentId,
+        accessToken: token,
+        walletAddress: rich.walletAddress,
+        receiver: `${system.resourceServerUrl}/incoming-payments/${randomUUID()}`,
+        requestHash: randomBytes(32),
+        debitAmount: amount(debit),
+        receiveAmount: amount(receive)
+      }
+      const { results } = await callUnary(system.limits, 'reserve', { reservations: [reservation] }, ONCE)
+      return resultOf(results[0]?.outcome)
+    }
+    const settle = async (paymentId: string, debited: bigint, received: bigint): Promise<string> => {
+      const value = { debitedValue: String(debited), receivedValue: String(received) }
+      const ends = [{ paymentId, end: { $case: 'settlement' as const, value } }]
+      const { results } = await callUnary(system.limits, 'end', { ends }, ONCE)
+      return resultOf(results[0]?.outcome)
+    }
     const paymentId = randomUUID()
     const empty = await stateOf(system)
     expect(await reserve(paymentId, BEYOND, 1n)).toBe('INVALID_ARGUMENT debit_amount.value')
     expect(await reserve(paymentId, 1n, BEYOND)).toBe('INVALID_ARGUMENT receive_amount.value')
     expect(await stateOf(system)).toEqual(empty)
-    expect(await reserve(paymentId, UINT64_MAX, UINT64_MAX)).toBe('OK')
+    expect(await reserve(paymentId, UINT64_MAX, UINT64_MAX)).toBe('reserved')
     const reserved = await stateOf(system)
     expect(await settle(paymentId, BEYOND, 1n)).toBe('INVALID_ARGUMENT debited_value')
     expect(await settle(paymentId, 1n, BEYOND)).toBe('INVALID_ARGUMENT received_value')
     expect(await stateOf(system)).toEqual(reserved)
-    expect(await settle(paymentId, HALF, 0n)).toBe('OK')
-    expect(await reserve(randomUUID(), 0n, 0n)).toBe('OK')
+    expect(await settle(paymentId, HALF, 0n)).toBe('ended')
+    expect(await reserve(randomUUID(), 0n, 0n)).toBe('reserved')
     const { violations } = await callUnary(system.grantOperator, 'auditLimits', {}, { idempotent: true })
     expect(violations).toEqual([])
   })

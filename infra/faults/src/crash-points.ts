@@ -33,8 +33,7 @@ const statementOf =
 const auth = {
   reserve: statementOf('auth-server', /^reserve\b/),
   refuse: statementOf('auth-server', /^refuse\b/),
-  settle: statementOf('auth-server', /^(settle|end-many)\b/),
-  release: statementOf('auth-server', /^(release|end-many)\b/)
+  end: statementOf('auth-server', /^end-reservations\b/)
 }
 const resource = {
   persist: statementOf('resource-server', /^persist-outgoing-payments?\b/),
@@ -130,18 +129,18 @@ export const CRASHES: readonly Crash[] = [
   },
   {
     name: 'auth server, told of an outcome, nothing recorded',
-    steps: [killAuthServer(auth.settle('before'))]
+    steps: [killAuthServer(auth.end('before'))]
   },
-  { name: 'auth server, while it settles', steps: [killAuthServer(auth.settle('during'))] },
-  { name: 'auth server, settled, not answered', steps: [killAuthServer(auth.settle('after'))] },
+  { name: 'auth server, while it settles', steps: [killAuthServer(auth.end('during'))] },
+  { name: 'auth server, settled, not answered', steps: [killAuthServer(auth.end('after'))] },
   {
     name: 'resource server, while the auth server is still to settle',
-    steps: [killResourceServer(auth.settle('before'))]
+    steps: [killResourceServer(auth.end('before'))]
   },
-  { name: 'resource server, settled, but not told so', steps: [killResourceServer(auth.settle('after'))] },
-  { name: 'auth server, about to release', steps: [killAuthServer(auth.release('before'))] },
-  { name: 'auth server, released, not answered', steps: [killAuthServer(auth.release('after'))] },
-  { name: 'resource server, released, but not told so', steps: [killResourceServer(auth.release('after'))] },
+  { name: 'resource server, settled, but not told so', steps: [killResourceServer(auth.end('after'))] },
+  { name: 'auth server, about to release', steps: [killAuthServer(auth.end('before'))] },
+  { name: 'auth server, released, not answered', steps: [killAuthServer(auth.end('after'))] },
+  { name: 'resource server, released, but not told so', steps: [killResourceServer(auth.end('after'))] },
   {
     name: 'resource server, acknowledged, about to note it',
     steps: [killResourceServer(resource.markDelivered('before'))]
@@ -161,6 +160,6 @@ export const CRASHES: readonly Crash[] = [
   },
   {
     name: 'auth server, while it releases an orphan',
-    steps: [killResourceServer(resource.persist('before')), killAuthServer(auth.release('during'))]
+    steps: [killResourceServer(resource.persist('before')), killAuthServer(auth.end('during'))]
   }
 ]

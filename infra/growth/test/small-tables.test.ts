@@ -23,8 +23,8 @@ const UNFINISHED: Readonly<Record<string, readonly string[]>> = {
 
 /** Those that are sent for several requests at once. */
 const TOGETHER = [
-  'reserve-many',
-  'end-many',
+  'reserve',
+  'end-reservations',
   'rotate-tokens',
   'request-grants',
   'persist-outgoing-payments',

@@ -112,12 +112,14 @@ export function closing<C extends Client>(client: C): C {
 
 /** A request, told apart by its payment id. */
 export function reserveRequest(paymentId = 'payment'): auth.ReserveRequest {
-  return auth.ReserveRequest.fromPartial({ paymentId })
+  return auth.ReserveRequest.fromPartial({ reservations: [{ paymentId }] })
 }
 
 /** An answer, told apart by its grant id. */
 export function reserveResponse(grantId = 'grant'): auth.ReserveResponse {
-  return auth.ReserveResponse.fromPartial({ outcome: { $case: 'reserved', value: { grantId } } })
+  return auth.ReserveResponse.fromPartial({
+    results: [{ outcome: { $case: 'reserved', value: { grantId } } }]
+  })
 }
 
 /** A promise and the means to settle it from elsewhere. */

@@ -25,7 +25,7 @@ describe('a unary call', () => {
     const contexts: UnaryContext[] = []
     const { server, lines } = await startReserve((request, context) => {
       contexts.push(context)
-      return Promise.resolve(reserveResponse(`for ${request.paymentId}`))
+      return Promise.resolve(reserveResponse(`for ${String(request.reservations[0]?.paymentId)}`))
     })
     const deadline = new Date(Date.now() + 4_000)
 
@@ -230,7 +230,8 @@ describe('a message', () => {
 
   it('over the limit is refused by the server, before its handler runs, and the calls beside it go on', async () => {
     const seen: string[] = []
-    const { server } = await startReserve(({ paymentId }) => {
+    const { server } = await startReserve(({ reservations }) => {
+      const paymentId = String(reservations[0]?.paymentId)
       seen.push(paymentId)
       return Promise.resolve(reserveResponse(paymentId))
     })

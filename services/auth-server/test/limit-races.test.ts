@@ -121,6 +121,33 @@ describe('payments that race for one grant', () => {
   })
 })
 
+describe('a payment that waited for the first one of its interval', () => {
+  it.each([
+    ['over the debit limit', { debitAmount: usd(150n) }, {}],
+    ['over the receive limit', { receiveAmount: usd(150n) }, {}],
+    ['in another debit asset', {}, { debit: eur(1n) }]
+  ])('finds the window as it is then: %s', async (_case, limits, options) => {
+    const { token, itemIds } = await auth.grant({ access: [spending(limits)] })
+    const first = auth.payment(token)
+    // Holds the first when it has made the window, and the other one when it has found none.
+    const holder = await auth.pool.connect()
+    await holder.query('begin')
+    await holder.query(
+      `insert into reservation (payment_id, state, ended_at) values ($1, 'released', now())`,
+      [first.paymentId]
+    )
+    const reserving = auth.reserveAs(first)
+    await untilWaiting(1)
+    const waiting = auth.reserve(token, options)
+    await untilWaiting(2)
+    await holder.query('rollback')
+    holder.release()
+    expect(await reserving).toEqual({ reserved: ['100 USD', '100 USD'] })
+    expect(await waiting).toEqual({ refused: 'LIMIT_EXCEEDED' })
+    expect(await countedBy(itemIds[0])).toEqual({ debited: 100n, received: 100n })
+  })
+})
+
 describe('payments sent four times each, while others of them are settled and released', () => {
   it('leave a counter that is exactly the sum of their reservations, and never above the limit', async () => {
     const { token, itemIds } = await auth.grant({
@@ -141,7 +168,7 @@ describe('payments sent four times each, while others of them are settled and re
       })
     )
     const outcomes = new Set(await Promise.all(ends))
-    // Settle and Release of one payment race on purpose: one of them wins, the other is told so.
+    // A settlement and a release of one payment race on purpose: one of them wins, the other is told so.
     expect([...outcomes].every((code) => ['OK', 'FAILED_PRECONDITION'].includes(code))).toBe(true)
 
     const held = await heldBy(itemIds[0])
@@ -160,7 +187,7 @@ describe('payments sent four times each, while others of them are settled and re
     paymentId,
     debitAmount,
     receiveAmount
-  }: contract.ReserveRequest): Promise<string> {
+  }: contract.ReservationRequest): Promise<string> {
     const debited = BigInt(debitAmount?.value ?? 0)
     switch (Number(debited % 5n)) {
       case 4:

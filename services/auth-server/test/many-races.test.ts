@@ -4,11 +4,11 @@ import type { auth as contract } from '@open-payments-server/proto'
 import { recordStatements } from '@open-payments-server/testing'
 import {
   type Answer,
-  answersOf,
-  codesOf,
   eur,
   GrpcFixture,
   refusalOf,
+  release,
+  settlement as settle,
   spending,
   usd
 } from './support/grpc-fixture.js'
@@ -48,23 +48,8 @@ async function untilWaiting(count: number): Promise<void> {
   }
 }
 
-async function reserveMany(requests: contract.ReserveRequest[]): Promise<Answer[]> {
-  return answersOf(await auth.call('reserveMany', { requests }))
-}
-
-async function endMany(requests: contract.EndRequest[]): Promise<string[]> {
-  return codesOf(await auth.call('endMany', { requests }))
-}
-
-const settle = (paymentId: string, debited: bigint, received: bigint): contract.EndRequest => ({
-  end: {
-    $case: 'settle',
-    value: { paymentId, debitedValue: debited.toString(), receivedValue: received.toString() }
-  }
-})
-const release = (paymentId: string): contract.EndRequest => ({
-  end: { $case: 'release', value: { paymentId } }
-})
+const reserveMany = (requests: contract.ReservationRequest[]): Promise<Answer[]> => auth.reserveMany(requests)
+const endMany = (ends: contract.ReservationEnd[]): Promise<string[]> => auth.endMany(ends)
 
 describe('reservations that are asked for in one call', () => {
   it('are one statement, and each is told what was spent with those before it', async () => {
@@ -110,20 +95,37 @@ describe('reservations that are asked for in one call', () => {
     ])
   })
 
+  it.each([
+    ['debit', { debitAmount: usd(250n) }],
+    ['receive', { receiveAmount: usd(250n) }]
+  ])('that are the first of their interval are within the %s limit together', async (_limit, limits) => {
+    const { token } = await auth.grant({ access: [spending(limits)] })
+    expect(await reserveMany(times(3, () => auth.payment(token)))).toEqual([
+      { reserved: ['100 USD', '100 USD'] },
+      { reserved: ['200 USD', '200 USD'] },
+      { refused: 'LIMIT_EXCEEDED' }
+    ])
+  })
+
   it('in several receive assets are each told what its own asset received', async () => {
     const { token } = await auth.grant({ access: [spending()] })
-    const assets = [usd, eur, usd, eur]
-    expect(await reserveMany(assets.map((asset) => auth.payment(token, { receive: asset(90n) })))).toEqual([
+    const reserveIn = (assets: readonly (typeof usd)[]): Promise<Answer[]> =>
+      reserveMany(assets.map((asset) => auth.payment(token, { receive: asset(90n) })))
+    expect(await reserveIn([usd, eur, usd, eur])).toEqual([
       { reserved: ['100 USD', '90 USD'] },
       { reserved: ['200 USD', '90 EUR'] },
       { reserved: ['300 USD', '180 USD'] },
       { reserved: ['400 USD', '180 EUR'] }
     ])
+    expect(await reserveIn([eur, eur])).toEqual([
+      { reserved: ['500 USD', '270 EUR'] },
+      { reserved: ['600 USD', '360 EUR'] }
+    ])
   })
 
   it('are told by their place and field when they are malformed, and the others are done', async () => {
     const { token } = await auth.grant({ access: [spending()] })
-    const good = (): contract.ReserveRequest => auth.payment(token)
+    const good = (): contract.ReservationRequest => auth.payment(token)
     const invalid = (field: string): Answer => ({ error: 'INVALID_ARGUMENT', field })
     const noAmount = { ...good(), debitAmount: undefined }
     const badAmount = { ...good(), receiveAmount: { value: '01', assetCode: 'USD', assetScale: 2 } }
@@ -144,23 +146,21 @@ describe('reservations that are asked for in one call', () => {
       invalid('access_token'),
       { reserved: ['200 USD', '200 USD'] }
     ])
-    expect(await endMany([release('x'), { end: undefined }, release(auth.newId())])).toEqual([
-      'INVALID_ARGUMENT payment_id',
-      'INVALID_ARGUMENT end',
-      'OK'
-    ])
+    expect(
+      await endMany([release('x'), { paymentId: auth.newId(), end: undefined }, release(auth.newId())])
+    ).toEqual(['INVALID_ARGUMENT payment_id', 'INVALID_ARGUMENT end', 'OK'])
   })
 
   it('are at most 100, and nothing of a call for more is done', async () => {
     const { token, itemIds } = await auth.grant({ access: [spending()] })
     const requests = times(101, () => auth.payment(token))
-    const tooMany = { error: 'INVALID_ARGUMENT', field: 'requests' }
-    expect(await reserveMany(requests).catch(refusalOf)).toEqual(tooMany)
+    const tooMany = (field: string): object => ({ error: 'INVALID_ARGUMENT', field })
+    expect(await reserveMany(requests).catch(refusalOf)).toEqual(tooMany('reservations'))
     expect((await auth.windows())[`${String(itemIds[0])}/0`]).toBeUndefined()
     const all = await reserveMany(requests.slice(1))
     expect(all.at(-1)).toEqual({ reserved: ['10000 USD', '10000 USD'] })
     const ends = requests.map(({ paymentId }) => release(paymentId))
-    expect(await endMany(ends).catch(refusalOf)).toEqual(tooMany)
+    expect(await endMany(ends).catch(refusalOf)).toEqual(tooMany('ends'))
     expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(['10000', '10000'])
     expect(await endMany(ends.slice(1))).toEqual(times(100, () => 'OK'))
     expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(['0', '0'])
@@ -270,7 +270,7 @@ describe('the order in which a call for many locks', () => {
   const MIDDLE = 3
 
   /** Grants, a payment for each, and the keys of their windows: all in the order of the windows. */
-  async function begin(): Promise<{ itemIds: string[]; requests: contract.ReserveRequest[] }> {
+  async function begin(): Promise<{ itemIds: string[]; requests: contract.ReservationRequest[] }> {
     const grants = await Promise.all(times(COUNT, () => auth.grant({ access: [spending()] })))
     grants.sort((a, b) => (String(a.itemIds[0]) < String(b.itemIds[0]) ? -1 : 1))
     for (const { token } of grants) await auth.reserve(token)
@@ -366,7 +366,7 @@ describe('the order in which a call for many locks', () => {
     const asked = itemIds.map((_id, index) => ({
       ...requests[(index * 3) % COUNT],
       paymentId: paymentIds[index]
-    })) as contract.ReserveRequest[]
+    })) as contract.ReservationRequest[]
     const bar = `insert into reservation (payment_id, state, ended_at) values ($1, 'released', now())`
     const isFree = async (paymentId: string): Promise<boolean> => {
       const client = await auth.pool.connect()

@@ -3,12 +3,11 @@ import type { auth as contract } from '@open-payments-server/proto'
 import fc from 'fast-check'
 import {
   ALICE,
-  answersOf,
-  codesOf,
   eur,
   GrpcFixture,
   type PaymentOptions,
   RECEIVER,
+  release,
   spending,
   usd,
   type WrittenGrant
@@ -106,7 +105,7 @@ async function begin(auth: GrpcFixture, paymentIds: readonly string[]): Promise<
   return { auth, grants, paymentIds }
 }
 
-function reserveMessage({ auth, grants, paymentIds }: World, asked: Reserve): contract.ReserveRequest {
+function reserveMessage({ auth, grants, paymentIds }: World, asked: Reserve): contract.ReservationRequest {
   const message = auth.payment(grants[asked.grant]?.token ?? 'of somebody else', {
     ...asked.options,
     paymentId: paymentIds[asked.payment] as string // one for each place
@@ -114,11 +113,11 @@ function reserveMessage({ auth, grants, paymentIds }: World, asked: Reserve): co
   return asked.malformed ? { ...message, receiver: 'nowhere' } : message
 }
 
-function endMessage({ paymentIds }: World, { payment, spent }: End): contract.EndRequest {
+function endMessage({ paymentIds }: World, { payment, spent }: End): contract.ReservationEnd {
   const paymentId = paymentIds[payment] as string // one for each place
-  if (spent === undefined) return { end: { $case: 'release', value: { paymentId } } }
+  if (spent === undefined) return release(paymentId)
   const [debitedValue, receivedValue] = spent
-  return { end: { $case: 'settle', value: { paymentId, debitedValue, receivedValue } } }
+  return { paymentId, end: { $case: 'settlement', value: { debitedValue, receivedValue } } }
 }
 
 /** Payments in the order in which one call for all does them: what asks for the same payment again comes last. */
@@ -153,14 +152,8 @@ async function stepAlone(world: World, step: Step): Promise<unknown> {
 /** Does a step by one call. */
 async function stepTogether(world: World, step: Step): Promise<unknown> {
   const { auth } = world
-  if ('reserve' in step) {
-    const requests = step.reserve.map((one) => reserveMessage(world, one))
-    return answersOf(await auth.call('reserveMany', { requests }))
-  }
-  if ('end' in step) {
-    const requests = step.end.map((one) => endMessage(world, one))
-    return codesOf(await auth.call('endMany', { requests }))
-  }
+  if ('reserve' in step) return auth.reserveMany(step.reserve.map((one) => reserveMessage(world, one)))
+  if ('end' in step) return auth.endMany(step.end.map((one) => endMessage(world, one)))
   await change(world, step)
   return []
 }

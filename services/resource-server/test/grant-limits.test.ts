@@ -31,10 +31,9 @@ beforeAll(async () => {
 beforeEach(() => {
   fake.reservations.clear()
   fake.debitLimits.clear()
-  fake.older = false
   fake.before = undefined
-  Object.assign(fake.manyCalls, { reserveMany: 0, endMany: 0 })
-  Object.assign(fake.calls, { reserve: 0, settle: 0, release: 0 })
+  Object.assign(fake.asked, { reserve: 0, settle: 0, release: 0 })
+  Object.assign(fake.calls, { reserve: 0, end: 0 })
   limits = createGrantLimits(connection.grantLimits, { deadlineMs: 5_000 })
 })
 afterAll(async () => {
@@ -64,7 +63,7 @@ describe('reservations that are asked for at the same time', () => {
     fake.debitLimits.set('poor', 1n)
     const taken = request(5)
     await limits.reserve(taken)
-    expect(fake.manyCalls.reserveMany).toBe(0)
+    expect(fake.calls.reserve).toBe(1)
     const requests = [
       ...times(MANY, (index) => request(10, { accessToken: `token ${String(index)}` })),
       request(2, { accessToken: 'poor' }),
@@ -82,14 +81,14 @@ describe('reservations that are asked for at the same time', () => {
       { outcome: 'other-amounts' },
       { outcome: 'mismatch' }
     ])
-    expect(fake.calls.reserve).toBe(1 + requests.length)
-    expect(fake.manyCalls.reserveMany).toBe(1)
+    expect(fake.asked.reserve).toBe(1 + requests.length)
+    expect(fake.calls.reserve).toBe(2)
   })
 
   it('fail alone for what is wrong with one, and together when the auth server does not answer', async () => {
     const broken = request(1)
     fake.before = (call) => {
-      if (call === 'reserve' && fake.calls.reserve === 4) {
+      if (call === 'reserve' && fake.asked.reserve === 4) {
         throw new RpcError({ code: status.INVALID_ARGUMENT, message: 'no' })
       }
     }
@@ -124,7 +123,7 @@ describe('reservations that end together', () => {
     const [settled, released, ended] = [request(10), request(10), request(10)]
     await reserveAll([settled, released, ended])
     await limits.end([{ kind: 'release', paymentId: ended.paymentId }])
-    expect(fake.manyCalls.endMany).toBe(0)
+    expect(fake.calls.end).toBe(1)
     const outcomes = await limits.end([
       { kind: 'settle', paymentId: settled.paymentId, debitedValue: 7n, receivedValue: 6n },
       { kind: 'release', paymentId: released.paymentId },
@@ -132,7 +131,7 @@ describe('reservations that end together', () => {
       { kind: 'settle', paymentId: randomUUID(), debitedValue: 1n, receivedValue: 1n }
     ])
     expect(valuesOf(outcomes)).toEqual(['ended', 'ended', 'ended-otherwise', 'not-found'])
-    expect(fake.manyCalls.endMany).toBe(1)
+    expect(fake.calls.end).toBe(2)
     expect(fake.reservations.get(settled.paymentId)).toMatchObject({
       state: 'settled',
       debited: 7n,
@@ -147,32 +146,5 @@ describe('reservations that end together', () => {
     }
     const ends = times(3, () => ({ kind: 'release' as const, paymentId: randomUUID() }))
     expect(valuesOf(await limits.end(ends))).toEqual(times(3, () => expect.any(AuthServerUnavailable)))
-  })
-})
-
-describe('an auth server of a version before', () => {
-  const wave = async (): Promise<void> => {
-    const requests = times(MANY, () => request(1))
-    const answers = valuesOf(await reserveAll(requests))
-    expect(answers).toEqual(times(MANY, () => expect.objectContaining({ outcome: 'reserved' })))
-    const ends = requests.map(({ paymentId }) => ({ kind: 'release' as const, paymentId }))
-    expect(valuesOf(await limits.end(ends))).toEqual(times(MANY, () => 'ended'))
-  }
-
-  it('is asked one by one, and not asked in vain every time', async () => {
-    fake.older = true
-    await wave()
-    await wave()
-    expect(fake.manyCalls).toEqual({ reserveMany: 1, endMany: 1 })
-    expect(fake.calls).toMatchObject({ reserve: 2 * MANY, release: 2 * MANY })
-  })
-
-  it('is asked together once it is of this version', async () => {
-    limits = createGrantLimits(connection.grantLimits, { deadlineMs: 5_000, unknownCallMs: 0 })
-    fake.older = true
-    await wave()
-    fake.older = false
-    await wave()
-    expect(fake.manyCalls).toEqual({ reserveMany: 2, endMany: 2 })
   })
 })

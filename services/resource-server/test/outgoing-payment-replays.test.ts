@@ -416,12 +416,12 @@ describe('round trips', () => {
     const receiver = await world.createReceiver()
     await world.whenEnded((await world.pay(receiver, 1)).textAt('id'))
     await world.whenDelivered()
-    const calls = world.limits.calls.reserve
+    const asked = world.limits.asked.reserve
     const record = recordStatements(world.server.pool)
     const created = await world.pay(receiver, 1)
     record.stop()
     expect(created).toMatchObject({ status: 201 })
-    expect(world.limits.calls.reserve).toBe(calls + 1)
+    expect(world.limits.asked.reserve).toBe(asked + 1)
     const ofWorkers = /^(BEGIN|COMMIT)$|^\/\* (claim|settle|mark)-/
     const creating = record.statements.filter((text) => !ofWorkers.test(text))
     expect(creating).toEqual([expect.stringContaining('insert into outgoing_payment')])

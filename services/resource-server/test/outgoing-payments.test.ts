@@ -106,12 +106,12 @@ describe('creating an outgoing payment from an incoming payment', () => {
   ])('refuses %s with 400 naming the field, and changes nothing', async (_what, more, field) => {
     const receiver = await world.createReceiver()
     const before = await countRows()
-    const calls = world.limits.calls.reserve
+    const asked = world.limits.asked.reserve
     const answer = await world.pay(receiver, 100, more)
     expect(answer).toMatchObject({ status: 400 })
     expect(Object.keys(answer.at('error.details') as object)).toContain(field)
     expect(await countRows()).toEqual(before)
-    expect(world.limits.calls.reserve).toBe(calls)
+    expect(world.limits.asked.reserve).toBe(asked)
   })
 
   it.each([

@@ -95,7 +95,7 @@ function createVerification(): () => void {
   }
 }
 
-const RESERVATION = auth.ReserveRequest.fromPartial({
+const RESERVATION = auth.ReservationRequest.fromPartial({
   paymentId: '01930000-0000-7000-8000-000000000000',
   accessToken: 'A'.repeat(43),
   walletAddress: 'http://localhost:40000/alice',
@@ -107,7 +107,8 @@ const RESERVATION = auth.ReserveRequest.fromPartial({
 
 function reserve(limits: auth.GrantLimitsServiceClient): Promise<void> {
   return new Promise((resolve, reject) => {
-    limits.reserve(RESERVATION, new Metadata(), { deadline: Date.now() + DEADLINE_MS }, (error) => {
+    const request = { reservations: [RESERVATION] }
+    limits.reserve(request, new Metadata(), { deadline: Date.now() + DEADLINE_MS }, (error) => {
       if (error === null) resolve()
       else reject(error)
     })

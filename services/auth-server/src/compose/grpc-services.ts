@@ -10,9 +10,7 @@ import {
 import { counting } from '@open-payments-server/metrics'
 import { auth } from '@open-payments-server/proto'
 import type { Clock, Logger } from '@open-payments-server/runtime'
-import type pg from 'pg'
 import type { ClientDirectory } from '../domain/clients.js'
-import type { EndReservation } from '../domain/ends.js'
 import type {
   GrantCounters,
   IntrospectionAnswer,
@@ -20,35 +18,21 @@ import type {
   RpcCounters
 } from '../domain/counters.js'
 import type { RevocationBus } from '../domain/revocations.js'
-import { createLimitsAuditRepository } from '../features/audit-limits/repository.js'
-import { createAuditLimitsRpc } from '../features/audit-limits/rpc.js'
-import { createEndReservationsRepository } from '../features/end-reservations/repository.js'
-import { createEndManyRpc } from '../features/end-reservations/rpc.js'
+import { createLimitsAuditRepository } from '../features/audit-limits/audit-limits.js'
+import { createAuditLimitsRpc } from '../grpc/limits-audit.js'
+import { createEndRpc } from '../grpc/end.js'
 import { createEndReservations } from '../features/end-reservations/service.js'
-import { createSpentAmountsRepository } from '../features/get-spent-amounts/repository.js'
-import { createGetSpentAmountsRpc } from '../features/get-spent-amounts/rpc.js'
+import { createGetSpentAmountsRpc } from '../grpc/spent-amounts.js'
 import { createGetSpentAmounts } from '../features/get-spent-amounts/service.js'
 import { createRevokeGrant } from '../features/end-grant/revoke-grant.js'
 import { createIntrospectToken, type TokenWorth } from '../features/introspect-token/introspect-token.js'
-import { createReservationRepository } from '../features/list-reservations/repository.js'
-import {
-  createListOpenReservationsRpc,
-  createListReservationsRpc
-} from '../features/list-reservations/rpc.js'
-import { createReleaseReservationRepository } from '../features/release-reservation/repository.js'
-import { createReleaseRpc } from '../features/release-reservation/rpc.js'
-import { createReleaseReservation } from '../features/release-reservation/service.js'
-import { createReserveManyRepository } from '../features/reserve-limits/many-repository.js'
-import { createReserveLimitsRepository } from '../features/reserve-limits/repository.js'
-import { createReserveManyRpc, createReserveRpc } from '../features/reserve-limits/rpc.js'
+import { createListOpenReservationsRpc, createListReservationsRpc } from '../grpc/reservations.js'
+import { createReserveRpc } from '../grpc/reserve.js'
 import {
   createReserveLimits,
   type ReserveLimits,
   type ReserveOutcome
 } from '../features/reserve-limits/service.js'
-import { createSettleReservationRepository } from '../features/settle-reservation/repository.js'
-import { createSettleRpc } from '../features/settle-reservation/rpc.js'
-import { createSettleReservation } from '../features/settle-reservation/service.js'
 import type { Database } from '../modules/database.js'
 import type { TokenReader } from '../modules/tokens/index.js'
 import { allowedClients, type GrpcClientLists } from '../grpc/allowed-clients.js'
@@ -58,8 +42,6 @@ import { createWatchRevocationsRpc } from '../grpc/revocation-watch.js'
 
 /** What the gRPC side stands on. */
 export interface GrpcDependencies {
-  /** For the hot statements; the same that Prisma uses. */
-  readonly pool: pg.Pool
   readonly database: Database
   /** Reads whole tables: its statements may take long. */
   readonly patientDatabase: Database
@@ -120,7 +102,7 @@ function introspectionService({
 }
 
 function grantLimitsService({
-  pool,
+  database,
   tokens: tokenAccess,
   clock,
   logger,
@@ -128,35 +110,14 @@ function grantLimitsService({
   counters
 }: GrpcDependencies): auth.GrantLimitsServiceServer {
   const handlers = createHandlers(logger, callObserver)
-  const limits = countingReservations(
-    createReserveLimits({
-      repository: createReserveLimitsRepository(pool),
-      manyRepository: createReserveManyRepository(pool),
-      tokenAccess,
-      clock
-    }),
-    counters
-  )
-  const settle = createSettleReservation(createSettleReservationRepository(pool))
-  const release = createReleaseReservation(createReleaseReservationRepository(pool))
-  const end: EndReservation = ({ paymentId, spent }) =>
-    spent === undefined ? release(paymentId) : settle(paymentId, spent)
-  const endReservations = createEndReservations({ repository: createEndReservationsRepository(pool), end })
-  const getSpent = createGetSpentAmounts({
-    repository: createSpentAmountsRepository(pool),
-    tokenAccess,
-    clock
-  })
-  const reservations = createReservationRepository(pool)
+  const reserveLimits = countingReservations(createReserveLimits({ database, tokenAccess, clock }), counters)
+  const getSpent = createGetSpentAmounts({ database, tokenAccess, clock })
   return {
-    reserve: handlers.unary(retriable(createReserveRpc(limits))),
-    settle: handlers.unary(retriable(createSettleRpc(settle))),
-    release: handlers.unary(retriable(createReleaseRpc(release))),
-    reserveMany: handlers.unary(retriable(createReserveManyRpc(limits, logger))),
-    endMany: handlers.unary(retriable(createEndManyRpc({ endReservations, end, logger }))),
+    reserve: handlers.unary(retriable(createReserveRpc(reserveLimits, logger))),
+    end: handlers.unary(retriable(createEndRpc(createEndReservations(database), logger))),
     getSpentAmounts: handlers.unary(retriable(createGetSpentAmountsRpc(getSpent))),
-    listOpenReservations: handlers.unary(retriable(createListOpenReservationsRpc(reservations))),
-    listReservations: handlers.unary(retriable(createListReservationsRpc(reservations)))
+    listOpenReservations: handlers.unary(retriable(createListOpenReservationsRpc(database))),
+    listReservations: handlers.unary(retriable(createListReservationsRpc(database)))
   }
 }
 
@@ -187,18 +148,14 @@ function answerAbout(worth: TokenWorth): IntrospectionAnswer {
 
 /** Counts what payments that ask for room are answered. */
 function countingReservations(
-  { reserve, reserveMany }: ReserveLimits,
+  reserveLimits: ReserveLimits,
   counters: Pick<RpcCounters, 'countReservation'>
 ): ReserveLimits {
-  const count = (outcome: ReserveOutcome): void => {
-    counters.countReservation(answerTo(outcome))
-  }
-  return {
-    reserve: counting(reserve, count),
-    reserveMany: counting(reserveMany, (outcomes) => {
-      for (const outcome of outcomes) if (outcome.status === 'fulfilled') count(outcome.value)
-    })
-  }
+  return counting(reserveLimits, (outcomes) => {
+    for (const outcome of outcomes) {
+      if (outcome.status === 'fulfilled') counters.countReservation(answerTo(outcome.value))
+    }
+  })
 }
 
 function answerTo(outcome: ReserveOutcome): ReservationAnswer {

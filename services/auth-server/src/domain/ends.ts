@@ -1,7 +1,3 @@
-import { RpcError, status } from '@open-payments-server/grpc-transport'
-import type { auth } from '@open-payments-server/proto'
-import { invalidField, readAmountValue, readUuid } from '../grpc/request-fields.js'
-
 /** What a payment really spent, in the units it was reserved in. */
 export interface SettledValues {
   readonly debited: bigint
@@ -14,6 +10,24 @@ export interface End {
   readonly paymentId: string
   /** undefined to release it: the payment does not exist. */
   readonly spent: SettledValues | undefined
+}
+
+/** What was found when a reservation was to be ended. */
+export interface FoundReservation {
+  /** Whether it was ended. For a refusal and an unknown payment: whether it was recorded that it was released. */
+  readonly ended: boolean
+  /** As it was before; undefined for an unknown payment. */
+  readonly before:
+    | {
+        readonly state: 'open' | 'settled' | 'released' | 'refused'
+        /** Whether it is a refusal of which it is recorded that it was released. */
+        readonly isReleasedRefusal: boolean
+        /** What it was reserved for; undefined for what never held room. */
+        readonly reserved: SettledValues | undefined
+        /** What it was settled with. */
+        readonly settled: SettledValues | undefined
+      }
+    | undefined
 }
 
 /** What became of a call that ends a reservation. */
@@ -29,40 +43,38 @@ export type EndOutcome =
   | 'more_debited_than_reserved'
   | 'more_received_than_reserved'
 
-/** Ends a reservation. Twice has the effect of once. */
-export type EndReservation = (end: End) => Promise<EndOutcome>
-
-/** @throws RpcError INVALID_ARGUMENT */
-export function readSettle(request: auth.SettleRequest): End & { readonly spent: SettledValues } {
-  const paymentId = readUuid(request.paymentId, 'payment_id')
-  const debited = readAmountValue(request.debitedValue, 'debited_value')
-  const received = readAmountValue(request.receivedValue, 'received_value')
-  return { paymentId, spent: { debited, received } }
+/**
+ * Decides what the end of a reservation came to.
+ *
+ * @returns `raced` when it was changed after it had been looked at: the next look sees what became of it
+ */
+export function decideEnd({ spent }: End, found: FoundReservation): EndOutcome | 'raced' {
+  if (found.ended) return 'ended'
+  return spent === undefined ? decideRelease(found) : decideSettlement(spent, found)
 }
 
-/** @throws RpcError INVALID_ARGUMENT */
-export function readRelease(request: auth.ReleaseRequest): End & { readonly spent: undefined } {
-  return { paymentId: readUuid(request.paymentId, 'payment_id'), spent: undefined }
-}
-
-/** @throws RpcError for every outcome but `ended` */
-export function mustHaveEnded(outcome: EndOutcome): void {
-  switch (outcome) {
-    case 'ended':
-      return
-    case 'unknown':
-      throw new RpcError({ code: status.NOT_FOUND, message: 'The payment is unknown', field: 'payment_id' })
-    case 'ended_otherwise':
-      throw endedOtherwise('The reservation ended otherwise, or never held room')
-    case 'was_settled':
-      throw endedOtherwise('The reservation was settled')
-    case 'more_debited_than_reserved':
-      throw invalidField('debited_value', 'must not be more than was reserved')
-    case 'more_received_than_reserved':
-      throw invalidField('received_value', 'must not be more than was reserved')
+function decideRelease({ before }: FoundReservation): EndOutcome | 'raced' {
+  switch (before?.state) {
+    case 'released':
+      return 'ended'
+    case 'settled':
+      return 'was_settled'
+    case 'refused':
+      // It never held room, and a late retry is refused again. One that was not released was, or was purged, meanwhile.
+      return before.isReleasedRefusal ? 'ended' : 'raced'
+    case 'open':
+    case undefined: // one was recorded meanwhile
+      return 'raced'
   }
 }
 
-function endedOtherwise(message: string): RpcError {
-  return new RpcError({ code: status.FAILED_PRECONDITION, message, field: 'payment_id' })
+function decideSettlement(spent: SettledValues, { before }: FoundReservation): EndOutcome | 'raced' {
+  if (before === undefined) return 'unknown'
+  const { state, reserved, settled } = before
+  if (state === 'released' || state === 'refused' || reserved === undefined) return 'ended_otherwise'
+  if (spent.debited > reserved.debited) return 'more_debited_than_reserved'
+  if (spent.received > reserved.received) return 'more_received_than_reserved'
+  if (settled === undefined) return 'raced'
+  const same = settled.debited === spent.debited && settled.received === spent.received
+  return same ? 'ended' : 'ended_otherwise'
 }

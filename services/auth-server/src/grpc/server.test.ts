@@ -6,9 +6,11 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import { createPool } from '@open-payments-server/database'
 import { makeClientConstructor, type ServiceDefinition } from '@grpc/grpc-js'
 import { COUNT_NOTHING } from '../../test/support/count-nothing.js'
-import { GrpcFixture, refusalOf } from '../../test/support/grpc-fixture.js'
+import { GrpcFixture, refusalOf, release } from '../../test/support/grpc-fixture.js'
 import { createGrpcServices } from '../compose/grpc-services.js'
+import { TokenCache } from '../domain/token-record.js'
 import { PrismaClient } from '../generated/prisma/client.js'
+import { createTokenReader } from '../modules/tokens/index.js'
 import { startAuthGrpcServer } from './server.js'
 
 const logger = createLogger({ service: 'test', level: 'silent' })
@@ -81,14 +83,14 @@ describe('the gRPC server of the auth server', () => {
       .flatMap((service) => Object.values(service))
       .filter((method) => !method.responseStream)
       .map((method) => method.path)
-    expect(paths).toHaveLength(12)
+    expect(paths).toHaveLength(9)
     for (const path of paths)
       expect([path, await codeOf(auth.address, path)]).not.toEqual([path, 'UNIMPLEMENTED'])
   })
 
   it('refuses a call without a deadline', async () => {
     const code = await new Promise((resolve) => {
-      auth.limits.release({ paymentId: auth.newId() }, (error) => {
+      auth.limits.end({ ends: [release(auth.newId())] }, (error) => {
         resolve(status[error?.code ?? status.OK])
       })
     })
@@ -103,6 +105,7 @@ describe('the gRPC server of the auth server', () => {
       statementTimeoutMs: 1_000,
       connectTimeoutMs: 1_000
     })
+    const unreachable = new PrismaClient({ adapter: new PrismaPg(nowhere) })
     const cut = await startAuthGrpcServer({
       config: {
         GRPC_HOST: '127.0.0.1',
@@ -111,15 +114,18 @@ describe('the gRPC server of the auth server', () => {
         GRPC_CONNECTION_AGE_SECONDS: 180
       },
       services: createGrpcServices({
-        configuredInteraction: new Set(),
-        pool: nowhere,
-        prisma: new PrismaClient({ adapter: new PrismaPg(nowhere) }),
-        patientDatabase: new PrismaClient({ adapter: new PrismaPg(nowhere) }),
+        tokens: createTokenReader({
+          database: unreachable,
+          cache: new TokenCache(),
+          configuredInteraction: new Set()
+        }),
+        database: unreachable,
+        patientDatabase: unreachable,
         clock: auth.clock,
         logger,
         revocations: auth.bus,
         counters: COUNT_NOTHING,
-        clientDirectory: { findKey: () => Promise.resolve(undefined) }
+        directory: { findKey: () => Promise.resolve(undefined) }
       }),
       logger
     })
@@ -128,21 +134,12 @@ describe('the gRPC server of the auth server', () => {
     const operator = createClient(contract.GrantOperatorServiceClient, channel)
     const limits = createClient(contract.GrantLimitsServiceClient, channel)
     const once = { idempotent: false }
-    const releasing = { end: { $case: 'release' as const, value: { paymentId: auth.newId() } } }
-    const settling = {
-      end: {
-        $case: 'settle' as const,
-        value: { paymentId: auth.newId(), debitedValue: '1', receivedValue: '1' }
-      }
-    }
     const refusals = await Promise.all([
       callUnary(introspection, 'introspect', { accessToken: 'x', keyId: '' }, once).catch(refusalOf),
       callUnary(operator, 'revokeGrant', { grantId: auth.newId() }, once).catch(refusalOf),
       callUnary(operator, 'auditLimits', {}, once).catch(refusalOf),
-      callUnary(limits, 'reserve', auth.payment('x'), once).catch(refusalOf),
-      callUnary(limits, 'reserveMany', { requests: [auth.payment('x')] }, once).catch(refusalOf),
-      callUnary(limits, 'endMany', { requests: [releasing] }, once).catch(refusalOf),
-      callUnary(limits, 'endMany', { requests: [releasing, settling] }, once).catch(refusalOf)
+      callUnary(limits, 'reserve', { reservations: [auth.payment('x')] }, once).catch(refusalOf),
+      callUnary(limits, 'end', { ends: [release(auth.newId())] }, once).catch(refusalOf)
     ])
     expect(refusals).toEqual(refusals.map(() => ({ error: 'UNAVAILABLE' })))
     for (const client of [introspection, operator, limits]) client.close()

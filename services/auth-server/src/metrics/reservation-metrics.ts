@@ -1,9 +1,9 @@
 import type { Metrics } from '@open-payments-server/metrics'
-import type { Queries } from '../modules/database.js'
-import { measureReservations, OPEN_COUNTED_MAX } from '../features/measure-reservations/repository.js'
+import type { Database } from '../modules/database.js'
+import { measureReservations, OPEN_COUNTED_MAX } from '../modules/limits/index.js'
 
 /** Publishes what `docs/metrics.md` lists of the auth server: what is reserved, whenever it is scraped. */
-export function publishReservations(metrics: Metrics, database: Queries): void {
+export function publishReservations(metrics: Metrics, database: Database): void {
   metrics.addGauges({
     name: 'reservations',
     gauges: {

@@ -146,7 +146,6 @@ export class GrpcFixture {
         GRPC_CONNECTION_AGE_SECONDS: 180
       },
       services: createGrpcServices({
-        pool,
         patientDatabase: prisma,
         database: prisma,
         clock,
@@ -260,7 +259,7 @@ export class GrpcFixture {
   }
 
   /** The message that asks for a reservation. */
-  payment(token: string, options: PaymentOptions = {}): auth.ReserveRequest {
+  payment(token: string, options: PaymentOptions = {}): auth.ReservationRequest {
     const { debit = usd(100n), receive = usd(100n) } = options
     return {
       paymentId: options.paymentId ?? this.newId(),
@@ -289,36 +288,42 @@ export class GrpcFixture {
     return this.reserveAs(this.payment(token, options))
   }
 
-  async reserveAs(request: auth.ReserveRequest): Promise<Answer> {
-    try {
-      return shorten(await this.call('reserve', request))
-    } catch (error) {
-      return refusalOf(error)
-    }
+  async reserveAs(request: auth.ReservationRequest): Promise<Answer> {
+    const [answer] = await this.reserveMany([request]).catch((error: unknown) => [refusalOf(error)])
+    if (answer === undefined) throw new Error('a request without an answer')
+    return answer
+  }
+
+  /** Reserves with one call, and answers of each in short. */
+  async reserveMany(reservations: auth.ReservationRequest[]): Promise<Answer[]> {
+    const { results } = await this.call('reserve', { reservations })
+    return results.map(({ outcome }) => shorten(outcome))
   }
 
   /** Settles, and answers `OK` or the code. */
   settle(paymentId: string, debited: bigint, received: bigint): Promise<string> {
-    return codeOf(
-      this.call('settle', { paymentId, debitedValue: debited.toString(), receivedValue: received.toString() })
-    )
+    return this.endAs(settlement(paymentId, debited, received))
   }
 
   /** Releases, and answers `OK` or the code. */
   release(paymentId: string): Promise<string> {
-    return codeOf(this.call('release', { paymentId }))
+    return this.endAs(release(paymentId))
   }
 
-  /** Ends a reservation by the call for one, and answers `OK` or the code. */
-  endAs({ end }: auth.EndRequest): Promise<string> {
-    switch (end?.$case) {
-      case 'settle':
-        return codeOf(this.call('settle', end.value))
-      case 'release':
-        return codeOf(this.call('release', end.value))
-      case undefined:
-        throw new Error('a request without an end')
-    }
+  /** Ends a reservation, and answers `OK` or the code. */
+  async endAs(end: auth.ReservationEnd): Promise<string> {
+    const [code] = await this.endMany([end])
+    if (code === undefined) throw new Error('a request without an answer')
+    return code
+  }
+
+  /** Ends reservations with one call, and answers of each `OK` or the code. */
+  async endMany(ends: auth.ReservationEnd[]): Promise<string[]> {
+    const { results } = await this.call('end', { ends })
+    return results.map(({ outcome }) => {
+      if (outcome === undefined) throw new Error('an answer without an outcome')
+      return outcome.$case === 'ended' ? 'OK' : shortenRefusal(failureOf(outcome.value))
+    })
   }
 
   /** What the server counts, by item and interval, as `[debited, received]`. */
@@ -347,19 +352,15 @@ export function amountMessage({ value, asset }: Amount): auth.Amount {
   return { value: value.toString(), assetCode: asset.code, assetScale: asset.scale }
 }
 
-/** What each of several reservations was answered with, in short. */
-export function answersOf({ results }: auth.ReserveManyResponse): Answer[] {
-  return results.map(({ outcome }) =>
-    outcome?.$case === 'failure' ? failureOf(outcome.value) : shorten({ outcome })
-  )
+/** Ends a reservation with what was spent. */
+export function settlement(paymentId: string, debited: bigint, received: bigint): auth.ReservationEnd {
+  const value = { debitedValue: debited.toString(), receivedValue: received.toString() }
+  return { paymentId, end: { $case: 'settlement', value } }
 }
 
-/** What each of several ends was answered with: `OK` or the code. */
-export function codesOf({ results }: auth.EndManyResponse): string[] {
-  return results.map(({ outcome }) => {
-    if (outcome === undefined) throw new Error('an answer without an outcome')
-    return outcome.$case === 'ended' ? 'OK' : shortenRefusal(failureOf(outcome.value))
-  })
+/** Ends a reservation with nothing spent. */
+export function release(paymentId: string): auth.ReservationEnd {
+  return { paymentId, end: { $case: 'release', value: {} } }
 }
 
 function failureOf({ code, field }: auth.Failure): Refusal {
@@ -367,7 +368,7 @@ function failureOf({ code, field }: auth.Failure): Refusal {
   return field === '' ? { error } : { error, field }
 }
 
-function shorten({ outcome }: auth.ReserveResponse): Answer {
+function shorten(outcome: auth.ReservationResult['outcome']): Answer {
   switch (outcome?.$case) {
     case 'reserved': {
       const { spentDebitAmount, spentReceiveAmount } = outcome.value
@@ -375,6 +376,8 @@ function shorten({ outcome }: auth.ReserveResponse): Answer {
     }
     case 'refused':
       return { refused: (auth.RefusalReason[outcome.value.reason] ?? '').replace('REFUSAL_REASON_', '') }
+    case 'failure':
+      return failureOf(outcome.value)
     case undefined:
       throw new Error('an answer without an outcome')
   }
@@ -397,15 +400,6 @@ export function refusalOf(error: unknown): Refusal {
   return {
     error: status[error.code],
     ...(error.field === undefined ? {} : { field: error.field })
-  }
-}
-
-async function codeOf(call: Promise<unknown>): Promise<string> {
-  try {
-    await call
-    return 'OK'
-  } catch (error) {
-    return shortenRefusal(refusalOf(error))
   }
 }
 

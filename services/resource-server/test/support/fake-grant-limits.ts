@@ -8,6 +8,11 @@ import {
 import { auth } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 
+/** What was decided about a payment. */
+type Decided = Exclude<auth.ReservationResult['outcome'], undefined>
+
+const ENDED = { $case: 'ended' as const, value: {} }
+
 /** A reservation as the fake keeps it. */
 export interface FakeReservation {
   readonly paymentId: string
@@ -30,8 +35,8 @@ export interface FakeReservation {
 /** The grant of every token of which nothing else is said. */
 const GRANT = '0190a5f0-0000-7000-8000-000000000001'
 
-/** What each call has done, by its name. */
-export type Calls = Record<'reserve' | 'settle' | 'release', number>
+/** How often it was asked for something, for each of several. */
+export type Asked = Record<'reserve' | 'settle' | 'release', number>
 
 /**
  * Grant limits as the contract describes them, over real gRPC: one interval, and a debit limit for each token. Tests make
@@ -51,48 +56,40 @@ export class FakeGrantLimits {
   client = ''
   /** What its own audit finds. */
   auditViolations: string[] = []
-  readonly calls: Calls = { reserve: 0, settle: 0, release: 0 }
-  /** How often several were asked about with one call, in vain included. */
-  readonly manyCalls: Record<'reserveMany' | 'endMany', number> = { reserveMany: 0, endMany: 0 }
-  /** Whether it is of a version that does not know the calls for several. */
-  older = false
-  /** Runs before a call has its effect, for each of several; may throw. */
-  before: ((call: keyof Calls) => Promise<void> | void) | undefined
-  /** Runs after a call has had its effect; may throw, which leaves the effect. */
-  after: ((call: keyof Calls) => Promise<void> | void) | undefined
+  /** How often each was asked for, whether with others or alone. */
+  readonly asked: Asked = { reserve: 0, settle: 0, release: 0 }
+  /** How often it was called. */
+  readonly calls: Record<'reserve' | 'end', number> = { reserve: 0, end: 0 }
+  /** Runs before something has its effect, for each of several; may throw. */
+  before: ((call: keyof Asked) => Promise<void> | void) | undefined
+  /** Runs after something has had its effect, for each of several; may throw, which leaves the effect. */
+  after: ((call: keyof Asked) => Promise<void> | void) | undefined
 
   /** The services that answer for it. */
   services(logger: Logger): GrpcService[] {
     const handlers = createHandlers(logger)
-    const counted =
-      <Request, Response>(call: keyof Calls, handle: (request: Request) => Response) =>
-      async (request: Request): Promise<Response> => {
-        this.calls[call] += 1
-        await this.before?.(call)
-        const response = handle(request)
-        await this.after?.(call)
-        return response
-      }
+    const counted = async <Outcome>(what: keyof Asked, handle: () => Outcome): Promise<Outcome> => {
+      this.asked[what] += 1
+      await this.before?.(what)
+      const outcome = handle()
+      await this.after?.(what)
+      return outcome
+    }
     const implementation: auth.GrantLimitsServiceServer = {
-      reserve: handlers.unary(counted('reserve', (request: auth.ReserveRequest) => this.#reserve(request))),
-      settle: handlers.unary(counted('settle', (request: auth.SettleRequest) => this.#settle(request))),
-      release: handlers.unary(counted('release', (request: auth.ReleaseRequest) => this.#release(request))),
-      reserveMany: handlers.unary(async ({ requests }: auth.ReserveManyRequest) => {
-        this.#countMany('reserveMany')
-        const reserve = counted('reserve', (request: auth.ReserveRequest) => this.#reserve(request))
-        return { results: await each(requests, async (request) => (await reserve(request)).outcome) }
-      }),
-      endMany: handlers.unary(async ({ requests }: auth.EndManyRequest) => {
-        this.#countMany('endMany')
-        const settle = counted('settle', (request: auth.SettleRequest) => this.#settle(request))
-        const release = counted('release', (request: auth.ReleaseRequest) => this.#release(request))
-        const ended = { $case: 'ended' as const, value: {} }
+      reserve: handlers.unary(async ({ reservations }: auth.ReserveRequest) => {
+        this.calls.reserve += 1
         return {
-          results: await each(requests, async ({ end }) => {
-            if (end?.$case === 'settle') await settle(end.value)
-            else await release(end?.value ?? { paymentId: '' })
-            return ended
-          })
+          results: await each(reservations, (request) => counted('reserve', () => this.#reserve(request)))
+        }
+      }),
+      end: handlers.unary(async ({ ends }: auth.EndRequest) => {
+        this.calls.end += 1
+        return {
+          results: await each(ends, ({ paymentId, end }) =>
+            end?.$case === 'settlement'
+              ? counted('settle', () => this.#settle(paymentId, end.value))
+              : counted('release', () => this.#release(paymentId))
+          )
         }
       }),
       getSpentAmounts: handlers.unary(async ({ accessToken }: auth.GetSpentAmountsRequest) => {
@@ -139,12 +136,7 @@ export class FakeGrantLimits {
     ]
   }
 
-  #countMany(call: 'reserveMany' | 'endMany'): void {
-    this.manyCalls[call] += 1
-    if (this.older) throw refuse(status.UNIMPLEMENTED)
-  }
-
-  #reserve(request: auth.ReserveRequest): auth.ReserveResponse {
+  #reserve(request: auth.ReservationRequest): Decided {
     const { paymentId, accessToken, debitAmount, receiveAmount } = request
     const { walletAddress, receiver, requestHash } = request
     const grantId = this.grantOf(accessToken) ?? GRANT
@@ -187,10 +179,8 @@ export class FakeGrantLimits {
       if (reason !== undefined) return refusal(reason)
     }
     return {
-      outcome: {
-        $case: 'reserved',
-        value: { grantId, ...this.#spent((known ?? reservation).accessToken) }
-      }
+      $case: 'reserved',
+      value: { grantId, ...this.#spent((known ?? reservation).accessToken) }
     }
   }
 
@@ -203,17 +193,17 @@ export class FakeGrantLimits {
       : undefined
   }
 
-  #settle(request: auth.SettleRequest): auth.SettleResponse {
-    const known = this.reservations.get(request.paymentId)
+  #settle(paymentId: string, settlement: auth.Settlement): typeof ENDED {
+    const known = this.reservations.get(paymentId)
     if (known === undefined) throw refuse(status.NOT_FOUND)
-    const [debited, received] = [BigInt(request.debitedValue), BigInt(request.receivedValue)]
-    if (known.state === 'settled' && known.debited === debited && known.received === received) return {}
+    const [debited, received] = [BigInt(settlement.debitedValue), BigInt(settlement.receivedValue)]
+    if (known.state === 'settled' && known.debited === debited && known.received === received) return ENDED
     if (known.state !== 'open') throw refuse(status.FAILED_PRECONDITION)
     Object.assign(known, { state: 'settled', debited, received })
-    return {}
+    return ENDED
   }
 
-  #release({ paymentId }: auth.ReleaseRequest): auth.ReleaseResponse {
+  #release(paymentId: string): typeof ENDED {
     const known = this.reservations.get(paymentId)
     if (known?.state === 'settled') throw refuse(status.FAILED_PRECONDITION)
     const nobody = { content: '', accessToken: '', walletAddress: '', receiver: '' }
@@ -224,7 +214,7 @@ export class FakeGrantLimits {
       debited: 0n,
       received: 0n
     })
-    return {}
+    return ENDED
   }
 
   /** What a token has spent. */
@@ -278,8 +268,8 @@ function refuse(code: status): RpcError {
   return new RpcError({ code, message: 'refused' })
 }
 
-function refusal(reason: auth.RefusalReason): auth.ReserveResponse {
-  return { outcome: { $case: 'refused', value: { reason } } }
+function refusal(reason: auth.RefusalReason): Decided {
+  return { $case: 'refused', value: { reason } }
 }
 
 const STATES = {

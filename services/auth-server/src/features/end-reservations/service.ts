@@ -1,27 +1,38 @@
-import type { Outcome } from '@open-payments-server/runtime'
-import type { End, EndOutcome, EndReservation } from '../../domain/ends.js'
-import type { EndReservationsRepository } from './repository.js'
+import { fulfilled, type Outcome, rejected } from '@open-payments-server/runtime'
+import { decideEnd, type End, type EndOutcome } from '../../domain/ends.js'
+import type { Database } from '../../modules/database.js'
+import { end } from '../../modules/limits/index.js'
 
 /**
- * Ends reservations of different payments, as if one after the other.
+ * Ends reservations of different payments, as if one after the other. Twice has the effect of once.
  *
  * @returns what each came to, in their order
  */
 export type EndReservations = (ends: readonly End[]) => Promise<readonly Outcome<EndOutcome>[]>
 
-/** What ending many needs. */
-export interface EndReservationsDependencies {
-  readonly repository: EndReservationsRepository
-  /** Ends one. */
-  readonly end: EndReservation
-}
+/**
+ * How often one is looked at. It may lose once against the reservation being written, and once against another end of it; the
+ * third look sees the end.
+ */
+const ATTEMPTS_MAX = 4
 
-/** Ends by one statement what it can, and alone what is not there, ended before, or is fought for. */
-export function createEndReservations({ repository, end }: EndReservationsDependencies): EndReservations {
+/** Ends all by one statement, and once more what was changed by others while it ran. */
+export function createEndReservations(database: Database): EndReservations {
   return async (ends) => {
-    const ended = ends.length > 1 ? await repository.endMany(ends) : new Set<string>()
-    return Promise.allSettled(
-      ends.map(async (one): Promise<EndOutcome> => (ended.has(one.paymentId) ? 'ended' : end(one)))
-    )
+    const outcomes = new Map<End, EndOutcome>()
+    let undecided = ends
+    for (let attempt = 0; attempt < ATTEMPTS_MAX && undecided.length > 0; attempt += 1) {
+      for (const { asked, ...found } of await end(database, undecided)) {
+        const outcome = decideEnd(asked, found)
+        if (outcome !== 'raced') outcomes.set(asked, outcome)
+      }
+      undecided = undecided.filter((one) => !outcomes.has(one))
+    }
+    return ends.map((one) => {
+      const outcome = outcomes.get(one)
+      return outcome === undefined
+        ? rejected(new Error('a reservation is open and cannot be ended'))
+        : fulfilled(outcome)
+    })
   }
 }

@@ -1,7 +1,8 @@
 import { type Clock, hashSecret } from '@open-payments-server/runtime'
 import { chargeableItems, currentWindows } from '../../domain/limits.js'
 import type { TokenAccessReader } from '../../domain/token-record.js'
-import type { SpentAmounts, SpentAmountsRepository } from './repository.js'
+import type { Database } from '../../modules/database.js'
+import { readSpent, type SpentAmounts } from '../../modules/limits/index.js'
 
 /** What became of a call. */
 export type SpentAmountsOutcome =
@@ -22,20 +23,20 @@ export type GetSpentAmounts = (accessToken: string) => Promise<SpentAmountsOutco
 
 /** What it needs. */
 export interface GetSpentAmountsDependencies {
-  readonly repository: SpentAmountsRepository
+  readonly database: Database
   readonly tokenAccess: TokenAccessReader
   readonly clock: Clock
 }
 
 export function createGetSpentAmounts(dependencies: GetSpentAmountsDependencies): GetSpentAmounts {
-  const { repository, tokenAccess, clock } = dependencies
+  const { database, tokenAccess, clock } = dependencies
   return async (accessToken) => {
     const now = new Date(clock.now())
     const tokenHash = hashSecret(accessToken)
     const access = await tokenAccess.accessOf(tokenHash)
     if (access === undefined) return { outcome: 'token_unknown' }
     const windows = currentWindows(chargeableItems(access.items), now)
-    const { tokenActive, spent } = await repository.read(tokenHash, now, windows)
+    const { tokenActive, spent } = await readSpent(database, tokenHash, now, windows)
     return tokenActive ? { outcome: 'found', spent } : { outcome: 'token_inactive' }
   }
 }

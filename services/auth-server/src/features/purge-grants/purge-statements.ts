@@ -4,7 +4,8 @@ import type { PurgedKind } from '../../domain/purge-counter.js'
 import { Prisma } from '../../modules/database.js'
 import { dueGrants, purgedGrants } from '../../modules/grants/index.js'
 import { interactionEndOf } from '../../modules/interactions/index.js'
-import { interval, PURGE_NOW, purgeStatement } from '../../modules/purge-statement.js'
+import { isSpentUnder, purgeRefusals } from '../../modules/limits/index.js'
+import { interval, PURGE_NOW } from '../../modules/purge-statement.js'
 import { lastTokenEndOf, livingTokens, purgeRotatedTokens } from '../../modules/tokens/index.js'
 
 /** How long what is over is kept where `PURGE_RETENTION_DAYS` would let strangers fill the disk. */
@@ -14,15 +15,6 @@ export interface PurgeRetention {
   /** A grant that needed no consent, in seconds from the end of its last token; and a token that was rotated. */
   readonly unconsentedSeconds: number
 }
-
-/**
- * How long a refusal is kept, in seconds. A request that was refused may come again late: from a client, or from a process
- * that slept between asking for the room and hearing of it. It carries the token that it was signed with, so that it is
- * refused once more however late it comes, when that token cannot be alive any more: after a day at most, the longest
- * lifetime of a token. A second day makes up for clocks that differ, and is more than the day for which an
- * `Idempotency-Key` is remembered.
- */
-const REFUSAL_SECONDS = 2 * 86_400
 
 const DAYS = Prisma.sql`make_interval(secs => ${placeholder('retentionSeconds')}::integer)`
 
@@ -52,7 +44,7 @@ function purgeGrants({ undecidedSeconds, unconsentedSeconds }: PurgeRetention): 
   looked_at as (
     select asked.id,
            asked.kept_for - instant.shortest + case
-             when exists (${WINDOWS_OF_GRANT}) then null
+             when ${isSpentUnder(Prisma.sql`asked.id`)} then null
              when asked.state = 'issued' and living.grant_id is not null and asked.interaction_state = 'APPROVED' then null
              when asked.state in ('rejected', 'revoked') then asked.updated_at
              when asked.state = 'issued' then coalesce(
@@ -64,25 +56,12 @@ function purgeGrants({ undecidedSeconds, unconsentedSeconds }: PurgeRetention): 
   select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`
 }
 
-/** What was spent under the grant `asked`: the record of it is never deleted. */
-const WINDOWS_OF_GRANT = Prisma.sql`
-  select 1 from access_item a join limit_window w on w.access_item_id = a.id where a.grant_id = asked.id`
-
 /** How what is over is deleted. */
 export function createPurgeStatements(retention: PurgeRetention): PurgeStatements<PurgedKind> {
   return {
     // Grants under which no money moved, with everything that belongs to them.
     grant: new Statement<PurgedBatch>('purge-grants', purgeGrants(retention), { prepared: false }),
     token: purgeRotatedTokens(retention.unconsentedSeconds),
-    // Refusals, but for those that were released after: a payment id that was given up stays given up on both sides.
-    refusal: purgeStatement({
-      name: 'purge-refusals',
-      table: Prisma.sql`reservation`,
-      id: Prisma.sql`payment_id`,
-      due: Prisma.sql`
-      select payment_id from reservation
-       where state = 'refused' and ended_at is null and created_at < ${PURGE_NOW} - ${interval(REFUSAL_SECONDS)}
-       order by created_at`
-    })
+    refusal: purgeRefusals
   }
 }

@@ -11,14 +11,17 @@ import {
   type Window
 } from '../../domain/limits.js'
 import type { GrantedAccessItem, TokenAccessReader } from '../../domain/token-record.js'
-import type { ReserveManyRepository } from './many-repository.js'
-import type {
-  RecordedReservation,
-  ReservationRequest,
-  ReserveLimitsRepository,
-  SpentValues
-} from './repository.js'
-import { type AttemptResult, createReserveTogether, type ReserveTogether } from './reserve-together.js'
+import type { Database } from '../../modules/database.js'
+import {
+  completeSpent,
+  createReserveTogether,
+  type RecordedReservation,
+  refuse,
+  type ReservationRequest,
+  reserve,
+  type ReserveTogether,
+  type SpentValues
+} from '../../modules/limits/index.js'
 
 /** What was decided about a payment. */
 export type ReserveOutcome =
@@ -43,22 +46,17 @@ export interface Payment {
   readonly content: PaymentContent
 }
 
-/** Reserves the amounts of payments under the grants of tokens. The same id for the same request is answered the same again. */
-export interface ReserveLimits {
-  /** Reserves for one payment. */
-  readonly reserve: (payment: Payment) => Promise<ReserveOutcome>
-  /**
-   * Reserves for different payments, as if for one after the other.
-   *
-   * @returns what each came to, in their order
-   */
-  readonly reserveMany: (payments: readonly Payment[]) => Promise<readonly Outcome<ReserveOutcome>[]>
-}
+/**
+ * Reserves the amounts of different payments under the grants of their tokens, as if for one after the other. The same id for
+ * the same request is answered the same again.
+ *
+ * @returns what each came to, in their order
+ */
+export type ReserveLimits = (payments: readonly Payment[]) => Promise<readonly Outcome<ReserveOutcome>[]>
 
 /** What reserving needs. */
 export interface ReserveLimitsDependencies {
-  readonly repository: ReserveLimitsRepository
-  readonly manyRepository: ReserveManyRepository
+  readonly database: Database
   readonly tokenAccess: TokenAccessReader
   readonly clock: Clock
 }
@@ -73,59 +71,34 @@ interface Asked extends Coverage {
   readonly chargeable: readonly GrantedAccessItem[]
 }
 
+/** Reserves by one statement what it can, and alone, in their order, what others stand in the way of. */
 export function createReserveLimits(dependencies: ReserveLimitsDependencies): ReserveLimits {
-  const { repository, clock } = dependencies
-  const reserveTogether = createReserveTogether(repository, dependencies.manyRepository)
+  const { database, clock } = dependencies
   const ask = createAsk(dependencies)
-
-  const reserveAlone = async (asked: Asked): Promise<ReserveOutcome> => {
-    for (const window of asked.candidates) {
-      const result = await repository.reserve(asked.request, window, asked.chargeable.length)
-      if (result.outcome === 'twin') break
-      if (result.outcome === 'none') continue
-      const spent = result.spent ?? (await completeSpent(repository, asked, window))
-      return { outcome: 'reserved', grantId: result.grantId, spent, repeated: false }
+  const reserveTogether = createReserveTogether(database)
+  return async (payments) => {
+    const now = new Date(clock.now())
+    const asking = await Promise.allSettled(payments.map((payment) => ask(payment, now)))
+    const asked = asking.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    const attempts = await attemptTogether(database, asked, reserveTogether)
+    const inTurn = createTurns()
+    const decide = async (one: Asked): Promise<ReserveOutcome> => {
+      const attempt = attempts.get(one)
+      switch (attempt?.outcome) {
+        case 'reserved':
+          return attempt
+        case 'none':
+          return refuseRecorded(database, one)
+        case undefined: // what is told as spent under a grant includes what the payments before it took
+          return inTurn(one.grantId, () => reserveAlone(database, one))
+      }
     }
-    return refuse(asked, repository)
-  }
-
-  /** Goes on from what became of a payment among others. */
-  const decide = async (
-    asked: Asked,
-    attempt: AttemptResult | undefined,
-    alone: (asked: Asked) => Promise<ReserveOutcome>
-  ): Promise<ReserveOutcome> => {
-    const [window] = asked.candidates
-    if (attempt?.outcome === 'reserved' && window !== undefined) {
-      const spent = attempt.spent ?? (await completeSpent(repository, asked, window))
-      return { outcome: 'reserved', grantId: attempt.grantId, spent, repeated: false }
-    }
-    const isRefused = attempt?.outcome === 'none' || attempt?.outcome === 'twin'
-    return isRefused ? refuse(asked, repository) : alone(asked)
-  }
-
-  return {
-    async reserve(payment) {
-      const asked = await ask(payment, new Date(clock.now()))
-      const attempts = await attemptTogether([asked], reserveTogether)
-      return decide(asked, attempts.get(asked), reserveAlone)
-    },
-
-    async reserveMany(payments) {
-      const now = new Date(clock.now())
-      const asking = payments.map((payment) => ask(payment, now))
-      const asked = (await Promise.allSettled(asking)).flatMap((one) =>
-        one.status === 'fulfilled' ? [one.value] : []
-      )
-      const attempts = await attemptTogether(asked, reserveTogether)
-      const inTurn = createTurns()
-      // What is told as spent under a grant includes what the payments before it took.
-      const reserveInTurn = (one: Asked): Promise<ReserveOutcome> =>
-        inTurn(one.grantId, () => reserveAlone(one))
-      const decideOn = async (one: Asked): Promise<ReserveOutcome> =>
-        decide(one, attempts.get(one), reserveInTurn)
-      return Promise.allSettled(asking.map(async (one) => decideOn(await one)))
-    }
+    return Promise.allSettled(
+      asking.map(async (one) => {
+        if (one.status === 'rejected') throw one.reason
+        return decide(one.value)
+      })
+    )
   }
 }
 
@@ -147,40 +120,67 @@ function createAsk({
   }
 }
 
-/** Reserves together for the payments that it can be done for: those whose window alone says what is spent. */
+/** What became of a payment that asked for room with others. */
+type Attempt = Extract<ReserveOutcome, { outcome: 'reserved' }> | { readonly outcome: 'none' }
+
+/**
+ * Reserves together for the payments that it can be done for: those whose window alone says what is spent.
+ *
+ * @returns what is decided; all others are to be tried alone
+ */
 async function attemptTogether(
+  database: Database,
   asked: readonly Asked[],
   reserveTogether: ReserveTogether
-): Promise<ReadonlyMap<Asked, AttemptResult>> {
+): Promise<ReadonlyMap<Asked, Attempt>> {
   const simple = asked.flatMap((one) => {
     const [window] = one.candidates
-    return window !== undefined && one.chargeable.length === 1 ? [{ one, request: one.request, window }] : []
+    return window !== undefined && one.chargeable.length === 1 ? [{ one, window }] : []
   })
   if (simple.length === 0) return new Map()
-  const results = await reserveTogether(simple)
-  return new Map(
-    simple.flatMap(({ one }, index) => {
-      const result = results[index]
-      return result === undefined ? [] : [[one, result] as const]
-    })
-  )
+  const requests = simple.map(({ one, window }) => ({ request: one.request, window, onlyItem: true }))
+  const results = await reserveTogether(requests)
+  const attempts = new Map<Asked, Attempt>()
+  for (const [index, { one, window }] of simple.entries()) {
+    const result = results[index]
+    if (result === undefined || result.outcome === 'undecided') continue
+    if (result.outcome === 'none') attempts.set(one, result)
+    else {
+      const spent = result.spent ?? (await addUpSpent(database, one, window))
+      attempts.set(one, { ...result, spent, repeated: false })
+    }
+  }
+  return attempts
+}
+
+/** Takes room in the first window that has some. */
+async function reserveAlone(database: Database, asked: Asked): Promise<ReserveOutcome> {
+  const { request, candidates, chargeable } = asked
+  for (const window of candidates) {
+    const onlyItem = chargeable.length === 1
+    const [result] = await reserve(database, [{ request, window, onlyItem }])
+    if (result?.outcome !== 'reserved') continue
+    const spent = result.spent ?? (await addUpSpent(database, asked, window))
+    return { outcome: 'reserved', grantId: result.grantId, spent, repeated: false }
+  }
+  return refuseRecorded(database, asked)
 }
 
 /**
  * Records a refusal, unless something is recorded under the payment id, or the token is not alive; answers from what is
  * recorded then.
  */
-async function refuse(asked: Asked, repository: ReserveLimitsRepository): Promise<ReserveOutcome> {
+async function refuseRecorded(database: Database, asked: Asked): Promise<ReserveOutcome> {
   // Of which grant the request is cannot be told, and so not whether what is recorded is its own.
   if (asked.grantId === undefined) return TOKEN_INACTIVE
-  return answer(await repository.refuse(asked.request, asked.refusal), asked, repository)
+  return answer(database, await refuse(database, asked.request, asked.refusal), asked)
 }
 
 /** Answers from what is recorded under the payment id: the refusal just made, or what was there before. */
 async function answer(
+  database: Database,
   recorded: RecordedReservation | undefined,
-  asked: Asked,
-  repository: ReserveLimitsRepository
+  asked: Asked
 ): Promise<ReserveOutcome> {
   if (recorded === undefined) return TOKEN_INACTIVE
   const { state, refusalReason, grantId, window } = recorded
@@ -194,7 +194,7 @@ async function answer(
   if (!isForAmountsOf(recorded, asked.request.content)) return { outcome: 'other_amounts' }
   if (grantId === undefined || window === undefined)
     throw new Error(`a reservation is ${state} without a window`)
-  const spent = recorded.spent ?? (await completeSpent(repository, asked, window))
+  const spent = recorded.spent ?? (await addUpSpent(database, asked, window))
   return { outcome: 'reserved', grantId, spent, repeated: true }
 }
 
@@ -211,13 +211,9 @@ function isSameAmount(one: Amount, other: Amount): boolean {
 }
 
 /** Over all items that payments can be charged to: each in its current interval, but the payment's own in the payment's. */
-function completeSpent(
-  repository: ReserveLimitsRepository,
-  { request, chargeable }: Asked,
-  own: Window
-): Promise<SpentValues> {
+function addUpSpent(database: Database, { request, chargeable }: Asked, own: Window): Promise<SpentValues> {
   const others = chargeable.filter((item) => item.id !== own.accessItemId)
-  return repository.completeSpent(request, [own, ...currentWindows(others, request.now)])
+  return completeSpent(database, request, [own, ...currentWindows(others, request.now)])
 }
 
 /** Does what has the same key one after the other. */

@@ -15,12 +15,14 @@ export {
 export { HOLDER_COLUMNS, restoreHolder, type StoredHolder } from './holder.js'
 export { dueGrants, purgedGrants } from './purge.js'
 export {
+  clientOf,
   CONTINUABLE_COLUMNS,
   type ContinuableRow,
   findGrant,
   GRANT_WITH_ACCESS,
   type GrantQuery,
   IS_ISSUED,
+  ITEM_LIMITS,
   listGrants,
   type OperatedGrant,
   restoreAccess

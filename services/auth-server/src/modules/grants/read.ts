@@ -112,5 +112,21 @@ export interface ContinuableRow extends StoredHolder {
   readonly access: readonly StoredAccessItem[]
 }
 
+/** Access items with the most that each allows: `access_item_id`, `grant_id`, `debit_limit`, `receive_limit`; null for no limit. */
+export const ITEM_LIMITS = Prisma.sql`(
+    select id as access_item_id, grant_id, limit_debit_value as debit_limit, limit_receive_value as receive_limit
+      from access_item)`
+
+/**
+ * Who holds a grant: URL of the client's wallet address, or `jwk:` and its key's thumbprint; null without a grant. Limited, so that
+ * it is looked up by its key, and not joined with a table that is read as a whole.
+ *
+ * @param grantId names the grant's id
+ */
+export function clientOf(grantId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(
+    select coalesce(client_wallet_address, 'jwk:' || client_jwk_thumbprint) from grant_request where id = ${grantId} limit 1)`
+}
+
 /** Under a grant `g` that is as this says, tokens can be used. */
 export const IS_ISSUED = Prisma.sql`g.state = 'issued'`

@@ -2,7 +2,7 @@
 export { endedTokens, revokeToken } from './end.js'
 export { insertedTokens, type NewToken, newTokenValues } from './issue.js'
 export { lastTokenEndOf, livingTokens, purgeRotatedTokens } from './purge.js'
-export { createManagedTokens, createTokenReader, type TokenReader } from './read.js'
+export { createManagedTokens, createTokenReader, type TokenReader, usableTokens } from './read.js'
 export { createRevocationBus } from './revocation-bus.js'
 export { toRevocationMessages } from './revocation-messages.js'
 export { createRotateToken, type RotateToken, type Rotation } from './rotate.js'

@@ -50,6 +50,19 @@ interface TokenRow extends ActiveRow, StoredHolder {
 }
 
 /**
+ * The tokens of `wanted (token_hash)` that may be used at the value `now`: `living (token_hash, grant_id)`.
+ *
+ * Whether a token lives is read from the reason why it ended, and not from when: no plan then goes by the index of all that live.
+ */
+export const usableTokens = Prisma.sql`
+  living as (
+    select t.value_hash as token_hash, t.grant_id
+      from access_token t
+      join grant_request g on g.id = t.grant_id
+     where t.value_hash = any (array(select token_hash from wanted)) and t.end_reason is null
+       and t.expires_at > ${placeholder('now')}::timestamptz and ${IS_ISSUED})`
+
+/**
  * Every request of every client asks for its token, so this is one statement: Prisma's models would send two (the token with its
  * grant, then the access items) and take about twice the time for each.
  */

@@ -31,15 +31,10 @@ const REQUESTS_MAX = 100
 /** Most calls that reserve at a time, but for those that take long. */
 const CALLS_MAX = 2
 
-/** How long a call that an auth server does not know is not made again, in milliseconds. */
-const UNKNOWN_CALL_MS = 10_000
-
 /** How the grant limits are asked. */
 export interface GrantLimitsOptions {
   /** Most that one call may take, in milliseconds. */
   readonly deadlineMs: number
-  /** How long it is kept in mind that an auth server of an older version does not know a call; {@link UNKNOWN_CALL_MS} unless given. */
-  readonly unknownCallMs?: number
 }
 
 /** Grant limits over gRPC. Every call of this service may be repeated, so each is tried again on UNAVAILABLE. */
@@ -52,7 +47,7 @@ export function createGrantLimits(client: Client, options: GrantLimitsOptions): 
     })
   return {
     reserve: createReserve(call, options),
-    end: createEnd(call, options),
+    end: createEnd(call),
     getSpentAmounts: (accessToken, callOptions) =>
       answerOf(async () => fromSpent(await call('getSpentAmounts', { accessToken }, callOptions)), INACTIVE),
     listOpenReservations: ({ pageToken = '', ...query }, callOptions) =>
@@ -79,30 +74,18 @@ type Call = <Name extends UnaryMethodName<Client>>(
 ) => Promise<ResponseOf<Client, Name>>
 
 /** Reserves, for what arrives together with one call: it costs both servers little more than the call for one. */
-function createReserve(
-  call: Call,
-  { deadlineMs, unknownCallMs }: GrantLimitsOptions
-): GrantLimits['reserve'] {
-  const ifKnown = callsOfNewerServers(unknownCallMs)
-  const reserveOne = (request: ReservationRequest, options: CallOptions): Promise<ReservationOutcome> =>
-    answerOf(async () => fromReserve((await call('reserve', toReserve(request), options)).outcome), TAKEN)
+function createReserve(call: Call, { deadlineMs }: GrantLimitsOptions): GrantLimits['reserve'] {
   const reserveTogether = gather<{ request: ReservationRequest; deadlineMs: number }, ReservationOutcome>({
     itemsMax: REQUESTS_MAX,
     batchesMax: CALLS_MAX,
     patienceMs: BATCH_PATIENCE_MS,
     wholeTurn: true,
     async runBatch(waiting) {
-      const requests = waiting.map(({ request }) => request)
+      const reservations = waiting.map(({ request }) => toReservation(request))
       // Nobody waits longer than alone: whoever came first has the least time left.
       const options = { deadlineMs: Math.min(...waiting.map((one) => one.deadlineMs)) }
-      const oneByOne = (): Promise<Outcome<ReservationOutcome>[]> =>
-        Promise.allSettled(requests.map((request) => reserveOne(request, options)))
-      if (requests.length === 1) return oneByOne()
-      const answer = await answerOf(() =>
-        ifKnown(() => call('reserveMany', { requests: requests.map(toReserve) }, options))
-      )
-      if (answer === undefined) return oneByOne()
-      return answer.results.map(({ outcome }) =>
+      const { results } = await answerOf(() => call('reserve', { reservations }, options))
+      return results.map(({ outcome }) =>
         outcome?.$case === 'failure' ? failed(outcome.value, TAKEN) : decided(() => fromReserve(outcome))
       )
     }
@@ -110,48 +93,14 @@ function createReserve(
   return (request) => reserveTogether({ request, deadlineMs: Date.now() + deadlineMs })
 }
 
-/** Ends reservations, several with one call. */
-function createEnd(call: Call, { unknownCallMs }: GrantLimitsOptions): GrantLimits['end'] {
-  const ifKnown = callsOfNewerServers(unknownCallMs)
-  const endOne = (end: ReservationEnd, options: CallOptions | undefined): Promise<EndOutcome> =>
-    answerOf<EndOutcome>(async () => {
-      const { $case, value } = toEnd(end)
-      await ($case === 'settle' ? call($case, value, options) : call($case, value, options))
-      return 'ended'
-    }, END_REFUSALS)
+/** Ends reservations with one call. */
+function createEnd(call: Call): GrantLimits['end'] {
   return async (ends, options) => {
-    const oneByOne = (): Promise<Outcome<EndOutcome>[]> =>
-      Promise.allSettled(ends.map((end) => endOne(end, options)))
-    if (ends.length === 1) return oneByOne()
     try {
-      const requests = ends.map((end) => ({ end: toEnd(end) }))
-      const answer = await ifKnown(() => call('endMany', { requests }, options))
-      if (answer === undefined) return await oneByOne()
-      return ends.map((_end, index) => fromEnd(answer.results[index]))
+      const { results } = await call('end', { ends: ends.map(toEnd) }, options)
+      return ends.map((_end, index) => fromEnd(results[index]))
     } catch (error) {
       return ends.map(() => rejected(failureOf(error)))
-    }
-  }
-}
-
-/**
- * Makes a call that older auth servers do not know, unless one of them has said so a short time ago: while a new version is
- * rolled out, some know it.
- *
- * @returns answers what the call does; undefined where it is not known
- */
-function callsOfNewerServers(
-  unknownCallMs = UNKNOWN_CALL_MS
-): <Response>(ask: () => Promise<Response>) => Promise<Response | undefined> {
-  let unknownUntilMs = 0
-  return async (ask) => {
-    if (performance.now() < unknownUntilMs) return undefined
-    try {
-      return await ask()
-    } catch (error) {
-      if (!isRpcError(error, status.UNIMPLEMENTED)) throw error
-      unknownUntilMs = performance.now() + unknownCallMs
-      return undefined
     }
   }
 }
@@ -208,7 +157,7 @@ const CODES: ReadonlyMap<number, status> = new Map(
   Object.values(status).flatMap((code) => (typeof code === 'number' ? [[code, code]] : []))
 )
 
-function toReserve(request: ReservationRequest): auth.ReserveRequest {
+function toReservation(request: ReservationRequest): auth.ReservationRequest {
   return {
     ...request,
     debitAmount: toAmountMessage(request.debitAmount),
@@ -216,7 +165,9 @@ function toReserve(request: ReservationRequest): auth.ReserveRequest {
   }
 }
 
-function fromReserve(outcome: auth.ReserveResponse['outcome']): ReservationOutcome {
+function fromReserve(
+  outcome: Exclude<auth.ReservationResult['outcome'], { $case: 'failure' }>
+): ReservationOutcome {
   switch (outcome?.$case) {
     case 'reserved': {
       const { grantId, spentDebitAmount, spentReceiveAmount } = outcome.value
@@ -234,15 +185,11 @@ function fromReserve(outcome: auth.ReserveResponse['outcome']): ReservationOutco
   }
 }
 
-function toEnd(end: ReservationEnd): NonNullable<auth.EndRequest['end']> {
+function toEnd(end: ReservationEnd): auth.ReservationEnd {
   const { kind, paymentId } = end
-  if (kind === 'release') return { $case: kind, value: { paymentId } }
-  const value = {
-    paymentId,
-    debitedValue: end.debitedValue.toString(),
-    receivedValue: end.receivedValue.toString()
-  }
-  return { $case: kind, value }
+  if (kind === 'release') return { paymentId, end: { $case: 'release', value: {} } }
+  const value = { debitedValue: end.debitedValue.toString(), receivedValue: end.receivedValue.toString() }
+  return { paymentId, end: { $case: 'settlement', value } }
 }
 
 function fromEnd(result: auth.EndResult | undefined): Outcome<EndOutcome> {

@@ -1,20 +1,20 @@
 import { isTransient } from '@open-payments-server/database'
 import { RpcError, status } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
-import { fulfilled, type Logger, type Outcome, rejected } from '@open-payments-server/runtime'
-import { invalidField } from '../grpc/request-fields.js'
+import { type Logger, type Outcome, rejected } from '@open-payments-server/runtime'
+import { invalidField } from './request-fields.js'
 
 /** Most requests of one call. */
 export const REQUESTS_MAX = 100
 
 /** How the requests of one call are done. */
 export interface ManyCall<Request, Asked extends { readonly paymentId: string }, Result, Answer> {
+  /** The field that they come in. */
+  readonly field: string
   /** Reads one; throws what is wrong with it. */
   readonly read: (request: Request) => Asked
   /** Does some, each of another payment, and says of each, in their order, what it came to. */
   readonly together: (asked: readonly Asked[]) => Promise<readonly Outcome<Result>[]>
-  /** Does one. */
-  readonly alone: (asked: Asked) => Promise<Result>
   /** Answers one; throws why it was not done. */
   readonly answer: (result: Result, asked: Asked) => Answer
   /** Is told of failures that are ours. */
@@ -39,7 +39,7 @@ export async function answerEach<Request, Asked extends { readonly paymentId: st
   call: ManyCall<Request, Asked, Result, Answer>
 ): Promise<(Answer | FailureAnswer)[]> {
   if (requests.length > REQUESTS_MAX) {
-    throw invalidField('requests', `must be at most ${String(REQUESTS_MAX)}`)
+    throw invalidField(call.field, `must be at most ${String(REQUESTS_MAX)}`)
   }
   const read = await Promise.allSettled(requests.map(async (request) => call.read(request)))
   const asked = read.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
@@ -60,7 +60,7 @@ export async function answerEach<Request, Asked extends { readonly paymentId: st
 /** Does the first of each payment together, and then, one by one, what asks for something of the same payment again. */
 async function doEach<Asked extends { readonly paymentId: string }, Result>(
   asked: readonly Asked[],
-  { together, alone }: Pick<ManyCall<never, Asked, Result, never>, 'together' | 'alone'>
+  { together }: Pick<ManyCall<never, Asked, Result, never>, 'together'>
 ): Promise<ReadonlyMap<Asked, Outcome<Result>>> {
   const firstOf = new Map<string, Asked>()
   for (const one of asked) if (!firstOf.has(one.paymentId)) firstOf.set(one.paymentId, one)
@@ -69,16 +69,15 @@ async function doEach<Asked extends { readonly paymentId: string }, Result>(
   const outcomes = new Map(
     firsts.map((one, index) => [one, results[index] ?? rejected(new Error('not done'))])
   )
-  for (const one of asked) if (!outcomes.has(one)) outcomes.set(one, await outcomeOf(alone(one)))
+  for (const one of asked) {
+    if (outcomes.has(one)) continue
+    const [result] = await together([one])
+    outcomes.set(one, result ?? rejected(new Error('not done')))
+  }
   return outcomes
 }
 
-/** What a promise comes to. */
-async function outcomeOf<Result>(promise: Promise<Result>): Promise<Outcome<Result>> {
-  return promise.then(fulfilled, rejected)
-}
-
-/** What the call for one request alone would have failed with. */
+/** Why one was not done. */
 function failureOf(error: unknown, logger: Logger): FailureAnswer {
   if (isTransient(error)) throw error
   if (error instanceof RpcError) {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { auth as contract } from '@open-payments-server/proto'
-import { eur, GrpcFixture, refusalOf, spending, usd } from '../../../test/support/grpc-fixture.js'
+import { eur, GrpcFixture, refusalOf, spending, usd } from './support/grpc-fixture.js'
 
 const state = contract.ReservationState
 let auth: GrpcFixture

@@ -1,8 +1,8 @@
 import { formatAmount } from '@open-payments-server/amounts'
 import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
-import { readAccessToken } from '../../grpc/request-fields.js'
-import type { GetSpentAmounts, SpentAmountsOutcome } from './service.js'
+import { readAccessToken } from './request-fields.js'
+import type { GetSpentAmounts, SpentAmountsOutcome } from '../features/get-spent-amounts/service.js'
 
 /**
  * `GrantLimitsService.GetSpentAmounts`. NOT_FOUND for a token that was not issued here, FAILED_PRECONDITION for one that

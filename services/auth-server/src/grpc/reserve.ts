@@ -2,38 +2,28 @@ import { formatAmount } from '@open-payments-server/amounts'
 import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import { hashSecret, type Logger } from '@open-payments-server/runtime'
-import type { PaymentContent, RefusalReason } from '../../domain/limits.js'
-import { answerEach } from '../../domain/many.js'
-import { readAccessToken, readAmount, readSha256, readUrl, readUuid } from '../../grpc/request-fields.js'
-import type { Payment, ReserveLimits, ReserveOutcome } from './service.js'
+import type { PaymentContent, RefusalReason } from '../domain/limits.js'
+import { answerEach } from './answer-each.js'
+import { readAccessToken, readAmount, readSha256, readUrl, readUuid } from './request-fields.js'
+import type { Payment, ReserveLimits, ReserveOutcome } from '../features/reserve-limits/service.js'
 
 /** `GrantLimitsService.Reserve`. */
-export function createReserveRpc({
-  reserve
-}: ReserveLimits): UnaryHandler<auth.ReserveRequest, auth.ReserveResponse> {
-  return async (request) => {
-    const payment = readPayment(request)
-    return { outcome: toAnswer(await reserve(payment), payment) }
-  }
-}
-
-/** `GrantLimitsService.ReserveMany`. */
-export function createReserveManyRpc(
-  { reserve, reserveMany }: ReserveLimits,
+export function createReserveRpc(
+  reserveLimits: ReserveLimits,
   logger: Logger
-): UnaryHandler<auth.ReserveManyRequest, auth.ReserveManyResponse> {
-  const call = { read: readPayment, together: reserveMany, alone: reserve, answer: toAnswer, logger }
-  return async ({ requests }) => {
-    const outcomes = await answerEach(requests, call)
+): UnaryHandler<auth.ReserveRequest, auth.ReserveResponse> {
+  const call = { field: 'reservations', read: readPayment, together: reserveLimits, answer: toAnswer, logger }
+  return async ({ reservations }) => {
+    const outcomes = await answerEach(reservations, call)
     return { results: outcomes.map((outcome) => ({ outcome })) }
   }
 }
 
-function readPayment(request: auth.ReserveRequest): Payment {
+function readPayment(request: auth.ReservationRequest): Payment {
   return { paymentId: readUuid(request.paymentId, 'payment_id'), content: readContent(request) }
 }
 
-function readContent(request: auth.ReserveRequest): PaymentContent {
+function readContent(request: auth.ReservationRequest): PaymentContent {
   return {
     tokenHash: hashSecret(readAccessToken(request.accessToken)),
     walletAddress: readUrl(request.walletAddress, 'wallet_address'),
@@ -44,9 +34,7 @@ function readContent(request: auth.ReserveRequest): PaymentContent {
   }
 }
 
-type ReserveAnswer = auth.ReserveResponse['outcome']
-
-function toAnswer(outcome: ReserveOutcome, { content }: Payment): ReserveAnswer {
+function toAnswer(outcome: ReserveOutcome, { content }: Payment): auth.ReservationResult['outcome'] {
   switch (outcome.outcome) {
     case 'reserved': {
       const { grantId, spent } = outcome

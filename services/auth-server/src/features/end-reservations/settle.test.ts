@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { recordStatements } from '@open-payments-server/testing'
-import { eur, GrpcFixture, refusalOf, spending, usd } from '../../../test/support/grpc-fixture.js'
+import { eur, GrpcFixture, spending, usd } from '../../../test/support/grpc-fixture.js'
 
 let auth: GrpcFixture
 
@@ -18,7 +18,7 @@ async function reserveOne() {
   return { ...grant, paymentId, counted }
 }
 
-describe('Settle', () => {
+describe('End: a settlement', () => {
   it('gives back what the payment did not use', async () => {
     const { paymentId, counted } = await reserveOne()
     expect(await auth.settle(paymentId, 40n, 30n)).toBe('OK')
@@ -100,9 +100,10 @@ describe('Settle', () => {
     ['received_value', { debitedValue: '1', receivedValue: '1.0' }],
     ['received_value', { debitedValue: '1', receivedValue: '18446744073709551616' }]
   ])('is INVALID_ARGUMENT naming a malformed %s: %j', async (field, change) => {
-    const request = { paymentId: auth.newId(), ...change }
-    const refusal = await auth.call('settle', request).then(() => undefined, refusalOf)
-    expect(refusal).toEqual({ error: 'INVALID_ARGUMENT', field })
+    const { paymentId, ...value } = { paymentId: auth.newId(), ...change }
+    expect(await auth.endAs({ paymentId, end: { $case: 'settlement', value } })).toBe(
+      `INVALID_ARGUMENT ${field}`
+    )
   })
 
   it('does not wait for the window when the payment used everything', async () => {

@@ -1,4 +1,5 @@
-import type { Pool } from 'pg'
+import { placeholder, Statement } from '@open-payments-server/database'
+import { Prisma, type Queries } from '../database.js'
 
 /** Most open reservations that are counted: beyond that it matters no more how many they are. */
 export const OPEN_COUNTED_MAX = 10_000
@@ -12,22 +13,20 @@ export interface ReservationMeasures {
 }
 
 /** The end of a partial index, and a count that stops: the cost does not grow with what the table holds. */
-const MEASURE = `
+const MEASURE = new Statement<ReservationMeasures>(
+  'measure-reservations',
+  Prisma.sql`
   select (select count(*) from (
-           select 1 from reservation where state = 'open' limit $1
+           select 1 from reservation where state = 'open' limit ${placeholder('countMax')}::integer
          ) opened)::integer as "openCount",
          greatest(0, extract(epoch from now() - (
            select created_at from reservation where state = 'open'
             order by created_at, payment_id limit 1)))::float8 as "openOldestAgeSeconds"`
+)
 
 /** Measures what is reserved, with one statement. */
-export async function measureReservations(pool: Pool): Promise<ReservationMeasures> {
-  const { rows } = await pool.query<ReservationMeasures>({
-    name: 'measure-reservations',
-    text: MEASURE,
-    values: [OPEN_COUNTED_MAX]
-  })
-  const [measures] = rows
+export async function measureReservations(on: Queries): Promise<ReservationMeasures> {
+  const [measures] = await MEASURE.rows(on, { countMax: OPEN_COUNTED_MAX })
   if (measures === undefined) throw new Error('a statement without tables answered no row')
   return measures
 }

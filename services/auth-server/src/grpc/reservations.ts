@@ -1,18 +1,19 @@
 import { formatAmount } from '@open-payments-server/amounts'
 import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
-import { cutPage, readPageToken } from '../../grpc/page-token.js'
-import { readPageSize, readUuid } from '../../grpc/request-fields.js'
-import type { Reservation, ReservationRepository } from './repository.js'
+import { cutPage, readPageToken } from './page-token.js'
+import { readPageSize, readUuid } from './request-fields.js'
+import type { Database } from '../modules/database.js'
+import { listAfter, listOpen, type Reservation } from '../modules/limits/index.js'
 
 /** `GrantLimitsService.ListOpenReservations`. */
 export function createListOpenReservationsRpc(
-  repository: ReservationRepository
+  database: Database
 ): UnaryHandler<auth.ListOpenReservationsRequest, auth.ListOpenReservationsResponse> {
   return async ({ olderThanSeconds, pageSize: size, pageToken }) => {
     const pageSize = readPageSize(size)
     const after = pageToken === '' ? undefined : readPageToken(pageToken)
-    const found = await repository.listOpen({ olderThanSeconds, after, count: pageSize + 1 })
+    const found = await listOpen(database, { olderThanSeconds, after, count: pageSize + 1 })
     const { items, nextPageToken } = cutPage(found, pageSize, ({ createdAt, paymentId }) => ({
       createdAt,
       id: paymentId
@@ -23,17 +24,17 @@ export function createListOpenReservationsRpc(
 
 /** `GrantLimitsService.ListReservations`. */
 export function createListReservationsRpc(
-  repository: ReservationRepository
+  database: Database
 ): UnaryHandler<auth.ListReservationsRequest, auth.ListReservationsResponse> {
   return async ({ afterPaymentId, pageSize }) => {
     const after = afterPaymentId === '' ? undefined : readUuid(afterPaymentId, 'after_payment_id')
-    const reservations = await repository.listAfter(after, readPageSize(pageSize))
+    const reservations = await listAfter(database, after, readPageSize(pageSize))
     return { reservations: reservations.map(toMessage) }
   }
 }
 
 function toMessage(reservation: Reservation): auth.Reservation {
-  const { debitAmount, receiveAmount, settled } = reservation
+  const { amounts, settled } = reservation
   return {
     paymentId: reservation.paymentId,
     grantId: reservation.grantId ?? '',
@@ -41,8 +42,8 @@ function toMessage(reservation: Reservation): auth.Reservation {
     walletAddress: reservation.walletAddress ?? '',
     receiver: reservation.receiver ?? '',
     state: STATES[reservation.state],
-    debitAmount: debitAmount && formatAmount(debitAmount),
-    receiveAmount: receiveAmount && formatAmount(receiveAmount),
+    debitAmount: amounts && formatAmount(amounts.debit),
+    receiveAmount: amounts && formatAmount(amounts.receive),
     settledDebitValue: settled?.debited.toString() ?? '',
     settledReceiveValue: settled?.received.toString() ?? '',
     createTime: reservation.createdAt

@@ -17,7 +17,7 @@ async function reserveOne() {
   return { ...grant, ...payment, counted }
 }
 
-describe('Release', () => {
+describe('End: a release', () => {
   it('gives back all that was reserved, so that another payment fits', async () => {
     const { paymentId, token, counted } = await reserveOne()
     expect(await auth.reserve(token)).toEqual({ refused: 'LIMIT_EXCEEDED' })

@@ -1,0 +1,56 @@
+import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
+import type { auth } from '@open-payments-server/proto'
+import type { Logger } from '@open-payments-server/runtime'
+import type { End, EndOutcome } from '../domain/ends.js'
+import { answerEach } from './answer-each.js'
+import { invalidField, readAmountValue, readUuid } from './request-fields.js'
+import type { EndReservations } from '../features/end-reservations/service.js'
+
+/** `GrantLimitsService.End`. */
+export function createEndRpc(
+  endReservations: EndReservations,
+  logger: Logger
+): UnaryHandler<auth.EndRequest, auth.EndResponse> {
+  const call = { field: 'ends', read: readEnd, together: endReservations, answer: toAnswer, logger }
+  return async ({ ends }) => {
+    const outcomes = await answerEach(ends, call)
+    return { results: outcomes.map((outcome) => ({ outcome })) }
+  }
+}
+
+function readEnd({ paymentId: id, end }: auth.ReservationEnd): End {
+  const paymentId = readUuid(id, 'payment_id')
+  switch (end?.$case) {
+    case 'settlement': {
+      const debited = readAmountValue(end.value.debitedValue, 'debited_value')
+      const received = readAmountValue(end.value.receivedValue, 'received_value')
+      return { paymentId, spent: { debited, received } }
+    }
+    case 'release':
+      return { paymentId, spent: undefined }
+    case undefined:
+      throw invalidField('end', 'must be given')
+  }
+}
+
+/** @throws RpcError for every outcome but `ended` */
+function toAnswer(outcome: EndOutcome): auth.EndResult['outcome'] {
+  switch (outcome) {
+    case 'ended':
+      return { $case: 'ended', value: {} }
+    case 'unknown':
+      throw new RpcError({ code: status.NOT_FOUND, message: 'The payment is unknown', field: 'payment_id' })
+    case 'ended_otherwise':
+      throw endedOtherwise('The reservation ended otherwise, or never held room')
+    case 'was_settled':
+      throw endedOtherwise('The reservation was settled')
+    case 'more_debited_than_reserved':
+      throw invalidField('debited_value', 'must not be more than was reserved')
+    case 'more_received_than_reserved':
+      throw invalidField('received_value', 'must not be more than was reserved')
+  }
+}
+
+function endedOtherwise(message: string): RpcError {
+  return new RpcError({ code: status.FAILED_PRECONDITION, message, field: 'payment_id' })
+}

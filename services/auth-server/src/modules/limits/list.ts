@@ -1,0 +1,101 @@
+import type { Amount } from '@open-payments-server/amounts'
+import { instantText } from '@open-payments-server/database'
+import type { PageEnd } from '../../domain/page-end.js'
+import { Prisma, type Queries } from '../database.js'
+import { clientOf } from '../grants/index.js'
+import { type AmountColumns, amountsOf, type ReservationState } from './values.js'
+
+/** A reservation, or the record that there is none. */
+export interface Reservation {
+  readonly paymentId: string
+  readonly state: ReservationState
+  /** undefined for what never held room; so are the amounts. */
+  readonly grantId: string | undefined
+  /** Who holds the grant: URL of its wallet address, or `jwk:` and its key's thumbprint. undefined like the grant. */
+  readonly client: string | undefined
+  /** URL of the wallet address that pays. */
+  readonly walletAddress: string | undefined
+  /** URL of the incoming payment that is paid. */
+  readonly receiver: string | undefined
+  readonly amounts: { readonly debit: Amount; readonly receive: Amount } | undefined
+  /** undefined unless settled. */
+  readonly settled: { readonly debited: bigint; readonly received: bigint } | undefined
+  readonly createdAt: Date
+}
+
+/** Which open reservations to list. */
+export interface OpenReservationQuery {
+  /** Only those that were made at least so many seconds ago, by the database's clock. */
+  readonly olderThanSeconds: number
+  /** Only those after this one. */
+  readonly after: PageEnd | undefined
+  readonly count: number
+}
+
+/** Of a page `r` of reservations. */
+const COLUMNS = Prisma.sql`r.payment_id, r.state, r.grant_id, ${clientOf(Prisma.sql`r.grant_id`)} as client,
+         r.wallet_address, r.receiver, r.debit::text, r.debit_code, r.debit_scale, r.receive::text, r.receive_code, r.receive_scale,
+         r.settled_debit::text, r.settled_receive::text, r.created_at`
+
+interface Row extends AmountColumns {
+  readonly payment_id: string
+  readonly state: ReservationState
+  readonly grant_id: string | null
+  readonly client: string | null
+  readonly wallet_address: string | null
+  readonly receiver: string | null
+  readonly settled_debit: string | null
+  readonly settled_receive: string | null
+  readonly created_at: Date
+}
+
+/** Before every reservation. */
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+
+/** Open reservations, oldest first. The database's clock wrote when they were made, and only it can tell their age. */
+export async function listOpen(
+  on: Queries,
+  { olderThanSeconds, after, count }: OpenReservationQuery
+): Promise<Reservation[]> {
+  const since = after === undefined ? '-infinity' : instantText(after.createdAt.getTime())
+  const rows = await on.$queryRaw<Row[]>(Prisma.sql`
+    select ${COLUMNS}
+      from (select * from reservation
+             where state = 'open' and created_at <= now() - make_interval(secs => ${olderThanSeconds}::double precision)
+               and (created_at, payment_id) > (${since}::timestamptz, ${after?.id ?? FIRST_ID}::uuid)
+             order by created_at, payment_id
+             limit ${count}::integer) r
+     order by r.created_at, r.payment_id`)
+  return rows.map(reservationOf)
+}
+
+/** Reservations of every state with a payment id after this one, by payment id. */
+export async function listAfter(
+  on: Queries,
+  paymentId: string | undefined,
+  pageSize: number
+): Promise<Reservation[]> {
+  const rows = await on.$queryRaw<Row[]>(Prisma.sql`
+    select ${COLUMNS}
+      from (select * from reservation where payment_id > ${paymentId ?? FIRST_ID}::uuid
+             order by payment_id limit ${pageSize}::integer) r
+     order by r.payment_id`)
+  return rows.map(reservationOf)
+}
+
+function reservationOf(row: Row): Reservation {
+  return {
+    paymentId: row.payment_id,
+    state: row.state,
+    grantId: row.grant_id ?? undefined,
+    client: row.client ?? undefined,
+    walletAddress: row.wallet_address ?? undefined,
+    receiver: row.receiver ?? undefined,
+    amounts: amountsOf(row),
+    settled:
+      row.settled_debit === null || row.settled_receive === null
+        ? undefined
+        : { debited: BigInt(row.settled_debit), received: BigInt(row.settled_receive) },
+    createdAt: row.created_at
+  }
+}

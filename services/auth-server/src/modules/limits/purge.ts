@@ -1,0 +1,34 @@
+import { ITEM_LIMITS } from '../grants/index.js'
+import { Prisma } from '../database.js'
+import { interval, PURGE_NOW, purgeStatement } from '../purge-statement.js'
+
+/**
+ * How long a refusal is kept, in seconds. A request that was refused may come again late: from a client, or from a process
+ * that slept between asking for the room and hearing of it. It carries the token that it was signed with, so that it is
+ * refused once more however late it comes, when that token cannot be alive any more: after a day at most, the longest
+ * lifetime of a token. A second day makes up for clocks that differ, and is more than the day for which an
+ * `Idempotency-Key` is remembered.
+ */
+const REFUSAL_SECONDS = 2 * 86_400
+
+/** Deletes refusals, but for those that were released after: a payment id that was given up stays given up on both sides. */
+export const purgeRefusals = purgeStatement({
+  name: 'purge-refusals',
+  table: Prisma.sql`reservation`,
+  id: Prisma.sql`payment_id`,
+  due: Prisma.sql`
+    select payment_id from reservation
+     where state = 'refused' and ended_at is null and created_at < ${PURGE_NOW} - ${interval(REFUSAL_SECONDS)}
+     order by created_at`
+})
+
+/**
+ * Whether money moved under a grant: the record of it is never deleted.
+ *
+ * @param grantId names the grant's id
+ */
+export function isSpentUnder(grantId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+  exists (select 1 from ${ITEM_LIMITS} a join limit_window w on w.access_item_id = a.access_item_id
+           where a.grant_id = ${grantId})`
+}

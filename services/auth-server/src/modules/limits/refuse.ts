@@ -1,0 +1,108 @@
+import type { Amount } from '@open-payments-server/amounts'
+import { placeholder, Statement } from '@open-payments-server/database'
+import type { RefusalReason, Window } from '../../domain/limits.js'
+import { Prisma, type Queries } from '../database.js'
+import { usableTokens } from '../tokens/index.js'
+import type { ReservationRequest } from './reserve.js'
+import {
+  type AmountColumns,
+  amountsOf,
+  type ReservationState,
+  type SpentColumns,
+  spentOf,
+  type SpentValues
+} from './values.js'
+
+/** What is recorded under a payment id. */
+export interface RecordedReservation {
+  readonly state: ReservationState
+  /** undefined for an id that was released before it was reserved. */
+  readonly contentHash: Buffer | undefined
+  readonly refusalReason: RefusalReason | undefined
+  /** undefined for what never held room. */
+  readonly grantId: string | undefined
+  readonly window: Window | undefined
+  /** What it was reserved for; undefined for what never held room. */
+  readonly amounts: { readonly debit: Amount; readonly receive: Amount } | undefined
+  /** undefined for what never held room, and until it was added up. */
+  readonly spent: SpentValues | undefined
+}
+
+/** How often a refusal is tried again that lost against a twin which is not visible yet. */
+const ATTEMPTS_MAX = 5
+
+const RECORDED_COLUMNS = Prisma.sql`state, content_hash, refusal_reason, grant_id, access_item_id,
+  interval_index::text as interval_index, debit::text as debit, debit_code, debit_scale,
+  receive::text as receive, receive_code, receive_scale, spent_debit::text as spent_debit, spent_receive::text as spent_receive`
+
+/**
+ * One statement, so that a refused payment costs two in all. Always a row when the token lives, but for a twin that was
+ * recorded after the statement began: its columns are null when nothing is recorded.
+ */
+const REFUSE = new Statement<RecordedRow>(
+  'refuse',
+  Prisma.sql`
+  with wanted as (
+    select ${placeholder('paymentId')}::uuid as payment_id, ${placeholder('tokenHash')}::bytea as token_hash,
+           ${placeholder('contentHash')}::bytea as content_hash, ${placeholder('reason')}::text as reason),
+  ${usableTokens},
+  recorded as (
+    insert into reservation (payment_id, state, content_hash, refusal_reason)
+    select payment_id, 'refused', content_hash, reason from wanted cross join living
+     where not exists (select 1 from reservation r where r.payment_id = wanted.payment_id)
+    on conflict (payment_id) do nothing
+    returning ${RECORDED_COLUMNS}),
+  found as (
+    select * from recorded
+    union all
+    select ${RECORDED_COLUMNS} from reservation where payment_id = (select payment_id from wanted))
+  select exists (select 1 from living) as token_lives, found.* from (select) as one left join found on true`
+)
+
+interface RecordedRow extends SpentColumns, AmountColumns {
+  readonly token_lives: boolean
+  /** null when nothing is recorded, as far as the statement sees. */
+  readonly state: ReservationState | null
+  readonly content_hash: Uint8Array | null
+  readonly refusal_reason: string | null
+  readonly grant_id: string | null
+  readonly access_item_id: string | null
+  readonly interval_index: string | null
+}
+
+/**
+ * Records a refusal, unless something is recorded under the payment id, and reads what is recorded then. With a token that
+ * is not alive it records nothing: the refusal is the token's, and the same request may come again with another one.
+ *
+ * @returns undefined when nothing is recorded, because the token is not alive
+ */
+export async function refuse(
+  on: Queries,
+  { paymentId, content, contentHash, now }: ReservationRequest,
+  reason: RefusalReason
+): Promise<RecordedReservation | undefined> {
+  const values = { paymentId, tokenHash: content.tokenHash, contentHash, reason, now: now.toISOString() }
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const [row] = await REFUSE.rows(on, values)
+    if (row === undefined) throw new Error('a statement that always answers a row answered none')
+    if (row.state !== null) return recordedOf(row, row.state)
+    if (!row.token_lives) return undefined
+    // A twin was recorded after this statement began, and the next one sees it.
+  }
+  throw new Error('a refusal could not be recorded, and nothing else is')
+}
+
+function recordedOf(row: RecordedRow, state: ReservationState): RecordedReservation {
+  return {
+    state,
+    amounts: amountsOf(row),
+    contentHash: row.content_hash === null ? undefined : Buffer.from(row.content_hash),
+    refusalReason: (row.refusal_reason as RefusalReason | null) ?? undefined, // only reasons are ever written there
+    grantId: row.grant_id ?? undefined,
+    window:
+      row.access_item_id === null || row.interval_index === null
+        ? undefined
+        : { accessItemId: row.access_item_id, intervalIndex: BigInt(row.interval_index) },
+    spent: spentOf(row)
+  }
+}

@@ -1,0 +1,221 @@
+import { isUniqueViolation, placeholder, Statement } from '@open-payments-server/database'
+import type { PaymentContent, Window } from '../../domain/limits.js'
+import { Prisma, type Queries } from '../database.js'
+import { ITEM_LIMITS } from '../grants/index.js'
+import { usableTokens } from '../tokens/index.js'
+import { LARGEST_VALUE, type SpentColumns, spentOf, type SpentValues } from './values.js'
+
+/** A payment that asks for room. */
+export interface ReservationRequest {
+  /** Id of the payment (UUID). */
+  readonly paymentId: string
+  readonly content: PaymentContent
+  /** See `contentHash`. */
+  readonly contentHash: Buffer
+  /** When it is charged, and when its token must not have expired yet. */
+  readonly now: Date
+}
+
+/** A payment that asks for room in a window. */
+export interface WindowRequest {
+  readonly request: ReservationRequest
+  readonly window: Window
+  /** Whether payments can be charged to no other access item of the grant: then the window alone says what was spent. */
+  readonly onlyItem: boolean
+}
+
+/** What became of an attempt to take room in a window. */
+export type ReserveResult =
+  /** `spent` is undefined where the window alone does not say it: `completeSpent` does. */
+  | { readonly outcome: 'reserved'; readonly grantId: string; readonly spent: SpentValues | undefined }
+  /** No room, the token is not alive, or something is recorded under the payment id. */
+  | { readonly outcome: 'none' }
+  /** Nothing was decided, because of the others: it is to be tried alone. Never the result of one alone. */
+  | { readonly outcome: 'undecided' }
+
+/**
+ * The hot path of payments: one statement, and not a transaction of several, because the rows of windows are locked only for its
+ * length (a busy grant is one row).
+ *
+ * The counter moves first and the reservation is written from the row that moved. The other orders let the counter and the
+ * reservations drift apart when twins race: here, a twin that slipped past `not exists` fails on the primary key, and all of the
+ * statement is undone.
+ *
+ * What cannot be reserved as the windows stand, whatever the others ask for, is left out of the sums. A row can be changed
+ * once by a statement, so each window grows by the sum of what asks for it, if that fits; what the payments after it in the
+ * order of asking take is not spent yet when a payment is reserved. What is received in another asset than the window's is not in
+ * its counter, so that what was spent has to be added up afterwards: such a payment is reserved alone.
+ *
+ * All windows are locked before any reservation is written, for these are sorted first; both in the order of their keys, as
+ * ending does. So of two statements that want the same rows one waits for the other, and never each for the other.
+ */
+const RESERVE = new Statement<ReservedRow>(
+  'reserve',
+  Prisma.sql`
+  with wanted as (
+    select *
+      from json_to_recordset(${placeholder('wanted')}::json)
+        as w(place integer, payment_id uuid, token_hash bytea, content_hash bytea, access_item_id uuid, interval_index bigint,
+             only_item boolean, debit numeric, debit_code text, debit_scale smallint, receive numeric, receive_code text,
+             receive_scale smallint, wallet_address text, receiver text, charged_at timestamptz)),
+  ${usableTokens},
+  possible as (
+    select a.*, i.grant_id, i.debit_limit, i.receive_limit
+      from wanted a
+      join living using (token_hash)
+      join ${ITEM_LIMITS} i on i.access_item_id = a.access_item_id and i.grant_id = living.grant_id
+      left join limit_window w on w.access_item_id = a.access_item_id and w.interval_index = a.interval_index
+     where not exists (select 1 from reservation r where r.payment_id = a.payment_id)
+       and a.debit <= coalesce(i.debit_limit, ${LARGEST_VALUE})
+       and a.receive <= coalesce(i.receive_limit, ${LARGEST_VALUE})
+       and (w.access_item_id is null or (
+            w.debit_code = a.debit_code and w.debit_scale = a.debit_scale
+            and w.debited + a.debit <= coalesce(w.debit_cap, ${LARGEST_VALUE})
+            and (w.receive_code <> a.receive_code or w.receive_scale <> a.receive_scale
+                 or w.received + a.receive <= coalesce(w.receive_cap, ${LARGEST_VALUE}))))),
+  room as (
+    insert into limit_window as w (access_item_id, interval_index, debited, received, debit_code, debit_scale,
+                                   receive_code, receive_scale, debit_cap, receive_cap)
+    select access_item_id, interval_index, sum(debit), sum(receive), debit_code, debit_scale,
+           receive_code, receive_scale, debit_limit, receive_limit
+      from possible
+     group by access_item_id, interval_index, debit_code, debit_scale, receive_code, receive_scale,
+              debit_limit, receive_limit
+    having sum(debit) <= coalesce(debit_limit, ${LARGEST_VALUE})
+       and sum(receive) <= coalesce(receive_limit, ${LARGEST_VALUE})
+     order by access_item_id, interval_index
+    on conflict (access_item_id, interval_index) do update
+       set debited = w.debited + excluded.debited,
+           received = w.received + case
+             when w.receive_code = excluded.receive_code and w.receive_scale = excluded.receive_scale
+             then excluded.received else 0 end
+     where w.debit_code = excluded.debit_code and w.debit_scale = excluded.debit_scale
+       and w.debited + excluded.debited <= coalesce(w.debit_cap, ${LARGEST_VALUE})
+       and case when w.receive_code = excluded.receive_code and w.receive_scale = excluded.receive_scale
+                then w.received + excluded.received <= coalesce(w.receive_cap, ${LARGEST_VALUE})
+                else (select count(*) = 1 from wanted) end
+    returning w.access_item_id, w.interval_index, w.debited, w.received, w.receive_code as counted_code,
+              w.receive_scale as counted_scale),
+  taken as (
+    select p.*, room.debited, room.received,
+           p.receive_code = room.counted_code and p.receive_scale = room.counted_scale as receive_counted
+      from possible p join room using (access_item_id, interval_index)),
+  reserved as (
+    insert into reservation (payment_id, state, content_hash, grant_id, access_item_id, interval_index,
+                             debit, debit_code, debit_scale, receive, receive_code, receive_scale, receive_counted,
+                             spent_debit, spent_receive, wallet_address, receiver, charged_at)
+    select payment_id, 'open', content_hash, grant_id, access_item_id, interval_index,
+           debit, debit_code, debit_scale, receive, receive_code, receive_scale, receive_counted,
+           case when only_item and receive_counted then debited - coalesce(sum(debit) over later, 0) end,
+           case when only_item and receive_counted then received - coalesce(sum(receive) over later, 0) end,
+           wallet_address, receiver, charged_at
+      from taken
+    window later as (partition by access_item_id, interval_index order by place
+                     rows between 1 following and unbounded following)
+     order by payment_id
+    returning payment_id, spent_debit, spent_receive)
+  select p.place, p.grant_id, r.payment_id is not null as reserved, r.spent_debit::text, r.spent_receive::text
+    from possible p left join reserved r using (payment_id)`
+)
+
+/** Of a payment that there might be room for. */
+interface ReservedRow extends SpentColumns {
+  /** Of its request. */
+  readonly place: number
+  readonly grant_id: string
+  readonly reserved: boolean
+}
+
+const NONE: ReserveResult = { outcome: 'none' }
+const UNDECIDED: ReserveResult = { outcome: 'undecided' }
+
+/**
+ * Takes room in windows that have it for all that ask, and records it. A window with room for some of them only is left as it is,
+ * and so is one whose payments are received in several assets.
+ *
+ * @param requests of different payments; several only of windows that alone say what was spent
+ * @returns what became of each, in their order
+ */
+export async function reserve(
+  on: Queries,
+  requests: readonly WindowRequest[]
+): Promise<readonly ReserveResult[]> {
+  const mixed = findMixedWindows(requests)
+  const wanted = requests.filter(({ window }) => !mixed.has(keyOf(window)))
+  if (wanted.length === 0) return requests.map(() => UNDECIDED)
+  const results = await reserveAll(on, wanted)
+  return requests.map((request) => results.get(request) ?? UNDECIDED)
+}
+
+async function reserveAll(
+  on: Queries,
+  wanted: readonly WindowRequest[]
+): Promise<ReadonlyMap<WindowRequest, ReserveResult>> {
+  // With nobody beside it a payment that got no room found none.
+  const lost = wanted.length === 1 ? NONE : UNDECIDED
+  const now = new Date(Math.max(...wanted.map(({ request }) => request.now.getTime())))
+  try {
+    const rows = await RESERVE.rows(on, {
+      wanted: JSON.stringify(wanted.map(toRecord)),
+      now: now.toISOString()
+    })
+    const rowOf = new Map(rows.map((row) => [row.place, row]))
+    return new Map(wanted.map((request, place) => [request, resultOf(rowOf.get(place), lost)]))
+  } catch (error) {
+    // A twin was recorded meanwhile, and all of the statement was undone.
+    if (isUniqueViolation(error, 'reservation_pkey')) return new Map(wanted.map((request) => [request, lost]))
+    throw error
+  }
+}
+
+function resultOf(row: ReservedRow | undefined, lost: ReserveResult): ReserveResult {
+  if (row === undefined) return NONE
+  return row.reserved ? { outcome: 'reserved', grantId: row.grant_id, spent: spentOf(row) } : lost
+}
+
+/** Numbers of arbitrary size travel as text. */
+function toRecord({ request, window, onlyItem }: WindowRequest, place: number): object {
+  const { tokenHash, debitAmount, receiveAmount, walletAddress, receiver } = request.content
+  return {
+    place,
+    payment_id: request.paymentId,
+    token_hash: bytesText(tokenHash),
+    content_hash: bytesText(request.contentHash),
+    access_item_id: window.accessItemId,
+    interval_index: window.intervalIndex.toString(),
+    only_item: onlyItem,
+    debit: debitAmount.value.toString(),
+    debit_code: debitAmount.asset.code,
+    debit_scale: debitAmount.asset.scale,
+    receive: receiveAmount.value.toString(),
+    receive_code: receiveAmount.asset.code,
+    receive_scale: receiveAmount.asset.scale,
+    wallet_address: walletAddress,
+    receiver,
+    charged_at: request.now.toISOString()
+  }
+}
+
+function bytesText(bytes: Buffer): string {
+  return `\\x${bytes.toString('hex')}`
+}
+
+/** The windows that payments in different assets ask for: those are not to be added up. */
+function findMixedWindows(requests: readonly WindowRequest[]): ReadonlySet<string> {
+  const assetsOf = new Map<string, string>()
+  const mixed = new Set<string>()
+  for (const { request, window } of requests) {
+    const { debitAmount, receiveAmount } = request.content
+    const assets = JSON.stringify(
+      [debitAmount, receiveAmount].map(({ asset: { code, scale } }) => [code, scale])
+    )
+    const key = keyOf(window)
+    if ((assetsOf.get(key) ?? assets) !== assets) mixed.add(key)
+    assetsOf.set(key, assets)
+  }
+  return mixed
+}
+
+function keyOf({ accessItemId, intervalIndex }: Window): string {
+  return `${accessItemId}/${String(intervalIndex)}`
+}

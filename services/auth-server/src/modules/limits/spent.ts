@@ -1,0 +1,152 @@
+import type { Amount } from '@open-payments-server/amounts'
+import { placeholder, Statement } from '@open-payments-server/database'
+import type { Window } from '../../domain/limits.js'
+import { Prisma, type Queries } from '../database.js'
+import { usableTokens } from '../tokens/index.js'
+import type { ReservationRequest } from './reserve.js'
+import { LARGEST_VALUE, type SpentColumns, spentOf, type SpentValues } from './values.js'
+
+/** What a grant has spent. */
+export interface SpentAmounts {
+  readonly debited: Amount
+  /** In the asset of the first receiver that was paid. */
+  readonly received: Amount
+}
+
+/** Fragment: the part `charged`, windows in their order: `access_item_id`, `interval_index`, `place`. */
+const charged = Prisma.sql`
+  charged as (
+    select * from unnest(${placeholder('itemIds')}::uuid[], ${placeholder('intervals')}::bigint[])
+      with ordinality as c (access_item_id, interval_index, place))`
+
+function chargedWindows(windows: readonly Window[]): { itemIds: string[]; intervals: string[] } {
+  return {
+    itemIds: windows.map(({ accessItemId }) => accessItemId),
+    intervals: windows.map(({ intervalIndex }) => intervalIndex.toString())
+  }
+}
+
+/**
+ * A sum over two tables that is kept in a third. Only for grants with several access items, and for payments in another receive
+ * asset than their window's, which its counter leaves out.
+ */
+const COMPLETE_SPENT = new Statement<SpentColumns>(
+  'complete-spent',
+  Prisma.sql`
+  with wanted as (
+    select ${placeholder('paymentId')}::uuid as payment_id,
+           ${placeholder('debitCode')}::text as debit_code, ${placeholder('debitScale')}::smallint as debit_scale,
+           ${placeholder('receiveCode')}::text as receive_code, ${placeholder('receiveScale')}::smallint as receive_scale),
+  ${charged},
+  counted as (
+    select coalesce(sum(w.debited) filter (where w.debit_code = a.debit_code and w.debit_scale = a.debit_scale), 0) as debited,
+           coalesce(sum(w.received) filter (where w.receive_code = a.receive_code and w.receive_scale = a.receive_scale), 0)
+             as received
+      from limit_window w join charged using (access_item_id, interval_index) cross join wanted a),
+  uncounted as (
+    select coalesce(sum(case r.state when 'settled' then r.settled_receive else r.receive end), 0) as received
+      from reservation r join charged using (access_item_id, interval_index) cross join wanted a
+     where not r.receive_counted and r.state in ('open', 'settled')
+       and r.receive_code = a.receive_code and r.receive_scale = a.receive_scale)
+  update reservation r
+     set spent_debit = coalesce(r.spent_debit, least(counted.debited, ${LARGEST_VALUE})),
+         spent_receive = coalesce(r.spent_receive, least(counted.received + uncounted.received, ${LARGEST_VALUE}))
+    from counted, uncounted
+   where r.payment_id = (select payment_id from wanted)
+  returning r.spent_debit::text, r.spent_receive::text`
+)
+
+/**
+ * Adds up what was spent in some windows, in the assets of the payment, and keeps it with its reservation.
+ *
+ * @returns what was kept first, when it was added up before
+ */
+export async function completeSpent(
+  on: Queries,
+  { paymentId, content: { debitAmount, receiveAmount } }: ReservationRequest,
+  windows: readonly Window[]
+): Promise<SpentValues> {
+  const [row] = await COMPLETE_SPENT.rows(on, {
+    paymentId,
+    ...chargedWindows(windows),
+    debitCode: debitAmount.asset.code,
+    debitScale: debitAmount.asset.scale,
+    receiveCode: receiveAmount.asset.code,
+    receiveScale: receiveAmount.asset.scale
+  })
+  const spent = row && spentOf(row)
+  if (spent === undefined) throw new Error('a reservation is gone that was just recorded')
+  return spent
+}
+
+/**
+ * One statement for the token and all windows. Payments in another receive asset than their window's are not in its counter, and
+ * are added from their reservations.
+ */
+const READ_SPENT = new Statement<SpentRow>(
+  'read-spent',
+  Prisma.sql`
+  with wanted as (select ${placeholder('tokenHash')}::bytea as token_hash),
+  ${usableTokens},
+  ${charged},
+  used as (
+    select w.*, c.place
+      from charged c join limit_window w using (access_item_id, interval_index)
+     where w.access_item_id = any (array(select access_item_id from charged))),
+  first_used as (
+    select debit_code, debit_scale, receive_code, receive_scale from used order by place limit 1),
+  uncounted as (
+    select coalesce(sum(case r.state when 'settled' then r.settled_receive else r.receive end), 0) as received
+      from reservation r
+      join used u using (access_item_id, interval_index)
+      join first_used f on r.receive_code = f.receive_code and r.receive_scale = f.receive_scale
+     where r.access_item_id = any (array(select access_item_id from used))
+       and not r.receive_counted and r.state in ('open', 'settled')),
+  spent as (
+    select f.*,
+           least(sum(u.debited) filter (where u.debit_code = f.debit_code and u.debit_scale = f.debit_scale),
+                 ${LARGEST_VALUE})::text as debited,
+           least(sum(u.received) filter (where u.receive_code = f.receive_code and u.receive_scale = f.receive_scale)
+                 + (select received from uncounted), ${LARGEST_VALUE})::text as received
+      from first_used f cross join used u
+     group by f.debit_code, f.debit_scale, f.receive_code, f.receive_scale)
+  select exists (select 1 from living) as token_active, spent.*
+    from (select) as one left join spent on true`
+)
+
+type SpentRow = { readonly token_active: boolean } & (
+  | {
+      readonly debited: string
+      readonly debit_code: string
+      readonly debit_scale: number
+      readonly received: string
+      readonly receive_code: string
+      readonly receive_scale: number
+    }
+  | { readonly debited: null }
+)
+
+/**
+ * Adds up what was spent in some windows, in the assets of the first of them that was ever used.
+ *
+ * @param tokenHash SHA-256 of the token's value
+ * @param now when the token must not have expired yet to be active
+ */
+export async function readSpent(
+  on: Queries,
+  tokenHash: Buffer,
+  now: Date,
+  windows: readonly Window[]
+): Promise<{ readonly tokenActive: boolean; readonly spent: SpentAmounts | undefined }> {
+  const [row] = await READ_SPENT.rows(on, { tokenHash, now: now.toISOString(), ...chargedWindows(windows) })
+  if (row === undefined) throw new Error('a statement that always answers a row answered none')
+  return { tokenActive: row.token_active, spent: spentAmountsOf(row) }
+}
+
+function spentAmountsOf(row: SpentRow): SpentAmounts | undefined {
+  if (row.debited === null) return undefined
+  return {
+    debited: { value: BigInt(row.debited), asset: { code: row.debit_code, scale: row.debit_scale } },
+    received: { value: BigInt(row.received), asset: { code: row.receive_code, scale: row.receive_scale } }
+  }
+}
