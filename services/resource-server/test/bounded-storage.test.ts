@@ -115,6 +115,8 @@ describe('the rows of a day', () => {
       return (await request(access, method, path, { accessToken, ...body })).status
     }
     expect([await ask('shop', '', 'POST'), await ask('market', '', 'POST')]).toEqual([201, 429])
+    // What bob agreed to is no consent of alice.
+    expect(await ask('market', BOB, 'POST')).toBe(429)
     expect([await ask('market', '', 'GET'), await ask('market', ALICE, 'POST')]).toEqual([200, 201])
   })
 })

@@ -124,9 +124,19 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'rows of a day that no account holder agreed to are limited',
-    file: 'services/resource-server/src/features/limit-requests/counted-requests.ts',
+    file: COUNTED_REQUESTS,
     text: "? { 'address-rows': request.network, 'client-rows': authorized.client }",
     broken: '? {}',
+    test: {
+      file: 'services/resource-server/test/bounded-storage.test.ts',
+      title: 'are limited for a network address where no account holder agreed, and reading goes on'
+    }
+  },
+  {
+    guard: 'what one account holder agreed to is no consent of another to rows',
+    file: COUNTED_REQUESTS,
+    text: 'walletAddressPathOf(consented) !== path',
+    broken: 'false',
     test: {
       file: 'services/resource-server/test/bounded-storage.test.ts',
       title: 'are limited for a network address where no account holder agreed, and reading goes on'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { AccessItem } from '../../domain/authorization.js'
 import { createResourceUrls } from '../../domain/resource-urls.js'
-import { walletAddressKey } from './counted-requests.js'
+import { findWalletAddressPath, walletAddressKey } from './counted-requests.js'
 
 const urls = createResourceUrls('https://wallet.example')
 const ALICE = 'https://wallet.example/alice'
@@ -9,13 +9,19 @@ const BOB = 'https://wallet.example/bob'
 
 const item = (type: string, identifier?: string): AccessItem => ({ type, actions: ['create'], identifier })
 
+const keyOfRequest = (
+  originalUrl: string,
+  authorized: { body: Uint8Array | undefined; access: readonly AccessItem[] }
+): string | undefined =>
+  walletAddressKey(findWalletAddressPath({ originalUrl }, authorized, urls), authorized, urls)
+
 /** What a list of payments of a wallet address, or the creation of one, is counted by. */
 function keysOf(walletAddress: string, access: readonly AccessItem[]): (string | undefined)[] {
   const query = new URLSearchParams({ 'wallet-address': walletAddress }).toString()
   const body = Buffer.from(JSON.stringify({ walletAddress }))
   return [
-    walletAddressKey({ originalUrl: `/incoming-payments?${query}` }, { body: undefined, access }, urls),
-    walletAddressKey({ originalUrl: '/incoming-payments' }, { body, access }, urls)
+    keyOfRequest(`/incoming-payments?${query}`, { body: undefined, access }),
+    keyOfRequest('/incoming-payments', { body, access })
   ]
 }
 
@@ -54,7 +60,7 @@ describe('a request about a wallet address', () => {
 
   it('that it does not name is about the only one its token reaches', () => {
     const keyOf = (...access: AccessItem[]) =>
-      walletAddressKey({ originalUrl: '/outgoing-payments/1' }, { body: undefined, access }, urls)
+      keyOfRequest('/outgoing-payments/1', { body: undefined, access })
     expect(keyOf(item('outgoing-payment', ALICE))).toBe('consented:/alice')
     expect(keyOf(item('incoming-payment', ALICE))).toBe('unasked:/alice')
     expect(keyOf(item('outgoing-payment', ALICE), item('quote'))).toBeUndefined()

@@ -13,10 +13,11 @@ export function countRequests(
   urls: Pick<ResourceUrls, 'walletAddressPathOf'>
 ): CountVerified {
   return (request, authorized) => {
+    const path = findWalletAddressPath(request, authorized, urls)
     limits.count(request.answer, {
       client: authorized.client,
-      'wallet-address': walletAddressKey(request, authorized, urls),
-      ...(leavesRow(request, authorized)
+      'wallet-address': walletAddressKey(path, authorized, urls),
+      ...(leavesRow(request, path, authorized, urls)
         ? { 'address-rows': request.network, 'client-rows': authorized.client }
         : {})
     })
@@ -25,37 +26,52 @@ export function countRequests(
 
 /**
  * Whether a request may leave a row that nobody agreed to. A client with the consent of an account holder is known to the
- * provider by that; completing changes a row that is there.
+ * provider by that, for the wallet address of that holder and no other; completing changes a row that is there.
  */
 function leavesRow(
   { method, originalUrl }: Pick<IncomingRequest, 'method' | 'originalUrl'>,
-  { consentedWalletAddress }: Pick<AuthorizedRequest, 'consentedWalletAddress'>
+  path: string | undefined,
+  { consentedWalletAddress: consented }: Pick<AuthorizedRequest, 'consentedWalletAddress'>,
+  { walletAddressPathOf }: Pick<ResourceUrls, 'walletAddressPathOf'>
 ): boolean {
-  return method === 'POST' && consentedWalletAddress === undefined && !originalUrl.endsWith('/complete')
+  if (method !== 'POST' || originalUrl.endsWith('/complete')) return false
+  return path === undefined || consented === undefined || walletAddressPathOf(consented) !== path
 }
 
 /**
  * What a request is counted by for the wallet address that it is about. Each has two budgets: one for tokens whose holder its
  * account holder let pay from it, which takes consent, and one for all other tokens that reach it, which anybody gets.
  *
+ * @param path of the wallet address; see {@link findWalletAddressPath}
  * @returns undefined when the request is about none that may be hosted here, or about one that its token does not reach
  */
 export function walletAddressKey(
-  request: Pick<IncomingRequest, 'originalUrl'>,
-  authorized: Pick<AuthorizedRequest, 'body' | 'access'>,
+  path: string | undefined,
+  { access }: Pick<AuthorizedRequest, 'access'>,
   { walletAddressPathOf }: Pick<ResourceUrls, 'walletAddressPathOf'>
 ): string | undefined {
-  const url = findWalletAddress(request, authorized)
-  // By its path it is counted however it is spelled.
-  const path = url === undefined ? undefined : walletAddressPathOf(url)
   if (path === undefined) return undefined
   const names = (identifier: string): boolean => walletAddressPathOf(identifier) === path
-  const reaching = authorized.access.filter(({ identifier }) => identifier === undefined || names(identifier))
+  const reaching = access.filter(({ identifier }) => identifier === undefined || names(identifier))
   if (reaching.length === 0) return undefined
   const isConsented = reaching.some(
     ({ type, identifier }) => type === 'outgoing-payment' && identifier !== undefined
   )
   return `${isConsented ? 'consented' : 'unasked'}:${path}`
+}
+
+/**
+ * The path of the wallet address that a request is about: by its path it is counted however it is spelled.
+ *
+ * @returns undefined when the request is about none that may be hosted here
+ */
+export function findWalletAddressPath(
+  request: Pick<IncomingRequest, 'originalUrl'>,
+  authorized: Pick<AuthorizedRequest, 'body' | 'access'>,
+  { walletAddressPathOf }: Pick<ResourceUrls, 'walletAddressPathOf'>
+): string | undefined {
+  const url = findWalletAddress(request, authorized)
+  return url === undefined ? undefined : walletAddressPathOf(url)
 }
 
 /**
