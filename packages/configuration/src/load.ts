@@ -16,7 +16,7 @@ export class ConfigurationError extends Error {
 /** Settings as they come from the process: `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A setting that differs from a known one by at most this many letters is taken for a slip of the pen. */
+/** A variable that differs from a known setting by at most this many letters counts as a misspelling of it. */
 const TYPO_DISTANCE_MAX = 2
 
 /**
@@ -80,7 +80,7 @@ interface DocumentedMeta {
   secret?: boolean
 }
 
-/** Looks through `.optional()`, `.default()` and `.prefault()` for what was said of the setting itself. */
+/** Unwraps `.optional()`, `.default()` and `.prefault()` to find the description of the setting itself. */
 function findMeta(type: z.ZodType): DocumentedMeta {
   const own = type.meta() as DocumentedMeta | undefined
   if (own?.description !== undefined) return own
@@ -140,7 +140,7 @@ const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT|SERVICE_PORT_\w+|PORT|PORT_\d+
 /** Names that OpenTelemetry gives, to whatever reads them: they are not only ours. */
 const SHARED_FAMILY = /^OTEL_/
 
-/** Settings that were most likely meant for the schema, and are without effect as they stand. */
+/** Variables that look like misspelt settings of the schema, and that have no effect. */
 function misspelt<Shape extends z.core.$ZodLooseShape>(
   schema: z.ZodObject<Shape>,
   environment: Environment

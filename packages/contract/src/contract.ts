@@ -12,7 +12,7 @@ import {
 import type { Exchange } from './exchange.js'
 import { undescribedMembers } from './members.js'
 
-/** What answers are held to. */
+/** What answers are checked against. */
 export interface Contract {
   /** What is wrong with an answer, in words; nothing when it keeps the contract. */
   violations(exchange: Exchange): string[]

@@ -1,7 +1,7 @@
-/** How deep an error is searched for what the database said: Prisma wraps twice, services may add one. */
+/** How many causes of an error are searched for the database's own error: Prisma wraps it twice, services may wrap it once more. */
 const depthMax = 8
 
-/** What an error chain says about the database, whoever reported it: pg, Prisma's adapter or its client. */
+/** The database's error in a chain of causes, whether pg, Prisma's adapter or its client reported it. */
 interface DatabaseFacts {
   /** SQLSTATE, system (`ECONNREFUSED`) and Prisma (`P2002`) codes. */
   readonly codes: ReadonlySet<string>
@@ -39,7 +39,7 @@ export function isMissingRelation(error: unknown): boolean {
   return factsOf(error).codes.has('42P01')
 }
 
-/** Another session created the database meanwhile; the two codes are the two moments this can come out. */
+/** Another session created the database meanwhile. Which of the two codes it is depends on the moment. */
 export function isDuplicateDatabase(error: unknown): boolean {
   return factsOf(error).codes.has('42P04') || isUniqueViolation(error, 'pg_database_datname_index')
 }

@@ -82,7 +82,7 @@ function compare(operator: Sql): Sql {
   return sql`and (p.created_at, p.id) ${operator} (${placeholder('createdAt')}::timestamptz, ${placeholder('id')}::uuid)`
 }
 
-/** What belongs to the rows is looked for once they are found: joined at once, PostgreSQL may read and sort the whole list. */
+/** Related rows are joined only after the page is found: joined at once, PostgreSQL may read and sort the whole list. */
 function partOf(list: KeysetList, direction: KeysetRange['direction'], beyond: Sql): Sql {
   const { order } = OPERATORS[direction]
   const inOrder = sql`order by p.created_at ${order}, p.id ${order}`

@@ -7,7 +7,7 @@ import { isUnavailable } from './index.js'
 
 const url = new URL(process.env.TEST_POSTGRES_URL ?? '')
 
-/** Stands between a service and PostgreSQL, and may fall silent without ending any connection. */
+/** A proxy between a service and PostgreSQL that can stop answering without ending any connection. */
 let proxy: TcpProxy
 
 beforeAll(async () => {

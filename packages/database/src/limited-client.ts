@@ -7,7 +7,7 @@ type Callback = (error: Error | null | undefined, result: unknown) => void
 
 /** How long an answer is waited for, besides what `pg` itself can be told of a connection. */
 export interface AnswerLimit {
-  /** Without an answer for so long, a connection is taken for dead. Absent: it is waited for forever. */
+  /** How long a connection may give no answer before it counts as dead. Absent: no limit. */
   readonly answerTimeoutMs?: number
 }
 
@@ -106,7 +106,7 @@ export function isSubmittable(first: unknown): boolean {
   return typeof first === 'object' && first !== null && 'submit' in first
 }
 
-/** An error of PostgreSQL has the stack of whatever read it from the socket. That of who asked says more. */
+/** The stack of a PostgreSQL error is that of the socket's reader. The caller's stack says more. */
 function leadBack(error: unknown): never {
   if (error instanceof Error) Error.captureStackTrace(error)
   throw error

@@ -6,7 +6,7 @@ import { adapterWithoutDatabase, MigrationAdapterFactory } from './migration-ada
 import { LocksHeld, type LockWaiting, modeOf } from './run-migration.js'
 import { openSchemaEngine, type MigrationList, type SchemaEngine } from './schema-engine.js'
 
-/** Held by whoever migrates a database, so that others wait. Not the number Prisma uses, which the engine takes too. */
+/** The advisory lock of whoever migrates a database. Not the number that Prisma uses, which the engine locks too. */
 const migrationLockKey = 7_281_904_535
 /** How long to wait for another process that migrates. */
 const otherMigrationMaxMs = 1_800_000
@@ -152,7 +152,7 @@ async function withMigrationLock<Result>(url: string, work: () => Promise<Result
   }
 }
 
-/** What to do where there is no way to the database. Nothing that `DATABASE_URL` holds is repeated but the host. */
+/** What to do when the database cannot be reached. Of `DATABASE_URL`, only the host is repeated. */
 function describeUnreachable(error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error)
   switch (error instanceof pg.DatabaseError ? error.code : undefined) {

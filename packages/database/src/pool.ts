@@ -50,7 +50,7 @@ export interface PoolOptions {
   readonly onIdleConnectionLost?: (error: Error) => void
 }
 
-/** The connections of a service, and what is told of them. Statements go through its `PrismaClient`. */
+/** The connections of a service, and their metrics. Statements go through its `PrismaClient`. */
 export type DatabasePool = pg.Pool
 
 /**

@@ -27,7 +27,7 @@ export interface LockWaiting {
   readonly log?: ((line: string) => void) | undefined
 }
 
-/** A migration's locks were not to be had. The message says who may hold them and what to do. */
+/** A migration could not get its locks. The message says which sessions may hold them and what to do. */
 export class LocksHeld extends Error {
   override readonly name = 'LocksHeld'
 }

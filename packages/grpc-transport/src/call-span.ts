@@ -5,7 +5,7 @@ import { continueTrace, endFailedSpan, isTraced, sendTrace, withinSpan } from '@
 const tracer = trace.getTracer('@open-payments-server/grpc-transport')
 const TRACEPARENT = 'traceparent'
 
-/** Codes that are failures of the server, where others say that what was asked for cannot be (OpenTelemetry: gRPC). */
+/** Codes that mean a failure of the server rather than a refused call (OpenTelemetry: gRPC). */
 const SERVER_FAILURES: ReadonlySet<status> = new Set([
   status.UNKNOWN,
   status.DEADLINE_EXCEEDED,
@@ -45,7 +45,7 @@ export function startServerSpan(path: string, metadata: Metadata): CallSpan {
   }
 }
 
-/** The span of a call that is made, retries included, and what is sent along so that the other side's is a part of it. */
+/** The span of an outgoing call, retries included, and the metadata that makes the other side's span its child. */
 export interface ClientCallSpan {
   readonly metadata: Metadata
   end(code: status, retries: number): void

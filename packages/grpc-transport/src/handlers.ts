@@ -235,7 +235,7 @@ function writerOf<Request, Response>(
     })
 }
 
-/** Starts the clock of a call; the answer writes its line, and tells how long it took, in milliseconds. */
+/** Starts timing a call. The returned function logs the call and returns how long it took, in milliseconds. */
 function createCallLog(logger: Logger): (method: string) => (error?: RpcError) => number {
   const answered = new Map<string, WriteLine>()
   const lineOf = (method: string): WriteLine => {

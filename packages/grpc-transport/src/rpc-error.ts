@@ -57,7 +57,7 @@ export function statusOf(error: RpcError): Partial<StatusObject> {
   return { code: error.code, details: sendable(error.message), metadata }
 }
 
-/** A text as it may be sent: limited, and without halves of characters, on which the transport's encoder would throw. */
+/** A text that can be sent: shortened, and without lone surrogates, on which the transport's encoder would throw. */
 function sendable(text: string): string {
   return Buffer.from(text.slice(0, ERROR_MESSAGE_LENGTH_MAX), 'utf8').toString('utf8')
 }

@@ -38,7 +38,7 @@ export interface GrpcService {
   readonly definition: ServiceDefinition
   /** Its handlers, made with `createHandlers`. */
   readonly implementation: UntypedServiceImplementation
-  /** Who may call it where clients show certificates: nobody unless given. Without TLS, all who reach it may. */
+  /** Which certificate names may call it: none unless given. Without TLS, everybody that reaches it may. */
   readonly clients?: AllowedClients | undefined
 }
 
@@ -74,7 +74,7 @@ export interface RunningGrpcServer {
   readonly port: number
   /** `host:port` it listens on, as a client's target. */
   readonly address: string
-  /** Tells health checks whether to send calls here. A server that was just started says that it serves. */
+  /** Tells health checks whether to send calls here. A server starts as serving. */
   setServing(serving: boolean): void
   /** Says NOT_SERVING, and goes on serving. */
   announceStop(): void

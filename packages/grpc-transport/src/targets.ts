@@ -22,7 +22,7 @@ export function isLoopbackTarget(target: string): boolean {
   return hostsOf(target).every(isLoopbackHost)
 }
 
-/** Whether a target names a host by name, which its certificate then must bear. Addresses leave open who is meant. */
+/** Whether a target is a host name, which the server's certificate must then have. An address names nobody. */
 export function isNamedTarget(target: string): boolean {
   const hosts = hostsOf(target)
   return hosts.length > 0 && hosts.every((host) => isIP(host) === 0)

@@ -10,9 +10,9 @@ export interface TlsFile {
   readonly path: string
 }
 
-/** What one end of a connection shows the other, and by what it judges what it is shown. All are PEM. */
+/** What one end of a connection presents to the other, and what it verifies the other's certificate with. All are PEM. */
 export interface TlsFiles {
-  /** Its own certificate, followed by those between it and an authority that the other end knows. */
+  /** Its own certificate, followed by the intermediate certificates. */
   readonly certificate: TlsFile
   /** The key of its own certificate, not encrypted. */
   readonly key: TlsFile

@@ -17,7 +17,7 @@ import {
  */
 const TLS_FILES_INTERVAL_MS = 5_000
 
-/** Certificates and key of one end of its connections, always those that the files last held and that can be used. */
+/** Certificates and key of one end of its connections: always the latest usable ones that the files contained. */
 export interface WatchedTlsFiles extends Part {
   /** What new connections are made with. */
   readonly current: SecureContextOptions

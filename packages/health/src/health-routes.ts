@@ -7,7 +7,7 @@ export const HEALTH_PATH = '/healthz'
 /** Tells whoever runs the service whether requests should be sent to it. */
 const READINESS_PATH = '/readyz'
 
-/** `GET /healthz` looks at nothing but the process. `GET /readyz` answers 200 or 503 with the {@link Readiness} report. */
+/** `GET /healthz` checks the process alone. `GET /readyz` answers 200 or 503 with the {@link Readiness} report. */
 export function createHealthRoutes(readiness: Readiness): readonly Route[] {
   return [
     {

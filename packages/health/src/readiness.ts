@@ -9,7 +9,7 @@ const SILENT = 'does not answer'
 /** Something that the service needs. */
 export interface Dependency {
   readonly name: string
-  /** `always`: without it there is nothing to do here. `at-start`: until it was there once; then only parts depend on it. */
+  /** `always`: the service cannot work without it. `at-start`: needed until it was reached once; later only parts depend on it. */
   readonly needed: 'always' | 'at-start'
   /**
    * Looks whether it can be worked with.
@@ -36,7 +36,7 @@ export interface ReadinessReport {
   readonly dependencies: readonly DependencyReport[]
 }
 
-/** Knows whether a service can do its work. What changes is one line in the log, whoever asks and however often. */
+/** Knows whether a service can do its work. Each change is logged once, however often it is asked. */
 export class Readiness {
   readonly #dependencies: readonly Dependency[]
   readonly #logger: Logger

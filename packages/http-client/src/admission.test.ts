@@ -12,7 +12,7 @@ import { OutgoingRequestError } from './errors.js'
 const KNOWN = 'https://known.example'
 const OWN = 'https://wallet.example'
 
-/** Takes as many places as there are for an origin, at most a number; answers how to give them back. */
+/** Takes the free places of an origin, up to a number. Returns the functions that give them back. */
 function fill(admission: Admission, origin: string, most = Infinity): ReturnType<Admission['enter']>[] {
   const places: ReturnType<Admission['enter']>[] = []
   while (places.length < most) {

@@ -25,10 +25,10 @@ const VOUCHED_FOR_MAX = 100_000
 /** How long it is remembered, in milliseconds. */
 const VOUCHED_FOR_LIFETIME_MS = 3_600_000
 
-/** How a request ended, as far as the next ones to its origin depend on it. `given up`: by whoever asked. */
+/** How a request ended, as far as the next ones to its origin depend on it. `given up`: its caller aborted it. */
 export type Ending = 'answered' | 'not answered' | 'given up'
 
-/** What is known of a host: nothing, that somebody vouched for it, or that it is one of our own. */
+/** How a host is trusted: not at all, because a client vouched for it, or because it is one of our own. */
 type Standing = 'stranger' | 'vouched for' | 'own'
 
 /** Shares of the places: each holds the requests to hosts of these standings. */
@@ -59,7 +59,7 @@ export class Admission {
     this.#ownOrigins = new Set(ownOrigins)
   }
 
-  /** Remembers an origin as one that is known, for an hour or until a request to it is not answered. */
+  /** Marks an origin as vouched for, for an hour or until a request to it is not answered. */
   vouchFor(origin: string): void {
     this.#vouchedFor.set(origin, true)
   }

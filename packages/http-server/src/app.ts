@@ -30,7 +30,7 @@ export interface HttpAppOptions {
   readonly fallback?: Router
   /** Header fields of every answer; none unless given. */
   readonly fields?: Fields
-  /** What every request passes before its body is read, such as a rate limit: it throws where it lets none through. */
+  /** A check of every request before its body is read, such as a rate limit. It throws to refuse the request. */
   readonly admit?: ((request: HttpRequest, response: HttpResponse) => void) | undefined
   /** Proxies in front that are believed when they tell a client's address. None unless given. */
   readonly trustedProxies?: TrustedProxies | undefined

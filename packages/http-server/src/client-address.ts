@@ -1,7 +1,7 @@
 import proxyAddress from 'proxy-addr'
 import type { AddressReader } from './http-request.js'
 
-/** Proxies in front that are believed when they tell a client's address: how many, or their addresses and networks. */
+/** Proxies in front that are trusted to name the client's address: how many, or their addresses and networks. */
 export type TrustedProxies = number | readonly string[]
 
 /**

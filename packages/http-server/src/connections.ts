@@ -107,7 +107,7 @@ export class Connections {
     return true
   }
 
-  /** Reads the rest of a body that nobody wanted, so that the client comes to its answer; but not without end. */
+  /** Reads the rest of a body that no route read, so that the client gets to its answer; for a limited time. */
   #discard(request: IncomingMessage): void {
     if (request.complete) return
     request.resume()

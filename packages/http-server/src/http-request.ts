@@ -82,7 +82,7 @@ export class HttpRequest implements IncomingRequest {
     return value
   }
 
-  /** Which of some media types the client would rather have (RFC 9110 §12.5.1); undefined when it takes none of them. */
+  /** Which of some media types the client prefers (RFC 9110 §12.5.1); undefined when it accepts none of them. */
   accepts(types: readonly string[]): string | undefined {
     const accepted = accepts(this.message).type([...types])
     return typeof accepted === 'string' ? accepted : undefined

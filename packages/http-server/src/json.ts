@@ -183,7 +183,7 @@ const KINDS: Readonly<Record<string, string>> = {
   record: 'must be an object'
 }
 
-/** What is said where a schema has no words of its own: what was expected, without the names that programs give to it. */
+/** The message for an issue whose schema has none: what was expected, in plain words. */
 function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -204,7 +204,7 @@ function mustBeOneOf(values: readonly unknown[]): string {
   return values.length === 1 ? `must be ${names}` : `must be one of ${names}`
 }
 
-/** Whether an issue is about a field that is not there. Schemas tell that as a value of another kind. */
+/** Whether an issue is about an absent field. Zod reports that as a value of the wrong type. */
 function isMissing({ code, path }: z.core.$ZodIssue, body: unknown): boolean {
   if (code === 'custom' || code === 'unrecognized_keys') return false
   const found = path.reduce<unknown>(
@@ -223,7 +223,7 @@ function flatten(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
   })
 }
 
-/** Further from a branch than any number of problems within it: being another kind of value altogether. */
+/** The distance of a value of the wrong type, which is greater than that of any number of problems within the right one. */
 const ANOTHER_KIND_DISTANCE = 1_000
 
 function distance(issues: readonly z.core.$ZodIssue[]): number {

@@ -21,7 +21,7 @@ export const HEADERS_TIMEOUT_MS = 10_000
 /** Most that a client may take to send a whole request, in milliseconds. */
 export const REQUEST_TIMEOUT_MS = 30_000
 
-/** Longest that the rest of a body is read, and thrown away, whose request was answered, in milliseconds. */
+/** How long the rest of a body is read and discarded after its request was answered, in milliseconds. */
 export const DISCARD_TIMEOUT_MS = 5_000
 
 /** How often connections are looked through for clients that are too slow, in milliseconds. */

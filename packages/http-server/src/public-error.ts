@@ -39,7 +39,7 @@ export class PublicError extends Error {
   }
 }
 
-/** Seconds after which a client may come again that was told that something does not answer now. */
+/** `Retry-After` of a 503, in seconds. */
 const RETRY_AFTER_SECONDS = 1
 
 /** 503: something that is needed does not answer now. The client may come again. */

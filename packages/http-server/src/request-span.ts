@@ -5,7 +5,7 @@ import { continueTrace, endFailedSpan } from '@open-payments-server/runtime'
 
 const tracer = trace.getTracer('@open-payments-server/http-server')
 
-/** Methods that anybody has heard of. All others are told as one: what strangers make up must not fill a store of metrics. */
+/** The methods that are recorded by name. All others are `other`: strangers must not be able to add time series. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set([
   'GET',
   'HEAD',

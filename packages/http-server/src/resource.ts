@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { HttpRequest } from './http-request.js'
 import type { HttpResponse } from './http-response.js'
 
-/** Characters that an entity tag keeps of a hash in base64url, 15 bytes: enough that no two bodies share one by chance. */
+/** Characters of a base64url hash in an entity tag: 15 bytes, enough that no two bodies share one by chance. */
 const ENTITY_TAG_LENGTH = 20
 
 /** An entity tag in a list, weak or strong (RFC 9110 §8.8.3). */
@@ -27,7 +27,7 @@ export interface RenderedResource {
   readonly text: string
   readonly lengthBytes: number
   readonly tag: string
-  /** When it last changed, as `Last-Modified` has it; undefined where that is not known, or told with the answer. */
+  /** When it last changed, for `Last-Modified`; undefined where that is unknown or not told. */
   readonly lastModified?: string | undefined
 }
 

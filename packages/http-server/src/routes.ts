@@ -80,7 +80,7 @@ function withHead(methods: readonly RouteMethod[]): readonly string[] {
   return [...new Set(methods)].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
 }
 
-/** The table decodes a path before it compares; but what is written otherwise is another path, for signatures as for limits. */
+/** The router decodes a path before it compares. A path that is spelled differently is another one, for signatures as for limits. */
 function isAsSent(pattern: string, path: string): boolean {
   if (!path.includes('%')) return true
   const sent = path.split('/')

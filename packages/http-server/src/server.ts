@@ -28,7 +28,7 @@ export interface HttpServerOptions {
   readonly timeoutCheckIntervalMs?: number
   /** Longest that a client may read nothing of its answer, in milliseconds. */
   readonly answerStallTimeoutMs?: number
-  /** Longest that the rest of a body is read whose request was answered already, in milliseconds. */
+  /** How long the rest of a body is read and discarded after its request was answered, in milliseconds. */
   readonly discardTimeoutMs?: number
   /** How long an idle connection is kept, in milliseconds. Longer than that of a load balancer in front. */
   readonly keepAliveTimeoutMs?: number

@@ -49,7 +49,7 @@ export function verifyContentDigest(header: string, body: Uint8Array): void {
   }
 }
 
-/** Whether a header is exactly what we would write, which needs no parsing. Others may fit the body, too. */
+/** Whether a header is exactly what we would write, which needs no parsing. Others may match the body, too. */
 function isDigestOf(header: string, body: Uint8Array): boolean {
   if (header.startsWith('sha-512=')) return header === contentDigest(body, 'sha-512')
   return header.startsWith('sha-256=') && header === contentDigest(body, 'sha-256')

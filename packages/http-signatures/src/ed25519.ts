@@ -75,7 +75,7 @@ export function chooseLibrary(isFips: boolean, load: () => Ed25519Library = libs
   }
 }
 
-/** What verifies the signatures of this process. Both libraries take and refuse the same ones. */
+/** The library that verifies signatures in this process. Both accept and refuse the same ones. */
 export const ED25519_LIBRARY: Ed25519Library = chooseLibrary(getFips() === 1)
 
 /** What verifies signatures here, for whoever operates it. */

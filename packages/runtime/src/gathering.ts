@@ -1,6 +1,6 @@
 import { type Context, context } from '@opentelemetry/api'
 
-/** What one item of a batch came to: its value, or the error that is its alone. In the shape of `Promise.allSettled`. */
+/** The result of one item of a batch: its value, or an error of its own. In the shape of `Promise.allSettled`. */
 export type Outcome<Result> = PromiseSettledResult<Result>
 
 /**
@@ -12,8 +12,8 @@ export const BATCH_PATIENCE_MS = 50
 /** How items are gathered. */
 export interface GatheringOptions<Item, Result> {
   /**
-   * Does some items at once, and says of each, in their order, what it came to. What it throws, it throws for each of them. It
-   * must come to an end: whoever comes meanwhile waits for it.
+   * Processes some items together, and returns the result of each in their order. If it throws, each of them fails. It must end:
+   * items that arrive meanwhile wait for it.
    */
   readonly runBatch: (items: readonly Item[]) => Promise<readonly Outcome<Result>[]>
   /** Most items of one batch, at least 1. */
@@ -31,8 +31,9 @@ export interface GatheringOptions<Item, Result> {
    */
   readonly patienceMs?: number
   /**
-   * Whether a batch begins at the end of the event loop's turn, with all that comes in it: answers to one batch make many ask
-   * for the next thing in the same turn, the first of whom would go alone, and the others wait for it. At once unless given.
+   * Whether a batch begins at the end of the event loop's turn, with all items that arrive in it. Answers to one batch make many
+   * callers ask for the next thing in the same turn: without this, the first would go alone and the others would wait for it.
+   * At once unless given.
    */
   readonly wholeTurn?: boolean
 }
@@ -46,9 +47,9 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Does together what arrives together, as a database commits in groups: what comes while nothing is under way goes at once,
- * alone; what comes meanwhile goes together when a batch ends, first come, first served. So nobody ever waits for company,
- * and the more there is to do, the less each costs.
+ * Processes items in batches, as a database commits in groups. An item that arrives while nothing is under way goes at once,
+ * alone. Those that arrive meanwhile go together when a batch ends, first come, first served. So no item waits for a batch to
+ * fill, and the more there is to do, the less each item costs.
  *
  * Each caller goes on in its own trace. A batch runs in the trace of its first item.
  *

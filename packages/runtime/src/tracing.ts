@@ -13,7 +13,7 @@ import {
 /** Name of the header, and of the metadata of gRPC, that carries a trace across processes (W3C Trace Context §3.2). */
 const TRACEPARENT = 'traceparent'
 
-/** Whether the parent of a span was named by somebody whom nobody vouches for. */
+/** Whether the parent of a span was named by a caller that is not trusted. */
 const FROM_STRANGER = createContextKey('the trace was continued from a stranger')
 
 /** Who sent a `traceparent`: one of our own services, or anybody. */

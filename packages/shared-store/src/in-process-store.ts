@@ -6,7 +6,7 @@ import {
   type SubscriptionHandlers
 } from './shared-store.js'
 
-/** Marks held at once; about 200 MB with long keys. Forgetting a mark early would allow a replay, so more are refused. */
+/** Most marks at a time; about 200 MB with long keys. Forgetting a mark early would allow a replay, so more are refused. */
 const marksMax = 1_000_000
 /** The first clearing out of what has expired; afterwards whenever the number has doubled. */
 const firstSweep = 1_024

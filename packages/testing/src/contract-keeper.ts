@@ -1,6 +1,6 @@
 import type { Exchange } from '@open-payments-server/contract'
 
-/** Why an answer is not held to the contract, such as that another server gave it. */
+/** Why an answer is not checked against the contract, such as that another server gave it. */
 export interface OutsideContract {
   readonly reason: string
 }

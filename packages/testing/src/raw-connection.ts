@@ -34,7 +34,7 @@ export async function connectRaw(port: number, host = '127.0.0.1'): Promise<RawC
 }
 
 /**
- * Sends text, or bytes, and reads until the server ends the connection. Errors are held to the contract: they have our error body,
+ * Sends text, or bytes, and reads until the server ends the connection. Errors are checked against the contract: they have our error body,
  * whatever was sent.
  *
  * @returns the answers, in order

@@ -27,7 +27,7 @@ export interface SignedRequestOptions {
   readonly unsigned?: boolean
   /** Changes the headers after signing: to tamper with them. */
   readonly tamper?: (headers: Record<string, string>) => void
-  /** Says why the answer is not held to the contract. */
+  /** Says why the answer is not checked against the contract. */
   readonly outsideContract?: OutsideContract
 }
 
@@ -83,10 +83,10 @@ export function createSigningClient(client: SigningClientOptions): SigningClient
 }
 
 /**
- * Sends a request without a signature, and reads the answer whole. Follows no redirect. The answer is held to the contract, the
+ * Sends a request without a signature, and reads the answer whole. Follows no redirect. The answer is checked against the contract, the
  * published descriptions and our own.
  *
- * @param outsideContract says why the answer is not held to it
+ * @param outsideContract says why the answer is not checked against it
  * @throws ContractViolation when it breaks it
  */
 export async function send(

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { migrateDatabase } from '@open-payments-server/database'
 import pg from 'pg'
 
-/** Held by the test process that makes a template, so that others wait for it. */
+/** The advisory lock of the test process that makes a template; the others wait for it. */
 const TEMPLATE_LOCK_KEY = 7_281_904_536
 
 /** Where a service keeps its schema. */
