@@ -1,3 +1,5 @@
+import { compilerOptions } from './infra/stack/scripts/compile.mjs'
+
 /** @type {import('jest').Config} */
 export default {
   roots: ['services', 'packages', 'proto', 'infra'].map((folder) => `<rootDir>/${folder}`),
@@ -15,15 +17,7 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      {
-        swcrc: false,
-        sourceMaps: 'inline',
-        module: { type: 'es6' },
-        jsc: { target: 'es2022', parser: { syntax: 'typescript', decorators: false } }
-      }
-    ]
+    '^.+\\.ts$': ['@swc/jest', { ...compilerOptions, sourceMaps: 'inline' }]
   },
   globalSetup: '<rootDir>/infra/jest/global-setup.mjs',
   globalTeardown: '<rootDir>/infra/jest/global-teardown.mjs',

@@ -1,25 +1,22 @@
 // Tests run without a build, except for the packages that are needed before any test can run.
-import { spawnSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compile } from '../stack/scripts/compile.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folderOf = (name) => join(root, 'packages', name)
 
 /** Builds a package of packages/ when it changed. */
-export function buildIfChanged(name) {
+export async function buildIfChanged(name) {
   const folder = folderOf(name)
   if (newest(join(folder, 'src')) <= newest(join(folder, 'dist'))) return
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  const project = join(folder, 'tsconfig.build.json')
-  const { status } = spawnSync(process.execPath, [compiler, '-p', project], { stdio: 'inherit' })
-  if (status !== 0) throw new Error(`packages/${name} does not compile`)
+  await compile(folder)
 }
 
 /** Builds a package of packages/ when it changed, and imports it. */
 export async function importBuilt(name) {
-  buildIfChanged(name)
+  await buildIfChanged(name)
   return import(join(folderOf(name), 'dist', 'index.js'))
 }
 

@@ -18,7 +18,7 @@ const lines = files.map((file) => {
   return `  // ${file.name}\n  '${encoded}'`
 })
 writeFileSync(
-  new URL('../generated/descriptors.ts', import.meta.url),
+  new URL('../src/generated/descriptors.ts', import.meta.url),
   `/** Every file of the contract and what it imports: \`google.protobuf.FileDescriptorProto\`, base64. */
 export const encodedFileDescriptors: readonly string[] = [\n${lines.join(',\n')}\n]\n`
 )

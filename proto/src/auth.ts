@@ -4,8 +4,8 @@ export {
   type MessageFns,
   protobufFileName,
   protobufPackage
-} from '../generated/openpayments/auth/v1/access.js'
-export * from '../generated/openpayments/auth/v1/access.js'
-export * from '../generated/openpayments/auth/v1/grant_limits_service.js'
-export * from '../generated/openpayments/auth/v1/grant_operator_service.js'
-export * from '../generated/openpayments/auth/v1/introspection_service.js'
+} from './generated/openpayments/auth/v1/access.js'
+export * from './generated/openpayments/auth/v1/access.js'
+export * from './generated/openpayments/auth/v1/grant_limits_service.js'
+export * from './generated/openpayments/auth/v1/grant_operator_service.js'
+export * from './generated/openpayments/auth/v1/introspection_service.js'

@@ -1,1 +1,1 @@
-export * from '../generated/openpayments/wallet/v1/wallet_operator_service.js'
+export * from './generated/openpayments/wallet/v1/wallet_operator_service.js'

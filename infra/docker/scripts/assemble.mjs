@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 const services = readdirSync(join(root, 'services'))
 
 /** What a package of this project needs when it runs; everything else of it stays behind. */
-const ownFiles = new Set(['dist', 'generated', 'node_modules', 'openapi', 'package.json', 'prisma'])
+const ownFiles = new Set(['dist', 'node_modules', 'openapi', 'package.json', 'prisma'])
 /** Of no use to a running service: sources, what debuggers and compilers read, what other runtimes load, and what people read. */
 const notRun = /\.(map|[cm]?ts|cc?|h|bare|md|markdown|tsbuildinfo)$/
 /** What native packages bring along for each system, in a folder of this name. */

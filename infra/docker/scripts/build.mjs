@@ -15,12 +15,14 @@ const installed = [`${service}...`, rootName, '@open-payments-server/docker'].fl
   name
 ])
 pnpm([...installed, 'install', '--frozen-lockfile', '--prod=false'])
-pnpm(['exec', 'turbo', 'run', 'build', '--filter', service])
+pnpm(['exec', 'turbo', 'run', 'generate', '--filter', `${service}...`])
+run(process.execPath, ['infra/stack/scripts/build.mjs'])
 
 function pnpm(parameters) {
-  const { status } = spawnSync('npx', ['--yes', packageManager, ...parameters], {
-    cwd: root,
-    stdio: 'inherit'
-  })
+  run('npx', ['--yes', packageManager, ...parameters])
+}
+
+function run(program, parameters) {
+  const { status } = spawnSync(program, parameters, { cwd: root, stdio: 'inherit' })
   if (status !== 0) process.exit(status ?? 1)
 }

@@ -25,7 +25,7 @@ try {
   if (folder !== undefined) rmSync(folder, { recursive: true })
 }
 
-/** Installs and builds the services of an older commit. */
+/** Installs and builds an older commit. */
 function buildCommit(checkout) {
   const run = (program, ...parameters) =>
     execFileSync(program, parameters, { cwd: checkout, stdio: ['ignore', 'inherit', 'inherit'] })
@@ -33,6 +33,5 @@ function buildCommit(checkout) {
   run('git', 'checkout', '--quiet', commit)
   const pnpm = ['--yes', 'pnpm@10.34.9']
   run('npx', ...pnpm, 'install', '--frozen-lockfile', '--prod=false', '--prefer-offline')
-  const services = ['auth-server', 'resource-server'].map((name) => `--filter=@open-payments-server/${name}`)
-  run('npx', ...pnpm, 'exec', 'turbo', 'run', 'build', ...services, '--output-logs=errors-only')
+  run('npx', ...pnpm, 'exec', 'turbo', 'run', 'build', '--output-logs=errors-only')
 }

@@ -14,7 +14,7 @@ const oldestNode = [20, 19]
 const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 /**
- * Installs what the lock file names unless that is done already, and builds every package whose sources changed.
+ * Installs what the lock file names unless that is done already, and builds every package when sources changed.
  * Says what it does; on failure shows what the failing command said and ends the process with code 1.
  *
  * @param {{ build: boolean }} options whether to build, too
@@ -63,7 +63,7 @@ function installFingerprint() {
 }
 
 async function buildIfNeeded() {
-  const packages = workspacePackages()
+  const packages = workspaceFolders().filter((folder) => existsSync(join(folder, 'src')))
   const sources = sourceFingerprint(packages)
   if (packages.every(isBuilt) && readIfThere(buildStamp) === sources) return
   await showing('Building the services', () =>
@@ -72,26 +72,22 @@ async function buildIfNeeded() {
   writeFileSync(buildStamp, sources)
 }
 
-/** Folders of the packages that are built, as pnpm-workspace.yaml lists them. */
-function workspacePackages() {
+/** Folders of the packages, as pnpm-workspace.yaml lists them. */
+export function workspaceFolders() {
   return ['services', 'packages', 'infra']
     .flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(root, folder, name)))
     .concat(join(root, 'proto'))
-    .filter((folder) => readIfThere(join(folder, 'package.json'))?.includes('"build":'))
 }
 
-/** Generated code has two possible homes: the contract's is a folder of its own, a service's lies in its sources. */
 function isBuilt(folder) {
   const generates = readFileSync(join(folder, 'package.json'), 'utf8').includes('"generate":')
-  const generated = ['generated', 'src/generated'].some((name) => existsSync(join(folder, name)))
-  return existsSync(join(folder, 'dist')) && (generated || !generates)
+  return existsSync(join(folder, 'dist')) && (!generates || existsSync(join(folder, 'src', 'generated')))
 }
 
 /** Changes whenever a file that a build may read was changed, added, moved or removed. Reads no contents: it is quick. */
 function sourceFingerprint(packages) {
   const hash = createHash('sha256').update(installFingerprint())
-  for (const path of ['package.json', 'turbo.json', 'tsconfig.base.json'])
-    hash.update(signatureOf(join(root, path)))
+  for (const path of ['package.json', 'turbo.json']) hash.update(signatureOf(join(root, path)))
   for (const folder of packages) addFolder(folder, hash)
   return hash.digest('hex')
 }
