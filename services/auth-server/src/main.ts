@@ -1,5 +1,4 @@
 import { runServiceProgram } from '@open-payments-server/service-process'
-import { composeAuthServer } from './compose.js'
 import { loadConfig } from './config.js'
 
 // `node main.js` runs the service; `node main.js migrate` brings its database up to date and exits.
@@ -8,5 +7,9 @@ await runServiceProgram({
   name: 'auth-server',
   folder: new URL('..', import.meta.url),
   loadConfig,
-  compose: composeAuthServer
+  compose: async (config, surroundings) => {
+    // Loaded here, because `migrate` needs none of it.
+    const { composeAuthServer } = await import('./compose.js')
+    return composeAuthServer(config, surroundings)
+  }
 })

@@ -1,5 +1,4 @@
 import { runServiceProgram } from '@open-payments-server/service-process'
-import { composeResourceServer } from './compose.js'
 import { loadConfig } from './config.js'
 
 // `node main.js` runs the service; `node main.js migrate` brings its database up to date and exits.
@@ -8,5 +7,9 @@ await runServiceProgram({
   name: 'resource-server',
   folder: new URL('..', import.meta.url),
   loadConfig,
-  compose: composeResourceServer
+  compose: async (config, surroundings) => {
+    // Loaded here, because `migrate` needs none of it.
+    const { composeResourceServer } = await import('./compose.js')
+    return composeResourceServer(config, surroundings)
+  }
 })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { authServerSchema } from '@open-payments-server/auth-server'
-import { resourceServerSchema } from '@open-payments-server/resource-server'
+import { authServerSchema } from '@open-payments-server/auth-server/config'
+import { resourceServerSchema } from '@open-payments-server/resource-server/config'
 import type { Databases } from './databases.js'
 import type { StackSecrets } from './secrets.js'
 import type { ServiceOptions } from './service-process.js'
