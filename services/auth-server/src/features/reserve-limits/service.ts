@@ -19,6 +19,7 @@ import {
   refuse,
   type ReservationRequest,
   reserve,
+  type ReserveResult,
   type ReserveTogether,
   type SpentValues
 } from '../../modules/limits/index.js'
@@ -80,15 +81,16 @@ export function createReserveLimits(dependencies: ReserveLimitsDependencies): Re
     const now = new Date(clock.now())
     const asking = await Promise.allSettled(payments.map((payment) => ask(payment, now)))
     const asked = asking.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-    const attempts = await attemptTogether(database, asked, reserveTogether)
+    const attempts = await attemptTogether(asked, reserveTogether)
     const inTurn = createTurns()
     const decide = async (one: Asked): Promise<ReserveOutcome> => {
       const attempt = attempts.get(one)
-      switch (attempt?.outcome) {
+      switch (attempt?.result.outcome) {
         case 'reserved':
-          return attempt
+          return toReserved(database, one, attempt.window, attempt.result)
         case 'none':
           return refuseRecorded(database, one)
+        case 'undecided':
         case undefined: // what is told as spent under a grant includes what the payments before it took
           return inTurn(one.grantId, () => reserveAlone(database, one))
       }
@@ -120,37 +122,34 @@ function createAsk({
   }
 }
 
-/** What became of a payment that asked for room with others. */
-type Attempt = Extract<ReserveOutcome, { outcome: 'reserved' }> | { readonly outcome: 'none' }
+/** What became of a payment that asked for room in a window with others. */
+interface Attempt {
+  readonly window: Window
+  readonly result: ReserveResult
+}
 
 /**
  * Reserves together for the payments that it can be done for: those whose window alone says what is spent.
  *
- * @returns what is decided; all others are to be tried alone
+ * @returns nothing about all others, which are to be tried alone
  */
 async function attemptTogether(
-  database: Database,
   asked: readonly Asked[],
   reserveTogether: ReserveTogether
 ): Promise<ReadonlyMap<Asked, Attempt>> {
   const simple = asked.flatMap((one) => {
     const [window] = one.candidates
-    return window !== undefined && one.chargeable.length === 1 ? [{ one, window }] : []
+    return window !== undefined && one.chargeable.length === 1
+      ? [{ one, request: one.request, window, onlyItem: true }]
+      : []
   })
-  if (simple.length === 0) return new Map()
-  const requests = simple.map(({ one, window }) => ({ request: one.request, window, onlyItem: true }))
-  const results = await reserveTogether(requests)
-  const attempts = new Map<Asked, Attempt>()
-  for (const [index, { one, window }] of simple.entries()) {
-    const result = results[index]
-    if (result === undefined || result.outcome === 'undecided') continue
-    if (result.outcome === 'none') attempts.set(one, result)
-    else {
-      const spent = result.spent ?? (await addUpSpent(database, one, window))
-      attempts.set(one, { ...result, spent, repeated: false })
-    }
-  }
-  return attempts
+  const results = simple.length === 0 ? [] : await reserveTogether(simple)
+  return new Map(
+    simple.flatMap(({ one, window }, index) => {
+      const result = results[index]
+      return result === undefined ? [] : [[one, { window, result }] as const]
+    })
+  )
 }
 
 /** Takes room in the first window that has some. */
@@ -159,11 +158,19 @@ async function reserveAlone(database: Database, asked: Asked): Promise<ReserveOu
   for (const window of candidates) {
     const onlyItem = chargeable.length === 1
     const [result] = await reserve(database, [{ request, window, onlyItem }])
-    if (result?.outcome !== 'reserved') continue
-    const spent = result.spent ?? (await addUpSpent(database, asked, window))
-    return { outcome: 'reserved', grantId: result.grantId, spent, repeated: false }
+    if (result?.outcome === 'reserved') return toReserved(database, asked, window, result)
   }
   return refuseRecorded(database, asked)
+}
+
+async function toReserved(
+  database: Database,
+  asked: Asked,
+  window: Window,
+  { grantId, spent }: Extract<ReserveResult, { outcome: 'reserved' }>
+): Promise<ReserveOutcome> {
+  const all = spent ?? (await addUpSpent(database, asked, window))
+  return { outcome: 'reserved', grantId, spent: all, repeated: false }
 }
 
 /**

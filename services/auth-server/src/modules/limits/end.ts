@@ -13,8 +13,8 @@ import type { ReservationState } from './values.js'
  * what a part locks makes the database lock all of it first. A window is not locked for a payment that used everything it had
  * reserved. What is not open any more when its row is locked is left alone.
  *
- * Reservations are looked up by their keys, and their state is compared as text: else a plan may read the index of all that are
- * open, which may be few, and thousands that were not vacuumed yet.
+ * Reservations and windows are looked up by their keys, and states are compared as text: else a plan may read all windows, or the
+ * index of all reservations that are open, which may be few, and thousands that were not vacuumed yet.
  */
 const END = new Statement<EndRow>(
   'end-reservations',
@@ -33,7 +33,8 @@ const END = new Statement<EndRow>(
   locked_window as (
     select w.access_item_id
       from limit_window w
-     where (w.access_item_id, w.interval_index) in
+     where w.access_item_id = any (array(select access_item_id from target where fits and gives_back))
+       and (w.access_item_id, w.interval_index) in
            (select access_item_id, interval_index from target where fits and gives_back)
      order by w.access_item_id, w.interval_index
        for update),
@@ -61,7 +62,8 @@ const END = new Statement<EndRow>(
        set debited = w.debited - e.debit, received = w.received - e.receive
       from (select access_item_id, interval_index, sum(unspent_debit) as debit, sum(unspent_receive) as receive
               from ended group by access_item_id, interval_index) as e
-     where w.access_item_id = e.access_item_id and w.interval_index = e.interval_index
+     where w.access_item_id = any (array(select access_item_id from ended))
+       and w.access_item_id = e.access_item_id and w.interval_index = e.interval_index
        and (e.debit > 0 or e.receive > 0)),
   barred as (
     insert into reservation (payment_id, state, ended_at)
