@@ -29,6 +29,8 @@ export interface PlanOptions {
   readonly instanceCount?: number
   /** PostgreSQL to make the databases on, as a superuser; that of the test run unless given. */
   readonly postgresUrl?: string
+  /** The same for the resource server's database alone; {@link postgresUrl} unless given. */
+  readonly resourcePostgresUrl?: string
   readonly detours?: Detours
   /** Folder of the checkout whose migrations the databases get; this one unless given. */
   readonly root?: string
@@ -69,10 +71,16 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** Makes the databases, finds free ports and writes the settings of every instance. */
 export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan> {
-  const { instanceCount = 1, detours = {}, postgresUrl, root = ROOT } = options
+  const {
+    instanceCount = 1,
+    detours = {},
+    postgresUrl,
+    resourcePostgresUrl = postgresUrl,
+    root = ROOT
+  } = options
   const [authDatabase, resourceDatabase] = await Promise.all([
     createTestDatabase(schemaOf('auth-server', root), postgresUrl),
-    createTestDatabase(schemaOf('resource-server', root), postgresUrl)
+    createTestDatabase(schemaOf('resource-server', root), resourcePostgresUrl)
   ])
   const straight = <Place>(place: Place): Promise<Place> => Promise.resolve(place)
   const [authDatabaseUrl, resourceDatabaseUrl] = await Promise.all([

@@ -196,11 +196,11 @@ const RESOURCE_SERVER_ROW: Row = {
     {
       title: 'Given up, failed, deleted',
       description:
-        'Reservations without a payment that the sweeper gave up, batches that failed, and what the purge deleted.',
+        'Payment ids that were given up, by cause, batches that failed, and what the purge deleted.',
       kind: 'timeseries',
       unit: 'cpm',
       queries: [
-        perMinuteInAll('open_payments_orphans_given_up_total', 'given up'),
+        perMinute('open_payments_payment_ids_given_up_total', 'cause'),
         perMinute('open_payments_worker_batch_failures_total{job="resource-server"}', 'worker'),
         perMinute('open_payments_purged_total{job="resource-server"}', 'kind')
       ]

@@ -6,6 +6,7 @@ export {
   type Listed,
   type OperatorAccount,
   OperatorClient,
+  type OperatorLostPayment,
   type OperatorPayment,
   type OperatorTargets,
   type OperatorWalletAddress

@@ -21,6 +21,8 @@ const AUDIT_DEADLINE_MS = 600_000
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 /** Most that one page of a list holds. */
 const PAGE_SIZE_MAX = 1_000
+/** Most lost payments that one call gives up. */
+const GIVEN_UP_MAX = 100
 /** What is said of a service that did not answer. */
 const UNANSWERED: ReadonlyMap<status, string> = new Map([
   [
@@ -91,6 +93,22 @@ export interface OperatorPayment {
   readonly receiver: string | undefined
   readonly createdAt: Date | undefined
   readonly updatedAt: Date | undefined
+}
+
+/** A payment that the resource server's database lost, as the auth server knows it. */
+export interface OperatorLostPayment {
+  readonly id: string
+  readonly grantId: string
+  /** Who holds the grant: URL of the client's wallet address, or `jwk:` and its key's thumbprint. */
+  readonly client: string
+  readonly walletAddress: string
+  readonly receiver: string
+  /** `open`, or `settled` where it had ended before it was lost. */
+  readonly state: string
+  /** Really debited where it is settled, else reserved to be; the same of what is received. */
+  readonly debit: Amount
+  readonly receive: Amount
+  readonly createdAt: Date | undefined
 }
 
 /** One invariant and what an audit found of it. */
@@ -256,6 +274,30 @@ export class OperatorClient {
     })
   }
 
+  /** Lists payments that the database lost when it changed its timeline, by id. Reads all reservations. */
+  listLostPayments(limit: number): Promise<Listed<OperatorLostPayment>> {
+    const options = { idempotent: true, deadlineMs: AUDIT_DEADLINE_MS }
+    return listPages(limit, async (page) => {
+      const answer = await this.#askWallet('listLostPayments', page, options)
+      return { items: answer.payments.map(lostPaymentOf), nextPageToken: answer.nextPageToken }
+    })
+  }
+
+  /**
+   * Gives up lost payments, a hundred at a time. Repeating it has no effect.
+   *
+   * @returns the ids that this call gave up
+   */
+  async giveUpLostPayments(ids: readonly string[]): Promise<readonly string[]> {
+    const givenUp: string[] = []
+    for (let start = 0; start < ids.length; start += GIVEN_UP_MAX) {
+      const request = { paymentIds: ids.slice(start, start + GIVEN_UP_MAX) }
+      const { paymentIds } = await this.#askWallet('giveUpLostPayments', request, REPEATABLE)
+      givenUp.push(...paymentIds)
+    }
+    return givenUp
+  }
+
   /** Lists grants, newest first. */
   listGrants(filter: GrantFilter, limit: number): Promise<Listed<auth.Grant>> {
     const query = {
@@ -381,6 +423,21 @@ function paymentOf(payment: wallet.Payment): OperatorPayment {
     receiver: textOf(payment.receiver),
     createdAt: payment.createTime,
     updatedAt: payment.updateTime
+  }
+}
+
+function lostPaymentOf(lost: wallet.LostPayment): OperatorLostPayment {
+  const { grantId, client, walletAddress, receiver, state } = lost
+  return {
+    id: lost.paymentId,
+    grantId,
+    client,
+    walletAddress,
+    receiver,
+    state,
+    debit: { value: parseAmountValue(lost.debitValue), asset: assetOf(lost.debitAsset) },
+    receive: { value: parseAmountValue(lost.receiveValue), asset: assetOf(lost.receiveAsset) },
+    createdAt: lost.createTime
   }
 }
 

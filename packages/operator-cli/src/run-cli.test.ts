@@ -110,6 +110,9 @@ describe('help', () => {
     ['grant'],
     ['grant', 'list'],
     ['grant', 'revoke'],
+    ['lost-payment'],
+    ['lost-payment', 'list'],
+    ['lost-payment', 'give-up'],
     ['audit']
   ]
   it.each(levels.map((level) => [level.join(' ') || '(top)', level]))(
@@ -456,5 +459,64 @@ describe('audit', () => {
     expect((await run(['audit'])).status).toBe(2) // a service that checks nothing
     await services.stop()
     expect((await run(['audit'])).status).toBe(2)
+  })
+})
+
+describe('lost payments', () => {
+  const idOf = (index: number) => `01936000-0000-7000-8000-${String(index).padStart(12, '0')}`
+  const lose = (count: number): string[] => {
+    const ids = Array.from({ length: count }, (_, index) => idOf(index))
+    services.lostPayments = ids.map((paymentId) => ({
+      paymentId,
+      grantId: GRANT_ID,
+      client: SHOP,
+      walletAddress: 'http://localhost:4001/alice',
+      receiver: 'http://localhost:4001/incoming-payments/1',
+      state: 'open',
+      debitValue: '1050',
+      debitAsset: { code: 'USD', scale: 2 },
+      receiveValue: '900',
+      receiveAsset: { code: 'EUR', scale: 2 },
+      createTime: new Date('2026-11-21T10:00:00Z')
+    }))
+    return ids
+  }
+
+  it('are listed with grant and amounts', async () => {
+    lose(3)
+    expect(await json('lost-payment', 'list')).toEqual(
+      [0, 1, 2].map((index) => ({
+        id: idOf(index),
+        grantId: GRANT_ID,
+        client: SHOP,
+        state: 'open',
+        walletAddress: 'http://localhost:4001/alice',
+        receiver: 'http://localhost:4001/incoming-payments/1',
+        debitAmount: { value: '1050', assetCode: 'USD', assetScale: 2 },
+        receiveAmount: { value: '900', assetCode: 'EUR', assetScale: 2 },
+        createdAt: '2026-11-21T10:00:00.000Z'
+      }))
+    )
+    expect((await run(['lost-payment', 'list', '--limit', '2'])).stderr).toContain('more lost payments')
+    expect((await run(['lost-payment', 'list'])).stdout).toContain('10.50 USD')
+  })
+
+  it('are given up by their ids, or all that are listed', async () => {
+    const ids = lose(203)
+    expect(await json('lost-payment', 'give-up', idOf(1), idOf(0))).toEqual({ givenUp: [idOf(0), idOf(1)] })
+    expect(await json('lost-payment', 'give-up', idOf(0))).toEqual({ givenUp: [] })
+    expect(await json('lost-payment', 'give-up', '--all')).toEqual({ givenUp: ids.slice(2) })
+    expect(services.givenUpTogether).toEqual([2, 1, 100, 100, 1])
+    expect((await run(['lost-payment', 'give-up', '--all'])).stdout).toBe('Gave up 0 lost payments.\n')
+  })
+
+  it.each([
+    ['nothing', []],
+    ['ids and --all', [idOf(0), '--all']],
+    ['what is no id', ['7']]
+  ])('are not given up for %s', async (_what, words) => {
+    lose(1)
+    expect((await run(['lost-payment', 'give-up', ...words])).status).toBe(1)
+    expect(services.lostPayments).toHaveLength(1)
   })
 })

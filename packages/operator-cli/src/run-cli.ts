@@ -12,6 +12,7 @@ import {
 } from './commands/audit.js'
 import { clientKeyCommand } from './commands/client-key.js'
 import { grantCommand } from './commands/grant.js'
+import { lostPaymentCommand } from './commands/lost-payment.js'
 import { depositCommand, withdrawCommand } from './commands/money.js'
 import { paymentCommand } from './commands/payment.js'
 import { walletAddressCommand } from './commands/wallet-address.js'
@@ -71,6 +72,7 @@ function createProgram(surroundings: CliSurroundings): Command {
     withdrawCommand(run),
     clientKeyCommand(run),
     paymentCommand(run),
+    lostPaymentCommand(run),
     grantCommand(run),
     audit
   ]

@@ -16,6 +16,10 @@ export interface FakeServices {
   readonly keys: Map<string, string>
   readonly grants: auth.Grant[]
   readonly payments: wallet.Payment[]
+  /** What is lost, until it is given up. */
+  lostPayments: wallet.LostPayment[]
+  /** How many ids each call was to give up. */
+  readonly givenUpTogether: number[]
   /** What an audit answers. */
   checks: wallet.AuditCheck[]
   /** What the last audit was asked. */
@@ -43,6 +47,8 @@ export async function startFakeServices(
     keys: new Map(),
     grants: [],
     payments: [],
+    lostPayments: [],
+    givenUpTogether: [],
     checks: [],
     auditRequest: undefined,
     movementIds: [],
@@ -183,6 +189,16 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
       )
       const [payments, nextPageToken] = pageOf(found, request)
       return { payments, nextPageToken }
+    }),
+    listLostPayments: unary(async (request) => {
+      const [payments, nextPageToken] = pageOf(state.lostPayments, request)
+      return { payments, nextPageToken }
+    }),
+    giveUpLostPayments: unary(async ({ paymentIds }) => {
+      state.givenUpTogether.push(paymentIds.length)
+      const lost = state.lostPayments.filter(({ paymentId }) => paymentIds.includes(paymentId))
+      state.lostPayments = state.lostPayments.filter((payment) => !lost.includes(payment))
+      return { paymentIds: lost.map(({ paymentId }) => paymentId) }
     }),
     audit: unary(async (request) => {
       state.auditRequest = request

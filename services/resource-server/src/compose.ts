@@ -94,6 +94,8 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
       ...context,
       ...resources,
       ...domain,
+      ...wakers,
+      counters,
       callObserver: transports?.grpcServer
     }),
     reflection: config.GRPC_REFLECTION,

@@ -5,9 +5,13 @@ import { createLogger, type Worker } from '@open-payments-server/runtime'
 import { AuthServerUnavailable, type GrantLimits } from '../src/domain/ports.js'
 import { connectAuthServer } from '../src/grpc/auth-server/connection.js'
 import { createGrantLimits } from '../src/grpc/auth-server/grant-limits.js'
+import { meetTimeline, sweep as sweepReservations } from '../src/modules/grant-outcomes/index.js'
 import { createSweepingWorker } from '../src/workers/payment-workers.js'
 import { openDatabase } from './support/open-database.js'
 import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
+
+/** What each pass over all open reservations left to an operator. */
+const held: number[] = []
 
 const PAGE_SIZE = 3
 /** Older than any reservation that is still on its way. */
@@ -25,7 +29,10 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   await worker?.stop()
-  await world.database.query('delete from grant_reservation')
+  await world.database.query(
+    'delete from grant_reservation; delete from database_timeline where timeline_id = 0'
+  )
+  held.length = 0
   world.limits.reservations.clear()
 })
 afterAll(async () => {
@@ -88,7 +95,7 @@ function sweep(beforePage: (asked: number) => void = () => undefined): (string |
     intervalSeconds: 3_600,
     pageSize: PAGE_SIZE,
     logger: createLogger({ service: 'test', level: 'silent' }),
-    counters: { countOrphans: () => undefined },
+    counters: { countGivenUp: () => undefined, showHeld: (count) => held.push(count) },
     onReservationEnded: () => undefined
   })
   return asked
@@ -160,5 +167,67 @@ describe('the sweeper', () => {
     await until(async () => (await givenUp()).length === 1)
     expect(await givenUp()).toEqual(orphans)
     expect(asked.map((token) => token === undefined)).toEqual([true, false, true, false])
+  })
+})
+
+describe('after a change of the timeline', () => {
+  /** The one before was met a day ago, and the one that the database is on so many seconds ago. */
+  const change = async (secondsAgo: number): Promise<void> => {
+    await world.database.query(
+      `update database_timeline set first_seen_at = now() - $1::integer * interval '1 second'`,
+      [secondsAgo]
+    )
+    await world.database.query(
+      `insert into database_timeline select system_identifier, 0, now() - interval '1 day' from pg_control_system()`
+    )
+  }
+
+  it('the sweeper holds what was reserved before and nothing here knows, and gives up what came later', async () => {
+    await change(AGE_SECONDS + 30)
+    const early = reserve(2 * PAGE_SIZE, AGE_SECONDS + 60)
+    const known = reserve(1, AGE_SECONDS + 50)
+    await persist(known)
+    await world.database.query(
+      `insert into grant_reservation (payment_id, outcome, given_up_cause) values ($1, 'release', 'lost')`,
+      reserve(1, AGE_SECONDS + 40)
+    )
+    const late = reserve(PAGE_SIZE, AGE_SECONDS + 10)
+    sweep()
+    await until(() => held.length === 1)
+    expect(held).toEqual([early.length])
+    expect((await givenUp()).length).toBe(late.length + 1)
+    expect(await givenUp()).toEqual(expect.arrayContaining(late))
+    expect(statesOf(early)).toEqual(early.map(() => 'open'))
+    await world.database.query(
+      `insert into grant_reservation (payment_id, outcome, given_up_cause) select unnest($1::uuid[]), 'release', 'lost'`,
+      [early]
+    )
+    worker?.wake()
+    await until(() => held.length === 2)
+    expect(held).toEqual([early.length, 0])
+  })
+
+  it('nothing is given up by whoever did not meet the new one yet', async () => {
+    const paymentIds = reserve(2, AGE_SECONDS + 10)
+    const database = openDatabase(world.server.pool)
+    const sweepAll = () =>
+      sweepReservations(
+        database,
+        paymentIds.map((paymentId) => ({ paymentId, createdAtMs: Date.now() }))
+      )
+    await world.database.query('update database_timeline set timeline_id = 0')
+    expect(await sweepAll()).toEqual({ givenUp: [], held: paymentIds })
+    expect(await givenUp()).toEqual([])
+    await meetTimeline(database)
+    expect((await sweepAll()).held).toEqual([])
+    expect((await givenUp()).sort()).toEqual(paymentIds.sort())
+  })
+
+  it('a database that was met on one timeline alone holds nothing', async () => {
+    const orphans = reserve(2, 365 * 24 * 3_600)
+    sweep()
+    await until(() => held.length === 1)
+    expect(held).toEqual([0])
+    expect((await givenUp()).sort()).toEqual(orphans.sort())
   })
 })

@@ -18,7 +18,8 @@ const OWNERS: Readonly<Record<string, string>> = {
   incoming_payment: 'incoming-payments',
   outgoing_payment: 'outgoing-payments',
   quote: 'quotes',
-  grant_reservation: 'grant-outcomes'
+  grant_reservation: 'grant-outcomes',
+  database_timeline: 'grant-outcomes'
 }
 
 /** The tables, by the names of their models as Prisma's client has them. */

@@ -15,7 +15,7 @@ import { readAccessToken } from '../../../../services/resource-server/src/featur
 import {
   readTextToken,
   writeTextToken
-} from '../../../../services/resource-server/src/features/operate-wallets/paging.js'
+} from '../../../../services/resource-server/src/domain/operator-pages.js'
 import { listQueries, pageTokens } from '../generators/pages.js'
 import { anyText, characterOf, grown, mutated, oddPiece } from '../generators/text.js'
 import { ACCEPTED, type AnyTarget, mustHold, refusedAs, target } from '../target.js'

@@ -10,7 +10,8 @@ const CREATE = 'services/resource-server/src/features/create-outgoing-payment/cr
 const REMEMBERED = 'services/resource-server/src/modules/quotes/remembered-quotes.ts'
 const IDEMPOTENCY = 'services/resource-server/src/domain/idempotency.ts'
 const COMPLETE = 'services/resource-server/src/modules/incoming-payments/complete.ts'
-const SWEEP = 'services/resource-server/src/modules/grant-outcomes/give-up.ts'
+const SWEEP = 'services/resource-server/src/modules/grant-outcomes/sweep.ts'
+const TIMELINE = 'services/resource-server/src/modules/grant-outcomes/timeline.ts'
 const OUTBOX = 'services/resource-server/src/modules/grant-outcomes/deliver.ts'
 
 const creating = (title: string): TestReference => ({
@@ -189,17 +190,46 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'the id of a payment that exists is never given up',
     file: SWEEP,
-    text: 'on conflict do nothing returning payment_id',
-    broken: "on conflict (payment_id) do update set outcome = 'release' returning payment_id",
+    text: 'on conflict do nothing returning payment_id\n  )',
+    broken: "on conflict (payment_id) do update set outcome = 'release' returning payment_id\n  )",
     test: ending('of a payment that is just being processed is left alone')
   },
   {
     guard: 'a reservation that no payment came of is given up',
     file: SWEEP,
-    text: "select given.id, 'release', ${placeholder('cause')}, ${standsFor}\n    from unnest(${placeholder('ids')}::uuid[]) as given(id) order by given.id",
-    broken:
-      "select given.id, 'release', ${placeholder('cause')}, ${standsFor}\n    from unnest(${placeholder('ids')}::uuid[]) as given(id) where false order by given.id",
+    text: 'from given where not is_before_change order by given.id',
+    broken: 'from given where false order by given.id',
     test: ending('left behind by a process that died is swept and released')
+  },
+  {
+    guard: 'a reservation from before a failover is held for an operator',
+    file: SWEEP,
+    text: 'from given where not is_before_change order by given.id',
+    broken: 'from given order by given.id',
+    test: {
+      file: 'services/resource-server/test/sweep-orphans.test.ts',
+      title: 'the sweeper holds what was reserved before and nothing here knows, and gives up what came later'
+    }
+  },
+  {
+    guard: 'nobody decides about reservations on a timeline that was not met yet',
+    file: TIMELINE,
+    text: "then 'infinity'",
+    broken: "then '-infinity'",
+    test: {
+      file: 'services/resource-server/test/sweep-orphans.test.ts',
+      title: 'nothing is given up by whoever did not meet the new one yet'
+    }
+  },
+  {
+    guard: 'an operator gives up lost payments alone',
+    file: 'services/resource-server/src/features/audit-money/lost-payments.ts',
+    text: '    reservation.createdAtMs < lossBoundMs',
+    broken: '    lossBoundMs > 0',
+    test: {
+      file: 'services/resource-server/test/lost-payments.test.ts',
+      title: 'is refused for what was reserved since, and for what is known'
+    }
   },
   {
     guard: 'one request to pay means one content',

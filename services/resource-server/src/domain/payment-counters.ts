@@ -1,3 +1,5 @@
+import type { GivenUpCause } from './given-up.js'
+
 /** How an attempt to tell the auth server what became of a payment went. */
 export type DeliveryResult =
   /** It was acknowledged. */
@@ -20,8 +22,10 @@ export interface PaymentCounters {
   countIncomingCompleted(count: number): void
   /** One attempt to deliver an outcome is over. */
   countDelivery(result: DeliveryResult): void
-  /** The sweeper gave up the ids of this many reservations without a payment. */
-  countOrphans(count: number): void
+  /** A payment id was given up, or so many. */
+  countGivenUp(cause: GivenUpCause, count?: number): void
+  /** A sweep has seen all open reservations: so many are held for an operator, because their payments may be lost. */
+  showHeld(count: number): void
   /** A payment is no longer pending. */
   countEnded(state: 'completed' | 'failed'): void
 }

@@ -1,4 +1,5 @@
 import type { Metrics } from '@open-payments-server/metrics'
+import { GIVEN_UP_CAUSES } from '../domain/given-up.js'
 import type { CreatedKind, PaymentCounters } from '../domain/payment-counters.js'
 import { measurePayments, UNDELIVERED_COUNTED_MAX } from '../features/measure-payments/measure-payments.js'
 import type { Queries } from '../modules/database.js'
@@ -43,10 +44,15 @@ export function publishPayments(metrics: Metrics, database: Queries): PaymentCou
       'result',
       ['acknowledged', 'unavailable', 'refused', 'failed']
     ),
-    countOrphans: metrics.addCounter({
-      name: 'open_payments_orphans_given_up_total',
-      help: 'Reservations without a payment whose ids the sweeper gave up.'
-    }),
+    countGivenUp: metrics.addCounters(
+      {
+        name: 'open_payments_payment_ids_given_up_total',
+        help: 'Ids that no payment will ever get, and whose reservations are released, by why they were given up.'
+      },
+      'cause',
+      GIVEN_UP_CAUSES
+    ),
+    showHeld: publishHeld(metrics),
     countEnded: metrics.addCounters(
       {
         name: 'open_payments_outgoing_payments_ended_total',
@@ -55,6 +61,20 @@ export function publishPayments(metrics: Metrics, database: Queries): PaymentCou
       'state',
       ['completed', 'failed']
     )
+  }
+}
+
+function publishHeld(metrics: Metrics): PaymentCounters['showHeld'] {
+  let held = 0
+  metrics.addLiveGauge(
+    {
+      name: 'open_payments_reservations_held',
+      help: 'Open reservations that the last sweep left to an operator: the database changed its timeline since, and may have lost their payments.'
+    },
+    () => held
+  )
+  return (count) => {
+    held = count
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Logger, startWorker, type Worker } from '@open-payments-server/runtime'
+import type { PaymentCounters } from '../domain/payment-counters.js'
 import { AuthServerUnavailable, ENDS_MAX } from '../domain/ports.js'
 import type { PaymentMethod } from '../modules/outgoing-payments/index.js'
 import {
@@ -72,12 +73,14 @@ export function createSweepingWorker(
     intervalSeconds: number
     onBatchFailed?: (() => void) | undefined
     onReservationEnded: () => void
+    readonly counters: Pick<PaymentCounters, 'showHeld'>
     /** How many reservations are looked at together; {@link RESERVATIONS_PER_SWEEP_MAX} unless given. */
     pageSize?: number
   }
 ): Worker {
   const { pageSize = RESERVATIONS_PER_SWEEP_MAX } = deps
   let pageToken: string | undefined
+  let heldBefore = 0
   return startWorker({
     name: 'orphan sweeping',
     pollMs: deps.intervalSeconds * 1_000,
@@ -85,8 +88,10 @@ export function createSweepingWorker(
     onBatchFailed: deps.onBatchFailed,
     async runBatch() {
       try {
-        const { givenUp, nextPageToken } = await sweepOrphans(deps, { pageSize, pageToken })
+        const { givenUp, held, nextPageToken } = await sweepOrphans(deps, { pageSize, pageToken })
+        heldBefore = (pageToken === undefined ? 0 : heldBefore) + held
         pageToken = nextPageToken
+        if (pageToken === undefined) deps.counters.showHeld(heldBefore)
         if (givenUp > 0) deps.onReservationEnded()
       } catch (error) {
         // A place that the auth server does not know any more must not keep the sweep from ever going on.

@@ -1,22 +1,14 @@
 import { type AuditCheck, type LimitsAuditor, tellViolations } from '../../domain/audit.js'
-import { OperationRefused } from '../../domain/operation-refused.js'
-import type { ResourceUrls } from '../../domain/resource-urls.js'
-import { AuthServerUnavailable, type GrantLimits } from '../../domain/ports.js'
-import type { Database } from '../../modules/database.js'
 import { checkLedger } from './ledger-checks.js'
+import { type LossDeps, refusingWithoutAuthServer } from './lost-payments.js'
 import { checkReservations } from './reservation-checks.js'
 
 /** How long a reservation may stay open where the operator does not say, in seconds. */
 const OPEN_AGE_MAX_SECONDS = 600
 
 /** What an audit needs. */
-export interface AuditMoneyDeps {
-  /** Reads whole tables: its statements may take long. */
-  readonly patientDatabase: Database
-  readonly urls: ResourceUrls
-  readonly grantLimits: GrantLimits
+export interface AuditMoneyDeps extends LossDeps {
   readonly limitsAuditor: LimitsAuditor
-  readonly clock: { now(): number }
 }
 
 /**
@@ -27,17 +19,12 @@ export interface AuditMoneyDeps {
  * @throws OperationRefused `not-possible` when the auth server cannot be asked
  */
 export async function auditMoney(openAgeMaxSeconds: number, deps: AuditMoneyDeps): Promise<AuditCheck[]> {
-  try {
-    const openAge = openAgeMaxSeconds === 0 ? OPEN_AGE_MAX_SECONDS : openAgeMaxSeconds
-    return [
-      ...(await checkLedger(deps.patientDatabase, deps.urls)),
-      ...(await checkReservations({ ...deps, openAgeMaxSeconds: openAge })),
-      await checkLimits(deps.limitsAuditor)
-    ]
-  } catch (error) {
-    if (!(error instanceof AuthServerUnavailable)) throw error
-    throw new OperationRefused('not-possible', 'auth_server', 'the auth server cannot be asked now')
-  }
+  const openAge = openAgeMaxSeconds === 0 ? OPEN_AGE_MAX_SECONDS : openAgeMaxSeconds
+  return refusingWithoutAuthServer(async () => [
+    ...(await checkLedger(deps.patientDatabase, deps.urls)),
+    ...(await checkReservations({ ...deps, openAgeMaxSeconds: openAge })),
+    await checkLimits(deps.limitsAuditor)
+  ])
 }
 
 async function checkLimits(auditor: LimitsAuditor): Promise<AuditCheck> {

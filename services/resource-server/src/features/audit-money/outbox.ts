@@ -14,6 +14,8 @@ export interface OutboxRow {
   readonly receivedValue: bigint | undefined
   /** Whether the auth server acknowledged the outcome. */
   readonly delivered: boolean
+  /** Whether a change of the database's timeline lost its payment, and an operator gave it up. */
+  readonly isLost: boolean
   /** Undefined for a payment id that was given up. */
   readonly payment: OutboxPayment | undefined
 }
@@ -37,6 +39,7 @@ interface Row {
   readonly debited_value: string | null
   readonly received_value: string | null
   readonly delivered: boolean
+  readonly is_lost: boolean
   /** Null where there is no payment, and so is all that follows. */
   readonly grant_id: string | null
   readonly client: string
@@ -70,7 +73,7 @@ export async function* readOutbox(
       // page again. `limit 1` leaves it no choice.
       Prisma.sql`
         select r.payment_id, r.outcome, r.debited_value::text, r.received_value::text, r.delivered_at is not null as delivered,
-               p.*
+               r.given_up_cause is not distinct from 'lost' as is_lost, p.*
           from (select * from grant_reservation where payment_id > ${after}::uuid order by payment_id
                  limit ${pageSize}::integer) r
           left join lateral (
@@ -98,6 +101,7 @@ function toOutboxRow(row: Row, urls: ResourceUrls): OutboxRow {
     debitedValue: row.debited_value === null ? undefined : BigInt(row.debited_value),
     receivedValue: row.received_value === null ? undefined : BigInt(row.received_value),
     delivered: row.delivered,
+    isLost: row.is_lost,
     payment:
       row.grant_id === null
         ? undefined

@@ -1,38 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Amount } from '@open-payments-server/amounts'
-import type { Queries } from '../../modules/database.js'
 import { type AuditCheck, tellViolations } from '../../domain/audit.js'
-import type { GrantLimits, Reservation } from '../../domain/ports.js'
-import type { ResourceUrls } from '../../domain/resource-urls.js'
-import { type OutboxPayment, type OutboxRow, readOutbox } from './outbox.js'
-
-/** Reservations, and places in the outbox, that are read at a time. */
-const PAGE_SIZE = 1_000
+import type { Reservation } from '../../domain/ports.js'
+import { findLost, type LossDeps, readLossBound } from './lost-payments.js'
+import type { OutboxPayment, OutboxRow } from './outbox.js'
+import { type Pair, type PairDeps, readPair, readPairs } from './pairs.js'
 
 /** Most disagreements that are looked at again. */
 const DOUBTS_MAX = 1_000
-
-/** Longest that reading one page may take, in milliseconds: an audit is in no hurry, and must not fail on a busy system. */
-const PAGE_TIMEOUT_MS = 60_000
 
 /** What is in flight between the two services is told within this time. */
 const DOUBT_MS = 1_000
 
 /** What comparing needs. */
-export interface ReservationCheckDeps {
-  readonly patientDatabase: Queries
-  readonly urls: ResourceUrls
-  readonly grantLimits: GrantLimits
-  readonly clock: { now(): number }
+export interface ReservationCheckDeps extends LossDeps {
   /** A reservation may stay open this long. */
   readonly openAgeMaxSeconds: number
-}
-
-/** What both services know of one payment id. */
-interface Pair {
-  readonly paymentId: string
-  readonly reservation: Reservation | undefined
-  readonly outbox: OutboxRow | undefined
 }
 
 /**
@@ -43,9 +26,16 @@ export async function checkReservations(deps: ReservationCheckDeps): Promise<Aud
   let count = 0n
   const doubts: Pair[] = []
   const stale: string[] = []
+  const lost: string[] = []
   const olderThanMs = deps.clock.now() - deps.openAgeMaxSeconds * 1_000
-  for await (const pair of mergePairs(readReservations(deps.grantLimits), readOutbox(deps, PAGE_SIZE))) {
+  const lossBoundMs = await readLossBound(deps)
+  for await (const pair of readPairs(deps)) {
     count += 1n
+    const lostPayment = findLost(pair, lossBoundMs)
+    if (lostPayment !== undefined) {
+      lost.push(describeLost(lostPayment))
+      continue
+    }
     if (findDisagreement(pair, olderThanMs) !== undefined) doubts.push(pair)
     const { reservation } = pair
     if (reservation?.state === 'open' && reservation.createdAtMs < olderThanMs) {
@@ -66,6 +56,11 @@ export async function checkReservations(deps: ReservationCheckDeps): Promise<Aud
       invariant: `No reservation stays open for more than ${deps.openAgeMaxSeconds} seconds.`,
       checkedCount: count,
       violations: tellViolations(stale)
+    },
+    {
+      invariant: 'No payment was lost that was reserved before the database changed its timeline.',
+      checkedCount: count,
+      violations: tellViolations(lost)
     }
   ]
 }
@@ -121,9 +116,10 @@ function agrees(reservation: Reservation, outbox: OutboxRow): boolean {
       return !outbox.delivered
     case 'settled':
       return (
-        outbox.outcome === 'settle' &&
-        reservation.settledDebitValue === outbox.debitedValue &&
-        reservation.settledReceiveValue === outbox.receivedValue
+        outbox.isLost ||
+        (outbox.outcome === 'settle' &&
+          reservation.settledDebitValue === outbox.debitedValue &&
+          reservation.settledReceiveValue === outbox.receivedValue)
       )
     case 'released':
       return outbox.outcome === 'release'
@@ -132,79 +128,15 @@ function agrees(reservation: Reservation, outbox: OutboxRow): boolean {
   }
 }
 
-async function lookAgain(
-  doubts: readonly Pair[],
-  olderThanMs: number,
-  deps: ReservationCheckDeps
-): Promise<string[]> {
+async function lookAgain(doubts: readonly Pair[], olderThanMs: number, deps: PairDeps): Promise<string[]> {
   await delay(DOUBT_MS)
   const violations: string[] = []
   for (const { paymentId } of doubts.slice(0, DOUBTS_MAX)) {
-    // The auth server first: what it knows of, this service has done before.
-    const [found] = await readPage(deps.grantLimits, idBefore(paymentId), 1)
-    const reservation = found?.paymentId === paymentId ? found : undefined
-    const [row] = await readOutbox(deps, 1, idBefore(paymentId))
-      .next()
-      .then(({ value }) => [value])
-    const outbox = row?.paymentId === paymentId ? row : undefined
-    const disagreement = findDisagreement({ paymentId, reservation, outbox }, olderThanMs)
+    const disagreement = findDisagreement(await readPair(deps, paymentId), olderThanMs)
     if (disagreement !== undefined) violations.push(disagreement)
   }
   const unseen = doubts.length - DOUBTS_MAX
   return unseen > 0 ? [...violations, `${unseen} more disagreements, not looked at again`] : violations
-}
-
-async function* readReservations(grantLimits: GrantLimits): AsyncGenerator<Reservation, undefined> {
-  let afterPaymentId: string | undefined
-  for (;;) {
-    const page = await readPage(grantLimits, afterPaymentId, PAGE_SIZE)
-    yield* page
-    if (page.length < PAGE_SIZE) return
-    afterPaymentId = page.at(-1)?.paymentId
-  }
-}
-
-function readPage(
-  grantLimits: GrantLimits,
-  afterPaymentId: string | undefined,
-  pageSize: number
-): Promise<readonly Reservation[]> {
-  return grantLimits.listReservations(
-    { afterPaymentId, pageSize },
-    { deadlineMs: Date.now() + PAGE_TIMEOUT_MS }
-  )
-}
-
-/** Joins two lists that are in the order of payment ids, which as text have the order that they have as numbers. */
-async function* mergePairs(
-  reservations: AsyncGenerator<Reservation, undefined>,
-  outbox: AsyncGenerator<OutboxRow, undefined>
-): AsyncGenerator<Pair> {
-  let reservation = (await reservations.next()).value
-  let row = (await outbox.next()).value
-  while (reservation !== undefined || row !== undefined) {
-    const paymentId = smaller(reservation?.paymentId, row?.paymentId)
-    const inReservations = reservation?.paymentId === paymentId
-    const inOutbox = row?.paymentId === paymentId
-    yield {
-      paymentId,
-      reservation: inReservations ? reservation : undefined,
-      outbox: inOutbox ? row : undefined
-    }
-    if (inReservations) reservation = (await reservations.next()).value
-    if (inOutbox) row = (await outbox.next()).value
-  }
-}
-
-function smaller(left: string | undefined, right: string | undefined): string {
-  if (left === undefined || right === undefined) return left ?? right ?? ''
-  return left < right ? left : right
-}
-
-/** The id (UUID) before another, so that "after it" begins with the other. */
-function idBefore(id: string): string {
-  const hex = (BigInt(`0x${id.replaceAll('-', '')}`) - 1n).toString(16).padStart(32, '0')
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
 function describeOutbox({ payment, outcome, debitedValue, receivedValue, delivered }: OutboxRow): string {
@@ -219,6 +151,12 @@ function describeOutbox({ payment, outcome, debitedValue, receivedValue, deliver
         ? ', released'
         : ', pending'
   return `${what}${ended}${delivered ? ', delivered' : ''}`
+}
+
+function describeLost(lost: Reservation): string {
+  const { paymentId, grantId, walletAddress, receiver } = lost
+  const madeAt = new Date(lost.createdAtMs).toISOString()
+  return `payment ${paymentId} of grant ${String(grantId)}: ${describeReservation(lost)}, from ${String(walletAddress)} to ${String(receiver)}, reserved at ${madeAt}, is lost here`
 }
 
 function describeReservation(reservation: Reservation): string {

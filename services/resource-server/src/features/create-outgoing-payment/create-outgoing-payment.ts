@@ -12,6 +12,7 @@ import {
   temporarilyUnavailable,
   unknownWalletAddress
 } from '../../domain/errors.js'
+import type { RequestCause } from '../../domain/given-up.js'
 import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentIdentity } from '../../domain/payment-identity.js'
@@ -29,7 +30,7 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
 import type { Queries } from '../../modules/database.js'
-import { type GivenUpCause, isTaken } from '../../modules/grant-outcomes/index.js'
+import { isTaken } from '../../modules/grant-outcomes/index.js'
 import * as outgoingPayments from '../../modules/outgoing-payments/index.js'
 import type { FoundPayment, NewPayment } from '../../modules/outgoing-payments/index.js'
 import type { PayableQuotes } from '../../modules/quotes/index.js'
@@ -56,7 +57,7 @@ export interface CreateOutgoingPaymentDeps {
   readonly onPaymentCreated: () => void
   /** Says that there is an outcome to deliver to the auth server. */
   readonly onReservationEnded: () => void
-  readonly counters: Pick<PaymentCounters, 'countCreated'>
+  readonly counters: Pick<PaymentCounters, 'countCreated' | 'countGivenUp'>
 }
 
 /** A request to create an outgoing payment, read. */
@@ -233,6 +234,7 @@ async function persist(
         updatedAtMs: result.createdAtMs
       }
     case 'receiver-not-payable':
+      context.counters.countGivenUp('receiver_not_payable')
       context.onReservationEnded()
       context.receivers.forget(terms.receiver.url)
       // A quote that was used has most likely filled its receiver: the quote is what is wrong with the request.
@@ -314,13 +316,16 @@ async function findTwin(
  */
 async function giveUp(
   paymentId: string,
-  cause: Exclude<GivenUpCause, 'swept'>,
+  cause: RequestCause,
   { signatureId }: PaymentIdentity,
-  { database, untilAnswered: asked, onReservationEnded }: Context
+  { database, untilAnswered: asked, onReservationEnded, counters }: Context
 ): Promise<boolean> {
   const payment = { id: paymentId, signatureId }
   const recorded = await asked(() => outgoingPayments.giveUpPayment(database, payment, cause))
-  if (recorded) onReservationEnded()
+  if (recorded) {
+    counters.countGivenUp(cause)
+    onReservationEnded()
+  }
   return recorded
 }
 

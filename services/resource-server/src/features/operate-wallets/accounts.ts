@@ -11,7 +11,7 @@ import {
   readPageSize,
   readTextToken,
   writeTextToken
-} from './paging.js'
+} from '../../domain/operator-pages.js'
 
 /** What operators may name an account. */
 const ACCOUNT_NAME = /^[a-z0-9._-]{1,64}$/

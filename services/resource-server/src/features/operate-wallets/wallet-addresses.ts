@@ -12,7 +12,7 @@ import {
   readPageSize,
   readTextToken,
   writeTextToken
-} from './paging.js'
+} from '../../domain/operator-pages.js'
 
 /**
  * What operators may make of a path: of all that a URL could hold, what people can tell apart and type. Wallet addresses

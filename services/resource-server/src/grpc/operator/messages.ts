@@ -1,4 +1,5 @@
 import { wallet } from '@open-payments-server/proto'
+import type { Reservation } from '../../domain/ports.js'
 import type { OperatedAccount } from '../../features/operate-wallets/accounts.js'
 import type { OperatedPayment } from '../../features/operate-wallets/payments.js'
 import type { OperatedWalletAddress } from '../../features/operate-wallets/wallet-addresses.js'
@@ -37,5 +38,23 @@ export function toPaymentMessage(payment: OperatedPayment): wallet.Payment {
     receiver: payment.receiver,
     createTime: payment.createdAt,
     updateTime: payment.updatedAt
+  }
+}
+
+/** A lost payment as it travels. */
+export function toLostPaymentMessage(lost: Reservation): wallet.LostPayment {
+  const { debitAmount, receiveAmount } = lost
+  return {
+    paymentId: lost.paymentId,
+    grantId: lost.grantId ?? '',
+    client: lost.client ?? '',
+    walletAddress: lost.walletAddress ?? '',
+    receiver: lost.receiver ?? '',
+    state: lost.state,
+    debitValue: (lost.settledDebitValue ?? debitAmount?.value)?.toString() ?? '',
+    debitAsset: debitAmount?.asset,
+    receiveValue: (lost.settledReceiveValue ?? receiveAmount?.value)?.toString() ?? '',
+    receiveAsset: receiveAmount?.asset,
+    createTime: new Date(lost.createdAtMs)
   }
 }

@@ -9,6 +9,11 @@ import type { Clock, Logger } from '@open-payments-server/runtime'
 import type { ResourceServerConfig } from '../../config.js'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import { auditMoney, type AuditMoneyDeps } from '../../features/audit-money/audit-money.js'
+import {
+  type GiveUpLostDeps,
+  giveUpLostPayments,
+  listLostPayments
+} from '../../features/audit-money/lost-payments.js'
 import { createAccount, listAccounts } from '../../features/operate-wallets/accounts.js'
 import { createAsset, listAssets } from '../../features/operate-wallets/assets.js'
 import { addClientKey, revokeClientKey } from '../../features/operate-wallets/client-keys.js'
@@ -17,16 +22,21 @@ import { deposit, withdraw } from '../../features/operate-wallets/money.js'
 import { listPayments, type OperatedPayment } from '../../features/operate-wallets/payments.js'
 import { createWalletAddress, listWalletAddresses } from '../../features/operate-wallets/wallet-addresses.js'
 import { answer, required } from './answer.js'
-import { toAccountMessage, toPaymentMessage, toWalletAddressMessage } from './messages.js'
+import {
+  toAccountMessage,
+  toLostPaymentMessage,
+  toPaymentMessage,
+  toWalletAddressMessage
+} from './messages.js'
 
 /** What the operator services need. */
-export interface OperatorServiceDeps extends OperatorDeps, AuditMoneyDeps {
+export interface OperatorServiceDeps extends OperatorDeps, AuditMoneyDeps, GiveUpLostDeps {
   readonly clock: Clock
   readonly logger: Logger
   /** Is told of every call; nobody unless given. */
   readonly callObserver?: CallObserver | undefined
-  /** Who may operate where clients show certificates. */
-  readonly config: Pick<ResourceServerConfig, 'GRPC_OPERATOR_CLIENTS'>
+  /** Who may operate where clients show certificates, and what audits take for lost. */
+  readonly config: Pick<ResourceServerConfig, 'GRPC_OPERATOR_CLIENTS' | 'ORPHAN_AGE_SECONDS'>
 }
 
 type Methods<Name extends keyof wallet.WalletOperatorServiceServer> = Pick<
@@ -40,7 +50,8 @@ export function createGrpcServices(deps: OperatorServiceDeps): GrpcService[] {
   const implementation: wallet.WalletOperatorServiceServer = {
     ...walletMethods(handlers, deps),
     ...keyMethods(handlers, deps),
-    ...moneyMethods(handlers, deps)
+    ...moneyMethods(handlers, deps),
+    ...auditMethods(handlers, deps)
   }
   const clients = { everyMethod: deps.config.GRPC_OPERATOR_CLIENTS ?? [] }
   return [{ definition: wallet.WalletOperatorServiceService, implementation, clients }]
@@ -109,11 +120,11 @@ function keyMethods(
   }
 }
 
-/** Money, payments, and the proof that they add up. */
+/** Money and payments. */
 function moneyMethods(
   handlers: Handlers,
   deps: OperatorServiceDeps
-): Methods<'deposit' | 'withdraw' | 'listPayments' | 'audit'> {
+): Methods<'deposit' | 'withdraw' | 'listPayments'> {
   return {
     deposit: handlers.unary(
       answer(async ({ depositId, accountName, value }) => ({
@@ -133,6 +144,24 @@ function moneyMethods(
         )
         return { payments: items.map(toPaymentMessage), nextPageToken }
       })
+    )
+  }
+}
+
+/** The proof that money adds up, and what is to be decided where some was lost. */
+function auditMethods(
+  handlers: Handlers,
+  deps: OperatorServiceDeps
+): Methods<'listLostPayments' | 'giveUpLostPayments' | 'audit'> {
+  return {
+    listLostPayments: handlers.unary(
+      answer(async (request) => {
+        const { items, nextPageToken } = await listLostPayments(request, deps)
+        return { payments: items.map(toLostPaymentMessage), nextPageToken }
+      })
+    ),
+    giveUpLostPayments: handlers.unary(
+      answer(async ({ paymentIds }) => ({ paymentIds: [...(await giveUpLostPayments(paymentIds, deps))] }))
     ),
     audit: handlers.unary(
       answer(async ({ openReservationAgeMaxSeconds }) => {

@@ -1,8 +1,9 @@
 import { placeholder, Statement } from '@open-payments-server/database'
+import type { RequestCause } from '../../domain/given-up.js'
 import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
-import { type GivenUpCause, givingUp, stoodFor } from '../grant-outcomes/index.js'
+import { givingUp, stoodFor } from '../grant-outcomes/index.js'
 import type { NewPayment } from './create.js'
 import {
   OUTGOING_PAYMENT_COLUMNS,
@@ -73,7 +74,7 @@ const GIVE_UP = new Statement(
 export async function giveUpPayment(
   on: Queries,
   { id, signatureId }: Pick<NewPayment, 'id' | 'signatureId'>,
-  cause: Exclude<GivenUpCause, 'swept'>
+  cause: RequestCause
 ): Promise<boolean> {
   return (await GIVE_UP.rows(on, { ids: [id], signatureId, cause })).length === 1
 }

@@ -1,4 +1,4 @@
-import { OperationRefused } from '../../domain/operation-refused.js'
+import { OperationRefused } from './operation-refused.js'
 
 /** Items of a page where the operator does not say. */
 const PAGE_SIZE_DEFAULT = 100

@@ -1,0 +1,83 @@
+import { placeholder, Statement } from '@open-payments-server/database'
+import { Prisma, type Queries } from '../database.js'
+import { isBeforeChange } from './timeline.js'
+
+/** An open reservation that the auth server told of. */
+export interface OpenReservation {
+  readonly paymentId: string
+  /** By the auth server's clock. */
+  readonly createdAtMs: number
+}
+
+/** What became of open reservations that nothing here knew. */
+export interface SweptReservations {
+  /** Ids that were given up. */
+  readonly givenUp: readonly string[]
+  /** Ids from before the database changed its timeline: it may have lost their payments, and an operator decides. */
+  readonly held: readonly string[]
+}
+
+// One statement, so that what gives ids up is on the timeline that decides about them. They are written in the order of ids, as
+// payments are persisted: nobody waits in a circle.
+const SWEEP = new Statement<{ payment_id: string; held: boolean }>(
+  'give-up-payment-ids',
+  Prisma.sql`
+  with given as materialized (
+    select g.id, ${isBeforeChange(Prisma.sql`g.created_at`)} as is_before_change
+      from unnest(${placeholder('ids')}::uuid[], ${placeholder('createdAt')}::timestamptz[]) as g(id, created_at)
+  ), swept as (
+    insert into grant_reservation (payment_id, outcome, given_up_cause)
+    select given.id, 'release', 'swept' from given where not is_before_change order by given.id
+    on conflict do nothing returning payment_id
+  )
+  select payment_id, false as held from swept
+   union all
+  select given.id, true from given
+   where is_before_change and not exists (select from grant_reservation r where r.payment_id = given.id)`
+)
+
+/** Gives up the ids of reservations that nothing here knows, unless their payments may be lost. */
+export async function sweep(
+  on: Queries,
+  reservations: readonly OpenReservation[]
+): Promise<SweptReservations> {
+  const rows = await SWEEP.rows(on, {
+    ids: reservations.map(({ paymentId }) => paymentId),
+    createdAt: reservations.map(({ createdAtMs }) => new Date(createdAtMs).toISOString())
+  })
+  const idsOf = (held: boolean): string[] =>
+    rows.filter((row) => row.held === held).map(({ payment_id: id }) => id)
+  return { givenUp: idsOf(false), held: idsOf(true) }
+}
+
+/** A lost payment, and whether its reservation is to be released: not one that was settled before the payment was lost. */
+export interface LostPaymentId {
+  readonly paymentId: string
+  readonly isOpen: boolean
+}
+
+const GIVE_UP_LOST = new Statement<{ payment_id: string }>(
+  'give-up-lost-payments',
+  Prisma.sql`
+  insert into grant_reservation (payment_id, outcome, given_up_cause, delivered_at)
+  select given.id, 'release', 'lost', case when not given.is_open then now() end
+    from unnest(${placeholder('ids')}::uuid[], ${placeholder('isOpen')}::boolean[]) as given(id, is_open) order by given.id
+  on conflict do nothing returning payment_id`
+)
+
+/**
+ * Gives up payments that a change of the timeline lost, as an operator decided. Of what was settled the auth server is told
+ * nothing more.
+ *
+ * @returns those that were given up by this call: the others have a payment by now, or were given up before
+ */
+export async function giveUpLost(
+  on: Queries,
+  payments: readonly LostPaymentId[]
+): Promise<readonly string[]> {
+  const rows = await GIVE_UP_LOST.rows(on, {
+    ids: payments.map(({ paymentId }) => paymentId),
+    isOpen: payments.map(({ isOpen }) => isOpen)
+  })
+  return rows.map(({ payment_id: id }) => id)
+}

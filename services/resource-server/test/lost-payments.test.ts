@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { status } from '@open-payments-server/grpc-transport'
+import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
+
+const AGE_SECONDS = 300
+
+let world: PaymentWorld
+
+beforeAll(async () => {
+  // The sweeper met the timeline when the service started, and does not look again.
+  world = await startPaymentWorld({
+    settings: { SWEEP_INTERVAL_SECONDS: '3600', ORPHAN_AGE_SECONDS: String(AGE_SECONDS) }
+  })
+})
+afterAll(() => world.stop())
+
+/** A reservation as the auth server keeps it; answers its id. */
+function reserve(ageSeconds: number, state: 'open' | 'settled' | 'released' = 'open'): string {
+  const paymentId = randomUUID()
+  world.limits.reservations.set(paymentId, {
+    paymentId,
+    content: '',
+    accessToken: world.token,
+    walletAddress: 'http://wallet.test/alice',
+    receiver: 'http://wallet.test/incoming-payments/1',
+    state,
+    debitAmount: usd(7),
+    receiveAmount: usd(6),
+    debited: 5n,
+    received: 4n,
+    createdAt: new Date(world.clock.now() - ageSeconds * 1_000)
+  })
+  return paymentId
+}
+
+/** The timeline changed so long ago. */
+async function change(secondsAgo: number): Promise<void> {
+  await world.database.query(
+    `insert into database_timeline select system_identifier, 0, now() - interval '1 day' from pg_control_system()
+     on conflict do nothing`
+  )
+  await world.database.query(
+    `update database_timeline set first_seen_at = now() - $1::integer * interval '1 second' where timeline_id <> 0`,
+    [secondsAgo]
+  )
+}
+
+const list = (pageSize = 0, pageToken = '') => world.operate('listLostPayments', { pageSize, pageToken })
+const giveUp = (...paymentIds: string[]) => world.operate('giveUpLostPayments', { paymentIds })
+
+describe('lost payments', () => {
+  it('are none on a database that was met on one timeline alone', async () => {
+    reserve(AGE_SECONDS + 60)
+    reserve(AGE_SECONDS + 60, 'settled')
+    expect((await list()).payments).toEqual([])
+    world.limits.reservations.clear()
+  })
+
+  it('are what was reserved before the timeline changed, holds room or is settled, and is unknown here', async () => {
+    await change(AGE_SECONDS + 30)
+    const [open, settled] = [reserve(AGE_SECONDS + 40), reserve(AGE_SECONDS + 40, 'settled')]
+    reserve(AGE_SECONDS + 40, 'released')
+    reserve(AGE_SECONDS + 20)
+    const { payments, nextPageToken } = await list()
+    expect(nextPageToken).toBe('')
+    const common = {
+      grantId: '0190a5f0-0000-7000-8000-000000000001',
+      client: world.shop.client,
+      walletAddress: 'http://wallet.test/alice',
+      receiver: 'http://wallet.test/incoming-payments/1',
+      debitAsset: { code: 'USD', scale: 2 },
+      receiveAsset: { code: 'USD', scale: 2 },
+      createTime: new Date(world.clock.now() - (AGE_SECONDS + 40) * 1_000)
+    }
+    expect(payments).toEqual(
+      [
+        { ...common, paymentId: open, state: 'open', debitValue: '7', receiveValue: '6' },
+        { ...common, paymentId: settled, state: 'settled', debitValue: '5', receiveValue: '4' }
+      ].sort((left, right) => (left.paymentId < right.paymentId ? -1 : 1))
+    )
+    const first = await list(1)
+    const second = await list(1, first.nextPageToken)
+    expect([...first.payments, ...second.payments]).toEqual(payments)
+    expect(second.nextPageToken).toBe('')
+    await expect(list(1, 'made-up')).rejects.toMatchObject({
+      code: status.INVALID_ARGUMENT,
+      field: 'page_token'
+    })
+    world.limits.reservations.clear()
+  })
+
+  describe('giving them up', () => {
+    it('is refused for what was reserved since, and for what is known', async () => {
+      await change(AGE_SECONDS + 30)
+      const lost = reserve(AGE_SECONDS + 40)
+      const since = reserve(AGE_SECONDS + 20)
+      const paid = (await world.pay(await world.createReceiver(), 7)).textAt('id').slice(-36)
+      const reservation = world.limits.reservations.get(paid)!
+      reservation.createdAt = new Date(world.clock.now() - (AGE_SECONDS + 40) * 1_000)
+      for (const other of [since, paid]) {
+        await expect(giveUp(lost, other)).rejects.toMatchObject({
+          code: status.FAILED_PRECONDITION,
+          field: 'payment_ids',
+          message: `the payment ${other} is not lost`
+        })
+      }
+      expect((await list()).payments.map(({ paymentId }) => paymentId)).toEqual([lost])
+      world.limits.reservations.delete(lost)
+      world.limits.reservations.delete(since)
+    })
+
+    it('is refused for more than a hundred, for none, and for what is no id', async () => {
+      for (const ids of [[], ['7'], Array.from({ length: 101 }, () => randomUUID())]) {
+        await expect(giveUp(...ids)).rejects.toMatchObject({
+          code: status.INVALID_ARGUMENT,
+          field: 'payment_ids'
+        })
+      }
+    })
+
+    it('releases what is open, leaves what is settled, and has its effect once', async () => {
+      await change(AGE_SECONDS + 30)
+      const [open, settled] = [reserve(AGE_SECONDS + 40), reserve(AGE_SECONDS + 40, 'settled')]
+      expect((await giveUp(open, settled, open)).paymentIds.sort()).toEqual([open, settled].sort())
+      expect((await giveUp(open, settled)).paymentIds).toEqual([])
+      await world.whenDelivered()
+      expect(world.limits.reservations.get(open)?.state).toBe('released')
+      expect(world.limits.reservations.get(settled)?.state).toBe('settled')
+      expect(world.limits.calls.release).toBe(1)
+      expect((await list()).payments).toEqual([])
+    })
+  })
+})
