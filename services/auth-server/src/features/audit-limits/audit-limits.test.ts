@@ -1,22 +1,34 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { callUnary } from '@open-payments-server/grpc-transport'
-import { eur, GrpcFixture, spending, usd, type WrittenGrant } from '../../../test/support/grpc-fixture.js'
+import {
+  ALICE,
+  eur,
+  GrpcFixture,
+  RECEIVER,
+  spending,
+  usd,
+  type WrittenGrant
+} from '../../../test/support/grpc-fixture.js'
 
 let auth: GrpcFixture
 let grant: WrittenGrant
 let paymentId: string
+/** Payments that hold room, or were settled. */
+let spenders: string[]
 
 beforeEach(async () => {
   auth = await GrpcFixture.start()
   grant = await auth.grant({ access: [spending({ debitAmount: usd(1_000n) })] })
   const payments = [0, 1, 2].map(() => auth.payment(grant.token))
   for (const payment of payments) await auth.reserveAs(payment)
-  await auth.reserve(grant.token, { receive: eur(90n) })
+  const otherAsset = auth.payment(grant.token, { receive: eur(90n) })
+  await auth.reserveAs(otherAsset)
   await auth.reserve(grant.token, { debit: usd(1_001n) })
   const [open, settled, released] = payments.map((payment) => payment.paymentId)
   await auth.settle(String(settled), 30n, 20n)
   await auth.release(String(released))
   paymentId = String(open)
+  spenders = [String(open), String(settled), otherAsset.paymentId]
 })
 afterEach(() => auth.stop())
 
@@ -79,64 +91,82 @@ describe('AuditLimits', () => {
     expect((await audit()).violations).toEqual(expect.arrayContaining(violations()))
   })
 
+  const ofEach = (told: string) => () =>
+    spenders.map((id) => `Payment ${id}: ${told.replace('ITEM', String(grant.itemIds[0]))}`)
+  const ofGrant = (told: string) => () => [`Grant ${grant.grantId}: spent by 3 payments, and it is ${told}`]
+
   // What was spent, and what the account holder agreed to, contradict each other.
   it.each([
-    ['a grant that was rejected', `update grant_request set state = 'rejected'`, 'it is rejected with'],
-    ['a grant that is pending again', `update grant_request set state = 'pending'`, 'it is pending with'],
+    [
+      'a grant that was rejected',
+      `update grant_request set state = 'rejected'`,
+      ofGrant('rejected with an interaction that is APPROVED')
+    ],
+    [
+      'a grant that is pending again',
+      `update grant_request set state = 'pending'`,
+      ofGrant('pending with an interaction that is APPROVED')
+    ],
     [
       'a grant that was approved only',
       `update grant_request set state = 'approved', continue_before = now()`,
-      'it is approved with'
+      ofGrant('approved with an interaction that is APPROVED')
     ],
     [
       'an interaction that was denied',
       `update interaction set state = 'DENIED'`,
-      'interaction that is DENIED'
+      ofGrant('issued with an interaction that is DENIED')
     ],
     [
       'an interaction that is pending',
       `update interaction set state = 'PENDING'`,
-      'interaction that is PENDING'
+      ofGrant('issued with an interaction that is PENDING')
     ],
-    ['an interaction that vanished', 'delete from interaction', 'interaction that is missing'],
+    [
+      'an interaction that vanished',
+      'delete from interaction',
+      ofGrant('issued with an interaction that is missing')
+    ],
     [
       'an access item for another wallet',
       `update access_item set identifier = 'https://wallet.example/eve'`,
-      'its access item is for https://wallet.example/eve'
+      ofEach(`paid from ${ALICE}, and its access item is for https://wallet.example/eve`)
     ],
     [
       'an access item for another receiver',
       `update access_item set limit_receiver = 'https://wallet.example/incoming-payments/2'`,
-      'its access item allows https://wallet.example/incoming-payments/2'
+      ofEach(`paid to ${RECEIVER}, and its access item allows https://wallet.example/incoming-payments/2`)
     ],
     [
       'an access item that only reads',
       `update access_item set actions = '{read}'`,
-      'does not allow creating outgoing payments'
+      ofEach('its access item ITEM does not allow creating outgoing payments')
     ],
     [
       'an access item of another type',
       `update access_item set type = 'incoming-payment'`,
-      'does not allow creating outgoing payments'
+      ofEach('its access item ITEM does not allow creating outgoing payments')
     ],
     [
       'a limit in another scale',
       'update access_item set limit_debit_scale = 0',
-      'its assets are not those of the limits'
+      ofEach('its assets are not those of the limits of its access item')
     ],
     [
       'a reservation for another wallet',
       `update reservation set wallet_address = 'https://wallet.example/eve' where wallet_address is not null`,
-      'paid from https://wallet.example/eve'
+      ofEach(`paid from https://wallet.example/eve, and its access item is for ${ALICE}`)
     ],
     [
       'an interval of an item that has none',
       'update limit_window set interval_index = 1; update reservation set interval_index = 1',
-      'has only the interval 0'
+      () => [
+        `Access item ${String(grant.itemIds[0])}, interval 1: an item without an interval has only the interval 0`
+      ]
     ]
-  ])('finds %s', async (_damage, statement, named) => {
+  ])('finds %s', async (_damage, statement, violations) => {
     await auth.database.query(statement)
-    expect((await audit()).violations.join('\n')).toContain(named)
+    expect((await audit()).violations.toSorted()).toEqual(violations().toSorted())
   })
 
   // The clock of these tests stands at 15 January.
@@ -144,32 +174,34 @@ describe('AuditLimits', () => {
     [
       'a window moved to another interval with all that it counts',
       'update limit_window set interval_index = 1; update reservation set interval_index = 1',
-      'interval 1: charged at 2026-01-15T00:00:00.000Z'
+      'interval 1: charged at 2026-01-15T00:00:00.000Z, which is not in that interval of R12/2026-01-01T00:00:00Z/P1M'
     ],
     [
       'an interval that was moved',
       `update access_item set limit_interval = 'R12/2026-02-01T00:00:00Z/P1M'`,
-      'which is not in that interval of R12/2026-02-01T00:00:00Z/P1M'
+      'interval 0: charged at 2026-01-15T00:00:00.000Z, which is not in that interval of R12/2026-02-01T00:00:00Z/P1M'
     ],
     [
       'an interval that is none',
       `update access_item set limit_interval = 'monthly'`,
-      'monthly is no interval'
+      'interval 0: monthly is no interval'
     ],
     [
       'an instant that was moved',
       `update reservation set charged_at = charged_at + interval '1 month'`,
-      'charged at 2026-02-15T00:00:00.000Z'
+      'interval 0: charged at 2026-02-15T00:00:00.000Z, which is not in that interval of R12/2026-01-01T00:00:00Z/P1M'
     ]
   ])('finds %s', async (_damage, statement, named) => {
     await auth.database.query('truncate reservation, limit_window')
     const interval = 'R12/2026-01-01T00:00:00Z/P1M'
-    const { token } = await auth.grant({ access: [spending({ debitAmount: usd(1_000n), interval })] })
+    const { token, itemIds } = await auth.grant({
+      access: [spending({ debitAmount: usd(1_000n), interval })]
+    })
     await auth.reserve(token)
     await auth.reserve(token)
     expect((await audit()).violations).toEqual([])
     await auth.database.query(statement)
-    expect((await audit()).violations.join('\n')).toContain(named)
+    expect((await audit()).violations).toEqual([`Access item ${String(itemIds[0])}, ${named}`])
   })
 
   it('leaves a connection that can be used when it fails', async () => {
