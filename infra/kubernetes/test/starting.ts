@@ -2,13 +2,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as authServer from '@open-payments-server/auth-server'
+import { authServerSchema } from '@open-payments-server/auth-server/config'
 import { describeSettings, type Environment } from '@open-payments-server/configuration'
 import * as resourceServer from '@open-payments-server/resource-server'
+import { resourceServerSchema } from '@open-payments-server/resource-server/config'
 
 /** The services by name: how they read their settings, and what they refuse to start with. */
 export const SERVICES = {
   'auth-server': {
-    settings: describeSettings(authServer.authServerSchema),
+    settings: describeSettings(authServerSchema),
     start(environment: Environment) {
       const config = authServer.loadConfig(environment)
       authServer.refuseUnsafeStart(config)
@@ -17,7 +19,7 @@ export const SERVICES = {
     load: authServer.loadConfig
   },
   'resource-server': {
-    settings: describeSettings(resourceServer.resourceServerSchema),
+    settings: describeSettings(resourceServerSchema),
     start(environment: Environment) {
       const config = resourceServer.loadConfig(environment)
       resourceServer.refuseUnsafeStart(config)

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { writePageToken } from '../../../../services/auth-server/src/domain/page-token.js'
+import { writePageToken } from '../../../../services/auth-server/src/grpc/page-token.js'
 import { formatCursor } from '../../../../services/resource-server/src/domain/pagination.js'
 import { writeTextToken } from '../../../../services/resource-server/src/domain/operator-pages.js'
 import { anyText, grown, mutated, oddPiece } from './text.js'

@@ -14,9 +14,9 @@ import {
   readKeys,
   readReceiverAsset,
   readWalletAddress
-} from '../../../../services/auth-server/src/features/client-directory/documents.js'
+} from '../../../../services/auth-server/src/modules/clients/documents.js'
 import { continueGrantRoute } from '../../../../services/auth-server/src/features/continue-grant/route.js'
-import { rejectGrantRoute } from '../../../../services/auth-server/src/features/reject-grant/route.js'
+import { rejectGrantRoute } from '../../../../services/auth-server/src/features/end-grant/reject-route.js'
 import {
   type GrantRequest,
   grantRequestSchema

@@ -5,7 +5,7 @@ import { isRpcError } from '@open-payments-server/grpc-transport'
 import { isUuid } from '@open-payments-server/runtime'
 import fc from 'fast-check'
 import { parseTarget } from '../../../../packages/http-client/src/target.js'
-import { readUrl } from '../../../../services/auth-server/src/domain/request-fields.js'
+import { readUrl } from '../../../../services/auth-server/src/grpc/request-fields.js'
 import {
   isSameEndpoint,
   normalizeWalletAddress,
