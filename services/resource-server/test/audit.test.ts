@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { damageAll, restoreAll } from './support/damage.js'
 import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
 let world: PaymentWorld
@@ -23,33 +24,6 @@ const MOVE = `alter table transfer alter amount set default 1, alter posted_amou
   insert into transfer (id, kind, payment_id, debit_account_id, debit_account_kind, credit_account_id, credit_account_kind,
                         asset_id)`
 const ALICE_AND_BOB = `(select * from account where name = 'alice') a, (select * from account where name = 'bob') b`
-const TABLES = ['transfer', 'asset', 'outgoing_payment', 'wallet_address', 'grant_reservation']
-
-/** Changes what it likes: no foreign key is looked at, and the checks of transfers and the outbox are gone. */
-async function damageAll(damage: string): Promise<void> {
-  const checks = await world.database.query<{ table: string; name: string; definition: string }>(
-    `select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition
-       from pg_constraint where contype = 'c' and conrelid::regclass::text in ('transfer', 'grant_reservation')`
-  )
-  for (const { table, name, definition } of checks) {
-    restoring.push(`alter table ${table} add constraint ${name} ${definition}`)
-  }
-  await world.database.query(`begin; set local session_replication_role = replica;
-    ${TABLES.map((table) => `create table copy_of_${table} as table ${table};`).join('')}
-    ${checks.map(({ table, name }) => `alter table ${table} drop constraint ${name};`).join('')}
-    ${damage}; commit`)
-}
-
-const restoring: string[] = []
-
-async function restoreAll(): Promise<void> {
-  await world.database.query(`begin; set local session_replication_role = replica;
-    ${TABLES.map((table) => `delete from ${table}; insert into ${table} table copy_of_${table}; drop table copy_of_${table};`).join('')}
-    alter table transfer alter amount drop default, alter posted_amount drop default, alter state drop default,
-      alter ended_at drop default;
-    ${restoring.splice(0).join(';')}; commit`)
-}
-
 describe('an audit', () => {
   it('names what it checked, and finds nothing where all adds up', async () => {
     const { checks } = await world.operate('audit', { openReservationAgeMaxSeconds: 0 })
@@ -218,8 +192,8 @@ describe('an audit', () => {
       'missing with 0 sent'
     ]
   ])('finds %s', async (_what, damage, named) => {
-    await damageAll(damage)
-    const violations = await world.audit().finally(restoreAll)
+    await damageAll(world, damage)
+    const violations = await world.audit().finally(() => restoreAll(world))
     expect(violations.join('\n')).toContain(named)
     expect(await world.audit()).toEqual([])
   })

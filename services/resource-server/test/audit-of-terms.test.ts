@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { damageAll, restoreAll } from './support/damage.js'
+import { CAROL, eur, type PaymentWorld, startPaymentWorld } from './support/payment-world.js'
+
+let world: PaymentWorld
+/** 10.00 USD with a fee of 0.20, for 8.82 EUR. */
+let whole: string
+/** The same, of which 1.00 EUR was delivered for 1.14 USD. */
+let part: string
+
+beforeAll(async () => {
+  world = await startPaymentWorld({
+    settings: {
+      SWEEP_INTERVAL_SECONDS: '3600',
+      EXCHANGE_RATES: 'USD/EUR=0.9,EUR/USD=1.1',
+      FEES: 'USD=10+100'
+    }
+  })
+  whole = await pay(await world.createReceiver({ walletAddress: CAROL }))
+  const receiver = await world.createReceiver({ walletAddress: CAROL, incomingAmount: eur(882) })
+  part = await payWhileItFills(receiver)
+  await world.whenDelivered()
+})
+afterAll(() => world.stop())
+
+async function pay(receiver: string): Promise<string> {
+  const url = (await world.pay(receiver, 1_000)).textAt('id')
+  await world.whenEnded(url)
+  return url.slice(-36)
+}
+
+/** Pays a receiver that can take 1.00 EUR only, from when the payment is persisted on. */
+async function payWhileItFills(receiver: string): Promise<string> {
+  const holder = await world.server.pool.connect()
+  try {
+    await holder.query('begin')
+    await holder.query('select 1 from incoming_payment where id = $1 for update', [receiver.slice(-36)])
+    const url = (await world.pay(receiver, 1_000)).textAt('id')
+    await holder.query('update incoming_payment set incoming_value = 100 where id = $1', [
+      receiver.slice(-36)
+    ])
+    await holder.query('commit')
+    await world.whenEnded(url)
+    return url.slice(-36)
+  } finally {
+    holder.release()
+  }
+}
+
+describe('an audit of payments between assets, with fees, and in part', () => {
+  it('finds nothing where all adds up', async () => {
+    expect(await world.audit()).toEqual([])
+  })
+
+  it.each<[what: string, damage: () => string, named: () => string]>([
+    [
+      'a conversion of another amount',
+      () =>
+        `update transfer set amount = 881, posted_amount = 881 where kind = 'conversion' and payment_id = '${whole}'`,
+      () => `of payment ${whole}: posted of 881, from`
+    ],
+    [
+      'a conversion that vanished',
+      () => `delete from transfer where kind = 'conversion' and payment_id = '${whole}'`,
+      () => `payment ${whole} lacks its conversion of 882`
+    ],
+    [
+      'a delivery that went to a wallet in place of the exchange account',
+      () => `update transfer set credit_account_kind = 'wallet',
+               credit_account_id = (select id from account where name = 'bob')
+              where kind = 'delivery' and payment_id = '${whole}'`,
+      () => `of payment ${whole}: posted of 980, from`
+    ],
+    [
+      'a fee of another amount',
+      () =>
+        `update transfer set amount = 21, posted_amount = 21 where kind = 'fee' and payment_id = '${whole}'`,
+      () => `of payment ${whole}: posted of 21, from`
+    ],
+    [
+      'a fee that vanished',
+      () => `delete from transfer where kind = 'fee' and payment_id = '${whole}'`,
+      () => `payment ${whole} lacks its fee of 20`
+    ],
+    [
+      'a fee that the payment does not know of',
+      () => `update outgoing_payment set fee_value = 0 where id = '${whole}'`,
+      () => `of 20 belongs to no payment that demands it (${whole})`
+    ],
+    [
+      'another amount to receive',
+      () => `update outgoing_payment set receive_value = 881 where id = '${part}'`,
+      () => `its receive is here 881 EUR with scale 2, at the auth server 882 EUR with scale 2`
+    ],
+    [
+      'a part that cost less than its share',
+      () => `update outgoing_payment set sent_value = 113 where id = '${part}'`,
+      () => `outgoing payment ${part}: sent 113 for 100 delivered, which cost 114`
+    ],
+    [
+      'a part that says it delivered more',
+      () => `update outgoing_payment set delivered_value = 110 where id = '${part}'`,
+      () => `outgoing payment ${part}: sent 114 for 110 delivered, which cost 125`
+    ],
+    [
+      'a part that kept the whole hold',
+      () => `update transfer set posted_amount = 1000 where kind = 'payment' and payment_id = '${part}'`,
+      () => `of payment ${part}: posted of 1000, from`
+    ],
+    [
+      'a part whose fee was charged whole',
+      () =>
+        `update transfer set amount = 20, posted_amount = 20 where kind = 'fee' and payment_id = '${part}'`,
+      () => `of payment ${part}: posted of 20, from`
+    ],
+    [
+      'a part that is settled as a whole',
+      () => `update grant_reservation set debited_value = 1000 where payment_id = '${part}'`,
+      () => `with 114 sent and 100 delivered; the outbox says settle of 1000 and 100`
+    ]
+  ])('finds %s', async (_what, damage, named) => {
+    await damageAll(world, damage())
+    const violations = await world.audit().finally(() => restoreAll(world))
+    expect(violations.join('\n')).toContain(named())
+    expect(await world.audit()).toEqual([])
+  })
+})
