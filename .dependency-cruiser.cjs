@@ -100,17 +100,44 @@ module.exports = {
     },
     {
       name: 'one-home-for-metrics',
-      comment: 'Services count through ports; only the metrics package knows how metrics are published.',
+      comment: 'Services count through ports; only one folder knows how metrics are published.',
       severity: 'error',
-      from: { pathNot: '^packages/metrics/' },
+      from: { pathNot: '^packages/service-kit/(src|test)/metrics/' },
       to: { path: 'node_modules/prom-client/' }
     },
     {
       name: 'one-home-for-telemetry',
       comment: 'All else knows the API of OpenTelemetry, which does nothing by itself.',
       severity: 'error',
-      from: { pathNot: ['^packages/telemetry/', tests] },
+      from: { pathNot: ['^packages/service-kit/src/telemetry/', tests] },
       to: { path: 'node_modules/@opentelemetry/(?!api/)' }
+    },
+    {
+      name: 'subjects-by-their-face',
+      comment: 'What lies together in a package still knows its neighbours by their index.ts alone.',
+      severity: 'error',
+      from: { path: '^packages/([^/]+)/src/([^/]+)/', pathNot: tests },
+      to: { path: '^packages/$1/src/[^/]+/(?!index\\.ts$)', pathNot: '^packages/$1/src/$2/' }
+    },
+    {
+      name: 'subjects-apart',
+      comment: 'They lie together because services need them together, not because they need each other.',
+      severity: 'error',
+      from: {
+        path: '^packages/(service-kit|value-types)/src/(?!program/|rate-limits/)([^/]+)/',
+        pathNot: tests
+      },
+      to: { path: '^packages/$1/src/', pathNot: '^packages/$1/src/$2/' }
+    },
+    {
+      name: 'what-the-program-and-the-limits-need',
+      comment: 'The program starts telemetry, and limits count what they refuse.',
+      severity: 'error',
+      from: { path: '^packages/service-kit/src/(program|rate-limits)/', pathNot: tests },
+      to: {
+        path: '^packages/service-kit/src/',
+        pathNot: '^packages/service-kit/src/($1|telemetry|metrics)/'
+      }
     },
     {
       name: 'services-apart',

@@ -23,7 +23,8 @@ export async function importBuilt(name) {
 /** When the newest file of a folder was written; 0 for a folder that is empty or missing. */
 function newest(folder) {
   try {
-    return Math.max(0, ...readdirSync(folder).map((name) => statSync(join(folder, name)).mtimeMs))
+    const names = readdirSync(folder, { recursive: true })
+    return Math.max(0, ...names.map((name) => statSync(join(folder, name)).mtimeMs))
   } catch {
     return 0
   }

@@ -11,7 +11,7 @@ const described = fileURLToPath(
 /** Loaded when the first answer comes. */
 let loading
 function loadContract() {
-  loading ??= import('../../packages/contract/dist/index.js').then(({ loadContract }) =>
+  loading ??= import('../../packages/testing/dist/contract/index.js').then(({ loadContract }) =>
     loadContract([described])
   )
   return loading

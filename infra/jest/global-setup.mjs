@@ -11,6 +11,6 @@ export default async function globalSetup() {
   ) {
     throw new Error('run the tests with `npm test`, or set NODE_OPTIONS=--experimental-vm-modules')
   }
-  await buildIfChanged('contract') // for contract-environment.mjs
+  await buildIfChanged('testing') // for contract-environment.mjs
   await startServers()
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { type Asset, UINT64_MAX } from '@open-payments-server/amounts'
 import { callUnary, isRpcError, status } from '@open-payments-server/grpc-transport'
 import { wallet } from '@open-payments-server/proto'
 import type { Answer, SignedRequestOptions } from '@open-payments-server/testing'
+import { type Asset, UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import type { ConnectedSystem, TestClient } from './connect-system.js'
 import { consentedToken, type Limits, outgoingAccess, requestToken } from './consent.js'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createLogger, type Logger } from '@open-payments-server/runtime'
-import { type RunningTelemetry, startTelemetry } from '@open-payments-server/telemetry'
+import { type RunningTelemetry, startTelemetry } from '@open-payments-server/service-kit/telemetry'
 import { send } from '@open-payments-server/testing'
 import { consentedToken, outgoingAccess } from '../src/consent.js'
 import { allSettled, amount, createReceiver } from '../src/payments.js'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { NODE_ENVIRONMENT, NODE_FLAGS } from '@open-payments-server/service-process/node-flags'
+import { NODE_ENVIRONMENT, NODE_FLAGS } from '@open-payments-server/service-kit/node-flags'
 import { send } from '@open-payments-server/testing'
 
 const run = promisify(execFile)

@@ -1,6 +1,6 @@
 import { authServerSchema } from '@open-payments-server/auth-server/config'
-import { describeSettings, type SettingDescription } from '@open-payments-server/configuration'
 import { resourceServerSchema } from '@open-payments-server/resource-server/config'
+import { describeSettings, type SettingDescription } from '@open-payments-server/runtime/configuration'
 import { SERVICE_VALUES, type ServiceName } from './parameters.js'
 
 /** A JSON schema. */

@@ -1,4 +1,4 @@
-import { loadMigrationConfiguration } from '@open-payments-server/configuration'
+import { loadMigrationConfiguration } from '@open-payments-server/runtime/configuration'
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import {
   containerOf,

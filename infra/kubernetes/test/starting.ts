@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as authServer from '@open-payments-server/auth-server'
 import { authServerSchema } from '@open-payments-server/auth-server/config'
-import { describeSettings, type Environment } from '@open-payments-server/configuration'
 import * as resourceServer from '@open-payments-server/resource-server'
 import { resourceServerSchema } from '@open-payments-server/resource-server/config'
+import { describeSettings, type Environment } from '@open-payments-server/runtime/configuration'
 
 /** The services by name: how they read their settings, and what they refuse to start with. */
 export const SERVICES = {

@@ -1,7 +1,7 @@
 import { constants, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import { ConfigurationError } from '@open-payments-server/configuration'
+import { ConfigurationError } from '@open-payments-server/runtime/configuration'
 
 /** A file, and the setting that names it. */
 export interface TlsFile {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { ConfigurationError } from '@open-payments-server/configuration'
+import { ConfigurationError } from '@open-payments-server/runtime/configuration'
 import {
   createTestAuthority,
   type TestAuthority,

@@ -4,7 +4,7 @@ import {
   type Asset,
   ASSET_SCALE_MAX,
   parseMajorUnits
-} from '@open-payments-server/amounts'
+} from '@open-payments-server/value-types/amounts'
 import { InvalidArgumentError, Option } from 'commander'
 import { CommandError } from './command-error.js'
 import type { OperatorAccount, OperatorClient } from './operator-client.js'

@@ -1,4 +1,3 @@
-import { type Amount, type Asset, parseAmountValue } from '@open-payments-server/amounts'
 import {
   callUnary,
   type ChannelOptions,
@@ -12,6 +11,7 @@ import {
   type WatchedTlsFiles
 } from '@open-payments-server/grpc-transport'
 import { auth, wallet } from '@open-payments-server/proto'
+import { type Amount, type Asset, parseAmountValue } from '@open-payments-server/value-types/amounts'
 
 /** How long one operator call may take, retries included. */
 const DEADLINE_MS = 10_000

@@ -1,4 +1,4 @@
-import { type Amount, describeAmount, formatAmount } from '@open-payments-server/amounts'
+import { type Amount, describeAmount, formatAmount } from '@open-payments-server/value-types/amounts'
 import Table from 'cli-table3'
 import pc from 'picocolors'
 

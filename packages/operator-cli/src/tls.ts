@@ -1,4 +1,3 @@
-import { ConfigurationError } from '@open-payments-server/configuration'
 import {
   isLoopbackTarget,
   isNamedTarget,
@@ -8,6 +7,7 @@ import {
   watchTlsFiles
 } from '@open-payments-server/grpc-transport'
 import { createLogger } from '@open-payments-server/runtime'
+import { ConfigurationError } from '@open-payments-server/runtime/configuration'
 import { CommandError } from './command-error.js'
 import type { OperatorTargets, OperatorTls } from './operator-client.js'
 

@@ -1,4 +1,4 @@
-import type { Exchange } from '@open-payments-server/contract'
+import type { Exchange } from './contract/index.js'
 
 /** Why an answer is not checked against the contract, such as that another server gave it. */
 export interface OutsideContract {

@@ -1,7 +1,6 @@
 import type { DatabasePool } from '@open-payments-server/database'
 import { startHttpServer } from '@open-payments-server/http-server'
 import { describeEd25519Library } from '@open-payments-server/http-signatures'
-import { publishCertificates } from '@open-payments-server/metrics'
 import {
   createLogger,
   Lifecycle,
@@ -10,6 +9,7 @@ import {
   systemClock,
   systemRandom
 } from '@open-payments-server/runtime'
+import { publishCertificates } from '@open-payments-server/service-kit/metrics'
 import { countErrors } from '@open-payments-server/shared-store'
 import type { AuthServerOverrides, Context } from './compose/context.js'
 import { createDomainPorts } from './compose/domain-ports.js'

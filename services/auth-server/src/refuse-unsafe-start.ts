@@ -3,7 +3,7 @@ import {
   findUnsafeGrpcListener,
   findUnsafeSettings,
   findWeakSecrets
-} from '@open-payments-server/configuration'
+} from '@open-payments-server/runtime/configuration'
 import { type AuthServerConfig, authServerSchema } from './config.js'
 import { parseConfiguredInteraction } from './domain/access.js'
 

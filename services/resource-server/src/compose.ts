@@ -1,10 +1,7 @@
-import { GRPC_LISTENER_TLS } from '@open-payments-server/configuration'
 import type { DatabasePool } from '@open-payments-server/database'
 import { openTls, startGrpcServer } from '@open-payments-server/grpc-transport'
-import { createHealthRoutes } from '@open-payments-server/health'
 import { startHttpServer } from '@open-payments-server/http-server'
 import { describeEd25519Library } from '@open-payments-server/http-signatures'
-import { publishCertificates } from '@open-payments-server/metrics'
 import { fileDescriptors } from '@open-payments-server/proto'
 import {
   createLogger,
@@ -14,6 +11,9 @@ import {
   systemClock,
   systemRandom
 } from '@open-payments-server/runtime'
+import { GRPC_LISTENER_TLS } from '@open-payments-server/runtime/configuration'
+import { createHealthRoutes } from '@open-payments-server/service-kit/health'
+import { publishCertificates } from '@open-payments-server/service-kit/metrics'
 import { countErrors } from '@open-payments-server/shared-store'
 import type { Context, ResourceServerOverrides } from './compose/context.js'
 import { createDomainPorts } from './compose/domain-ports.js'

@@ -14,7 +14,7 @@ import {
   shutdownSettings,
   signatureSettings,
   telemetrySettings
-} from '@open-payments-server/configuration'
+} from '@open-payments-server/runtime/configuration'
 import { z } from 'zod'
 
 const SECONDS_PER_DAY = 86_400

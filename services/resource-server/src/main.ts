@@ -1,4 +1,4 @@
-import { runServiceProgram } from '@open-payments-server/service-process'
+import { runServiceProgram } from '@open-payments-server/service-kit/program'
 import { loadConfig } from './config.js'
 
 // `node main.js` runs the service; `node main.js migrate` brings its database up to date and exits.

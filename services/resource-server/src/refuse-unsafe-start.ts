@@ -1,11 +1,11 @@
+import { isLoopbackTarget, isNamedTarget } from '@open-payments-server/grpc-transport'
 import {
   ConfigurationError,
   findPlaintext,
   findUnsafeGrpcListener,
   findUnsafeSettings,
   findWeakSecrets
-} from '@open-payments-server/configuration'
-import { isLoopbackTarget, isNamedTarget } from '@open-payments-server/grpc-transport'
+} from '@open-payments-server/runtime/configuration'
 import { AUTH_GRPC_TLS, type ResourceServerConfig, resourceServerSchema } from './config.js'
 
 /** What an ILP address may be (published API): with the payment's own segment behind it, at most 1,023 characters. */

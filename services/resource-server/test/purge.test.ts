@@ -1,4 +1,8 @@
-import { createPurgeRepository, type PurgedBatch, type PurgeRepository } from '@open-payments-server/purge'
+import {
+  createPurgeRepository,
+  type PurgedBatch,
+  type PurgeRepository
+} from '@open-payments-server/service-kit/purge'
 import { scrapeMetrics } from '@open-payments-server/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import pg from 'pg'

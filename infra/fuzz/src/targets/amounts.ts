@@ -1,3 +1,4 @@
+import { ConfigurationError } from '@open-payments-server/runtime/configuration'
 import {
   AmountError,
   convertRoundedDown,
@@ -10,8 +11,7 @@ import {
   parseMajorUnits,
   parseRate,
   UINT64_MAX
-} from '@open-payments-server/amounts'
-import { ConfigurationError } from '@open-payments-server/configuration'
+} from '@open-payments-server/value-types/amounts'
 import fc from 'fast-check'
 import { parseFeeTable } from '../../../../services/resource-server/src/features/exchange-rates/fee-table.js'
 import { createRateTable } from '../../../../services/resource-server/src/features/exchange-rates/rate-table.js'

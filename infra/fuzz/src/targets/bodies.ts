@@ -1,4 +1,3 @@
-import { parseAmountValue, UINT64_MAX } from '@open-payments-server/amounts'
 import {
   type ErrorBody,
   parseJsonObject,
@@ -7,7 +6,8 @@ import {
   validate
 } from '@open-payments-server/http-server'
 import { importEd25519Jwk } from '@open-payments-server/http-signatures'
-import { parseRepeatingInterval } from '@open-payments-server/intervals'
+import { parseAmountValue, UINT64_MAX } from '@open-payments-server/value-types/amounts'
+import { parseRepeatingInterval } from '@open-payments-server/value-types/intervals'
 import fc from 'fast-check'
 import {
   KEYS_MAX,

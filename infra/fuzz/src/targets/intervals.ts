@@ -6,7 +6,7 @@ import {
   intervalIndexAt,
   parseRepeatingInterval,
   type RepeatingInterval
-} from '@open-payments-server/intervals'
+} from '@open-payments-server/value-types/intervals'
 import fc from 'fast-check'
 import { interval } from '../generators/intervals.js'
 import { anyText, grown, mutated } from '../generators/text.js'

@@ -3,7 +3,7 @@ import type { Mutation, TestReference } from '../mutation.js'
 const CLIENT_NAMES = 'packages/grpc-transport/src/client-names.ts'
 const CREDENTIALS = 'packages/grpc-transport/src/tls-credentials.ts'
 const ALLOWED_CLIENTS = 'services/auth-server/src/grpc/allowed-clients.ts'
-const UNSAFE_GRPC = 'packages/configuration/src/unsafe-grpc.ts'
+const UNSAFE_GRPC = 'packages/runtime/src/configuration/unsafe-grpc.ts'
 
 const connecting = (title: string): TestReference => ({
   file: 'packages/grpc-transport/test/tls.test.ts',
@@ -59,7 +59,7 @@ export const GRPC_GUARDS: readonly Mutation[] = [
     text: "  if (config.ENVIRONMENT === 'production') {",
     broken: "  if (config.ENVIRONMENT === 'production' && !place.isLoopback) {",
     test: {
-      file: 'packages/configuration/src/unsafe-grpc.test.ts',
+      file: 'packages/runtime/src/configuration/unsafe-grpc.test.ts',
       title: 'is unsafe in plain text in production, on this machine too: every setting is named'
     }
   }

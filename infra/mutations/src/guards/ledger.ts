@@ -8,8 +8,8 @@ const DETERMINED = 'services/resource-server/src/modules/grant-outcomes/outcome.
 const POST = 'services/resource-server/src/modules/ledger/post.ts'
 const MONEY = 'services/resource-server/src/modules/ledger/move.ts'
 const RECEIVER = 'services/resource-server/src/domain/receiver.ts'
-const RATE = 'packages/amounts/src/rate.ts'
-const QUOTED = 'packages/amounts/src/quoted-amounts.ts'
+const RATE = 'packages/value-types/src/amounts/rate.ts'
+const QUOTED = 'packages/value-types/src/amounts/quoted-amounts.ts'
 const AUDIT = 'services/auth-server/src/features/audit-limits/repository.ts'
 
 const RATE_SERVICE = 'services/resource-server/src/features/exchange-rates/rate-service.ts'
@@ -30,7 +30,10 @@ const writing = (title: string): TestReference => ({
   file: 'services/resource-server/test/settle-write.test.ts',
   title
 })
-const converting = (title: string): TestReference => ({ file: 'packages/amounts/src/rate.test.ts', title })
+const converting = (title: string): TestReference => ({
+  file: 'packages/value-types/src/amounts/rate.test.ts',
+  title
+})
 
 /** What keeps money from appearing, disappearing, or going where it may not. */
 export const LEDGER_GUARDS: readonly Mutation[] = [
@@ -165,7 +168,10 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     file: QUOTED,
     text: 'divideRoundedUp(quoted.debit * received, quoted.receive)',
     broken: '(quoted.debit * received) / quoted.receive',
-    test: { file: 'packages/amounts/src/quoted-amounts.test.ts', title: 'keeps its share, rounded up' }
+    test: {
+      file: 'packages/value-types/src/amounts/quoted-amounts.test.ts',
+      title: 'keeps its share, rounded up'
+    }
   },
   {
     guard: 'no request needs a second connection while it holds one',

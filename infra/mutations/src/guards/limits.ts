@@ -5,7 +5,7 @@ const listening = (title: string): TestReference => ({
   title
 })
 const limiting = (title: string): TestReference => ({
-  file: 'packages/rate-limits/test/rate-limits.test.ts',
+  file: 'packages/service-kit/test/rate-limits/rate-limits.test.ts',
   title
 })
 
@@ -42,18 +42,18 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'a client that is over its limit uses up nothing of a wallet address',
-    file: 'packages/rate-limits/src/rate-limits.ts',
+    file: 'packages/service-kit/src/rate-limits/rate-limits.ts',
     text: 'if (known.length > 0) return known',
     broken: '',
     test: limiting('let a client that is over use up nothing of a wallet address')
   },
   {
     guard: 'replicas hold a limit together',
-    file: 'packages/rate-limits/src/shared-counts.ts',
+    file: 'packages/service-kit/src/rate-limits/shared-counts.ts',
     text: 'window.count = count + window.untold',
     broken: '',
     test: {
-      file: 'packages/rate-limits/test/replicas.test.ts',
+      file: 'packages/service-kit/test/rate-limits/replicas.test.ts',
       title: 'let through no more beyond the limit than comes to each of them before it is in step'
     }
   },

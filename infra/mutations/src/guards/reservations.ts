@@ -6,7 +6,7 @@ const TOKENS = 'services/auth-server/src/modules/limits/grant-tables.ts'
 const RESERVE_SERVICE = 'services/auth-server/src/features/reserve-limits/service.ts'
 const END = 'services/auth-server/src/modules/limits/end.ts'
 const ENDS = 'services/auth-server/src/domain/ends.ts'
-const INTERVALS = 'packages/intervals/src/repeating-interval.ts'
+const INTERVALS = 'packages/value-types/src/intervals/repeating-interval.ts'
 
 const reserving = (title: string): TestReference => ({
   file: 'services/auth-server/src/features/reserve-limits/reserve.test.ts',
@@ -230,7 +230,7 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     text: 'return index >= 0 && index < count',
     broken: 'return index >= 0 && index <= count',
     test: {
-      file: 'packages/intervals/src/repeating-interval.test.ts',
+      file: 'packages/value-types/src/intervals/repeating-interval.test.ts',
       title: 'are exactly as many as the count says'
     }
   }

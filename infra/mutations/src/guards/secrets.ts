@@ -2,8 +2,8 @@ import type { Mutation } from '../mutation.js'
 
 const DESCRIBE_ERROR = 'packages/runtime/src/describe-error.ts'
 const LOGGER_TEST = 'packages/runtime/src/logger.test.ts'
-const CONTRACT = 'packages/contract/src/contract.ts'
-const CONTRACT_TEST = 'packages/contract/test/contract.test.ts'
+const CONTRACT = 'packages/testing/src/contract/contract.ts'
+const CONTRACT_TEST = 'packages/testing/test/contract/contract.test.ts'
 
 /** What keeps secrets out of logs, and everything out of answers that is not described. */
 export const SECRET_GUARDS: readonly Mutation[] = [
@@ -40,11 +40,11 @@ export const SECRET_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'a secret that is taken for the path of its file is not printed',
-    file: 'packages/configuration/src/load.ts',
+    file: 'packages/runtime/src/configuration/load.ts',
     text: "(error as NodeJS.ErrnoException).code ?? 'unknown reason'",
     broken: 'String((error as Error).message)',
     test: {
-      file: 'packages/configuration/src/load.test.ts',
+      file: 'packages/runtime/src/configuration/load.test.ts',
       title: 'does not print a secret that was given as the path of its file'
     }
   },

@@ -1,5 +1,9 @@
-import { AmountError, describeAmount, parseAmount } from '@open-payments-server/amounts'
-import { describeInterval, IntervalError, parseRepeatingInterval } from '@open-payments-server/intervals'
+import { AmountError, describeAmount, parseAmount } from '@open-payments-server/value-types/amounts'
+import {
+  describeInterval,
+  IntervalError,
+  parseRepeatingInterval
+} from '@open-payments-server/value-types/intervals'
 import type { AskedAccessItem, GrantDetails } from './identity-provider.js'
 
 /** One thing that is asked for, as the account holder reads it. */

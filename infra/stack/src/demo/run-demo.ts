@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { OpenPaymentsClientError } from '@interledger/open-payments'
 import { RpcError } from '@open-payments-server/grpc-transport'
-import { describeAmount, parseAmount } from '@open-payments-server/amounts'
+import { describeAmount, parseAmount } from '@open-payments-server/value-types/amounts'
 import { OperatorClient } from '@open-payments-server/operator-cli'
 import pc from 'picocolors'
 import { StackError, stackPaths } from '../stack/settings.js'

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Asset, isSameAsset } from '@open-payments-server/amounts'
 import {
   ensurePrivateKey,
   type OperatorAccount,
   type OperatorClient
 } from '@open-payments-server/operator-cli'
+import { type Asset, isSameAsset } from '@open-payments-server/value-types/amounts'
 import type { StackClient, WalletName } from './stack-file.js'
 
 const USD: Asset = { code: 'USD', scale: 2 }

@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { NODE_ENVIRONMENT, NODE_FLAGS } from '@open-payments-server/service-process/node-flags'
+import { NODE_ENVIRONMENT, NODE_FLAGS } from '@open-payments-server/service-kit/node-flags'
 import { StackError } from './settings.js'
 
 const LAST_LINES_SHOWN = 12

@@ -1,4 +1,4 @@
-import { describeAmount } from '@open-payments-server/amounts'
+import { describeAmount } from '@open-payments-server/value-types/amounts'
 import { Command } from 'commander'
 import { parseScale } from '../arguments.js'
 import type { RunSession } from '../session.js'

@@ -1,5 +1,5 @@
-import { describeAmount, parseAmount } from '@open-payments-server/amounts'
 import { auth } from '@open-payments-server/proto'
+import { describeAmount, parseAmount } from '@open-payments-server/value-types/amounts'
 import { Command, Option } from 'commander'
 import { limitOption, parseUrl, parseUuid } from '../arguments.js'
 import { instantText } from '../output.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { describeAmount, formatAmount } from '@open-payments-server/amounts'
 import { isRpcError, status } from '@open-payments-server/grpc-transport'
+import { describeAmount, formatAmount } from '@open-payments-server/value-types/amounts'
 import { Command } from 'commander'
 import { findAccountAmount, parseUuid } from '../arguments.js'
 import { CommandError } from '../command-error.js'

@@ -1,4 +1,8 @@
-import { type FailureCounters, type Metrics, publishFailures } from '@open-payments-server/metrics'
+import {
+  type FailureCounters,
+  type Metrics,
+  publishFailures
+} from '@open-payments-server/service-kit/metrics'
 import { COUNTED_OPERATIONS } from '@open-payments-server/shared-store'
 import type {
   AuthenticationFailureCounter,

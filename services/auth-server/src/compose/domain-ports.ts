@@ -1,4 +1,4 @@
-import type { RateLimits } from '@open-payments-server/rate-limits'
+import type { RateLimits } from '@open-payments-server/service-kit/rate-limits'
 import { parseConfiguredInteraction } from '../domain/access.js'
 import { HeldTokens } from '../domain/held-tokens.js'
 import { TokenCache } from '../domain/token-record.js'

@@ -7,9 +7,9 @@ import {
   status,
   type UnaryHandler
 } from '@open-payments-server/grpc-transport'
-import { counting } from '@open-payments-server/metrics'
 import { auth } from '@open-payments-server/proto'
 import type { Clock, Logger } from '@open-payments-server/runtime'
+import { counting } from '@open-payments-server/service-kit/metrics'
 import type { ClientDirectory } from '../domain/clients.js'
 import type {
   GrantCounters,

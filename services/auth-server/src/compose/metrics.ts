@@ -1,4 +1,4 @@
-import { Metrics, startMetricsServer } from '@open-payments-server/metrics'
+import { Metrics, startMetricsServer } from '@open-payments-server/service-kit/metrics'
 import type { PurgeCounter } from '../domain/purge-counter.js'
 import { publishPurge } from '../metrics/purge-metrics.js'
 import { publishReservations } from '../metrics/reservation-metrics.js'

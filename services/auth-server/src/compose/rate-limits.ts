@@ -2,7 +2,7 @@ import {
   openRateLimits,
   type RateLimits,
   type RateLimitSurroundings
-} from '@open-payments-server/rate-limits'
+} from '@open-payments-server/service-kit/rate-limits'
 import type { Context } from './context.js'
 
 /** Code of a refusal (RFC 9635 §3.6). */

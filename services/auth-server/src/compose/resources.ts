@@ -1,7 +1,7 @@
-import { GRPC_LISTENER_TLS } from '@open-payments-server/configuration'
 import { openDatabase } from '@open-payments-server/database'
 import { openTls } from '@open-payments-server/grpc-transport'
 import { createSafeHttpClient } from '@open-payments-server/http-client'
+import { GRPC_LISTENER_TLS } from '@open-payments-server/runtime/configuration'
 import { openSharedStore } from '@open-payments-server/shared-store'
 import { PrismaClient } from '../generated/prisma/client.js'
 import type { AuthServerOverrides, Context } from './context.js'

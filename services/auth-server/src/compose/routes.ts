@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { databaseDependency, Readiness } from '@open-payments-server/health'
+import { databaseDependency, Readiness } from '@open-payments-server/service-kit/health'
 import { createInteractionCookie } from '../domain/interaction-cookie.js'
 import { acceptGrantRoute } from '../features/accept-grant/route.js'
 import { createAcceptGrantService } from '../features/accept-grant/service.js'

@@ -1,6 +1,10 @@
 import { observeAcquisition } from '@open-payments-server/database'
-import { type Metrics, publishTransports, type TransportMetrics } from '@open-payments-server/metrics'
 import { readVersion } from '@open-payments-server/runtime'
+import {
+  type Metrics,
+  publishTransports,
+  type TransportMetrics
+} from '@open-payments-server/service-kit/metrics'
 import type { Context } from './context.js'
 import type { Resources } from './resources.js'
 

@@ -1,4 +1,8 @@
-import { createPurge, createPurgeRepository, createPurgeWorker } from '@open-payments-server/purge'
+import {
+  createPurge,
+  createPurgeRepository,
+  createPurgeWorker
+} from '@open-payments-server/service-kit/purge'
 import { PURGED_KINDS } from '../domain/purge-counter.js'
 import { createPurgeStatements } from '../features/purge-grants/purge-statements.js'
 import type { Context } from './context.js'

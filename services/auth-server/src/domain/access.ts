@@ -1,4 +1,4 @@
-import { type Amount, type AmountWire, formatAmount } from '@open-payments-server/amounts'
+import { type Amount, type AmountWire, formatAmount } from '@open-payments-server/value-types/amounts'
 
 /** Type of an access item (interface 2.3). */
 export const ACCESS_TYPES = ['incoming-payment', 'outgoing-payment', 'quote'] as const

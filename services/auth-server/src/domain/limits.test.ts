@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { parseRepeatingInterval } from '@open-payments-server/intervals'
+import { parseRepeatingInterval } from '@open-payments-server/value-types/intervals'
 import { contentHash, coverPayment, currentWindows, type PaymentContent } from './limits.js'
 import type { GrantedAccessItem } from './token-record.js'
 

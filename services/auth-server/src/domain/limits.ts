@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type Amount, isSameAsset } from '@open-payments-server/amounts'
-import { intervalIndexAt } from '@open-payments-server/intervals'
+import { type Amount, isSameAsset } from '@open-payments-server/value-types/amounts'
+import { intervalIndexAt } from '@open-payments-server/value-types/intervals'
 import type { GrantedAccessItem } from './token-record.js'
 
 /** A payment that asks for room under a grant. */

@@ -1,4 +1,4 @@
-import type { RepeatingInterval } from '@open-payments-server/intervals'
+import type { RepeatingInterval } from '@open-payments-server/value-types/intervals'
 import { LRUCache } from 'lru-cache'
 import type { AccessItem } from './access.js'
 import type { BoundClient } from './clients.js'

@@ -1,5 +1,5 @@
-import { formatAmount } from '@open-payments-server/amounts'
 import type { auth } from '@open-payments-server/proto'
+import { formatAmount } from '@open-payments-server/value-types/amounts'
 import type { AccessItem, Limits } from '../domain/access.js'
 
 /** An access item as it travels over gRPC. */

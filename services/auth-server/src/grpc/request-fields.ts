@@ -1,7 +1,12 @@
-import { type Amount, AmountError, parseAmount, parseAmountValue } from '@open-payments-server/amounts'
 import { RpcError, status } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
 import { isUuid } from '@open-payments-server/runtime'
+import {
+  type Amount,
+  AmountError,
+  parseAmount,
+  parseAmountValue
+} from '@open-payments-server/value-types/amounts'
 import { parseHttpUrl, URL_LENGTH_MAX } from '../domain/urls.js'
 
 /** Items of a page when the caller does not say. */

@@ -1,6 +1,6 @@
-import { formatAmount } from '@open-payments-server/amounts'
 import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
+import { formatAmount } from '@open-payments-server/value-types/amounts'
 import { cutPage, readPageToken } from './page-token.js'
 import { readPageSize, readUuid } from './request-fields.js'
 import type { Database } from '../modules/database.js'

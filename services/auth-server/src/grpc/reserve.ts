@@ -1,7 +1,7 @@
-import { formatAmount } from '@open-payments-server/amounts'
 import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import { hashSecret, type Logger } from '@open-payments-server/runtime'
+import { formatAmount } from '@open-payments-server/value-types/amounts'
 import type { PaymentContent, RefusalReason } from '../domain/limits.js'
 import { answerEach } from './answer-each.js'
 import { readAccessToken, readAmount, readSha256, readUrl, readUuid } from './request-fields.js'

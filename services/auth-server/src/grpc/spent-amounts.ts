@@ -1,6 +1,6 @@
-import { formatAmount } from '@open-payments-server/amounts'
 import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
+import { formatAmount } from '@open-payments-server/value-types/amounts'
 import { readAccessToken } from './request-fields.js'
 import type { GetSpentAmounts, SpentAmountsOutcome } from '../features/get-spent-amounts/service.js'
 

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
-import { createHealthRoutes, type Readiness } from '@open-payments-server/health'
 import { createHttpApp, PublicError, type RequestObserver } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
+import { createHealthRoutes, type Readiness } from '@open-payments-server/service-kit/health'
 import { type RequestHandler, Router } from 'express'
 import { answerOf, UNAVAILABLE_CODE } from './answers.js'
 import { requireSecret } from './require-secret.js'

@@ -4,7 +4,7 @@ import {
   type OutgoingRequestErrorReason,
   type SafeHttpClient
 } from '@open-payments-server/http-client'
-import type { Metrics } from '@open-payments-server/metrics'
+import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import { KEY_SOURCES, type KeyLookupCounter } from '../domain/counters.js'
 
 /** Publishes what `docs/metrics.md` lists of lookups of the keys of clients. */

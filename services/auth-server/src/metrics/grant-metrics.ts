@@ -1,4 +1,4 @@
-import { counting, type Metrics } from '@open-payments-server/metrics'
+import { counting, type Metrics } from '@open-payments-server/service-kit/metrics'
 import { GRANT_EVENTS, type GrantCounters, INTERACTION_EVENTS, TOKEN_EVENTS } from '../domain/counters.js'
 import type { AcceptGrantService } from '../features/accept-grant/service.js'
 import type { CancelGrantService } from '../features/end-grant/cancel-grant.js'

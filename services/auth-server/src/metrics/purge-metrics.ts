@@ -1,4 +1,4 @@
-import type { Metrics } from '@open-payments-server/metrics'
+import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import { PURGED_KINDS, type PurgeCounter } from '../domain/purge-counter.js'
 
 /** Publishes what `docs/metrics.md` lists of the purge. */

@@ -1,4 +1,4 @@
-import type { Metrics } from '@open-payments-server/metrics'
+import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import type { Database } from '../modules/database.js'
 import { measureReservations, OPEN_COUNTED_MAX } from '../modules/limits/index.js'
 

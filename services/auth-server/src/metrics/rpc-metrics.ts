@@ -1,4 +1,4 @@
-import type { Metrics } from '@open-payments-server/metrics'
+import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import type { IntrospectionAnswer, ReservationAnswer, RpcCounters } from '../domain/counters.js'
 
 /** Publishes what `docs/metrics.md` lists of what the resource server asks. */

@@ -1,4 +1,3 @@
-import type { Amount } from '@open-payments-server/amounts'
 import { createPool, createPrismaAdapter } from '@open-payments-server/database'
 import {
   callUnary,
@@ -14,6 +13,7 @@ import { auth } from '@open-payments-server/proto'
 import { createLogger, hashSecret, newId, randomSecret, systemRandom } from '@open-payments-server/runtime'
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import { createTestDatabase, type TestDatabase, TestClock } from '@open-payments-server/testing'
+import type { Amount } from '@open-payments-server/value-types/amounts'
 import type pg from 'pg'
 import type { AccessItem } from '../../src/domain/access.js'
 import { createGrpcServices } from '../../src/compose/grpc-services.js'

@@ -1,4 +1,4 @@
-import { UINT64_MAX } from '@open-payments-server/amounts'
+import { UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import fc from 'fast-check'
 import type { ModelAmount, ModelItem } from './limits-model.js'
 import { RECEIVERS } from './limits-server.js'

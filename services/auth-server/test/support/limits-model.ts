@@ -1,4 +1,4 @@
-import { UINT64_MAX } from '@open-payments-server/amounts'
+import { UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import type { Answer } from './grpc-fixture.js'
 import { intervalAt, type ModelInterval } from './model-interval.js'
 

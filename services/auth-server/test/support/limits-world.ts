@@ -1,6 +1,6 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { expect } from '@jest/globals'
-import { UINT64_MAX } from '@open-payments-server/amounts'
+import { UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import {
   LimitsModel,
   type ModelAnswer,

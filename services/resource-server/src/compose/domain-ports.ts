@@ -1,4 +1,4 @@
-import type { RateLimits } from '@open-payments-server/rate-limits'
+import type { RateLimits } from '@open-payments-server/service-kit/rate-limits'
 import { createPaymentMethods } from '../domain/payment-methods.js'
 import { createResourceUrls } from '../domain/resource-urls.js'
 import { createRequestAuthorizer } from '../features/authorize-request/request-authorizer.js'

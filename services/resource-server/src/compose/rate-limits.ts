@@ -1,9 +1,9 @@
-import { HEALTH_PATH } from '@open-payments-server/health'
+import { HEALTH_PATH } from '@open-payments-server/service-kit/health'
 import {
   openRateLimits,
   type RateLimits,
   type RateLimitSurroundings
-} from '@open-payments-server/rate-limits'
+} from '@open-payments-server/service-kit/rate-limits'
 import type { Context } from './context.js'
 
 /** How often things may be asked for; undefined where that is not limited. */

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import { databaseDependency, type Dependency, Readiness } from '@open-payments-server/health'
 import type { Route } from '@open-payments-server/http-server'
+import { databaseDependency, type Dependency, Readiness } from '@open-payments-server/service-kit/health'
 import { createCompleteIncomingPaymentRoute } from '../features/complete-incoming-payment/routes.js'
 import { createIncomingPaymentRoute } from '../features/create-incoming-payment/routes.js'
 import { createOutgoingPaymentRoute } from '../features/create-outgoing-payment/routes.js'

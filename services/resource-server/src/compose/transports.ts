@@ -1,7 +1,11 @@
 import { observeAcquisition } from '@open-payments-server/database'
 import { observeCalls } from '@open-payments-server/grpc-transport'
-import { type Metrics, publishTransports, type TransportMetrics } from '@open-payments-server/metrics'
 import { readVersion } from '@open-payments-server/runtime'
+import {
+  type Metrics,
+  publishTransports,
+  type TransportMetrics
+} from '@open-payments-server/service-kit/metrics'
 import type { Context } from './context.js'
 import type { Resources } from './resources.js'
 

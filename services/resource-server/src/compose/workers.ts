@@ -1,4 +1,8 @@
-import { createPurge, createPurgeRepository, createPurgeWorker } from '@open-payments-server/purge'
+import {
+  createPurge,
+  createPurgeRepository,
+  createPurgeWorker
+} from '@open-payments-server/service-kit/purge'
 import type { FailedBatchCounter } from '../domain/counters.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
 import { PURGED_KINDS, type PurgeCounter } from '../domain/purge-counter.js'

@@ -1,4 +1,4 @@
-import { type AmountWire, type Asset, formatAmount } from '@open-payments-server/amounts'
+import { type AmountWire, type Asset, formatAmount } from '@open-payments-server/value-types/amounts'
 import type { PaymentMethods, PaymentMethodWire } from './payment-methods.js'
 import { roomOf } from './receiver.js'
 import type { Representation } from './representation.js'

@@ -1,4 +1,4 @@
-import { type AmountWire, type Asset, formatAmount } from '@open-payments-server/amounts'
+import { type AmountWire, type Asset, formatAmount } from '@open-payments-server/value-types/amounts'
 import type { Representation } from './representation.js'
 import type { ResourceUrls } from './resource-urls.js'
 

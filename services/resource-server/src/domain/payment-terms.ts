@@ -1,4 +1,4 @@
-import type { Asset, QuotedAmounts } from '@open-payments-server/amounts'
+import type { Asset, QuotedAmounts } from '@open-payments-server/value-types/amounts'
 
 /** What a payment will do: fixed before anything is reserved for it. */
 export interface PaymentTerms {

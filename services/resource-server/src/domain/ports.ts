@@ -1,5 +1,5 @@
-import type { Amount } from '@open-payments-server/amounts'
 import type { Outcome } from '@open-payments-server/runtime'
+import type { Amount } from '@open-payments-server/value-types/amounts'
 import type { AccessItem } from './authorization.js'
 
 // What the resource server asks of the auth server, in its own words. `grpc/auth-server` carries it over gRPC.

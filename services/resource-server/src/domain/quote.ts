@@ -1,4 +1,9 @@
-import { type AmountWire, type Asset, formatAmount, type QuotedAmounts } from '@open-payments-server/amounts'
+import {
+  type AmountWire,
+  type Asset,
+  formatAmount,
+  type QuotedAmounts
+} from '@open-payments-server/value-types/amounts'
 import type { ResourceUrls } from './resource-urls.js'
 
 /** A quote. Values are in the smallest units of the asset named beside them. */

@@ -8,7 +8,7 @@ import {
   quoteFromDebit,
   quoteFromReceive,
   type QuoteTerms
-} from '@open-payments-server/amounts'
+} from '@open-payments-server/value-types/amounts'
 import { assetMismatch, invalidField, invalidReceiver, nonPositiveReceiveAmount, noRate } from './errors.js'
 import { type FeeTable, feesOf, type RateProvider } from './rates.js'
 import { type Receiver, remainingRoom } from './receiver.js'

@@ -1,4 +1,4 @@
-import { type Asset, type FeeSchedule, NO_FEES, type Rate } from '@open-payments-server/amounts'
+import { type Asset, type FeeSchedule, NO_FEES, type Rate } from '@open-payments-server/value-types/amounts'
 
 /** Where exchange rates come from. */
 export interface RateProvider {

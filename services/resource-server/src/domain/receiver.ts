@@ -1,4 +1,4 @@
-import { type Asset, UINT64_MAX } from '@open-payments-server/amounts'
+import { type Asset, UINT64_MAX } from '@open-payments-server/value-types/amounts'
 
 /** An incoming payment, as whoever pays it sees it. */
 export interface Receiver {

@@ -1,4 +1,4 @@
-import { debitForPartialReceive, type QuotedAmounts } from '@open-payments-server/amounts'
+import { debitForPartialReceive, type QuotedAmounts } from '@open-payments-server/value-types/amounts'
 import type { ReceiverRoom } from './receiver.js'
 
 /** How a payment ended. */

@@ -1,4 +1,4 @@
-import type { Asset } from '@open-payments-server/amounts'
+import type { Asset } from '@open-payments-server/value-types/amounts'
 
 /** Path that the wallet address without a path is stored and served under. */
 export const PATHLESS_WALLET_ADDRESS = '/.well-known/pay'

@@ -1,5 +1,5 @@
-import { AmountError, parseAmount } from '@open-payments-server/amounts'
 import { measuredText } from '@open-payments-server/http-server'
+import { AmountError, parseAmount } from '@open-payments-server/value-types/amounts'
 import { z } from 'zod'
 
 // Schemas of what several requests carry. Each names the field that is wrong.

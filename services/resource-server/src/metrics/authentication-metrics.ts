@@ -1,5 +1,5 @@
 import { SIGNATURE_ERROR_REASONS, SignatureError } from '@open-payments-server/http-signatures'
-import type { Metrics } from '@open-payments-server/metrics'
+import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import type { RequestAuthorizer } from '../domain/authorization.js'
 import {
   type AuthenticationFailure,

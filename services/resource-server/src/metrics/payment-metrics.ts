@@ -1,4 +1,4 @@
-import type { Metrics } from '@open-payments-server/metrics'
+import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import { GIVEN_UP_CAUSES } from '../domain/given-up.js'
 import type { CreatedKind, PaymentCounters } from '../domain/payment-counters.js'
 import { measurePayments, UNDELIVERED_COUNTED_MAX } from '../features/measure-payments/measure-payments.js'

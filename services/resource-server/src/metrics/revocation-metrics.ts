@@ -1,4 +1,4 @@
-import type { Metrics } from '@open-payments-server/metrics'
+import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import type { RevocationListener } from '../domain/ports.js'
 
 /** The same listener, with whether it hears of revocations published as `docs/metrics.md` lists it. */

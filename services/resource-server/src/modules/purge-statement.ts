@@ -1,5 +1,5 @@
 import { placeholder, Statement } from '@open-payments-server/database'
-import type { PurgeStatement } from '@open-payments-server/purge'
+import type { PurgeStatement } from '@open-payments-server/service-kit/purge'
 import { Prisma } from './database.js'
 
 /**

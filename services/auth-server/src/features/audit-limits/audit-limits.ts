@@ -1,5 +1,9 @@
 import { readSnapshot } from '@open-payments-server/database'
-import { IntervalError, intervalIndexAt, parseRepeatingInterval } from '@open-payments-server/intervals'
+import {
+  IntervalError,
+  intervalIndexAt,
+  parseRepeatingInterval
+} from '@open-payments-server/value-types/intervals'
 import { type Database, Prisma, type Queries } from '../../modules/database.js'
 
 /** What an audit found. */

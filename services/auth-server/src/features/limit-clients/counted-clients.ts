@@ -1,6 +1,6 @@
 import type { RequestParts } from '@open-payments-server/http-server'
 import type { ReceivedSignature } from '@open-payments-server/http-signatures'
-import type { Answer, RateLimits } from '@open-payments-server/rate-limits'
+import type { Answer, RateLimits } from '@open-payments-server/service-kit/rate-limits'
 import type { ClientAuthenticator, CountVerified } from '../../domain/authentication.js'
 
 /** A signature, and what of its request is counted besides. */

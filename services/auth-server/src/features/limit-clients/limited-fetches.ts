@@ -1,6 +1,6 @@
 import type { SafeHttpClient } from '@open-payments-server/http-client'
 import { PublicError } from '@open-payments-server/http-server'
-import type { RateLimits } from '@open-payments-server/rate-limits'
+import type { RateLimits } from '@open-payments-server/service-kit/rate-limits'
 import { DirectoryBusy } from '../../domain/clients.js'
 
 /**

@@ -1,5 +1,5 @@
 import { placeholder, Statement } from '@open-payments-server/database'
-import type { PurgedBatch, PurgeStatements } from '@open-payments-server/purge'
+import type { PurgedBatch, PurgeStatements } from '@open-payments-server/service-kit/purge'
 import type { PurgedKind } from '../../domain/purge-counter.js'
 import { Prisma } from '../../modules/database.js'
 import { dueGrants, purgedGrants } from '../../modules/grants/index.js'

@@ -7,7 +7,7 @@ import {
   createPurgeRepository,
   type PurgedBatch,
   type PurgeRepository
-} from '@open-payments-server/purge'
+} from '@open-payments-server/service-kit/purge'
 import { GrpcFixture, spending, usd, type WrittenGrant } from '../../../test/support/grpc-fixture.js'
 import type { GrantState } from '../../domain/grants.js'
 import { PURGED_KINDS, type PurgedKind } from '../../domain/purge-counter.js'

@@ -1,4 +1,4 @@
-import { type Asset, isSameAsset } from '@open-payments-server/amounts'
+import { type Asset, isSameAsset } from '@open-payments-server/value-types/amounts'
 import type { AccessItem } from '../../domain/access.js'
 import {
   type ClientDirectory,

@@ -1,7 +1,11 @@
-import { type Amount, AmountError, parseAmount } from '@open-payments-server/amounts'
 import { measuredList, measuredText } from '@open-payments-server/http-server'
 import { type Ed25519Jwk, parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
-import { INTERVAL_LENGTH_MAX, IntervalError, parseRepeatingInterval } from '@open-payments-server/intervals'
+import { type Amount, AmountError, parseAmount } from '@open-payments-server/value-types/amounts'
+import {
+  INTERVAL_LENGTH_MAX,
+  IntervalError,
+  parseRepeatingInterval
+} from '@open-payments-server/value-types/intervals'
 import { z } from 'zod'
 import { ACTIONS_BY_TYPE, type AccessItem, type AccessType } from '../../domain/access.js'
 import { normalizeWalletAddress, parseHttpUrl, URL_LENGTH_MAX } from '../../domain/urls.js'

@@ -1,5 +1,5 @@
-import { type Amount, isSameAsset } from '@open-payments-server/amounts'
 import type { Clock, Outcome } from '@open-payments-server/runtime'
+import { type Amount, isSameAsset } from '@open-payments-server/value-types/amounts'
 import {
   chargeableItems,
   contentHash,

@@ -1,6 +1,6 @@
-import type { Asset } from '@open-payments-server/amounts'
 import { OutgoingRequestError, type SafeHttpClient } from '@open-payments-server/http-client'
 import type { Clock, Logger } from '@open-payments-server/runtime'
+import type { Asset } from '@open-payments-server/value-types/amounts'
 import {
   type ClientDirectory,
   DirectoryBusy,

@@ -1,4 +1,4 @@
-import { UINT64_MAX } from '@open-payments-server/amounts'
+import { UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import { describe, expect, it } from '@jest/globals'
 import * as fc from 'fast-check'
 import type { AccessItem } from '../../domain/access.js'

@@ -1,4 +1,4 @@
-import type { Amount } from '@open-payments-server/amounts'
+import type { Amount } from '@open-payments-server/value-types/amounts'
 import type { AccessItem, AccessType, Limits } from '../../domain/access.js'
 import { Prisma } from '../database.js'
 

@@ -1,5 +1,5 @@
-import type { Amount } from '@open-payments-server/amounts'
 import { instantText } from '@open-payments-server/database'
+import type { Amount } from '@open-payments-server/value-types/amounts'
 import type { PageEnd } from '../../domain/page-end.js'
 import { Prisma, type Queries } from '../database.js'
 import { clientOf } from '../grants/index.js'

@@ -1,5 +1,5 @@
-import type { Amount } from '@open-payments-server/amounts'
 import { placeholder, Statement } from '@open-payments-server/database'
+import type { Amount } from '@open-payments-server/value-types/amounts'
 import type { Window } from '../../domain/limits.js'
 import { Prisma, type Queries } from '../database.js'
 import { usableTokens } from '../tokens/index.js'

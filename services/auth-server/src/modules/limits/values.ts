@@ -1,4 +1,4 @@
-import { type Amount, UINT64_MAX } from '@open-payments-server/amounts'
+import { type Amount, UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import { Prisma } from '../database.js'
 
 /** Fragment: the largest value of an amount. */

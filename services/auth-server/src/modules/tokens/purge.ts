@@ -1,4 +1,4 @@
-import type { PurgeStatement } from '@open-payments-server/purge'
+import type { PurgeStatement } from '@open-payments-server/service-kit/purge'
 import { Prisma } from '../database.js'
 import { interval, PURGE_NOW, purgeStatement } from '../purge-statement.js'
 

@@ -1,5 +1,5 @@
 import { createLookup, placeholder, Statement } from '@open-payments-server/database'
-import { parseRepeatingInterval } from '@open-payments-server/intervals'
+import { parseRepeatingInterval } from '@open-payments-server/value-types/intervals'
 import { type ConfiguredInteraction, findConsentingWalletAddress } from '../../domain/access.js'
 import type { SubjectRequest } from '../../domain/grants.js'
 import type { HeldToken } from '../../domain/held-tokens.js'

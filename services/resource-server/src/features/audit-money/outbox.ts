@@ -1,4 +1,4 @@
-import type { Amount } from '@open-payments-server/amounts'
+import type { Amount } from '@open-payments-server/value-types/amounts'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Amount } from '@open-payments-server/amounts'
+import type { Amount } from '@open-payments-server/value-types/amounts'
 import { type AuditCheck, tellViolations } from '../../domain/audit.js'
 import type { Reservation } from '../../domain/ports.js'
 import { findLost, type LossDeps, readLossBound } from './lost-payments.js'

@@ -1,5 +1,5 @@
-import { isSameAsset } from '@open-payments-server/amounts'
 import { type Clock, newId, type Random } from '@open-payments-server/runtime'
+import { isSameAsset } from '@open-payments-server/value-types/amounts'
 import type { AccessItem, AuthorizedRequest } from '../../domain/authorization.js'
 import { assetMismatch, unknownWalletAddress, invalidField } from '../../domain/errors.js'
 import { acceptCreated, identifyCreation } from '../../domain/idempotency.js'

@@ -1,5 +1,5 @@
-import type { Amount } from '@open-payments-server/amounts'
 import { validate } from '@open-payments-server/http-server'
+import type { Amount } from '@open-payments-server/value-types/amounts'
 import { z } from 'zod'
 import { amountSchema, metadataSchema, urlSchema } from '../../domain/wire.js'
 

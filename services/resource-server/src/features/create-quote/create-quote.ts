@@ -1,5 +1,5 @@
-import type { QuotedAmounts } from '@open-payments-server/amounts'
 import { type Clock, newId, type Random } from '@open-payments-server/runtime'
+import type { QuotedAmounts } from '@open-payments-server/value-types/amounts'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
 import { invalidReceiver, unknownWalletAddress, amountMissing } from '../../domain/errors.js'
 import { acceptCreated, type CreationIdentity, identifyCreation } from '../../domain/idempotency.js'

@@ -1,11 +1,11 @@
+import { ConfigurationError } from '@open-payments-server/runtime/configuration'
 import {
   AmountError,
   assertFeeSchedule,
   ASSET_CODE_LENGTH_MAX,
   type FeeSchedule,
   parseAmountValue
-} from '@open-payments-server/amounts'
-import { ConfigurationError } from '@open-payments-server/configuration'
+} from '@open-payments-server/value-types/amounts'
 import type { FeeTable } from '../../domain/rates.js'
 
 /** `CODE=fixed+basis points` */

@@ -1,4 +1,4 @@
-import { type Rate, RATE_ONE } from '@open-payments-server/amounts'
+import { type Rate, RATE_ONE } from '@open-payments-server/value-types/amounts'
 
 /** A rate between assets, by their codes. */
 export interface DirectedRate {

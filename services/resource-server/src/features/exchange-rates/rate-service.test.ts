@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { Asset, Rate } from '@open-payments-server/amounts'
 import { OutgoingRequestError } from '@open-payments-server/http-client'
 import { TestClock } from '@open-payments-server/testing'
+import type { Asset, Rate } from '@open-payments-server/value-types/amounts'
 import type { RateProvider } from '../../domain/rates.js'
 import { createRateService } from './rate-service.js'
 

@@ -1,5 +1,5 @@
-import { parseRate, type Rate, RATE_ONE } from '@open-payments-server/amounts'
 import { OutgoingRequestError, type SafeHttpClient } from '@open-payments-server/http-client'
+import { parseRate, type Rate, RATE_ONE } from '@open-payments-server/value-types/amounts'
 import { ratesUnavailable } from '../../domain/errors.js'
 import type { Clock } from '@open-payments-server/runtime'
 import { LRUCache } from 'lru-cache'

@@ -1,11 +1,11 @@
+import { ConfigurationError } from '@open-payments-server/runtime/configuration'
 import {
   AmountError,
   ASSET_CODE_LENGTH_MAX,
   parseRate,
   type Rate,
   RATE_ONE
-} from '@open-payments-server/amounts'
-import { ConfigurationError } from '@open-payments-server/configuration'
+} from '@open-payments-server/value-types/amounts'
 import type { RateProvider } from '../../domain/rates.js'
 import { type DirectedRate, findGainfulCycle } from './gainful-cycle.js'
 

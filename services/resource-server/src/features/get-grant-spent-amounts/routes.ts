@@ -1,5 +1,5 @@
-import { type Amount, type AmountWire, formatAmount } from '@open-payments-server/amounts'
 import { sendResource, type Route } from '@open-payments-server/http-server'
+import { type Amount, type AmountWire, formatAmount } from '@open-payments-server/value-types/amounts'
 import { findReach, type RequestAuthorizer } from '../../domain/authorization.js'
 import { inactiveToken, insufficientGrant, temporarilyUnavailable } from '../../domain/errors.js'
 import { AuthServerUnavailable, type GrantLimits, type SpentAmounts } from '../../domain/ports.js'

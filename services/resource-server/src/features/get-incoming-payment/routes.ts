@@ -5,7 +5,7 @@ import {
   sendResource
 } from '@open-payments-server/http-server'
 import { type Clock, isUuid } from '@open-payments-server/runtime'
-import { formatAmount } from '@open-payments-server/amounts'
+import { formatAmount } from '@open-payments-server/value-types/amounts'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { carriesCredentials } from '../../domain/credentials.js'
 import { notFound } from '../../domain/errors.js'

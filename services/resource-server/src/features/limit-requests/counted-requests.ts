@@ -1,5 +1,5 @@
 import { type IncomingRequest, peekJson } from '@open-payments-server/http-server'
-import type { RateLimits } from '@open-payments-server/rate-limits'
+import type { RateLimits } from '@open-payments-server/service-kit/rate-limits'
 import type { AuthorizedRequest, CountVerified } from '../../domain/authorization.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 

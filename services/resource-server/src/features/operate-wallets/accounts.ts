@@ -1,5 +1,5 @@
-import type { Asset } from '@open-payments-server/amounts'
 import { newId } from '@open-payments-server/runtime'
+import type { Asset } from '@open-payments-server/value-types/amounts'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import * as ledger from '../../modules/ledger/index.js'
 import { findAssetId } from './assets.js'

@@ -1,5 +1,5 @@
-import { AmountError, parseAmountValue } from '@open-payments-server/amounts'
 import { isUuid } from '@open-payments-server/runtime'
+import { AmountError, parseAmountValue } from '@open-payments-server/value-types/amounts'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import type { Database } from '../../modules/database.js'
 import { findMovement, move, type MovementKind } from '../../modules/ledger/index.js'

@@ -1,5 +1,5 @@
-import type { Asset } from '@open-payments-server/amounts'
 import { instantText } from '@open-payments-server/database'
+import type { Asset } from '@open-payments-server/value-types/amounts'
 import { formatCursor, parseCursor, type Position } from '../../domain/pagination.js'
 import { Prisma } from '../../modules/database.js'
 import { WALLET_ADDRESS } from '../../modules/wallet-addresses/index.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { quoteFromReceive, RATE_ONE } from '@open-payments-server/amounts'
+import { quoteFromReceive, RATE_ONE } from '@open-payments-server/value-types/amounts'
 import fc from 'fast-check'
 import type { LockedReceiver } from '../../modules/incoming-payments/index.js'
 import type { ClaimedPayment } from '../../modules/outgoing-payments/index.js'

@@ -1,4 +1,3 @@
-import { type Amount, parseAmountValue } from '@open-payments-server/amounts'
 import {
   callUnary,
   isRpcError,
@@ -10,6 +9,7 @@ import {
 } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import { BATCH_PATIENCE_MS, fulfilled, gather, type Outcome, rejected } from '@open-payments-server/runtime'
+import { type Amount, parseAmountValue } from '@open-payments-server/value-types/amounts'
 import type {
   CallOptions,
   EndOutcome,

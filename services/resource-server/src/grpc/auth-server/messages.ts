@@ -1,6 +1,6 @@
-import { type Amount, formatAmount, parseAmount } from '@open-payments-server/amounts'
 import { isRpcError, status } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
+import { type Amount, formatAmount, parseAmount } from '@open-payments-server/value-types/amounts'
 import { AuthServerUnavailable } from '../../domain/ports.js'
 
 /**

@@ -1,4 +1,4 @@
-import { UINT64_MAX } from '@open-payments-server/amounts'
+import { UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import { Prisma } from '../database.js'
 
 /** Longest that an open payment may grow: {@link UINT64_MAX}, as PostgreSQL reads it. */

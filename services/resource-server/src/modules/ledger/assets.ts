@@ -1,4 +1,4 @@
-import type { Asset } from '@open-payments-server/amounts'
+import type { Asset } from '@open-payments-server/value-types/amounts'
 import { type Database, Prisma, type Queries } from '../database.js'
 import { unlessTaken } from '../unless-taken.js'
 import { PROVIDER_ACCOUNT_KINDS } from './provider-accounts.js'

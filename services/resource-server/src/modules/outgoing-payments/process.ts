@@ -1,5 +1,5 @@
-import type { QuotedAmounts } from '@open-payments-server/amounts'
 import { placeholder } from '@open-payments-server/database'
+import type { QuotedAmounts } from '@open-payments-server/value-types/amounts'
 import type { Settlement } from '../../domain/settlement.js'
 import { Prisma } from '../database.js'
 

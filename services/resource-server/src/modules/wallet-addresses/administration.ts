@@ -1,4 +1,4 @@
-import type { Asset } from '@open-payments-server/amounts'
+import type { Asset } from '@open-payments-server/value-types/amounts'
 import type { Database, Queries } from '../database.js'
 import { unlessTaken } from '../unless-taken.js'
 

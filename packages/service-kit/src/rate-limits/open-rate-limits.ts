@@ -1,0 +1,86 @@
+import type { Metrics } from '../metrics/index.js'
+import type { Clock, Lifecycle, Logger } from '@open-payments-server/runtime'
+import { LIMIT_KINDS } from './counter.js'
+import { createRateLimits, type RateLimits } from './rate-limits.js'
+
+/** The settings of a service that limits are made from. */
+export interface RateLimitSettings {
+  readonly ENVIRONMENT: 'production' | 'development'
+  readonly REDIS_URL?: { reveal(): string } | undefined
+  readonly TRUSTED_PROXIES?: number | string[] | undefined
+  readonly RATE_LIMITS?: boolean | undefined
+  readonly RATE_LIMIT_ADDRESS_REQUESTS: number
+  readonly RATE_LIMIT_ADDRESS_SECONDS: number
+  readonly RATE_LIMIT_CLIENT_REQUESTS: number
+  readonly RATE_LIMIT_CLIENT_SECONDS: number
+  readonly RATE_LIMIT_WALLET_ADDRESS_REQUESTS: number
+  readonly RATE_LIMIT_WALLET_ADDRESS_SECONDS: number
+  readonly RATE_LIMIT_ADDRESS_ROWS: number
+  readonly RATE_LIMIT_CLIENT_ROWS: number
+}
+
+/** Window in which rows are counted, in seconds. */
+const ROWS_SECONDS = 86_400
+
+/** What a service adds to its settings. */
+export interface RateLimitSurroundings {
+  /** Name of the service: put before every key in Redis. */
+  readonly service: string
+  /** Code of a refusal. */
+  readonly refusalCode: string
+  /** Paths that its app answers to whoever asks whether the process lives: always, and none where it has no such route. */
+  readonly exemptPaths: readonly string[]
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly metrics: Pick<Metrics, 'addCounters'>
+  /** Ends the connection to Redis when the service stops. */
+  readonly lifecycle: Pick<Lifecycle, 'add'>
+}
+
+/**
+ * Makes the limits of a service from its settings, and counts what they refuse.
+ *
+ * @returns undefined when they are switched off
+ */
+export async function openRateLimits(
+  settings: RateLimitSettings,
+  { service, refusalCode, exemptPaths, clock, logger, metrics, lifecycle }: RateLimitSurroundings
+): Promise<RateLimits | undefined> {
+  const onRefused = metrics.addCounters(
+    {
+      name: 'open_payments_rate_limited_total',
+      help: 'Requests refused with 429, by the limit they reached.'
+    },
+    'limit',
+    LIMIT_KINDS
+  )
+  if (!(settings.RATE_LIMITS ?? settings.ENVIRONMENT === 'production')) return undefined
+  const rateLimits = await createRateLimits({
+    limits: {
+      address: {
+        points: settings.RATE_LIMIT_ADDRESS_REQUESTS,
+        durationSeconds: settings.RATE_LIMIT_ADDRESS_SECONDS
+      },
+      client: {
+        points: settings.RATE_LIMIT_CLIENT_REQUESTS,
+        durationSeconds: settings.RATE_LIMIT_CLIENT_SECONDS
+      },
+      'wallet-address': {
+        points: settings.RATE_LIMIT_WALLET_ADDRESS_REQUESTS,
+        durationSeconds: settings.RATE_LIMIT_WALLET_ADDRESS_SECONDS
+      },
+      'address-rows': { points: settings.RATE_LIMIT_ADDRESS_ROWS, durationSeconds: ROWS_SECONDS },
+      'client-rows': { points: settings.RATE_LIMIT_CLIENT_ROWS, durationSeconds: ROWS_SECONDS }
+    },
+    redisUrl: settings.REDIS_URL?.reveal(),
+    keyPrefix: `${service}:`,
+    clock,
+    logger,
+    refusalCode,
+    trustsProxies: settings.TRUSTED_PROXIES !== undefined && settings.TRUSTED_PROXIES !== 0,
+    exemptPaths,
+    onRefused
+  })
+  lifecycle.add({ name: 'rate limits', stop: () => rateLimits.close() })
+  return rateLimits
+}

@@ -1,0 +1,189 @@
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { answerOf, feeSchedule, ordinaryTerms, quoteTerms, uint64 } from '../../test/amounts/arbitraries.js'
+import {
+  AmountError,
+  debitForPartialReceive,
+  feeFor,
+  minimumDebit,
+  NO_FEES,
+  parseRate,
+  quoteFromDebit,
+  quoteFromReceive,
+  type QuoteTerms,
+  RATE_ONE,
+  UINT64_MAX
+} from './index.js'
+
+const USD = { code: 'USD', scale: 2 }
+const EUR = { code: 'EUR', scale: 2 }
+const ordinaryAmount = fc.bigInt({ min: 0n, max: 100_000_000n })
+
+describe('a fee', () => {
+  it.each([
+    [10_000n, 25n, 100, 125n],
+    [10_001n, 0n, 100, 101n],
+    [1n, 0n, 1, 1n],
+    [0n, 25n, 100, 0n],
+    [20n, 25n, 0, 20n],
+    [UINT64_MAX, 0n, 9_999, 18_444_899_399_302_180_660n]
+  ])('of a debit of %s at %s and %s basis points is exact', (debit, fixed, basisPoints, fee) => {
+    expect(feeFor(debit, { fixed, basisPoints })).toBe(fee)
+  })
+
+  it('is never more than the debit, and what it leaves never shrinks as the debit grows', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: UINT64_MAX - 1n }), feeSchedule, (debit, fees) => {
+        const left = debit - feeFor(debit, fees)
+        expect(left >= 0n).toBe(true)
+        expect(debit + 1n - feeFor(debit + 1n, fees) >= left).toBe(true)
+      })
+    )
+  })
+
+  it.each([
+    ['fees.fixed', { fixed: -1n, basisPoints: 0 }],
+    ['fees.fixed', { fixed: UINT64_MAX + 1n, basisPoints: 0 }],
+    ['fees.basisPoints', { fixed: 0n, basisPoints: -1 }],
+    ['fees.basisPoints', { fixed: 0n, basisPoints: 10_000 }],
+    ['fees.basisPoints', { fixed: 0n, basisPoints: 1.5 }],
+    ['fees.basisPoints', { fixed: 0n, basisPoints: NaN }]
+  ])('with a wrong %s is refused', (field, fees) => {
+    expect(() => feeFor(1n, fees)).toThrow(expect.objectContaining({ field }))
+  })
+})
+
+describe('a quote', () => {
+  const terms: QuoteTerms = {
+    source: USD,
+    target: EUR,
+    rate: parseRate('0.92'),
+    fees: { fixed: 30n, basisPoints: 50 }
+  }
+
+  it('from a debit takes the fee first and rounds what is received down', () => {
+    // 100.00 − 0.30 − 0.50 = 99.20; × 0.92 = 91.264
+    expect(quoteFromDebit(10_000n, terms)).toEqual({ debit: 10_000n, fee: 80n, receive: 9_126n })
+  })
+
+  it('from a receive amount delivers exactly that', () => {
+    expect(quoteFromReceive(9_126n, terms)).toEqual({ debit: 10_000n, fee: 80n, receive: 9_126n })
+  })
+
+  it('from a debit too small to deliver anything receives nothing, and the minimum debit delivers something', () => {
+    expect(quoteFromDebit(31n, terms).receive).toBe(0n)
+    expect(minimumDebit(terms)).toBe(33n)
+    expect(quoteFromDebit(33n, terms)).toEqual({ debit: 33n, fee: 31n, receive: 1n })
+    expect(quoteFromDebit(32n, terms).receive).toBe(0n)
+  })
+
+  it('for nothing costs nothing', () => {
+    expect(quoteFromReceive(0n, terms)).toEqual({ debit: 0n, fee: 0n, receive: 0n })
+    expect(quoteFromDebit(0n, terms)).toEqual({ debit: 0n, fee: 0n, receive: 0n })
+  })
+
+  it('between accounts of one asset leaves no unit over, whatever the fee', () => {
+    fc.assert(
+      fc.property(uint64, feeSchedule, (amount, fees) => {
+        const same = { source: USD, target: USD, rate: RATE_ONE, fees }
+        const fromDebit = quoteFromDebit(amount, same)
+        expect(fromDebit.fee + fromDebit.receive).toBe(amount)
+        const fromReceive = answerOf(() => quoteFromReceive(amount, same), AmountError)
+        if (fromReceive !== undefined) {
+          expect(fromReceive.fee + fromReceive.receive).toBe(fromReceive.debit)
+        }
+      })
+    )
+  })
+
+  it('takes the smallest debit that delivers the receive amount', () => {
+    fc.assert(
+      fc.property(ordinaryAmount, ordinaryTerms, (receive, between) => {
+        const quoted = quoteFromReceive(receive, between)
+        expect(quoted.receive).toBe(receive)
+        expect(quoted.fee).toBe(feeFor(quoted.debit, between.fees))
+        expect(quoteFromDebit(quoted.debit, between).receive >= receive).toBe(true)
+        expect(quoted.debit === 0n || quoteFromDebit(quoted.debit - 1n, between).receive < receive).toBe(true)
+      }),
+      { numRuns: 1_000 }
+    )
+  })
+
+  it('holds to that over the whole range: it refuses only what no debit can deliver', () => {
+    fc.assert(
+      fc.property(uint64, quoteTerms, (receive, between) => {
+        const quoted = answerOf(() => quoteFromReceive(receive, between), AmountError)
+        const largest = quoted?.debit ?? UINT64_MAX + 1n
+        // A debit that would deliver more than the range counts as delivering enough.
+        const delivers = (debit: bigint): boolean =>
+          (answerOf(() => quoteFromDebit(debit, between), AmountError)?.receive ?? UINT64_MAX + 1n) >= receive
+        expect(quoted === undefined || delivers(quoted.debit)).toBe(true)
+        expect(largest === 0n || !delivers(largest - 1n)).toBe(true)
+      }),
+      { numRuns: 1_000 }
+    )
+  })
+
+  it('never promises the receiver more than the debit covers after its fee', () => {
+    fc.assert(
+      fc.property(uint64, quoteTerms, (debit, between) => {
+        const quoted = answerOf(() => quoteFromDebit(debit, between), AmountError)
+        fc.pre(quoted !== undefined)
+        const { fee, receive } = quoted ?? { fee: 0n, receive: 0n }
+        const paid = (debit - fee) * between.rate.numerator * 10n ** BigInt(between.target.scale)
+        expect(receive * between.rate.denominator * 10n ** BigInt(between.source.scale) <= paid).toBe(true)
+      })
+    )
+  })
+
+  it('has a minimum debit that delivers, while one unit less delivers nothing', () => {
+    fc.assert(
+      fc.property(ordinaryTerms, (between) => {
+        const least = minimumDebit(between)
+        expect(quoteFromDebit(least, between).receive >= 1n).toBe(true)
+        expect(quoteFromDebit(least - 1n, between).receive).toBe(0n)
+      })
+    )
+  })
+
+  it('is refused when the debit would leave the range', () => {
+    const same = { source: USD, target: USD, rate: RATE_ONE, fees: { fixed: 1n, basisPoints: 0 } }
+    expect(quoteFromReceive(UINT64_MAX - 1n, same).debit).toBe(UINT64_MAX)
+    expect(() => quoteFromReceive(UINT64_MAX, same)).toThrow(AmountError)
+    expect(() => quoteFromReceive(UINT64_MAX + 1n, same)).toThrow(AmountError)
+    expect(() => quoteFromDebit(UINT64_MAX + 1n, { ...same, fees: NO_FEES })).toThrow(AmountError)
+    expect(() => quoteFromDebit(-1n, same)).toThrow(AmountError)
+  })
+})
+
+describe('a payment delivered in part', () => {
+  const quoted = { debit: 10_000n, fee: 80n, receive: 9_126n }
+
+  it('keeps the whole debit when all was received and nothing when nothing was', () => {
+    expect(debitForPartialReceive(quoted, 9_126n)).toBe(10_000n)
+    expect(debitForPartialReceive(quoted, 0n)).toBe(0n)
+    expect(debitForPartialReceive({ debit: 5n, fee: 5n, receive: 0n }, 0n)).toBe(0n)
+  })
+
+  it('keeps its share, rounded up', () => {
+    expect(debitForPartialReceive(quoted, 1n)).toBe(2n) // 1.0957…
+    expect(debitForPartialReceive(quoted, 4_563n)).toBe(5_000n)
+  })
+
+  it('never keeps more than the debit, nor less for more', () => {
+    fc.assert(
+      fc.property(uint64, uint64, fc.tuple(uint64, uint64, uint64), (debit, fee, [a, b, c]) => {
+        const [less = 0n, more = 0n, receive = 0n] = [a, b, c].sort((x, y) => (x < y ? -1 : x > y ? 1 : 0))
+        const kept = debitForPartialReceive({ debit, fee, receive }, more)
+        expect(kept <= debit).toBe(true)
+        expect(kept * receive >= debit * more || more === 0n).toBe(true)
+        expect(debitForPartialReceive({ debit, fee, receive }, less) <= kept).toBe(true)
+      })
+    )
+  })
+
+  it('cannot have received more than was quoted, or less than nothing', () => {
+    expect(() => debitForPartialReceive(quoted, 9_127n)).toThrow(AmountError)
+    expect(() => debitForPartialReceive(quoted, -1n)).toThrow(AmountError)
+  })
+})
