@@ -18,7 +18,7 @@ export {
   type UnaryHandler
 } from './handlers.js'
 export { readStream, type StreamingMethodName } from './read-stream.js'
-export { ERROR_FIELD_KEY, isRpcError, RpcError } from './rpc-error.js'
+export { isRpcError, RpcError } from './rpc-error.js'
 export {
   type GrpcServerOptions,
   type GrpcService,

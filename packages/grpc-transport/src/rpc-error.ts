@@ -1,7 +1,7 @@
 import { Metadata, type ServiceError, status, type StatusObject } from '@grpc/grpc-js'
 
 /** Metadata key under which an error names the request field it is about. */
-export const ERROR_FIELD_KEY = 'error-field'
+const ERROR_FIELD_KEY = 'error-field'
 
 /** Most characters of an error's message that are sent: messages travel in a header, and headers are limited. */
 export const ERROR_MESSAGE_LENGTH_MAX = 1_000

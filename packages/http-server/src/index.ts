@@ -9,7 +9,6 @@ export { readOptionalBody } from './optional-body.js'
 export {
   codeOf,
   type ErrorBody,
-  errorBody,
   methodNotAllowed,
   NoAnswer,
   PublicError,

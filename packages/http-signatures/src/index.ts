@@ -11,7 +11,6 @@ export { describeEd25519Library, ED25519_LIBRARY } from './ed25519.js'
 export type { HttpRequestParts } from './http-request.js'
 export {
   DEFAULT_POLICY,
-  GNAP_TAG,
   type ReceivedSignature,
   receiveSignature,
   type VerificationPolicy

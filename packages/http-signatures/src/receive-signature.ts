@@ -11,7 +11,7 @@ export const SIGNATURE_PARAMETER_LENGTH_MAX = 256
 export const SIGNATURE_ALGORITHM = 'ed25519'
 
 /** The tag of signatures that bind a GNAP request to its key (RFC 9635 §7.3.1). */
-export const GNAP_TAG = 'gnap'
+const GNAP_TAG = 'gnap'
 
 /** What a service demands of signatures beyond what this profile always does. */
 export interface VerificationPolicy {

@@ -1,5 +1,4 @@
-export { ensurePrivateKey, generatePrivateKey, readPublicKey } from './client-keys.js'
-export { CommandError } from './command-error.js'
+export { ensurePrivateKey } from './client-keys.js'
 export {
   type AuditCheck,
   type GrantFilter,

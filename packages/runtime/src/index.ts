@@ -29,7 +29,6 @@ export {
   isFromStranger,
   isTraced,
   sendTrace,
-  traceFields,
   type TraceSender,
   withinSpan
 } from './tracing.js'

@@ -1,4 +1,4 @@
 export type { AddressedRequest, Answer } from './address-limit.js'
-export { LIMIT_KINDS, type LimitKind, type RateLimit } from './counter.js'
+export type { LimitKind, RateLimit } from './counter.js'
 export { openRateLimits, type RateLimitSettings, type RateLimitSurroundings } from './open-rate-limits.js'
 export { createRateLimits, type LimitKeys, type RateLimits, type RateLimitsOptions } from './rate-limits.js'

@@ -3,7 +3,7 @@ import { assertUint64 } from './amount.js'
 import { divideRoundedUp } from './rate.js'
 
 /** One hundred percent, in basis points. A fee is always less than that. */
-export const BASIS_POINTS_OF_ALL = 10_000
+const BASIS_POINTS_OF_ALL = 10_000
 
 /**
  * What a payment costs its sender: `fixed`, in the smallest units of the source asset, plus a share of the debit in

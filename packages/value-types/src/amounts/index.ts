@@ -13,7 +13,7 @@ export {
   parseMajorUnits,
   UINT64_MAX
 } from './amount.js'
-export { assertFeeSchedule, BASIS_POINTS_OF_ALL, feeFor, type FeeSchedule, NO_FEES } from './fees.js'
+export { assertFeeSchedule, feeFor, type FeeSchedule, NO_FEES } from './fees.js'
 export {
   debitForPartialReceive,
   minimumDebit,
@@ -22,11 +22,4 @@ export {
   quoteFromReceive,
   type QuoteTerms
 } from './quoted-amounts.js'
-export {
-  convertRoundedDown,
-  convertRoundedUp,
-  parseRate,
-  type Rate,
-  RATE_DIGITS_MAX,
-  RATE_ONE
-} from './rate.js'
+export { convertRoundedDown, convertRoundedUp, parseRate, type Rate, RATE_ONE } from './rate.js'

@@ -2,7 +2,7 @@ import { AmountError } from './amount-error.js'
 import { type Asset, ASSET_SCALE_MAX, assertUint64, isAssetScale } from './amount.js'
 
 /** The most digits of a rate, on both sides of the point together. */
-export const RATE_DIGITS_MAX = 40
+const RATE_DIGITS_MAX = 40
 
 const POSITIVE_DECIMAL = /^(0|[1-9][0-9]*)(?:\.([0-9]+))?$/
 
