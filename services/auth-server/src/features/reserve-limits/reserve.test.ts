@@ -240,8 +240,9 @@ describe('Reserve: the same payment id again', () => {
   })
 
   it('is answered without waiting for the window, whether it was reserved or refused', async () => {
-    const { token, itemIds } = await auth.grant({ access: [spending({ debitAmount: usd(100n) })] })
-    const [first, second] = [auth.payment(token), auth.payment(token)]
+    // There is room for the first once more.
+    const { token, itemIds } = await auth.grant({ access: [spending({ debitAmount: usd(250n) })] })
+    const [first, second] = [auth.payment(token), auth.payment(token, { debit: usd(200n) })]
     await auth.reserveAs(first)
     await auth.reserveAs(second)
     const holder = await auth.pool.connect()
