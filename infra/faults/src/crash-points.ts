@@ -53,6 +53,9 @@ const pass = (at: PaymentPoint): CrashStep => ({ at, do: 'pass' })
 const killAuthServer = (at: PaymentPoint): CrashStep => kill('auth-server', at)
 const killResourceServer = (at: PaymentPoint): CrashStep => kill('resource-server', at)
 
+/** A reservation that the resource server is not sure of is given up: it is released next. */
+const givenUp = [hold(auth.reserve('after')), pass(resource.giveUp('after'))]
+
 /**
  * Every boundary between two steps of a payment, and who dies there. A service that is killed while the other's statement
  * waits leaves that one without an asker; a service that is killed at its own statement leaves the other without an answer.
@@ -138,9 +141,18 @@ export const CRASHES: readonly Crash[] = [
     steps: [killResourceServer(auth.end('before'))]
   },
   { name: 'resource server, settled, but not told so', steps: [killResourceServer(auth.end('after'))] },
-  { name: 'auth server, about to release', steps: [killAuthServer(auth.end('before'))] },
-  { name: 'auth server, released, not answered', steps: [killAuthServer(auth.end('after'))] },
-  { name: 'resource server, released, but not told so', steps: [killResourceServer(auth.end('after'))] },
+  {
+    name: 'auth server, about to release',
+    steps: [...givenUp, killAuthServer(auth.end('before'))]
+  },
+  {
+    name: 'auth server, released, not answered',
+    steps: [...givenUp, killAuthServer(auth.end('after'))]
+  },
+  {
+    name: 'resource server, released, but not told so',
+    steps: [...givenUp, killResourceServer(auth.end('after'))]
+  },
   {
     name: 'resource server, acknowledged, about to note it',
     steps: [killResourceServer(resource.markDelivered('before'))]

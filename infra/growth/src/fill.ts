@@ -109,9 +109,9 @@ async function fillResourceServer(client: pg.Client, plan: GrowthPlan): Promise<
             case when ${FAILED} then 0 else ${RECEIVE} end, ${DEBIT}, ${RECEIVE}, sha256(n::text::bytea),
             ${uuidOf('signature', plan)}, ${at}, ${at}
        from ${both}`,
-    `insert into grant_reservation (payment_id, outcome, debited_value, received_value, attempts, next_attempt_at, delivered_at,
+    `insert into grant_reservation (payment_id, quote_id, fee_value, outcome, debited_value, received_value, attempts, next_attempt_at, delivered_at,
                                     created_at, outcome_since)
-     select ${payment}, case when ${FAILED} then 'release' else 'settle' end, case when not ${FAILED} then ${DEBIT} end,
+     select ${payment}, ${quote}, ${FEE}, case when ${FAILED} then 'release' else 'settle' end, case when not ${FAILED} then ${DEBIT} end,
             case when not ${FAILED} then ${RECEIVE} end, 1, ${at}, ${at}, ${at}, ${at}
        from ${SERIES}`,
     `${transfer}
@@ -143,7 +143,8 @@ async function makeWallets(client: pg.Client, plan: GrowthPlan): Promise<void> {
   await client.query('alter table grown_wallet add primary key (rank)')
   await client.query('analyze grown_wallet')
   await client.query(`
-    insert into account (id, kind, name, asset_id) select account_id, 'wallet', 'grown-' || rank, asset_id from grown_wallet`)
+    insert into account (id, kind, name, asset_id, asset_code, asset_scale)
+    select account_id, 'wallet', 'grown-' || rank, asset_id, 'USD', 2 from grown_wallet`)
   await client.query(`
     insert into wallet_address (id, path, public_name, account_id)
     select wallet_address_id, ${pathOf('rank')}, 'Grown', account_id from grown_wallet`)

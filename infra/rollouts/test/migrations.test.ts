@@ -9,16 +9,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 const SERVICES = fileURLToPath(new URL('../../../services', import.meta.url))
 
-/**
- * From before there was a release: no database with anything in it lacks them. Never one more once there is one.
- */
-const BEFORE_A_RELEASE: ReadonlySet<string> = new Set([
-  '20261121190000_age_of_outcomes',
-  '20261121213000_idempotency_and_shared_secret_keys',
-  '20261123200000_account_kinds_of_transfers',
-  '20261123200000_ids_that_stand_for_a_payment'
-])
-
 /** What is not asked for: matters of taste, and what `migrateDatabase` sets for every migration. */
 const NOT_ASKED_FOR = [
   'prefer-bigint-over-int',
@@ -49,12 +39,13 @@ const migrations = readdirSync(SERVICES).flatMap((service) => {
   const folder = join(SERVICES, service, 'prisma', 'migrations')
   if (!existsSync(folder)) return []
   return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && !BEFORE_A_RELEASE.has(entry.name))
+    .filter((entry) => entry.isDirectory())
     .map(({ name }) => join(folder, name, 'migration.sql'))
 })
 
 /** What a linter for migrations says, one line for each thing that would keep others from reading or writing for long. */
 async function lint(files: readonly string[], isAlone: boolean): Promise<string[]> {
+  if (files.length === 0) return []
   const squawk = createRequire(import.meta.url).resolve('squawk-cli/js/bin/squawk')
   const rules = [`--exclude=${NOT_ASKED_FOR.join(',')}`, '--pg-version=15', '--reporter=gcc']
   const mode = isAlone ? [] : ['--assume-in-transaction']

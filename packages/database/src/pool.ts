@@ -2,7 +2,6 @@ import { context } from '@opentelemetry/api'
 import pg from 'pg'
 import type { AnswerLimit } from './limited-client.js'
 import { TracedClient } from './traced-client.js'
-import { UnnamedClient } from './unnamed-client.js'
 
 /** How much longer than the server's own limit we wait for an answer, before we call the connection dead, in milliseconds. */
 export const answerGraceMs = 2_000
@@ -61,7 +60,8 @@ export function createPool(options: PoolOptions): pg.Pool {
     connectionString: options.url,
     max: options.connectionsMax,
     application_name: options.applicationName,
-    ...(options.pooler === 'transaction' ? { Client: UnnamedClient } : sessionOptions(options)),
+    Client: TracedClient,
+    ...(options.pooler === 'transaction' ? {} : sessionOptions(options)),
     answerTimeoutMs: options.statementTimeoutMs + answerGraceMs,
     connectionTimeoutMillis: options.connectTimeoutMs,
     idleTimeoutMillis: idleMs,
@@ -117,8 +117,7 @@ function sessionOptions({ statementTimeoutMs }: PoolOptions): pg.PoolConfig {
   return {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs,
-    options: `${planning} ${timeZone}`,
-    Client: TracedClient
+    options: `${planning} ${timeZone}`
   }
 }
 

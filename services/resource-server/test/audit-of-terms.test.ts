@@ -88,6 +88,13 @@ describe('an audit of payments between assets, with fees, and in part', () => {
       () => `of 20 belongs to no payment that demands it (${whole})`
     ],
     [
+      'another fee of a payment that sent nothing',
+      () => `update outgoing_payment set fee_value = fee_value + 1, state = 'pending', sent_value = 0, delivered_value = 0,
+               failure_reason = null where id = '${part}'`,
+      () =>
+        `outgoing payment ${part}: its quote is none and its fee 21, and it was persisted with none and 20`
+    ],
+    [
       'another amount to receive',
       () => `update outgoing_payment set receive_value = 881 where id = '${part}'`,
       () => `its receive is here 881 EUR with scale 2, at the auth server 882 EUR with scale 2`

@@ -149,6 +149,16 @@ describe('an audit', () => {
       `update transfer set amount = 99, posted_amount = 99 where kind = 'delivery'`,
       'its payment demands posted of 100'
     ],
+    [
+      'an asset changed that nothing was paid in',
+      `update asset set scale = 3 where code = 'EUR'`,
+      'account carol is in EUR with scale 2, and its asset is EUR with scale 3'
+    ],
+    [
+      'a quote that its payment forgot',
+      `update grant_reservation set quote_id = gen_random_uuid()`,
+      'its quote is none and its fee 0, and it was persisted with'
+    ],
     ["an asset's scale changed", `update asset set scale = 3 where code = 'USD'`, 'USD with scale 3'],
     ["an asset's code changed", `update asset set code = 'XAU' where code = 'USD'`, '100 XAU with scale 2'],
     [

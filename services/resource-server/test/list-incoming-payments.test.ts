@@ -193,8 +193,8 @@ describe('a listed payment', () => {
   beforeAll(async () => {
     const [accountId, walletAddressId] = [randomUUID(), randomUUID()]
     await service.database.query(
-      `with odd as (insert into asset (code, scale) values ('U"S\\D', 255) returning id)
-       insert into account (id, kind, name, asset_id) select $1, 'wallet', 'odd', id from odd`,
+      `with odd as (insert into asset (code, scale) values ('U"S\\D', 255) returning *)
+       insert into account (id, kind, name, asset_id, asset_code, asset_scale) select $1, 'wallet', 'odd', id, code, scale from odd`,
       [accountId]
     )
     await service.database.query(

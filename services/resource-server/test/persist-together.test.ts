@@ -42,9 +42,10 @@ async function openLedger(): Promise<Ledger> {
     migrationsPath: `${prisma}migrations`
   })
   await database.query(`insert into asset (code, scale) values ('USD', 2)`)
-  await database.query(`insert into account (id, kind, asset_id) values ($1, 'clearing', ${String(USD)})`, [
-    '00000000-0000-4000-8000-000000000000'
-  ])
+  await database.query(
+    `insert into account (id, kind, asset_id, asset_code, asset_scale) values ($1, 'clearing', ${String(USD)}, 'USD', 2)`,
+    ['00000000-0000-4000-8000-000000000000']
+  )
   // What is done one by one is done in its order.
   return { database, pool: openPool(database, 1) }
 }
@@ -182,7 +183,8 @@ async function setUp(scene: Scene): Promise<NewPayment[]> {
     const { database } = ledger
     for (const { id, walletId, balance } of accounts) {
       await database.query(
-        `insert into account (id, kind, name, asset_id, credits_posted) values ($1, 'wallet', gen_random_uuid()::text, ${String(USD)}, $2)`,
+        `insert into account (id, kind, name, asset_id, asset_code, asset_scale, credits_posted)
+         values ($1, 'wallet', gen_random_uuid()::text, ${String(USD)}, 'USD', 2, $2)`,
         [id, balance]
       )
       await database.query(

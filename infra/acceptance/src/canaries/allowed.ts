@@ -66,16 +66,7 @@ export const ALLOWED: readonly Allowance[] = [
   },
   {
     canary: /^gRPC (path|public name|asset code)$/,
-    place: /^database of resource-server, (wallet_address\.path|wallet_address\.public_name|asset\.code)$/,
+    place: /^database of resource-server, (wallet_address\.path|wallet_address\.public_name|asset\.code|account\.asset_code)$/,
     reason: 'operators make wallet addresses and assets'
-  }
-]
-
-/** The same where there is a Redis. */
-export const ALLOWED_IN_REDIS: readonly Allowance[] = [
-  {
-    canary: / signature nonce$/,
-    place: /^Redis, key$/,
-    reason: 'a nonce is marked as used, so that it is good for nothing any more'
   }
 ]

@@ -2,7 +2,7 @@ import type { Mutation, TestReference } from '../mutation.js'
 
 const RESERVE = 'services/auth-server/src/modules/limits/reserve.ts'
 const REFUSE = 'services/auth-server/src/modules/limits/refuse.ts'
-const TOKENS = 'services/auth-server/src/modules/limits/grant-tables.ts'
+const TOKENS = 'services/auth-server/src/modules/tokens/read.ts'
 const RESERVE_SERVICE = 'services/auth-server/src/features/reserve-limits/service.ts'
 const END = 'services/auth-server/src/modules/limits/end.ts'
 const ENDS = 'services/auth-server/src/domain/ends.ts'
@@ -122,7 +122,7 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
   {
     guard: 'a token of a grant that is over reserves nothing',
     file: TOKENS,
-    text: " and g.state = 'issued')`",
+    text: ' and ${IS_ISSUED})`',
     broken: ')`',
     test: reserving('refuses a token whose grant is over')
   },

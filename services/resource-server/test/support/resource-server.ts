@@ -139,7 +139,8 @@ async function seed(database: TestDatabase): Promise<void> {
   ] as const) {
     const accountId = randomUUID()
     await database.query(
-      `insert into account (id, kind, name, asset_id, credits_posted) values ($1, 'wallet', $2, $3, 1000000)`,
+      `insert into account (id, kind, name, asset_id, asset_code, asset_scale, credits_posted)
+       select $1, 'wallet', $2, id, code, scale, 1000000 from asset where id = $3`,
       [accountId, name, assetId]
     )
     await database.query(

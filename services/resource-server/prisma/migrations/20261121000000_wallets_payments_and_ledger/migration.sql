@@ -11,17 +11,21 @@ create table asset (
   constraint asset_code_length check (length(code) between 1 and 32)
 );
 create unique index asset_code_scale_key on asset (code, scale);
+create unique index asset_id_code_scale_key on asset (id, code, scale);
 
 create table account (
   id uuid primary key,
   kind account_kind not null,
   name text,
   asset_id integer not null,
+  asset_code text not null,
+  asset_scale smallint not null,
   debits_posted numeric(38, 0) not null default 0,
   credits_posted numeric(38, 0) not null default 0,
   debits_pending numeric(38, 0) not null default 0,
   created_at timestamptz(3) not null default now(),
-  constraint account_asset_id_fkey foreign key (asset_id) references asset (id) on delete restrict on update cascade,
+  -- What money is worth is part of the account: no asset that has one is given another code or scale.
+  constraint account_asset_fkey foreign key (asset_id, asset_code, asset_scale) references asset (id, code, scale),
   constraint account_wallet_is_named check ((kind = 'wallet') = (name is not null)),
   constraint account_totals_not_negative check (debits_posted >= 0 and credits_posted >= 0 and debits_pending >= 0),
   -- No account holder ever spends what is not there, whatever the code does.
@@ -29,7 +33,7 @@ create table account (
   constraint account_provider_keeps_no_totals check (kind = 'wallet' or (debits_posted = 0 and credits_posted = 0 and debits_pending = 0))
 );
 create unique index account_name_key on account (name);
-create unique index account_id_asset_id_key on account (id, asset_id);
+create unique index account_id_asset_id_kind_key on account (id, asset_id, kind);
 create unique index account_one_of_each_kind_per_asset on account (asset_id, kind) where kind <> 'wallet';
 
 create table wallet_address (
@@ -63,8 +67,11 @@ create table incoming_payment (
   expires_at timestamptz(3) not null,
   metadata jsonb,
   request_hash bytea,
+  idempotency_hash bytea,
+  shared_secret_key_id text,
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
+  alive_until timestamptz(3) default now(),
   constraint incoming_payment_wallet_address_id_fkey foreign key (wallet_address_id) references wallet_address (id) on delete restrict on update cascade,
   constraint incoming_payment_received_within_incoming check (
     received_value >= 0 and received_value <= coalesce(incoming_value, 18446744073709551615)
@@ -74,6 +81,11 @@ create table incoming_payment (
 create index incoming_payment_wallet_address_id_created_at_id_idx on incoming_payment (wallet_address_id, created_at, id);
 create index incoming_payment_wallet_address_id_client_created_at_id_idx on incoming_payment (wallet_address_id, client, created_at, id);
 create index incoming_payment_created_at_id_idx on incoming_payment (created_at, id);
+-- A repeated request is found by the hash of its key.
+create unique index incoming_payment_idempotency_hash_key on incoming_payment (idempotency_hash)
+  where idempotency_hash is not null;
+-- What the purge looks at next.
+create index incoming_payment_alive_until_idx on incoming_payment (alive_until) where alive_until is not null;
 
 create table quote (
   id uuid primary key,
@@ -86,14 +98,18 @@ create table quote (
   receive_asset_id integer not null,
   method text not null,
   request_hash bytea,
+  idempotency_hash bytea,
   expires_at timestamptz(3) not null,
   created_at timestamptz(3) not null,
+  alive_until timestamptz(3) default now(),
   constraint quote_wallet_address_id_fkey foreign key (wallet_address_id) references wallet_address (id) on delete restrict on update cascade,
   constraint quote_receive_asset_id_fkey foreign key (receive_asset_id) references asset (id) on delete restrict on update cascade,
   constraint quote_amounts_range check (
     debit_value between 1 and 18446744073709551615 and receive_value between 1 and 18446744073709551615
     and fee_value >= 0 and fee_value < debit_value)
 );
+create unique index quote_idempotency_hash_key on quote (idempotency_hash) where idempotency_hash is not null;
+create index quote_alive_until_idx on quote (alive_until) where alive_until is not null;
 
 create table outgoing_payment (
   id uuid primary key,
@@ -139,19 +155,35 @@ create index outgoing_payment_pending_idx on outgoing_payment (created_at, id) w
 
 create table grant_reservation (
   payment_id uuid primary key,
+  -- What the payment was persisted with, once more: so that neither can be changed in one place.
+  quote_id uuid,
+  fee_value numeric(20, 0),
   outcome text,
+  outcome_since timestamptz(3) not null default now(),
   debited_value numeric(20, 0),
   received_value numeric(20, 0),
   attempts integer not null default 0,
   next_attempt_at timestamptz(3) not null default now(),
   delivered_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
+  -- An id that was given up because its signed request had made a payment already, under another idempotency key.
+  stands_for uuid references outgoing_payment (id),
+  -- Why the id was given up; null where there is a payment. Kept for good, as the ids are.
+  given_up_cause text,
   constraint grant_reservation_outcome_known check (outcome in ('settle', 'release')),
   constraint grant_reservation_outcome_whole check (
     (outcome is not distinct from 'settle') = (debited_value is not null) and (debited_value is null) = (received_value is null)),
-  constraint grant_reservation_delivers_an_outcome check (delivered_at is null or outcome is not null)
+  constraint grant_reservation_delivers_an_outcome check (delivered_at is null or outcome is not null),
+  constraint grant_reservation_stands_for_another_payment
+    check (stands_for is null or (outcome is not distinct from 'release' and stands_for <> payment_id)),
+  constraint grant_reservation_cause_known check (
+    given_up_cause is null
+    or (outcome = 'release'
+        and given_up_cause in ('reservation_unknown', 'persist_failed', 'id_taken', 'receiver_not_payable', 'swept', 'lost')))
 );
 create index grant_reservation_undelivered_idx on grant_reservation (next_attempt_at, payment_id)
+  where outcome is not null and delivered_at is null;
+create index grant_reservation_undelivered_since_idx on grant_reservation (outcome_since)
   where outcome is not null and delivered_at is null;
 
 create table transfer (
@@ -162,16 +194,37 @@ create table transfer (
   debit_account_id uuid not null,
   credit_account_id uuid not null,
   asset_id integer not null,
+  debit_account_kind account_kind not null,
+  credit_account_kind account_kind not null,
   amount numeric(20, 0) not null,
   posted_amount numeric(20, 0),
   incoming_payment_id uuid,
   created_at timestamptz(3) not null default now(),
   ended_at timestamptz(3),
   constraint transfer_asset_id_fkey foreign key (asset_id) references asset (id) on delete restrict on update cascade,
-  -- Both sides are accounts of the transfer's asset: money cannot change its asset on the way.
-  constraint transfer_debit_account_fkey foreign key (debit_account_id, asset_id) references account (id, asset_id),
-  constraint transfer_credit_account_fkey foreign key (credit_account_id, asset_id) references account (id, asset_id),
-  constraint transfer_between_two_accounts check (debit_account_id <> credit_account_id),
+  -- Both sides are accounts of the transfer's asset: money cannot change its asset on the way. Their kinds are part of the keys, so
+  -- that what the transfer says of them is true, and no account that it names can become one of another kind.
+  constraint transfer_debit_account_fkey
+    foreign key (debit_account_id, asset_id, debit_account_kind) references account (id, asset_id, kind),
+  constraint transfer_credit_account_fkey
+    foreign key (credit_account_id, asset_id, credit_account_kind) references account (id, asset_id, kind),
+  -- No kind joins two accounts of one kind.
+  constraint transfer_joins_its_kinds check (
+    case kind
+      when 'deposit' then debit_account_kind = 'outside' and credit_account_kind = 'wallet'
+      when 'withdrawal' then debit_account_kind = 'wallet' and credit_account_kind = 'outside'
+      when 'payment' then debit_account_kind = 'wallet' and credit_account_kind = 'clearing'
+      when 'fee' then debit_account_kind = 'clearing' and credit_account_kind = 'fees'
+      when 'delivery' then debit_account_kind = 'clearing' and credit_account_kind in ('wallet', 'exchange')
+      when 'conversion' then debit_account_kind = 'exchange' and credit_account_kind = 'wallet'
+    end),
+  -- Money moves between wallets for a payment only, and into a wallet for what it asked for only.
+  constraint transfer_names_its_payment check ((payment_id is null) = (kind in ('deposit', 'withdrawal'))),
+  constraint transfer_names_its_receiver check (
+    (incoming_payment_id is not null) = (kind in ('delivery', 'conversion') and credit_account_kind = 'wallet')),
+  -- Only a payment's first transfer is a hold: it has the payment's id, and all others are posted whole.
+  constraint transfer_holds_for_a_payment check (
+    case kind when 'payment' then id = payment_id else state = 'posted' and posted_amount = amount end),
   constraint transfer_amount_range check (amount between 1 and 18446744073709551615),
   constraint transfer_state_is_true check (
     case state
@@ -180,7 +233,8 @@ create table transfer (
       else posted_amount is null and ended_at is not null
     end)
 );
-create index transfer_payment_id_idx on transfer (payment_id);
+-- A payment moves its money once.
+create unique index transfer_payment_id_kind_key on transfer (payment_id, kind);
 create index transfer_debit_account_id_created_at_idx on transfer (debit_account_id, created_at);
 create index transfer_credit_account_id_created_at_idx on transfer (credit_account_id, created_at);
 create index transfer_incoming_payment_id_idx on transfer (incoming_payment_id) where incoming_payment_id is not null;
@@ -192,3 +246,13 @@ create view ledger_entry as
   union all
   select id, credit_account_id, asset_id, 'credit', posted_amount, ended_at
     from transfer where state = 'posted';
+
+-- On which timelines of PostgreSQL this database was met, and since when: a timeline begins with a failover, or with a restored
+-- backup, and either may have lost what was committed before.
+create table database_timeline (
+  -- Of the cluster: whoever begins a new one, as for a new version of PostgreSQL, begins to count timelines again.
+  system_identifier bigint not null,
+  timeline_id bigint not null,
+  first_seen_at timestamptz(3) not null default now(),
+  primary key (system_identifier, timeline_id)
+);

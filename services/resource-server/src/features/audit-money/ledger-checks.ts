@@ -100,7 +100,8 @@ const INVARIANTS: readonly LedgerInvariant[] = [
   },
   {
     // What the accounts really are, whatever the transfer says of them: constraints can be dropped.
-    invariant: 'Every transfer joins accounts of its asset and of the kinds that its own kind may join.',
+    invariant:
+      'Every transfer joins accounts of its asset and of the kinds that its own kind may join, and no asset changed.',
     count: 'select count(*) from transfer',
     violations: `
       select format('%s %s goes from a %s account to a %s account', t.kind, t.id, d.kind, c.kind) as violation
@@ -111,7 +112,12 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                ('deposit', 'outside', 'wallet'), ('withdrawal', 'wallet', 'outside'), ('payment', 'wallet', 'clearing'),
                ('fee', 'clearing', 'fees'), ('delivery', 'clearing', 'wallet'), ('delivery', 'clearing', 'exchange'),
                ('conversion', 'exchange', 'wallet')) is not false
-          or (t.payment_id is null) <> (t.kind in ('deposit', 'withdrawal'))`
+          or (t.payment_id is null) <> (t.kind in ('deposit', 'withdrawal'))
+      union all
+      select format('account %s is in %s with scale %s, and its asset is %s with scale %s', coalesce(a.name, a.kind::text),
+                    a.asset_code, a.asset_scale, coalesce(s.code, 'missing'), s.scale)
+        from account a left join asset s on s.id = a.asset_id
+       where (a.asset_code, a.asset_scale) is distinct from (s.code, s.scale)`
   },
   {
     invariant:
@@ -178,18 +184,25 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                         p.receive_value) end,
                case when p.asset_differs then 'its receiver is in another asset' end,
                case when p.delivered_value > 0 and p.credit_account_id is null then 'it delivered to no receiver' end,
-               case when p.quote_differs then format('it is not on the terms of its quote %s', p.quote_id) end)) as violation
+               case when p.quote_differs then format('it is not on the terms of its quote %s', p.quote_id) end,
+               case when p.agreed_differs then
+                 format('its quote is %s and its fee %s, and it was persisted with %s and %s', coalesce(p.quote_id::text, 'none'),
+                        p.fee_value, coalesce(p.agreed_quote_id::text, 'none'), p.agreed_fee_value) end)) as violation
         from (select terms.*, terms.incoming_payment_id is not null and terms.receiver_asset_id <> terms.receive_asset_id as asset_differs,
                      terms.quote_id is not null
                      and (terms.wallet_address_id, terms.client, terms.receiver, terms.debit_value, terms.fee_value,
                           terms.receive_value, terms.receive_asset_id)
                          is distinct from
                          (q.wallet_address_id, q.client, q.receiver, q.debit_value, q.fee_value, q.receive_value,
-                          q.receive_asset_id) as quote_differs
-                from terms left join quote q on q.id = terms.quote_id) p
+                          q.receive_asset_id) as quote_differs,
+                     r.quote_id as agreed_quote_id, r.fee_value as agreed_fee_value,
+                     (terms.quote_id, terms.fee_value) is distinct from (r.quote_id, r.fee_value) as agreed_differs
+                from terms
+                left join quote q on q.id = terms.quote_id
+                left join grant_reservation r on r.payment_id = terms.id) p
        where p.sent_value <> p.sent
           or (p.debit_asset_id = p.receive_asset_id and p.debit_value <> p.fee_value + p.receive_value)
-          or p.asset_differs or p.quote_differs or (p.delivered_value > 0 and p.credit_account_id is null)`
+          or p.asset_differs or p.quote_differs or p.agreed_differs or (p.delivered_value > 0 and p.credit_account_id is null)`
   },
   {
     invariant: 'Nothing was delivered to an incoming payment after it expired.',

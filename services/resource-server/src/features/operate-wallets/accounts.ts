@@ -43,7 +43,7 @@ export async function createAccount(
   const assetId = await findAssetId(asset, deps)
   const createdAt = new Date(deps.clock.now())
   const id = newId(deps.clock, deps.random)
-  if (!(await ledger.createAccount(deps.database, { id, name, assetId, createdAt }))) {
+  if (!(await ledger.createAccount(deps.database, { id, name, assetId, asset, createdAt }))) {
     throw new OperationRefused('already-exists', 'name', `there is an account ${name} already`)
   }
   return { name, asset, balance: 0n, held: 0n, available: 0n, createdAt }

@@ -2,14 +2,15 @@ import { Prisma } from '../database.js'
 
 /**
  * Fragment: opens the places of payments. Reads the parts `placed` (`id`), those that are persisted, and `wanted` (`id`,
- * `payable`). The part `refused` (`payment_id`) records the release of those that are not payable.
+ * `payable`, `quote_id`, `fee_value`). The part `refused` (`payment_id`) records the release of those that are not payable.
  *
  * A persisted payment whose id was given up, which is rare, breaks the primary key, and with it the statement: none of it is
  * kept. The two parts never name the same id. Both go by the order of ids, so that nobody waits in a circle.
  */
 export const opened = Prisma.sql`
   opened as (
-    insert into grant_reservation (payment_id) select id from placed order by id
+    insert into grant_reservation (payment_id, quote_id, fee_value)
+    select id, quote_id, fee_value from placed join wanted using (id) order by id
   ), refused as (
     insert into grant_reservation (payment_id, outcome, given_up_cause)
     select id, 'release', 'receiver_not_payable' from wanted where not payable order by id

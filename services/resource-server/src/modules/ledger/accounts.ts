@@ -20,6 +20,7 @@ export interface NewAccount {
   readonly id: string
   readonly name: string
   readonly assetId: number
+  readonly asset: Asset
   readonly createdAt: Date
 }
 
@@ -28,8 +29,9 @@ export interface NewAccount {
  *
  * @returns false when its name is taken
  */
-export function createAccount(on: Database, account: NewAccount): Promise<boolean> {
-  return unlessTaken(on.account.create({ data: { ...account, kind: 'wallet' } }))
+export function createAccount(on: Database, { asset, ...account }: NewAccount): Promise<boolean> {
+  const data = { ...account, kind: 'wallet', assetCode: asset.code, assetScale: asset.scale } as const
+  return unlessTaken(on.account.create({ data }))
 }
 
 /** The account of a name. */
