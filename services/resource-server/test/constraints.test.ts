@@ -63,6 +63,11 @@ describe('the database itself refuses', () => {
       'account_totals_not_negative'
     ],
     [
+      'another scale for an asset that has accounts',
+      `update asset set scale = 3 where code = 'USD'`,
+      'account_asset_fkey'
+    ],
+    [
       'a wallet without a name',
       `update account set name = null where name = 'alice'`,
       'account_wallet_is_named'

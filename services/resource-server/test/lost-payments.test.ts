@@ -127,7 +127,7 @@ describe('lost payments', () => {
       await world.whenDelivered()
       expect(world.limits.reservations.get(open)?.state).toBe('released')
       expect(world.limits.reservations.get(settled)?.state).toBe('settled')
-      expect(world.limits.calls.end).toBe(1)
+      expect(world.limits.asked.release).toBe(1)
       expect((await list()).payments).toEqual([])
     })
   })

@@ -10,7 +10,7 @@ const MONEY = 'services/resource-server/src/modules/ledger/move.ts'
 const RECEIVER = 'services/resource-server/src/domain/receiver.ts'
 const RATE = 'packages/value-types/src/amounts/rate.ts'
 const QUOTED = 'packages/value-types/src/amounts/quoted-amounts.ts'
-const AUDIT = 'services/auth-server/src/features/audit-limits/repository.ts'
+const AUDIT = 'services/auth-server/src/features/audit-limits/audit-limits.ts'
 
 const RATE_SERVICE = 'services/resource-server/src/features/exchange-rates/rate-service.ts'
 

@@ -150,10 +150,17 @@ export const SCHEMA_GUARDS: readonly Mutation[] = [
     test: { file: WALLET_TEST, title: 'a settlement of an unknown amount' }
   },
   {
+    guard: 'no asset that has accounts is given another code or scale',
+    file: WALLET,
+    text: 'foreign key (asset_id, asset_code, asset_scale) references asset (id, code, scale)',
+    broken: 'foreign key (asset_id) references asset (id)',
+    test: { file: WALLET_TEST, title: 'another scale for an asset that has accounts' }
+  },
+  {
     guard: 'every transfer stays in one asset',
     file: WALLET,
-    text: 'constraint transfer_credit_account_fkey foreign key (credit_account_id, asset_id) references account (id, asset_id)',
-    broken: 'constraint transfer_credit_account_fkey foreign key (credit_account_id) references account (id)',
+    text: 'foreign key (credit_account_id, asset_id, credit_account_kind) references account (id, asset_id, kind)',
+    broken: 'foreign key (credit_account_id) references account (id)',
     test: { file: WALLET_TEST, title: 'a transfer to an account in another asset' }
   },
   {
