@@ -26,7 +26,7 @@ const TOGETHER = [
   'reserve',
   'end-reservations',
   'rotate-tokens',
-  'request-grants',
+  'begin-grants',
   'persist-outgoing-payments',
   'settle-outgoing-payments',
   'create-incoming-payments',
