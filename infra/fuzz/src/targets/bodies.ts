@@ -25,6 +25,7 @@ import { readOrder as readIncomingPayment } from '../../../../services/resource-
 import { readOrder as readOutgoingPayment } from '../../../../services/resource-server/src/features/create-outgoing-payment/request.js'
 import { METADATA_BYTES_MAX } from '../../../../services/resource-server/src/domain/wire.js'
 import { readOrder as readQuote } from '../../../../services/resource-server/src/features/create-quote/request.js'
+import { answerOf } from '../../../../services/resource-server/src/http/answers.js'
 import { bodies } from '../generators/json.js'
 import {
   continuations,
@@ -91,10 +92,12 @@ export function mustBeErrorBody(status: number, body: unknown): void {
 }
 
 function refusalOf(error: unknown): string | undefined {
-  if (!(error instanceof PublicError)) return undefined
-  mustBeErrorBody(error.status, JSON.parse(JSON.stringify(error.body())))
-  const isBody = error.details !== undefined && 'body' in error.details
-  return `${String(error.status)} ${isBody ? 'body' : 'field'}`
+  // What is wrong with a field is the same answer of both services.
+  const answer = error instanceof PublicError ? error : answerOf(error)
+  if (answer === undefined) return undefined
+  mustBeErrorBody(answer.status, JSON.parse(JSON.stringify(answer.body())))
+  const isBody = answer.details !== undefined && 'body' in answer.details
+  return `${String(answer.status)} ${isBody ? 'body' : 'field'}`
 }
 
 /** Tries to read a body; whatever it holds, no object but its own must change. */

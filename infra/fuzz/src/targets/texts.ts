@@ -1,6 +1,6 @@
+import { Refusal } from '@open-payments-server/runtime'
 import { parse as parseQuery } from 'node:querystring'
 import { isRpcError } from '@open-payments-server/grpc-transport'
-import { PublicError } from '@open-payments-server/http-server'
 import fc from 'fast-check'
 import { maxAgeSeconds } from '../../../../packages/http-client/src/max-age.js'
 import { createInteractionCookie } from '../../../../services/auth-server/src/domain/interaction-cookie.js'
@@ -41,7 +41,7 @@ const queries = target({
         mustHold(cursor === parameters.cursor, 'a cursor has one spelling')
         return ACCEPTED
       },
-      (error) => (error instanceof PublicError && error.status === 400 ? 'refused' : undefined)
+      (error) => (error instanceof Refusal && error.because === 'invalid-field' ? 'refused' : undefined)
     )
 })
 
@@ -151,7 +151,7 @@ const headerValues = target({
         mustHold((readIdempotencyKey(idempotencyKey) ?? '').length <= 255, 'a key has an end')
         return ACCEPTED
       },
-      (error) => (error instanceof PublicError && error.status === 400 ? 'refused' : undefined)
+      (error) => (error instanceof Refusal && error.because === 'invalid-field' ? 'refused' : undefined)
     )
     mustHold(
       ['full', 'published'].includes(chooseRepresentation(accept, 'negotiated')),

@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net'
 import { isPublicAddress, OutgoingRequestError, URL_LENGTH_MAX } from '@open-payments-server/http-client'
-import { PublicError, targetUri } from '@open-payments-server/http-server'
+import { targetUri } from '@open-payments-server/http-server'
 import { isRpcError } from '@open-payments-server/grpc-transport'
-import { isUuid } from '@open-payments-server/runtime'
+import { isUuid, Refusal } from '@open-payments-server/runtime'
 import fc from 'fast-check'
 import { parseTarget } from '../../../../packages/http-client/src/target.js'
 import { readUrl } from '../../../../services/auth-server/src/grpc/request-fields.js'
@@ -81,7 +81,7 @@ const finishUris = target({
         mustHold(searchParams.getAll('hash').at(-1) === 'a+/b=', 'the hash arrives')
         return ACCEPTED
       },
-      (error) => (error instanceof PublicError && error.status === 400 ? 'not https' : undefined)
+      (error) => (error instanceof Refusal && error.because === 'invalid-field' ? 'not https' : undefined)
     )
   }
 })
