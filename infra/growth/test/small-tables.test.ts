@@ -9,7 +9,7 @@ const WALLETS = 500
 const TIMEOUT_MS = 120_000
 
 /** There are few of them. */
-const FEW: ReadonlySet<string> = new Set(['asset', 'asset_pkey'])
+const FEW: ReadonlySet<string> = new Set(['asset', 'asset_pkey', 'asset_id_code_scale_key'])
 /**
  * Indexes of what is unfinished, and the statements that look there for what is to be done next. No other may: however few are
  * unfinished, an index holds what was finished since the last vacuum, too.
