@@ -15,12 +15,12 @@ import {
   readReceiverAsset,
   readWalletAddress
 } from '../../../../services/auth-server/src/modules/clients/documents.js'
-import { continueGrantRoute } from '../../../../services/auth-server/src/features/continue-grant/route.js'
+import { continueGrantRoute } from '../../../../services/auth-server/src/features/continue-grant/routes.js'
 import { rejectGrantRoute } from '../../../../services/auth-server/src/features/end-grant/reject-route.js'
 import {
   type GrantRequest,
   grantRequestSchema
-} from '../../../../services/auth-server/src/features/request-grant/schema.js'
+} from '../../../../services/auth-server/src/features/request-grant/request.js'
 import { readOrder as readIncomingPayment } from '../../../../services/resource-server/src/features/create-incoming-payment/request.js'
 import { readOrder as readOutgoingPayment } from '../../../../services/resource-server/src/features/create-outgoing-payment/request.js'
 import { METADATA_BYTES_MAX } from '../../../../services/resource-server/src/domain/wire.js'

@@ -48,7 +48,7 @@ export const INTERACTION_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'what was decided is told to the browser in which it was, and to no other',
-    file: 'services/auth-server/src/features/start-interaction/service.ts',
+    file: 'services/auth-server/src/features/start-interaction/start-interaction.ts',
     text: 'if (!mayFinish(interaction, browser)) return undefined',
     broken: '',
     test: binding('says what was decided to the browser in which it was, and to no other')

@@ -21,9 +21,9 @@ import type { RevocationBus } from '../domain/revocations.js'
 import { createLimitsAuditRepository } from '../features/audit-limits/audit-limits.js'
 import { createAuditLimitsRpc } from '../grpc/limits-audit.js'
 import { createEndRpc } from '../grpc/end.js'
-import { createEndReservations } from '../features/end-reservations/service.js'
+import { createEndReservations } from '../features/end-reservations/end-reservations.js'
 import { createGetSpentAmountsRpc } from '../grpc/spent-amounts.js'
-import { createGetSpentAmounts } from '../features/get-spent-amounts/service.js'
+import { createGetSpentAmounts } from '../features/get-spent-amounts/get-spent-amounts.js'
 import { createRevokeGrant } from '../features/end-grant/revoke-grant.js'
 import { createIntrospectToken, type TokenWorth } from '../features/introspect-token/introspect-token.js'
 import { createListOpenReservationsRpc, createListReservationsRpc } from '../grpc/reservations.js'
@@ -32,7 +32,7 @@ import {
   createReserveLimits,
   type ReserveLimits,
   type ReserveOutcome
-} from '../features/reserve-limits/service.js'
+} from '../features/reserve-limits/reserve-limits.js'
 import type { Database } from '../modules/database.js'
 import type { TokenReader } from '../modules/tokens/index.js'
 import { allowedClients, type GrpcClientLists } from '../grpc/allowed-clients.js'

@@ -4,7 +4,7 @@ import type { Logger } from '@open-payments-server/runtime'
 import type { End, EndOutcome } from '../domain/ends.js'
 import { answerEach } from './answer-each.js'
 import { invalidField, readAmountValue, readUuid } from './request-fields.js'
-import type { EndReservations } from '../features/end-reservations/service.js'
+import type { EndReservations } from '../features/end-reservations/end-reservations.js'
 
 /** `GrantLimitsService.End`. */
 export function createEndRpc(

@@ -5,7 +5,7 @@ import { formatAmount } from '@open-payments-server/value-types/amounts'
 import type { PaymentContent, RefusalReason } from '../domain/limits.js'
 import { answerEach } from './answer-each.js'
 import { readAccessToken, readAmount, readSha256, readUrl, readUuid } from './request-fields.js'
-import type { Payment, ReserveLimits, ReserveOutcome } from '../features/reserve-limits/service.js'
+import type { Payment, ReserveLimits, ReserveOutcome } from '../features/reserve-limits/reserve-limits.js'
 
 /** `GrantLimitsService.Reserve`. */
 export function createReserveRpc(

@@ -2,7 +2,7 @@ import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-
 import type { auth } from '@open-payments-server/proto'
 import { formatAmount } from '@open-payments-server/value-types/amounts'
 import { readAccessToken } from './request-fields.js'
-import type { GetSpentAmounts, SpentAmountsOutcome } from '../features/get-spent-amounts/service.js'
+import type { GetSpentAmounts, SpentAmountsOutcome } from '../features/get-spent-amounts/get-spent-amounts.js'
 
 /**
  * `GrantLimitsService.GetSpentAmounts`. NOT_FOUND for a token that was not issued here, FAILED_PRECONDITION for one that

@@ -5,7 +5,7 @@ import type { ClientAuthenticator } from '../domain/authentication.js'
 import { DocumentUnavailable } from '../domain/clients.js'
 import type { AuthenticationFailure, AuthenticationFailureCounter } from '../domain/counters.js'
 import type { RefusedBecause } from '../domain/errors.js'
-import type { RequestGrantService } from '../features/request-grant/service.js'
+import type { RequestGrantService } from '../features/request-grant/request-grant.js'
 
 /** Publishes what `docs/metrics.md` lists of requests that nobody was authenticated for. */
 export function publishAuthenticationFailures(

@@ -1,14 +1,14 @@
 import { counting, type Metrics } from '@open-payments-server/service-kit/metrics'
 import { GRANT_EVENTS, type GrantCounters, INTERACTION_EVENTS, TOKEN_EVENTS } from '../domain/counters.js'
-import type { AcceptGrantService } from '../features/accept-grant/service.js'
+import type { AcceptGrantService } from '../features/accept-grant/accept-grant.js'
 import type { CancelGrantService } from '../features/end-grant/cancel-grant.js'
-import type { ContinueGrantService } from '../features/continue-grant/service.js'
-import type { FinishInteractionService } from '../features/finish-interaction/service.js'
+import type { ContinueGrantService } from '../features/continue-grant/continue-grant.js'
+import type { FinishInteractionService } from '../features/finish-interaction/finish-interaction.js'
 import type { RejectGrantService } from '../features/end-grant/reject-grant.js'
-import type { RequestGrantService } from '../features/request-grant/service.js'
-import type { RevokeTokenService } from '../features/revoke-token/service.js'
-import type { RotateTokenService } from '../features/rotate-token/service.js'
-import type { StartInteractionService } from '../features/start-interaction/service.js'
+import type { RequestGrantService } from '../features/request-grant/request-grant.js'
+import type { RevokeTokenService } from '../features/revoke-token/revoke-token.js'
+import type { RotateTokenService } from '../features/rotate-token/rotate-token.js'
+import type { StartInteractionService } from '../features/start-interaction/start-interaction.js'
 
 /** Publishes what `docs/metrics.md` lists of grants, their interactions and their tokens. */
 export function publishGrants(metrics: Pick<Metrics, 'addCounters'>): GrantCounters {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { checkFinishUri } from './request-checks.js'
-import { grantRequestSchema } from './schema.js'
+import { grantRequestSchema } from './request.js'
 
 const requestOf = (uri: string) => ({
   client: 'https://shop.test',

@@ -9,7 +9,7 @@ import {
 import { invalidField } from '../../domain/errors.js'
 import type { SubjectRequest } from '../../domain/grants.js'
 import { isLoopback, isSameEndpoint, normalizeWalletAddress } from '../../domain/urls.js'
-import type { GrantRequest } from './schema.js'
+import type { GrantRequest } from './request.js'
 
 /** What one account holder is asked to agree to. */
 export interface Consent {

@@ -1,7 +1,7 @@
 import { readOptionalBody } from '@open-payments-server/http-server'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
-import type { AcceptGrantService } from './service.js'
+import type { AcceptGrantService } from './accept-grant.js'
 
 const bodySchema = z.object({ finishCode: z.boolean().optional() })
 

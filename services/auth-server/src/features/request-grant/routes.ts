@@ -6,8 +6,8 @@ import {
   type RouteHandler
 } from '@open-payments-server/http-server'
 import type { ClientAuthenticator } from '../../domain/authentication.js'
-import { grantRequestSchema } from './schema.js'
-import type { RequestGrantService } from './service.js'
+import { grantRequestSchema } from './request.js'
+import type { RequestGrantService } from './request-grant.js'
 
 /** `POST /`: a grant request (RFC 9635 §2). */
 export function requestGrantRoute(

@@ -1,6 +1,6 @@
 import { requestParts, type RouteHandler } from '@open-payments-server/http-server'
 import type { HolderAuthorizer } from '../../domain/authentication.js'
-import type { RotateTokenService } from './service.js'
+import type { RotateTokenService } from './rotate-token.js'
 
 /** `POST /token/{id}` (interface 4.2, RFC 9635 §6.1). */
 export function rotateTokenRoute(

@@ -6,7 +6,7 @@ import {
 } from '@open-payments-server/http-server'
 import { z } from 'zod'
 import type { HolderAuthorizer } from '../../domain/authentication.js'
-import type { ContinueGrantService } from './service.js'
+import type { ContinueGrantService } from './continue-grant.js'
 
 /** Longest `interact_ref`, in characters: several times as long as those that are made. */
 const REFERENCE_LENGTH_MAX = 256

@@ -1,6 +1,6 @@
 import { requestParts, type RouteHandler } from '@open-payments-server/http-server'
 import type { HolderAuthorizer } from '../../domain/authentication.js'
-import type { RevokeTokenService } from './service.js'
+import type { RevokeTokenService } from './revoke-token.js'
 
 /** `DELETE /token/{id}`: the client gives its token back (RFC 9635 §6.2). Repeating it has no effect. */
 export function revokeTokenRoute(

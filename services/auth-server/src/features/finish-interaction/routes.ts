@@ -1,7 +1,7 @@
 import { seeOther } from '@open-payments-server/http-server'
 import type { RequestHandler } from 'express'
 import type { InteractionCookie } from '../../domain/interaction-cookie.js'
-import type { FinishInteractionService } from './service.js'
+import type { FinishInteractionService } from './finish-interaction.js'
 
 /**
  * `GET /interact/{id}/{nonce}/finish`: the account holder's browser is done (RFC 9635 §4.2). Its query has as `code` what the

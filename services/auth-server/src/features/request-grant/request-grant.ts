@@ -18,7 +18,7 @@ import { withQuery } from '../../domain/urls.js'
 import type { NewGrant } from '../../modules/grants/index.js'
 import type { BeginGrant } from './begin-grants.js'
 import { checkConsentable, checkFinishUri, checkIdentifiers, type Consent } from './request-checks.js'
-import type { GrantRequest, RequestingClient } from './schema.js'
+import type { GrantRequest, RequestingClient } from './request.js'
 
 /** The answer to a grant request (RFC 9635 §3): a token at once, or where the account holder is to go. */
 export interface GrantResponse {

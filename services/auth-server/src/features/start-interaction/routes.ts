@@ -1,7 +1,7 @@
 import { seeOther } from '@open-payments-server/http-server'
 import type { RequestHandler } from 'express'
 import type { InteractionCookie } from '../../domain/interaction-cookie.js'
-import type { StartInteractionService } from './service.js'
+import type { StartInteractionService } from './start-interaction.js'
 
 /**
  * `GET /interact/{id}/{nonce}`: the account holder's browser begins (RFC 9635 §4.1.1). The first browser that opens an
