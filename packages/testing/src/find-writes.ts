@@ -14,6 +14,8 @@ const WRITES =
   /\b(?:insert\s+into|delete\s+from|(?<!\bfor\s+(?:no\s+key\s+)?)(?<!\bdo\s+)update)\s+([a-z_]+)\b/g
 const MODEL_WRITES =
   /\.([a-z][A-Za-z]*)\.(?:create|createMany|createManyAndReturn|update|updateMany|upsert|delete|deleteMany)\(/g
+/** A purge deletes from the table that it is given. */
+const PURGES = /\btable:\s*Prisma\.sql`([a-z_]+)`,\s*(?:id|isKept):/g
 const COMMENTS = /\/\*[\s\S]*?\*\/|(?:^|\s)\/\/.*$/gm
 
 /**
@@ -36,7 +38,7 @@ export async function findTableWrites(
     files.map(async (path) => {
       const text = (await readFile(path, 'utf8')).replace(COMMENTS, '')
       const written = [
-        ...[...text.matchAll(WRITES)].map(([, table = '']) => table),
+        ...[...text.matchAll(WRITES), ...text.matchAll(PURGES)].map(([, table = '']) => table),
         ...[...text.matchAll(MODEL_WRITES)].map(([, model = '']) => tables[model] ?? '')
       ]
       return written

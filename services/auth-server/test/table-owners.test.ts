@@ -43,7 +43,8 @@ it.each([
   ['insert into reservation (payment_id) values (1)', 'reservation'],
   ['with x as (update  access_token t set ended_at = now() returning 1) select 1', 'access_token'],
   ['delete from grant_request g using x', 'grant_request'],
-  ['await on.grant.updateMany({})', 'grant_request']
+  ['await on.grant.updateMany({})', 'grant_request'],
+  ['purgeStatement({ table: Prisma.sql`reservation`, id: Prisma.sql`payment_id` })', 'reservation']
 ])('%s is found', async (text, table) => {
   const folder = await mkdtemp(join(tmpdir(), 'table-owners-'))
   await writeFile(join(folder, 'planted.ts'), `// update interaction set x\nconst text = \`${text}\`\n`)

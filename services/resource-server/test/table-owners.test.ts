@@ -44,7 +44,8 @@ it.each([
   ['insert into quote (id) values (1)', 'quote'],
   ['with x as (update  account a set debits_pending = 0 returning 1) select 1', 'account'],
   ['delete from transfer t using x', 'transfer'],
-  ['await on.grantReservation.updateMany({})', 'grant_reservation']
+  ['await on.grantReservation.updateMany({})', 'grant_reservation'],
+  ['purgeStatement({ table: Prisma.sql`quote`, isKept: Prisma.sql`false` })', 'quote']
 ])('%s is found', async (text, table) => {
   const folder = await mkdtemp(join(tmpdir(), 'table-owners-'))
   await writeFile(join(folder, 'planted.ts'), `// update quote set x\nconst text = \`${text}\`\n`)
