@@ -307,10 +307,11 @@ describe('creating an outgoing payment from a quote', () => {
       const quoteId = await created
       const payment = await payQuote(await world.createQuoteElsewhere(quoteId))
       await world.whenEnded(payment.textAt('id'))
-      await world.database.query('update outgoing_payment set quote_id = $2 where id = $1', [
-        payment.textAt('id').slice(-36),
-        quoteId.slice(-36)
-      ])
+      await world.database.query(
+        `with paid as (update outgoing_payment set quote_id = $2 where id = $1 returning id)
+         update grant_reservation r set quote_id = $2 from paid where r.payment_id = paid.id`,
+        [payment.textAt('id').slice(-36), quoteId.slice(-36)]
+      )
       return quoteId
     }
 
