@@ -17,7 +17,7 @@ export interface OpenDatabase<Client> {
   readonly patientPool: DatabasePool
   /** For what reads whole tables: its statements may take long (`readSnapshot`). */
   readonly patientDatabase: Client
-  close(): Promise<void>
+  readonly close: () => Promise<void>
 }
 
 /**

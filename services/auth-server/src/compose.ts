@@ -1,5 +1,5 @@
 import type { DatabasePool } from '@open-payments-server/database'
-import { startHttpServer } from '@open-payments-server/http-server'
+import { type RunningHttpServer, startHttpServer } from '@open-payments-server/http-server'
 import { describeEd25519Library } from '@open-payments-server/http-signatures'
 import {
   createLogger,
@@ -17,12 +17,17 @@ import { createGrpcServices } from './compose/grpc-services.js'
 import { startMetrics } from './compose/metrics.js'
 import { startRateLimits } from './compose/rate-limits.js'
 import { openResources } from './compose/resources.js'
-import { createIdentityProviderRoutes, createReadiness, createRoutes } from './compose/routes.js'
+import {
+  createIdentityProviderRoutes,
+  createReadiness,
+  createRoutes,
+  type RouteParts
+} from './compose/routes.js'
 import { measureTransports } from './compose/transports.js'
 import { startPurge } from './compose/workers.js'
 import type { AuthServerConfig } from './config.js'
 import { startAuthGrpcServer } from './grpc/server.js'
-import { createIdentityProviderApp } from './http/identity-provider-app.js'
+import { createIdentityProviderApp, type IdentityProviderAppOptions } from './http/identity-provider-app.js'
 import { createPublicApp } from './http/public-app.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
 
@@ -95,19 +100,9 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
   listeners.add(grpcServer)
 
   const parts = { context, resources, domain, counters }
-  const identityProviderApp = createIdentityProviderApp(createIdentityProviderRoutes(parts), {
-    logger,
-    requestObserver: transports?.http['identity-provider'],
-    secrets: [config.IDENTITY_PROVIDER_SECRET, config.IDENTITY_PROVIDER_SECRET_PREVIOUS].flatMap((secret) =>
-      secret === undefined ? [] : [secret.reveal()]
-    ),
-    readiness
-  })
-  const identityProviderServer = await startHttpServer(identityProviderApp, {
-    host: config.IDENTITY_PROVIDER_HOST,
-    port: config.IDENTITY_PROVIDER_PORT,
-    badRequestCode: BAD_REQUEST_CODE,
-    logger
+  const identityProviderServer = await startIdentityProviderServer(parts, {
+    readiness,
+    requestObserver: transports?.http['identity-provider']
   })
   listeners.add(identityProviderServer)
   transports?.watchListener('identity-provider', identityProviderServer)
@@ -147,4 +142,25 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
       return lifecycle.stop()
     }
   }
+}
+
+/** Listens for identity providers, and for whoever runs the service. */
+function startIdentityProviderServer(
+  parts: RouteParts,
+  options: Pick<IdentityProviderAppOptions, 'readiness' | 'requestObserver'>
+): Promise<RunningHttpServer> {
+  const { config, logger } = parts.context
+  const app = createIdentityProviderApp(createIdentityProviderRoutes(parts), {
+    ...options,
+    logger,
+    secrets: [config.IDENTITY_PROVIDER_SECRET, config.IDENTITY_PROVIDER_SECRET_PREVIOUS].flatMap((secret) =>
+      secret === undefined ? [] : [secret.reveal()]
+    )
+  })
+  return startHttpServer(app, {
+    host: config.IDENTITY_PROVIDER_HOST,
+    port: config.IDENTITY_PROVIDER_PORT,
+    badRequestCode: BAD_REQUEST_CODE,
+    logger
+  })
 }

@@ -66,7 +66,8 @@ export const ALLOWED: readonly Allowance[] = [
   },
   {
     canary: /^gRPC (path|public name|asset code)$/,
-    place: /^database of resource-server, (wallet_address\.path|wallet_address\.public_name|asset\.code|account\.asset_code)$/,
+    place:
+      /^database of resource-server, (wallet_address\.path|wallet_address\.public_name|asset\.code|account\.asset_code)$/,
     reason: 'operators make wallet addresses and assets'
   }
 ]

@@ -9,8 +9,8 @@ import type { ContinuableGrant } from './find-grants.js'
 
 /** Finds what clients continue and manage, by their ids (UUID). */
 export interface HeldByClients {
-  findGrant(this: void, id: string): Promise<ContinuableGrant | undefined>
-  findToken(this: void, id: string): Promise<HeldToken | undefined>
+  readonly findGrant: (id: string) => Promise<ContinuableGrant | undefined>
+  readonly findToken: (id: string) => Promise<HeldToken | undefined>
 }
 
 /** Stands in where nothing was found. No secret has this hash. */
