@@ -213,7 +213,7 @@ describe('after a change of the timeline', () => {
     const sweepAll = () =>
       sweepReservations(
         database,
-        paymentIds.map((paymentId) => ({ paymentId, createdAtMs: Date.now() }))
+        paymentIds.map((paymentId) => ({ paymentId, createdAtMs: Date.now() + 1_000 }))
       )
     await world.database.query('update database_timeline set timeline_id = 0')
     expect(await sweepAll()).toEqual({ givenUp: [], held: paymentIds })
