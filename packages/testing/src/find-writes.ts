@@ -19,6 +19,20 @@ const PURGES = /\btable:\s*Prisma\.sql`([a-z_]+)`,\s*(?:id|isKept):/g
 const COMMENTS = /\/\*[\s\S]*?\*\/|(?:^|\s)\/\/.*$/gm
 
 /**
+ * The tables of a service by the names of their models as Prisma's client has them (`grantReservation`).
+ *
+ * @param models names of the models (`GrantReservation`): the table of each has the same name, with underscores
+ */
+export function tablesOfModels(models: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    models.map((model) => [
+      model.charAt(0).toLowerCase() + model.slice(1),
+      model.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
+    ])
+  )
+}
+
+/**
  * Finds every write of a table in the sources of a service: by statements, also by fragments of them, and by Prisma's models.
  *
  * @param folder looked through with all that is below it, but for generated code and tests

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { findTableWrites } from '@open-payments-server/testing'
+import { findTableWrites, tablesOfModels } from '@open-payments-server/testing'
 import { expect, it } from '@jest/globals'
 import { Prisma } from '../src/generated/prisma/client.js'
 
@@ -23,12 +23,7 @@ const OWNERS: Readonly<Record<string, string>> = {
 }
 
 /** The tables, by the names of their models as Prisma's client has them. */
-const TABLES = Object.fromEntries(
-  Object.keys(Prisma.ModelName).map((model) => [
-    model.charAt(0).toLowerCase() + model.slice(1),
-    model.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
-  ])
-)
+const TABLES = tablesOfModels(Object.keys(Prisma.ModelName))
 
 it('every table has an owner', () => {
   expect(Object.keys(OWNERS).sort()).toEqual(Object.values(TABLES).sort())

@@ -102,28 +102,29 @@ export function createTokenReader({
   configuredInteraction
 }: TokenReaderDependencies): TokenReader {
   const lookUpActive = createLookup((hashes) => FIND_ACTIVE.rows(database, { hashes }))
-  const read = async (hash: Buffer): Promise<(IssuedToken & ActiveRow) | undefined> => {
+  const read = async (hash: Buffer): Promise<{ issued: IssuedToken; active: boolean } | undefined> => {
     const [row] = await FIND_TOKEN.rows(database, { hash })
     if (row === undefined) return undefined
     const issued = restoreToken(row, configuredInteraction)
     cache.set(hash, issued)
-    return { ...issued, active: row.active }
+    return { issued, active: row.active }
   }
   return {
     async findToken(tokenHash, now) {
       const kept = cache.get(tokenHash)
-      const row = await (kept === undefined
-        ? read(tokenHash)
-        : lookUpActive(`\\x${tokenHash.toString('hex')}`).then((found) => found && { ...kept, ...found }))
-      return row && toRecord(row, row.active, now)
+      if (kept !== undefined) {
+        const row = await lookUpActive(`\\x${tokenHash.toString('hex')}`)
+        return row && toRecord(kept, row.active, now)
+      }
+      const found = await read(tokenHash)
+      return found && toRecord(found.issued, found.active, now)
     },
-    accessOf: async (tokenHash) => (cache.get(tokenHash) ?? (await read(tokenHash)))?.access
+    accessOf: async (tokenHash) => (cache.get(tokenHash) ?? (await read(tokenHash))?.issued)?.access
   }
 }
 
 function toRecord(issued: IssuedToken, active: boolean, now: Date): TokenRecord {
-  const { expiresAt, client, access, consentedWalletAddress } = issued
-  return { expiresAt, client, access, consentedWalletAddress, active: active && expiresAt > now }
+  return { ...issued, active: active && issued.expiresAt > now }
 }
 
 function restoreToken(row: TokenRow, configuredInteraction: ConfiguredInteraction): IssuedToken {
