@@ -2,7 +2,9 @@
 // Types count: an import that only names a type is an arrow too.
 
 const serviceSource = '^services/[^/]+/src/'
-const tests = '\\.test\\.ts$|^(services|packages|infra)/[^/]+/test/'
+/** The folder of a package of the workspace, `proto` aside. */
+const workspacePackage = '((services|packages)/[^/]+|infra/stack|infra/(deploy|prove)/[^/]+)'
+const tests = `\\.test\\.ts$|^${workspacePackage}/test/`
 /** Where a service is wired together: compose.ts, which may hand parts of it to files in compose/. */
 const wiring = '(compose|index|compose/[^/]+)\\.ts$'
 
@@ -85,7 +87,7 @@ module.exports = {
         path:
           '^(node:)?(fs|net|http|https|http2|tls|dns|child_process|worker_threads|cluster|timers)(/|$)|' +
           'node_modules/(pg|express|ioredis|undici|@prisma|@grpc)/|' +
-          '^packages/(database|grpc-transport|http-client|metrics|purge|rate-limits|shared-store|telemetry)/|^proto/'
+          '^packages/(?!(value-types|http-signatures)/)|^proto/'
       }
     },
     {
@@ -165,15 +167,15 @@ module.exports = {
       comment: 'What is shipped does not depend on the test helpers.',
       severity: 'error',
       from: {
-        path: '^(services|packages|proto|infra)/[^/]+/src/',
-        pathNot: [tests, '^packages/testing/', '^infra/(acceptance|faults|fuzz|growth|load|rollouts)/']
+        path: `^(${workspacePackage}|proto)/src/`,
+        pathNot: [tests, '^packages/testing/', '^infra/prove/(acceptance|faults|fuzz|growth|load|rollouts)/']
       },
       to: { path: '^packages/testing/' }
     }
   ],
   options: {
     doNotFollow: { path: 'node_modules|/generated/' },
-    exclude: { path: '/dist/|/\\.local/|^infra/jest/' },
+    exclude: { path: '/dist/|/\\.local/|^infra/prove/jest/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     combinedDependencies: true,

@@ -1,10 +1,22 @@
 import eslint from '@eslint/js'
 import typescript from 'typescript-eslint'
 
-const tests = ['**/*.test.ts', '**/test/**/*.ts', 'packages/testing/**/*.ts', 'infra/acceptance/**/*.ts']
+const tests = [
+  '**/*.test.ts',
+  '**/test/**/*.ts',
+  'packages/testing/**/*.ts',
+  'infra/prove/acceptance/**/*.ts'
+]
 
 /** Where requests that go out are guarded: against addresses of this network, redirects, and hosts that do not answer. */
 const outgoingHttp = 'Requests go out through packages/http-client, which guards them.'
+
+/** JavaScript's own: TypeScript's is a promise that tests and casts can break. */
+const privateMembers = [
+  'PropertyDefinition[accessibility="private"]',
+  'MethodDefinition[accessibility="private"][kind!="constructor"]',
+  'TSParameterProperty[accessibility="private"]'
+].map((selector) => ({ selector, message: 'Private members are named `#name`.' }))
 
 /** Whoever switches a rule off says why, after two dashes. */
 const explainDisabling = {
@@ -86,6 +98,7 @@ export default typescript.config(
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', caughtErrors: 'none' }],
       // Implementing an asynchronous port with something immediate is no mistake.
       '@typescript-eslint/require-await': 'off',
+      'no-restricted-syntax': ['error', ...privateMembers],
       'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
       'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }]
     }
@@ -101,6 +114,7 @@ export default typescript.config(
     rules: {
       'no-restricted-syntax': [
         'error',
+        ...privateMembers,
         {
           selector:
             'AssignmentExpression[left.type="MemberExpression"] > :matches(ArrowFunctionExpression, FunctionExpression).right',
@@ -111,8 +125,9 @@ export default typescript.config(
     }
   },
   {
-    files: ['services/*/src/**/*.ts'],
-    ignores: tests,
+    // Where pools are made, databases created and migrated, and where databases are run for tests.
+    files: ['services/*/src/**/*.ts', 'packages/*/src/**/*.ts'],
+    ignores: [...tests, 'packages/{database,local-services}/**'],
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',
@@ -132,8 +147,8 @@ export default typescript.config(
     files: [
       'services/**/*.test.ts',
       'services/*/test/**/*.ts',
-      'infra/acceptance/**/*.ts',
-      'infra/faults/**/*.ts'
+      'infra/prove/acceptance/**/*.ts',
+      'infra/prove/faults/**/*.ts'
     ],
     rules: {
       'no-restricted-globals': [

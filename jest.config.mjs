@@ -11,7 +11,7 @@ export default {
     // Trials that only a long run makes: see infra/stack/scripts/test.mjs.
     ...(process.env.LONG_RUN === undefined ? ['\\.long\\.test\\.ts$'] : [])
   ],
-  testEnvironment: '<rootDir>/infra/jest/contract-environment.mjs',
+  testEnvironment: '<rootDir>/infra/prove/jest/contract-environment.mjs',
   // Workspace packages resolve to their sources, so that tests need no build. Jest adds import or require itself.
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
   extensionsToTreatAsEsm: ['.ts'],
@@ -19,9 +19,9 @@ export default {
   transform: {
     '^.+\\.ts$': ['@swc/jest', { ...compilerOptions, sourceMaps: 'inline' }]
   },
-  globalSetup: '<rootDir>/infra/jest/global-setup.mjs',
-  globalTeardown: '<rootDir>/infra/jest/global-teardown.mjs',
-  reporters: ['default', '<rootDir>/infra/jest/summary-reporter.mjs'],
+  globalSetup: '<rootDir>/infra/prove/jest/global-setup.mjs',
+  globalTeardown: '<rootDir>/infra/prove/jest/global-teardown.mjs',
+  reporters: ['default', '<rootDir>/infra/prove/jest/summary-reporter.mjs'],
   testTimeout: 30_000,
   maxWorkers: 2
 }

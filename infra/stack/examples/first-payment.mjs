@@ -1,4 +1,4 @@
-// The first payment by hand: a shop pays bob 10.00 USD from alice's wallet, once she has agreed to it.
+// The first payment by hand: a shop pays bob 10.00 USD from alice's wallet, once she has consented.
 // Start the stack with `npm start`, then run this in another terminal: node infra/stack/examples/first-payment.mjs
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ const stack = await readFile('.local/stack.json', 'utf8').then(JSON.parse, (erro
   process.exit(1)
 })
 
-// The shop is a client: it has a wallet address of its own, and a key with which it signs every request.
+// The shop is a client: it has its own wallet address, and a key with which it signs every request.
 const client = await createAuthenticatedClient({
   walletAddressUrl: stack.client.walletAddress,
   privateKey: stack.client.privateKeyFile,
@@ -43,7 +43,7 @@ const quote = await client.quote.create(
   { walletAddress: alice.id, receiver: incomingPayment.id, method: 'ilp' }
 )
 
-// 3. Alice has to agree, in her own browser, which then comes back to us.
+// 3. Alice has to consent in her own browser, which is then sent back to us.
 const callback = createServer().listen(0, '127.0.0.1')
 await once(callback, 'listening')
 const nonce = randomUUID()
@@ -72,15 +72,15 @@ const [request, response] = await once(callback, 'request')
 response.end('Thank you. The shop goes on in the terminal.')
 callback.close()
 
-// 4. The hash shows that the browser comes from this very request, and not from somebody else's.
+// 4. The hash proves that the browser comes from this request and not from someone else's.
 const answer = new URL(request.url, 'http://localhost').searchParams
 const interactRef = answer.get('interact_ref')
 if (interactRef === null) throw new Error(`Alice did not agree: ${answer.get('result')}`)
 const proof = [nonce, grant.interact.finish, interactRef, alice.authServer].join('\n')
 if (createHash('sha256').update(proof).digest('base64') !== answer.get('hash')) throw new Error('wrong hash')
 
-// 5. Her agreement becomes an access token, and the token pays.
-//    The server says how long after its answer we may come: most of that has passed while she read.
+// 5. Her consent is exchanged for an access token, and the token pays.
+//    The server says how long to wait after its answer; most of that passed while she read.
 await sleep(Math.max(0, answeredAt + (grant.continue.wait ?? 0) * 1000 - Date.now()))
 const { access_token: token } = await client.grant.continue(
   { url: grant.continue.uri, accessToken: grant.continue.access_token.value },
@@ -92,7 +92,7 @@ const payment = await client.outgoingPayment.create(
 )
 console.log(`Paid: ${payment.id}`)
 
-// 6. The payment is processed at once: look until the money is there, or the payment has failed.
+// 6. The payment is processed at once: poll until the money has arrived, or the payment has failed.
 for (;;) {
   const { failed, sentAmount, debitAmount } = await client.outgoingPayment.get({
     url: payment.id,

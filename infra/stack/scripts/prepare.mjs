@@ -74,9 +74,9 @@ async function buildIfNeeded() {
 
 /** Folders of the packages, as pnpm-workspace.yaml lists them. */
 export function workspaceFolders() {
-  return ['services', 'packages', 'infra']
+  return ['services', 'packages', 'infra/deploy', 'infra/prove']
     .flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(root, folder, name)))
-    .concat(join(root, 'proto'))
+    .concat(join(root, 'infra', 'stack'), join(root, 'proto'))
 }
 
 function isBuilt(folder) {

@@ -17,23 +17,23 @@ const longRuns = {
     environment: { MODEL_TEST_OPERATIONS: '200000' }
   },
   fuzz: {
-    paths: ['infra/fuzz/test'],
+    paths: ['infra/prove/fuzz/test'],
     environment: { FUZZ_TEST_CASES: '1000000' }
   },
   growth: {
-    paths: ['infra/growth/test/plans.test.ts'],
+    paths: ['infra/prove/growth/test/plans.test.ts'],
     environment: { GROWTH_TEST_PAYMENTS: '1000000' }
   },
   restore: {
-    paths: ['infra/growth/test/restore.long.test.ts'],
+    paths: ['infra/prove/growth/test/restore.long.test.ts'],
     environment: {}
   },
   rollouts: {
-    paths: ['infra/rollouts/test/rollout.test.ts'],
+    paths: ['infra/prove/rollouts/test/rollout.test.ts'],
     environment: { ROLLOUT_TEST_REQUESTS: '20000', ROLLOUT_TEST_PRE_STOP_MS: '1000' }
   },
   crash: {
-    paths: ['infra/faults/test/crash.test.ts'],
+    paths: ['infra/prove/faults/test/crash.test.ts'],
     environment: { CRASH_TEST_ROUNDS: '20' }
   }
 }

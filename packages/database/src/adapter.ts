@@ -4,14 +4,14 @@ import type { Pooler } from './pool.js'
 import { statementNameOf } from './statement.js'
 
 /**
- * What a service's `PrismaClient` reaches its database through: the pool, whose limits, traces and connections stay as they are.
- * A `Statement` is prepared once on each connection, but for one behind a pooler that gives every transaction another session.
- * What Prisma's models write is not: its texts change with the number of their values.
+ * The adapter between a service's `PrismaClient` and its pool, which keeps its timeouts, traces and connections. A
+ * `Statement` is prepared once on each connection, unless a pooler gives every transaction another session. Statements of
+ * Prisma's models are not prepared: their texts change with the number of their values.
  *
- * @param pool from `createPool`; who made it ends it
+ * @param pool from `createPool`; whoever created it closes it
  */
 export function createPrismaAdapter(pool: Pool, pooler: Pooler): PrismaPg {
   if (pooler === 'transaction') return new PrismaPg(pool)
-  // An empty name is none.
+  // An empty name counts as none.
   return new PrismaPg(pool, { statementNameGenerator: ({ sql }) => statementNameOf(sql) ?? '' })
 }

@@ -1,14 +1,14 @@
 import pg from 'pg'
 import { isDuplicateDatabase } from './errors.js'
 
-/** PostgreSQL cuts longer names off silently, which could make two of them one. */
+/** PostgreSQL silently truncates longer names, so two of them could become one. */
 const nameBytesMax = 63
 
 /**
- * Creates a database, owned by the connecting user, unless it exists. Safe when several do it at once.
+ * Creates a database, owned by the connecting user, unless it exists. Several processes may do so at once.
  *
  * @param options.adminUrl a database of the same server to connect to, as a user who may create databases
- * @throws Error for a name longer than 63 bytes, and what the server answers otherwise
+ * @throws Error for a name longer than 63 bytes, and the server's other errors
  */
 export async function createDatabaseIfMissing(options: { adminUrl: string; name: string }): Promise<void> {
   const { adminUrl, name } = options

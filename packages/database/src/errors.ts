@@ -1,4 +1,7 @@
-/** How many causes of an error are searched for the database's own error: Prisma wraps it twice, services may wrap it once more. */
+/**
+ * How many causes of an error are searched for the database's own error: Prisma wraps it twice, services may wrap it once
+ * more.
+ */
 const depthMax = 8
 
 /** The database's error in a chain of causes, whether pg, Prisma's adapter or its client reported it. */
@@ -28,18 +31,18 @@ export function isCheckViolation(error: unknown, constraint?: string): boolean {
   return isViolation(error, ['23514'], constraint)
 }
 
-/** The transaction lost against another one and may be tried again (SQLSTATE 40001, or 40P01: deadlock). */
+/** The transaction lost against another one and may be retried (SQLSTATE 40001, or 40P01: deadlock). */
 export function isSerializationFailure(error: unknown): boolean {
   const { codes } = factsOf(error)
   return ['40001', '40P01', 'P2034'].some((code) => codes.has(code))
 }
 
-/** A table that the statement names is not there (SQLSTATE 42P01). */
+/** A table that the statement names does not exist (SQLSTATE 42P01). */
 export function isMissingRelation(error: unknown): boolean {
   return factsOf(error).codes.has('42P01')
 }
 
-/** Another session created the database meanwhile. Which of the two codes it is depends on the moment. */
+/** Another session created the database meanwhile. Which of the two codes is reported depends on timing. */
 export function isDuplicateDatabase(error: unknown): boolean {
   return factsOf(error).codes.has('42P04') || isUniqueViolation(error, 'pg_database_datname_index')
 }
@@ -57,7 +60,7 @@ const unavailableCodes: ReadonlySet<string> = new Set([
   ...['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2037']
 ])
 
-/** What pg and Prisma say without any code when a connection breaks or none can be had in time. */
+/** Messages of pg and Prisma without a code when a connection breaks or none is available in time. */
 const unavailableMessages = [
   /^timeout exceeded when trying to connect/,
   /^Connection terminated/,
@@ -68,8 +71,8 @@ const unavailableMessages = [
 ]
 
 /**
- * The database cannot be reached, is overloaded or did not answer in time. Whether a statement under way had its
- * effect is then not known.
+ * The database cannot be reached, is overloaded or did not answer in time. It is then unknown whether a running statement
+ * had its effect.
  */
 export function isUnavailable(error: unknown): boolean {
   const { codes, messages } = factsOf(error)
@@ -80,8 +83,8 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /**
- * Tried again, the same may succeed: the database does not answer now, or gave the transaction up in favour of another.
- * Whether a statement under way had its effect is not known, as with {@link isUnavailable}.
+ * A retry may succeed: the database does not answer now, or aborted the transaction in favour of another. As with {@link
+ * isUnavailable}, it may be unknown whether a running statement had its effect.
  */
 export function isTransient(error: unknown): boolean {
   return isUnavailable(error) || isSerializationFailure(error)
@@ -108,8 +111,8 @@ interface MutableFacts {
 }
 
 /**
- * Reads one level and goes on to `cause` (ours, and Prisma's adapter), `meta.driverAdapterError` (Prisma's client)
- * and `errors` (several addresses tried in vain).
+ * Reads one level and continues with `cause` (ours, and Prisma's adapter), `meta.driverAdapterError` (Prisma's client) and
+ * `errors` (several addresses that failed).
  */
 function collect(value: unknown, facts: MutableFacts, depthLeft: number): void {
   if (typeof value !== 'object' || value === null || depthLeft === 0) return
@@ -119,7 +122,7 @@ function collect(value: unknown, facts: MutableFacts, depthLeft: number): void {
   for (const message of [level.message, level.originalMessage]) {
     if (typeof message !== 'string') continue
     facts.messages.push(message)
-    // Prisma's adapter drops the name of a check constraint, and the message keeps it.
+    // Prisma's adapter drops the name of a check constraint, but the message contains it.
     const named = / constraint "([^"]+)"/.exec(message)?.[1]
     if (named !== undefined) facts.constraints.add(named)
   }
@@ -138,7 +141,7 @@ function collectConstraint(constraint: unknown, { constraints }: MutableFacts): 
   if ('fields' in constraint && Array.isArray(constraint.fields)) constraints.add(constraint.fields.join(','))
 }
 
-/** Kinds of error of Prisma's adapter that come from the network, without any SQLSTATE. */
+/** Kinds of errors of Prisma's adapter that come from the network, without a SQLSTATE. */
 const codeOfKind: Readonly<Record<string, string>> = {
   DatabaseNotReachable: 'ECONNREFUSED',
   ConnectionClosed: 'ECONNRESET',

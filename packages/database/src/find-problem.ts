@@ -3,19 +3,19 @@ import { sqltag as sql } from '@prisma/client/runtime/client'
 import { isMissingRelation } from './errors.js'
 import type { RawQueries } from './raw-queries.js'
 
-/** What can be wrong with a database that answers, in words that anybody may read. */
+/** Problems of a database that answers, in words that anyone may read. */
 export type DatabaseProblem =
   'is read-only' | 'gives sessions another time zone than UTC' | 'has not been migrated to this version'
 
 const NOT_MIGRATED: DatabaseProblem = 'has not been migrated to this version'
 
 /**
- * Looks whether the database takes changes, whether instants mean what Prisma takes them for (it reads and writes them without
- * their time zone), and whether there is a migration, with one statement. Newer migrations do no harm: each version
- * runs on the schema of the next.
+ * Checks with one statement whether the database is writable, whether its time zone is what Prisma assumes (it reads and
+ * writes instants without one), and whether it is migrated. Newer migrations do no harm: each version runs on the schema of
+ * the next.
  *
  * @param migration name of the newest migration of this version
- * @throws what Prisma throws when the database does not answer
+ * @throws Prisma's error when the database does not answer
  */
 export async function findDatabaseProblem(
   database: RawQueries,

@@ -4,31 +4,31 @@ import { instantText } from './instant.js'
 import type { RawQueries } from './raw-queries.js'
 import { placeholder, Statement, type StatementValues } from './statement.js'
 
-/** A list to read a part of, ordered by `created_at` and `id`, newest first. */
+/** A list to read in parts, ordered by `created_at` and `id`, newest first. */
 export interface KeysetList {
-  /** Name that its statements begin with. */
+  /** Prefix of the names of its statements. */
   readonly name: string
-  /** Columns of a row: `created_at` and `id` must be among them under these names. */
+  /** Columns of a row; must include `created_at` and `id` under these names. */
   readonly columns: Sql
-  /** Table that the list is ordered by. */
+  /** Table by which the list is ordered. */
   readonly table: Sql
-  /** What joins others to its rows `p`, one row of each to each of them; empty without. */
+  /** Joins other tables to its rows `p`, one row each; empty without. */
   readonly joins: Sql
-  /** Which rows of `p` belong to the list; its values are placeholders. */
+  /** Condition for the rows of `p` that belong to the list; its values are placeholders. */
   readonly where: Sql
 }
 
-/** Which part of the list. */
+/** The requested part of the list. */
 export interface KeysetRange {
   /** `forward`: older than the position; `backward`: newer than it. */
   readonly direction: 'forward' | 'backward'
-  /** One row more is read, which tells whether there is more. */
+  /** One row more is read, which shows whether there is more. */
   readonly limit: number
-  /** Undefined begins with the newest. */
+  /** Undefined starts with the newest. */
   readonly position: { readonly createdAtMs: number; readonly id: string } | undefined
 }
 
-/** What was found. */
+/** The rows found. */
 export interface KeysetRows<Row> {
   /** Up to `limit + 1` rows going away from the position: backward, the oldest is first. */
   readonly rows: readonly Row[]
@@ -40,8 +40,8 @@ export interface KeysetRows<Row> {
 export type ReadKeyset<Row> = (values: StatementValues, range: KeysetRange) => Promise<KeysetRows<Row>>
 
 /**
- * Makes what reads parts of a list by keyset, never by offset: one statement, whose cost does not grow with the distance from
- * the list's beginning.
+ * Creates a reader of parts of a list by keyset, never by offset: one statement, whose cost does not grow with the distance
+ * from the list's beginning.
  */
 export function createKeyset<Row extends { readonly id: string }>(
   on: RawQueries,
@@ -82,7 +82,7 @@ function compare(operator: Sql): Sql {
   return sql`and (p.created_at, p.id) ${operator} (${placeholder('createdAt')}::timestamptz, ${placeholder('id')}::uuid)`
 }
 
-/** Related rows are joined only after the page is found: joined at once, PostgreSQL may read and sort the whole list. */
+/** Related rows are joined only after the page is found: otherwise PostgreSQL may read and sort the whole list. */
 function partOf(list: KeysetList, direction: KeysetRange['direction'], beyond: Sql): Sql {
   const { order } = OPERATORS[direction]
   const inOrder = sql`order by p.created_at ${order}, p.id ${order}`
@@ -94,8 +94,8 @@ function partOf(list: KeysetList, direction: KeysetRange['direction'], beyond: S
 
 function withOpposite(list: KeysetList, direction: KeysetRange['direction']): Sql {
   const { beyond, opposite, order, back } = OPERATORS[direction]
-  // The nearest one, by the index that the list is in order by. `exists` would let PostgreSQL look for any, and in a wallet
-  // with many payments it hopes to find one soon by reading the table from its beginning.
+  // The nearest one, by the index that orders the list. With `exists`, PostgreSQL may look for any: in a wallet with many
+  // payments it expects to find one soon by reading the table from its beginning.
   const nearest = sql`select 'some' from ${list.table} p where ${list.where} ${compare(opposite)}
     order by p.created_at ${back}, p.id ${back} limit 1`
   return sql`select part.*, o.opposite

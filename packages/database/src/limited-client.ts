@@ -1,19 +1,19 @@
 import pg from 'pg'
 
-/** A query in any of the forms that `pg` takes: text or description first, then values, then a callback or none. */
+/** A query in any of the forms that `pg` accepts: text or description first, then values, then an optional callback. */
 export type Query = (...parameters: readonly unknown[]) => unknown
 
 type Callback = (error: Error | null | undefined, result: unknown) => void
 
-/** How long an answer is waited for, besides what `pg` itself can be told of a connection. */
+/** How long to wait for an answer, in addition to what `pg` itself supports. */
 export interface AnswerLimit {
-  /** How long a connection may give no answer before it counts as dead. Absent: no limit. */
+  /** How long a connection may give no answer before it counts as dead. No limit unless given. */
   readonly answerTimeoutMs?: number
 }
 
-/** PostgreSQL did not answer in time, not even that it cancelled the statement: nobody knows whether it had its effect. */
+/** PostgreSQL did not answer in time, not even that it cancelled the statement: it is unknown whether it had its effect. */
 export class NoDatabaseAnswer extends Error {
-  /** That of a connection which breaks for the same reason. */
+  /** The code of a connection that breaks for the same reason. */
   readonly code = 'ETIMEDOUT'
 
   constructor() {
@@ -23,11 +23,12 @@ export class NoDatabaseAnswer extends Error {
 }
 
 /**
- * A connection that ends when PostgreSQL does not answer in time: whatever it was asked fails with {@link NoDatabaseAnswer}.
+ * A connection that is closed when PostgreSQL does not answer in time: its pending queries fail with {@link
+ * NoDatabaseAnswer}.
  *
- * In place of `query_timeout` of `pg`, and of its promises, because both write `query.callback = (…) => …`. V8 places a function
- * that is written as the value of a property among old objects at once, and what it reaches is kept until those are
- * collected: every result would grow old.
+ * It replaces `query_timeout` of `pg`, and its promises, because both write `query.callback = (…) => …`. V8 allocates a
+ * function that is written as a property's value directly among old objects, and everything it references is kept until
+ * those are collected: every result would become old.
  */
 export class LimitedClient extends pg.Client {
   readonly #answerTimeoutMs: number | undefined
@@ -40,7 +41,7 @@ export class LimitedClient extends pg.Client {
     super(config)
     this.#answerTimeoutMs = typeof config === 'object' ? config.answerTimeoutMs : undefined
     const query = this.query.bind(this) as Query
-    // `pg` tells its forms apart by what it is given; so does this, whatever the overload.
+    // `pg` distinguishes its overloads by their arguments; so does this.
     const limited: Query = (...parameters) => this.#ask(query, parameters)
     this.query = limited as typeof this.query
     this.once('end', () => {
@@ -65,7 +66,7 @@ export class LimitedClient extends pg.Client {
     }).catch(leadBack)
   }
 
-  /** Begins to wait for an answer. */
+  /** Starts waiting for an answer. */
   #expect(answer: Callback): Callback {
     const limitMs = this.#answerTimeoutMs
     if (limitMs === undefined) return answer
@@ -79,7 +80,7 @@ export class LimitedClient extends pg.Client {
 
   #giveUpIn(limitMs: number): void {
     this.#givenUpAtMs = performance.now() + limitMs
-    // A timer that rings before that looks again then: setting one for each statement would cost more.
+    // A timer that fires too early checks again: setting one for each statement would cost more.
     if (this.#timer === undefined || this.#givenUpAtMs < this.#timerRingsAtMs) this.#setTimer(limitMs)
   }
 
@@ -101,12 +102,12 @@ export class LimitedClient extends pg.Client {
   }
 }
 
-/** A cursor or stream, which is over when its reader says so. */
+/** A cursor or stream, which ends when its reader says so. */
 export function isSubmittable(first: unknown): boolean {
   return typeof first === 'object' && first !== null && 'submit' in first
 }
 
-/** The stack of a PostgreSQL error is that of the socket's reader. The caller's stack says more. */
+/** The stack of a PostgreSQL error is that of the socket's reader. The caller's stack is more useful. */
 function leadBack(error: unknown): never {
   if (error instanceof Error) Error.captureStackTrace(error)
   throw error

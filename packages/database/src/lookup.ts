@@ -1,13 +1,13 @@
 import { BATCH_PATIENCE_MS, fulfilled, gather } from '@open-payments-server/runtime'
 
-/** Most rows that are looked up together. */
+/** Maximum number of rows that are looked up together. */
 const TOGETHER_MAX = 64
 
 /**
- * Makes what looks rows up by their ids. Those that are asked for while a statement is under way share the next one: at a busy
- * service a statement costs more on both sides than the row that it reads.
+ * Creates a lookup of rows by their ids. Lookups that arrive while a statement is running share the next one: on a busy
+ * service a statement costs both sides more than the row that it reads.
  *
- * @param read answers the rows of some ids, each with its `id` in the form in which it was asked for
+ * @param read returns the rows of some ids, each with its `id` in the form in which it was requested
  * @returns finds a row; undefined when there is none
  */
 export function createLookup<Row extends { readonly id: string }>(

@@ -6,39 +6,39 @@ import { adapterWithoutDatabase, MigrationAdapterFactory } from './migration-ada
 import { LocksHeld, type LockWaiting, modeOf } from './run-migration.js'
 import { openSchemaEngine, type MigrationList, type SchemaEngine } from './schema-engine.js'
 
-/** The advisory lock of whoever migrates a database. Not the number that Prisma uses, which the engine locks too. */
+/** The advisory lock of the process that migrates a database. Differs from Prisma's number, which the engine locks too. */
 const migrationLockKey = 7_281_904_535
 /** How long to wait for another process that migrates. */
 const otherMigrationMaxMs = 1_800_000
-/** How often to look whether it is done. */
+/** How often to check whether it has finished. */
 const lockPollMs = 200
 const noFilters = { externalTables: [], externalEnums: [] }
 
 /** What to migrate, and from where. */
 export interface MigrateOptions {
-  /** Of the database, as a user who may change its schema. */
+  /** URL of the database, as a user who may change its schema. */
   readonly url: string
   /** The Prisma schema file. */
   readonly schemaPath: string
   /** The folder with one folder per migration, each with a `migration.sql`. */
   readonly migrationsPath: string
   readonly log?: (line: string) => void
-  /** How a migration that waits for locks is tried again. */
+  /** How a migration that waits for locks is retried. */
   readonly lockWaiting?: Omit<LockWaiting, 'log'>
 }
 
-/** The database cannot be brought up to date. The message says why and what to do. */
+/** The database cannot be migrated. The message says why and what to do. */
 export class MigrationFailed extends Error {
   override readonly name = 'MigrationFailed'
 }
 
 /**
- * Applies the migrations that the database does not have yet, in the order of their names, each as one transaction unless it
- * asks for another way (see `runMigration`). Others may work with the database meanwhile. Keeps Prisma's own
- * `_prisma_migrations` table. When several run at once, one does the work and the others then find nothing to do. After an
- * interruption of whatever kind, running it again goes on where it was.
+ * Applies the migrations that the database does not have yet, in the order of their names, each as one transaction unless
+ * it requests otherwise (see `runMigration`). Others may use the database meanwhile. Uses Prisma's own `_prisma_migrations`
+ * table. If several processes migrate at once, one does the work and the others then find nothing to do. After any
+ * interruption, running it again continues where it stopped.
  *
- * @param options.url leads to PostgreSQL itself, or through a pool that gives each client a session of its own
+ * @param options.url connects to PostgreSQL directly, or through a pool that gives each client its own session
  * @returns the names of the migrations applied by this call
  * @throws MigrationFailed when the database cannot be reached, a migration fails, or one was edited after it was applied
  */
@@ -51,7 +51,7 @@ export async function migrateDatabase(options: MigrateOptions): Promise<{ applie
       // One connection, so that everything the engine does happens in one session.
       max: 1,
       application_name: 'migrations',
-      // Whatever the user's own limit is: to look through a big table takes as long as it takes.
+      // Without the user's own limit: scanning a big table takes as long as it takes.
       statement_timeout: 0
     })
     pool.on('error', (error) => options.log?.(`connection lost: ${error.message}`))
@@ -72,7 +72,7 @@ export async function migrateDatabase(options: MigrateOptions): Promise<{ applie
 }
 
 /**
- * The SQL that makes an empty database into what a Prisma schema describes: the draft of a first migration.
+ * The SQL that turns an empty database into what a Prisma schema describes: the draft of a first migration.
  *
  * @param schemaText the content of a schema file
  */
@@ -125,12 +125,12 @@ async function readOptional(path: string): Promise<string | null> {
 }
 
 /**
- * Asks again and again instead of waiting in the database: a session that waits there for a lock is one that
- * `create index concurrently` waits for, and both would wait without end.
+ * Polls instead of waiting in the database: `create index concurrently` waits for a session that waits there for a lock, so
+ * both would wait for ever.
  */
 async function withMigrationLock<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
   const client = new pg.Client({ connectionString: url, application_name: 'migrations-lock' })
-  // A lost connection gives up the lock; the work then fails, or has failed, by itself.
+  // A lost connection releases the lock; the work then fails, or has failed, by itself.
   client.on('error', () => undefined)
   await client.connect().catch((error: unknown) => {
     throw new MigrationFailed(describeUnreachable(error), { cause: error })
@@ -177,8 +177,8 @@ async function tryLock(client: pg.Client): Promise<boolean> {
 }
 
 /**
- * A migration whose end is not recorded left nothing behind, or can be run again: see `runMigration`. Prisma would refuse
- * all others because of it.
+ * A migration without a recorded end left nothing behind, or can be run again: see `runMigration`. Prisma would refuse all
+ * others because of it.
  */
 async function forgetInterrupted(pool: pg.Pool, log: ((line: string) => void) | undefined): Promise<void> {
   const { rows: found } = await pool.query<{ exists: boolean }>(
@@ -254,7 +254,7 @@ function isEnded(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^57P0[123]$/.test(error.code ?? '')
 }
 
-/** What the engine says itself ends in a trace of its own source. */
+/** The engine's own message ends in a stack trace of its source. */
 function readableEngineError(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   const [reason = message] = message.split(/\n\s*0: /)

@@ -9,11 +9,11 @@ import pg from 'pg'
 import { type LockWaiting, runMigration } from './run-migration.js'
 
 /**
- * Prisma's adapter, except for how scripts are run. The original cuts scripts at every semicolon, also inside strings and
- * function bodies, and sends the pieces one by one, so that a failure would leave half a migration.
+ * Prisma's adapter, except for how scripts are run. The original splits scripts at every semicolon, even inside strings and
+ * function bodies, and sends the pieces one by one, so a failure would leave half a migration.
  */
 export class MigrationAdapterFactory extends PrismaPg {
-  /** The script that failed, and why; the engine tells of that in words of its own. */
+  /** The script that failed, and why; the engine reports that in other words. */
   failure: { readonly script: string; readonly error: unknown } | undefined
   readonly #waiting: LockWaiting
 
@@ -41,8 +41,8 @@ export class MigrationAdapterFactory extends PrismaPg {
 const oldestServer = { name: 'PostgreSQL 15', number: 150_000 }
 
 /**
- * Answers the one question the engine asks on connecting (is the schema there, and which server is it?) and nothing
- * else. Enough to compare schema files, which needs no database; anything more is refused.
+ * Answers the one query the engine sends on connecting (does the schema exist, and which server is it?) and nothing else.
+ * That is enough to compare schema files, which needs no database; anything more is refused.
  */
 export const adapterWithoutDatabase: SqlMigrationAwareDriverAdapterFactory = {
   provider: 'postgres',

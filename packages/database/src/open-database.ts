@@ -2,20 +2,20 @@ import type { PrismaPg } from '@prisma/adapter-pg'
 import { createPrismaAdapter } from './adapter.js'
 import { createPatientPool, createPool, type DatabasePool, type PoolOptions } from './pool.js'
 
-/** What a service's `PrismaClient` is made with. */
+/** Options of a service's `PrismaClient`. */
 export interface ClientOptions {
   readonly adapter: PrismaPg
-  /** Its own limits are shorter than the pool's: a busy database would be answered as one that is away. */
+  /** Prisma's own limits are shorter than the pool's: a busy database would be reported as unavailable. */
   readonly transactionOptions: { readonly maxWait: number; readonly timeout: number }
 }
 
-/** A service's database, opened. Whoever opened it closes it. */
+/** An open database of a service. Whoever opened it closes it. */
 export interface OpenDatabase<Client> {
   readonly pool: DatabasePool
-  /** What every statement goes through. */
+  /** The client for every statement. */
   readonly database: Client
   readonly patientPool: DatabasePool
-  /** For what reads whole tables: its statements may take long (`readSnapshot`). */
+  /** For reading whole tables: its statements may take long (`readSnapshot`). */
   readonly patientDatabase: Client
   readonly close: () => Promise<void>
 }
@@ -23,7 +23,7 @@ export interface OpenDatabase<Client> {
 /**
  * Opens a service's database. Connects lazily.
  *
- * @param createClient makes its generated `PrismaClient`
+ * @param createClient creates its generated `PrismaClient`
  */
 export function openDatabase<Client extends { $disconnect(): Promise<void> }>(
   options: PoolOptions,

@@ -3,21 +3,22 @@ import pg from 'pg'
 import type { AnswerLimit } from './limited-client.js'
 import { TracedClient } from './traced-client.js'
 
-/** How much longer than the server's own limit we wait for an answer, before we call the connection dead, in milliseconds. */
+/**
+ * How much longer than the server's own limit to wait for an answer before the connection counts as dead, in milliseconds.
+ */
 export const answerGraceMs = 2_000
 
 /**
- * How long a connection is kept that nothing needs: longer than the pauses of a busy day. A new one costs a process of
- * PostgreSQL, a handshake, and every statement prepared and planned anew, just when many requests come at once.
+ * How long an idle connection is kept: longer than the pauses of a busy day. A new one costs a PostgreSQL process, a
+ * handshake, and preparing and planning every statement anew, just when many requests arrive.
  */
 const idleMs = 300_000
 
 /**
- * Statements are planned once for each connection, without regard to their values. Left to itself PostgreSQL plans those that
- * take arrays anew each time, because the arrays are shorter than it takes them for, and that costs more than it takes to carry
- * them out. Every statement has an index to go by; on a table that was small when PostgreSQL last looked, it would read all of it
- * instead, and keep to that while the table grows. `infra/growth` holds every statement's plan of this kind to reading no more
- * than it must.
+ * Statements are planned once per connection, without regard to their values. By default PostgreSQL plans those with arrays
+ * anew each time, because the arrays are shorter than it assumes, and that costs more than executing them. Every statement
+ * has an index to use. On a table that was small when PostgreSQL last analyzed it, it would read all of it instead, and
+ * keep that plan while the table grows. `infra/prove/growth` checks that every such plan reads no more than it must.
  */
 const planning = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
 
@@ -25,9 +26,9 @@ const planning = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
 const timeZone = '-c TimeZone=UTC'
 
 /**
- * What is between a service and its database. `transaction` is a pooler that gives every transaction whichever session is
- * free, such as PgBouncer in transaction mode: nothing that belongs to a session can be asked for. Statements are then not
- * prepared by name, and the server's time limits must be those of the role.
+ * What is between a service and its database. `transaction` is a pooler that gives every transaction any free session, such
+ * as PgBouncer in transaction mode: no session state can be used. Statements are then not prepared by name, and the
+ * server's timeouts must be set on the role.
  */
 export type Pooler = 'none' | 'transaction'
 
@@ -35,17 +36,17 @@ export type Pooler = 'none' | 'transaction'
 export interface PoolOptions {
   /** `postgresql://user:password@host:port/database?sslmode=…` */
   readonly url: string
-  /** At most this many connections; further work waits for a free one. */
+  /** Maximum number of connections; further work waits for a free one. */
   readonly connectionsMax: number
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string
   /** The server cancels a statement, and ends a session that idles inside a transaction, after this long. */
   readonly statementTimeoutMs: number
-  /** What is between the service and the database; `none` unless given. See {@link Pooler}. */
+  /** What is between the service and the database; default `none`. See {@link Pooler}. */
   readonly pooler?: Pooler
   /** How long to wait for a connection, new or free. */
   readonly connectTimeoutMs: number
-  /** Told of connections that broke while idle. They are replaced in any case. */
+  /** Called for connections that broke while idle. They are replaced in any case. */
   readonly onIdleConnectionLost?: (error: Error) => void
 }
 
@@ -53,7 +54,7 @@ export interface PoolOptions {
 export type DatabasePool = pg.Pool
 
 /**
- * The pool of a service, beneath its `PrismaClient` (`createPrismaAdapter`). Connects lazily. Whoever makes it ends it.
+ * The pool of a service, beneath its `PrismaClient` (`createPrismaAdapter`). Connects lazily. Whoever creates it closes it.
  */
 export function createPool(options: PoolOptions): pg.Pool {
   const config: pg.PoolConfig & AnswerLimit = {
@@ -70,7 +71,7 @@ export function createPool(options: PoolOptions): pg.Pool {
   const pool = new pg.Pool(config)
   // Without a listener, a database restart would end the process.
   pool.on('error', (error) => options.onIdleConnectionLost?.(error))
-  // The same for a connection that breaks between two statements of a transaction: its next statement fails and tells.
+  // The same for a connection that breaks between two statements of a transaction: its next statement fails and reports it.
   pool.on('connect', (client) => {
     client.on('error', () => undefined)
   })
@@ -78,14 +79,14 @@ export function createPool(options: PoolOptions): pg.Pool {
   return pool
 }
 
-/** Longest that a statement which looks at everything may take, in milliseconds. */
+/** Maximum duration of a statement that reads whole tables, in milliseconds. */
 export const PATIENT_TIMEOUT_MS = 600_000
-/** Most of them at a time: whoever else wants to look at everything waits. */
+/** Maximum number of them at a time: others wait. */
 const patientConnectionsMax = 2
 
 /**
- * A pool for what looks at everything (`readSnapshot`), whose statements may take much longer than those of requests. Holds no
- * connection while nobody looks.
+ * A pool for reading whole tables (`readSnapshot`), whose statements may take much longer than those of requests. Has no
+ * connection while unused.
  */
 export function createPatientPool(
   options: Omit<PoolOptions, 'connectionsMax' | 'statementTimeoutMs'>
@@ -97,11 +98,11 @@ export function createPatientPool(
   })
 }
 
-/** Who is told how long connections of a pool are waited for. */
+/** Observers of how long connections of a pool are waited for. */
 const observers = new WeakMap<pg.Pool, (durationSeconds: number) => void>()
 
 /**
- * Tells whoever wants to know how long connections of a pool are waited for, until there is one or the wait is given up.
+ * Observes how long connections of a pool are waited for, until there is one or the wait is given up.
  *
  * @param pool from {@link createPool}
  */
@@ -112,7 +113,7 @@ export function observeAcquisition(pool: pg.Pool, observer: (durationSeconds: nu
 type Connected = Parameters<Parameters<pg.Pool['connect']>[0]>
 type Connect = (callback: (...connected: Connected) => void) => void
 
-/** What needs a session of one's own. */
+/** For work that needs its own session. */
 function sessionOptions({ statementTimeoutMs }: PoolOptions): pg.PoolConfig {
   return {
     statement_timeout: statementTimeoutMs,
@@ -121,13 +122,13 @@ function sessionOptions({ statementTimeoutMs }: PoolOptions): pg.PoolConfig {
   }
 }
 
-/** Looks at how long connections are waited for, those for single statements included. */
+/** Measures how long connections are waited for, those for single statements included. */
 function timeConnect(pool: pg.Pool): void {
-  // One of its two forms: with a callback it answers nothing.
+  // One of its two forms: with a callback it returns nothing.
   const connect = pool.connect.bind(pool) as Connect
   const timed: Connect = (callback) => {
     const startedAt = performance.now()
-    // Who waited is called by whoever gives a connection back, in the middle of what that one does.
+    // The waiting caller is run by whoever returns a connection, in the middle of that one's work.
     const resume = context.bind(context.active(), callback)
     connect((...connected) => {
       observers.get(pool)?.((performance.now() - startedAt) / 1_000)

@@ -2,27 +2,27 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
 /**
- * How long a migration may wait for a lock. Whoever comes after it waits as long, so it is short, and the migration is
- * tried again after a pause in which they go on.
+ * How long a migration may wait for a lock. Whatever queues behind it waits as long, so it is short, and the migration is
+ * retried after a pause in which others continue.
  */
 const LOCK_TIMEOUT_MS = 500
-/** Pause before a migration tries again to get its locks: at least this long, and up to twice as long. */
+/** Pause before a migration retries to get its locks: at least this long, and up to twice as long. */
 const RETRY_PAUSE_MS = 1_000
 /** How long a migration tries to get its locks before it gives up. */
 const LOCK_WAIT_MAX_MS = 300_000
 /** Pause between batches, in which others get their turn. */
 const BATCH_PAUSE_MS = 50
 
-/** SQLSTATE of a lock that was not to be had in time. */
+/** SQLSTATE of a lock that was not available in time. */
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** How a migration that waits for locks is tried again. */
+/** How a migration that waits for locks is retried. */
 export interface LockWaiting {
   /** How long one attempt waits for a lock; half a second unless given. */
   readonly lockTimeoutMs?: number
-  /** Shortest pause between attempts; a second unless given. */
+  /** Minimum pause between attempts; a second unless given. */
   readonly retryPauseMs?: number
-  /** How long it is tried; five minutes unless given. */
+  /** How long it is retried; five minutes unless given. */
   readonly lockWaitMaxMs?: number
   readonly log?: ((line: string) => void) | undefined
 }
@@ -33,18 +33,17 @@ export class LocksHeld extends Error {
 }
 
 /**
- * Runs the script of one migration, the way that its first comment `-- run: …` asks for:
+ * Runs the script of one migration, in the way that its first comment `-- run: …` requests:
+ * - by default as one transaction, which also records that the migration is done. So a migration without a recorded end has
+ *   left nothing behind. It waits for locks only for a moment, repeatedly.
+ * - `alone`: its single statement outside any transaction, as `create index concurrently if not exists` needs. A useless
+ *   index left by an interrupted attempt is dropped first.
+ * - `in batches`: its single statement repeatedly, each time as its own transaction, until it changes nothing.
  *
- * - unless told otherwise: as one transaction, which also records that the migration is done. So a migration whose end is
- *   not recorded has left nothing behind. It waits for locks only for a moment, again and again.
- * - `alone`: its single statement outside any transaction, as `create index concurrently if not exists` needs. An index
- *   that an interrupted attempt left behind, which is of no use, is dropped before.
- * - `in batches`: its single statement again and again, each time as a transaction of its own, until it changes nothing.
- *
- * The last two can be run again whatever became of them.
+ * The last two can be run again after any failure.
  *
  * @param pool of a single connection, on which `_prisma_migrations` has exactly one row without an end
- * @throws LocksHeld when it did not get its locks; whatever PostgreSQL says of the script
+ * @throws LocksHeld when it did not get its locks; PostgreSQL's errors in the script
  */
 export async function runMigration(pool: pg.Pool, script: string, waiting: LockWaiting = {}): Promise<void> {
   const mode = modeOf(script)
@@ -53,18 +52,18 @@ export async function runMigration(pool: pg.Pool, script: string, waiting: LockW
   return runAsTransaction(pool, script, waiting)
 }
 
-/** How a script asks to be run. */
+/** How a script requests to be run. */
 export type MigrationMode = 'as a transaction' | 'alone' | 'in batches'
 
-/** @returns how a script asks to be run */
+/** @returns how a script requests to be run */
 export function modeOf(script: string): MigrationMode {
   const [, mode] = /^-- run: (alone|in batches)$/m.exec(script) ?? []
   return (mode as MigrationMode | undefined) ?? 'as a transaction'
 }
 
 /**
- * Comes first in the transaction, so that the row is locked until its end is known, even when nobody is there any more to
- * hear of it: whoever looks meanwhile whether the migration is done waits.
+ * Comes first in the transaction, so that the row is locked until its end is known, even if the client is gone: others that
+ * check whether the migration is done wait.
  */
 const RECORD_END = `do $record$ begin
   update _prisma_migrations set finished_at = clock_timestamp(), applied_steps_count = 0
@@ -109,12 +108,12 @@ async function runInBatches(pool: pg.Pool, script: string): Promise<void> {
   }
 }
 
-/** Name of the index that a script creates without keeping others from writing; undefined when it does something else. */
+/** Name of the index that a script creates without blocking writes; undefined when it does something else. */
 export function concurrentIndexOf(script: string): string | undefined {
   return /create (?:unique )?index concurrently if not exists (\w+)/i.exec(script)?.[1]
 }
 
-/** An attempt that was interrupted leaves an index that is kept up to date, and never used. */
+/** An interrupted attempt leaves an index that is maintained but never used. */
 async function dropIfInvalid(pool: pg.Pool, index: string): Promise<void> {
   const { rowCount } = await pool.query(
     'select 1 from pg_index where indexrelid = to_regclass($1) and not indisvalid',
@@ -133,7 +132,7 @@ interface Holder {
   readonly seconds: string
 }
 
-/** Names the oldest transactions: whoever holds a lock for long is one of them. */
+/** Names the oldest transactions: a session with a long-lived lock is one of them. */
 async function describeHolders(pool: pg.Pool): Promise<string> {
   const { rows } = await pool.query<Holder>(
     `select pid, application_name, round(extract(epoch from now() - xact_start)) as seconds

@@ -14,7 +14,7 @@ export interface SchemaFile {
 export type SchemaEngine = engineModule.SchemaEngine
 export type MigrationList = engineModule.MigrationList
 
-// Node has it; its types are part of the browser's, which nothing else here may use.
+// Node has it, but its types belong to the browser's, which nothing else here may use.
 declare const WebAssembly: {
   instantiate(
     code: Uint8Array,
@@ -25,15 +25,15 @@ declare const WebAssembly: {
 let loaded: Promise<void> | undefined
 
 /**
- * Prisma's schema engine as WebAssembly, speaking to the database through the adapter. The same engine as the native
- * one of `prisma migrate`, without a download.
+ * Prisma's schema engine as WebAssembly, connected to the database through the adapter. The same engine as the native one
+ * of `prisma migrate`, without a download.
  */
 export async function openSchemaEngine(
   schema: SchemaFile,
   adapterFactory: SqlMigrationAwareDriverAdapterFactory
 ): Promise<SchemaEngine> {
   await (loaded ??= load())
-  const log = (): void => undefined // the engine's own traces; what matters it returns or throws
+  const log = (): void => undefined // the engine's own traces; anything important is returned or thrown
   const datamodels: [string, string][] = [[schema.path, schema.content]]
   return engineModule.SchemaEngine.new(
     { datamodels },

@@ -3,18 +3,18 @@ import { PATIENT_TIMEOUT_MS } from './pool.js'
 import type { RawQueries } from './raw-queries.js'
 import type { TransactionalClient } from './transaction.js'
 
-/** Longest that a connection for a snapshot is waited for, in milliseconds. */
+/** Maximum time to wait for a connection for a snapshot, in milliseconds. */
 const CONNECTION_WAIT_MAX_MS = 10_000
-/** Longest that a snapshot may be kept, in milliseconds: PostgreSQL cleans up nothing that it could still see. */
+/** Maximum duration of a snapshot, in milliseconds: PostgreSQL cannot clean up anything that it could still see. */
 const SNAPSHOT_AGE_MAX_MS = 3_600_000
 
 /**
- * Reads a database as it is at this moment, whatever is written meanwhile, and locks nothing. For what looks at everything:
- * PostgreSQL plans its statements as it would by itself, and lets them take long, also behind a pooler.
+ * Reads a snapshot of a database, without locks, whatever is written meanwhile. For reading whole tables: PostgreSQL uses
+ * its normal planning and allows long statements, also behind a pooler.
  *
  * @param client on a pool whose statements may take as long as those of `read` (`createPatientPool`)
- * @param read asks the snapshot, which is gone when it ends; it may write nothing
- * @throws what `read` or the database throws
+ * @param read reads the snapshot, which ends with it; it must not write
+ * @throws the error of `read` or the database
  */
 export function readSnapshot<Transaction extends RawQueries, Result>(
   client: TransactionalClient<Transaction>,

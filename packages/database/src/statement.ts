@@ -1,14 +1,14 @@
 import { Sql } from '@prisma/client/runtime/client'
 import type { RawQueries } from './raw-queries.js'
 
-/** The place of a value in a statement that is composed before the value is known. */
+/** A placeholder in a statement that is composed before its values are known. */
 export class Placeholder {
   constructor(readonly name: string) {}
 }
 
 /**
- * The place of a value that each call of a {@link Statement} gives. Each place is a parameter of its own, also where two have
- * one name: what several parts need is best a part itself, which they name.
+ * A placeholder for a value that each call of a {@link Statement} gives. Each placeholder is a separate parameter, even if
+ * two have the same name: a value that several parts need is best provided by its own part.
  *
  * @param name of the value among those that a call gives
  */
@@ -20,18 +20,18 @@ export function placeholder(name: string): Placeholder {
 export type StatementValues = Readonly<Record<string, unknown>>
 
 /**
- * A statement that is composed once, possibly of the fragments of several modules, and sent often. Its text stays the same
- * whatever its values, so that each connection prepares it once, under its name.
+ * A statement that is composed once, possibly from fragments of several modules, and sent often. Its text does not depend
+ * on its values, so each connection prepares it once, under its name.
  */
 export class Statement<Row, Values extends StatementValues = StatementValues> {
   readonly #strings: readonly string[]
   readonly #places: readonly unknown[]
 
   /**
-   * @param name unique among the statements of a service: PostgreSQL prepares it, traces show it and `pg_stat_activity` begins
-   *   with it, as a comment
+   * @param name unique among the statements of a service: PostgreSQL prepares it under this name, traces show it, and
+   *   `pg_stat_activity` begins with it, as a comment
    * @param composed the whole statement; its values are placeholders, or values that never change
-   * @param options.prepared false for what is so rare that PostgreSQL had better plan it anew
+   * @param options.prepared false for rare statements that PostgreSQL should plan anew
    */
   constructor(
     readonly name: string,
@@ -46,7 +46,7 @@ export class Statement<Row, Values extends StatementValues = StatementValues> {
   /**
    * Sends it.
    *
-   * @throws Error for a value that is missing, and what the database answers
+   * @throws Error for a missing value, and the database's errors
    */
   async rows(on: RawQueries, values: Values): Promise<readonly Row[]> {
     return on.$queryRaw<Row[]>(

@@ -1,14 +1,14 @@
-/** Parts of a name, in quotes or without. */
+/** Parts of a name, quoted or unquoted. */
 const NAME = String.raw`(?:"[^"]+"|[\w$]+)`
 const TABLE = new RegExp(String.raw`\b(?:from|into|update|join)\s+(?:only\s+)?(${NAME}(?:\.${NAME})?)`, 'i')
 const OPERATION = /^\s*(\w+)/
 
-/** How much of a statement is looked at: tables are named early. */
+/** How much of a statement is scanned: tables are named early. */
 const TEXT_LENGTH_MAX = 2_000
 
 /**
- * Names a statement by its operation and the first table that it names, such as `SELECT grant_request`: a small set of names,
- * without anything that a statement says of its values.
+ * Names a statement by its operation and its first table, such as `SELECT grant_request`: a small set of names, without any
+ * values.
  */
 export function summarize(text: string): string {
   const beginning = text.slice(0, TEXT_LENGTH_MAX)

@@ -8,13 +8,13 @@ const tracer = trace.getTracer('@open-payments-server/database')
 type Callback = (error: unknown, result: unknown) => void
 
 /**
- * A connection whose statements are spans, where they are a part of something that is recorded. A span has the name of the
- * statement, or its operation and table. Its text and its values are no part of it.
+ * A connection whose statements are spans when they belong to a recorded trace. A span has the name of the statement, or
+ * its operation and table, but not its text or values.
  */
 export class TracedClient extends LimitedClient {
   constructor(config?: ConstructorParameters<typeof LimitedClient>[0]) {
     super(config)
-    // `pg` tells its forms apart by what it is given; so does this, whatever the overload.
+    // `pg` distinguishes its overloads by their arguments; so does this.
     const query = this.query.bind(this) as Query
     this.query = tracing(query) as typeof this.query
   }
@@ -55,7 +55,7 @@ function attributesOf(first: unknown): Attributes {
   return { 'db.system.name': 'postgresql', 'db.query.summary': nameOf(first) }
 }
 
-/** The SQLSTATE that PostgreSQL refused with, or the code of the connection's failure. */
+/** PostgreSQL's SQLSTATE, or the code of the connection's failure. */
 function errorTypeOf(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown }
   if (typeof code === 'string') return code

@@ -1,16 +1,16 @@
 import { isSerializationFailure } from './errors.js'
 import type { RawQueries } from './raw-queries.js'
 
-/** How often a transaction that lost against another one is tried again. */
+/** How often a transaction that lost against another one is retried. */
 const RETRIES_MAX = 3
 
-/** A service's `PrismaClient`, as far as transactions need it. */
+/** The part of a service's `PrismaClient` that transactions need. */
 export interface TransactionalClient<Transaction extends RawQueries = RawQueries> {
   /**
-   * Runs `work` in a transaction: committed when it resolves, undone when it rejects.
+   * Runs `work` in a transaction: committed when it resolves, rolled back when it rejects.
    *
-   * @param options.maxWait longest that a connection is waited for, in milliseconds
-   * @param options.timeout longest that it may take, in milliseconds
+   * @param options.maxWait maximum time to wait for a connection, in milliseconds
+   * @param options.timeout maximum duration, in milliseconds
    */
   $transaction<Result>(
     work: (transaction: Transaction) => Promise<Result>,
@@ -19,9 +19,10 @@ export interface TransactionalClient<Transaction extends RawQueries = RawQueries
 }
 
 /**
- * Runs `work` in a transaction; again, when it lost against another one. Nothing but the database may be waited for in it.
+ * Runs `work` in a transaction, and retries it if it lost against another one. It must not wait for anything but the
+ * database.
  *
- * @throws what `work` or the database throws; then nothing of it is kept
+ * @throws the error of `work` or the database; then nothing of it is kept
  */
 export async function inTransaction<Transaction extends RawQueries, Result>(
   client: TransactionalClient<Transaction>,

@@ -1,13 +1,13 @@
 import { BATCH_PATIENCE_MS, fulfilled, gather } from '@open-payments-server/runtime'
 import { isTransient } from './errors.js'
 
-/** Most items that one statement writes. */
+/** Maximum number of items that one statement writes. */
 const TOGETHER_MAX = 64
 /**
- * Makes what writes items: those that come while a statement is under way share the next one, and its commit. What the database
- * refuses in one of them does not hurt the others: then each is written alone.
+ * Creates a writer of items: those that arrive while a statement is running share the next one, and its commit. An item
+ * that the database refuses does not affect the others: then each is written alone.
  *
- * @param write writes some items with one statement, all or none, and answers of each, in their order, what it came to
+ * @param write writes some items with one statement, all or none, and returns the result of each, in order
  * @returns writes one item
  */
 export function writeTogether<Item, Result>(

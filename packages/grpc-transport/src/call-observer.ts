@@ -1,34 +1,34 @@
 import type { ChannelInterface, Client } from '@grpc/grpc-js'
 
 /**
- * Is told of every unary call that ended, for metrics.
+ * Observes every unary call that ended, for metrics.
  *
- * @param method `Service/Method`, without the package: one that is in the contract
+ * @param method `Service/Method`, without the package: one from the contract
  * @param code name of its status, such as `OK` or `UNAVAILABLE`
  */
 export type CallObserver = (method: string, code: string, durationSeconds: number) => void
 
-/** Is told of the calls of a client, retries included in one call. */
+/** Observes the calls of a client, retries included in one call. */
 export interface ClientObserver {
   readonly ended: CallObserver
-  /** A call is made once more. */
+  /** A call is retried. */
   readonly retried: (method: string) => void
 }
 
 const observersOfChannels = new WeakMap<ChannelInterface, ClientObserver>()
 
-/** Tells an observer of every unary call of a client, and of all that share its channel. */
+/** Lets an observer observe every unary call of a client, and of all that share its channel. */
 export function observeCalls(client: Client, observer: ClientObserver): void {
   observersOfChannels.set(client.getChannel(), observer)
 }
 
-/** Who is told of the calls of a client; nobody unless somebody asked. */
+/** Observes the calls of a client; none unless set. */
 export function observerOf(client: Client): ClientObserver | undefined {
   return observersOfChannels.get(client.getChannel())
 }
 
 /**
- * How a method is called in metrics.
+ * Name of a method in metrics.
  *
  * @param path such as `/openpayments.auth.v1.GrantLimitsService/Reserve`
  */

@@ -17,14 +17,14 @@ const SERVER_FAILURES: ReadonlySet<status> = new Set([
 
 /** The span of a unary call. */
 export interface CallSpan {
-  /** Does something as a part of it, which goes on afterwards. */
+  /** Runs something as part of it; the span continues afterwards. */
   within<Value>(action: () => Value): Value
-  /** Ends it with the code that the call ended with. */
+  /** Ends it with the call's status code. */
   end(code: status): void
 }
 
 /**
- * Starts the span of a call that is answered here, in the trace of its caller. Messages and metadata are no part of it.
+ * Starts the span of a call that is answered here, in the trace of its caller. It does not contain messages or metadata.
  *
  * @param path such as `/openpayments.auth.v1.GrantLimitsService/Reserve`
  */
@@ -52,9 +52,9 @@ export interface ClientCallSpan {
 }
 
 /**
- * Starts the span of a call, where it is a part of something that is recorded. In any case the other side is told the trace.
+ * Starts the span of a call, if it belongs to a recorded trace. The trace is sent to the other side in any case.
  *
- * @param metadata what is sent along besides; left as it is
+ * @param metadata sent along too; not changed
  */
 export function startClientSpan(path: string, metadata: Metadata | undefined): ClientCallSpan {
   const active = context.active()
@@ -77,14 +77,14 @@ export function startClientSpan(path: string, metadata: Metadata | undefined): C
   }
 }
 
-/** What the spans of a method have in common. */
+/** Common attributes of the spans of a method. */
 interface MethodDescription {
-  /** Service and method, without the slash before. */
+  /** Service and method, without the leading slash. */
   readonly name: string
   readonly attributes: Attributes
 }
 
-/** By path. There are as many as the contract has methods: no path comes from the other side. */
+/** By path. There are only as many as the contract has methods: no path comes from the other side. */
 const descriptions = new Map<string, MethodDescription>()
 
 function describeMethod(path: string): MethodDescription {

@@ -12,7 +12,7 @@ import { startClientSpan } from './call-span.js'
 import { settingsOf } from './client.js'
 import { errorOf, isRpcError, RpcError } from './rpc-error.js'
 
-/** Longest pause before the first retry; it doubles with every further one. */
+/** Maximum pause before the first retry; it doubles with each one. */
 const RETRY_BACKOFF_MS = 100
 
 /** A unary method of a generated client: the widest of its overloads. */
@@ -38,17 +38,17 @@ export type UnaryMethodName<C extends Client> = {
   [Name in Exclude<keyof C, keyof Client>]: [MethodOf<C[Name]>] extends [never] ? never : Name
 }[Exclude<keyof C, keyof Client>]
 
-/** What a method of a generated client is asked with. */
+/** Request type of a method of a generated client. */
 export type RequestOf<C extends Client, Name extends UnaryMethodName<C>> = MethodOf<C[Name]>['request']
 
-/** What a method of a generated client answers with. */
+/** Response type of a method of a generated client. */
 export type ResponseOf<C extends Client, Name extends UnaryMethodName<C>> = MethodOf<C[Name]>['response']
 
-/** How one call is made. */
+/** Options of one call. */
 export interface UnaryCallOptions {
   /** How long the call may take, retries included; the channel's `deadlineMs` unless given. */
   readonly deadlineMs?: number | undefined
-  /** When the call must be over, retries included. With `deadlineMs` too, the earlier of the two counts. */
+  /** When the call must have ended, retries included. With `deadlineMs` too, the earlier of the two counts. */
   readonly deadline?: Date | undefined
   /** Whether the call may be repeated: twice must have the same effect as once. */
   readonly idempotent: boolean
@@ -59,9 +59,8 @@ export interface UnaryCallOptions {
 }
 
 /**
- * Calls a unary method of a generated client, always with a deadline. Only a call that may be repeated is tried again, and
- * only when it failed with UNAVAILABLE: at most the channel's `retriesMax` times, with growing, random pauses, and never
- * past the deadline.
+ * Calls a unary method of a generated client, always with a deadline. Only a call that may be repeated is retried, and only
+ * on UNAVAILABLE: at most the channel's `retriesMax` times, with growing, random pauses, and never past the deadline.
  *
  * @param client a client from `createClient`
  * @param method name of the method, for example `'reserve'`
@@ -76,7 +75,7 @@ export async function callUnary<C extends Client, Name extends UnaryMethodName<C
 ): Promise<ResponseOf<C, Name>> {
   const settings = settingsOf(client)
   const observer = observerOf(client)
-  // UnaryMethodName admits only names of methods of this shape, and generated ones bear their path.
+  // UnaryMethodName allows only names of methods of this shape, and generated ones have their path.
   const unary = client[method] as UnaryMethod<RequestOf<C, Name>, ResponseOf<C, Name>> & { path: string }
   const label = methodLabel(unary.path)
   const span = startClientSpan(unary.path, options.metadata)
@@ -137,7 +136,7 @@ function deadlineOf(options: UnaryCallOptions, defaultMs: number): Date {
   return new Date(Math.min(own, deadline?.getTime() ?? own))
 }
 
-/** Between half and the whole of a pause that doubles, so that clients that failed together do not return together. */
+/** Between half and the whole of a doubling pause, so that clients that failed together do not return together. */
 function backoffMs(retries: number): number {
   const longestMs = RETRY_BACKOFF_MS * 2 ** retries
   return (longestMs / 2) * (1 + Math.random())

@@ -8,13 +8,13 @@ import {
 import type { Logger } from '@open-payments-server/runtime'
 
 /**
- * Who may call a service, by the names that clients' certificates bear: URIs and DNS names of the subject alternative name,
- * whole. A common name is none of them: authorities do not vouch for it as they do for those.
+ * Who may call a service, by the names in clients' certificates: whole URIs and DNS names of the subject alternative name.
+ * A common name does not count: authorities do not vouch for it in the same way.
  */
 export interface AllowedClients {
   /** May call every method. */
   readonly everyMethod: readonly string[]
-  /** May call one method besides, by its name in the contract. */
+  /** May also call one method, by its name in the contract. */
   readonly furtherOf?: Readonly<Record<string, readonly string[]>>
 }
 
@@ -25,9 +25,8 @@ interface GuardedService {
 }
 
 /**
- * Refuses calls of clients that may not make them, before their handler runs and their message is read: with
- * PERMISSION_DENIED, and a line in the log. A service that names no clients may be called by none. Methods of other services
- * are left alone.
+ * Refuses unauthorized calls before their handler runs and their message is read: with PERMISSION_DENIED, and a line in the
+ * log. A service that names no clients may be called by none. Methods of other services are not affected.
  */
 export function allowClients(services: readonly GuardedService[], logger: Logger): ServerInterceptor {
   const allowed = new Map(services.flatMap(methodsOf))
@@ -62,13 +61,13 @@ function namesOf(call: ServerInterceptingCallInterface): string[] {
 /**
  * Reads the names of a client.
  *
- * @param subjectAltName of its certificate, as Node writes it: `DNS:one.example, URI:spiffe://example/one`. Commas within a
- *   name are escaped, and such a name is in quotes: it is passed over, like every kind of name but these two
+ * @param subjectAltName of its certificate, as Node writes it: `DNS:one.example, URI:spiffe://example/one`. A name that
+ *   contains commas is quoted: it is skipped, like every other kind of name
  */
 export function readClientNames(subjectAltName: string | undefined): string[] {
   return (subjectAltName ?? '').split(', ').flatMap((entry) => {
     const [, kind, name = ''] = /^(DNS|URI):([^"]+)$/.exec(entry) ?? []
-    // A colon tells the two apart wherever they are written without their kind.
+    // A colon distinguishes the two wherever they are written without their kind.
     if (kind === 'URI' && name.includes(':')) return [name]
     if (kind === 'DNS' && !name.includes(':')) return [name.toLowerCase()]
     return []

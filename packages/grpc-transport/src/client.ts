@@ -3,12 +3,12 @@ import { PersistentChannel } from './persistent-channel.js'
 import { createChannelCredentials } from './tls-credentials.js'
 import type { WatchedTlsFiles } from './watched-tls-files.js'
 
-/** Most retries of one call, whatever is asked for. */
+/** Maximum number of retries of one call, whatever is requested. */
 export const RETRIES_MAX = 3
 
 /**
- * How often the client asks whether the server is still there, and how long the server has to answer: while a wire swallows
- * everything, every call fails. The servers here take as many questions as they get.
+ * How often the client sends a keepalive, and how long the server has to answer: on a silent connection every call fails.
+ * The servers here accept any number of them.
  */
 const KEEPALIVE: Partial<ClientOptions> = {
   'grpc.keepalive_time_ms': 2_000,
@@ -17,7 +17,7 @@ const KEEPALIVE: Partial<ClientOptions> = {
 }
 
 /**
- * Shortest time between two look-ups of the target's addresses: within the 30 s that grpc-js has, a rollout can replace every
+ * Minimum time between two lookups of the target's addresses: within grpc-js's default of 30 s, a rollout can replace every
  * server that a client knows.
  */
 const LOOK_UP_PAUSE_MIN_MS = 1_000
@@ -25,7 +25,7 @@ const LOOK_UP_PAUSE_MIN_MS = 1_000
 /** Pause before the second attempt to connect. */
 const RECONNECT_BACKOFF_INITIAL_MS = 100
 
-/** Longest pause between attempts to connect: how late a client may notice that a server is back. */
+/** Maximum pause between attempts to connect: how late a client may notice that a server is back. */
 const RECONNECT_BACKOFF_MAX_MS = 2_000
 
 /** Spreads calls over every address the target's name has. */
@@ -35,26 +35,26 @@ const SERVICE_CONFIG = JSON.stringify({ loadBalancingConfig: [{ round_robin: {} 
 export interface ChannelOptions {
   /** `host:port`, or `dns:///host:port` to spread calls over all addresses of the name. */
   readonly target: string
-  /** The client's certificate, and whose servers it takes; plain text without. */
+  /** The client's certificate, and the authorities it trusts; plain text without. */
   readonly tls?: WatchedTlsFiles | undefined
-  /** Name that the server's certificate must bear: that of the target unless given. */
+  /** Name that the server's certificate must contain; default: that of the target. */
   readonly serverName?: string | undefined
-  /** How long a call may take that does not say otherwise, retries included. */
+  /** Default duration of a call, retries included. */
   readonly deadlineMs: number
   /**
-   * Whether calls must not be cut off, because they take long or may not be repeated. Off unless given: the channel then asks
-   * every 2 seconds whether the server is there, so that a silent connection is noticed. Node asks nothing over a connection
-   * whose server goes (GOAWAY), and grpc-js takes that for a lost one: calls that still run over it then end with UNAVAILABLE.
-   * On, nothing is asked: they end over it, and over a silent connection at their deadline.
+   * Whether calls must not be cut off, because they take long or may not be repeated. Off by default: the channel then
+   * sends a keepalive every 2 seconds, so that a silent connection is detected. Node answers none on a connection whose
+   * server is shutting down (GOAWAY), and grpc-js takes that for a lost connection: calls still running on it end with
+   * UNAVAILABLE. If on, no keepalive is sent: such calls finish, and on a silent connection they end at their deadline.
    */
   readonly callsAreLong?: boolean | undefined
-  /** How often a call that may be repeated is tried again; at most {@link RETRIES_MAX}. */
+  /** How often a call that may be repeated is retried; at most {@link RETRIES_MAX}. */
   readonly retriesMax: number
-  /** Largest message that is received or sent. */
+  /** Maximum size of a message. */
   readonly messageBytesMax: number
 }
 
-/** What calls over a client go by. */
+/** Settings of calls over a client. */
 export type CallSettings = Pick<ChannelOptions, 'deadlineMs' | 'retriesMax'>
 
 const settingsOfClients = new WeakMap<Client, CallSettings>()
@@ -67,7 +67,7 @@ type ClientConstructor<C extends Client> = new (
 ) => C
 
 /**
- * Makes a client of a generated class, with a channel of its own. Close it with `client.close()`.
+ * Creates a client of a generated class, with its own channel. Close it with `client.close()`.
  *
  * @throws RangeError when `retriesMax` is not from 0 to {@link RETRIES_MAX}
  */
@@ -91,10 +91,10 @@ export function createClient<C extends Client>(
 }
 
 /**
- * Makes a client of another generated class over the channel of a client, and with its settings. Closing either closes the
- * channel.
+ * Creates a client of another generated class over the channel of a client, and with its settings. Closing either closes
+ * the channel.
  *
- * @throws TypeError for a client that {@link createClient} did not make
+ * @throws TypeError for a client that {@link createClient} did not create
  */
 export function shareChannel<C extends Client>(constructor: ClientConstructor<C>, client: Client): C {
   const channelOverride = client.getChannel()
@@ -120,18 +120,18 @@ function transportOptions({
     'grpc.max_reconnect_backoff_ms': RECONNECT_BACKOFF_MAX_MS,
     'grpc.max_receive_message_length': messageBytesMax,
     'grpc.max_send_message_length': messageBytesMax,
-    // A channel that starts afresh must not be given the connection that it gave up.
+    // A channel that starts afresh must not get the connection that it gave up.
     'grpc.use_local_subchannel_pool': 1,
-    // Services talk to each other directly, whatever proxy the environment names for the outside.
+    // Services connect to each other directly, whatever proxy the environment names.
     'grpc.enable_http_proxy': 0,
     'grpc.enable_channelz': 0
   }
 }
 
 /**
- * What calls over this client go by.
+ * Settings of calls over this client.
  *
- * @throws TypeError for a client that {@link createClient} did not make
+ * @throws TypeError for a client that {@link createClient} did not create
  */
 export function settingsOf(client: Client): CallSettings {
   const settings = settingsOfClients.get(client)

@@ -6,16 +6,16 @@ import {
   type ServerWritableStream,
   status
 } from '@grpc/grpc-js'
-import { type Logger, prepareLine, type WriteLine } from '@open-payments-server/runtime'
+import type { Logger } from '@open-payments-server/runtime'
 import { type CallObserver, methodLabel } from './call-observer.js'
 import { startServerSpan } from './call-span.js'
 import { RpcError, statusOf } from './rpc-error.js'
 
-/** What a handler knows about the call besides its request. */
+/** Information about the call besides its request. */
 export interface CallContext {
   /** Aborted when the caller cancelled or hung up, the deadline passed, or the server stops. */
   readonly signal: AbortSignal
-  /** What the caller sent along. */
+  /** Metadata from the caller. */
   readonly metadata: Metadata
   /** Address and port of the caller. */
   readonly peer: string
@@ -23,7 +23,7 @@ export interface CallContext {
   readonly method: string
 }
 
-/** What the handler of a unary call knows about it besides its request. */
+/** Information about a unary call besides its request. */
 export interface UnaryContext extends CallContext {
   /** When the caller stops waiting. */
   readonly deadline: Date
@@ -32,15 +32,15 @@ export interface UnaryContext extends CallContext {
 /** Answers a unary call, or throws an {@link RpcError} to refuse it. */
 export type UnaryHandler<Request, Response> = (request: Request, context: UnaryContext) => Promise<Response>
 
-/** Where a stream's handler writes. */
+/** Writer of a stream's handler. */
 export interface ResponseStream<Response> {
   /**
-   * Sends one message; resolves when the connection has taken it, so that a slow reader slows the writer.
+   * Sends one message; resolves when the connection has accepted it, so that a slow reader slows the writer.
    *
-   * @throws RpcError when the stream is over
+   * @throws RpcError when the stream has ended
    */
   write(response: Response): Promise<void>
-  /** Aborted when the stream is over. */
+  /** Aborted when the stream has ended. */
   readonly signal: AbortSignal
 }
 
@@ -65,7 +65,7 @@ export interface Handlers {
   ): handleServerStreamingCall<Request, Response>
 }
 
-/** The part of a grpc-js call that both kinds of call share. */
+/** The part of a grpc-js call that both kinds of calls share. */
 interface Call {
   readonly metadata: Metadata
   getPeer(): string
@@ -75,8 +75,8 @@ interface Call {
 }
 
 /**
- * Makes handlers that write one line a call to `logger`: method, code, duration and, privately, what went wrong. Unary calls
- * are spans, and `observer` is told of them; streams last as long as connections do, and would say nothing as either.
+ * Creates handlers that log one line per call to `logger`: method, code, duration and, privately, the error. Unary calls
+ * are spans, and are observed by `observer`. Streams are neither: they last as long as connections do.
  */
 export function createHandlers(logger: Logger, observer?: CallObserver): Handlers {
   const startLogging = createCallLog(logger)
@@ -144,13 +144,13 @@ async function answer<Request, Response>(
   return handler(request, running)
 }
 
-/** A call while it is answered. What few handlers ask for is made when it is asked for. */
+/** A call that is being answered. Rarely needed information is created on demand. */
 class RunningCall implements CallContext {
   readonly method: string
   readonly peer: string
-  /** undefined for a call without one, which grpc-js says with infinity. */
+  /** undefined for a call without one, which grpc-js reports as infinity. */
   readonly deadline: Date | undefined
-  /** Whether its answer is on its way: what becomes of the call then is nobody's concern. */
+  /** Whether its answer is being sent: anything that happens to the call after that does not matter. */
   isAnswered = false
   readonly #call: Call
   #abort: AbortController | undefined
@@ -159,11 +159,11 @@ class RunningCall implements CallContext {
   constructor(call: Call, method: string) {
     const deadlineMs = Number(call.getDeadline())
     this.method = method
-    // Unknown once the caller hung up.
+    // Unknown after the caller disconnected.
     this.peer = call.getPeer()
     this.deadline = Number.isFinite(deadlineMs) ? new Date(deadlineMs) : undefined
     this.#call = call
-    // grpc-js says this at every end, also of a call that was answered, and of one whose deadline passed.
+    // grpc-js reports this at every end, even of a call that was answered, and of one whose deadline passed.
     call.on('cancelled', () => {
       if (this.isAnswered) return
       const late = this.deadline !== undefined && this.deadline.getTime() <= Date.now()
@@ -185,7 +185,7 @@ class RunningCall implements CallContext {
     return this.#abort.signal
   }
 
-  /** How the call ended, if it did before its handler. */
+  /** How the call ended, if before its handler. */
   get end(): RpcError | undefined {
     return this.#reason instanceof RpcError ? this.#reason : undefined
   }
@@ -194,7 +194,7 @@ class RunningCall implements CallContext {
     return this.deadline !== undefined
   }
 
-  /** Tells the handler that the call is over; only the first reason counts. */
+  /** Tells the handler that the call has ended; only the first reason counts. */
   abort(reason: unknown): void {
     this.#reason ??= reason
     this.#abort?.abort(this.#reason)
@@ -205,7 +205,7 @@ function deadlineExceeded(): RpcError {
   return new RpcError({ code: status.DEADLINE_EXCEEDED, message: 'Deadline exceeded' })
 }
 
-/** How a thrown error ends the call. What is thrown because the call is over is no failure of the handler. */
+/** How a thrown error ends the call. An error caused by the end of the call is not the handler's failure. */
 function refusalOf(error: unknown, end: RpcError | undefined): RpcError {
   if (error instanceof RpcError) return error
   if (end !== undefined) return new RpcError({ code: end.code, message: end.message, cause: error })
@@ -237,20 +237,14 @@ function writerOf<Request, Response>(
 
 /** Starts timing a call. The returned function logs the call and returns how long it took, in milliseconds. */
 function createCallLog(logger: Logger): (method: string) => (error?: RpcError) => number {
-  const answered = new Map<string, WriteLine>()
-  const lineOf = (method: string): WriteLine => {
-    const known = answered.get(method)
-    if (known !== undefined) return known
-    const line = prepareLine(logger, { method, code: status[status.OK] }, 'call answered')
-    answered.set(method, line)
-    return line
-  }
+  // What most lines tell is a number and words from closed sets: nothing that would have to be looked through for secrets.
+  const answered = logger.child({}, { redact: [] })
   return (method) => {
     const startedAt = performance.now()
     return (error) => {
       const durationMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000
       if (error === undefined) {
-        lineOf(method)({ durationMs })
+        answered.info({ method, code: status[status.OK], durationMs }, 'call answered')
         return durationMs
       }
       const fields = { method, code: status[error.code], durationMs }

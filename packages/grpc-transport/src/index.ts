@@ -28,5 +28,5 @@ export {
 export { isLoopbackTarget, isNamedTarget } from './targets.js'
 export { type TlsFiles, tlsFilesOf, type TlsSettings } from './tls-files.js'
 export { openTls, type WatchedTlsFiles, watchTlsFiles } from './watched-tls-files.js'
-// Named here too, so that features can name a code without a dependency of their own.
+// Exported here too, so that features can name a code without depending on grpc-js.
 export { Metadata, status } from '@grpc/grpc-js'

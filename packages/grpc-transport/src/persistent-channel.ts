@@ -1,17 +1,14 @@
 import type { Channel } from '@grpc/grpc-js'
 import { type ChannelInterface, connectivityState } from '@grpc/grpc-js'
 
-/**
- * How long a channel may be without any connection, though it tries, before it starts afresh: longer than connecting takes
- * on a busy machine.
- */
+/** How long a channel may fail to connect before it starts afresh: longer than connecting takes on a busy machine. */
 export const CONNECTING_MAX_MS = 5_000
 
 /**
- * A channel that gets over anything. grpc-js waits without end for a connection whose other side says nothing: one that
- * was accepted and then forgotten, as by a host that vanishes or a proxy with nothing behind it. So a channel that has not
- * become ready in time is replaced by a new one, which looks the addresses up and connects again. Calls that still waited
- * for a connection end with UNAVAILABLE.
+ * A channel that recovers from anything. grpc-js waits for ever for a connection whose other side is silent, such as one
+ * that was accepted by a host that vanishes, or by a proxy with nothing behind it. So a channel that has not become ready
+ * in time is replaced by a new one, which resolves the addresses and connects again. Calls still waiting for a connection
+ * end with UNAVAILABLE.
  */
 export class PersistentChannel implements ChannelInterface {
   readonly #open: () => Channel
@@ -19,7 +16,7 @@ export class PersistentChannel implements ChannelInterface {
   #replacing: NodeJS.Timeout | undefined
   #closed = false
 
-  /** @param open makes a channel that shares its connections with no other */
+  /** @param open creates a channel that shares its connections with no other */
   constructor(open: () => Channel) {
     this.#open = open
     this.#current = open()
@@ -53,7 +50,7 @@ export class PersistentChannel implements ChannelInterface {
     return this.#current.createCall(...parameters)
   }
 
-  /** Looks at the state, and again whenever it changes. */
+  /** Checks the state, and again whenever it changes. */
   #watch(): void {
     if (this.#closed) return
     const watched = this.#current

@@ -29,20 +29,20 @@ export type StreamingMethodName<C extends Client> = {
   [Name in Exclude<keyof C, keyof Client>]: [MethodOf<C[Name]>] extends [never] ? never : Name
 }[Exclude<keyof C, keyof Client>]
 
-/** How a stream is read. */
+/** Options of reading a stream. */
 export interface ReadStreamOptions {
   /** Cancels the stream. */
   readonly signal: AbortSignal
   /**
-   * Longest that nothing may come, from the opening on, in milliseconds: for streams with heartbeats. Unlike keepalive,
-   * which the next proxy on the way answers, they show that whoever writes the stream is there. No limit unless given.
+   * Maximum silence, from the opening on, in milliseconds: for streams with heartbeats. Unlike keepalives, which the next
+   * proxy answers, heartbeats show that the writer of the stream is alive. No limit unless given.
    */
   readonly silenceMaxMs?: number | undefined
 }
 
 /**
- * Opens a server stream and yields its messages, no faster than they are taken. It ends when the server ends it, and is
- * cancelled when the loop over it is left, or by `signal`. It is not opened again when it breaks.
+ * Opens a server stream and yields its messages, no faster than they are consumed. It ends when the server ends it, and is
+ * cancelled when the loop over it is left, or by `signal`. It is not reopened when it breaks.
  *
  * @param method name of the method, for example `'watchRevocations'`
  * @throws RpcError when the stream failed or broke, was cancelled by `signal`, or fell silent (UNAVAILABLE)
@@ -60,7 +60,7 @@ export async function* readStream<C extends Client, Name extends StreamingMethod
   const cancel = (): void => {
     stream.cancel()
   }
-  // A failure is thrown by the loop below; one that follows leaving the loop concerns nobody.
+  // A failure is thrown by the loop below; one after the loop was left does not matter.
   stream.on('error', () => undefined)
   if (signal.aborted) cancel()
   signal.addEventListener('abort', cancel, { once: true })

@@ -3,15 +3,17 @@ import { Metadata, type ServiceError, status, type StatusObject } from '@grpc/gr
 /** Metadata key under which an error names the request field it is about. */
 const ERROR_FIELD_KEY = 'error-field'
 
-/** Most characters of an error's message that are sent: messages travel in a header, and headers are limited. */
+/**
+ * Maximum length of an error's message that is sent, in characters: messages are sent in a header, and headers are limited.
+ */
 export const ERROR_MESSAGE_LENGTH_MAX = 1_000
 
-/** What metadata values may consist of: visible ASCII and inner spaces. */
+/** Allowed metadata values: visible ASCII and inner spaces. */
 const FIELD = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 
 /**
- * Codes that the transport itself gives, on either side, with texts about addresses and connections. Errors with them get
- * the text given here, and what really happened stays in `cause`.
+ * Codes that the transport itself reports, on either side, with texts about addresses and connections. Errors with them get
+ * the text given here, and the actual cause stays in `cause`.
  */
 const TRANSPORT_MESSAGES: ReadonlyMap<status, string> = new Map([
   [status.CANCELLED, 'Call cancelled'],
@@ -21,7 +23,7 @@ const TRANSPORT_MESSAGES: ReadonlyMap<status, string> = new Map([
   [status.UNAVAILABLE, 'Service unavailable']
 ])
 
-/** An error that crosses gRPC: what a handler throws to refuse a call, and what a caller gets when a call failed. */
+/** An error over gRPC: thrown by a handler to refuse a call, and received by a caller whose call failed. */
 export class RpcError extends Error {
   override readonly name = 'RpcError'
   /** Why the call failed. */
@@ -30,9 +32,9 @@ export class RpcError extends Error {
   readonly field: string | undefined
 
   /**
-   * @param options.message for the other side to read; nothing private. {@link ERROR_MESSAGE_LENGTH_MAX} characters are sent
-   * @param options.field path of the request field at fault, in printable ASCII
-   * @param options.cause what happened, for the log; is never sent
+   * @param options.message for the other side; nothing private. {@link ERROR_MESSAGE_LENGTH_MAX} characters are sent
+   * @param options.field path of the wrong request field, in printable ASCII
+   * @param options.cause the actual cause, for the log; never sent
    * @throws RangeError for a `field` that cannot be sent
    */
   constructor(options: { code: status; message: string; field?: string | undefined; cause?: unknown }) {

@@ -17,28 +17,28 @@ import { RpcError, statusOf } from './rpc-error.js'
 import { createServerCredentials } from './tls-credentials.js'
 import type { WatchedTlsFiles } from './watched-tls-files.js'
 
-/** Most calls that one connection may have open at a time. */
+/** Maximum number of concurrent calls of one connection. */
 export const CONCURRENT_CALLS_PER_CONNECTION_MAX = 1_000
 
-/** How long a connection may be silent before the server asks whether its client is still there. */
+/** How long a connection may be silent before the server sends a keepalive. */
 const KEEPALIVE_INTERVAL_MS = 30_000
 
-/** How long a client has to answer that. */
+/** How long a client has to answer it. */
 const KEEPALIVE_TIMEOUT_MS = 10_000
 
-/** How long calls may go on over a connection that is being closed: longer than the longest, an audit. */
+/** How long calls may continue on a connection that is being closed: longer than the longest, an audit. */
 export const CONNECTION_GRACE_MS = 10 * 60_000
 
-/** The name under which the health service tells of the whole server (gRPC health checking protocol). */
+/** The name of the whole server in the health service (gRPC health checking protocol). */
 const WHOLE_SERVER = ''
 
-/** A service and what answers it. */
+/** A service and its handlers. */
 export interface GrpcService {
   /** The generated definition. */
   readonly definition: ServiceDefinition
   /** Its handlers, made with `createHandlers`. */
   readonly implementation: UntypedServiceImplementation
-  /** Which certificate names may call it: none unless given. Without TLS, everybody that reaches it may. */
+  /** Certificate names that may call it: none unless given. Without TLS, anyone who reaches it may. */
   readonly clients?: AllowedClients | undefined
 }
 
@@ -48,23 +48,23 @@ export interface GrpcServerOptions {
   readonly host: string
   /** Port to listen on; 0 for any free one. */
   readonly port: number
-  /** Its certificate, and whose clients it takes; plain text without. */
+  /** Its certificate, and the authorities of its clients; plain text without. */
   readonly tls?: WatchedTlsFiles | undefined
   /** What is served. */
   readonly services: readonly GrpcService[]
-  /** Whether the server describes its services to whoever asks (gRPC server reflection). Off in production. */
+  /** Whether the server describes its services on request (gRPC server reflection). Off in production. */
   readonly reflection: boolean
-  /** The contract that reflection describes: one encoded `google.protobuf.FileDescriptorProto` a file. */
+  /** The contract for reflection: one encoded `google.protobuf.FileDescriptorProto` per file. */
   readonly fileDescriptors: readonly Uint8Array[]
   readonly logger: Logger
   /**
-   * Age at which a connection is closed gently, so that clients look the addresses up again and show their certificates
-   * anew. It varies by a tenth, so that not all of them do at once.
+   * Age at which a connection is closed gracefully, so that clients resolve the addresses again and present their
+   * certificates anew. It varies by a tenth, so that not all close at once.
    */
   readonly connectionAgeMaxMs: number
-  /** How long calls may go on after that, streams among them; {@link CONNECTION_GRACE_MS} unless given. */
+  /** How long calls may continue after that, including streams; default {@link CONNECTION_GRACE_MS}. */
   readonly connectionGraceMs?: number | undefined
-  /** Largest message that is received or sent. */
+  /** Maximum size of a message. */
   readonly messageBytesMax: number
 }
 
@@ -74,19 +74,19 @@ export interface RunningGrpcServer {
   readonly port: number
   /** `host:port` it listens on, as a client's target. */
   readonly address: string
-  /** Tells health checks whether to send calls here. A server starts as serving. */
+  /** Sets the answer of health checks. A server starts as serving. */
   setServing(serving: boolean): void
-  /** Says NOT_SERVING, and goes on serving. */
+  /** Reports NOT_SERVING, but keeps serving. */
   announceStop(): void
   /**
-   * Stops: says NOT_SERVING, ends the streams with UNAVAILABLE, takes no more calls, waits for the running ones, and cuts
-   * off those that still run after `graceMs`. Safe to call again.
+   * Stops: reports NOT_SERVING, ends the streams with UNAVAILABLE, accepts no more calls, waits for the running ones, and
+   * cuts off those that still run after `graceMs`. May be called again.
    */
   stop(graceMs: number): Promise<void>
 }
 
 /**
- * Starts a gRPC server with the health service and, if asked for, reflection.
+ * Starts a gRPC server with the health service and, if enabled, reflection.
  *
  * @throws Error when it cannot listen
  */
@@ -146,7 +146,7 @@ function serverOptions(options: GrpcServerOptions): ServerOptions {
     'grpc.max_send_message_length': options.messageBytesMax,
     'grpc.keepalive_time_ms': KEEPALIVE_INTERVAL_MS,
     'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
-    // Off, grpc-js 1.14 does not remember its connections, and a forced shutdown cuts none of them off.
+    // If this is off, grpc-js 1.14 does not track its connections, and a forced shutdown cuts none of them off.
     'grpc.enable_channelz': 1
   }
 }
@@ -172,7 +172,7 @@ function bind(server: Server, address: string, tls: WatchedTlsFiles | undefined)
 /** A call that is answered with a stream. */
 type StreamingCall = ServerWritableStream<unknown, unknown>
 
-/** Remembers the open streams of a service: a stream may never end by itself, and stopping must not wait for one. */
+/** Tracks the open streams of a service: a stream may never end by itself, and stopping must not wait for one. */
 function trackStreams(
   definition: ServiceDefinition,
   implementation: UntypedServiceImplementation,
@@ -214,7 +214,7 @@ function shutDown(server: Server, graceMs: number): Promise<boolean> {
   })
 }
 
-/** The library takes the definitions of a `.proto` loader; all it reads of one is the encoded files. */
+/** The library takes the definitions of a `.proto` loader, but reads only the encoded files. */
 function addReflection(server: Server, fileDescriptors: readonly Uint8Array[], services: string[]): void {
   const contract = {
     format: 'Protocol Buffer 3 EnumDescriptorProto' as const,

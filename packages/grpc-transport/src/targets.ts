@@ -2,10 +2,10 @@ import { isIP } from 'node:net'
 import { experimental } from '@grpc/grpc-js'
 import { isLoopbackHost } from '@open-payments-server/runtime'
 
-/** A target, as grpc-js reads it: what begins with no scheme that it knows is a name. */
+/** A target, as grpc-js reads it: without a known scheme it is a name. */
 const TARGET = /^(?:(dns|ipv4|ipv6|unix):)?(?:\/\/[^/]*\/)?(.*)$/
 
-/** Hosts that a target leads to: one name, or addresses. None for a socket of this machine. */
+/** The hosts of a target: one name, or addresses. None for a socket of this machine. */
 function hostsOf(target: string): string[] {
   const [, scheme = 'dns', path = ''] = TARGET.exec(target) ?? []
   if (scheme === 'unix') return []
@@ -14,7 +14,7 @@ function hostsOf(target: string): string[] {
 }
 
 /**
- * Whether what is sent to a target never leaves this machine.
+ * Whether data sent to a target never leaves this machine.
  *
  * @param target of a channel: `host:port`, `dns:///host:port`, `ipv4:address:port,address:port`, …
  */
@@ -22,7 +22,7 @@ export function isLoopbackTarget(target: string): boolean {
   return hostsOf(target).every(isLoopbackHost)
 }
 
-/** Whether a target is a host name, which the server's certificate must then have. An address names nobody. */
+/** Whether a target is a host name, which the server's certificate must then contain. An address is not a name. */
 export function isNamedTarget(target: string): boolean {
   const hosts = hostsOf(target)
   return hosts.length > 0 && hosts.every((host) => isIP(host) === 0)

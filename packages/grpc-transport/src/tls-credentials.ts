@@ -4,10 +4,10 @@ import { ChannelCredentials, type experimental, ServerCredentials } from '@grpc/
 import { within } from '@open-payments-server/runtime'
 import type { WatchedTlsFiles } from './watched-tls-files.js'
 
-/** How long the two ends may take to agree on a connection. */
+/** Maximum duration of a handshake. */
 const HANDSHAKE_TIMEOUT_MS = 5_000
 
-/** Every client shows a certificate. */
+/** Every client presents a certificate. */
 const SERVER_OPTIONS: SecureServerOptions = {
   requestCert: true,
   rejectUnauthorized: true,
@@ -15,23 +15,23 @@ const SERVER_OPTIONS: SecureServerOptions = {
 }
 
 /**
- * Credentials of a server that takes only clients whose certificate one of the authorities signed. New connections use what
- * the files hold by then; those that are there stay as they are.
+ * Credentials of a server that accepts only clients whose certificate one of the authorities signed. New connections use
+ * the current files; existing ones do not change.
  */
 export function createServerCredentials(files: WatchedTlsFiles): ServerCredentials {
   return new WatchedServerCredentials(files)
 }
 
 /**
- * Credentials of a channel to a server that one of the authorities signed and that has the name it was called by. New
- * connections use what the files hold by then.
+ * Credentials of a channel to a server whose certificate one of the authorities signed and that has the expected name. New
+ * connections use the current files.
  */
 export function createChannelCredentials(files: WatchedTlsFiles): ChannelCredentials {
   return new WatchedChannelCredentials(files)
 }
 
-// The library's own credentials that read files are experimental, and their server refuses every connection while a file
-// is missing or does not fit. So these extend the classes that all of its credentials extend.
+// The library's own credentials that read files are experimental, and their server refuses every connection while a file is
+// missing or does not match. So these extend the base classes of all its credentials.
 
 class WatchedServerCredentials extends ServerCredentials {
   readonly #files: WatchedTlsFiles
@@ -75,7 +75,7 @@ class WatchedChannelCredentials extends ChannelCredentials {
       })._createSecureConnector(...parameters)
     const callCredentials = current().getCallCredentials()
     return {
-      // Left alone, a handshake that the other side never answers would keep its socket for ever.
+      // Otherwise, a handshake that the other side never answers would keep its socket for ever.
       connect: (socket) => within(HANDSHAKE_TIMEOUT_MS, 'the other side', current().connect(socket)),
       waitForReady: () => Promise.resolve(),
       getCallCredentials: () => callCredentials,
@@ -84,7 +84,7 @@ class WatchedChannelCredentials extends ChannelCredentials {
   }
 }
 
-/** Node's check, without its fall-back: authorities do not vouch for common names. */
+/** Node's check, without its fallback: authorities do not vouch for common names. */
 function checkServerName(host: string, certificate: PeerCertificate): Error | undefined {
   return checkServerIdentity(host, { ...certificate, subject: { ...certificate.subject, CN: '' } })
 }

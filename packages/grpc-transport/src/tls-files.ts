@@ -5,29 +5,29 @@ import { ConfigurationError } from '@open-payments-server/runtime/configuration'
 
 /** A file, and the setting that names it. */
 export interface TlsFile {
-  /** Name of the setting, as messages tell it. */
+  /** Name of the setting, for messages. */
   readonly setting: string
   readonly path: string
 }
 
-/** What one end of a connection presents to the other, and what it verifies the other's certificate with. All are PEM. */
+/** The certificate and key that one end of a connection presents, and the authorities that it trusts. All are PEM. */
 export interface TlsFiles {
   /** Its own certificate, followed by the intermediate certificates. */
   readonly certificate: TlsFile
   /** The key of its own certificate, not encrypted. */
   readonly key: TlsFile
-  /** Certificates of the authorities that sign those of the other end. */
+  /** Certificates of the authorities of the other end. */
   readonly authority: TlsFile
 }
 
-/** What the files hold; for one that could not be read, why, as a text. */
+/** The contents of the files; for an unreadable one, the reason as text. */
 export interface TlsFileContents {
   readonly certificate: Buffer | string
   readonly key: Buffer | string
   readonly authority: Buffer | string
 }
 
-/** Certificates and a key that belong together and are good now. */
+/** Certificates and a key that match and are valid now. */
 export interface TlsMaterial {
   /** As Node takes them. */
   readonly options: SecureContextOptions
@@ -43,7 +43,7 @@ export interface TlsSettings<Name extends string> {
 }
 
 /**
- * Picks the files that settings name.
+ * Selects the files that settings name.
  *
  * @param config their values
  * @returns undefined unless all of them are set
@@ -74,10 +74,10 @@ export async function readTlsFiles({ certificate, key, authority }: TlsFiles): P
 }
 
 /**
- * Checks that what the files hold can be used, as it is and together.
+ * Checks that the contents of the files are usable, separately and together.
  *
  * @param nowMs the time, in milliseconds since the Unix epoch
- * @throws ConfigurationError naming the settings of the files at fault, and nothing of what a key file holds
+ * @throws ConfigurationError naming the settings of the wrong files, and nothing of a key file's content
  */
 export function checkTlsFiles(files: TlsFiles, contents: TlsFileContents, nowMs: number): TlsMaterial {
   const problems: string[] = []
@@ -129,9 +129,7 @@ function findMisfits(
   return problems
 }
 
-/**
- * @throws Error unless every certificate that begins also ends, and there is one: OpenSSL passes over the rest in silence
- */
+/** @throws Error unless there is a certificate, and each one that begins also ends: OpenSSL silently ignores the rest */
 function parseCertificates(content: Buffer): X509Certificate[] {
   const blocks = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
   const pem = content.toString('latin1')
@@ -152,7 +150,7 @@ function secureOptions(
     ca: authority as Buffer,
     // Both ends are ours: nothing older is needed, and none of its weaknesses.
     minVersion: 'TLSv1.3' as const,
-    // No session is taken up again: every connection shows its certificate anew.
+    // Sessions are not resumed: every connection presents its certificate anew.
     secureOptions: constants.SSL_OP_NO_TICKET
   }
   try {

@@ -12,30 +12,29 @@ import {
 } from './tls-files.js'
 
 /**
- * How often the files are looked at. What two looks in a row have found is used: a file that was replaced is, for new
- * connections, within ten seconds.
+ * How often the files are read. Contents are used after two identical reads in a row: new connections use a replaced file
+ * within ten seconds.
  */
 const TLS_FILES_INTERVAL_MS = 5_000
 
 /** Certificates and key of one end of its connections: always the latest usable ones that the files contained. */
 export interface WatchedTlsFiles extends Part {
-  /** What new connections are made with. */
+  /** Used by new connections. */
   readonly current: SecureContextOptions
-  /** When the own certificate among it stops being good, in milliseconds since the Unix epoch. */
+  /** When its own certificate expires, in milliseconds since the Unix epoch. */
   readonly expiresAtMs: number
-  /** Calls back whenever that has changed. Answers how to end it. */
+  /** Calls back whenever that changes. Returns how to stop it. */
   onChange(listener: (current: SecureContextOptions) => void): () => void
 }
 
 /**
- * Reads the files, and again and again, so that they can be replaced while the process runs. It looks, and does not wait to
- * be told: a secret of Kubernetes is replaced behind a symbolic link, of which watching the file says nothing.
+ * Reads the files repeatedly, so that they can be replaced while the process runs. It polls instead of watching: Kubernetes
+ * replaces a secret behind a symbolic link, which watching the file does not report.
  *
- * Files that are half written, do not fit together or have expired are not used: what was read before stays, and the log
- * says so once.
+ * Files that are half written, do not match or have expired are not used: the previous ones stay, and the log says so once.
  *
- * @param options.intervalMs between two looks
- * @throws ConfigurationError naming the settings when the files cannot be used to begin with
+ * @param options.intervalMs between two reads
+ * @throws ConfigurationError naming the settings when the files are unusable at the start
  */
 export async function watchTlsFiles(
   files: TlsFiles,
@@ -49,7 +48,7 @@ export async function watchTlsFiles(
  * Watches the files that the settings of a service name, until it stops.
  *
  * @returns undefined when they are not set
- * @throws ConfigurationError naming the settings when the files cannot be used
+ * @throws ConfigurationError naming the settings when the files are unusable
  */
 export async function openTls<Name extends string>(
   settings: TlsSettings<Name>,
@@ -73,11 +72,11 @@ class TlsFileWatcher implements WatchedTlsFiles {
   readonly #listeners = new Set<(current: SecureContextOptions) => void>()
   readonly #timer: NodeJS.Timeout
   #material: TlsMaterial
-  /** Digest of what is used. */
+  /** Digest of the files in use. */
   #used: string
-  /** Digest of what the last look found. */
+  /** Digest of the last read. */
   #found: string
-  /** Why the last files were not used; told once. */
+  /** Why the last files were not used; logged once. */
   #refusal: string | undefined
   #looking = false
 
@@ -118,7 +117,7 @@ class TlsFileWatcher implements WatchedTlsFiles {
     try {
       const contents = await readTlsFiles(this.#files)
       const digest = digestOf(contents)
-      // Whoever writes several files is not always done when one of them has changed.
+      // A writer of several files may not be done when one of them has changed.
       const settled = digest === this.#found
       this.#found = digest
       if (settled && digest !== this.#used) this.#use(contents, digest)

@@ -1,37 +1,37 @@
 import { LRUCache } from 'lru-cache'
 import { OutgoingRequestError } from './errors.js'
 
-/** Most requests at a time, to all hosts together. */
+/** Maximum number of concurrent requests, to all hosts together. */
 export const REQUESTS_AT_A_TIME_MAX = 500
 
-/** Most of these to hosts that are not our own. */
+/** Maximum of these to hosts that are not our own. */
 export const REQUESTS_TO_OTHERS_MAX = 450
 
-/** Most of these to hosts that nobody vouched for. */
+/** Maximum of these to hosts that nobody vouched for. */
 export const REQUESTS_TO_STRANGERS_MAX = 400
 
-/** Most requests at a time to one host that nobody vouched for. */
+/** Maximum number of concurrent requests to one host that nobody vouched for. */
 export const REQUESTS_TO_STRANGER_MAX = 16
 
-/** Most requests at a time to one host of any other standing. */
+/** Maximum number of concurrent requests to any other host. */
 export const REQUESTS_TO_KNOWN_HOST_MAX = 64
 
 /**
- * Most hosts that are remembered as vouched for. Beyond it, the one that was not vouched for again for longest is forgotten:
- * with 6,000 requests in a minute, one address needs a quarter of an hour for that.
+ * Maximum number of hosts that are remembered as vouched for. Beyond it, the least recently vouched-for host is dropped:
+ * with 6,000 requests per minute, one address needs a quarter of an hour for that.
  */
 const VOUCHED_FOR_MAX = 100_000
 
 /** How long it is remembered, in milliseconds. */
 const VOUCHED_FOR_LIFETIME_MS = 3_600_000
 
-/** How a request ended, as far as the next ones to its origin depend on it. `given up`: its caller aborted it. */
+/** The result of a request, as far as later requests to its origin depend on it. `given up`: its caller aborted it. */
 export type Ending = 'answered' | 'not answered' | 'given up'
 
-/** How a host is trusted: not at all, because a client vouched for it, or because it is one of our own. */
+/** The standing of a host: unknown, vouched for by a client, or our own. */
 type Standing = 'stranger' | 'vouched for' | 'own'
 
-/** Shares of the places: each holds the requests to hosts of these standings. */
+/** Shares of all slots: each is for requests to hosts of these standings. */
 const SHARES: readonly { readonly standings: readonly Standing[]; readonly max: number }[] = [
   { standings: ['stranger'], max: REQUESTS_TO_STRANGERS_MAX },
   { standings: ['stranger', 'vouched for'], max: REQUESTS_TO_OTHERS_MAX },
@@ -39,14 +39,14 @@ const SHARES: readonly { readonly standings: readonly Standing[]; readonly max: 
 ]
 
 /**
- * Decides which requests may be sent, so that hosts that answer slowly or never take neither all places, nor those of hosts
- * that are known. That a host answers makes it no less of a stranger: anybody has any number of names that do. What cannot be
- * sent now fails at once: nothing waits in line.
+ * Decides which requests may be sent, so that hosts that answer slowly or never cannot take all slots, nor those of known
+ * hosts. That a host answers does not make it known: anyone can have any number of names that do. What cannot be sent now
+ * fails at once: there is no queue.
  */
 export class Admission {
   readonly #ownOrigins: ReadonlySet<string>
   readonly #running = new Map<string, number>()
-  // By size, because a cache of so many entries takes room for all of them at once.
+  // By size, because a cache with a maximum number of entries allocates them all at once.
   readonly #vouchedFor = new LRUCache<string, true>({
     maxSize: VOUCHED_FOR_MAX,
     sizeCalculation: () => 1,
@@ -54,7 +54,7 @@ export class Admission {
   })
   readonly #places: Record<Standing, number> = { stranger: 0, 'vouched for': 0, own: 0 }
 
-  /** @param ownOrigins origins that always have places */
+  /** @param ownOrigins origins that always have slots */
   constructor(ownOrigins: Iterable<string> = []) {
     this.#ownOrigins = new Set(ownOrigins)
   }
@@ -65,9 +65,9 @@ export class Admission {
   }
 
   /**
-   * Takes a place for a request.
+   * Takes a slot for a request.
    *
-   * @returns gives the place back; to be called once
+   * @returns returns the slot; to be called once
    * @throws OutgoingRequestError with reason `busy`
    */
   enter(origin: string): (ending: Ending) => void {

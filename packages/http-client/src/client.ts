@@ -7,41 +7,41 @@ import { readJson } from './read-json.js'
 import { startRequestSpan } from './request-span.js'
 import { parseTarget } from './target.js'
 
-/** Most bytes of an answer's headers. */
+/** Maximum size of an answer's headers, in bytes. */
 export const HEADER_BYTES_MAX = 16_384
 
-/** Most connections to one host, unless the client's owner says otherwise. */
+/** Maximum number of connections to one host, unless configured otherwise. */
 const CONNECTIONS_PER_HOST_MAX = 8
 
-/** How long an unused connection is kept. The other side may ask for less, not for more. */
+/** How long an idle connection is kept. The other side may request less, not more. */
 const IDLE_CONNECTION_MS = 4_000
 
 /** Settings of a client. */
 export interface SafeHttpClientOptions {
   /** For development only: also allows private addresses, `http:` and every port. */
   readonly allowPrivateNetworks: boolean
-  /** How long a request may take in all: look-up, connection and the whole answer. */
+  /** Maximum duration of a request in total: lookup, connection and the whole answer. */
   readonly timeoutMs: number
-  /** Most bytes of an answer's body. */
+  /** Maximum size of an answer's body, in bytes. */
   readonly bodyBytesMax: number
-  /** How the client calls itself to others. */
+  /** Its `User-Agent`. */
   readonly userAgent: string
-  /** Finds the addresses of hosts; unless given, the name servers are asked, and the system for development. */
+  /** Resolves hosts; by default the name servers are asked, and the system in development. */
   readonly lookup?: Lookup | undefined
-  /** Origins that always have places: hosts of our own. */
+  /** Origins that always have slots: our own hosts. */
   readonly ownOrigins?: readonly string[] | undefined
-  /** Most connections to one host. */
+  /** Maximum number of connections to one host. */
   readonly connectionsMax?: number | undefined
 }
 
-/** An answer: its status is a success. */
+/** A successful answer. */
 export interface JsonResponse {
   readonly status: number
   /** Names in lower case; the values of a repeated header joined with commas. */
   readonly headers: Readonly<Record<string, string>>
-  /** What the body says; whoever asked must check its shape. */
+  /** The parsed body; the caller must check its shape. */
   readonly body: unknown
-  /** How long the answer may be kept, from `Cache-Control` and `Age`; `undefined` when it does not say. */
+  /** How long the answer may be cached, from `Cache-Control` and `Age`; `undefined` when it does not say. */
   readonly maxAgeSeconds: number | undefined
 }
 
@@ -50,8 +50,8 @@ export interface SafeHttpClient {
   /**
    * Fetches a JSON document.
    *
-   * @param options.accept media types to ask for; `application/json` unless given
-   * @param options.signal gives the request up; it then fails with the signal's reason
+   * @param options.accept media types to request; default `application/json`
+   * @param options.signal aborts the request; it then fails with the signal's reason
    * @throws OutgoingRequestError
    */
   getJson(
@@ -59,8 +59,7 @@ export interface SafeHttpClient {
     options?: { readonly accept?: string | undefined; readonly signal?: AbortSignal | undefined }
   ): Promise<JsonResponse>
   /**
-   * Tells that somebody who is known now stands behind the host of a URL. For an hour, or until it does not answer, strangers
-   * cannot take its places.
+   * Vouches for the host of a URL. For an hour, or until it does not answer, strangers cannot take its slots.
    *
    * @param url one that may be fetched
    */
@@ -71,8 +70,8 @@ export interface SafeHttpClient {
 
 /**
  * A client for fetching what strangers point to, which cannot be turned against the network it runs in: HTTPS on its
- * default port, only to addresses on the public internet (checked on the address connected to), no redirects, no proxies,
- * no compression, and with limits on time, size and number.
+ * default port, only to addresses on the public internet (checked at connection time), no redirects, no proxies, no
+ * compression, and with limits on time, size and number.
  */
 export function createSafeHttpClient(options: SafeHttpClientOptions): SafeHttpClient {
   const { allowPrivateNetworks, timeoutMs, bodyBytesMax, userAgent } = options
@@ -82,7 +81,7 @@ export function createSafeHttpClient(options: SafeHttpClientOptions): SafeHttpCl
     connect: {
       lookup: lookups.lookup,
       timeout: timeoutMs,
-      // Stands whatever the environment says of certificates.
+      // Applies whatever the environment says about certificates.
       rejectUnauthorized: true
     },
     connections: options.connectionsMax ?? CONNECTIONS_PER_HOST_MAX,
@@ -116,7 +115,7 @@ export function createSafeHttpClient(options: SafeHttpClientOptions): SafeHttpCl
       const limit = startLimit(timeoutMs, signal)
       const span = startRequestSpan(target)
       try {
-        // undici notices an abort only once a connection is there, so the limit is waited for beside it.
+        // undici notices an abort only once a connection exists, so the limit is awaited beside it.
         const response = await Promise.race([fetchJson(target, accept, limit.signal), limit.passed])
         leave('answered')
         span?.answered(response.status)
@@ -140,7 +139,7 @@ export function createSafeHttpClient(options: SafeHttpClientOptions): SafeHttpCl
 
 function endingOf(failure: unknown): Ending {
   if (!(failure instanceof OutgoingRequestError)) return 'given up'
-  // With a status there was an answer, if not the one that was wanted: the host is there, and not slow.
+  // With a status there was an answer, if not the expected one: the host is up and not slow.
   return failure.status === undefined ? 'not answered' : 'answered'
 }
 
@@ -184,7 +183,7 @@ function flatten(headers: Dispatcher.ResponseData['headers']): Record<string, st
   return flat
 }
 
-/** What undici's errors mean here; the first that fits. */
+/** Maps undici's errors; the first match counts. */
 const FAILURES: readonly (readonly [
   type: abstract new (...args: never[]) => Error,
   reason: OutgoingRequestErrorReason,

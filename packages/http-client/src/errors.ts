@@ -26,13 +26,13 @@ export const OUTGOING_REQUEST_ERROR_REASONS = [
 export type OutgoingRequestErrorReason = (typeof OUTGOING_REQUEST_ERROR_REASONS)[number]
 
 /**
- * An outgoing request that came to nothing. The message names neither addresses nor ports. Still, do not tell a stranger
- * the reason apart: `address` and `network` together would let one map which names this network knows.
+ * A failed outgoing request. The message names neither addresses nor ports. Even so, do not reveal to a stranger which
+ * reason it was: `address` and `network` together would let them map the names that this network knows.
  */
 export class OutgoingRequestError extends Error {
   override readonly name = 'OutgoingRequestError'
   readonly reason: OutgoingRequestErrorReason
-  /** Status of the answer, where there was one. */
+  /** Status of the answer, if there was one. */
   readonly status: number | undefined
 
   /** @param options.cause what happened underneath, for the log */

@@ -7,21 +7,21 @@ import { isPublicAddress } from './public-address.js'
 const NAME_SERVER_TIMEOUT_MS = 1_500
 
 /**
- * Finds the addresses of a host.
+ * Resolves the addresses of a host.
  *
  * @param signal aborts when nobody waits for them any longer
  */
 export type Lookup = (hostname: string, signal: AbortSignal) => Promise<readonly LookupAddress[]>
 
 /**
- * Asks the system, hosts file included. It has few threads for that, and cannot be stopped: a few names whose name servers
- * never answer stop all look-ups. Only for names that no stranger chose.
+ * Uses the system resolver, including the hosts file. It has few threads and cannot be cancelled: a few names whose name
+ * servers never answer block all lookups. Only for names that no stranger chose.
  */
 export const systemLookup: Lookup = (hostname) => dns.lookup(hostname, { all: true, verbatim: true })
 
 /**
- * Asks the name servers of the system, both for IPv4 and for IPv6, each once. Takes no threads, so that any number of names may
- * wait for an answer, and ends when nobody waits for it. One kind of address is enough.
+ * Asks the system's name servers for both IPv4 and IPv6, each once. Uses no threads, so any number of names may be pending,
+ * and ends when nobody waits for it. One kind of address is enough.
  *
  * @param options.servers other name servers, as `address:port`
  * @param options.timeoutMs how long one name server may take
@@ -31,7 +31,7 @@ export function createNameServerLookup(
 ): Lookup {
   return async (hostname, signal) => {
     signal.throwIfAborted()
-    // One for each look-up: cancelling ends all that a resolver does.
+    // One for each lookup: cancelling ends everything that a resolver does.
     const resolver = new dns.Resolver({ timeout: options.timeoutMs ?? NAME_SERVER_TIMEOUT_MS, tries: 1 })
     if (options.servers !== undefined) resolver.setServers(options.servers)
     const cancel = (): void => {
@@ -55,16 +55,16 @@ function addressesOf(answer: PromiseSettledResult<readonly string[]>, family: 4 
   return answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family })) : []
 }
 
-/** Requests that want the addresses of one host. */
+/** Requests that need the addresses of one host. */
 interface Wanted {
   requests: number
   readonly abort: AbortController
 }
 
 /**
- * The look-ups that connections make. The addresses they let through are the very ones that are connected to, so a name that
- * resolves to something else a moment later gains nothing. One address off the internet spoils the name: its owner put
- * it there. A look-up ends with the last request that wants it.
+ * The lookups of connections. Exactly the checked addresses are connected to, so a name that resolves differently a moment
+ * later does not bypass the check. One non-public address disqualifies the name: its owner put it there. A lookup ends with
+ * the last request that needs it.
  */
 export class GuardedLookups {
   readonly #lookup: Lookup
@@ -77,9 +77,9 @@ export class GuardedLookups {
   }
 
   /**
-   * Tells that a request wants the addresses of a host.
+   * Registers a request that needs the addresses of a host.
    *
-   * @returns tells that it no longer does; to be called once
+   * @returns unregisters it; to be called once
    */
   want(hostname: string): () => void {
     const wanted = this.#wanted.get(hostname) ?? { requests: 0, abort: new AbortController() }
@@ -93,7 +93,7 @@ export class GuardedLookups {
     }
   }
 
-  /** What a connection asks. */
+  /** Called by a connection. */
   readonly lookup: LookupFunction = (hostname, options, callback) => {
     this.#find(hostname).then(
       (addresses) => {

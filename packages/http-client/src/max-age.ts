@@ -1,9 +1,9 @@
-/** Longest age that is understood, in seconds (RFC 9111 §1.2.2). */
+/** Maximum age that is understood, in seconds (RFC 9111 §1.2.2). */
 const AGE_MAX_SECONDS = 2 ** 31
 
 /**
- * How much longer an answer may be kept, by its headers (RFC 9111 §4.2): `max-age` less the `age` it already has; 0 when it
- * must not be kept, or contradicts itself.
+ * How much longer an answer may be cached, by its headers (RFC 9111 §4.2): `max-age` less its `age`; 0 when it must not be
+ * cached, or contradicts itself.
  *
  * @param headers names in lower case
  * @returns seconds, or `undefined` when the answer does not say

@@ -5,7 +5,7 @@ import { OutgoingRequestError } from './errors.js'
 const JSON_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.-]+\+json)\s*(?:;|$)/i
 
 /**
- * Reads the body of a successful answer as JSON, and gives the connection up where the answer is not what was asked for.
+ * Reads the body of a successful answer as JSON, and closes the connection if the answer is not the expected one.
  *
  * @param headers the answer's headers, names in lower case
  * @throws OutgoingRequestError with reason `status`, `content-type`, `too-large` or `malformed`

@@ -6,17 +6,17 @@ const tracer = trace.getTracer('@open-payments-server/http-client')
 const HTTPS_PORT = 443
 const HTTP_PORT = 80
 
-/** The span of a request that goes out. It is ended by either method. */
+/** The span of an outgoing request. Either method ends it. */
 export interface RequestSpan {
   answered(status: number): void
   failed(failure: unknown): void
 }
 
 /**
- * Starts the span of a request that goes out. It names the host and nothing else of the address. Hosts are strangers: they are
- * not told which trace they are a part of.
+ * Starts the span of an outgoing request. It names the host and nothing else of the URL. The trace id is not sent to hosts,
+ * which are strangers.
  *
- * @returns undefined where nothing is recorded
+ * @returns undefined when nothing is recorded
  */
 export function startRequestSpan(target: URL): RequestSpan | undefined {
   if (!isTraced()) return undefined

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { OutgoingRequestError } from './errors.js'
 import { isPublicAddress } from './public-address.js'
 
-/** Longest URL that is fetched, in characters. */
+/** Maximum length of a URL that is fetched, in characters. */
 export const URL_LENGTH_MAX = 2_048
 
 /**
@@ -23,7 +23,7 @@ export function parseTarget(text: string, allowPrivateNetworks: boolean): URL {
   if (allowPrivateNetworks) return url
   // The parser drops the port that the scheme has by default.
   if (url.port !== '') throw refused('must use the default port')
-  // A literal address is connected to without a look-up, so it is checked here. The parser has written it in full.
+  // A literal address is connected to without a lookup, so it is checked here. The parser has written it in full.
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (isIP(host) !== 0 && !isPublicAddress(host)) {
     throw new OutgoingRequestError({ reason: 'address', message: 'The host is not on the public internet' })
@@ -31,7 +31,7 @@ export function parseTarget(text: string, allowPrivateNetworks: boolean): URL {
   return url
 }
 
-/** Not by `URL.canParse`: in Node 20, once it is called often, it refuses every host with a letter such as ü. */
+/** Not with `URL.canParse`: in Node 20, after many calls, it refuses every host with a letter such as ü. */
 function parseUrl(text: string): URL | undefined {
   try {
     return new URL(text)

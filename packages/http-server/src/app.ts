@@ -10,48 +10,49 @@ import { RequestLog } from './request-log.js'
 import { endOf, type RequestEnd, startRequestSpan } from './request-span.js'
 import { type Route, RouteTable } from './routes.js'
 
-/** Is told of every request, for metrics. */
+/** Observes every request, for metrics. */
 export interface RequestObserver {
-  /** A request came. */
+  /** A request arrived. */
   started(): void
-  /** It is over: answered, or given up. */
+  /** The request ended: it was answered, or given up. */
   ended(request: RequestEnd, durationSeconds: number): void
 }
 
-/** How an app differs from the others. */
+/** The options of an app. */
 export interface HttpAppOptions {
   readonly logger: Logger
-  /** Is told of every request; nobody unless given. */
+  /** Observes every request; none unless given. */
   readonly requestObserver?: RequestObserver | undefined
-  /** Longest body that is read, in bytes. */
+  /** Maximum size of a body, in bytes. */
   readonly bodyBytesMax: number
   readonly routes: readonly Route[]
-  /** Takes what no route takes, OPTIONS excepted; nobody unless given. */
+  /** Handles requests that no route takes, except OPTIONS; none unless given. */
   readonly fallback?: Router
   /** Header fields of every answer; none unless given. */
   readonly fields?: Fields
   /** A check of every request before its body is read, such as a rate limit. It throws to refuse the request. */
   readonly admit?: ((request: HttpRequest, response: HttpResponse) => void) | undefined
-  /** Proxies in front that are believed when they tell a client's address. None unless given. */
+  /** Proxies in front that are trusted to state a client's address. None unless given. */
   readonly trustedProxies?: TrustedProxies | undefined
   /** Code of the opaque 500: `request_denied` on the auth server, `500` on the resource server. */
   readonly unexpectedCode: string
   /** Code of requests that no route takes, or that cannot be read. */
   readonly badRequestCode: string
-  /** What the service's own errors are to callers, such as a refusal; undefined for a defect, which is answered with an opaque 500. */
+  /** Maps the service's own errors, such as refusals; undefined for a defect, which is answered with an opaque 500. */
   readonly answerOf?: (error: unknown) => PublicError | undefined
   /** Headers for every error of a status, such as `WWW-Authenticate` for 401. */
   readonly errorHeaders?: (status: number) => Readonly<Record<string, string>>
-  /** An error as HTML, for people; undefined for who is better served with JSON. */
+  /** An error as HTML, for people; undefined for callers that prefer JSON. */
   readonly errorPage?: (request: HttpRequest, status: number, body: ErrorBody) => string | undefined
 }
 
 /**
- * An app with the manners of this project: bodies stay raw bytes, errors are rendered in one place, every request is one line
- * in the log and one span, and nothing tells what the server is made of.
+ * An app for both services: bodies stay raw bytes, errors are rendered in one place, every request is one log line and one
+ * span, and nothing reveals what the server is built with.
  *
- * Requests go straight from Node to their route, and what is known at once is answered at once: what express does for each
- * request costs more than verifying its signature. It stands behind, for pages and whatever else is seldom asked for.
+ * Requests go straight from Node to their route, and what can be answered synchronously is: what express does for each
+ * request costs more than verifying its signature. A listener that clients do not use may have a
+ * router of express instead.
  */
 export function createHttpApp(options: HttpAppOptions): RequestListener {
   const app = new HttpApp(options)
@@ -83,7 +84,7 @@ class HttpApp {
     })
   }
 
-  /** Tells metrics, the log and the trace of a request when it is over. */
+  /** Reports a request to metrics, log and trace when it has ended. */
   #observe(request: HttpRequest, response: ServerResponse, answer: () => void): void {
     const { requestObserver } = this.#options
     const startedAt = performance.now()
@@ -94,14 +95,14 @@ class HttpApp {
       const end = endOf(request, response)
       requestObserver?.ended(end, durationMs / 1_000)
       const aborted = !response.writableFinished
-      // A connection tells its end outside of any request.
+      // A connection reports its end outside of any request.
       this.#requestLog.tell({ method: request.method, end, durationMs, aborted, traced: span.traced })
       span.end(end)
     })
     span.within(answer)
   }
 
-  /** Renders whatever an action throws, now or later. */
+  /** Renders any error of an action, synchronous or not. */
   #attempt(request: HttpRequest, response: HttpResponse, action: () => void | Promise<void>): void {
     try {
       action()?.catch((error: unknown) => {
@@ -163,7 +164,7 @@ class HttpApp {
     const known = this.#publicErrorOf(error)
     if (known === undefined) logger.error({ err: error, method }, 'unexpected error')
     else if (known.cause !== undefined) logger.debug({ err: known.cause, code: known.code }, known.message)
-    // What was begun cannot be taken back: the client learns that it is not whole.
+    // A started answer cannot be taken back: the client sees that it is incomplete.
     if (response.isSent) request.message.socket.destroy()
     else this.#render(known ?? this.#unexpected(), request, response)
   }
@@ -202,10 +203,10 @@ function createExpressApp(router: Router): express.Express {
   return app
 }
 
-/** Express throws errors with a `status` of their own: only the status is taken over. */
+/** Express throws errors with their own `status`: only that is used. */
 function fromExpress(error: unknown, badRequestCode: string): PublicError | undefined {
   if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined
-  // A path that cannot be decoded names nothing that is here.
+  // A path that cannot be decoded names nothing here.
   const status = error instanceof URIError ? 404 : error.status
   if (status < 400 || status > 499) return undefined
   return new PublicError({

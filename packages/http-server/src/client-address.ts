@@ -1,11 +1,11 @@
 import proxyAddress from 'proxy-addr'
 import type { AddressReader } from './http-request.js'
 
-/** Proxies in front that are trusted to name the client's address: how many, or their addresses and networks. */
+/** Proxies in front that are trusted to state the client's address: how many, or their addresses and networks. */
 export type TrustedProxies = number | readonly string[]
 
 /**
- * Makes what tells the address of a client: that of the connection, unless proxies in front are believed.
+ * Creates a function that returns a client's address: that of the connection, unless proxies in front are trusted.
  *
  * @throws TypeError when one of the networks cannot be read
  */
@@ -15,7 +15,7 @@ export function createAddressReader(trustedProxies: TrustedProxies | undefined):
     typeof trustedProxies === 'number'
       ? (_address: string, distance: number) => distance < trustedProxies
       : proxyAddress.compile([...trustedProxies])
-  // A connection that is gone has no address, and the library would give that out as one.
+  // A closed connection has no address, and the library would return that as one.
   return (message) =>
     message.socket.remoteAddress === undefined ? undefined : proxyAddress(message, isTrusted)
 }

@@ -3,41 +3,40 @@ import type { Socket } from 'node:net'
 import type { Logger } from '@open-payments-server/runtime'
 import { findRefusal, type Refusal, refusalBytes, refusalOf, refuse } from './refusals.js'
 
-/** What the connections of a listener are treated by. */
+/** The limits for a listener's connections. */
 export interface ConnectionRules {
-  /** Longest that a client may read nothing of its answer, in milliseconds. */
+  /** Maximum time that a client may read nothing of its answer, in milliseconds. */
   readonly answerStallTimeoutMs: number
-  /** Longest that the rest of a body is read whose request was answered, in milliseconds. */
+  /** Maximum time to read the rest of a body after its answer, in milliseconds. */
   readonly discardTimeoutMs: number
-  /** Most requests of one connection. */
+  /** Maximum number of requests per connection. */
   readonly requestsPerConnectionMax: number
   /** Code of refusals, as the app has it. */
   readonly badRequestCode: string
-  /** Is told of each refusal in one line; undefined tells nobody. */
+  /** Gets one line for each refusal; none when undefined. */
   readonly logger: Logger | undefined
 }
 
-/** What became of a connection so far. */
+/** The state of a connection. */
 interface Connection {
   /**
-   * Answers under way, in the order of their requests: seldom more than one. An array, because a set that is filled and
-   * emptied all the time makes a new table every few times, and the old ones keep what was in them until old objects are
-   * collected.
+   * Pending answers, in the order of their requests: seldom more than one. An array, because a set that is filled and
+   * emptied constantly allocates new tables, and the old ones keep their contents until old objects are collected.
    */
   readonly pending: ServerResponse[]
   requests: number
-  /** Whether it ends with an answer that was given: nothing that comes after that is acted on. */
+  /** Whether it is closed after an answer that was given: nothing after that is acted on. */
   isEnding: boolean
 }
 
 /**
- * Stands between a server's connections and its app: what Node would answer in its own words, or cut without any, is
- * answered as the app answers errors, and no client holds a connection by doing nothing.
+ * Between a server's connections and its app: what Node would answer in its own words, or cut off silently, is answered
+ * like the app's errors, and no client keeps a connection by doing nothing.
  */
 export class Connections {
   readonly #app: RequestListener
   readonly #rules: ConnectionRules
-  /** Those that are open and were heard of. */
+  /** Open connections that have sent something. */
   readonly #connections = new Map<Socket, Connection>()
   #isFull = false
   #areEnding = false
@@ -47,7 +46,7 @@ export class Connections {
     this.#rules = rules
   }
 
-  /** Listens to everything that a server tells of its connections. */
+  /** Listens to all connection events of a server. */
   attach(server: Server): void {
     server.on('request', (request, response) => {
       this.#receive(request, response)
@@ -69,13 +68,13 @@ export class Connections {
       this.#isFull = false
     })
     server.on('drop', () => {
-      // Once is enough to know; a flood must not fill the log.
+      // Logged once; a flood must not fill the log.
       if (!this.#isFull) this.#rules.logger?.warn('too many connections: more are closed at once')
       this.#isFull = true
     })
   }
 
-  /** From now on every answer ends its connection, those included that are under way. */
+  /** From now on every answer closes its connection, including pending ones. */
   endAll(): void {
     this.#areEnding = true
     for (const { pending } of this.#connections.values()) {
@@ -91,7 +90,7 @@ export class Connections {
     else this.#refuse(response, refusal, 'message')
   }
 
-  /** @returns false for a request behind the last one of its connection: nobody would be told what became of it */
+  /** @returns false for a request behind the last one of its connection: its sender could not be told the result */
   #begin(request: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#of(request.socket)
     if (connection.isEnding) return false
@@ -99,7 +98,7 @@ export class Connections {
     connection.requests += 1
     const isLast = this.#areEnding || connection.requests >= this.#rules.requestsPerConnectionMax
     if (isLast) this.#endWith(response)
-    // Told once, right after its end where it has one.
+    // Reported once, right after its end if it has one.
     response.on('close', () => {
       connection.pending.splice(connection.pending.indexOf(response), 1)
       if (response.writableFinished) this.#discard(request)
@@ -145,7 +144,7 @@ export class Connections {
     else this.#refuse(last, refusal, error.code)
   }
 
-  /** The error came after a whole request: its answer must not be taken for that of the request. */
+  /** The error came after a complete request: its answer must not be taken for that of the request. */
   #closeAfter(last: ServerResponse, socket: Socket): void {
     this.#endWith(last)
     last.once('close', () => {
@@ -153,7 +152,7 @@ export class Connections {
     })
   }
 
-  /** Nothing was sent or received for the time that was set. */
+  /** Nothing was sent or received within the timeout. */
   #expire(socket: Socket): void {
     const isWorking = this.#of(socket).pending.length > 0 && socket.writableLength === 0
     if (isWorking) socket.setTimeout(this.#rules.answerStallTimeoutMs)

@@ -4,22 +4,22 @@ import { parse } from 'node:querystring'
 import accepts from 'accepts'
 import type { IncomingRequest } from './request-parts.js'
 
-/** A request, as routes get it. */
+/** A request, as routes receive it. */
 export class HttpRequest implements IncomingRequest {
   /** As Node received it. */
   readonly message: IncomingMessage
   readonly method: string
   /** Path and query as sent. */
   readonly originalUrl: string
-  /** Path as sent: nothing of it is decoded. */
+  /** Path as sent, not decoded. */
   readonly path: string
-  /** Bytes of the body, once they were read; undefined where there is none. */
+  /** Bytes of the body, once read; undefined if there is none. */
   body: Buffer | undefined
   /** Name of the route that took it; undefined before that. */
   route: string | undefined
-  /** The answer to it, where something may be told with it before it is given. */
+  /** The answer, to which fields can be added before it is sent. */
   answer: IncomingRequest['answer']
-  /** The network it comes from, where that is counted. */
+  /** The network it comes from, if that is counted. */
   network: string | undefined
   readonly #addressOf: AddressReader
   #params: RouteParams = {}
@@ -44,7 +44,7 @@ export class HttpRequest implements IncomingRequest {
     return this.#addressOf(this.message)
   }
 
-  /** Address of whoever is connected: the client, or the last proxy. */
+  /** Address of the peer: the client, or the last proxy. */
   get remoteAddress(): string | undefined {
     return this.message.socket.remoteAddress
   }
@@ -64,17 +64,17 @@ export class HttpRequest implements IncomingRequest {
     return typeof value === 'string' ? value : value?.join(', ')
   }
 
-  /** Tells the request which route takes it. */
+  /** Sets the route that takes the request. */
   take(route: string, params: RouteParams): void {
     this.route = route
     this.#params = params
   }
 
   /**
-   * A part of the path, decoded.
+   * A parameter of the path, decoded.
    *
-   * @param name as the path of the route has it
-   * @throws Error when the route has none of that name
+   * @param name as in the path of the route
+   * @throws Error when the route has no such parameter
    */
   param(name: string): string {
     const value = this.#params[name]
@@ -82,15 +82,15 @@ export class HttpRequest implements IncomingRequest {
     return value
   }
 
-  /** Which of some media types the client prefers (RFC 9110 §12.5.1); undefined when it accepts none of them. */
+  /** The media type that the client prefers among some (RFC 9110 §12.5.1); undefined when it accepts none of them. */
   accepts(types: readonly string[]): string | undefined {
     const accepted = accepts(this.message).type([...types])
     return typeof accepted === 'string' ? accepted : undefined
   }
 }
 
-/** Tells the address of a client; undefined when it is gone. */
+/** Returns a client's address; undefined when it is gone. */
 export type AddressReader = (message: IncomingMessage) => string | undefined
 
-/** What the path of a route names, decoded. */
+/** The parameters of a route's path, decoded. */
 export type RouteParams = Readonly<Record<string, string | undefined>>

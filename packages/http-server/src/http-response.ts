@@ -1,18 +1,18 @@
 import type { ServerResponse } from 'node:http'
 
-/** Header fields by turns: a name, its value. */
+/** Header fields, alternating names and values. */
 export type Fields = readonly string[]
 
 /**
- * The answer to a request. Its fields are gathered as a flat list and handed to Node once: a map of them, which could be
- * looked into and changed, costs several times as much.
+ * The answer to a request. Its fields are collected in a flat list and passed to Node once: a map of them, which could be
+ * inspected and changed, costs several times as much.
  */
 export class HttpResponse {
   readonly #response: ServerResponse
   readonly #fields: string[]
 
   /**
-   * @param response that nobody else answers with
+   * @param response nobody else may use it
    * @param fields of every answer
    */
   constructor(response: ServerResponse, fields: Fields) {
@@ -20,12 +20,12 @@ export class HttpResponse {
     this.#fields = [...fields]
   }
 
-  /** Whether it is answered already. */
+  /** Whether it was already answered. */
   get isSent(): boolean {
     return this.#response.headersSent
   }
 
-  /** Adds a field; beside one of the same name, where there is one. */
+  /** Adds a field, also if there is one of the same name. */
   addField(name: string, value: string): void {
     this.#fields.push(name, value)
   }
@@ -38,11 +38,11 @@ export class HttpResponse {
   /**
    * Answers with a text.
    *
-   * @param lengthBytes of the text, where it is known already
+   * @param lengthBytes of the text, if known
    */
   sendText(status: number, contentType: string, text: string, lengthBytes = Buffer.byteLength(text)): void {
     this.#fields.push('Content-Type', contentType, 'Content-Length', String(lengthBytes))
-    // As text it goes out with the headers, in one write.
+    // Text is sent with the headers in one write.
     this.#response.writeHead(status, this.#fields).end(text)
   }
 
@@ -51,7 +51,18 @@ export class HttpResponse {
     this.#response.writeHead(status, this.#fields).end()
   }
 
-  /** Hands the fields that were gathered to Node's response, for others to answer with it. */
+  /**
+   * Redirects a browser with 303: it follows with GET and does not resend a form, as it would with 307 or 308, against which
+   * RFC 9635's security considerations warn.
+   *
+   * @param location absolute URL of visible ASCII, sent to the letter
+   */
+  seeOther(location: string): void {
+    this.addField('Location', location)
+    this.sendEmpty(303)
+  }
+
+  /** Passes the collected fields to Node's response, so that others can use it to answer. */
   release(): ServerResponse {
     for (let index = 0; index + 1 < this.#fields.length; index += 2) {
       this.#response.appendHeader(this.#fields[index] ?? '', this.#fields[index + 1] ?? '')

@@ -4,7 +4,6 @@ export { HttpRequest } from './http-request.js'
 export { type Fields, HttpResponse } from './http-response.js'
 export { type BadRequestCode, invalidField, parseJsonObject, peekJson, validate } from './json.js'
 export { CONNECTIONS_MAX, HEADER_BYTES_MAX, HEADER_COUNT_MAX, TARGET_LENGTH_MAX } from './limits.js'
-export { measuredList, measuredText } from './measured.js'
 export { readOptionalBody } from './optional-body.js'
 export {
   codeOf,
@@ -27,5 +26,4 @@ export {
   tagJson
 } from './resource.js'
 export type { Route, RouteHandler, RouteMethod } from './routes.js'
-export { seeOther } from './see-other.js'
 export { type HttpServerOptions, type RunningHttpServer, startHttpServer } from './server.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import { z } from 'zod'
 import { JSON_DEPTH_MAX, JSON_VALUES_MAX, parseJsonObject, peekJson, validate } from './json.js'
-import { measuredList, measuredText } from './measured.js'
+import { measuredList, measuredText } from '@open-payments-server/value-types/schemas'
 import { PublicError } from './public-error.js'
 
 const parse = (text: string): Record<string, unknown> =>

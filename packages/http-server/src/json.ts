@@ -1,16 +1,16 @@
 import type { z } from 'zod'
 import { PublicError } from './public-error.js'
 
-/** Deepest nesting of a JSON body. */
+/** Maximum nesting depth of a JSON body. */
 export const JSON_DEPTH_MAX = 32
-/** Most members and elements of a JSON body in all. */
+/** Maximum number of members and elements of a JSON body in total. */
 export const JSON_VALUES_MAX = 5_000
-/** In Unicode mode, a surrogate matches only where it stands alone. */
+/** In Unicode mode, a surrogate matches only if it is alone. */
 const LONE_SURROGATE = /\p{Surrogate}/u
-/** Most problems told at once. */
+/** Maximum number of problems reported at once. */
 const PROBLEMS_MAX = 20
 
-/** The code that bad requests are answered with: `invalid_request` on the auth server, `400` on the resource server. */
+/** The error code for bad requests: `invalid_request` on the auth server, `400` on the resource server. */
 export type BadRequestCode = string
 
 /**
@@ -42,7 +42,7 @@ export function parseJsonObject(
 /**
  * Checks a value against a schema.
  *
- * @throws PublicError 400 whose `details` name each field that is wrong and what was expected of it
+ * @throws PublicError 400 whose `details` name each wrong field and what was expected
  */
 export function validate<Schema extends z.ZodType>(
   schema: Schema,
@@ -90,8 +90,8 @@ function isJsonContentType(contentType: string | undefined): boolean {
 }
 
 /**
- * The JSON value of a body, for whoever looks at it before it is validated: nothing of it is checked. Reading the body with
- * {@link parseJsonObject} afterwards does not parse it again.
+ * The JSON value of a body, not validated. Reading the body with {@link parseJsonObject} afterwards does not parse it
+ * again.
  *
  * @returns undefined when it is not JSON in UTF-8
  */
@@ -111,7 +111,7 @@ function parseJson(body: Uint8Array, code: BadRequestCode): unknown {
 /** A JSON value, or why there is none. */
 type ParsedJson = { readonly value: unknown } | { readonly error: unknown }
 
-/** What was made of bodies, for as long as somebody keeps their bytes. */
+/** Parsed bodies, for as long as their bytes are referenced. */
 const parsedBodies = new WeakMap<Uint8Array, ParsedJson>()
 
 function parseOnce(body: Uint8Array): ParsedJson {
@@ -130,14 +130,14 @@ function parse(body: Uint8Array): ParsedJson {
   }
 }
 
-/** Where in a body a value stands, and how many values were seen in all. */
+/** The position of a value in a body, and the number of values seen so far. */
 interface Place {
   readonly path: string
   readonly depth: number
   readonly counted: { values: number }
 }
 
-/** PostgreSQL stores neither NUL nor lone surrogates, and no legitimate request carries them. */
+/** PostgreSQL cannot store NUL and lone surrogates, and no legitimate request contains them. */
 function findUnstorable(
   value: unknown,
   { path, depth, counted }: Place
@@ -161,7 +161,7 @@ function findUnstorable(
   return undefined
 }
 
-/** Schemas drop it without a word, and an assignment would change what an object is. */
+/** Schemas silently drop it, and an assignment would change the prototype. */
 function findBadName(key: string, field: string): { field: string; message: string } | undefined {
   return key === '__proto__' ? { field, message: 'is no name for a member' } : undefined
 }
@@ -172,7 +172,7 @@ function findBadText(text: string, field: string): { field: string; message: str
   return undefined
 }
 
-/** What a value must be, by what a schema calls it. */
+/** What a value must be, by the schema's name for it. */
 const KINDS: Readonly<Record<string, string>> = {
   string: 'must be a string',
   number: 'must be a number',
@@ -204,7 +204,7 @@ function mustBeOneOf(values: readonly unknown[]): string {
   return values.length === 1 ? `must be ${names}` : `must be one of ${names}`
 }
 
-/** Whether an issue is about an absent field. Zod reports that as a value of the wrong type. */
+/** Whether an issue is about a missing field. Zod reports that as a value of the wrong type. */
 function isMissing({ code, path }: z.core.$ZodIssue, body: unknown): boolean {
   if (code === 'custom' || code === 'unrecognized_keys') return false
   const found = path.reduce<unknown>(
@@ -214,7 +214,7 @@ function isMissing({ code, path }: z.core.$ZodIssue, body: unknown): boolean {
   return found === undefined
 }
 
-/** An issue of a union says only that no branch fits; the branch that comes nearest says why. */
+/** An issue of a union says only that no branch matches; the closest branch says why. */
 function flatten(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
   return issues.flatMap((issue) => {
     if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
@@ -223,7 +223,7 @@ function flatten(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
   })
 }
 
-/** The distance of a value of the wrong type, which is greater than that of any number of problems within the right one. */
+/** The distance of a value of the wrong type: greater than any number of problems within the right type. */
 const ANOTHER_KIND_DISTANCE = 1_000
 
 function distance(issues: readonly z.core.$ZodIssue[]): number {

@@ -2,14 +2,14 @@ import type { z } from 'zod'
 import { type BadRequestCode, parseJsonObject, validate } from './json.js'
 import { rawBody } from './read-body.js'
 
-/** As much of a request as its body takes. */
+/** The part of a request that is needed to read its body. */
 interface RequestWithBody {
   readonly body?: unknown
   get(name: 'content-type'): string | undefined
 }
 
 /**
- * Reads the body of a request that may come without one.
+ * Reads the body of a request, if there is one.
  *
  * @returns undefined when there is none
  * @throws PublicError as `parseJsonObject` and `validate` do, when there is one and it is wrong

@@ -1,4 +1,4 @@
-/** What a caller is told of an error, and what only the log is told. */
+/** What a caller and the log get of an error. */
 export interface PublicErrorOptions {
   /** HTTP status. */
   readonly status: number
@@ -10,7 +10,7 @@ export interface PublicErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>
   /** Headers of the answer, such as `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** What really happened; for the log alone. */
+  /** The actual cause; only for the log. */
   readonly cause?: unknown
 }
 
@@ -42,7 +42,7 @@ export class PublicError extends Error {
 /** `Retry-After` of a 503, in seconds. */
 const RETRY_AFTER_SECONDS = 1
 
-/** 503: something that is needed does not answer now. The client may come again. */
+/** 503: a dependency does not answer now. The client may retry. */
 export function serviceUnavailable(code: string, cause: unknown): PublicError {
   return new PublicError({
     status: 503,
@@ -54,9 +54,9 @@ export function serviceUnavailable(code: string, cause: unknown): PublicError {
 }
 
 /**
- * 405: the path is one that is answered, but not with this method (RFC 9110 §15.5.6).
+ * 405: the path is known, but not with this method (RFC 9110 §15.5.6).
  *
- * @param allow the methods that it is answered with
+ * @param allow the methods that it supports
  */
 export function methodNotAllowed(allow: readonly string[], badRequestCode: string): PublicError {
   return new PublicError({
@@ -68,11 +68,11 @@ export function methodNotAllowed(allow: readonly string[], badRequestCode: strin
 }
 
 /**
- * Nothing can be said that is known to be true, as when the database that knows what became of a request does not answer.
- * The connection is ended without an answer: the client then knows that it knows nothing, and asks again.
+ * No true answer is possible, such as when the database that knows the result of a request does not answer. The connection
+ * is closed without an answer: the client then knows that the result is unknown, and asks again.
  */
 export class NoAnswer extends Error {
-  /** What the log is told besides the message and the cause. */
+  /** Details for the log, besides the message and the cause. */
   readonly fields: Readonly<Record<string, unknown>>
 
   constructor(reason: string, options: { fields: Readonly<Record<string, unknown>>; cause: unknown }) {
@@ -92,7 +92,7 @@ export interface ErrorBody {
 }
 
 /**
- * The code of a bad request's answer.
+ * The error code of a bad request.
  *
  * @param badRequestCode one code for all of them; or `400`, and then each has its HTTP status as a string
  */
@@ -100,7 +100,7 @@ export function codeOf(status: number, badRequestCode: string): string {
   return badRequestCode === '400' ? String(status) : badRequestCode
 }
 
-/** Makes the body of an error answer. */
+/** Creates the body of an error answer. */
 export function errorBody(
   code: string,
   description: string,

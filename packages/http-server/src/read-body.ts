@@ -14,9 +14,9 @@ export function rawBody(request: { readonly body?: unknown }): Uint8Array | unde
 }
 
 /**
- * Reads the body of a request as raw bytes. What is too long, or compressed, is refused as soon as that is known.
+ * Reads the body of a request as raw bytes. One that is too long, or compressed, is refused as early as possible.
  *
- * @param bytesMax longest body, in bytes
+ * @param bytesMax maximum size of a body, in bytes
  * @param codeOfStatus code of a refusal
  * @throws PublicError 400, 413 or 415
  */

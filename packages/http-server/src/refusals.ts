@@ -11,8 +11,8 @@ export interface Refusal {
 }
 
 /**
- * Headers that a request has once or not at all. Node keeps the first of some and joins others, so that two servers could
- * read one request differently. `Authorization` and the headers of signatures are judged where they are read.
+ * Headers that may occur only once. Node keeps the first of some and joins others, so two servers could read one request
+ * differently. `Authorization` and the signature headers are checked where they are read.
  */
 const GIVEN_ONCE = [
   'host',
@@ -24,17 +24,17 @@ const GIVEN_ONCE = [
   'x-idp-secret'
 ] as const
 
-/** A request target in origin form (RFC 9112 §3.2.1): visible ASCII that begins with a slash and has no fragment. */
+/** A request target in origin form (RFC 9112 §3.2.1): visible ASCII that starts with a slash and has no fragment. */
 const ORIGIN_FORM = /^\/[\x21\x22\x24-\x7e]*$/
 
 /**
- * Finds what is wrong with the message itself, before anything of it is looked at.
+ * Finds an error in the message itself, before anything of it is used.
  *
  * @returns undefined when the app may have it
  */
 export function findRefusal(request: IncomingMessage): Refusal | undefined {
   const { rawHeaders, httpVersion, url = '' } = request
-  // The limit that Node has drops headers without a word, and with them what a signature may cover.
+  // Node's own limit drops headers silently, and with them what a signature may cover.
   if (rawHeaders.length > 2 * HEADER_COUNT_MAX) return { status: 431, description: 'too many header fields' }
   if (url.length > TARGET_LENGTH_MAX)
     return { status: 414, description: `the address has more than ${String(TARGET_LENGTH_MAX)} characters` }
@@ -62,10 +62,10 @@ function findHeaderRefusal({ headersDistinct, httpVersion }: IncomingMessage): R
 }
 
 /**
- * What a client is told of an error of Node's parser.
+ * The answer to an error of Node's parser.
  *
  * @param code the error's code
- * @returns undefined when nobody is there to be told
+ * @returns undefined when there is no client to answer
  */
 export function refusalOf(code: string | undefined): Refusal | undefined {
   switch (code) {
@@ -84,16 +84,16 @@ export function refusalOf(code: string | undefined): Refusal | undefined {
 }
 
 /**
- * Answers a request that the app does not get.
+ * Answers a request that does not reach the app.
  *
- * @param badRequestCode as the app has it
+ * @param badRequestCode as in the app
  */
 export function refuse(response: ServerResponse, refusal: Refusal, badRequestCode: string): void {
   const { headers, body } = answerOf(refusal, badRequestCode)
   response.writeHead(refusal.status, headers).end(body)
 }
 
-/** The same as bytes, for a connection on which there is no request yet. */
+/** The same as bytes, for a connection without a request yet. */
 export function refusalBytes(refusal: Refusal, badRequestCode: string): string {
   const { headers, body } = answerOf(refusal, badRequestCode)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)

@@ -1,22 +1,22 @@
 import type { HttpResponse } from './http-response.js'
 import { rawBody } from './read-body.js'
 
-/** A request as it came, whatever framework carries it. */
+/** A request, whatever framework carries it. */
 export interface IncomingRequest {
   readonly method: string
   /** Path and query as sent. */
   readonly originalUrl: string
   /** Names in lower case; the values of a repeated header in order. */
   readonly headersDistinct: Readonly<Record<string, readonly string[] | undefined>>
-  /** The bytes of the body, once they were read. */
+  /** The bytes of the body, once read. */
   readonly body?: unknown
-  /** The answer to it, where something may be told with it before it is given. */
+  /** The answer, to which fields can be added before it is sent. */
   readonly answer?: Pick<HttpResponse, 'isSent' | 'addField'> | undefined
-  /** The network it comes from, where that is counted. */
+  /** The network it comes from, if that is counted. */
   readonly network?: string | undefined
 }
 
-/** What of a request an HTTP message signature can cover; the shape that `http-signatures` takes. */
+/** The parts of a request that an HTTP message signature can cover, as `http-signatures` takes them. */
 export interface RequestParts {
   readonly method: string
   /** Absolute, built from the public URL and the path and query as sent; never from `Host`. */
@@ -25,16 +25,16 @@ export interface RequestParts {
   readonly headers: Readonly<Record<string, readonly string[] | undefined>>
   /** The body as received; undefined when there was none. */
   readonly body: Uint8Array | undefined
-  /** The answer to the request, where something may be told with it before it is given. */
+  /** The answer, to which fields can be added before it is sent. */
   readonly answer?: IncomingRequest['answer']
-  /** The network the request comes from, where that is counted. */
+  /** The network the request comes from, if that is counted. */
   readonly network?: string | undefined
 }
 
 /**
- * Takes a request apart for checking its signature.
+ * Extracts the parts for checking a request's signature.
  *
- * @param publicUrl where the service is reached from outside. A path in it is what the proxy in front takes off
+ * @param publicUrl external URL of the service. The proxy in front removes its path
  */
 export function requestParts(request: IncomingRequest, publicUrl: string): RequestParts {
   return {
@@ -48,9 +48,9 @@ export function requestParts(request: IncomingRequest, publicUrl: string): Reque
 }
 
 /**
- * The address a client used, as HTTP clients spell it.
+ * The URL a client used, as HTTP clients spell it.
  *
- * @param pathAndQuery as sent, beginning with a slash. The root is the public URL itself, with or without its final slash
+ * @param pathAndQuery as sent, starting with a slash. The root is the public URL itself, with or without its final slash
  */
 export function targetUri(publicUrl: string, pathAndQuery: string): string {
   if (publicUrl !== lastBase.publicUrl) lastBase = baseOf(publicUrl)
@@ -58,16 +58,16 @@ export function targetUri(publicUrl: string, pathAndQuery: string): string {
   return isRoot ? lastBase.root + pathAndQuery.slice(1) : lastBase.parent + pathAndQuery
 }
 
-/** What the address of a request begins with. */
+/** Prefix of the URLs of requests. */
 interface Base {
   readonly publicUrl: string
   /** The public URL itself. */
   readonly root: string
-  /** The same without the slash at its end, for what is under it. */
+  /** The same without the final slash, for everything below it. */
   readonly parent: string
 }
 
-/** A service has one public URL, and reading it takes longer than all the rest. */
+/** A service has one public URL, and parsing it takes longer than everything else. */
 let lastBase: Base = { publicUrl: '', root: '', parent: '' }
 
 function baseOf(publicUrl: string): Base {

@@ -5,7 +5,7 @@ import { continueTrace, endFailedSpan } from '@open-payments-server/runtime'
 
 const tracer = trace.getTracer('@open-payments-server/http-server')
 
-/** The methods that are recorded by name. All others are `other`: strangers must not be able to add time series. */
+/** The methods that are recorded by name. All others are `other`, so that strangers cannot add time series. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set([
   'GET',
   'HEAD',
@@ -16,13 +16,13 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set([
   'OPTIONS'
 ])
 
-/** What is told of a request when it is over. */
+/** What is reported of a request when it has ended. */
 export interface RequestEnd {
-  /** `other` where it is none that is known. */
+  /** `other` if it is unknown. */
   readonly method: string
-  /** Pattern of the route that took it; `none` where none did. */
+  /** Pattern of its route; `none` if there was none. */
   readonly route: string
-  /** `none` where no answer was sent. */
+  /** `none` if no answer was sent. */
   readonly status: number | 'none'
 }
 
@@ -30,20 +30,20 @@ export interface RequestEnd {
 export interface RequestSpan {
   /** The trace that it is a part of, and its place there. */
   readonly traced: SpanContext
-  /** Does something as a part of it, which goes on afterwards. */
+  /** Runs something as part of it; the span continues afterwards. */
   within<Value>(action: () => Value): Value
   /** Ends it. */
   end(request: RequestEnd): void
 }
 
-/** The method of a request where it is a known one, else `other`. */
+/** The method of a request if known, else `other`. */
 export function knownMethod(method: string): string {
   return KNOWN_METHODS.has(method) ? method : 'other'
 }
 
 /**
- * Starts the span of a request, in the trace that its sender names. Path, query, headers and address of the sender are no part
- * of it: they hold secrets, or tell who people are.
+ * Starts the span of a request, in the trace that its sender names. It does not contain path, query, headers or the
+ * sender's address: they contain secrets, or identify people.
  */
 export function startRequestSpan(request: IncomingMessage): RequestSpan {
   const parent: Context = continueTrace(request.headers.traceparent, 'stranger')
@@ -68,17 +68,17 @@ export function startRequestSpan(request: IncomingMessage): RequestSpan {
   }
 }
 
-/** What became of a request, once its connection has no more to do with it. */
+/** The result of a request, after its connection is done with it. */
 export function endOf(request: HttpRequest, response: ServerResponse): RequestEnd {
   return {
     method: knownMethod(request.method),
     route: request.route ?? expressRoute(request.message) ?? 'none',
-    // Until the headers are sent, the status is no answer: the client is gone, or was given none.
+    // Before the headers are sent, the status is not an answer: the client is gone, or got none.
     status: response.headersSent ? response.statusCode : 'none'
   }
 }
 
-/** Pattern of the route of express that took a request. */
+/** Pattern of the express route that took a request. */
 function expressRoute(message: IncomingMessage & { readonly route?: unknown }): string | undefined {
   const path = (message.route as { path?: unknown } | undefined)?.path
   return typeof path === 'string' ? path : undefined

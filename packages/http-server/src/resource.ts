@@ -8,30 +8,30 @@ const ENTITY_TAG_LENGTH = 20
 /** An entity tag in a list, weak or strong (RFC 9110 §8.8.3). */
 const ENTITY_TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g
 
-/** What a resource is answered with. */
+/** Options of answering with a resource. */
 export interface ResourceOptions {
   /** 200 unless given. */
   readonly status?: number
   /** When the resource last changed, in milliseconds since the Unix epoch. */
   readonly updatedAtMs?: number
-  /** Request headers that the answer depends on, as `Vary` has them. */
+  /** Request headers that the answer depends on, for `Vary`. */
   readonly vary?: string
-  /** `private, no-cache` unless given: kept by the client alone, and asked about before each use. */
+  /** Default `private, no-cache`: cached by the client only, and revalidated before each use. */
   readonly cacheControl?: string
-  /** URL of what was created. */
+  /** URL of the created resource. */
   readonly location?: string
 }
 
-/** A resource as it is sent: its JSON, and what tells of that. */
+/** A resource on the wire: its JSON, and its metadata. */
 export interface RenderedResource {
   readonly text: string
   readonly lengthBytes: number
   readonly tag: string
-  /** When it last changed, for `Last-Modified`; undefined where that is unknown or not told. */
+  /** When it last changed, for `Last-Modified`; undefined if unknown or not to be sent. */
   readonly lastModified?: string | undefined
 }
 
-/** A resource whose JSON is written already. */
+/** A resource whose JSON is already written. */
 export function tagJson(text: string): RenderedResource {
   return { text, lengthBytes: Buffer.byteLength(text), tag: entityTag(text) }
 }
@@ -42,9 +42,9 @@ function renderResource(resource: unknown): RenderedResource {
 }
 
 /**
- * Makes what renders resources that are kept in memory: each once, for as long as it is kept.
+ * Creates a renderer of resources in memory: each is rendered once, for as long as it is kept.
  *
- * @param updatedAtMs when a resource last changed, in milliseconds since the Unix epoch; not known unless given
+ * @param updatedAtMs when a resource last changed, in milliseconds since the Unix epoch; unknown unless given
  */
 export function createRenderer<Kept extends object>(
   toResource: (kept: Kept) => unknown,

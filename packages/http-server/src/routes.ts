@@ -3,22 +3,22 @@ import type { HttpRequest, RouteParams } from './http-request.js'
 import type { HttpResponse } from './http-response.js'
 import { TARGET_LENGTH_MAX } from './limits.js'
 
-/** Methods that routes take. Who takes GET takes HEAD. */
+/** Methods of routes. A route for GET also takes HEAD. */
 export type RouteMethod = 'GET' | 'POST' | 'DELETE' | 'OPTIONS'
 
 /**
- * Answers a request. Whatever it throws, or rejects with, is rendered as an error.
+ * Answers a request. Anything it throws, or rejects with, is rendered as an error.
  *
- * @returns nothing when the answer is given already
+ * @returns nothing when it has already answered
  */
 export type RouteHandler = (request: HttpRequest, response: HttpResponse) => void | Promise<void>
 
-/** Requests that are answered alike. */
+/** A route. */
 export interface Route {
   readonly method: RouteMethod
-  /** Path, as `/quotes/:id`; or an expression that is tried on the path as sent when no path fits. */
+  /** Path, such as `/quotes/:id`; or an expression that is tried on the path as sent when no path matches. */
   readonly path: string | RegExp
-  /** What logs, metrics and traces call it; the path unless given. */
+  /** Its name in logs, metrics and traces; default: the path. */
   readonly name?: string
   readonly handle: RouteHandler
 }
@@ -26,20 +26,20 @@ export interface Route {
 /** The route that takes a request. */
 export interface FoundRoute {
   readonly route: Route
-  /** What its path names, decoded. */
+  /** The parameters of its path, decoded. */
   readonly params: RouteParams
 }
 
-/** No route takes the method of a request, and some take others. */
+/** No route takes the method of a request, but some take others. */
 export interface MethodNotAllowed {
-  /** What its path takes, as `Allow` names it. */
+  /** The methods of its path, for `Allow`. */
   readonly allow: readonly string[]
 }
 
 const METHODS: readonly RouteMethod[] = ['GET', 'POST', 'DELETE', 'OPTIONS']
 const NO_PARAMS = {}
 
-/** Finds the route of a request. A slash at the end of a path is as good as none. */
+/** Finds the route of a request. A trailing slash in a path is ignored. */
 export class RouteTable {
   readonly #byPath = createRouter({ ignoreTrailingSlash: true, maxParamLength: TARGET_LENGTH_MAX })
   readonly #byExpression: readonly (Route & { readonly path: RegExp })[]
@@ -49,7 +49,7 @@ export class RouteTable {
     this.#byExpression = routes.filter(hasExpression)
     for (const route of routes) {
       const { method, path } = route
-      // Never called: whoever asks for a route calls it.
+      // Never called: callers ask for a route and call it themselves.
       if (typeof path === 'string') this.#byPath.on(method, path, () => undefined, route)
     }
   }
@@ -59,7 +59,7 @@ export class RouteTable {
     const method = requestMethod === 'HEAD' ? 'GET' : requestMethod
     const found = this.#findByPath(method, path)
     if (found !== undefined) return found
-    // A path that is written out is not that of an expression, also where it takes another method.
+    // A literal path is not matched by an expression, even if it takes another method.
     const taken = METHODS.filter((one) => this.#findByPath(one, path) !== undefined)
     if (taken.length > 0) return { allow: withHead(taken) }
     const fitting = this.#byExpression.filter((one) => one.path.test(path))
@@ -80,7 +80,10 @@ function withHead(methods: readonly RouteMethod[]): readonly string[] {
   return [...new Set(methods)].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
 }
 
-/** The router decodes a path before it compares. A path that is spelled differently is another one, for signatures as for limits. */
+/**
+ * The router decodes a path before comparing. But a path that is spelled differently is a different one, for signatures and
+ * limits.
+ */
 function isAsSent(pattern: string, path: string): boolean {
   if (!path.includes('%')) return true
   const sent = path.split('/')

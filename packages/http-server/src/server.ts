@@ -15,53 +15,53 @@ import {
   TIMEOUT_CHECK_INTERVAL_MS
 } from './limits.js'
 
-/** Limits of a listener, and how it refuses what is beyond them. Each limit is that of `limits.ts` unless given. */
+/** Limits of a listener, and how it refuses what exceeds them. The default of each limit is in `limits.ts`. */
 export interface HttpServerOptions {
   readonly host: string
   /** 0 lets the system choose. */
   readonly port: number
-  /** Most that a client may take to send its headers, in milliseconds. */
+  /** Maximum time for a client to send its headers, in milliseconds. */
   readonly headersTimeoutMs?: number
-  /** Most that a client may take to send a whole request, in milliseconds. */
+  /** Maximum time for a client to send a whole request, in milliseconds. */
   readonly requestTimeoutMs?: number
-  /** How often connections are looked through for clients that are too slow, in milliseconds. */
+  /** How often connections are checked for clients that are too slow, in milliseconds. */
   readonly timeoutCheckIntervalMs?: number
-  /** Longest that a client may read nothing of its answer, in milliseconds. */
+  /** Maximum time that a client may read nothing of its answer, in milliseconds. */
   readonly answerStallTimeoutMs?: number
   /** How long the rest of a body is read and discarded after its request was answered, in milliseconds. */
   readonly discardTimeoutMs?: number
   /** How long an idle connection is kept, in milliseconds. Longer than that of a load balancer in front. */
   readonly keepAliveTimeoutMs?: number
-  /** Longest headers, in bytes. */
+  /** Maximum size of the headers, in bytes. */
   readonly headerBytesMax?: number
-  /** Most connections at a time. */
+  /** Maximum number of concurrent connections. */
   readonly connectionsMax?: number
-  /** Most requests of one connection. */
+  /** Maximum number of requests per connection. */
   readonly requestsPerConnectionMax?: number
-  /** Code of requests that cannot be read, as the app has it; the HTTP status as a string unless given. */
+  /** Error code of unreadable requests, as in the app; default: the HTTP status as a string. */
   readonly badRequestCode?: string
-  /** Is told of each request that the app never got, in one line; nobody unless given. */
+  /** Gets one line for each request that did not reach the app; none unless given. */
   readonly logger?: Logger
 }
 
-/** A listener that runs. */
+/** A running listener. */
 export interface RunningHttpServer {
   readonly port: number
-  /** How many connections are open now. */
+  /** Number of open connections. */
   readonly openConnections: number
-  /** From now on every answer ends its connection, so that the next request of a client goes elsewhere. */
+  /** From now on every answer closes its connection, so that the client's next request goes elsewhere. */
   announceStop(): void
   /** Stops accepting, lets running requests finish within the grace period, and closes. */
   stop(graceMs: number): Promise<void>
 }
 
-/** How often a stopping server looks for connections whose last answer has been sent. */
+/** How often a stopping server checks for connections whose last answer has been sent. */
 const CLOSE_IDLE_INTERVAL_MS = 20
 
 /**
- * Starts an HTTP listener. Whatever it refuses by itself is answered like an error of the app.
+ * Starts an HTTP listener. Anything it refuses itself is answered like an error of the app.
  *
- * @throws when the address cannot be listened on
+ * @throws when it cannot listen on the address
  */
 export async function startHttpServer(
   listener: RequestListener,
@@ -80,11 +80,11 @@ export async function startHttpServer(
     connectionsCheckingInterval: options.timeoutCheckIntervalMs ?? TIMEOUT_CHECK_INTERVAL_MS,
     keepAliveTimeout: options.keepAliveTimeoutMs ?? KEEP_ALIVE_TIMEOUT_MS,
     maxHeaderSize: options.headerBytesMax ?? HEADER_BYTES_MAX,
-    // Refused with the others, in the words of the app.
+    // Refused with the others, in the app's format.
     requireHostHeader: false
   })
   server.timeout = rules.answerStallTimeoutMs
-  // One more than is accepted, so that it shows when there were more.
+  // One more than is accepted, to detect that there were more.
   server.maxHeadersCount = HEADER_COUNT_MAX + 1
   server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX
   const connections = new Connections(listener, rules)

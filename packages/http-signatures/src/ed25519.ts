@@ -2,9 +2,9 @@ import { getFips, type KeyObject, verify } from 'node:crypto'
 import { createRequire } from 'node:module'
 
 /**
- * Tells whether a signature of a message is by a key (RFC 8032 §5.1.7).
+ * Whether a signature of a message is by a key (RFC 8032 §5.1.7).
  *
- * @param signature of another length than 64 bytes is by no key
+ * @param signature one with a length other than 64 bytes is by no key
  * @param publicKey an Ed25519 public key. Keep it: importing one costs more than verifying
  */
 export type Ed25519Verification = (
@@ -16,12 +16,12 @@ export type Ed25519Verification = (
 /** A library that verifies signatures. */
 export interface Ed25519Library {
   readonly name: 'libsodium' | 'OpenSSL'
-  /** Why it is not the faster one. */
+  /** Why the faster one is not used. */
   readonly reason?: string
   readonly verify: Ed25519Verification
 }
 
-/** What is used of it. All of its arrays may be parts of larger ones. */
+/** The functions that are used. All of its arrays may be parts of larger ones. */
 interface Libsodium {
   /** @throws Error for a signature of less than 64 bytes, or a key of another length than 32 */
   readonly crypto_sign_verify_detached: (
@@ -33,10 +33,10 @@ interface Libsodium {
 
 const SIGNATURE_BYTES = 64
 
-/** The 32 bytes of keys that were used, for as long as somebody keeps the key. */
+/** The 32 bytes of used keys, for as long as the key is referenced. */
 const rawKeys = new WeakMap<KeyObject, Buffer>()
 
-/** The one that Node brings along. */
+/** The one included in Node. */
 export function openSsl(reason?: string): Ed25519Library {
   return {
     name: 'OpenSSL',
@@ -46,9 +46,9 @@ export function openSsl(reason?: string): Ed25519Library {
 }
 
 /**
- * Takes half of the time of OpenSSL, or less.
+ * Takes at most half the time of OpenSSL.
  *
- * @throws Error where there is none for this system, such as those with musl as their C library
+ * @throws Error where there is no build for this system, such as those with musl as their C library
  */
 export function libsodium(): Ed25519Library {
   const sodium = createRequire(import.meta.url)('sodium-native') as Libsodium
@@ -61,10 +61,9 @@ export function libsodium(): Ed25519Library {
 }
 
 /**
- * The library for this process: libsodium, unless it is not to be had, or Node was told to use nothing but what OpenSSL's
- * FIPS provider has.
+ * The library for this process: libsodium, unless it is not available, or Node may use only OpenSSL's FIPS provider.
  *
- * @param isFips whether it was told so
+ * @param isFips whether Node runs in FIPS mode
  */
 export function chooseLibrary(isFips: boolean, load: () => Ed25519Library = libsodium): Ed25519Library {
   if (isFips) return openSsl('FIPS mode is on')
@@ -78,7 +77,7 @@ export function chooseLibrary(isFips: boolean, load: () => Ed25519Library = libs
 /** The library that verifies signatures in this process. Both accept and refuse the same ones. */
 export const ED25519_LIBRARY: Ed25519Library = chooseLibrary(getFips() === 1)
 
-/** What verifies signatures here, for whoever operates it. */
+/** The library that verifies signatures here, for operators. */
 export function describeEd25519Library({ name, reason }: Ed25519Library = ED25519_LIBRARY): string {
   return reason === undefined ? name : `${name}: ${reason}`
 }

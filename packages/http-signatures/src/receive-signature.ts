@@ -27,7 +27,7 @@ export interface VerificationPolicy {
   readonly releasedClientForms: boolean
 }
 
-/** Not older than 300 s, not more than 30 s ahead; clients in the field send no `tag`. */
+/** Not older than 300 s, not more than 30 s ahead; existing clients send no `tag`. */
 export const DEFAULT_POLICY: VerificationPolicy = Object.freeze({
   ageMaxSeconds: 300,
   futureMaxSeconds: 30,

@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 
-/** Where a program is that the PATH finds; undefined when there is none. */
+/** Path of a program found on the PATH; undefined when there is none. */
 export async function findOnPath(name: string): Promise<string | undefined> {
   for (const directory of (process.env.PATH ?? '').split(delimiter)) {
     const candidate = join(directory, name)

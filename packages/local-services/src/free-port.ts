@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * Where ports are looked for: below those that systems give out by themselves, to whoever connects and whoever listens on none in
- * particular, so that no connection takes one between now and its use.
+ * The range of ports to try: below the ephemeral ports of systems, so that no connection takes one between now and its use.
  */
 const PORT_MIN = 10_000
 const PORT_MAX = 30_000
@@ -26,7 +25,7 @@ export async function isPortFree(port: number): Promise<boolean> {
 }
 
 /**
- * A port of 127.0.0.1 that was free a moment ago; another process may still take it first, by the same chance.
+ * A port of 127.0.0.1 that was free a moment ago; another process may still take it first.
  *
  * @throws Error when there is none
  */
@@ -38,7 +37,7 @@ export async function findFreePort(): Promise<number> {
   throw new Error(`no port from ${String(PORT_MIN)} to ${String(PORT_MAX)} is free`)
 }
 
-/** Several such ports, each another one. */
+/** Several different free ports. */
 export async function findFreePorts(count: number): Promise<number[]> {
   const ports = new Set<number>()
   while (ports.size < count) ports.add(await findFreePort())

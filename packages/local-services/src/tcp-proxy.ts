@@ -1,21 +1,21 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
-/** A way to a server over TCP that can be cut, or made to swallow everything as a network does that loses packets. */
+/** A TCP proxy to a server that can cut connections, or swallow everything like a network that loses packets. */
 export interface TcpProxy {
-  /** The URL of the server, by way of the proxy. */
+  /** The URL of the server through the proxy. */
   readonly url: string
-  /** Ends every connection. New ones are taken. */
+  /** Cuts every connection. New ones are accepted. */
   drop(): void
-  /** Ends every connection, and refuses new ones until `restore`. */
+  /** Cuts every connection, and refuses new ones until `restore`. */
   refuse(): Promise<void>
-  /** Passes nothing on until `restore`; connections stay open, new ones are taken. What comes meanwhile is lost. */
+  /** Forwards nothing until `restore`; connections stay open, new ones are accepted. Data sent meanwhile is lost. */
   hang(): void
-  /** Passes on what clients send, and loses what the server answers, until `restore`. */
+  /** Forwards what clients send, and loses the server's answers, until `restore`. */
   loseAnswers(): void
-  /** Passes everything on again. */
+  /** Forwards everything again. */
   restore(): Promise<void>
-  /** Ends every connection and takes no more. */
+  /** Cuts every connection and accepts no more. */
   stop(): Promise<void>
 }
 

@@ -9,9 +9,9 @@ import { InvalidArgumentError, Option } from 'commander'
 import { CommandError } from './command-error.js'
 import type { OperatorAccount, OperatorClient } from './operator-client.js'
 
-/** How many items a list shows unless told otherwise. */
+/** Default number of items of a list. */
 const LIMIT_DEFAULT = 100
-/** Most items that a list shows. */
+/** Maximum number of items of a list. */
 const LIMIT_MAX = 100_000
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 

@@ -3,17 +3,17 @@ import { access, readFile, writeFile } from 'node:fs/promises'
 import { exportJWK, importJWK, importPKCS8, importSPKI } from 'jose'
 import { CommandError } from './command-error.js'
 
-/** Longest key file that is read. */
+/** Maximum size of a key file. */
 const KEY_FILE_BYTES_MAX = 16_384
 const PRIVATE_KEY_MODE = 0o600
-/** The key among whatever else is in a file: tools write text around it (RFC 7468 §2). */
+/** The key in a file with other content: tools write text around it (RFC 7468 §2). */
 const PEM = /-----BEGIN (PUBLIC|PRIVATE) KEY-----[^-]+-----END \1 KEY-----/
-/** What jose calls signatures with Ed25519 keys, and with no others (RFC 8037 §3.1). */
+/** jose's name for signatures with Ed25519 keys (RFC 8037 §3.1). */
 const ALGORITHM = 'EdDSA'
 
 /**
- * Reads an Ed25519 public key: 43 characters of base64url (the `x` of its JWK), or a file that holds the key as PEM or as
- * a JWK. A file with the private key serves too; only its public half is used.
+ * Reads an Ed25519 public key: 43 characters of base64url (the `x` of its JWK), or a file with the key as PEM or JWK. A
+ * file with the private key works too; only its public key is used.
  *
  * @returns the key's `x`, base64url
  * @throws CommandError when it is none of these
@@ -30,7 +30,7 @@ export async function readPublicKey(given: string): Promise<string> {
 }
 
 /**
- * Generates an Ed25519 key pair and writes the private key as PKCS#8 PEM, readable by its owner alone.
+ * Generates an Ed25519 key pair and writes the private key as PKCS#8 PEM, readable only by its owner.
  *
  * @returns the public key's `x`, base64url
  * @throws CommandError when the file exists or cannot be written
@@ -49,7 +49,7 @@ export async function generatePrivateKey(file: string): Promise<string> {
 }
 
 /**
- * The public key of the private key in a file, which is generated when there is none.
+ * The public key of the private key in a file, which is generated if missing.
  *
  * @returns the public key's `x`, base64url
  */
@@ -76,7 +76,7 @@ async function readKeyFile(file: string): Promise<string> {
 
 /** @throws Error when the text is neither a JWK nor PEM, or its key is not an Ed25519 key */
 async function importKey(text: string): ReturnType<typeof importJWK> {
-  // The public half is read from the imported key, which for a private one must be allowed.
+  // The public key is read from the imported key, which must be extractable for a private one.
   const options = { extractable: true }
   if (text.trimStart().startsWith('{')) {
     return importJWK(JSON.parse(text) as Parameters<typeof importJWK>[0], ALGORITHM, options)

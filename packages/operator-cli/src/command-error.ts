@@ -1,8 +1,8 @@
-/** A command that cannot be carried out as it was given. The message is for the operator. */
+/** A command that cannot be executed as given. The message is for the operator. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
 
-  /** @param field option or argument at fault */
+  /** @param field the wrong option or argument */
   constructor(
     message: string,
     readonly field?: string

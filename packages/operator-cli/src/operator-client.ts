@@ -13,17 +13,17 @@ import {
 import { auth, wallet } from '@open-payments-server/proto'
 import { type Amount, type Asset, parseAmountValue } from '@open-payments-server/value-types/amounts'
 
-/** How long one operator call may take, retries included. */
+/** Maximum duration of one operator call, retries included. */
 const DEADLINE_MS = 10_000
-/** How long an audit may take: it reads every row. */
+/** Maximum duration of an audit: it reads every row. */
 const AUDIT_DEADLINE_MS = 600_000
-/** Largest message: a page of 1,000 grants with all their access. */
+/** Maximum size of a message: a page of 1,000 grants with all their access. */
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
-/** Most that one page of a list holds. */
+/** Maximum number of items of one page. */
 const PAGE_SIZE_MAX = 1_000
-/** Most lost payments that one call gives up. */
+/** Maximum number of lost payments that one call gives up. */
 const GIVEN_UP_MAX = 100
-/** What is said of a service that did not answer. */
+/** Message for a service that did not answer. */
 const UNANSWERED: ReadonlyMap<status, string> = new Map([
   [
     status.UNAVAILABLE,
@@ -32,13 +32,13 @@ const UNANSWERED: ReadonlyMap<status, string> = new Map([
   [status.DEADLINE_EXCEEDED, 'did not answer in time']
 ])
 
-/** A total as the contract writes it. */
+/** A total on the wire. */
 const TOTAL = /^(?:0|[1-9]\d{0,37})$/
 
 const REPEATABLE: UnaryCallOptions = { idempotent: true }
 const ONCE: UnaryCallOptions = { idempotent: false }
 
-/** Where the operator calls of both services are answered, each as `host:port` or `dns:///host:port`. */
+/** The targets of both services, each as `host:port` or `dns:///host:port`. */
 export interface OperatorTargets {
   /** The auth server's gRPC listener. */
   readonly auth: string
@@ -46,28 +46,31 @@ export interface OperatorTargets {
   readonly wallet: string
 }
 
-/** How an operator shows who it is, and knows the services. */
+/** The operator's credentials, and how it verifies the services. */
 export interface OperatorTls {
-  /** The operator's certificate, and whose services it takes. */
+  /** The operator's certificate, and the authorities it trusts. */
   readonly files: WatchedTlsFiles
-  /** Names that the services' certificates must bear: those of their targets unless given. */
+  /** Names that the services' certificates must contain; default: those of their targets. */
   readonly serverNames: { readonly auth?: string | undefined; readonly wallet?: string | undefined }
 }
 
-/** An account and what it holds. */
+/** An account and its balance. */
 export interface OperatorAccount {
   readonly name: string
   readonly asset: Asset
-  /** What it holds, payments in flight included. A total: it may be above 2^64 − 1, as may what is held and available. */
+  /**
+   * Balance, including money on hold for pending payments. A total: it may be above 2^64 − 1, as may the held and available
+   * parts.
+   */
   readonly balance: Amount
-  /** Of that, held by payments in flight. */
+  /** The part of it on hold for pending payments. */
   readonly held: Amount
-  /** What can be spent now. */
+  /** The part that can be spent now. */
   readonly available: Amount
   readonly createdAt: Date | undefined
 }
 
-/** A wallet address as operators see it. */
+/** A wallet address in an operator's list. */
 export interface OperatorWalletAddress {
   readonly url: string
   /** Name shown to counterparties; undefined when none is. */
@@ -87,7 +90,7 @@ export interface OperatorPayment {
   readonly failureReason: string | undefined
   /** Incoming amount, or debit amount; undefined for an incoming payment that is open. */
   readonly amount: Amount | undefined
-  /** What was really received, or really sent. */
+  /** Amount actually received, or actually sent. */
   readonly moved: Amount
   /** URL of the incoming payment that an outgoing payment pays. */
   readonly receiver: string | undefined
@@ -95,27 +98,27 @@ export interface OperatorPayment {
   readonly updatedAt: Date | undefined
 }
 
-/** A payment that the resource server's database lost, as the auth server knows it. */
+/** A payment that the resource server's database lost, as known to the auth server. */
 export interface OperatorLostPayment {
   readonly id: string
   readonly grantId: string
-  /** Who holds the grant: URL of the client's wallet address, or `jwk:` and its key's thumbprint. */
+  /** The token holder: URL of the client's wallet address, or `jwk:` and its key's thumbprint. */
   readonly client: string
   readonly walletAddress: string
   readonly receiver: string
-  /** `open`, or `settled` where it had ended before it was lost. */
+  /** `open`, or `settled` if it had ended before it was lost. */
   readonly state: string
-  /** Really debited where it is settled, else reserved to be; the same of what is received. */
+  /** Amount actually debited if settled, else reserved; likewise for the received amount. */
   readonly debit: Amount
   readonly receive: Amount
   readonly createdAt: Date | undefined
 }
 
-/** One invariant and what an audit found of it. */
+/** An invariant, and the audit's result for it. */
 export interface AuditCheck {
   readonly invariant: string
   readonly checkedCount: bigint
-  /** One sentence for each violation; empty when it holds. */
+  /** One sentence per violation; empty when the invariant holds. */
   readonly violations: readonly string[]
 }
 
@@ -125,9 +128,9 @@ export interface Listed<Item> {
   readonly more: boolean
 }
 
-/** Which grants are listed. */
+/** The grants to list. */
 export interface GrantFilter {
-  /** URL of a wallet address that the grant's access is about. */
+  /** URL of a wallet address named by the grant's access. */
   readonly walletAddress?: string | undefined
   /** URL of the client's wallet address. */
   readonly client?: string | undefined
@@ -136,7 +139,8 @@ export interface GrantFilter {
 
 /**
  * The operator calls of both services over gRPC. Every method throws an `RpcError` with the code, message and field that
- * the service refused with, or UNAVAILABLE / DEADLINE_EXCEEDED when it could not be asked. Lists hold at most `limit` items.
+ * the service refused with, or UNAVAILABLE / DEADLINE_EXCEEDED when it could not be reached. Lists have at most `limit`
+ * items.
  */
 export class OperatorClient {
   readonly #wallet: wallet.WalletOperatorServiceClient
@@ -159,7 +163,7 @@ export class OperatorClient {
     this.#auth = createClient(auth.GrantOperatorServiceClient, optionsFor('auth'))
   }
 
-  /** Ends the connections. */
+  /** Closes the connections. */
   close(): void {
     this.#wallet.close()
     this.#auth.close()
@@ -222,7 +226,7 @@ export class OperatorClient {
   }
 
   /**
-   * Brings money into an account from outside. Repeating it with the same id has no further effect.
+   * Deposits money into an account from outside. Idempotent by id.
    *
    * @param id UUID of the deposit
    */
@@ -233,7 +237,7 @@ export class OperatorClient {
   }
 
   /**
-   * Takes money out of an account. Repeating it with the same id has no further effect.
+   * Withdraws money from an account. Idempotent by id.
    *
    * @param id UUID of the withdrawal
    */
@@ -244,7 +248,7 @@ export class OperatorClient {
   }
 
   /**
-   * Adds a key that the holder of a wallet address signs requests with.
+   * Adds a signing key for a wallet address.
    *
    * @param key.x base64url-encoded Ed25519 public key
    */
@@ -252,7 +256,7 @@ export class OperatorClient {
     await this.#askWallet('addClientKey', { walletAddress, ...key }, ONCE)
   }
 
-  /** Removes a key from a wallet address. Repeating it has no effect. */
+  /** Removes a key from a wallet address. Idempotent. */
   async revokeClientKey(walletAddress: string, kid: string): Promise<void> {
     await this.#askWallet('revokeClientKey', { walletAddress, kid }, REPEATABLE)
   }
@@ -284,7 +288,7 @@ export class OperatorClient {
   }
 
   /**
-   * Gives up lost payments, a hundred at a time. Repeating it has no effect.
+   * Gives up lost payments, a hundred at a time. Idempotent.
    *
    * @returns the ids that this call gave up
    */
@@ -311,14 +315,14 @@ export class OperatorClient {
     })
   }
 
-  /** Revokes a grant and all its tokens. Repeating it has no effect. */
+  /** Revokes a grant and all its tokens. Idempotent. */
   async revokeGrant(grantId: string): Promise<auth.Grant> {
     const { grant } = await this.#askAuth('revokeGrant', { grantId }, REPEATABLE)
     return present(grant, 'grant')
   }
 
   /**
-   * Proves every invariant of money over both services.
+   * Checks every invariant of money across both services.
    *
    * @param openReservationAgeMaxSeconds how long a reservation may stay open; the service's default when 0
    */
@@ -347,7 +351,7 @@ export class OperatorClient {
   }
 }
 
-/** Says of an error of the transport which service it is about. */
+/** Adds the service's name to a transport error. */
 function namingService(service: string): (error: unknown) => never {
   return (error) => {
     const said = error instanceof RpcError ? UNANSWERED.get(error.code) : undefined
@@ -356,7 +360,7 @@ function namingService(service: string): (error: unknown) => never {
   }
 }
 
-/** A part of a list as a service answers it. */
+/** A part of a list in a service's answer. */
 interface Page<Item> {
   readonly items: readonly Item[]
   readonly nextPageToken: string
@@ -376,7 +380,7 @@ async function listPages<Item>(
   return { items, more: pageToken !== '' }
 }
 
-/** Messages of proto3 are optional on the wire even where the contract always has them. */
+/** Messages of proto3 are optional on the wire even where the contract always sets them. */
 function present<Message>(message: Message | undefined, name: string): Message {
   if (message === undefined) throw new Error(`the service answered without ${name}`)
   return message
@@ -400,7 +404,7 @@ function accountOf(message: wallet.Account | undefined): OperatorAccount {
   }
 }
 
-/** A single amount fits 64 bits; what an account holds is a total of many, of up to 38 digits in the ledger. */
+/** A single amount fits 64 bits; a balance is a total of many, of up to 38 digits in the ledger. */
 function readTotal(text: string): bigint {
   if (!TOTAL.test(text)) throw new Error(`the service answered with the total ${JSON.stringify(text)}`)
   return BigInt(text)

@@ -2,21 +2,21 @@ import { type Amount, describeAmount, formatAmount } from '@open-payments-server
 import Table from 'cli-table3'
 import pc from 'picocolors'
 
-/** What a command writes to. */
+/** The outputs of a command. */
 export interface Output {
   /** Results. */
   readonly stdout: (text: string) => void
-  /** Everything that is no result. */
+  /** Everything else than results. */
   readonly stderr: (text: string) => void
   /** Whether results may carry colours. */
   readonly colors: boolean
 }
 
-/** Prints results, as JSON for programs or as words and tables for people. */
+/** Prints results, as JSON for programs or as text and tables for people. */
 export class Printer {
   readonly #output: Output
   readonly #json: boolean
-  /** Colours, or none where they cannot be shown. */
+  /** Colours, or none if not supported. */
   readonly colors: ReturnType<typeof pc.createColors>
 
   constructor(output: Output, json: boolean) {
@@ -30,7 +30,7 @@ export class Printer {
     this.#output.stdout(this.#json ? toJson(value) : `${printable(sentence)}\n`)
   }
 
-  /** Prints facts about one thing. */
+  /** Prints the properties of one thing. */
   facts(value: unknown, facts: readonly (readonly [name: string, fact: string])[]): void {
     if (this.#json) {
       this.#output.stdout(toJson(value))
@@ -46,7 +46,7 @@ export class Printer {
   list<Item>(
     items: readonly Item[],
     options: {
-      /** What is listed, in the plural. */
+      /** The name of the listed things, in the plural. */
       name: string
       more?: boolean
       columns: readonly (readonly [title: string, cell: (item: Item) => string, align?: 'right'])[]
@@ -72,7 +72,7 @@ export class Printer {
     const table = new Table({
       head: columns.map(([title]) => this.colors.bold(title)),
       colAligns: columns.map(([, , align]) => align ?? 'left'),
-      // Colours of the library's own would appear even where none can be shown.
+      // The library's own colours would appear even where none are supported.
       style: { head: [], border: [], compact: true }
     })
     for (const item of items) table.push(columns.map(([, cell]) => printable(cell(item))))

@@ -24,8 +24,8 @@ const EXIT_FAILED: number = 1
 /**
  * Runs a command line.
  *
- * @param words what follows the name of the program
- * @returns the exit status: 0 done, 1 refused or failed (for `audit`: 1 violations, 2 it could not be run)
+ * @param words the arguments after the program's name
+ * @returns the exit status: 0 done, 1 refused or failed (for `audit`: 1 violations, 2 it could not run)
  */
 export async function runCli(words: readonly string[], surroundings: CliSurroundings): Promise<number> {
   const program = createProgram(surroundings)
@@ -37,7 +37,7 @@ export async function runCli(words: readonly string[], surroundings: CliSurround
     await program.parseAsync(words, { from: 'user' })
     return EXIT_DONE
   } catch (error) {
-    // Commander has said already what was wrong with the words.
+    // Commander has already reported the invalid arguments.
     if (error instanceof CommanderError) return error.exitCode
     if (error instanceof ViolationsFound) return EXIT_VIOLATIONS
     const { json } = program.opts<{ json?: boolean }>()
@@ -84,7 +84,7 @@ function createProgram(surroundings: CliSurroundings): Command {
   return program
 }
 
-/** `addCommand` takes over nothing of its parent: output, help and the way of ending must be those of the program. */
+/** `addCommand` inherits nothing from its parent: output, help and exit behaviour must be those of the program. */
 function adopt(parent: Command, command: Command): void {
   command.copyInheritedSettings(parent)
   for (const child of command.commands) adopt(command, child)
@@ -94,7 +94,7 @@ function describeAsJson(error: unknown): string {
   return `${JSON.stringify({ error: explain(error) }, null, 2)}\n`
 }
 
-/** The field is for programs: it is the contract's name, which nobody types. */
+/** The field is for programs: it is the contract's name, which people do not type. */
 function explain(error: unknown): { code: string; message: string; field?: string | undefined } {
   if (error instanceof RpcError) {
     return { code: status[error.code], message: error.message, field: error.field }

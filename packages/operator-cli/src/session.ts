@@ -4,14 +4,14 @@ import { Printer, type Output } from './output.js'
 import { findTargets } from './targets.js'
 import { openOperatorTls, type TlsFlags } from './tls.js'
 
-/** Where a command line runs. */
+/** The environment of a command line. */
 export interface CliSurroundings extends Output {
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** What the quick start writes while it runs. */
+  /** The file that the quick start writes while it runs. */
   readonly stackFile: string
 }
 
-/** What a command works with. */
+/** The dependencies of a command. */
 export interface Session {
   readonly client: OperatorClient
   readonly print: Printer
@@ -24,13 +24,13 @@ interface GlobalOptions extends TlsFlags {
   readonly wallet?: string
 }
 
-/** Runs the work of a command with a connection to both services, which ends with it. */
+/** Runs a command with a connection to both services, which it closes afterwards. */
 export type RunSession = (command: Command, work: (session: Session) => Promise<void>) => Promise<void>
 
 /**
- * Makes the runner of commands.
+ * Creates the runner of commands.
  *
- * @throws CommandError (the runner) when the services are not named anywhere, or may not be spoken to as they are
+ * @throws CommandError (the runner) when the services are named nowhere, or may not be reached in this way
  */
 export function sessionRunner(surroundings: CliSurroundings): RunSession {
   return async (command, work) => {

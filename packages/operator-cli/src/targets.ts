@@ -2,19 +2,19 @@ import { readFile } from 'node:fs/promises'
 import { CommandError } from './command-error.js'
 import type { OperatorTargets } from './operator-client.js'
 
-/** What a command was told about where the services are. */
+/** The given addresses of the services. */
 export interface TargetSources {
   /** `--auth`, `--wallet`. */
   readonly flags: { readonly auth?: string | undefined; readonly wallet?: string | undefined }
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** What the quick start writes while it runs. */
+  /** The file that the quick start writes while it runs. */
   readonly stackFile: string
 }
 
 /**
- * Finds both services: flags first, then `AUTH_GRPC_TARGET` and `WALLET_GRPC_TARGET`, then the stack of the quick start.
+ * Finds both services: flags first, then `AUTH_GRPC_TARGET` and `WALLET_GRPC_TARGET`, then the quick start's stack.
  *
- * @throws CommandError when one of them is nowhere named
+ * @throws CommandError when one of them is named nowhere
  */
 export async function findTargets({
   flags,

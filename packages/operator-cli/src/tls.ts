@@ -20,7 +20,7 @@ export interface TlsFlags {
   readonly walletName?: string | undefined
 }
 
-/** What the files are named by, in words for the operator. */
+/** The sources of the files' names, in words for the operator. */
 const FILE_SETTINGS = {
   authority: '--tls-ca (OPERATOR_TLS_CA_FILE)',
   certificate: '--tls-certificate (OPERATOR_TLS_CERTIFICATE_FILE)',
@@ -30,7 +30,7 @@ const FILE_SETTINGS = {
 /**
  * Reads the certificates that flags, or else the environment, name.
  *
- * @returns undefined for plain text, which only services on this machine are spoken to in
+ * @returns undefined for plain text, which is only for services on this machine
  * @throws CommandError saying what is missing, or wrong with a file
  */
 export async function openOperatorTls(

@@ -1,8 +1,4 @@
-/** Tells the time. Passed in wherever time matters, so that tests can move it. */
-export interface Clock {
-  /** The current instant, in milliseconds since the Unix epoch. */
-  now(): number
-}
+import type { Clock } from '@open-payments-server/value-types/clock'
 
 /** The clock of this machine. */
 export const systemClock: Clock = { now: () => Date.now() }

@@ -1,39 +1,39 @@
 import { type Context, context } from '@opentelemetry/api'
 
-/** The result of one item of a batch: its value, or an error of its own. In the shape of `Promise.allSettled`. */
+/** The result of one item of a batch: its value, or its own error. In the shape of `Promise.allSettled`. */
 export type Outcome<Result> = PromiseSettledResult<Result>
 
 /**
- * How long others wait for a batch that begins and ends with a statement or a call, in milliseconds: far longer than one takes,
- * and short of what a client would notice.
+ * How long others wait for a batch that is one statement or call, in milliseconds: far longer than one takes, and short of
+ * what a client would notice.
  */
 export const BATCH_PATIENCE_MS = 50
 
-/** How items are gathered. */
+/** Options of batching. */
 export interface GatheringOptions<Item, Result> {
   /**
-   * Processes some items together, and returns the result of each in their order. If it throws, each of them fails. It must end:
+   * Processes some items together, and returns the result of each, in order. If it throws, each of them fails. It must end:
    * items that arrive meanwhile wait for it.
    */
   readonly runBatch: (items: readonly Item[]) => Promise<readonly Outcome<Result>[]>
-  /** Most items of one batch, at least 1. */
+  /** Maximum number of items of one batch, at least 1. */
   readonly itemsMax: number
-  /** Most batches under way at a time; one unless given. */
+  /** Maximum number of concurrent batches; default one. */
   readonly batchesMax?: number
   /**
-   * What an item works on, such as the row that it locks: items of one key are never in two batches at a time, which would
-   * only wait for each other, however long it takes. No keys unless given.
+   * What an item works on, such as the row that it locks: items with the same key are never in two batches at a time, which
+   * would only wait for each other, however long it takes. No keys unless given.
    */
   readonly keyOf?: (item: Item) => string
   /**
-   * How long others wait for a batch, in milliseconds: one that takes longer does not count among those under way any more, so
-   * that a call that hangs holds up nobody but its own. No limit unless given.
+   * How long others wait for a batch, in milliseconds: one that takes longer no longer counts as running, so that a call
+   * that hangs blocks only its own items. No limit unless given.
    */
   readonly patienceMs?: number
   /**
-   * Whether a batch begins at the end of the event loop's turn, with all items that arrive in it. Answers to one batch make many
-   * callers ask for the next thing in the same turn: without this, the first would go alone and the others would wait for it.
-   * At once unless given.
+   * Whether a batch begins at the end of the event loop's turn, with all items that arrived in it. The answers to one batch
+   * make many callers request the next thing in the same turn: otherwise the first would go alone and the others would wait
+   * for it. Default: at once.
    */
   readonly wholeTurn?: boolean
 }
@@ -47,13 +47,13 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Processes items in batches, as a database commits in groups. An item that arrives while nothing is under way goes at once,
- * alone. Those that arrive meanwhile go together when a batch ends, first come, first served. So no item waits for a batch to
- * fill, and the more there is to do, the less each item costs.
+ * Processes items in batches, as a database groups commits. An item that arrives while nothing is running goes at once,
+ * alone. Items that arrive meanwhile go together when a batch ends, first come, first served. So no item waits for a batch
+ * to fill, and the higher the load, the less each item costs.
  *
- * Each caller goes on in its own trace. A batch runs in the trace of its first item.
+ * Each caller continues in its own trace. A batch runs in the trace of its first item.
  *
- * @returns does one item: resolves to its value; rejects with its own error, or with that of its whole batch
+ * @returns processes one item: resolves to its value; rejects with its own error, or with that of its whole batch
  */
 export function gather<Item, Result>({
   runBatch,
@@ -79,7 +79,7 @@ export function gather<Item, Result>({
 
   const startBatches = wholeTurn ? oncePerTurn(startNow) : startNow
 
-  /** The first of those that wait whose keys nobody works on. */
+  /** The first waiting items whose keys are not being processed. */
   const takeBatch = (): readonly Waiting<Item, Result>[] => {
     if (keyOf === undefined) return waiting.splice(0, itemsMax)
     const batch: Waiting<Item, Result>[] = []
@@ -93,7 +93,7 @@ export function gather<Item, Result>({
     return batch
   }
 
-  /** Never rejects: each item is told. */
+  /** Never rejects: each item gets its result. */
   const run = async (batch: readonly Waiting<Item, Result>[]): Promise<void> => {
     let underWay = true
     const noLongerUnderWay = (): void => {
@@ -123,7 +123,7 @@ export function gather<Item, Result>({
     })
 }
 
-/** Does something at the end of the event loop's turn, once, however often it is asked for. */
+/** Runs something at the end of the event loop's turn, once, however often it is requested. */
 function oncePerTurn(action: () => void): () => void {
   let asked = false
   return () => {
@@ -145,12 +145,12 @@ function settle<Result>(
   else reject(outcome.reason)
 }
 
-/** The outcome of an item that came to a value. */
+/** The result of an item that succeeded. */
 export function fulfilled<Result>(value: Result): Outcome<Result> {
   return { status: 'fulfilled', value }
 }
 
-/** The outcome of an item that failed, alone. */
+/** The result of an item that failed alone. */
 export function rejected(reason: unknown): PromiseRejectedResult {
   return { status: 'rejected', reason }
 }

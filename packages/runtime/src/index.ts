@@ -1,4 +1,4 @@
-export { type Clock, systemClock } from './clock.js'
+export { systemClock } from './clock.js'
 export {
   BATCH_PATIENCE_MS,
   fulfilled,
@@ -7,22 +7,11 @@ export {
   type Outcome,
   rejected
 } from './gathering.js'
-export {
-  hashSecret,
-  isUuid,
-  newId,
-  type Random,
-  randomSecret,
-  systemRandom,
-  uuidV7,
-  uuidV8
-} from './identifiers.js'
 export { CLOSING_MAX_MS, Lifecycle, type Part, type RunningService, runProcess } from './lifecycle.js'
 export { type Listener, Listeners, type ListenersOptions } from './listeners.js'
 export { isLoopbackHost } from './loopback.js'
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from './logger.js'
-export { type LineFields, type LineTrace, prepareLine, type WriteLine } from './prepared-line.js'
-export { Refusal, type RefusalOptions } from './refusal.js'
+export { systemRandom } from './random.js'
 export {
   continueTrace,
   endFailedSpan,
@@ -32,6 +21,7 @@ export {
   type TraceSender,
   withinSpan
 } from './tracing.js'
+export { kebabCase, type SnakeCase, snakeCase } from './snake-case.js'
 export { readVersion } from './version.js'
 export { startWorker, type Worker } from './worker.js'
 export { within } from './within.js'

@@ -2,21 +2,23 @@ import type { Logger } from './logger.js'
 
 /** A part of a service that is started once and stopped once. */
 export interface Part {
-  /** What it is called in the log. */
+  /** Its name in the log. */
   readonly name: string
-  /** Stops it; resolves when it holds nothing any more. */
+  /** Stops it; resolves when it has released everything. */
   stop(): Promise<void>
 }
 
 /** A running service. */
 export interface RunningService {
-  /** Stops its parts, each after the one it depends on it: the last started first. Safe to call again. */
+  /**
+   * Stops its parts in reverse order of their start, so that each stops before those it depends on. May be called again.
+   */
   stop(): Promise<void>
 }
 
 /**
- * Keeps the parts of a service in the order in which they were started, and stops them in reverse.
- * A part that fails to stop is logged and does not keep the others running.
+ * Tracks the parts of a service in the order in which they were started, and stops them in reverse. A part that fails to
+ * stop is logged and does not keep the others running.
  */
 export class Lifecycle implements RunningService {
   readonly #logger: Logger
@@ -50,23 +52,23 @@ export class Lifecycle implements RunningService {
   }
 }
 
-/** Exit status of a service that stopped as asked. */
+/** Exit status of a service that stopped as requested. */
 const EXIT_STOPPED = 0
 /** Exit status of a service that could not start, or did not stop in time. */
 const EXIT_FAILED = 1
 
 /**
- * How long closing may take once everything that runs had its time, in milliseconds. Part of what a supervisor must wait for
+ * How long closing may take after running work had its time, in milliseconds. A supervisor must add it to the time it waits
  * before it kills the process.
  */
 export const CLOSING_MAX_MS = 5_000
 
 /**
- * Runs a service as the process: starts it, stops it on SIGTERM or SIGINT, and exits. A signal that comes while it starts is
- * acted on, too: what was started is stopped. An error that nobody caught is logged and ends the process: a service in an
- * unknown state must not go on with money.
+ * Runs a service as the process: starts it, stops it on SIGTERM or SIGINT, and exits. A signal during startup is honoured
+ * too: what was started is stopped. An uncaught error is logged and ends the process: a service in an unknown state must
+ * not continue with money.
  *
- * @param options.stopMs how long listeners may take to stop; {@link CLOSING_MAX_MS} later the process exits all the same
+ * @param options.stopMs how long listeners may take to stop; {@link CLOSING_MAX_MS} later the process exits regardless
  */
 export function runProcess(options: {
   logger: Logger
@@ -86,7 +88,7 @@ export function runProcess(options: {
       process.exit(EXIT_FAILED)
     }, limitMs)
     timer.unref()
-    // One that could not start has stopped its parts by itself.
+    // A service that could not start has stopped its own parts.
     const stopped = starting.then((service) => service.stop()).catch(() => undefined)
     void stopped.then(() => {
       logger.info({}, 'stopped')

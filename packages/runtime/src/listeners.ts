@@ -1,22 +1,24 @@
 import type { Part } from './lifecycle.js'
 
-/** A listener as it is stopped. */
+/** A listener, for stopping it. */
 export interface Listener {
-  /** Tells everyone who is connected or asks that it will stop, and goes on answering. */
+  /** Announces to everyone connected that it will stop, and keeps answering. */
   announceStop(): void
-  /** Takes nothing more, lets what runs finish within the grace period, and closes. */
+  /** Accepts nothing more, lets running work finish within the grace period, and closes. */
   stop(graceMs: number): Promise<void>
 }
 
 /** How long listeners take to stop. */
 export interface ListenersOptions {
-  /** How long they go on after they said that they will stop, in milliseconds. */
+  /** How long they keep answering after the announcement, in milliseconds. */
   readonly delayMs: number
-  /** How long what runs may take to finish after that, in milliseconds. */
+  /** How long running work may take to finish after that, in milliseconds. */
   readonly graceMs: number
 }
 
-/** The listeners of a service. They stop together, so that each has the whole time; in their order they would share it. */
+/**
+ * The listeners of a service. They stop together, so that each has the whole time; one after another, they would share it.
+ */
 export class Listeners implements Part {
   readonly name = 'listeners'
   readonly #options: ListenersOptions
@@ -34,7 +36,7 @@ export class Listeners implements Part {
   async stop(): Promise<void> {
     const { delayMs, graceMs } = this.#options
     for (const listener of this.#listeners) listener.announceStop()
-    // Only then is nothing sent to a process that is known to go.
+    // Only then is nothing sent to a process that is known to stop.
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
     await Promise.all(this.#listeners.map((listener) => listener.stop(graceMs)))
   }

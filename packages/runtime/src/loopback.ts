@@ -5,9 +5,9 @@ LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4')
 LOOPBACK.addAddress('::1', 'ipv6')
 
 /**
- * Whether a host is this machine itself, and nothing that is sent there leaves it.
+ * Whether a host is this machine itself, so that nothing sent there leaves it.
  *
- * @param host `localhost`, or an address, IPv6 with or without its brackets; every other name counts as elsewhere
+ * @param host `localhost`, or an address, IPv6 with or without brackets; every other name counts as elsewhere
  */
 export function isLoopbackHost(host: string): boolean {
   const address = host.replace(/^\[(.*)\]$/, '$1')

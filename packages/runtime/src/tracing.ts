@@ -10,21 +10,21 @@ import {
   trace
 } from '@opentelemetry/api'
 
-/** Name of the header, and of the metadata of gRPC, that carries a trace across processes (W3C Trace Context §3.2). */
+/** Name of the header, and of the gRPC metadata, that carries a trace across processes (W3C Trace Context §3.2). */
 const TRACEPARENT = 'traceparent'
 
 /** Whether the parent of a span was named by a caller that is not trusted. */
 const FROM_STRANGER = createContextKey('the trace was continued from a stranger')
 
-/** Who sent a `traceparent`: one of our own services, or anybody. */
+/** The sender of a `traceparent`: one of our own services, or anyone. */
 export type TraceSender = 'service' | 'stranger'
 
 /**
- * Takes up the trace that a request belongs to. Of all that may be sent along only `traceparent` is read, and only one that
- * is well-formed; so nothing that strangers say in `tracestate` or `baggage` is passed on.
+ * Continues the trace of a request. Only `traceparent` is read, and only if it is well-formed, so nothing that strangers
+ * send in `tracestate` or `baggage` is passed on.
  *
- * @param traceparent as it was sent; undefined where none was
- * @returns what a span of the request is started in: a new trace where there is none to take up
+ * @param traceparent as it was sent; undefined if there was none
+ * @returns the context for a span of the request: a new trace if there is none to continue
  */
 export function continueTrace(traceparent: unknown, sender: TraceSender): Context {
   if (typeof traceparent !== 'string') return ROOT_CONTEXT
@@ -37,15 +37,15 @@ const ONLY_TRACEPARENT = {
   get: (traceparent: string, key: string) => (key === TRACEPARENT ? traceparent : undefined)
 }
 
-/** Whether the trace in a context was taken up from a stranger. */
+/** Whether the trace in a context came from a stranger. */
 export function isFromStranger(traced: Context): boolean {
   return traced.getValue(FROM_STRANGER) === true
 }
 
 /**
- * Says which trace a request to one of our own services belongs to.
+ * Sends the trace with a request to one of our own services.
  *
- * @param carry is told name and value of what to send along; not called where there is no trace
+ * @param carry gets the name and value to send; not called without a trace
  */
 export function sendTrace(traced: Context, carry: (name: string, value: string) => void): void {
   propagation.inject(traced, carry, {
@@ -56,15 +56,15 @@ export function sendTrace(traced: Context, carry: (name: string, value: string) 
 }
 
 /**
- * Whether what happens now is recorded as a part of a trace. Spans of a part are made only then, so that what is not recorded
- * costs nothing, and nothing is recorded that belongs to no request or batch.
+ * Whether the current work belongs to a recorded trace. Child spans are created only then, so that unrecorded work costs
+ * nothing, and nothing is recorded outside a request or batch.
  */
 export function isTraced(): boolean {
   return trace.getActiveSpan()?.isRecording() === true
 }
 
 /**
- * Ends a span whose work failed. What the error says is left out: it may hold what was sent.
+ * Ends a span whose work failed. The error's message is left out: it may contain what was sent.
  *
  * @param type kind of failure, from a small set: the span's `error.type`
  */
@@ -73,12 +73,12 @@ export function endFailedSpan(span: Span, type: string, attributes: Attributes =
   span.end()
 }
 
-/** Does something as a part of a span, which goes on afterwards. */
+/** Runs something as part of a span; the span continues afterwards. */
 export function withinSpan<Value>(span: Span, parent: Context, action: () => Value): Value {
   return context.with(trace.setSpan(parent, span), action)
 }
 
-/** Which trace the lines of a log belong to, as fields; none outside of any. */
+/** The trace of log lines, as fields; none outside of a trace. */
 export function traceFields(): { trace_id?: string; span_id?: string } {
   const span = trace.getActiveSpan()?.spanContext()
   return span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId }

@@ -1,8 +1,8 @@
 /**
- * Waits for an answer no longer than `timeoutMs`. What comes later is dropped, a failure included.
+ * Waits for an answer for at most `timeoutMs`. A later result is dropped, even a failure.
  *
- * @param what who is waited for, as the error names it
- * @throws Error when the time is over; what the promise rejects with
+ * @param what what is awaited, for the error message
+ * @throws Error when the time has passed; what the promise rejects with
  */
 export function within<Value>(timeoutMs: number, what: string, promise: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {

@@ -6,23 +6,22 @@ import { endFailedSpan, withinSpan } from './tracing.js'
 
 const tracer = trace.getTracer('@open-payments-server/runtime')
 
-/** A loop that does bounded batches of work, woken by whoever makes work and by a slow poll. */
+/** A loop that processes bounded batches of work, woken by producers of work and by a slow poll. */
 export interface Worker extends Part {
-  /** Says that there may be work. Cheap, and safe at any time. */
+  /** Signals that there may be work. Cheap, and may be called at any time. */
   wake(): void
 }
 
 /**
  * Starts a worker. It works while `runBatch` finds work, then sleeps until it is woken or `pollMs` have passed. A batch
- * that fails is logged, and tried again after the poll. Stopping waits for the batch that runs. Each batch is a trace of its
- * own.
+ * that fails is logged, and retried after the poll. Stopping waits for the running batch. Each batch is its own trace.
  *
- * @param options.restMs least time from the beginning of a batch to that of the next, unless there is more to do already: who is
- *   woken all the time then does much at once instead of little often. Nobody waits who wakes it after a longer sleep. None
- *   unless given
- * @param options.runBatch does one bounded batch; resolves to whether there may be more. Must be safe to run twice, and
- *   beside itself in another process
- * @param options.onBatchFailed is told of each batch that failed
+ * @param options.restMs minimum time from the start of a batch to that of the next, unless there is already more to do: a
+ *   worker that is woken constantly then does much at once instead of little often. After a longer sleep, waking has no
+ *   delay. None unless given
+ * @param options.runBatch processes one bounded batch; resolves to whether there may be more. Must be idempotent and safe
+ *   to run in several processes at once
+ * @param options.onBatchFailed called for each batch that failed
  */
 export function startWorker(options: {
   name: string

@@ -6,7 +6,7 @@ export const COUNTED_OPERATIONS = ['mark', 'publish', 'subscribe'] as const
 /** Counts an operation that failed. */
 export type StoreErrorCounter = (operation: (typeof COUNTED_OPERATIONS)[number]) => void
 
-/** The same store, with what fails counted. */
+/** The same store, counting failures. */
 export function countErrors(store: SharedStore, count: StoreErrorCounter): SharedStore {
   const counted = async <Result>(
     operation: Parameters<StoreErrorCounter>[0],

@@ -1,7 +1,7 @@
 /**
- * Reads from Redis' `INFO memory` whether it may forget what it was told to keep.
+ * Reads from Redis' `INFO memory` whether it may evict keys.
  *
- * @returns the policy by which it evicts keys when it is full; undefined when it never does
+ * @returns its eviction policy; undefined when it never evicts
  */
 export function evictionPolicyOf(info: string): string | undefined {
   const read = (name: string): string | undefined => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1]

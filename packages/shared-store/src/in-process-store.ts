@@ -6,18 +6,20 @@ import {
   type SubscriptionHandlers
 } from './shared-store.js'
 
-/** Most marks at a time; about 200 MB with long keys. Forgetting a mark early would allow a replay, so more are refused. */
+/**
+ * Maximum number of marks; about 200 MB with long keys. Dropping a mark early would allow a replay, so more are refused.
+ */
 const marksMax = 1_000_000
-/** The first clearing out of what has expired; afterwards whenever the number has doubled. */
+/** The first removal of expired marks; afterwards whenever the number has doubled. */
 const firstSweep = 1_024
-/** A full store looks for expired marks at most this often. */
+/** Minimum time between two searches of a full store for expired marks. */
 const fullSweepEveryMs = 1_000
 
 /**
- * The store of a service that runs as a single process. Bounded: beyond a million live marks it throws
- * SharedStoreUnavailable instead of forgetting one.
+ * The store of a service that runs as a single process. Bounded: beyond a million active marks it throws
+ * SharedStoreUnavailable instead of dropping one.
  *
- * It knows nothing of what was marked before it was made.
+ * It knows nothing of marks from before it was created.
  *
  * @param clock milliseconds since 1970
  */
@@ -62,57 +64,62 @@ export function createInProcessStore(clock: () => number = Date.now): SharedStor
 }
 
 class LocalSubscription {
+  readonly #handlers: SubscriptionHandlers
+  readonly #forget: () => void
   live = true
 
-  constructor(
-    private readonly handlers: SubscriptionHandlers,
-    private readonly forget: () => void
-  ) {}
+  constructor(handlers: SubscriptionHandlers, forget: () => void) {
+    this.#handlers = handlers
+    this.#forget = forget
+  }
 
-  /** Later, as over a network, so that a publisher never runs a subscriber's code, nor fails with it. */
+  /** Asynchronous, as over a network, so that a publisher never runs a subscriber's code, nor fails with it. */
   deliver(message: Uint8Array): Promise<void> {
     return new Promise((resolve) => {
       setImmediate(() => {
-        // What waits for the promise goes on after the subscriber has heard, and does so even if it fails.
+        // Code that awaits the promise continues after the subscriber was called, even if that fails.
         resolve()
-        if (this.live) this.handlers.onMessage(message)
+        if (this.live) this.#handlers.onMessage(message)
       })
     })
   }
 
   close(): Promise<void> {
     this.live = false
-    this.forget()
+    this.#forget()
     return Promise.resolve()
   }
 }
 
 class ExpiringMarks {
-  private readonly expiries = new Map<string, number>()
-  private nextSweep = firstSweep
-  private nextFullSweepAt = -Infinity
+  readonly #clock: () => number
+  readonly #expiries = new Map<string, number>()
+  #nextSweep = firstSweep
+  #nextFullSweepAtMs = -Infinity
 
-  constructor(private readonly clock: () => number) {}
+  constructor(clock: () => number) {
+    this.#clock = clock
+  }
 
   /** True when the key was not marked. */
   add(key: string, lifetimeMs: number): boolean {
-    const now = this.clock()
-    const expiry = this.expiries.get(key)
-    if (expiry !== undefined && expiry > now) return false
-    this.makeRoom(now)
-    this.expiries.set(key, now + lifetimeMs)
+    const nowMs = this.#clock()
+    const expiry = this.#expiries.get(key)
+    if (expiry !== undefined && expiry > nowMs) return false
+    this.#makeRoom(nowMs)
+    this.#expiries.set(key, nowMs + lifetimeMs)
     return true
   }
 
-  private makeRoom(now: number): void {
-    if (this.expiries.size < this.nextSweep) return
-    const full = this.expiries.size >= marksMax
-    if (!full || now >= this.nextFullSweepAt) {
-      for (const [key, expiry] of this.expiries) if (expiry <= now) this.expiries.delete(key)
-      this.nextSweep = Math.min(marksMax, Math.max(firstSweep, this.expiries.size * 2))
-      if (full) this.nextFullSweepAt = now + fullSweepEveryMs
+  #makeRoom(nowMs: number): void {
+    if (this.#expiries.size < this.#nextSweep) return
+    const full = this.#expiries.size >= marksMax
+    if (!full || nowMs >= this.#nextFullSweepAtMs) {
+      for (const [key, expiry] of this.#expiries) if (expiry <= nowMs) this.#expiries.delete(key)
+      this.#nextSweep = Math.min(marksMax, Math.max(firstSweep, this.#expiries.size * 2))
+      if (full) this.#nextFullSweepAtMs = nowMs + fullSweepEveryMs
     }
-    if (this.expiries.size >= marksMax) {
+    if (this.#expiries.size >= marksMax) {
       throw new SharedStoreUnavailable(`${String(marksMax)} marks are in use; more than one process can hold`)
     }
   }

@@ -6,17 +6,17 @@ import type { SharedStore } from './shared-store.js'
 export interface OpenSharedStoreOptions {
   /** URL of Redis; undefined for a store in this process, which no other replica shares. */
   readonly url: string | undefined
-  /** Name of the service: its keys begin with it. */
+  /** Name of the service: prefix of its keys. */
   readonly service: string
   /** How long Redis may take to answer, in milliseconds. */
   readonly commandTimeoutMs: number
-  /** How far ahead of the clock an instant may be that a mark is made at, in seconds. */
+  /** How far ahead of the clock a marked instant may be, in seconds. */
   readonly aheadMaxSeconds: number
   readonly clock: { now(): number }
   readonly logger: { warn(fields: object, message: string): void }
 }
 
-/** Opens what the replicas of a service share. Whoever opens it closes it. */
+/** Opens the store that the replicas of a service share. Whoever opens it closes it. */
 export function openSharedStore(options: OpenSharedStoreOptions): SharedStore {
   const { url, service, clock, logger, commandTimeoutMs, aheadMaxSeconds } = options
   const now = (): number => clock.now()

@@ -7,40 +7,42 @@ const lastRetryMs = 2_000
 
 /** How to reach a Redis. */
 export interface RedisStoreOptions {
-  /** `redis://` or `rediss://` (TLS), with user and password where the server wants them. */
+  /** `redis://` or `rediss://` (TLS), with user and password if the server requires them. */
   readonly url: string
-  /** Put before every key and channel, so that several systems may share a server. */
+  /** Prefix of every key and channel, so that several systems may share a server. */
   readonly keyPrefix: string
-  /** How long any one operation may take, connecting included. */
+  /** Maximum duration of any operation, including connecting. */
   readonly commandTimeoutMs: number
   /** Milliseconds since 1970; the system's clock unless given. */
   readonly clock?: () => number
   /**
-   * How far ahead of this clock the time may lie at which something marked says it was made, in seconds; and how far the
-   * clocks of the replicas may be apart. A minute unless given.
+   * How far ahead of this clock a marked creation time may be, in seconds, and how far the replicas' clocks may differ.
+   * Default a minute.
    */
   readonly aheadMaxSeconds?: number
-  /** Told of each failed or broken connection. It is tried again in any case. */
+  /** Called for each failed or broken connection. It is retried in any case. */
   readonly onConnectionError?: (error: Error) => void
-  /** Told, at each connection, by which policy the server evicts keys when it is full, where it does. */
+  /** Called on each connection with the server's eviction policy, if it evicts. */
   readonly onEvictionPossible?: (policy: string) => void
 }
 
-/** One connection that comes back by itself, and commands on it that answer or fail in time, and are never repeated. */
+/** One connection that reconnects by itself, and commands on it that answer or fail in time, and are never retried. */
 export class RedisConnection {
+  readonly #options: RedisStoreOptions
   readonly redis: Redis
-  private becomingReady: Promise<unknown> | undefined
-  private closed = false
+  #becomingReady: Promise<unknown> | undefined
+  #closed = false
 
-  constructor(private readonly options: RedisStoreOptions) {
+  constructor(options: RedisStoreOptions) {
+    this.#options = options
     const { commandTimeoutMs } = options
     this.redis = new Redis(options.url, {
       lazyConnect: true,
       connectTimeout: commandTimeoutMs,
       commandTimeout: commandTimeoutMs,
-      // A server that has gone without a word: unanswered commands end the connection, and a new one is made.
+      // If a server disappears silently, unanswered commands close the connection, and a new one is made.
       socketTimeout: commandTimeoutMs,
-      // Whether a command may be repeated is for the caller to know: a mark that is set twice refuses its own caller.
+      // Only the caller knows whether a command may be repeated: setting a mark twice would refuse its own caller.
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
@@ -50,7 +52,7 @@ export class RedisConnection {
     this.redis.on('error', (error: Error) => options.onConnectionError?.(error))
   }
 
-  /** Connects without waiting for it. It is tried until it succeeds. */
+  /** Starts connecting. It is retried until it succeeds. */
   connect(): void {
     // Its failure is the `error` event.
     if (this.redis.status === 'wait') this.redis.connect().catch(() => undefined)
@@ -61,14 +63,14 @@ export class RedisConnection {
   }
 
   /**
-   * Runs a command on the ready connection, connecting first where needed.
+   * Runs a command on the ready connection, connecting first if needed.
    *
    * @throws SharedStoreUnavailable with the reason as its cause
    */
   async run<Result>(command: (redis: Redis) => Promise<Result>): Promise<Result> {
-    if (this.closed) throw new SharedStoreUnavailable('the store is closed')
+    if (this.#closed) throw new SharedStoreUnavailable('the store is closed')
     try {
-      if (!this.isReady()) await this.ready()
+      if (!this.isReady()) await this.#ready()
       return await command(this.redis)
     } catch (error) {
       throw new SharedStoreUnavailable('Redis did not answer', { cause: error })
@@ -76,22 +78,22 @@ export class RedisConnection {
   }
 
   async close(): Promise<void> {
-    if (this.closed) return
-    this.closed = true
+    if (this.#closed) return
+    this.#closed = true
     const { status } = this.redis
     const ended = once(this.redis, 'end')
     this.redis.disconnect()
-    // Nothing is open then, and the library says no more.
+    // Nothing is open then, and the library emits no more events.
     if (status !== 'end' && status !== 'reconnecting') await ended
   }
 
-  /** Shared by everyone who waits. Fails with the first error of the connection, or when the time is up. */
-  private ready(): Promise<unknown> {
-    const signal = AbortSignal.timeout(this.options.commandTimeoutMs)
-    this.becomingReady ??= once(this.redis, 'ready', { signal }).finally(() => {
-      this.becomingReady = undefined
+  /** Shared by all waiting callers. Fails with the first error of the connection, or when the time has passed. */
+  #ready(): Promise<unknown> {
+    const signal = AbortSignal.timeout(this.#options.commandTimeoutMs)
+    this.#becomingReady ??= once(this.redis, 'ready', { signal }).finally(() => {
+      this.#becomingReady = undefined
     })
     this.connect()
-    return this.becomingReady
+    return this.#becomingReady
   }
 }

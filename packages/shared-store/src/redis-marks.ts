@@ -6,13 +6,13 @@ const MS_PER_SECOND = 1_000
 const AHEAD_MAX_SECONDS = 60
 
 /**
- * Marks a key and reads the epoch, in one step, so that no loss can come between them.
+ * Marks a key and reads the epoch in one step, so that no loss can come between them.
  *
- * Without an epoch the server has forgotten everything, just now or a moment ago, and what was marked before that may have
- * been made ahead of the clock: so the epoch is put as far ahead. One that lies twice as far ahead comes from a clock that
- * was wrong, and would refuse everything until then.
+ * Without an epoch the server has lost everything, recently, and signatures marked before that may have been dated ahead of
+ * the clock: so the epoch is set that far ahead. One that is more than twice as far ahead was set by a wrong clock, and
+ * would refuse everything until then.
  *
- * KEYS: the mark, the epoch. ARGV: lifetime, present, how far ahead; all in milliseconds. Answers whether the key was
+ * KEYS: the mark, the epoch. ARGV: lifetime, present, how far ahead; all in milliseconds. Returns whether the key was
  * marked now (1) or before (0), and the epoch.
  */
 const MARK_ONCE = `
@@ -36,41 +36,42 @@ interface MarkingRedis extends Redis {
 }
 
 /**
- * Single-use marks in Redis, and its epoch: since when it has lost none. A server that was flushed, or restarted without its
- * data, has no epoch, and whoever comes first sets one.
+ * Single-use marks in Redis, and its epoch: the time since which it has lost none. A server that was flushed, or restarted
+ * without its data, has no epoch, and the first caller sets one.
  */
 export class RedisMarks {
-  private readonly epochKey: string
-  private readonly clock: () => number
-  private readonly aheadMs: number
+  readonly #connection: RedisConnection
+  readonly #options: RedisStoreOptions
+  readonly #epochKey: string
+  readonly #clock: () => number
+  readonly #aheadMs: number
 
-  constructor(
-    private readonly connection: RedisConnection,
-    private readonly options: RedisStoreOptions
-  ) {
+  constructor(connection: RedisConnection, options: RedisStoreOptions) {
+    this.#connection = connection
+    this.#options = options
     const { keyPrefix, clock = Date.now, aheadMaxSeconds = AHEAD_MAX_SECONDS } = options
-    this.epochKey = `${keyPrefix}epoch`
-    this.clock = clock
-    // One more, since what is made is dated in whole seconds, and counts as made at their end.
-    this.aheadMs = (aheadMaxSeconds + 1) * MS_PER_SECOND
+    this.#epochKey = `${keyPrefix}epoch`
+    this.#clock = clock
+    // One more, because creation times are in whole seconds, and count as the end of their second.
+    this.#aheadMs = (aheadMaxSeconds + 1) * MS_PER_SECOND
     connection.redis.defineCommand('markOnce', { numberOfKeys: 2, lua: MARK_ONCE })
-    // The first time there is a server: it may be new, and then nothing was marked before. Sent ahead of any mark.
+    // On the first connection the server may be new, with nothing marked before. Sent ahead of any mark.
     connection.redis.once('ready', () => {
       // A connection that breaks now has been reported; then the first mark sets the epoch, with its margin.
-      connection.redis.set(this.epochKey, this.clock(), 'NX').catch(() => undefined)
+      connection.redis.set(this.#epochKey, this.#clock(), 'NX').catch(() => undefined)
     })
   }
 
   /** @throws SharedStoreUnavailable */
   async markOnce(key: string, lifetimeSeconds: number, createdSeconds: number | undefined): Promise<boolean> {
     const lifetimeMs = Math.ceil(lifetimeSeconds * MS_PER_SECOND)
-    const [marked, epochMs] = await this.connection.run((redis) =>
+    const [marked, epochMs] = await this.#connection.run((redis) =>
       (redis as MarkingRedis).markOnce(
-        `${this.options.keyPrefix}${key}`,
-        this.epochKey,
+        `${this.#options.keyPrefix}${key}`,
+        this.#epochKey,
         lifetimeMs,
-        this.clock(),
-        this.aheadMs
+        this.#clock(),
+        this.#aheadMs
       )
     )
     return marked === 1 && isRemembered(createdSeconds, epochMs)

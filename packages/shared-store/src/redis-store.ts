@@ -6,8 +6,8 @@ import { RedisSubscriber } from './redis-subscriber.js'
 import { assertMarkable, type SharedStore } from './shared-store.js'
 
 /**
- * The store of a service with several replicas. Connects at once, and again whenever the connection is lost. The server
- * must not evict keys (`maxmemory-policy noeviction`): an evicted mark would allow a replay.
+ * The store of a service with several replicas. Connects at once, and reconnects whenever the connection is lost. The
+ * server must not evict keys (`maxmemory-policy noeviction`): an evicted mark would allow a replay.
  */
 export function createRedisStore(options: RedisStoreOptions): SharedStore {
   const connection = new RedisConnection(options)
@@ -36,7 +36,7 @@ export function createRedisStore(options: RedisStoreOptions): SharedStore {
 }
 
 async function tellOfEviction(redis: Redis, { onEvictionPossible }: RedisStoreOptions): Promise<void> {
-  // Servers that others run may not say; then it is for those to know.
+  // Managed servers may not report it; then their operators must know.
   const info = await redis.info('memory').catch(() => '')
   const policy = evictionPolicyOf(info)
   if (policy !== undefined) onEvictionPossible?.(policy)

@@ -1,5 +1,5 @@
 /**
- * What the replicas of a service share and may lose: single-use marks and messages. Losing all of it loses no money
+ * Data that the replicas of a service share and may lose: single-use marks and messages. Losing all of it loses no money
  * and no grant.
  */
 export interface SharedStore {
@@ -8,16 +8,16 @@ export interface SharedStore {
    *
    * @param key at most {@link keyLengthMax} characters
    * @param lifetimeSeconds how long the mark stays, greater than zero
-   * @param createdSeconds when what the key stands for was made, in whole seconds since 1970. If the store has lost its
-   *   marks since then, it cannot tell whether this is the first use, and says that it is not. Not asked unless given
+   * @param createdSeconds when the thing that the key stands for was created, in whole seconds since 1970. If the store has
+   *   lost its marks since then, it cannot tell whether this is the first use, and returns false. Not checked unless given
    * @returns true for the first caller within the lifetime, false for everyone after
    * @throws SharedStoreUnavailable when it cannot tell; the key may then be marked or not
-   * @throws RangeError for a key too long or a lifetime that is not positive
+   * @throws RangeError for a key that is too long or a lifetime that is not positive
    */
   markOnce(key: string, lifetimeSeconds: number, createdSeconds?: number): Promise<boolean>
 
   /**
-   * Sends a message to whoever is subscribed to the channel right now.
+   * Sends a message to the current subscribers of a channel.
    *
    * @throws SharedStoreUnavailable when it may not have been sent
    */
@@ -41,7 +41,7 @@ export interface SharedStore {
   close(): Promise<void>
 }
 
-/** What a subscriber is told. Called one at a time; they must not throw. */
+/** Callbacks of a subscriber. Called one at a time; they must not throw. */
 export interface SubscriptionHandlers {
   readonly onMessage: (message: Uint8Array) => void
   /** From now on messages may be missed, and some may have been missed already. */
@@ -51,13 +51,13 @@ export interface SubscriptionHandlers {
 }
 
 export interface Subscription {
-  /** Whether every message arrives at present: false between onInterrupted and onResumed, and once closed. */
+  /** Whether every message currently arrives: false between onInterrupted and onResumed, and once closed. */
   readonly live: boolean
-  /** No handler is called afterwards. May be repeated. */
+  /** No handler is called afterwards. May be called again. */
   close(): Promise<void>
 }
 
-/** The store did not answer, so what was asked is not known. */
+/** The store did not answer, so the result is unknown. */
 export class SharedStoreUnavailable extends Error {
   override readonly name = 'SharedStoreUnavailable'
 }
@@ -73,10 +73,10 @@ export function assertMarkable(key: string, lifetimeSeconds: number): void {
 }
 
 /**
- * Whether the store has kept all marks since something was made.
+ * Whether the store has kept all marks since something was created.
  *
- * @param createdSeconds when it was made, in whole seconds: it may have been at their end
- * @param epochMs since when no mark was lost
+ * @param createdSeconds when it was created, in whole seconds: it may have been at their end
+ * @param epochMs the time since which no mark was lost
  */
 export function isRemembered(createdSeconds: number | undefined, epochMs: number): boolean {
   return createdSeconds === undefined || createdSeconds * 1_000 + 999 >= epochMs

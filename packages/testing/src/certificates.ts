@@ -23,7 +23,7 @@ export interface TestCertificate {
   readonly key: string
 }
 
-/** What a certificate says. */
+/** The content of a certificate. */
 export interface CertificateOptions {
   /** The subject's common name. */
   readonly commonName?: string
@@ -31,20 +31,20 @@ export interface CertificateOptions {
   readonly dnsNames?: readonly string[]
   /** URIs of the subject alternative name. */
   readonly uris?: readonly string[]
-  /** From when it is good: yesterday unless given. */
+  /** Start of its validity; default: yesterday. */
   readonly notBefore?: Date
-  /** Until when it is good: tomorrow unless given. */
+  /** End of its validity; default: tomorrow. */
   readonly notAfter?: Date
 }
 
 /** An authority that signs certificates, for servers and clients alike. */
 export interface TestAuthority {
-  /** Its own certificate, as PEM: what others trust. */
+  /** Its own certificate, as PEM: the one that others trust. */
   readonly certificate: string
   issue(options?: CertificateOptions): Promise<TestCertificate>
 }
 
-/** Makes an authority with a key of its own. */
+/** Creates an authority with its own key. */
 export async function createTestAuthority(commonName = 'test authority'): Promise<TestAuthority> {
   const keys = await generateKeys()
   const issuer = `CN=${commonName}`
@@ -101,17 +101,17 @@ function pemOf(key: webcrypto.CryptoKey): string {
   return KeyObject.from(key).export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
-/** Files as a service is given them: paths that stay the same, whatever is behind them. */
+/** Files as a service reads them: constant paths, whatever is behind them. */
 export interface TestTlsFiles {
   readonly certificate: string
   readonly key: string
   readonly authority: string
 }
 
-/** A folder of such files, which are replaced as Kubernetes replaces a secret: all at once, behind a symbolic link. */
+/** A folder of such files, which are replaced like a Kubernetes secret: all at once, behind a symbolic link. */
 export interface TestTlsFolder {
   readonly files: TestTlsFiles
-  /** Puts other files in their place. */
+  /** Replaces the files. */
   replace(own: TestCertificate, authority: string): Promise<void>
   remove(): Promise<void>
 }
@@ -120,7 +120,7 @@ export interface TestTlsFolder {
  * Writes files for one end of a connection.
  *
  * @param own its certificate and key
- * @param authority certificates, as PEM, of whom the other end's certificate may come from
+ * @param authority certificates, as PEM, of the authorities of the other end
  */
 export async function writeTlsFiles(own: TestCertificate, authority: string): Promise<TestTlsFolder> {
   const folder = await mkdtemp(join(await realpath(tmpdir()), 'tls-files-'))

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Ed25519Jwk } from '@open-payments-server/http-signatures'
 
-/** What a wallet address says of itself, and the keys it publishes. */
+/** A wallet address's document, and the keys it publishes. */
 export interface WalletAddressOptions {
   readonly publicName?: string
   /** `USD` unless given. */
@@ -17,17 +17,17 @@ export interface WalletAddressOptions {
   readonly cacheControl?: string
 }
 
-/** A wallet provider on this machine, for the wallet addresses of clients and account holders. */
+/** A local wallet provider, for the wallet addresses of clients and account holders. */
 export interface ClientWallet {
   /** `http://127.0.0.1:<port>` */
   readonly origin: string
-  /** Publishes a wallet address and its keys, or changes what it publishes. Answers its URL. */
+  /** Publishes a wallet address and its keys, or changes them. Returns its URL. */
   setWalletAddress(name: string, options?: WalletAddressOptions): string
-  /** Publishes any JSON document under a path. Answers its URL. */
+  /** Publishes any JSON document under a path. Returns its URL. */
   setDocument(path: string, document: unknown, status?: number): string
-  /** Publishes nothing under a path any more. */
+  /** Stops publishing under a path. */
   remove(path: string): void
-  /** How often a path was asked for. */
+  /** Number of requests for a path. */
   requestCount(path: string): number
   stop(): Promise<void>
 }

@@ -1,17 +1,17 @@
 import type { Exchange } from './contract/index.js'
 
-/** Why an answer is not checked against the contract, such as that another server gave it. */
+/** Why an answer is not checked against the contract, for example because another server gave it. */
 export interface OutsideContract {
   readonly reason: string
 }
 
-/** What infra/jest/contract-environment.mjs gives every test file. */
+/** Provided to every test file by infra/prove/jest/contract-environment.mjs. */
 interface ContractKeeper {
   violationsOf(exchange: Exchange): Promise<string[]>
   takeViolations(): string[]
 }
 
-/** An answer was not what the descriptions say. */
+/** An answer did not match the descriptions. */
 export class ContractViolation extends Error {
   constructor(exchange: Exchange, violations: readonly string[]) {
     const { method, url, status, text } = exchange
@@ -21,8 +21,8 @@ export class ContractViolation extends Error {
 }
 
 /**
- * Holds an answer to the contract. A test file in which this ever failed fails, also where a test takes the error for one of
- * those that it expects.
+ * Checks an answer against the contract. A test file in which this ever failed fails, even if a test takes the error for
+ * one that it expects.
  *
  * @throws ContractViolation naming everything that is wrong with it
  */
@@ -31,7 +31,7 @@ export async function holdToContract(exchange: Exchange): Promise<void> {
   if (violations.length > 0) throw new ContractViolation(exchange, violations)
 }
 
-/** Answers every violation so far, for which the test file then does not fail: for tests of the contract itself. */
+/** Returns every violation so far, for which the test file then does not fail: for tests of the contract itself. */
 export function takeContractViolations(): string[] {
   return keeper().takeViolations()
 }

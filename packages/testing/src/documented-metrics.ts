@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 export interface MetricSignature {
   readonly name: string
   readonly type: string
-  /** In alphabetical order, without those that only a kind of metric has, such as `le`. */
+  /** In alphabetical order, without those that belong to a type of metric, such as `le`. */
   readonly labels: readonly string[]
 }
 
@@ -14,7 +14,7 @@ export type ScrapedService = 'auth-server' | 'resource-server'
 const DOCUMENT = new URL('../../../docs/metrics.md', import.meta.url)
 const ROW = /^\| `(?<name>\w+)` +\| (?<type>\w+) +\| (?<labels>[^|]*)\|/
 
-/** Reads which metrics a service is said to publish. */
+/** Reads the documented metrics of a service. */
 export async function readDocumentedMetrics(service: ScrapedService): Promise<MetricSignature[]> {
   const sections = (await readFile(DOCUMENT, 'utf8')).split(/^## /m)
   return sections

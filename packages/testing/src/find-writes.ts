@@ -1,19 +1,21 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 
+/** Stands for a table whose name a statement computes: nobody can tell by reading which one it writes. */
+export const COMPUTED = '(computed)'
+
 /** A place in the sources that writes a table. */
 export interface TableWrite {
   /** Path of the file, below the folder that was looked through. */
   readonly file: string
-  /** Name of the table, as the database has it. */
+  /** Name of the table, as the database has it, or {@link COMPUTED}. */
   readonly table: string
 }
 
 /** Statements that write: the table follows. `for update` and `on conflict do update` name none. */
 const WRITES =
-  /\b(?:insert\s+into|delete\s+from|(?<!\bfor\s+(?:no\s+key\s+)?)(?<!\bdo\s+)update)\s+([a-z_]+)\b/g
-const MODEL_WRITES =
-  /\.([a-z][A-Za-z]*)\.(?:create|createMany|createManyAndReturn|update|updateMany|upsert|delete|deleteMany)\(/g
+  /\b(?:insert\s+into|delete\s+from|merge\s+into|truncate(?:\s+table)?|(?<!\bfor\s+(?:no\s+key\s+)?)(?<!\bdo\s+)update)\s+(?:only\s+)?(?:"?public"?\.)?("?[a-z_]+"?|\$\{[^}]*\})(?![a-z_])/gi
+const MODEL_WRITES = /\.([a-z][A-Za-z]*)\.(?:create|update|upsert|delete)\w*\(/g
 /** A purge deletes from the table that it is given. */
 const PURGES = /\btable:\s*Prisma\.sql`([a-z_]+)`,\s*(?:id|isKept):/g
 const COMMENTS = /\/\*[\s\S]*?\*\/|(?:^|\s)\/\/.*$/gm
@@ -56,7 +58,9 @@ export async function findTableWrites(
         ...[...text.matchAll(MODEL_WRITES)].map(([, model = '']) => tables[model] ?? '')
       ]
       return written
-        .filter((table) => names.has(table))
+        .map((table) => table.replaceAll('"', '').toLowerCase())
+        .map((table) => (table.startsWith('$') ? COMPUTED : table))
+        .filter((table) => names.has(table) || table === COMPUTED)
         .map((table) => ({ file: relative(folder, path), table }))
     })
   )

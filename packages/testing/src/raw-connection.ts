@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { holdToContract } from './contract-keeper.js'
 
-/** An answer as it came over a connection. */
+/** An answer as received on a connection. */
 export interface RawAnswer {
   readonly status: number
   /** Names in lower case; of a repeated header the last value. */
@@ -13,7 +13,7 @@ export interface RawAnswer {
 /** A connection on which anything can be sent, well-formed or not. */
 export interface RawConnection {
   readonly socket: Socket
-  /** Resolves to everything that was received, when the server has ended the connection in whatever way. */
+  /** Resolves to everything received, once the server has closed the connection in any way. */
   readonly ended: Promise<string>
 }
 
@@ -22,7 +22,7 @@ export async function connectRaw(port: number, host = '127.0.0.1'): Promise<RawC
   const socket = connect(port, host)
   const received: Buffer[] = []
   socket.on('data', (bytes) => received.push(bytes))
-  // How a connection ends is seen by 'close'; being reset is one of the ways.
+  // The end of a connection is reported by 'close'; a reset is one of the ways.
   socket.on('error', () => undefined)
   const ended = new Promise<string>((resolve) => {
     socket.once('close', () => {
@@ -34,25 +34,25 @@ export async function connectRaw(port: number, host = '127.0.0.1'): Promise<RawC
 }
 
 /**
- * Sends text, or bytes, and reads until the server ends the connection. Errors are checked against the contract: they have our error body,
- * whatever was sent.
+ * Sends text or bytes, and reads until the server closes the connection. Errors are checked against the contract: they have
+ * our error body, whatever was sent.
  *
  * @returns the answers, in order
- * @throws ContractViolation when one is none of ours
+ * @throws ContractViolation when one is not ours
  */
 export async function sendRaw(port: number, sent: string | Uint8Array, host?: string): Promise<RawAnswer[]> {
   const { socket, ended } = await connectRaw(port, host)
   socket.write(typeof sent === 'string' ? Buffer.from(sent, 'latin1') : sent)
   const answers = parseAnswers(await ended)
   for (const { status, headers, body: text } of answers) {
-    // What was asked for, if it was a request at all, is not taken apart here: nothing describes it.
+    // The request, if it was one, is not parsed here, and nothing describes it.
     const header = (name: string): string | null => headers[name] ?? null
     await holdToContract({ method: 'RAW', url: '/', accept: undefined, status, header, text })
   }
   return answers
 }
 
-/** Takes apart answers that tell their length. */
+/** Parses answers that have a length. */
 export function parseAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = []
   let rest = text

@@ -1,10 +1,10 @@
 import type pg from 'pg'
 
-/** What went over a pool while it was watched. */
+/** The statements sent over a pool while it was recorded. */
 export interface StatementRecord {
   /** The texts of the statements, in the order they were sent; `begin` and `commit` included. */
   readonly statements: readonly string[]
-  /** Stops watching. */
+  /** Stops recording. */
   stop(): void
 }
 

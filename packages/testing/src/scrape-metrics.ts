@@ -1,8 +1,8 @@
-/** What a service's metrics listener answered. */
+/** The answer of a service's metrics listener. */
 export interface Scrape {
   /** The whole answer. */
   readonly text: string
-  /** The value of a series, such as `answers_total{kind="yes"}`; undefined when it is not there. */
+  /** The value of a series, such as `answers_total{kind="yes"}`; undefined when missing. */
   at(series: string): number | undefined
 }
 

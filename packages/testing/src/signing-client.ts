@@ -1,49 +1,49 @@
 import type { KeyObject } from 'node:crypto'
 import { signRequest, type SigningOptions } from '@open-payments-server/http-signatures'
-import type { Clock } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import { holdToContract, type OutsideContract } from './contract-keeper.js'
 
-/** Who signs, and by which clock. */
+/** The signer, and its clock. */
 export interface SigningClientOptions {
   readonly keyId: string
   readonly privateKey: KeyObject
-  /** Gives `created`; the system's clock unless given. */
+  /** Provides `created`; default: the system's clock. */
   readonly clock?: Clock
-  /** Where the URL that is signed is really reached, as behind a proxy; the same URL unless given. */
+  /** Actual URL for the signed one, as behind a proxy; default: the same. */
   readonly connect?: (url: string) => string
 }
 
-/** What a request carries besides its method and URL. */
+/** The content of a request besides its method and URL. */
 export interface SignedRequestOptions {
   /** Sent as JSON; a string or bytes are sent as they are. */
   readonly body?: unknown
   /** Sent as `Authorization: GNAP <token>`. */
   readonly accessToken?: string
-  /** More headers, names in lower case. They win over those above. */
+  /** Additional headers, names in lower case. They override those above. */
   readonly headers?: Readonly<Record<string, string>>
-  /** How the signature differs from what clients do. */
+  /** How the signature differs from that of a normal client. */
   readonly signature?: Partial<Omit<SigningOptions, 'privateKey'>>
   /** Leaves the signature out. */
   readonly unsigned?: boolean
   /** Changes the headers after signing: to tamper with them. */
   readonly tamper?: (headers: Record<string, string>) => void
-  /** Says why the answer is not checked against the contract. */
+  /** The reason why the answer is not checked against the contract. */
   readonly outsideContract?: OutsideContract
 }
 
-/** An answer, read whole. */
+/** A completely read answer. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The body as JSON; undefined when it is none. */
+  /** The body as JSON; undefined when it is not JSON. */
   readonly body: unknown
-  /** What the body has under a path such as `access_token.value`; undefined when there is nothing. */
+  /** The value in the body at a path such as `access_token.value`; undefined when there is none. */
   at(path: string): unknown
   /**
-   * The text the body has under a path.
+   * The text in the body at a path.
    *
-   * @throws Error when it has none: the test was answered something else
+   * @throws Error when there is none: the test got another answer
    */
   textAt(path: string): string
 }
@@ -83,11 +83,11 @@ export function createSigningClient(client: SigningClientOptions): SigningClient
 }
 
 /**
- * Sends a request without a signature, and reads the answer whole. Follows no redirect. The answer is checked against the contract, the
- * published descriptions and our own.
+ * Sends a request without a signature, and reads the whole answer. Does not follow redirects. The answer is checked against
+ * the contract, the published descriptions and our own.
  *
- * @param outsideContract says why the answer is not checked against it
- * @throws ContractViolation when it breaks it
+ * @param outsideContract the reason why the answer is not checked against it
+ * @throws ContractViolation when it does not match
  */
 export async function send(
   method: string,

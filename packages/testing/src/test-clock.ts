@@ -1,6 +1,6 @@
-import type { Clock } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 
-/** A clock that stands still until it is moved. */
+/** A clock that moves only when told to. */
 export class TestClock implements Clock {
   #nowMs: number
 

@@ -4,10 +4,10 @@ import { join, relative } from 'node:path'
 import { migrateDatabase } from '@open-payments-server/database'
 import pg from 'pg'
 
-/** The advisory lock of the test process that makes a template; the others wait for it. */
+/** The advisory lock of the test process that creates a template; the others wait for it. */
 const TEMPLATE_LOCK_KEY = 7_281_904_536
 
-/** Where a service keeps its schema. */
+/** The schema files of a service. */
 export interface ServiceSchema {
   /** Path of the Prisma schema. */
   readonly schemaPath: string
@@ -15,21 +15,21 @@ export interface ServiceSchema {
   readonly migrationsPath: string
 }
 
-/** A database of one test file's own. */
+/** A database for one test file. */
 export interface TestDatabase {
-  /** Connects as its owner. */
+  /** URL for connecting as its owner. */
   readonly url: string
-  /** Runs a statement over a connection of its own pool: to look at what the service wrote. */
+  /** Runs a statement over a separate pool, to inspect what the service wrote. */
   query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>
-  /** Ends the connections and drops the database. Safe to call again. */
+  /** Closes the connections and drops the database. May be called again. */
   drop(): Promise<void>
 }
 
 /**
- * Makes a fresh, migrated database. The migrations run once per content of their folder, in a template that each test file
- * copies.
+ * Creates a fresh, migrated database. The migrations run once per content of their folder, in a template that each test
+ * file copies.
  *
- * @param adminUrl the server, as a superuser; that of the test run unless given
+ * @param adminUrl the server, as a superuser; default: that of the test run
  * @throws Error when the test run has no PostgreSQL (`TEST_POSTGRES_URL`)
  */
 export async function createTestDatabase(
@@ -39,7 +39,7 @@ export async function createTestDatabase(
   if (adminUrl === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests through jest')
   const name = `test_${randomBytes(8).toString('hex')}`
   await withAdmin(adminUrl, async (admin) => {
-    // A session lock: one process makes the template while the others wait, and nobody copies half a template.
+    // A session lock: one process creates the template while the others wait, and nobody copies an incomplete template.
     await admin.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK_KEY])
     const template = await ensureTemplate(admin, adminUrl, service)
     await admin.query(`create database ${name} template ${template}`)
@@ -69,7 +69,7 @@ async function ensureTemplate(admin: pg.Client, adminUrl: string, service: Servi
     [name]
   )
   if (found.rows[0]?.migrated === true) return name
-  // One that is not marked as a template was left unfinished by a process that died.
+  // One that is not marked as a template was left incomplete by a process that died.
   await admin.query(`drop database if exists ${name} with (force)`)
   await admin.query(`create database ${name} template template0`)
   await migrateDatabase({ url: databaseUrl(adminUrl, name), ...service })

@@ -9,7 +9,7 @@ export interface TestKey {
   readonly jwk: Ed25519Jwk
 }
 
-/** Makes a fresh Ed25519 key pair. */
+/** Generates a fresh Ed25519 key pair. */
 export function createTestKey(keyId = 'test-key'): TestKey {
   const { privateKey } = generateKeyPairSync('ed25519')
   return { keyId, privateKey, jwk: exportEd25519Jwk(privateKey, keyId) }

@@ -53,8 +53,8 @@ export interface RunningAuthServer extends RunningService {
 /**
  * Starts the auth server: the only place where its parts are wired together, each kind in its file of `compose/`.
  *
- * @throws ConfigurationError for settings that are unsafe together; any error of a part that cannot start, after those already
- *   started were stopped
+ * @throws ConfigurationError for settings that are unsafe together; any error of a part that cannot start, after the parts
+ *   already started were stopped
  */
 export async function composeAuthServer(
   config: AuthServerConfig,
@@ -144,7 +144,7 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
   }
 }
 
-/** Listens for identity providers, and for whoever runs the service. */
+/** Listens for identity providers and for operators. */
 function startIdentityProviderServer(
   parts: RouteParts,
   options: Pick<IdentityProviderAppOptions, 'readiness' | 'requestObserver'>

@@ -28,15 +28,14 @@ export const authServerSchema = z.object({
   }),
   PUBLIC_URL: setting.url({
     description:
-      'The grant endpoint, exactly as wallet addresses advertise it in `authServer`. Every address in an answer is built from it.',
+      'The grant endpoint, exactly as wallet addresses advertise it in `authServer`. Every URL in an answer is built from it.',
     example: 'https://auth.wallet.example/'
   }),
   ...publicListenerSettings({
     port: 'Port of the public listener: clients and browsers of account holders.'
   }),
   CONSENT_PAGE_URL: setting.url({
-    description:
-      'Page that asks the account holder. Browsers are sent there with interactId, nonce, clientName and clientUri.',
+    description: 'Consent page. Browsers are sent there with interactId, nonce, clientName and clientUri.',
     example: 'https://wallet.example/consent'
   }),
   IDENTITY_PROVIDER_HOST: setting
@@ -55,7 +54,7 @@ export const authServerSchema = z.object({
   IDENTITY_PROVIDER_SECRET_PREVIOUS: setting
     .secret({
       description:
-        'Another secret that is still accepted in `x-idp-secret`: the one before, while identity providers change over.',
+        'Another secret that is still accepted in `x-idp-secret`: the previous one, while identity providers switch to the new one.',
       example: 'the-long-random-text-before'
     })
     .optional(),
@@ -64,11 +63,11 @@ export const authServerSchema = z.object({
     port: 'Port of the gRPC listener.'
   }),
   GRPC_INTROSPECTION_CLIENTS: grpcClientsSetting(
-    'ask what access tokens are worth, and be told of revocations',
+    'introspect access tokens and receive revocations',
     'spiffe://wallet.example/resource-server'
   ),
   GRPC_LIMITS_CLIENTS: grpcClientsSetting(
-    'reserve and settle under grants, and audit what these have spent (the resource server, and nobody else)',
+    'reserve and settle under grants, and audit spent amounts (only the resource server)',
     'spiffe://wallet.example/resource-server'
   ),
   GRPC_OPERATOR_CLIENTS: grpcClientsSetting(
@@ -81,12 +80,12 @@ export const authServerSchema = z.object({
   ...sharedStoreSettings,
   ...rateLimitSettings({
     description:
-      'Most fetches within a window of one document of a wallet address: the keys of a client are fetched before its signature can be verified.',
+      'Maximum number of fetches per window of one document of a wallet address: the keys of a client are fetched before its signature can be verified.',
     requests: '60'
   }),
   ACCESS_TOKEN_LIFETIME_SECONDS: setting
     .wholeNumber(
-      { description: 'How long an access token lives, in seconds.', example: '600' },
+      { description: 'Lifetime of an access token, in seconds.', example: '600' },
       { min: 1, max: SECONDS_PER_DAY }
     )
     .prefault('600'),
@@ -109,7 +108,7 @@ export const authServerSchema = z.object({
     .wholeNumber(
       {
         description:
-          'How long a client has to continue a grant once the account holder agreed, in seconds. Longer than CONTINUATION_WAIT_SECONDS.',
+          'How long a client has to continue a grant after the account holder consented, in seconds. Longer than CONTINUATION_WAIT_SECONDS.',
         example: '600'
       },
       { min: 1, max: SECONDS_PER_DAY }
@@ -118,14 +117,14 @@ export const authServerSchema = z.object({
   INTERACTION_FINISH_CODE_REQUIRED: setting
     .flag({
       description:
-        'Whether every approval must ask for a finish code, so that only the browser that agreed can finish. For consent pages that can do that: see [browser binding](decisions/browser-binding.md).',
+        'Whether every approval must request a finish code, so that only the browser in which the account holder consented can finish. For consent pages that support it: see [browser binding](decisions/browser-binding.md).',
       example: 'true'
     })
     .prefault('false'),
   INTERACTION_REQUIRED_FOR: setting
     .text({
       description:
-        'Accesses that need the account holder beyond those that always do, as `type:action` separated by commas.',
+        'Accesses that need consent in addition to those that always do, as `type:action` separated by commas.',
       example: 'incoming-payment:create,quote:create'
     })
     .optional(),
@@ -133,15 +132,14 @@ export const authServerSchema = z.object({
   WALLET_ADDRESS_ORIGINS: setting
     .origins({
       description:
-        "Origins of this provider's own wallet addresses, separated by commas. Strangers whose hosts are slow never take the places for requests to these: every consent needs one.",
+        "Origins of this provider's own wallet addresses, separated by commas. Slow hosts of strangers never block fetches from these, which every consent needs.",
       example: 'https://wallet.example'
     })
     .optional(),
   CLIENT_KEYS_CACHE_SECONDS: setting
     .wholeNumber(
       {
-        description:
-          "Longest that a client's keys and name are kept before they are fetched again, in seconds.",
+        description: "How long a client's keys and name are cached, in seconds.",
         example: '60'
       },
       { min: 0, max: SECONDS_PER_DAY }
@@ -151,22 +149,22 @@ export const authServerSchema = z.object({
     .wholeNumber(
       {
         description:
-          "How much longer a client's keys are used while whoever publishes them does not answer, in seconds; 0: not at all.",
+          "How much longer a client's keys are used while their host does not answer, in seconds; 0: not at all.",
         example: '300'
       },
       { min: 0, max: SECONDS_PER_DAY }
     )
     .prefault('300'),
   ...purgeSettings({
-    interval: 'How often grants and tokens that are over are looked for and deleted, in seconds; 0: never.',
+    interval: 'How often ended grants and tokens are deleted, in seconds; 0: never.',
     retention:
-      'How long grants are kept that an account holder decided, once they are over, in days. Grants under which money moved, and agreed ones that can still be used, are kept for good.'
+      'How long a grant that an account holder decided is kept after it ended, in days. Grants under which money moved, and grants with consent that can still be used, are kept for good.'
   }),
   PURGE_UNDECIDED_HOURS: setting
     .wholeNumber(
       {
         description:
-          'How long a grant is kept that nobody decided, in hours from the end of its interaction: anybody can ask for one.',
+          'How long an undecided grant is kept, in hours from the end of its interaction: anyone can request one.',
         example: '6'
       },
       { min: 1, max: HOURS_MAX }
@@ -176,7 +174,7 @@ export const authServerSchema = z.object({
     .wholeNumber(
       {
         description:
-          'How long a grant is kept that needed no consent, in hours from the end of its last token, in which the token can still be rotated; and how long a token is kept that was rotated.',
+          'How long a grant that needed no consent is kept, in hours from the end of its last token, during which the token can still be rotated; and how long a rotated token is kept.',
         example: '24'
       },
       { min: 1, max: HOURS_MAX }

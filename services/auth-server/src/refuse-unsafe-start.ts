@@ -15,7 +15,7 @@ const GRPC_CLIENT_LISTS = [
 ] as const
 
 /**
- * Refuses settings that are each well-formed and together unsafe.
+ * Refuses settings that are each well-formed but unsafe together.
  *
  * @throws ConfigurationError saying what to change
  */

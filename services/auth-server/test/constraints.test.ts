@@ -46,6 +46,11 @@ describe('the database itself refuses', () => {
       'limit_window_received_within_cap'
     ],
     [
+      'an item that lets others pay from any wallet address',
+      'update access_item set identifier = null',
+      'access_item_paying_names_its_wallet_address'
+    ],
+    [
       'a second reservation of one payment',
       'insert into reservation select * from reservation',
       'reservation_pkey'

@@ -116,6 +116,7 @@ describe('ListReservations', () => {
     const before = auth.newId()
     auth.clock.advanceSeconds(1)
     const settled = auth.payment(token, options)
+    const settledAt = new Date(auth.clock.now())
     await auth.reserveAs(settled)
     await auth.settle(settled.paymentId, 0n, 7n)
     auth.clock.advanceSeconds(1)
@@ -123,6 +124,7 @@ describe('ListReservations', () => {
     await auth.reserveAs(refused)
     auth.clock.advanceSeconds(1)
     const open = auth.payment(token, options)
+    const openAt = new Date(auth.clock.now())
     await auth.reserveAs(open)
     auth.clock.advanceSeconds(1)
     const barred = auth.newId()
@@ -139,7 +141,13 @@ describe('ListReservations', () => {
       settledReceiveValue: ''
     }
     const nobody = { grantId: '', client: '', walletAddress: '', receiver: '' }
-    const nothing = { ...held, ...nobody, debitAmount: undefined, receiveAmount: undefined }
+    const nothing = {
+      ...held,
+      ...nobody,
+      debitAmount: undefined,
+      receiveAmount: undefined,
+      chargeTime: undefined
+    }
     const listed = await listAll(before)
     for (const { createTime } of listed) {
       expect(Math.abs(Date.now() - Number(createTime))).toBeLessThan(60_000)
@@ -150,11 +158,12 @@ describe('ListReservations', () => {
           ...held,
           paymentId: settled.paymentId,
           state: state.RESERVATION_STATE_SETTLED,
+          chargeTime: settledAt,
           settledDebitValue: '0',
           settledReceiveValue: '7'
         },
         { ...nothing, paymentId: refused.paymentId, state: state.RESERVATION_STATE_REFUSED },
-        { ...held, paymentId: open.paymentId, state: state.RESERVATION_STATE_OPEN },
+        { ...held, paymentId: open.paymentId, state: state.RESERVATION_STATE_OPEN, chargeTime: openAt },
         { ...nothing, paymentId: barred, state: state.RESERVATION_STATE_RELEASED }
       ].map((reservation) => ({ ...reservation, createTime: undefined }))
     )

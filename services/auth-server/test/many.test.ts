@@ -28,7 +28,7 @@ const GRANTS = [
   [spending({ debitAmount: usd(500n) })],
   [spending({ debitAmount: usd(800n), receiveAmount: usd(450n) })],
   [spending({ interval: 'R/2026-01-01T00:00:00Z/PT1H', receiveAmount: usd(300n) })],
-  [spending({}, null)],
+  [spending({})],
   [
     spending({ debitAmount: usd(300n) }),
     spending({ debitAmount: usd(400n) }),

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createLogger, hashSecret } from '@open-payments-server/runtime'
+import { createLogger } from '@open-payments-server/runtime'
+import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import type { Answer } from '@open-payments-server/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'

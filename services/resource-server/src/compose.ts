@@ -40,15 +40,15 @@ export interface RunningResourceServer extends RunningService {
   readonly metricsPort: number | undefined
   /** Its database connections. */
   readonly pool: DatabasePool
-  /** Those for what reads whole tables. */
+  /** Database connections for reading whole tables. */
   readonly patientPool: DatabasePool
 }
 
 /**
  * Starts the resource server: the only place where its parts are wired together, each kind in its file of `compose/`.
  *
- * @throws ConfigurationError for settings that cannot be used together, or a table that cannot be read; any error of a part that cannot start, after
- *   those already started were stopped
+ * @throws ConfigurationError for settings that cannot be used together, or a table that cannot be read; any error of a part
+ *   that cannot start, after the parts already started were stopped
  */
 export async function composeResourceServer(
   config: ResourceServerConfig,

@@ -24,8 +24,7 @@ const SECONDS_PER_YEAR = 365 * SECONDS_PER_DAY
 export const resourceServerSchema = z.object({
   ...processSettings({ development: 'http URLs, reflection, and gRPC in plain text on this machine' }),
   PUBLIC_URL: setting.url({
-    description:
-      'Where clients reach this service. Wallet addresses and every address in an answer are built from it.',
+    description: 'Public URL of this service. Wallet addresses and every URL in an answer are built from it.',
     example: 'https://wallet.example'
   }),
   AUTH_SERVER_URL: setting.url({
@@ -48,7 +47,7 @@ export const resourceServerSchema = z.object({
   AUTH_GRPC_DEADLINE_MS: setting
     .wholeNumber(
       {
-        description: 'Most that one call of the auth server may take, retries included, in milliseconds.',
+        description: 'Maximum duration of one call to the auth server, retries included, in milliseconds.',
         example: '3000'
       },
       { min: 50, max: 60_000 }
@@ -57,14 +56,14 @@ export const resourceServerSchema = z.object({
   AUTH_GRPC_TLS_CA_FILE: setting
     .text({
       description:
-        "Certificates of the authorities that sign the auth server's: a PEM file. Required in production. Read again when it is replaced, like the two below: see [mutual TLS](decisions/mutual-tls.md).",
+        "Certificates of the authorities that sign the auth server's certificate: a PEM file. Required in production. Reloaded when it is replaced, like the two below: see [mutual TLS](decisions/mutual-tls.md).",
       example: '/run/secrets/grpc/ca.crt'
     })
     .optional(),
   AUTH_GRPC_TLS_CERTIFICATE_FILE: setting
     .text({
       description:
-        'Certificate that this service shows to the auth server: a PEM file. The auth server knows it by the names in it.',
+        'Certificate that this service presents to the auth server: a PEM file. The auth server identifies it by the names in it.',
       example: '/run/secrets/grpc/tls.crt'
     })
     .optional(),
@@ -74,7 +73,7 @@ export const resourceServerSchema = z.object({
   AUTH_GRPC_TLS_SERVER_NAME: setting
     .text({
       description:
-        "DNS name that the auth server's certificate must bear: the host of AUTH_GRPC_TARGET unless set. Required where that is an address.",
+        "DNS name that the auth server's certificate must contain. Default: the host of AUTH_GRPC_TARGET. Required if that is an IP address.",
       example: 'auth-server-grpc'
     })
     .optional(),
@@ -84,14 +83,14 @@ export const resourceServerSchema = z.object({
   ...sharedStoreSettings,
   ...rateLimitSettings({
     description:
-      'Most signed requests within a window about one wallet address, of all clients together; counted apart for clients that its account holder let pay from it.',
+      "Maximum number of signed requests per window about one wallet address, of all clients together; counted separately for tokens with its account holder's consent to pay from it.",
     requests: '6000'
   }),
   INTROSPECTION_CACHE_SECONDS: setting
     .wholeNumber(
       {
         description:
-          'Longest that an active introspection answer is kept while the revocation stream is live, in seconds; 0 asks every time.',
+          'How long an active introspection answer is cached while the revocation stream is live, in seconds; 0 disables the cache.',
         example: '30'
       },
       { min: 0, max: 3600 }
@@ -99,26 +98,26 @@ export const resourceServerSchema = z.object({
     .prefault('30'),
   SHARED_SECRET_KEY: setting.secret({
     description:
-      'Master key that the shared secrets of incoming payments are derived from. The same on every replica.',
+      'Master key from which the shared secrets of incoming payments are derived. The same on every replica.',
     example: 'a-long-random-text'
   }),
   SHARED_SECRET_KEYS_OTHER: setting
     .secretList({
       description:
-        'Other keys that payments may have been made with, separated by commas: the next value of SHARED_SECRET_KEY, on every replica before the first one uses it, and earlier values until the last of their payments has expired. Payments keep the key they were made with.',
+        'Other keys that payments may have been created with, separated by commas: the next value of SHARED_SECRET_KEY, on every replica before the first one uses it, and earlier values until the last of their payments has expired. Payments keep the key they were created with.',
       example: 'an-earlier-long-random-text'
     })
     .optional(),
   ILP_ADDRESS: setting
     .text({
-      description: 'ILP address of this provider; those of incoming payments begin with it.',
+      description: 'ILP address of this provider, the prefix of those of incoming payments.',
       example: 'test.wallet'
     })
     .prefault('test.wallet'),
   WALLET_ADDRESS_PAGE_URL: setting
     .url({
       description:
-        'Page that browsers are sent to when they open a wallet address, with `walletAddress` in the query. Without it they get the same JSON as everyone.',
+        'Page to which browsers are redirected when they open a wallet address, with `walletAddress` in the query. Without it they get the same JSON as other clients.',
       example: 'https://wallet.example/pay'
     })
     .optional(),
@@ -126,7 +125,7 @@ export const resourceServerSchema = z.object({
     .wholeNumber(
       {
         description:
-          'How long others may go by a wallet address or its keys that they asked for, in seconds: `max-age`; of keys a second less, for which they are remembered here.',
+          'How long others may cache a wallet address or its keys, in seconds: `max-age`; for keys a second less, for which they are cached here.',
         example: '60'
       },
       { min: 0, max: SECONDS_PER_DAY }
@@ -145,7 +144,7 @@ export const resourceServerSchema = z.object({
   INCOMING_PAYMENT_LIFETIME_SECONDS: setting
     .wholeNumber(
       {
-        description: 'When an incoming payment expires that names no `expiresAt`, in seconds.',
+        description: 'Lifetime of an incoming payment without `expiresAt`, in seconds.',
         example: '2592000'
       },
       { min: 1, max: SECONDS_PER_YEAR }
@@ -153,21 +152,21 @@ export const resourceServerSchema = z.object({
     .prefault('2592000'),
   QUOTE_LIFETIME_SECONDS: setting
     .wholeNumber(
-      { description: 'How long a quote may be used, in seconds.', example: '300' },
+      { description: 'Lifetime of a quote, in seconds.', example: '300' },
       { min: 1, max: SECONDS_PER_DAY }
     )
     .prefault('300'),
   EXCHANGE_RATES: setting
     .text({
       description:
-        'Rates between assets: target units per unit of the source, as decimal numbers, `SOURCE/TARGET=rate` separated by commas. Assets of the same code are one to one.',
+        'Rates between assets: target units per source unit, as decimal numbers, `SOURCE/TARGET=rate` separated by commas. Assets with the same code convert one to one.',
       example: 'USD/EUR=0.92,EUR/USD=1.08'
     })
     .optional(),
   EXCHANGE_RATES_URL: setting
     .url({
       description:
-        'Service that answers `GET ?source=USD&target=EUR` with `{ "rate": "0.92" }`, and 404 where it has no rate. Both directions are asked for at once. Rates with which going round gains are refused. Used in place of EXCHANGE_RATES.',
+        'Service that answers `GET ?source=USD&target=EUR` with `{ "rate": "0.92" }`, or 404 if it has no rate. Both directions are requested together. Rates that allow a gain in a cycle are refused. Used instead of EXCHANGE_RATES.',
       example: 'https://rates.wallet.example/v1/rate'
     })
     .optional(),
@@ -188,7 +187,7 @@ export const resourceServerSchema = z.object({
   PROCESSING_POLL_SECONDS: setting
     .wholeNumber(
       {
-        description: 'How often pending payments are looked for when nothing announced any, in seconds.',
+        description: 'How often pending payments are looked for without a wake-up, in seconds.',
         example: '5'
       },
       { min: 1, max: 3600 }
@@ -203,22 +202,24 @@ export const resourceServerSchema = z.object({
   ORPHAN_AGE_SECONDS: setting
     .wholeNumber(
       {
-        description: 'Age from which a reservation without a payment is given back, in seconds.',
+        description: 'Age from which a reservation without a payment is released, in seconds.',
         example: '300'
       },
       { min: 1, max: 86_400 }
     )
     .prefault('300'),
   ...purgeSettings({
-    interval:
-      'How often quotes and incoming payments that are over are looked for and deleted, in seconds; 0: never.',
+    interval: 'How often expired quotes and incoming payments are deleted, in seconds; 0: never.',
     retention:
-      'How long they are kept once they have expired, in days. Quotes that were paid, and incoming payments that received anything, are kept for good: see [retention](decisions/retention.md).'
+      'How long they are kept after they expired, in days. Paid quotes, and incoming payments that received anything, are kept for good: see [retention](decisions/retention.md).'
   }),
   ...shutdownSettings
 })
 
-/** The settings that name the files of the certificates shown to the auth server, and by which its own is judged. */
+/**
+ * The settings that name the files of the certificates that are shown to the auth server, and of the authorities that
+ * verify its own.
+ */
 export const AUTH_GRPC_TLS = {
   certificate: 'AUTH_GRPC_TLS_CERTIFICATE_FILE',
   key: 'AUTH_GRPC_TLS_KEY_FILE',

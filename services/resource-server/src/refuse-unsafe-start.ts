@@ -8,11 +8,11 @@ import {
 } from '@open-payments-server/runtime/configuration'
 import { AUTH_GRPC_TLS, type ResourceServerConfig, resourceServerSchema } from './config.js'
 
-/** What an ILP address may be (published API): with the payment's own segment behind it, at most 1,023 characters. */
+/** Allowed ILP addresses (published API): with the payment's own segment appended, at most 1,023 characters. */
 const ILP_ADDRESS = /^(?=.{1,900}$)(?:g|private|example|peer|self|test[1-3]?|local)(?:\.[a-zA-Z0-9_~-]+)+$/
 
 /**
- * Refuses settings that are each well-formed and together unsafe, or that would only fail later.
+ * Refuses settings that are each well-formed but unsafe together, or that would only fail later.
  *
  * @throws ConfigurationError saying what to change
  */
@@ -26,7 +26,7 @@ export function refuseUnsafeStart(config: ResourceServerConfig): void {
   if (problems.length > 0) throw new ConfigurationError(problems)
 }
 
-/** What the connection to the auth server may not be: in plain text over a network, or to somebody without a name. */
+/** Unsafe connections to the auth server: plain text over a network, or to an unnamed peer. */
 function findUnsafeConnection(config: ResourceServerConfig): string[] {
   const { AUTH_GRPC_TARGET: target } = config
   const problems = findPlaintext(config, Object.values(AUTH_GRPC_TLS), {

@@ -100,6 +100,17 @@ describe('an audit of payments between assets, with fees, and in part', () => {
       () => `its receive is here 881 EUR with scale 2, at the auth server 882 EUR with scale 2`
     ],
     [
+      'another time of charge',
+      () =>
+        `update grant_reservation set charged_at = charged_at + interval '1 month' where payment_id = '${whole}'`,
+      () => `payment ${whole}: its time of charge is here`
+    ],
+    [
+      'no time of charge',
+      () => `update grant_reservation set charged_at = null where payment_id = '${whole}'`,
+      () => `payment ${whole}: its time of charge is here nothing`
+    ],
+    [
       'a part that cost less than its share',
       () => `update outgoing_payment set sent_value = 113 where id = '${part}'`,
       () => `outgoing payment ${part}: sent 113 for 100 delivered, which cost 114`
@@ -123,7 +134,7 @@ describe('an audit of payments between assets, with fees, and in part', () => {
     [
       'a part that is settled as a whole',
       () => `update grant_reservation set debited_value = 1000 where payment_id = '${part}'`,
-      () => `with 114 sent and 100 delivered; the outbox says settle of 1000 and 100`
+      () => `with 114 sent and 100 delivered; its entry says settle of 1000 and 100`
     ]
   ])('finds %s', async (_what, damage, named) => {
     await damageAll(world, damage())

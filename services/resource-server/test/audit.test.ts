@@ -78,7 +78,7 @@ describe('an audit', () => {
       () => 'expires at'
     ],
     [
-      'a payment without its place in the outbox',
+      'a payment without its place among the outcomes',
       `update grant_reservation set payment_id = '00000000-0000-7000-8000-000000000000'`,
       `update grant_reservation set payment_id = (select id from outgoing_payment)`,
       () => outgoingId
@@ -192,7 +192,13 @@ describe('an audit', () => {
     [
       'a payment that says it was given up',
       `update grant_reservation set given_up_cause = 'swept'`,
-      'the outbox says settle'
+      'its entry says settle'
+    ],
+    [
+      'an id given up that says what it was charged for',
+      `insert into grant_reservation (payment_id, outcome, given_up_cause, charged_at, next_attempt_at)
+       values (gen_random_uuid(), 'release', 'swept', now(), now() + interval '1 day')`,
+      'missing with 0 sent'
     ],
     [
       'an id given up without a cause',
@@ -213,6 +219,16 @@ describe('an audit', () => {
     reservation.debited += 1n
     expect((await world.audit()).join()).toContain(`settled, 100 for 100 with 101 and 100`)
     reservation.debited -= 1n
+  })
+
+  it('finds a reservation that was moved to another interval with its instant and its window', async () => {
+    const reservation = world.limits.reservations.get(outgoingId)!
+    const chargedAt = reservation.chargedAt!
+    reservation.chargedAt = new Date(chargedAt.getTime() + 1_000)
+    expect(await world.audit()).toEqual([
+      `payment ${outgoingId}: its time of charge is here ${chargedAt.toISOString()}, at the auth server ${reservation.chargedAt.toISOString()}`
+    ])
+    reservation.chargedAt = chargedAt
   })
 
   it('finds a payment that the auth server does not know of', async () => {

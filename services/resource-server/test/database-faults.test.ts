@@ -25,7 +25,7 @@ it('payments whose database connections break at any moment leave no money and n
         `select pg_terminate_backend(pid) from pg_stat_activity
           where application_name = 'resource-server' and datname = current_database() order by random() limit 1`
       )
-      await delay(15)
+      await delay(60)
     }
   })()
   const statuses: number[] = []

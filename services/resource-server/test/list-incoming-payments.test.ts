@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { newId, systemClock, systemRandom } from '@open-payments-server/runtime'
+import { systemClock, systemRandom } from '@open-payments-server/runtime'
+import { newId } from '@open-payments-server/value-types/identifiers'
 import type { Answer } from '@open-payments-server/testing'
 import {
   ALICE,

@@ -7,14 +7,14 @@ import { compareWithDocument, type Scrape, scrapeMetrics } from '@open-payments-
 import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 import { ALICE, PUBLIC_URL } from './support/resource-server.js'
 
-const OUTBOX_AGE = 'open_payments_outbox_oldest_age_seconds'
-const OUTBOX_COUNT = 'open_payments_outbox_undelivered'
+const OUTCOMES_AGE = 'open_payments_outcomes_oldest_age_seconds'
+const OUTCOMES_COUNT = 'open_payments_outcomes_undelivered'
 const PENDING_AGE = 'open_payments_outgoing_payments_pending_oldest_age_seconds'
 const ORPHANS = 'open_payments_payment_ids_given_up_total{cause="swept"}'
 const CERTIFICATE_EXPIRY = 'open_payments_tls_certificate_expiry_timestamp_seconds'
 const STREAM = 'open_payments_revocation_stream_connected'
 const UP = 'open_payments_metrics_source_up{source="payments"}'
-const deliveries = (result: string) => `open_payments_outbox_deliveries_total{result="${result}"}`
+const deliveries = (result: string) => `open_payments_outcome_deliveries_total{result="${result}"}`
 const ended = (state: string) => `open_payments_outgoing_payments_ended_total{state="${state}"}`
 
 let world: PaymentWorld
@@ -46,7 +46,7 @@ const refuse = (code: status) => (call: string) => {
 }
 /** Makes everything due, until it is delivered: what just failed may still be put off. */
 const deliverAll = async (): Promise<void> => {
-  while ((await scrape()).at(OUTBOX_COUNT) !== 0) {
+  while ((await scrape()).at(OUTCOMES_COUNT) !== 0) {
     await world.database.query('update grant_reservation set next_attempt_at = now()')
     await delay(20)
   }
@@ -76,19 +76,19 @@ describe('the metrics of the resource server', () => {
   it('tell the age of the oldest outcome that the auth server was not told: it grows until it is told', async () => {
     const receiver = await world.createReceiver()
     const before = await scrape()
-    expect([before.at(OUTBOX_AGE), before.at(OUTBOX_COUNT), before.at(UP)]).toEqual([0, 0, 1])
+    expect([before.at(OUTCOMES_AGE), before.at(OUTCOMES_COUNT), before.at(UP)]).toEqual([0, 0, 1])
 
     world.limits.before = refuse(status.UNAVAILABLE)
     await world.whenEnded((await world.pay(receiver, 100)).textAt('id'))
     const first = await scrapeUntil((scraped) => growth(before, scraped, deliveries('unavailable')) > 0)
-    expect(first.at(OUTBOX_COUNT)).toBe(1)
-    expect(first.at(OUTBOX_AGE)).toBeLessThan(60)
-    const second = await scrapeUntil((scraped) => scraped.at(OUTBOX_AGE)! > first.at(OUTBOX_AGE)! + 0.5)
-    expect(second.at(OUTBOX_AGE)).toBeLessThan(60)
+    expect(first.at(OUTCOMES_COUNT)).toBe(1)
+    expect(first.at(OUTCOMES_AGE)).toBeLessThan(60)
+    const second = await scrapeUntil((scraped) => scraped.at(OUTCOMES_AGE)! > first.at(OUTCOMES_AGE)! + 0.5)
+    expect(second.at(OUTCOMES_AGE)).toBeLessThan(60)
 
     world.limits.before = undefined
-    const after = await scrapeUntil((scraped) => scraped.at(OUTBOX_COUNT) === 0)
-    expect(after.at(OUTBOX_AGE)).toBe(0)
+    const after = await scrapeUntil((scraped) => scraped.at(OUTCOMES_COUNT) === 0)
+    expect(after.at(OUTCOMES_AGE)).toBe(0)
     expect(growth(before, after, deliveries('acknowledged'))).toBe(1)
     expect(growth(before, after, ended('completed'))).toBe(1)
   })
@@ -105,8 +105,8 @@ describe('the metrics of the resource server', () => {
     })
     await world.whenEnded(url)
     const waiting = await scrape()
-    expect(waiting.at(OUTBOX_COUNT)).toBe(1)
-    expect(waiting.at(OUTBOX_AGE)).toBeLessThan(60)
+    expect(waiting.at(OUTCOMES_COUNT)).toBe(1)
+    expect(waiting.at(OUTCOMES_AGE)).toBeLessThan(60)
     world.limits.before = undefined
     await deliverAll()
   })
@@ -233,7 +233,7 @@ describe('the metrics of the resource server', () => {
     const before = await scrape()
     await world.database.drop()
     const { text, at } = await scrape()
-    expect([at(OUTBOX_AGE), at(OUTBOX_COUNT), at(PENDING_AGE), at(UP)]).toEqual([
+    expect([at(OUTCOMES_AGE), at(OUTCOMES_COUNT), at(PENDING_AGE), at(UP)]).toEqual([
       undefined,
       undefined,
       undefined,

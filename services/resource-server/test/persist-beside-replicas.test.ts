@@ -3,7 +3,7 @@ import { createPool } from '@open-payments-server/database'
 import { createLogger, systemClock, systemRandom } from '@open-payments-server/runtime'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
-import { AuthServerUnavailable } from '../src/domain/ports.js'
+import { AuthServerUnavailable, type ReservationOutcome } from '../src/domain/ports.js'
 import { createResourceUrls } from '../src/domain/resource-urls.js'
 import { createPersist, type PersistOutcome } from '../src/features/create-outgoing-payment/persist.js'
 import { createLocalPaymentMethod } from '../src/features/process-outgoing-payments/local-payment-method.js'
@@ -99,6 +99,7 @@ async function makePayments(): Promise<NewPayment[]> {
       terms: { amounts: { debit: value, fee: 0n, receive: value }, receiver, quoteId: quote?.id },
       grantSpentDebitValue: value,
       grantSpentReceiveValue: value,
+      chargedAtMs: 0, // until it is reserved
       metadata: undefined
     }
   })
@@ -132,9 +133,10 @@ function startReplica() {
   return {
     /** Reserves and persists, as the service does; `unavailable` where it would have to ask again. */
     async create(payment: NewPayment): Promise<PersistOutcome['outcome'] | 'unavailable'> {
+      let reserved: ReservationOutcome
       try {
         const { amounts, receiver } = payment.terms
-        await limits.reserve({
+        reserved = await limits.reserve({
           paymentId: payment.id,
           accessToken: world.token,
           walletAddress: walletAddressUrls.get(payment.walletAddressId) ?? '',
@@ -147,8 +149,10 @@ function startReplica() {
         if (error instanceof AuthServerUnavailable) return 'unavailable'
         throw error
       }
-      const { outcome } = await persist(payment)
-      if (outcome === 'taken') await giveUpPayment(database, payment, 'id_taken')
+      // Of an id that another replica gave up there is no instant, and no payment may be persisted either.
+      const chargedAtMs = reserved.outcome === 'reserved' ? reserved.chargedAtMs : 0
+      const { outcome } = await persist({ ...payment, chargedAtMs })
+      if (outcome === 'taken') await giveUpPayment(database, payment, 'id-taken')
       return outcome
     },
     process: () => method.processPending(7),

@@ -176,6 +176,7 @@ async function setUp(scene: Scene): Promise<NewPayment[]> {
       },
       grantSpentDebitValue: 18_446_744_073_709_551_615n,
       grantSpentReceiveValue: 7n,
+      chargedAtMs: Date.now(),
       metadata: METADATA[draft.metadata]
     })
   }

@@ -241,7 +241,7 @@ describe('a payment that cannot be settled', () => {
       ])
       const first = await world.pay(broken, 500)
       const others = [await world.pay(healthy, 500), await world.pay(healthy, 600)]
-      // As if something had taken away its place in the outbox: settling it must not go through halfway.
+      // As if something had taken away its place among the outcomes: settling it must not go through halfway.
       const id = first.textAt('id').slice(-36)
       await world.database.query(`update grant_reservation set outcome = 'release' where payment_id = $1`, [
         id

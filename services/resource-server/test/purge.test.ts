@@ -6,7 +6,7 @@ import {
 import { scrapeMetrics } from '@open-payments-server/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import pg from 'pg'
-import type { PurgedKind } from '../src/domain/purge-counter.js'
+import type { PurgedKind } from '../src/domain/counters.js'
 import { purgeIncomingPayments } from '../src/modules/incoming-payments/index.js'
 import { purgeQuotes } from '../src/modules/quotes/index.js'
 import { openDatabase } from './support/open-database.js'
@@ -36,7 +36,7 @@ afterEach(async () => {
 const idOf = (url: string): string => url.slice(-36)
 
 const rangeOf = (countMax: number) => ({
-  now: new Date(),
+  nowMs: Date.now(),
   retentionSeconds: (RETENTION_DAYS * DAY_MS) / 1_000,
   countMax
 })
@@ -224,8 +224,8 @@ describe('the purge', () => {
   it('believes no clock that runs ahead of that of the database', async () => {
     const quote = await world.createQuote(await world.createReceiver(), { debitAmount: usd(10) })
     await expire('quote', quote, 29)
-    const inTenYears = new Date(Date.now() + 3_650 * DAY_MS)
-    expect((await repository.purge('quote', { ...rangeOf(10), now: inTenYears })).purged).toBe(0)
+    const inTenYearsMs = Date.now() + 3_650 * DAY_MS
+    expect((await repository.purge('quote', { ...rangeOf(10), nowMs: inTenYearsMs })).purged).toBe(0)
   })
 
   it('runs by itself beside payments, is counted, and leaves what they need', async () => {

@@ -26,7 +26,7 @@ const unavailable = (): never => {
   throw new RpcError({ code: status.UNAVAILABLE, message: 'down' })
 }
 const stateOf = (paymentId: string) => world.limits.reservations.get(paymentId)?.state
-const outbox = async (paymentId: string) =>
+const outcomeOf = async (paymentId: string) =>
   (
     await world.database.query<{ outcome: string | null; attempts: number; delivered_at: Date | null }>(
       'select outcome, attempts, delivered_at from grant_reservation where payment_id = $1',
@@ -101,7 +101,7 @@ describe('a reservation without a payment', () => {
     })
     await until(() => stateOf(paymentId) === 'released')
     await world.whenDelivered()
-    expect(await outbox(paymentId)).toMatchObject({ outcome: 'release' })
+    expect(await outcomeOf(paymentId)).toMatchObject({ outcome: 'release' })
   })
 
   it('whose request was only slow: the tombstone wins, 503, and nothing is paid', async () => {
@@ -157,9 +157,9 @@ describe('what became of a payment', () => {
     const created = await world.pay(receiver, 100)
     const paymentId = created.textAt('id').slice(-36)
     expect((await world.whenEnded(created.textAt('id'))).at('failed')).toBe(false)
-    await until(async () => (await outbox(paymentId))!.attempts >= 2)
+    await until(async () => (await outcomeOf(paymentId))!.attempts >= 2)
     expect(stateOf(paymentId)).toBe('open')
-    expect(await outbox(paymentId)).toMatchObject({ outcome: 'settle', delivered_at: null })
+    expect(await outcomeOf(paymentId)).toMatchObject({ outcome: 'settle', delivered_at: null })
     world.limits.before = undefined
     await until(() => stateOf(paymentId) === 'settled')
   })

@@ -5,20 +5,15 @@ import { describeSettings, type SettingDescription } from '@open-payments-server
 /** Settings of the quick start, which reads them itself. */
 const STACK_SETTINGS: readonly SettingDescription[] = [
   stackSetting('STACK_PORT_BASE', 'First of the nine ports that the quick start uses.', '5000', '4000'),
-  stackSetting(
-    'STACK_DIRECTORY',
-    'Folder that holds everything the quick start keeps.',
-    '/tmp/stack',
-    '.local'
-  ),
+  stackSetting('STACK_DIRECTORY', 'Folder for all data of the quick start.', '/tmp/stack', '.local'),
   stackSetting(
     'DATABASE_URL',
-    'PostgreSQL to use in place of the embedded one: the databases `auth` and `wallet` are made on it.',
+    'PostgreSQL to use instead of the embedded one: the databases `auth` and `wallet` are created on it.',
     'postgresql://postgres:password@localhost:5432/postgres'
   ),
   stackSetting(
     'AUTH_DATABASE_URL',
-    'Database of the auth server. Set together with RESOURCE_DATABASE_URL, in place of DATABASE_URL.',
+    'Database of the auth server. Set together with RESOURCE_DATABASE_URL, instead of DATABASE_URL.',
     'postgresql://auth:password@localhost:5432/auth'
   ),
   stackSetting(
@@ -34,15 +29,15 @@ export function configurationReference(): string {
     '# Configuration',
     '',
     'Each service reads its settings from environment variables, once, when it starts. A setting that is missing, malformed',
-    'or misspelt keeps it from starting, and the message names every one of them and says what to change. A setting marked',
-    'secret may be given as `<NAME>_FILE` instead, the path of a file that holds it; its value is never printed.',
+    'or misspelt prevents the start, and the message names every such setting and says what to change. A setting marked',
+    'secret may be given as `<NAME>_FILE` instead, the path of a file that contains it; its value is never printed.',
     '',
-    'This page is made from the schemas by `node infra/stack/scripts/write-docs.mjs`. Do not edit it.',
+    'This page is generated from the schemas by `node infra/stack/scripts/write-docs.mjs`. Do not edit it.',
     '',
     ...section('auth-server', describeSettings(authServerSchema)),
     ...section('resource-server', describeSettings(resourceServerSchema)),
     ...section('Quick start', STACK_SETTINGS),
-    'The quick start hands on every setting of the services that it does not decide itself, such as `LOG_LEVEL`,',
+    'The quick start passes on every setting of the services that it does not set itself, such as `LOG_LEVEL`,',
     '`REDIS_URL`, `EXCHANGE_RATES` and `FEES`. It serves no metrics.',
     ''
   ].join('\n')

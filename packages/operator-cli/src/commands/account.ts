@@ -61,7 +61,7 @@ export function accountCommand(run: RunSession): Command {
   return account
 }
 
-/** An account as commands print it with `--json`. */
+/** An account in the output of `--json`. */
 export function accountJson(account: OperatorAccount): unknown {
   return {
     name: account.name,

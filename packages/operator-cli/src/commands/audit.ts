@@ -5,17 +5,17 @@ import type { RunSession } from '../session.js'
 
 /** Exit status of an audit that found violations. */
 export const EXIT_VIOLATIONS = 1
-/** Exit status of an audit that could not be run: nothing is known then. */
+/** Exit status of an audit that could not run: nothing is known then. */
 export const EXIT_NOT_AUDITED = 2
-/** Most violations of one invariant that people are shown; `--json` shows all. */
+/** Maximum number of violations of one invariant that are shown to people; `--json` shows all. */
 const VIOLATIONS_SHOWN_MAX = 20
 
-/** An audit found violations. They were printed already. */
+/** An audit found violations, which were already printed. */
 export class ViolationsFound extends Error {
   override readonly name = 'ViolationsFound'
 }
 
-/** Ends a command line whose words are wrong as an audit that could not be run. */
+/** Exits for invalid arguments like for an audit that could not run. */
 export function exitAsAudit(error: CommanderError): never {
   throw new CommanderError(error.exitCode === 0 ? 0 : EXIT_NOT_AUDITED, error.code, error.message)
 }

@@ -5,7 +5,7 @@ import type { OperatorLostPayment } from '../operator-client.js'
 import { amountCell, amountJson, instantText } from '../output.js'
 import type { RunSession } from '../session.js'
 
-/** Most lost payments that `--all` gives up: as many as a list shows at most. */
+/** Maximum number of lost payments that `--all` gives up: as many as a list shows. */
 const ALL_MAX = 100_000
 
 /** `lost-payment list|give-up` */

@@ -59,7 +59,7 @@ function moneyCommand(run: RunSession, { name, description, past, move }: Moveme
     )
 }
 
-/** When nobody knows whether money moved, the operator must know how to ask again without moving it twice. */
+/** If it is unknown whether money moved, the operator must know how to repeat the call without moving it twice. */
 async function moveSafely<Result>(id: string, move: () => Promise<Result>): Promise<Result> {
   try {
     return await move()

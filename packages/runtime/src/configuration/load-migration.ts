@@ -4,11 +4,12 @@ import { migrationSettings } from './shared-settings.js'
 
 const migrationSchema = z.object(migrationSettings())
 
-/** The settings that a migration goes by. */
+/** The settings of a migration. */
 export type MigrationConfig = Readonly<z.output<typeof migrationSchema>>
 
 /**
- * Reads the settings of a migration, which are few of the service's: whoever may change a schema need not have its secrets.
+ * Reads the settings of a migration, a few of the service's: a process that may change a schema need not have the service's
+ * secrets.
  *
  * @throws ConfigurationError
  */

@@ -13,7 +13,7 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** Settings as they come from the process: `process.env`. */
+/** Settings of the process: `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** A variable that differs from a known setting by at most this many letters counts as a misspelling of it. */
@@ -43,13 +43,13 @@ export function loadConfiguration<Shape extends z.core.$ZodLooseShape>(
   return Object.freeze(parsed.data)
 }
 
-/** What the reference page says of one setting. */
+/** The description of one setting, for the reference page. */
 export interface SettingDescription {
   /** Name of the environment variable. */
   readonly name: string
   readonly description: string
   readonly example: string
-  /** Value that holds when it is not set; undefined when it must be, or may be absent. */
+  /** Default value; undefined when the setting is required or optional. */
   readonly defaultValue: string | undefined
   /** Whether the service does not start without it. */
   readonly required: boolean
@@ -115,7 +115,7 @@ function readSetting(
   try {
     return readFileSync(path, 'utf8').replace(/\r?\n$/, '')
   } catch (error) {
-    // Not the path: who takes this setting for the other one gives the secret itself.
+    // Not the path: someone who confuses this setting with the other one gives the secret itself.
     const reason = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
     problems.push(`${setting.name}_FILE names a file that cannot be read: ${reason}.`)
     return undefined
@@ -134,13 +134,13 @@ function explain<Shape extends z.core.$ZodLooseShape>(
   return `${name}: ${what}. ${setting.description} Example: ${name}=${setting.example}`
 }
 
-/** What Kubernetes tells every pod of each service of its namespace. */
+/** Variables that Kubernetes sets in every pod for each service of its namespace. */
 const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT|SERVICE_PORT_\w+|PORT|PORT_\d+_(TCP|UDP|SCTP)\w*)$/
 
-/** Names that OpenTelemetry gives, to whatever reads them: they are not only ours. */
+/** Names defined by OpenTelemetry for any reader: they are not only ours. */
 const SHARED_FAMILY = /^OTEL_/
 
-/** Variables that look like misspelt settings of the schema, and that have no effect. */
+/** Variables that look like misspelt settings of the schema and have no effect. */
 function misspelt<Shape extends z.core.$ZodLooseShape>(
   schema: z.ZodObject<Shape>,
   environment: Environment
@@ -158,12 +158,12 @@ function misspelt<Shape extends z.core.$ZodLooseShape>(
   })
 }
 
-/** The first two words of a name: few others begin so. */
+/** The first two words of a name: few other variables start like that. */
 function familyOf(name: string): string {
   return name.split('_', 2).join('_')
 }
 
-/** What two settings or more begin with, and nothing else does. */
+/** Prefixes that two or more settings share, and nothing else. */
 function familiesOf(names: readonly string[]): ReadonlySet<string> {
   const families = names.map(familyOf)
   const repeated = families.filter((family, index) => families.indexOf(family) !== index)

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 
-/** A setting that must not be printed: it shows as `[secret]` wherever it ends up, and gives its value only when asked. */
+/** A setting that must not be printed: it shows as `[secret]` everywhere, and returns its value only on request. */
 export class Secret<Value = string> {
   readonly #value: Value
 

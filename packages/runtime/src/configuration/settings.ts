@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { z } from 'zod'
 import { Secret } from './secret.js'
 
-/** What is said of a setting: in the reference page, and when it is wrong. */
+/** The description of a setting, for the reference page and error messages. */
 export interface SettingMeta {
   /** What it is for, in a sentence or two, with its unit. */
   readonly description: string
@@ -16,7 +16,10 @@ const TRUE_WORDS = ['true', '1', 'yes', 'on']
 const FALSE_WORDS = ['false', '0', 'no', 'off']
 const PORT_MAX = 65_535
 const SECRET_LENGTH_MIN = 16
-/** Characters of URIs (RFC 3986 §2) but those that stand for others in patterns, or that Node quotes in certificates' names. */
+/**
+ * Characters of URIs (RFC 3986 §2), except those with a meaning in patterns, and those that Node quotes in certificates'
+ * names.
+ */
 const URI_NAME = /^[a-z][a-z0-9+.-]*:[\w.~:/?#[\]@!$&()+;=%-]+$/i
 const DNS_NAME = /^[a-z0-9_](?:[a-z0-9._-]*[a-z0-9])?$/i
 
@@ -105,7 +108,7 @@ export function pairs(meta: SettingMeta) {
     .meta(documented(meta))
 }
 
-/** The same, secret: as it was given, for {@link parsePairs}. */
+/** The same, as a secret: unparsed, for {@link parsePairs}. */
 export function secretPairs(meta: SettingMeta) {
   return z
     .string()
@@ -148,7 +151,7 @@ export function oneOf<const Words extends readonly [string, ...string[]]>(meta: 
   return z.enum(words, { message: `expected one of ${words.join(', ')}` }).meta(documented(meta))
 }
 
-/** Names of clients as their certificates bear them, URIs and DNS names, separated by commas. They are compared whole. */
+/** Names of clients in their certificates, URIs and DNS names, separated by commas. They are compared whole. */
 export function clientNames(meta: SettingMeta) {
   return z
     .string()
@@ -179,7 +182,7 @@ export function parsePairs(text: string): Readonly<Record<string, string>> | und
   return isReadable ? (Object.fromEntries(pairs) as Record<string, string>) : undefined
 }
 
-/** Without its percent-encoding; undefined where it is broken, or hides what no header may hold. */
+/** Percent-decoded; undefined if invalid, or if it contains what no header may contain. */
 function decoded(text: string): string | undefined {
   try {
     const value = decodeURIComponent(text)

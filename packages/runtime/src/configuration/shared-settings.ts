@@ -1,14 +1,15 @@
 import { LOG_LEVELS } from '../index.js'
 import * as setting from './settings.js'
 
-// Settings that every service has, in groups that its schema spreads. What a group takes is what services say of it.
+// Settings that every service has, in groups that its schema spreads. The parameters of a group are the service's own
+// descriptions.
 
 const logLevelSetting = setting
-  .oneOf({ description: 'Least serious level that is logged.', example: 'info' }, LOG_LEVELS)
+  .oneOf({ description: 'Minimum level that is logged.', example: 'info' }, LOG_LEVELS)
   .prefault('info')
 
 /**
- * What the process runs for, and how.
+ * The settings of the process.
  *
  * @param texts.development what the service allows in `development`
  */
@@ -17,7 +18,7 @@ export function processSettings(texts: { development: string }) {
     ENVIRONMENT: setting
       .oneOf(
         {
-          description: `What the service runs for. \`development\` allows ${texts.development}.`,
+          description: `Environment of the service. \`development\` allows ${texts.development}.`,
           example: 'production'
         },
         ['production', 'development']
@@ -26,7 +27,10 @@ export function processSettings(texts: { development: string }) {
     LOG_LEVEL: logLevelSetting,
     REPLICA_COUNT: setting
       .wholeNumber(
-        { description: 'How many replicas of this service run. More than one need REDIS_URL.', example: '3' },
+        {
+          description: 'How many replicas of this service run. More than one needs REDIS_URL.',
+          example: '3'
+        },
         { min: 1, max: 1000 }
       )
       .prefault('1')
@@ -47,7 +51,8 @@ export function publicListenerSettings(texts: { port: string }) {
     HTTP_CONNECTIONS_MAX: setting
       .wholeNumber(
         {
-          description: 'Most connections to the public listener at a time. More are closed at once.',
+          description:
+            'Maximum number of concurrent connections to the public listener. More are closed at once.',
           example: '10000'
         },
         { min: 1, max: 1_000_000 }
@@ -56,7 +61,7 @@ export function publicListenerSettings(texts: { port: string }) {
     TRUSTED_PROXIES: setting
       .proxies({
         description:
-          'Proxies in front that are believed when they say in `X-Forwarded-For` where a request comes from: how many there are, or their addresses and networks separated by commas; 0 for none. Must be set in production unless RATE_LIMITS is off: all requests through a proxy that is not believed count as one address.',
+          "Proxies in front that are trusted to state the client's address in `X-Forwarded-For`: how many there are, or their addresses and networks separated by commas; 0 for none. Must be set in production unless RATE_LIMITS is off: all requests through an untrusted proxy count as one address.",
         example: '10.0.0.0/8'
       })
       .optional()
@@ -67,9 +72,9 @@ const SECONDS_PER_DAY = 86_400
 const REQUESTS_MAX = 1_000_000_000
 
 /**
- * How often things may be asked for.
+ * The rate limits.
  *
- * @param walletAddress what is counted for each wallet address, and how often it may be
+ * @param walletAddress what is counted for each wallet address, and its limit
  */
 export function rateLimitSettings(walletAddress: { description: string; requests: string }) {
   const requests = (description: string, example: string) =>
@@ -90,22 +95,22 @@ export function rateLimitSettings(walletAddress: { description: string; requests
       })
       .optional(),
     RATE_LIMIT_ADDRESS_REQUESTS: requests(
-      'Most requests within a window from one address; from one /64 where it is IPv6.',
+      'Maximum number of requests per window from one address, or from one /64 for IPv6.',
       '6000'
     ),
     RATE_LIMIT_ADDRESS_SECONDS: seconds('RATE_LIMIT_ADDRESS_REQUESTS'),
     RATE_LIMIT_CLIENT_REQUESTS: requests(
-      'Most requests within a window of one client, known by its signatures.',
+      'Maximum number of requests per window of one client, identified by its signatures.',
       '3000'
     ),
     RATE_LIMIT_CLIENT_SECONDS: seconds('RATE_LIMIT_CLIENT_REQUESTS'),
     RATE_LIMIT_WALLET_ADDRESS_REQUESTS: requests(walletAddress.description, walletAddress.requests),
     RATE_LIMIT_WALLET_ADDRESS_SECONDS: seconds('RATE_LIMIT_WALLET_ADDRESS_REQUESTS'),
     RATE_LIMIT_ADDRESS_ROWS: requests(
-      'Most requests within a day from one address, one /64 where it is IPv6, that may leave a row in the database without any consent. See [limits](limits.md#what-strangers-can-have-stored).',
+      'Maximum number of requests per day from one address, or one /64 for IPv6, that may store a row in the database without consent. See [limits](limits.md#what-strangers-can-have-stored).',
       '100000'
     ),
-    RATE_LIMIT_CLIENT_ROWS: requests('The same of one client, known by its signatures.', '100000')
+    RATE_LIMIT_CLIENT_ROWS: requests('The same for one client, identified by its signatures.', '100000')
   }
 }
 
@@ -126,7 +131,7 @@ export function grpcListenerSettings(texts: { host: string; port: string }) {
       .wholeNumber(
         {
           description:
-            'Age at which a gRPC connection is closed gently, in seconds, give or take a tenth so that not all go together. Clients then look the addresses up again: that is how long a replica that was added may get no calls. Calls that run go on for 10 minutes at most.',
+            'Age at which a gRPC connection is closed gracefully, in seconds, give or take a tenth so that not all close together. Clients then resolve the addresses again, so a new replica gets calls within this time. Running calls may continue for at most 10 minutes.',
           example: '180'
         },
         { min: 1, max: 86_400 }
@@ -135,7 +140,7 @@ export function grpcListenerSettings(texts: { host: string; port: string }) {
     GRPC_TLS_CERTIFICATE_FILE: setting
       .text({
         description:
-          'Certificate of the gRPC listener: a PEM file, followed by the certificates between it and its authority. Required in production. Read again when it is replaced, like the two below: see [mutual TLS](decisions/mutual-tls.md).',
+          'Certificate of the gRPC listener: a PEM file, followed by the certificates between it and its authority. Required in production. Reloaded when it is replaced, like the two below: see [mutual TLS](decisions/mutual-tls.md).',
         example: '/run/secrets/grpc/tls.crt'
       })
       .optional(),
@@ -145,7 +150,7 @@ export function grpcListenerSettings(texts: { host: string; port: string }) {
     GRPC_TLS_CLIENT_CA_FILE: setting
       .text({
         description:
-          'Certificates of the authorities that sign those of gRPC clients: a PEM file. Whoever has none of theirs is not talked to.',
+          "Certificates of the authorities that sign gRPC clients' certificates: a PEM file. Clients with other certificates are refused.",
         example: '/run/secrets/grpc/ca.crt'
       })
       .optional()
@@ -162,7 +167,7 @@ export const GRPC_LISTENER_TLS = {
 /**
  * Who may call what over gRPC.
  *
- * @param may what the clients may do, in words that follow "Clients that may"
+ * @param may what the clients may do, continuing "Clients that may"
  */
 export function grpcClientsSetting(may: string, example: string) {
   return setting
@@ -189,12 +194,12 @@ export const metricsSettings = {
     .optional()
 }
 
-/** Where the service's own database is. */
+/** The connection to the service's own database. */
 function databaseUrlSetting(example: string) {
   return setting.connectionUrl({ description: 'The PostgreSQL database of this service.', example })
 }
 
-/** What a migration needs: a migration runs where the service does not, and knows less. */
+/** The settings of a migration, which runs where the service does not, and knows less. */
 export function migrationSettings() {
   return {
     LOG_LEVEL: logLevelSetting,
@@ -208,7 +213,7 @@ export function databaseSettings(meta: { example: string }) {
     DATABASE_URL: databaseUrlSetting(meta.example),
     DATABASE_CONNECTIONS_MAX: setting
       .wholeNumber(
-        { description: 'Most connections to the database at once.', example: '16' },
+        { description: 'Maximum number of connections to the database.', example: '16' },
         { min: 2, max: 500 }
       )
       .prefault('16'),
@@ -216,7 +221,7 @@ export function databaseSettings(meta: { example: string }) {
       .oneOf(
         {
           description:
-            'What is between this service and PostgreSQL: `none`, or `transaction`, a pooler such as PgBouncer in transaction mode. Then nothing is asked for that belongs to a session, and time limits must be set for the role: see [scaling](scaling.md#pgbouncer).',
+            'What is between this service and PostgreSQL: `none`, or `transaction`, a pooler such as PgBouncer in transaction mode. Then no session state is used, and timeouts must be set on the role: see [scaling](scaling.md#pgbouncer).',
           example: 'none'
         },
         ['none', 'transaction']
@@ -225,12 +230,12 @@ export function databaseSettings(meta: { example: string }) {
   }
 }
 
-/** What replicas share and may lose. */
+/** The shared store. */
 export const sharedStoreSettings = {
   REDIS_URL: setting
     .connectionUrl({
       description:
-        'Redis that the replicas share. Without it, one process keeps to itself what replicas would share.',
+        'Redis for data that replicas share. Without it, a single process keeps this data in memory.',
       example: 'redis://redis:6379'
     })
     .optional()
@@ -240,13 +245,16 @@ export const sharedStoreSettings = {
 export const signatureSettings = {
   SIGNATURE_AGE_MAX_SECONDS: setting
     .wholeNumber(
-      { description: 'Oldest `created` of a signature, in seconds.', example: '300' },
+      { description: 'Maximum age of a signature, by its `created`, in seconds.', example: '300' },
       { min: 1, max: 3600 }
     )
     .prefault('300'),
   SIGNATURE_FUTURE_MAX_SECONDS: setting
     .wholeNumber(
-      { description: 'How far ahead `created` of a signature may be, in seconds.', example: '30' },
+      {
+        description: "How far ahead of the clock a signature's `created` may be, in seconds.",
+        example: '30'
+      },
       { min: 0, max: 3600 }
     )
     .prefault('30'),
@@ -259,19 +267,21 @@ export const signatureSettings = {
   SIGNATURE_RELEASED_CLIENT_FORMS: setting
     .flag({
       description:
-        'Whether signatures are accepted, too, that are written outside RFC 9421 exactly as the Rust client 0.1.2 and the ' +
-        'PHP clients up to 1.1.0 write them. What they cover and sign is checked as ever.',
+        'Whether signatures are also accepted in the forms outside RFC 9421 that the Rust client 0.1.2 and the ' +
+        'PHP clients up to 1.1.0 write. Coverage and signature are checked as usual.',
       example: 'true'
     })
     .prefault('true')
 }
 
-/** More than the day that a request may be repeated with its `Idempotency-Key`, and then must be answered as it was. */
+/**
+ * Longer than the day within which a request may be repeated with its `Idempotency-Key`, and must then get the same answer.
+ */
 const RETENTION_DAYS_MIN = 2
 const RETENTION_DAYS_MAX = 36_500
 
 /**
- * How long what is over is kept.
+ * The retention of ended data.
  *
  * @param texts.interval what is looked for and deleted
  * @param texts.retention how long it is kept, and what is kept for good
@@ -296,7 +306,7 @@ export const shutdownSettings = {
     .wholeNumber(
       {
         description:
-          'How long everything is still answered on shutdown while the service says that it is not ready, in seconds: as long as a balancer needs to notice. 0 where the balancer knows before, as with the `preStop` of the manifests for Kubernetes.',
+          'How long requests are still answered on shutdown while the service reports that it is not ready, in seconds: as long as a load balancer needs to notice. 0 if the balancer knows before, as with `preStop` in the Kubernetes manifests.',
         example: '10'
       },
       { min: 0, max: 300 }

@@ -13,8 +13,8 @@ export interface GuardedGrpcListener {
 }
 
 /**
- * Finds what no gRPC listener may start with: plain text in production, or where others could reach it, and methods that
- * nobody is named for.
+ * Finds settings that no gRPC listener may start with: plain text in production, or where others could reach it, and
+ * methods for which no clients are named.
  *
  * @param clientLists names of the settings that say who may call what
  * @returns one sentence per problem, for a ConfigurationError
@@ -37,9 +37,9 @@ export function findUnsafeGrpcListener<Name extends string>(
 }
 
 /**
- * Finds TLS that is given by halves, and plain text in production or to elsewhere.
+ * Finds incomplete TLS settings, and plain text in production or to other machines.
  *
- * @param tls names of the settings that make it TLS: all of them, or none
+ * @param tls names of the settings that enable TLS: all of them, or none
  * @param place where the other end is, and the setting that says so
  * @returns one sentence per problem, for a ConfigurationError
  */

@@ -11,10 +11,10 @@ export interface GuardedSettings {
 }
 
 /**
- * Finds what no service may start with: replicas that share nothing and, in production, URLs that are not https, a gRPC
- * listener that describes itself, or limits that would count everybody behind a proxy as one.
+ * Finds settings that no service may start with: replicas that share nothing and, in production, URLs that are not https,
+ * gRPC reflection, or limits that would count everyone behind a proxy as one.
  *
- * @param publicUrls names of the settings that hold URLs browsers or clients are sent to; those not set are passed over
+ * @param publicUrls names of the settings with URLs to which browsers or clients are sent; unset ones are skipped
  * @returns one sentence per problem, for a ConfigurationError
  */
 export function findUnsafeSettings<Name extends string>(

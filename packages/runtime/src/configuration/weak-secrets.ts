@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { describeSettings } from './load.js'
 import { Secret } from './secret.js'
 
-/** A secret with fewer different characters was not drawn at random. */
+/** A secret with fewer different characters was not generated at random. */
 const DIFFERENT_CHARACTERS_MIN = 10
 
 /** Passwords that documents and images ship with. */
@@ -19,11 +19,11 @@ const WELL_KNOWN_PASSWORDS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Finds secrets that others may know or guess: an example of the documents, a word written again and again, one secret
- * used for two purposes, or a password that everybody tries first.
+ * Finds secrets that others may know or guess: an example from the documentation, a repeated word, one secret used for two
+ * purposes, or a common password.
  *
  * @param schema the schema that the settings were read with
- * @returns one sentence per problem, for a ConfigurationError; none of them holds a secret
+ * @returns one sentence per problem, for a ConfigurationError; none of them contains a secret
  */
 export function findWeakSecrets<Shape extends z.core.$ZodLooseShape>(
   schema: z.ZodObject<Shape>,

@@ -2,7 +2,7 @@ import { findDatabaseProblem, findNewestMigration, type RawQueries } from '@open
 import type { Dependency } from './readiness.js'
 
 /**
- * The service's own database: it must answer, take changes, and have the migrations of this version.
+ * The service's own database: it must answer, be writable, and have the migrations of this version.
  *
  * @param migrationsPath the folder with one folder per migration
  */

@@ -1,13 +1,13 @@
 import type { Route } from '@open-payments-server/http-server'
 import type { Readiness } from './readiness.js'
 
-/** Tells whoever runs the service that the process lives. */
+/** Tells operators that the process is alive. */
 export const HEALTH_PATH = '/healthz'
 
-/** Tells whoever runs the service whether requests should be sent to it. */
+/** Tells operators whether requests should be sent to it. */
 const READINESS_PATH = '/readyz'
 
-/** `GET /healthz` checks the process alone. `GET /readyz` answers 200 or 503 with the {@link Readiness} report. */
+/** `GET /healthz` checks only the process. `GET /readyz` answers 200 or 503 with the {@link Readiness} report. */
 export function createHealthRoutes(readiness: Readiness): readonly Route[] {
   return [
     {

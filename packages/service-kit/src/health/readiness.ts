@@ -1,26 +1,29 @@
 import { type Logger, within } from '@open-payments-server/runtime'
 
-/** Longest that one dependency is waited for, in milliseconds. */
+/** Maximum time to wait for one dependency, in milliseconds. */
 const CHECK_TIMEOUT_MS = 1_000
 
-/** What is said of a dependency whose check fails. */
+/** The problem reported when a dependency's check fails. */
 const SILENT = 'does not answer'
 
 /** Something that the service needs. */
 export interface Dependency {
   readonly name: string
-  /** `always`: the service cannot work without it. `at-start`: needed until it was reached once; later only parts depend on it. */
+  /**
+   * `always`: the service cannot work without it. `at-start`: needed until it was reached once; after that, only parts
+   * depend on it.
+   */
   readonly needed: 'always' | 'at-start'
   /**
-   * Looks whether it can be worked with.
+   * Checks whether it is usable.
    *
-   * @returns what is wrong, in fixed words that anybody may read; undefined when nothing is
-   * @throws whatever it failed with; only the log is told
+   * @returns the problem, in fixed words that anyone may read; undefined when there is none
+   * @throws any failure; only the log gets it
    */
   check(): Promise<string | undefined>
 }
 
-/** What was found out about one dependency. */
+/** The state of one dependency. */
 export interface DependencyReport {
   readonly name: string
   readonly status: 'up' | 'down'
@@ -36,7 +39,7 @@ export interface ReadinessReport {
   readonly dependencies: readonly DependencyReport[]
 }
 
-/** Knows whether a service can do its work. Each change is logged once, however often it is asked. */
+/** Whether a service can work. Each change is logged once, however often it is asked. */
 export class Readiness {
   readonly #dependencies: readonly Dependency[]
   readonly #logger: Logger
@@ -53,12 +56,12 @@ export class Readiness {
     this.#timeoutMs = options.timeoutMs ?? CHECK_TIMEOUT_MS
   }
 
-  /** Says that the service stops: from now on it is not ready. */
+  /** The service is stopping: from now on it is not ready. */
   stop(): void {
     this.#stopping = true
   }
 
-  /** Looks at every dependency. Those who ask at the same time share one look. Never rejects. */
+  /** Checks every dependency. Concurrent callers share one check. Never rejects. */
   async report(): Promise<ReadinessReport> {
     this.#checking ??= this.#check().finally(() => {
       this.#checking = undefined

@@ -1,6 +1,5 @@
 import type { Logger } from '@open-payments-server/runtime'
-import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from 'prom-client'
-import { Histogram } from './histogram.js'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { MeasuredSource } from './measured-source.js'
 import type { MetricDescription } from './metric-description.js'
 
@@ -12,11 +11,6 @@ export interface GaugeSource<Key extends string> {
   /** Reads the values of all its gauges at once. Never runs twice at a time. */
   read(): Promise<Readonly<Record<Key, number>>>
 }
-
-/** What a histogram is told: the values of its labels, in their order, and what was measured. */
-type Observe<Labels extends readonly string[]> = (
-  ...parameters: [...values: { [Index in keyof Labels]: string }, measured: number]
-) => void
 
 /** How long a source may take to answer a scrape unless told otherwise, in milliseconds: well below Prometheus' own limit. */
 const READ_TIMEOUT_MS = 2_000
@@ -96,17 +90,21 @@ export class Metrics {
    * that there are few.
    *
    * @param buckets upper bounds, growing
+   * @returns counts what was measured, which is finite, with the values of all labels
    */
-  addHistogram<const Labels extends readonly string[]>(
+  addHistogram<Label extends string>(
     description: MetricDescription,
-    labels: Labels,
+    labelNames: readonly Label[],
     buckets: readonly number[]
-  ): Observe<Labels> {
-    const histogram = new Histogram(description, labels, buckets)
-    // The registry asks for a name and for samples, and its types for one of its own classes.
-    this.#registry.registerMetric(histogram as unknown as Metric)
-    return (...parameters) => {
-      histogram.observe(...parameters)
+  ): (labels: Readonly<Record<Label, string>>, measured: number) => void {
+    const histogram = new Histogram({
+      ...description,
+      labelNames,
+      buckets: [...buckets],
+      registers: [this.#registry]
+    })
+    return (labels, measured) => {
+      histogram.observe(labels, measured)
     }
   }
 

@@ -45,26 +45,32 @@ export function publishTransports<Listener extends string>(
     { name: 'open_payments_build_info', help: 'Always 1: which version runs, on which version of Node.' },
     { version: options.version, node: process.versions.node }
   )
+  const served = metrics.addHistogram(
+    {
+      name: 'open_payments_grpc_server_call_duration_seconds',
+      help: 'How long unary gRPC calls took to answer.'
+    },
+    ['method', 'code'],
+    DURATION_BUCKETS
+  )
+  const called = metrics.addHistogram(
+    {
+      name: 'open_payments_grpc_client_call_duration_seconds',
+      help: 'How long unary gRPC calls took that this service made, retries included.'
+    },
+    ['method', 'code'],
+    DURATION_BUCKETS
+  )
   return {
     http: publishHttp(metrics, options.listeners),
     watchListener: publishConnections(metrics),
-    grpcServer: metrics.addHistogram(
-      {
-        name: 'open_payments_grpc_server_call_duration_seconds',
-        help: 'How long unary gRPC calls took to answer.'
-      },
-      ['method', 'code'],
-      DURATION_BUCKETS
-    ),
+    grpcServer(method, code, durationSeconds) {
+      served({ method, code }, durationSeconds)
+    },
     grpcClient: {
-      ended: metrics.addHistogram(
-        {
-          name: 'open_payments_grpc_client_call_duration_seconds',
-          help: 'How long unary gRPC calls took that this service made, retries included.'
-        },
-        ['method', 'code'],
-        DURATION_BUCKETS
-      ),
+      ended(method, code, durationSeconds) {
+        called({ method, code }, durationSeconds)
+      },
       retried: metrics.addLabelledCounter(
         {
           name: 'open_payments_grpc_client_retries_total',
@@ -98,7 +104,7 @@ function publishHttp<Listener extends string>(
       },
       ended({ method, route, status }, durationSeconds) {
         inFlight[listener] -= 1
-        observe(listener, method, route, String(status), durationSeconds)
+        observe({ listener, method, route, status: String(status) }, durationSeconds)
       }
     } satisfies RequestObserver
   ])
@@ -128,15 +134,18 @@ function publishConnections(
 function publishDatabase(
   metrics: Metrics
 ): Pick<TransportMetrics<never>, 'connectionAcquired' | 'watchPool'> {
+  const acquired = metrics.addHistogram(
+    {
+      name: 'open_payments_database_acquire_duration_seconds',
+      help: 'How long a connection to the database was waited for, until there was one or the wait was given up.'
+    },
+    [],
+    DURATION_BUCKETS
+  )
   return {
-    connectionAcquired: metrics.addHistogram(
-      {
-        name: 'open_payments_database_acquire_duration_seconds',
-        help: 'How long a connection to the database was waited for, until there was one or the wait was given up.'
-      },
-      [],
-      DURATION_BUCKETS
-    ),
+    connectionAcquired(durationSeconds) {
+      acquired({}, durationSeconds)
+    },
     watchPool(pool) {
       metrics.addLiveGauges(
         {

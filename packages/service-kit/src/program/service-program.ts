@@ -15,13 +15,13 @@ import { type TelemetryConfig, withTelemetry } from '../telemetry/index.js'
 const MS_PER_SECOND = 1_000
 
 /**
- * How V8 is told to treat WebAssembly, which here is Prisma's query compiler and nothing that is called for each request: to
- * compile it quickly and once. Compiling it again, better, costs a second of CPU time and 60 MiB that the process never gives
- * back, and makes no query faster.
+ * V8's handling of WebAssembly, which here is only Prisma's query compiler and nothing that runs for each request: compile
+ * it quickly and once. Optimizing it costs a second of CPU time and 60 MiB that the process never returns, and makes no
+ * query faster.
  */
 const WEB_ASSEMBLY_FLAG = '--liftoff-only'
 
-/** The settings of a service that its program goes by. */
+/** The settings of a service that its program uses. */
 export interface ProgramConfig extends TelemetryConfig {
   readonly LOG_LEVEL: LogLevel
   readonly SHUTDOWN_DELAY_SECONDS: number
@@ -30,7 +30,7 @@ export interface ProgramConfig extends TelemetryConfig {
 
 /** A service as a program. */
 export interface ServiceProgram<Config extends ProgramConfig> {
-  /** What it is called in logs and traces. */
+  /** Its name in logs and traces. */
   readonly name: string
   /** Folder of its `package.json` and of `prisma/`. */
   readonly folder: URL
@@ -40,13 +40,13 @@ export interface ServiceProgram<Config extends ProgramConfig> {
 }
 
 /**
- * Does what the arguments of this process say: nothing runs the service until it is told to stop, `migrate` brings its database
- * up to date, for which it needs no other settings than `DATABASE_URL`.
+ * Executes the process's arguments: without any, it runs the service until it is stopped; `migrate` brings its database up
+ * to date, which needs only the setting `DATABASE_URL`.
  */
 export async function runServiceProgram<Config extends ProgramConfig>(
   program: ServiceProgram<Config>
 ): Promise<void> {
-  // Here and not on the command line, so that it holds however a service is started.
+  // Here and not on the command line, so that it applies however a service is started.
   setFlagsFromString(WEB_ASSEMBLY_FLAG)
   const [command, ...rest] = process.argv.slice(2)
   try {
@@ -54,7 +54,8 @@ export async function runServiceProgram<Config extends ProgramConfig>(
     else if (command === 'migrate' && rest.length === 0) await migrate(program)
     else throw new Error(`${[command, ...rest].join(' ')} is not known here: give migrate, or nothing`)
   } catch (error) {
-    // Nothing runs yet: a sentence a person can act on says more than a stack, which would show what the error carries along.
+    // Nothing runs yet: a sentence that a person can act on is better than a stack trace, which would show what the error
+    // contains.
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
     process.exitCode = 1
   }

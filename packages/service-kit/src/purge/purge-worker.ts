@@ -5,8 +5,8 @@ import type { PurgeBatch } from './purge.js'
 /** Pause between two batches, in milliseconds: requests come first. */
 const PAUSE_MS = 100
 
-/** Purges batch by batch until nothing is left that is over, then again after the interval. */
-export function createPurgeWorker(deps: {
+/** Purges batch by batch until nothing is left to delete, then again after the interval. */
+export function createPurgeWorker(dependencies: {
   purgeBatch: PurgeBatch
   intervalSeconds: number
   logger: Logger
@@ -14,11 +14,11 @@ export function createPurgeWorker(deps: {
 }): Worker {
   return startWorker({
     name: 'purge',
-    pollMs: deps.intervalSeconds * 1_000,
-    logger: deps.logger,
-    onBatchFailed: deps.onBatchFailed,
+    pollMs: dependencies.intervalSeconds * 1_000,
+    logger: dependencies.logger,
+    onBatchFailed: dependencies.onBatchFailed,
     async runBatch(signal) {
-      const more = await deps.purgeBatch()
+      const more = await dependencies.purgeBatch()
       if (more) await pause(signal)
       return more
     }

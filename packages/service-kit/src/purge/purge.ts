@@ -1,7 +1,7 @@
-import type { Clock } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import type { PurgeRepository } from './repository.js'
 
-/** Most rows of one batch, of each kind. */
+/** Maximum number of rows of one batch, of each kind. */
 const ROWS_PER_BATCH_MAX = 500
 
 const SECONDS_PER_DAY = 86_400
@@ -12,19 +12,19 @@ export interface PurgeDependencies<Kind extends string> {
   /** What is deleted, in this order. */
   readonly kinds: readonly Kind[]
   readonly clock: Clock
-  /** How long rows are kept once they are over, in days. */
+  /** How long rows are kept after they end, in days. */
   readonly retentionDays: number
   readonly countPurged: (kind: Kind, count: number) => void
 }
 
 /**
- * Deletes one batch of what is over. Safe to run at any time, and beside itself.
+ * Deletes one batch of ended rows. May run at any time, and several times at once.
  *
  * @returns whether there may be more
  */
 export type PurgeBatch = () => Promise<boolean>
 
-/** Deletes what is over in bounded batches. */
+/** Deletes ended data in bounded batches. */
 export function createPurge<Kind extends string>({
   repository,
   kinds,
@@ -34,7 +34,7 @@ export function createPurge<Kind extends string>({
 }: PurgeDependencies<Kind>): PurgeBatch {
   return async () => {
     const range = {
-      now: new Date(clock.now()),
+      nowMs: clock.now(),
       retentionSeconds: retentionDays * SECONDS_PER_DAY,
       countMax: ROWS_PER_BATCH_MAX
     }

@@ -5,33 +5,33 @@ import { clientNetwork } from './client-network.js'
 /** An answer that fields can be added to. */
 export type Answer = Pick<HttpResponse, 'isSent' | 'addField'>
 
-/** What of a request tells where it comes from. */
+/** The parts of a request that show where it comes from. */
 export interface AddressedRequest {
   readonly method: string
   /** Path as sent. */
   readonly path: string
-  /** Address of the client, as far as proxies are believed; undefined when it is gone. */
+  /** Address of the client, as far as proxies are trusted; undefined when it is gone. */
   readonly ip: string | undefined
-  /** Address of whoever is connected: the client, or the last proxy. */
+  /** Address of the peer: the client, or the last proxy. */
   readonly remoteAddress: string | undefined
   readonly headersDistinct: Readonly<Record<string, readonly string[] | undefined>>
-  /** The answer to it: set here, for whoever counts it later. */
+  /** The answer: set here, for later counts. */
   answer?: Answer | undefined
-  /** The network it comes from: set here, for whoever counts the rows that it leaves. */
+  /** The network it comes from: set here, for counting rows later. */
   network?: string | undefined
 }
 
 /** What counting by address needs. */
 export interface AddressLimitOptions {
-  /** Whether proxies are believed when they name a client's address. */
+  /** Whether proxies are trusted to state a client's address. */
   readonly trustsProxies: boolean
-  /** Paths where GET and HEAD are never limited: nobody may stop whoever looks after the process. */
+  /** Paths where GET and HEAD are never limited, so that nobody can block health checks. */
   readonly exemptPaths: readonly string[]
   readonly logger: Logger
   readonly count: (answer: Answer, keys: { readonly address: string }) => void
 }
 
-/** Makes what counts every request by the network it comes from. */
+/** Creates a check that counts every request by its network. */
 export function createAddressLimit({
   trustsProxies,
   exemptPaths,
@@ -46,7 +46,7 @@ export function createAddressLimit({
     }
     if (isReading(request.method) && exemptPaths.includes(request.path)) return
     request.answer = answer
-    // What a proxy wrote may be no address; its own is.
+    // The value from a proxy may not be an address; the proxy's own is.
     const address = clientNetwork(request.ip) ?? clientNetwork(request.remoteAddress) ?? 'unknown'
     request.network = address
     count(answer, { address })

@@ -1,19 +1,19 @@
 import ipaddr from 'ipaddr.js'
 
-/** Groups of an IPv6 address that name its network: the 64 bits that a household or a machine is given as a whole. */
+/** Number of groups of an IPv6 address that identify its network: the 64 bits that a household or a machine gets. */
 const NETWORK_GROUPS = 4
-/** Longest way to write an address, in characters (RFC 4291 §2.2), and room for a zone. */
+/** Maximum length of an address, in characters (RFC 4291 §2.2), and room for a zone. */
 const ADDRESS_LENGTH_MAX = 64
-/** Most addresses whose networks are kept: about 2 MB. */
+/** Maximum number of addresses whose networks are cached: about 2 MB. */
 const NETWORKS_KEPT_MAX = 10_000
 
 const networks = new Map<string, string>()
 
 /**
- * What an address is counted as: itself for IPv4, however it is written, and its /64 for IPv6. Kept, since connections carry
- * many requests.
+ * The key an address is counted by: itself for IPv4, in canonical form, and its /64 for IPv6. Cached, because connections
+ * carry many requests.
  *
- * @returns undefined for what is no address
+ * @returns undefined when it is not an address
  */
 export function clientNetwork(address: string | undefined): string | undefined {
   if (address === undefined || address.length > ADDRESS_LENGTH_MAX) return undefined
@@ -22,7 +22,7 @@ export function clientNetwork(address: string | undefined): string | undefined {
   const network = findNetwork(address)
   if (network !== undefined) {
     if (networks.size >= NETWORKS_KEPT_MAX) networks.clear()
-    // A copy: as a part of a header it would keep the whole of that in memory.
+    // A copy: a substring of a header would keep the whole header in memory.
     networks.set(Buffer.from(address).toString(), network)
   }
   return network

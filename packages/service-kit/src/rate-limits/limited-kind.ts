@@ -1,12 +1,12 @@
-import { hashSecret } from '@open-payments-server/runtime'
+import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { LRUCache } from 'lru-cache'
 import type { Count, LimitKind, RateLimit } from './counter.js'
 import { policyItem } from './fields.js'
 
-/** Most keys that are counted at once, for each limit: about 25 MB. The one that was silent longest is forgotten first. */
+/** Maximum number of keys counted at once, for each limit: about 25 MB. The least recently used is dropped first. */
 export const KEYS_MAX = 100_000
 
-/** Longest key that is kept as it is, in characters; of longer ones the hash is, so that memory is bounded. */
+/** Maximum length of a key that is kept as it is, in characters; longer ones are hashed, so that memory is bounded. */
 const KEY_LENGTH_MAX = 128
 
 /** How often something happened within one window of time, as far as this process knows. */
@@ -17,19 +17,22 @@ export interface Window {
   untilMs: number
   /** By all replicas. */
   count: number
-  /** What of it was counted here and not told to the others. */
+  /** The part that was counted here and not yet sent to the others. */
   untold: number
 }
 
-/** Is told of windows, so that replicas count together. */
+/** Observes windows, so that replicas count together. */
 export interface WindowObserver {
   /** Another request was counted. */
   counted(window: Window): void
-  /** It is over, or was forgotten. */
+  /** It has ended, or was dropped. */
   closed(window: Window): void
 }
 
-/** One kind of limit, and its windows. Who is over is not counted any further, and costs nothing until the window ends. */
+/**
+ * One kind of limit, and its windows. A key over its limit is not counted any further, and costs nothing until the window
+ * ends.
+ */
 export class LimitedKind {
   readonly kind: LimitKind
   readonly limit: RateLimit
@@ -38,13 +41,13 @@ export class LimitedKind {
   readonly #observer: WindowObserver | undefined
   readonly #windows: LRUCache<string, Window>
 
-  /** @param observer undefined where this process counts alone */
+  /** @param observer undefined if this process counts alone */
   constructor(kind: LimitKind, limit: RateLimit, observer: WindowObserver | undefined) {
     this.kind = kind
     this.limit = limit
     this.policy = policyItem(kind, limit)
     this.#observer = observer
-    // By size, because a cache of so many entries takes room for all of them at once.
+    // By size, because a cache with a maximum number of entries allocates them all at once.
     this.#windows = new LRUCache({
       maxSize: KEYS_MAX,
       sizeCalculation: () => 1,
@@ -61,7 +64,7 @@ export class LimitedKind {
     return this.#tell(window, nowMs)
   }
 
-  /** What a key is told that is known to be over; undefined when it has to be counted. */
+  /** The state of a key that is known to be over its limit; undefined when it has to be counted. */
   findRefused(key: string, nowMs: number): Count | undefined {
     const window = this.#findOpen(key, nowMs)
     return window === undefined || window.count <= this.limit.points ? undefined : this.#tell(window, nowMs)
@@ -69,7 +72,7 @@ export class LimitedKind {
 
   #findOpen(key: string, nowMs: number): Window | undefined {
     const window = this.#windows.get(nameOf(key))
-    // Before its beginning stands a clock that was set back: nobody may have to wait for that.
+    // A time before its beginning means that the clock was set back: nobody may have to wait for that.
     return window !== undefined && window.fromMs <= nowMs && nowMs < window.untilMs ? window : undefined
   }
 

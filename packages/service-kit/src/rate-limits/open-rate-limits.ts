@@ -1,9 +1,10 @@
 import type { Metrics } from '../metrics/index.js'
-import type { Clock, Lifecycle, Logger } from '@open-payments-server/runtime'
+import type { Lifecycle, Logger } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import { LIMIT_KINDS } from './counter.js'
 import { createRateLimits, type RateLimits } from './rate-limits.js'
 
-/** The settings of a service that limits are made from. */
+/** The settings of a service's limits. */
 export interface RateLimitSettings {
   readonly ENVIRONMENT: 'production' | 'development'
   readonly REDIS_URL?: { reveal(): string } | undefined
@@ -24,11 +25,11 @@ const ROWS_SECONDS = 86_400
 
 /** What a service adds to its settings. */
 export interface RateLimitSurroundings {
-  /** Name of the service: put before every key in Redis. */
+  /** Name of the service: prefix of every key in Redis. */
   readonly service: string
   /** Code of a refusal. */
   readonly refusalCode: string
-  /** Paths that its app answers to whoever asks whether the process lives: always, and none where it has no such route. */
+  /** Paths of the app's liveness check, which are never limited; none without such a route. */
   readonly exemptPaths: readonly string[]
   readonly clock: Clock
   readonly logger: Logger
@@ -38,9 +39,9 @@ export interface RateLimitSurroundings {
 }
 
 /**
- * Makes the limits of a service from its settings, and counts what they refuse.
+ * Creates the limits of a service from its settings, and counts what they refuse.
  *
- * @returns undefined when they are switched off
+ * @returns undefined when they are disabled
  */
 export async function openRateLimits(
   settings: RateLimitSettings,

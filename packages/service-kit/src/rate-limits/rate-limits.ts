@@ -1,5 +1,6 @@
 import { PublicError } from '@open-payments-server/http-server'
-import type { Clock, Logger } from '@open-payments-server/runtime'
+import type { Logger } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import { type AddressedRequest, type Answer, createAddressLimit } from './address-limit.js'
 import { type Count, LIMIT_KINDS, type LimitKind, type RateLimit } from './counter.js'
 import { limitItem, secondsUntilReset } from './fields.js'
@@ -11,19 +12,19 @@ export interface RateLimitsOptions {
   readonly limits: Readonly<Record<LimitKind, RateLimit>>
   /** `redis://` or `rediss://`; undefined counts in this process alone. */
   readonly redisUrl: string | undefined
-  /** Put before every key in Redis, so that services count apart. */
+  /** Prefix of every key in Redis, so that services count separately. */
   readonly keyPrefix: string
   readonly clock: Clock
   readonly logger: Logger
   /** Code of a refusal: `too_many_attempts` on the auth server (RFC 9635 §3.6), `429` on the resource server. */
   readonly refusalCode: string
-  /** Whether proxies are believed when they name a client's address. */
+  /** Whether proxies are trusted to state a client's address. */
   readonly trustsProxies: boolean
-  /** Paths where GET and HEAD are never limited: nobody may stop whoever looks after the process. */
+  /** Paths where GET and HEAD are never limited, so that nobody can block health checks. */
   readonly exemptPaths: readonly string[]
-  /** Is told of every refusal. */
+  /** Observes every refusal. */
   readonly onRefused: (kind: LimitKind) => void
-  /** Runs what keeps replicas in step, later; with timers unless given. */
+  /** Schedules the synchronization of replicas; default: timers. */
   readonly schedule?: Schedule
 }
 
@@ -31,31 +32,31 @@ export interface RateLimitsOptions {
 export type LimitKeys = Readonly<Partial<Record<LimitKind, string | undefined>>>
 
 /**
- * Limits how often things are asked for. Counting waits for nothing: it goes by what this process knows, and with Redis all
- * replicas know of each other's counts a moment later.
+ * Limits the rate of requests. Counting never waits: it uses what this process knows, and with Redis all replicas learn of
+ * each other's counts a moment later.
  */
 export interface RateLimits {
   /**
-   * Counts a request by the network it comes from, before anything else is done with it. Sets `request.answer` and
-   * `request.network`, by which it is counted later.
+   * Counts a request by its network, before anything else is done with it. Sets `request.answer` and `request.network` for
+   * later counts.
    *
-   * @throws PublicError 429 with `Retry-After` when the limit is reached
+   * @throws PublicError 429 with `Retry-After` when the limit is exceeded
    */
   readonly admit: (request: AddressedRequest, answer: Answer) => void
   /**
    * Counts a request by what is known of it now.
    *
-   * @param answer to it: `request.answer` after `admit`; undefined when its fields cannot be written
-   * @throws PublicError 429 with `Retry-After` when one of the limits is reached
+   * @param answer the answer to it: `request.answer` after `admit`; undefined when its fields cannot be written
+   * @throws PublicError 429 with `Retry-After` when one of the limits is exceeded
    */
   count(answer: Answer | undefined, keys: LimitKeys): void
-  /** Brings this process in step with the other replicas now, rather than a moment later. */
+  /** Synchronizes with the other replicas now, rather than a moment later. */
   flush(): Promise<void>
-  /** Tells the other replicas what is left to tell, and ends the connection to Redis. */
+  /** Sends the remaining counts to the other replicas, and closes the connection to Redis. */
   close(): Promise<void>
 }
 
-/** Makes the limits. Resolves when Redis, where one is given, has answered or taken too long: the limits hold either way. */
+/** Creates the limits. Resolves when Redis, if configured, has answered or timed out: the limits apply either way. */
 export async function createRateLimits(options: RateLimitsOptions): Promise<RateLimits> {
   const { redisUrl, limits, clock } = options
   const shared =
@@ -98,7 +99,7 @@ function countKinds(kinds: readonly LimitedKind[], keys: LimitKeys, nowMs: numbe
     const refused = key === undefined ? undefined : limited.findRefused(key, nowMs)
     if (refused !== undefined) known.push({ limited, ...refused })
   }
-  // Who is known to be over uses up nothing else: a refused client must not spend what a wallet address has left.
+  // A key known to be over its limit uses up nothing else: a refused client must not use up a wallet address's budget.
   if (known.length > 0) return known
   const counted: KindCount[] = []
   for (const limited of kinds) {

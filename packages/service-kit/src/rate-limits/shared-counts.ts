@@ -1,25 +1,27 @@
-import { type Clock, hashSecret, type Logger } from '@open-payments-server/runtime'
+import type { Logger } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { Redis } from 'ioredis'
 import type { Window, WindowObserver } from './limited-kind.js'
 
-/** Longest that a count waits to be told to the other replicas, in milliseconds. */
+/** Maximum time before a count is sent to the other replicas, in milliseconds. */
 export const FLUSH_INTERVAL_MS = 100
-/** The same where it may soon matter to them: near a limit, or when much was gathered. */
+/** The same when it may soon matter to them: near a limit, or when many counts are waiting. */
 export const SOON_MS = 1
-/** From which share of a limit on each count matters. */
+/** Share of a limit from which each count matters. */
 const NEAR_SHARE = 0.8
-/** Most keys that are told at a time: Redis does nothing else meanwhile, for about a millisecond. */
+/** Maximum number of keys sent at a time: Redis does nothing else meanwhile, for about a millisecond. */
 const KEYS_TOLD_MAX = 500
-/** Longest that Redis may take to answer, in milliseconds. Then the connection ends; no request waits for it. */
+/** Maximum time for Redis to answer, in milliseconds. After that the connection is closed; no request waits for it. */
 const ANSWER_TIMEOUT_MS = 1_000
 const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 2_000
 
 /**
- * Adds what one replica has counted to the counts of all. A window that is new to Redis ends when that of the replica does.
+ * Adds the counts of one replica to the counts of all. A window that is new to Redis ends with that of the replica.
  *
- * KEYS: the counts. ARGV: for each of them what to add, and the milliseconds left of its window. Answers for each of them the
- * count of all replicas, and the milliseconds left.
+ * KEYS: the counts. ARGV: for each of them the number to add, and the milliseconds left of its window. Returns for each of
+ * them the count of all replicas, and the milliseconds left.
  */
 const ADD_COUNTS = `
 local answer = {}
@@ -44,7 +46,7 @@ export type Schedule = (run: () => void, delayMs: number) => void
 /** What keeping counts in step needs. */
 export interface SharedCountsOptions {
   readonly redisUrl: string
-  /** Put before every key in Redis. */
+  /** Prefix of every key in Redis. */
   readonly keyPrefix: string
   readonly clock: Clock
   readonly logger: Logger
@@ -52,16 +54,16 @@ export interface SharedCountsOptions {
 }
 
 /**
- * Keeps the counts of all replicas in step by way of Redis, behind the requests: what was counted is told all at once, and
- * never twice at a time; the answer brings what the others have counted. While Redis does not answer each replica counts by
- * itself, and what it counted is told when Redis is back.
+ * Synchronizes the counts of all replicas through Redis, in the background: all new counts are sent together, one call at a
+ * time, and the reply brings the others' counts. While Redis does not answer, each replica counts alone, and sends its
+ * counts when Redis is back.
  */
 export class SharedCounts implements WindowObserver {
   readonly #options: SharedCountsOptions
   readonly #redis: CountingRedis
   readonly #untold = new Set<Window>()
   #flushing: Promise<void> | undefined
-  /** Delay of the next flush that is planned, in milliseconds. */
+  /** Delay of the next scheduled flush, in milliseconds. */
   #plannedInMs = Infinity
   #isUrgent = false
   #isOutageTold = false
@@ -88,7 +90,7 @@ export class SharedCounts implements WindowObserver {
     this.#redis = redis as CountingRedis
   }
 
-  /** Connects. Resolves when Redis has answered, or did not in time: counts are kept either way. */
+  /** Connects. Resolves when Redis has answered, or timed out: counting works either way. */
   static async open(options: SharedCountsOptions): Promise<SharedCounts> {
     const counts = new SharedCounts(options)
     // Its failure is the `error` event.
@@ -107,7 +109,7 @@ export class SharedCounts implements WindowObserver {
     this.#untold.delete(window)
   }
 
-  /** Tells Redis all that was counted until now, if it can be reached, and takes over what the others have counted. */
+  /** Sends all counts to Redis, if it can be reached, and takes over the others' counts. */
   async flush(): Promise<void> {
     await this.#flushing
     this.#flushing ??= this.#flushAll().finally(() => {
@@ -117,14 +119,14 @@ export class SharedCounts implements WindowObserver {
     return this.#flushing
   }
 
-  /** Tells what is left to tell, and ends the connection. */
+  /** Sends the remaining counts, and closes the connection. */
   async close(): Promise<void> {
     await this.flush()
     this.#redis.disconnect()
   }
 
   #plan(delayMs: number): void {
-    // A flush that runs looks again when it is through, and a connection when it is there.
+    // A running flush checks again when it ends, and so does a new connection.
     if (delayMs >= this.#plannedInMs || this.#flushing !== undefined || this.#redis.status !== 'ready') return
     this.#plannedInMs = delayMs
     this.#options.schedule(() => {
@@ -155,7 +157,8 @@ export class SharedCounts implements WindowObserver {
       })
       this.#isOutageTold = false
     } catch (error) {
-      // What was told is not told again: Redis may have counted it, and nobody may be refused for what was not asked.
+      // Sent counts are not sent again: Redis may have added them, and nobody may be refused for requests that were not
+      // made.
       this.#tellOutage(error)
     }
   }
@@ -167,7 +170,7 @@ export class SharedCounts implements WindowObserver {
       if (taken.length === KEYS_TOLD_MAX) break
       this.#untold.delete(window)
       const leftMs = window.untilMs - nowMs
-      // What has ended is of no use to anybody.
+      // Ended windows are of no use to the others.
       if (leftMs <= 0) continue
       taken.push({ window, count: window.untold, leftMs })
       window.untold = 0
@@ -175,13 +178,13 @@ export class SharedCounts implements WindowObserver {
     return taken
   }
 
-  /** Who asks is nobody else's business: in Redis, which others may look after, there are hashes. */
+  /** Callers stay private: Redis, which others may operate, contains only hashes. */
   #keyOf({ limited, key }: Window): string {
     return `${this.#options.keyPrefix}rate-limit:${limited.kind}:${hashSecret(key).toString('base64url')}`
   }
 
   #tellOutage(error: unknown): void {
-    // Once is enough to know; an outage must not fill the log.
+    // Logged once; an outage must not fill the log.
     if (!this.#isOutageTold) {
       this.#options.logger.warn(
         { err: error },
@@ -192,7 +195,7 @@ export class SharedCounts implements WindowObserver {
   }
 }
 
-/** Takes over the count of all replicas, and the window that they share. A Redis that has forgotten knows less than we do. */
+/** Takes over the count of all replicas, and their shared window. A Redis that lost its data knows less than we do. */
 function takeOver(window: Window, count: number, untilMs: number): void {
   if (count + window.untold < window.count) return
   window.count = count + window.untold

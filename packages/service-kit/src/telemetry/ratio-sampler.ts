@@ -2,19 +2,19 @@ import { type Context, isSpanContextValid, trace, TraceFlags } from '@openteleme
 import { type Sampler, SamplingDecision, type SamplingResult } from '@opentelemetry/sdk-trace'
 import { isFromStranger } from '@open-payments-server/runtime'
 
-/** How it is decided what is recorded. */
+/** Options of sampling. */
 export interface RatioSamplerOptions {
   /** Share of new traces that are recorded, from 0 to 1. */
   readonly ratio: number
-  /** Whether who calls from outside decides for the traces that it began. */
+  /** Whether external callers decide for the traces that they began. */
   readonly strangersTrusted: boolean
   /** From 0 to 1, 1 excluded; `Math.random` unless given. */
   readonly random?: () => number
 }
 
 /**
- * Records a share of the traces, each as a whole. A trace that a stranger began is decided upon as if it were new, and by chance
- * rather than by its id, which the stranger chose: nobody can make us record all they ask for, nor hide.
+ * Records a share of the traces, each as a whole. A trace that a stranger began is sampled as if it were new, and randomly
+ * rather than by its id, which the stranger chose: nobody can make us record all their requests, nor hide them.
  */
 export class RatioSampler implements Sampler {
   readonly #ratio: number
@@ -37,7 +37,7 @@ export class RatioSampler implements Sampler {
     return { decision: isRecorded ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD }
   }
 
-  /** Parents in this process, and those of our other services, were decided upon by us. */
+  /** Parents in this process and in our other services were sampled by us. */
   #believes(parent: Context, isRemote: boolean | undefined): boolean {
     return isRemote !== true || this.#strangersTrusted || !isFromStranger(parent)
   }

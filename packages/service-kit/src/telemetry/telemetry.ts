@@ -10,7 +10,7 @@ import { type Logger, type Part, type RunningService, within } from '@open-payme
 import { RatioSampler } from './ratio-sampler.js'
 import { TellingExporter } from './telling-exporter.js'
 
-/** The settings that traces go by. */
+/** The settings of traces. */
 export interface TelemetryConfig {
   readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined
   readonly OTEL_EXPORTER_OTLP_HEADERS?: Secret | undefined
@@ -20,7 +20,7 @@ export interface TelemetryConfig {
   readonly TRACE_CONTEXT_TRUSTED: boolean
 }
 
-/** Who sends traces. */
+/** The source of traces. */
 export interface TelemetrySource {
   /** Name of the service, unless its settings name another. */
   readonly service: string
@@ -30,25 +30,25 @@ export interface TelemetrySource {
 
 /** Traces, being recorded. */
 export interface RunningTelemetry extends Part {
-  /** Sends what waits to be sent. */
+  /** Sends waiting spans. */
   flush(): Promise<void>
 }
 
-/** Most spans that wait to be sent. While they are more than the collector takes, more are dropped. */
+/** Maximum number of spans that wait to be sent; more are dropped. */
 const QUEUE_SPANS_MAX = 8_192
 const BATCH_SPANS_MAX = 512
-/** How long spans wait for others to be sent along with. */
+/** How long spans wait to be sent together with others. */
 const BATCH_DELAY_MS = 2_000
 /** How long the collector may take to receive a batch, retries included. */
 const EXPORT_TIMEOUT_MS = 5_000
 /** How long the last spans may take to be sent when the service stops. */
 const STOP_TIMEOUT_MS = 2_000
-/** Longest value of an attribute, in characters. */
+/** Maximum length of an attribute's value, in characters. */
 const ATTRIBUTE_LENGTH_MAX = 256
 
 /**
- * Starts to give requests, calls and batches their places in traces, and where a collector is named, to record them and send
- * them there. Once in a process.
+ * Starts giving requests, calls and batches their traces and, if a collector is configured, recording and sending them.
+ * Once per process.
  */
 export function startTelemetry(config: TelemetryConfig, source: TelemetrySource): RunningTelemetry {
   const { logger } = source
@@ -86,7 +86,7 @@ export function startTelemetry(config: TelemetryConfig, source: TelemetrySource)
 /**
  * Runs a service with traces: they start before it and stop after it.
  *
- * @throws what `start` throws, after traces were stopped
+ * @throws the error of `start`, after traces were stopped
  */
 export async function withTelemetry(
   config: TelemetryConfig,

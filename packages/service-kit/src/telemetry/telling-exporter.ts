@@ -2,7 +2,7 @@ import { type ExportResult, ExportResultCode } from '@opentelemetry/core'
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace'
 import type { Logger } from '@open-payments-server/runtime'
 
-/** Says when spans get through no more, and when they do again; once each, so that an outage does not fill the log. */
+/** Logs when spans can no longer be sent, and when they can again; once each, so that an outage does not fill the log. */
 export class TellingExporter implements SpanExporter {
   readonly #exporter: SpanExporter
   readonly #logger: Logger
@@ -17,7 +17,7 @@ export class TellingExporter implements SpanExporter {
     this.#exporter.export(spans, (result) => {
       if (result.code === ExportResultCode.SUCCESS) this.#succeed()
       else this.#fail(result.error, spans.length)
-      // It was told here; what is told to the processor would be told again.
+      // Already logged here; the processor would log it again.
       onResult({ code: ExportResultCode.SUCCESS })
     })
   }
@@ -36,7 +36,7 @@ export class TellingExporter implements SpanExporter {
   }
 
   #fail(error: Error | undefined, spans: number): void {
-    // Not the error itself, which carries what the collector answered.
+    // Not the error itself, which contains the collector's answer.
     const { code } = (error ?? {}) as { code?: unknown }
     const fields = { spans, reason: error?.message, code }
     if (this.#failing) this.#logger.debug(fields, 'traces not exported')

@@ -57,12 +57,12 @@ describe('gauges', () => {
     age: { name: 'oldest_age_seconds', help: 'Age.' },
     count: { name: 'waiting', help: 'Waiting.' }
   }
-  const up = 'open_payments_metrics_source_up{source="outbox"}'
+  const up = 'open_payments_metrics_source_up{source="outcomes"}'
 
   it('are read anew at every scrape, all with one question', async () => {
     let questions = 0
     metrics.addGauges({
-      name: 'outbox',
+      name: 'outcomes',
       gauges,
       read: () => {
         questions += 1
@@ -77,7 +77,7 @@ describe('gauges', () => {
   it('are left out while their source fails, everything else is answered, and they come back', async () => {
     let fails = true
     metrics.addGauges({
-      name: 'outbox',
+      name: 'outcomes',
       gauges,
       read: () => (fails ? Promise.reject(new Error('no database')) : Promise.resolve({ age: 1, count: 1 }))
     })
@@ -102,7 +102,7 @@ describe('gauges', () => {
     type Values = Record<keyof typeof gauges, number>
     const answers: ((values: Values) => void)[] = []
     metrics.addGauges({
-      name: 'outbox',
+      name: 'outcomes',
       gauges,
       read: () => new Promise<Values>((resolve) => answers.push(resolve))
     })

@@ -14,7 +14,7 @@ import { undescribedMembers } from './members.js'
 
 /** What answers are checked against. */
 export interface Contract {
-  /** What is wrong with an answer, in words; nothing when it keeps the contract. */
+  /** The errors in an answer, in words; empty when it matches the contract. */
   violations(exchange: Exchange): string[]
 }
 
@@ -41,9 +41,9 @@ const NOT_MODIFIED = 304
 const UINT64_MAX = 2n ** 64n - 1n
 
 /**
- * Reads the descriptions. Schemas are compiled when the first answer comes that they are for.
+ * Reads the descriptions. Schemas are compiled for their first answer.
  *
- * @param files paths of descriptions of our own, besides the published ones
+ * @param files paths of our own descriptions, besides the published ones
  */
 export async function loadContract(files: readonly string[] = []): Promise<Contract> {
   const operations = await readDescriptions(files)
@@ -54,7 +54,7 @@ export async function loadContract(files: readonly string[] = []): Promise<Contr
       if (OPERATIONAL_PATHS.includes(path) && ['GET', 'HEAD'].includes(exchange.method)) return []
       const operation = findOperation(operations, exchange.method, path)
       const { status, text } = exchange
-      // Answers to HEAD, and those that say that nothing changed, have no body.
+      // Answers to HEAD, and 304, have no body.
       if (exchange.method === 'HEAD' || status === NOT_MODIFIED) {
         return text === '' ? [] : ['there is a body where none may be']
       }
@@ -69,7 +69,7 @@ export async function loadContract(files: readonly string[] = []): Promise<Contr
 
 type Validate = (schema: Schema, value: unknown) => string[]
 
-/** Where nothing is described, nothing is there: every answer is an error. */
+/** If nothing is described, nothing exists: every answer must be an error. */
 function undescribedPath(exchange: Exchange, validate: Validate): string[] {
   const { method, status, url } = exchange
   const path = pathOf(url)
@@ -117,14 +117,14 @@ function bodyViolations(
   validate: Validate
 ): string[] {
   const { schema, mediaTypes } = described
-  // A redirect says in passing where it leads (RFC 9110 §15.4).
+  // A redirect may mention its target in a body (RFC 9110 §15.4).
   if (mediaTypes.length === 0 && exchange.status >= 300) return []
   if (mediaTypes.length === 0) return exchange.text === '' ? [] : ['there is a body, and none is described']
   if (exchange.text === '' && described.mayBeEmpty) return []
   if (!mediaTypes.includes(mediaTypeOf(exchange))) return [`the body is ${mediaTypeOf(exchange)}`]
   if (schema === undefined || !isJson(exchange)) return []
   const body = parse(exchange.text)
-  // Which members an error has is said once, for all of them.
+  // The members of an error are defined once, for all errors.
   if (exchange.status >= 400) {
     return hasDecidedCode(exchange, operation, body) ? [] : validate(schema, body)
   }
@@ -140,7 +140,7 @@ function errorViolations(exchange: Exchange, validate: Validate): string[] {
   return validate(ERROR_BODY, parse(exchange.text)).map((violation) => `error body: ${violation}`)
 }
 
-/** Whether an error has a code that is answered by decision where the description has others. */
+/** Whether an error has a code that deliberately differs from the description. */
 function hasDecidedCode({ status }: Exchange, { name }: Operation, body: unknown): boolean {
   const { error } = { error: undefined, ...(body as { error?: { code?: unknown } } | undefined) }
   return DECIDED_CODES.some(
@@ -149,7 +149,7 @@ function hasDecidedCode({ status }: Exchange, { name }: Operation, body: unknown
   )
 }
 
-/** The body without the members that are there by decision, a list's items included. */
+/** The body without the members that deliberately differ, including those of a list's items. */
 function withoutDecided(exchange: Exchange, { name }: Operation, body: unknown): unknown {
   const decided = new Set(
     DECIDED_MEMBERS.filter(
@@ -210,7 +210,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // What is no JSON matches no schema.
+    // A body that is not JSON matches no schema.
     return undefined
   }
 }

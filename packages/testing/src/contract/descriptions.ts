@@ -8,7 +8,7 @@ import { createOpenAPI, type OpenAPI } from '@interledger/openapi'
 /** A JSON schema without references. */
 export type Schema = Readonly<Record<string, unknown>>
 
-/** What is described of an operation's answer with one status. */
+/** The description of an operation's answer with one status. */
 export interface DescribedAnswer {
   /** Schema of the JSON body; undefined when none is described. */
   readonly schema: Schema | undefined
@@ -16,16 +16,16 @@ export interface DescribedAnswer {
   readonly mediaTypes: readonly string[]
   /** Whether a described body may be left out. */
   readonly mayBeEmpty: boolean
-  /** Headers that must be there, each with the pattern of its value. */
+  /** Required headers, each with the pattern of its value. */
   readonly headers: readonly { readonly name: string; readonly pattern: RegExp }[]
 }
 
-/** An operation that some description knows. */
+/** An operation of a description. */
 export interface Operation {
   /** Such as `GET /quotes/{id}`. */
   readonly name: string
   readonly method: string
-  /** What the whole path of a request must match. */
+  /** Pattern of the whole path of a request. */
   readonly path: RegExp
   readonly answers: ReadonlyMap<number, DescribedAnswer>
 }
@@ -35,14 +35,14 @@ interface ResponseObject {
   readonly headers?: Readonly<
     Record<string, { readonly required?: boolean; readonly schema?: { readonly pattern?: string } }>
   >
-  /** Our own extension: the body is there for those who asked for it. */
+  /** Our own extension: the body exists only for those who request it. */
   readonly 'x-body-optional'?: boolean
 }
 
 /**
- * Reads the published descriptions, from the dependency that carries them, and more.
+ * Reads the published descriptions, from the dependency that contains them, and others.
  *
- * @param files paths of descriptions of our own
+ * @param files paths of our own descriptions
  * @returns their operations, in the order in which they are tried
  */
 export async function readDescriptions(files: readonly string[]): Promise<Operation[]> {

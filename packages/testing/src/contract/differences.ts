@@ -1,21 +1,21 @@
 import type { Exchange } from './exchange.js'
 
-/** A member of a body that the description does not have, and that is there by decision. */
+/** A member of a body that deliberately differs from the description. */
 export interface DecidedMember {
   readonly name: string
-  /** As descriptions name operations: `GET /quotes/{id}`. */
+  /** In the form of descriptions: `GET /quotes/{id}`. */
   readonly operations: readonly string[]
   readonly reason: string
-  /** Whether this request was to be answered with it; always unless given. */
+  /** Whether this request should get it; always unless given. */
   readonly when?: (exchange: Exchange) => boolean
 }
 
-/** Clients that accept JSON and nothing else get the published shape. */
+/** Clients that accept only JSON get the published shape. */
 function acceptsMoreThanJson({ accept }: Exchange): boolean {
   return accept !== 'application/json'
 }
 
-/** Every member that is there by decision and described nowhere. */
+/** Every member that is deliberately returned and not described. */
 export const DECIDED_MEMBERS: readonly DecidedMember[] = [
   {
     name: 'updatedAt',
@@ -36,7 +36,7 @@ export const DECIDED_MEMBERS: readonly DecidedMember[] = [
   }
 ]
 
-/** An error code that is answered where the description has others, by decision. */
+/** An error code that deliberately differs from the described ones. */
 export interface DecidedCode {
   readonly code: string
   readonly statuses: readonly number[]
@@ -44,7 +44,7 @@ export interface DecidedCode {
   readonly reason: string
 }
 
-/** Every error code that is answered by decision where others are described. */
+/** Every error code that deliberately differs from the described ones. */
 export const DECIDED_CODES: readonly DecidedCode[] = [
   {
     code: 'user_denied',
@@ -71,8 +71,7 @@ export const DECIDED_CODES: readonly DecidedCode[] = [
 ]
 
 /**
- * Statuses that are answered wherever they apply, though hardly an operation describes them, with the reason. Their body is our
- * error body.
+ * Statuses that may occur everywhere, though few operations describe them, with the reason. Their body is our error body.
  */
 export const UNDESCRIBED_STATUSES: ReadonlyMap<number, string> = new Map([
   [400, 'malformed input; the published descriptions have it for some operations only'],
@@ -93,7 +92,7 @@ export const UNDESCRIBED_STATUSES: ReadonlyMap<number, string> = new Map([
   [503, 'something that is needed does not answer now']
 ])
 
-/** Operations that no description has, and that are answered by decision, with the reason. */
+/** Operations that are deliberately answered without a description, with the reason. */
 export const UNDESCRIBED_OPERATIONS: ReadonlyMap<string, string> = new Map([
   ['OPTIONS /', 'discovery of the grant endpoint (RFC 9635 §9)'],
   ['RAW /', 'bytes that a test wrote itself: which request they were is not known, only that errors are ours']
@@ -102,7 +101,7 @@ export const UNDESCRIBED_OPERATIONS: ReadonlyMap<string, string> = new Map([
 /** Path below which errors may be pages, for those who ask for pages: people open it in their browsers. */
 export const PAGES_PATH = '/interact/'
 
-/** Paths that answer GET to those who run the services, in a form of their own. */
+/** Paths that answer GET for operators, in their own form. */
 export const OPERATIONAL_PATHS: readonly string[] = [
   '/healthz',
   '/readyz',

@@ -1,4 +1,4 @@
-/** A request and its answer, as far as a contract says something of them. */
+/** The parts of a request and its answer that a contract covers. */
 export interface Exchange {
   readonly method: string
   /** The URL or path that was requested. */
@@ -6,7 +6,7 @@ export interface Exchange {
   /** `Accept` of the request; undefined when it had none. */
   readonly accept: string | undefined
   readonly status: number
-  /** A header of the answer; null when it is not there. */
+  /** A header of the answer; null when missing. */
   readonly header: (name: string) => string | null
   /** The body of the answer. */
   readonly text: string

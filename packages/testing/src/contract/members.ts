@@ -1,8 +1,8 @@
 import type { Schema } from './descriptions.js'
 
 /**
- * Names the members of a value that its schema does not describe, in whatever depth: most published schemas are open, and
- * would let anything slip out.
+ * Names the members of a value that its schema does not describe, at any depth: most published schemas are open, and would
+ * let anything slip out.
  *
  * @returns paths such as `result.0.internalId`
  */
@@ -35,7 +35,7 @@ function allBranches(schema: Schema): Schema[] {
   return [schema, ...combined.flatMap(allBranches)]
 }
 
-/** Whether a schema says that it takes any member, rather than not saying that it takes none. */
+/** Whether a schema explicitly allows additional members, rather than merely not forbidding them. */
 function isOpenByIntent(schema: Schema): boolean {
   return schema.additionalProperties === true
 }

@@ -9,19 +9,19 @@ import { intervalBounds, type RepeatingInterval } from './repeating-interval.js'
  */
 export function describeInterval(interval: RepeatingInterval): string {
   if (interval.count === 1) {
-    const { start, end } = intervalBounds(interval, 0n)
-    return `once, from ${describeInstant(start)} to ${describeInstant(end)}`
+    const { startMs, endMs } = intervalBounds(interval, 0n)
+    return `once, from ${describeInstant(startMs)} to ${describeInstant(endMs)}`
   }
   const every = `every ${describeDuration(interval.duration)}`
-  const anchor = describeInstant(new Date(interval.anchorMs))
+  const anchor = describeInstant(interval.anchorMs)
   const times = interval.count === undefined ? undefined : `${interval.count} times`
   return interval.anchor === 'start'
     ? `${every} from ${anchor}, ${times ?? 'without end'}`
     : [`${every} until ${anchor}`, times].filter((part) => part !== undefined).join(', ')
 }
 
-function describeInstant(date: Date): string {
-  const instant = DateTime.fromJSDate(date, { zone: 'utc' }).setLocale('en-GB')
+function describeInstant(instantMs: number): string {
+  const instant = DateTime.fromMillis(instantMs, { zone: 'utc' }).setLocale('en-GB')
   const day = instant.toFormat('d LLLL yyyy')
   const { hour, minute, second, millisecond } = instant
   if (hour + minute + second + millisecond === 0) {

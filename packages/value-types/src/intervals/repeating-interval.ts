@@ -66,12 +66,12 @@ export function parseRepeatingInterval(text: string): RepeatingInterval {
  * The number of the interval that contains an instant; `undefined` when none does, because the instant is before the
  * first, after the last, or outside the years 1970 to 9999. Takes the same few steps however far away the instant is.
  *
- * @throws IntervalError for an invalid date
+ * @param instantMs milliseconds since 1970
+ * @throws IntervalError for NaN
  */
-export function intervalIndexAt(interval: RepeatingInterval, instant: Date): bigint | undefined {
-  const instantMs = instant.getTime()
+export function intervalIndexAt(interval: RepeatingInterval, instantMs: number): bigint | undefined {
   if (Number.isNaN(instantMs)) {
-    throw new IntervalError('the instant is not a valid date')
+    throw new IntervalError('the instant is not a number')
   }
   const isBeyondAnchor =
     interval.anchor === 'start' ? instantMs < interval.anchorMs : instantMs >= interval.anchorMs
@@ -92,12 +92,15 @@ export function intervalIndexAt(interval: RepeatingInterval, instant: Date): big
 }
 
 /**
- * The bounds of an interval: `start` inclusive, `end` exclusive.
+ * The bounds of an interval in milliseconds since 1970: the start inclusive, the end exclusive.
  *
  * @param index its number, as {@link intervalIndexAt} answers it
  * @throws IntervalError when there is no interval of that number, or no part of it lies in the years 1970 to 9999
  */
-export function intervalBounds(interval: RepeatingInterval, index: bigint): { start: Date; end: Date } {
+export function intervalBounds(
+  interval: RepeatingInterval,
+  index: bigint
+): { startMs: number; endMs: number } {
   const number = Number(index)
   if (!isNumberOf(interval, number)) {
     throw new IntervalError('the interval has no repetition of that number')
@@ -109,7 +112,7 @@ export function intervalBounds(interval: RepeatingInterval, index: bigint): { st
   if (!(startMs <= INSTANT_MAX_MS && endMs > INSTANT_MIN_MS)) {
     throw new IntervalError('an interval must lie in the years 1970 to 9999')
   }
-  return { start: new Date(startMs), end: new Date(endMs) }
+  return { startMs, endMs }
 }
 
 /** Which boundary the named instant is. */

@@ -1,8 +1,10 @@
-import type { Clock, Lifecycle, Logger, Random } from '@open-payments-server/runtime'
+import type { Lifecycle, Logger } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import type { Random } from '@open-payments-server/value-types/identifiers'
 import type { SharedStore } from '@open-payments-server/shared-store'
 import type { AuthServerConfig } from '../config.js'
 
-/** What tests, and those who embed the service, may put in the place of the real thing. What is given here is not closed. */
+/** Replacements that tests and embedding programs may provide. They are not closed here. */
 export interface AuthServerOverrides {
   readonly clock?: Clock
   readonly random?: Random
@@ -10,7 +12,7 @@ export interface AuthServerOverrides {
   readonly sharedStore?: SharedStore
 }
 
-/** What everything is made with. */
+/** The dependencies shared by all parts. */
 export interface Context {
   readonly config: AuthServerConfig
   readonly logger: Logger

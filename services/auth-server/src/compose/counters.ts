@@ -15,14 +15,14 @@ import { publishKeyLookups } from '../metrics/directory-metrics.js'
 import { publishGrants } from '../metrics/grant-metrics.js'
 import { publishRpcs } from '../metrics/rpc-metrics.js'
 
-/** Everything that features count, by what it is about. */
+/** All counters of features, by subject. */
 export interface Counters
   extends GrantCounters, RpcCounters, FailureCounters<'purge', (typeof COUNTED_OPERATIONS)[number]> {
   readonly countAuthenticationFailure: AuthenticationFailureCounter
   readonly countKeyLookup: KeyLookupCounter
 }
 
-/** Begins to count. */
+/** Starts counting. */
 export function startCounting(metrics: Metrics): Counters {
   return {
     ...publishGrants(metrics),

@@ -8,7 +8,8 @@ import {
   type UnaryHandler
 } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
-import type { Clock, Logger } from '@open-payments-server/runtime'
+import type { Logger } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import { counting } from '@open-payments-server/service-kit/metrics'
 import type { ClientDirectory } from '../domain/clients.js'
 import type {
@@ -40,19 +41,19 @@ import { createListGrantsRpc, createRevokeGrantRpc } from '../grpc/grant-operato
 import { createIntrospectRpc } from '../grpc/introspection.js'
 import { createWatchRevocationsRpc } from '../grpc/revocation-watch.js'
 
-/** What the gRPC side stands on. */
+/** The dependencies of the gRPC services. */
 export interface GrpcDependencies {
   readonly database: Database
-  /** Reads whole tables: its statements may take long. */
+  /** For reading whole tables: its statements may take long. */
   readonly patientDatabase: Database
   readonly clock: Clock
   readonly logger: Logger
-  /** Is told of every call; nobody unless given. */
+  /** Observes every call; none unless given. */
   readonly callObserver?: CallObserver | undefined
   readonly revocations: RevocationBus
   readonly directory: Pick<ClientDirectory, 'findKey'>
   readonly tokens: TokenReader
-  /** Who may call what where clients show certificates. */
+  /** Who may call what when clients present certificates. */
   readonly config?: GrpcClientLists | undefined
   readonly counters: RpcCounters & Pick<GrantCounters, 'countGrant'>
 }
@@ -143,10 +144,10 @@ function grantOperatorService({
 }
 
 function answerAbout(worth: TokenWorth): IntrospectionAnswer {
-  return worth.status === 'active' && worth.key === 'unavailable' ? 'key_unavailable' : worth.status
+  return worth.status === 'active' && worth.key === 'unavailable' ? 'key-unavailable' : worth.status
 }
 
-/** Counts what payments that ask for room are answered. */
+/** Counts the answers to reservations. */
 function countingReservations(
   reserveLimits: ReserveLimits,
   counters: Pick<RpcCounters, 'countReservation'>
@@ -165,14 +166,14 @@ function answerTo(outcome: ReserveOutcome): ReservationAnswer {
     case 'refused':
       return outcome.reason
     case 'mismatch':
-    case 'other_amounts':
+    case 'other-amounts':
       return outcome.outcome
   }
 }
 
 /**
- * Says UNAVAILABLE when the database could not be asked, or gave up on a statement: every call may be repeated with the
- * effect of one, and callers repeat what is unavailable.
+ * Answers UNAVAILABLE when the database could not be reached, or gave up on a statement: every call is idempotent, and
+ * callers retry what is unavailable.
  */
 function retriable<Request, Response>(
   handler: UnaryHandler<Request, Response>

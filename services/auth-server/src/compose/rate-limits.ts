@@ -8,12 +8,12 @@ import type { Context } from './context.js'
 /** Code of a refusal (RFC 9635 §3.6). */
 const REFUSAL_CODE = 'too_many_attempts'
 
-/** How often things may be asked for; undefined where that is not limited. */
+/** The rate limits; undefined where there is none. */
 export function startRateLimits(
   { config, clock, logger, lifecycle }: Context,
   metrics: RateLimitSurroundings['metrics']
 ): Promise<RateLimits | undefined> {
-  // Its health is told on the listener for identity providers, which is not limited.
+  // Its health is served on the listener for identity providers, which is not limited.
   const service = { service: 'auth-server', refusalCode: REFUSAL_CODE, exemptPaths: [] }
   return openRateLimits(config, { ...service, clock, logger, lifecycle, metrics })
 }

@@ -1,20 +1,19 @@
-import { openDatabase } from '@open-payments-server/database'
 import { openTls } from '@open-payments-server/grpc-transport'
 import { createSafeHttpClient } from '@open-payments-server/http-client'
 import { GRPC_LISTENER_TLS } from '@open-payments-server/runtime/configuration'
-import { openSharedStore } from '@open-payments-server/shared-store'
+import { openStores } from '@open-payments-server/service-kit/stores'
 import { PrismaClient } from '../generated/prisma/client.js'
 import type { AuthServerOverrides, Context } from './context.js'
 
-/** Longest that one SQL statement may take, in milliseconds. */
+/** Maximum duration of one SQL statement, in milliseconds. */
 const STATEMENT_TIMEOUT_MS = 10_000
-/** Longest that a database connection is waited for, in milliseconds. */
+/** Maximum time to wait for a database connection, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 5_000
-/** Longest that one operation of the shared store may take, in milliseconds. */
+/** Maximum duration of one operation of the shared store, in milliseconds. */
 const SHARED_STORE_TIMEOUT_MS = 2_000
-/** How long a document of a client or wallet may take to be fetched, in milliseconds. */
+/** Maximum duration of fetching a document of a client or wallet, in milliseconds. */
 const FETCH_TIMEOUT_MS = 5_000
-/** Longest document of a client or wallet, in bytes. */
+/** Maximum size of a document of a client or wallet, in bytes. */
 const FETCHED_BYTES_MAX = 131_072
 
 export type Resources = Awaited<ReturnType<typeof openResources>>
@@ -25,37 +24,16 @@ export type Resources = Awaited<ReturnType<typeof openResources>>
  * @throws ConfigurationError for certificates that cannot be used
  */
 export async function openResources(context: Context, overrides: AuthServerOverrides) {
-  const { config, logger, lifecycle, clock } = context
+  const { config, lifecycle } = context
   const tls = await openTls(GRPC_LISTENER_TLS, context)
-  const { close, ...opened } = openDatabase(
-    {
-      url: config.DATABASE_URL.reveal(),
-      applicationName: 'auth-server',
-      pooler: config.DATABASE_POOLER,
-      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
-      connectTimeoutMs: CONNECT_TIMEOUT_MS,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      onIdleConnectionLost: (error: Error) => {
-        logger.warn({ err: error }, 'idle database connection lost')
-      }
-    },
-    (options) => new PrismaClient(options)
-  )
-  lifecycle.add({ name: 'database', stop: close })
-
-  const sharedStore =
-    overrides.sharedStore ??
-    openSharedStore({
-      url: config.REDIS_URL?.reveal(),
-      service: 'auth-server',
-      commandTimeoutMs: SHARED_STORE_TIMEOUT_MS,
-      aheadMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
-      clock,
-      logger
-    })
-  if (overrides.sharedStore === undefined) {
-    lifecycle.add({ name: 'shared store', stop: () => sharedStore.close() })
-  }
+  const stores = openStores(context, {
+    service: 'auth-server',
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    sharedStoreTimeoutMs: SHARED_STORE_TIMEOUT_MS,
+    createClient: (options) => new PrismaClient(options),
+    sharedStore: overrides.sharedStore
+  })
 
   const httpClient = createSafeHttpClient({
     allowPrivateNetworks: config.ENVIRONMENT === 'development',
@@ -65,5 +43,5 @@ export async function openResources(context: Context, overrides: AuthServerOverr
     ownOrigins: config.WALLET_ADDRESS_ORIGINS
   })
   lifecycle.add({ name: 'HTTP client', stop: () => httpClient.close() })
-  return { ...opened, sharedStore, httpClient, tls }
+  return { ...stores, httpClient, tls }
 }

@@ -38,7 +38,7 @@ import type { Resources } from './resources.js'
 
 const MIGRATIONS_PATH = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 
-/** What routes are made of. */
+/** The dependencies of the routes. */
 export interface RouteParts {
   readonly context: Context
   readonly resources: Resources
@@ -51,7 +51,7 @@ export function createReadiness({ logger }: Context, { database }: Resources): R
   return new Readiness({ dependencies: [databaseDependency(database, MIGRATIONS_PATH)], logger })
 }
 
-/** What clients ask, and what the browsers of account holders are led through. */
+/** Routes for clients, and for the browsers of account holders. */
 export function createRoutes(parts: RouteParts): PublicRoutes {
   const { context, resources, domain, counters } = parts
   const { config, clock, random, logger } = context
@@ -134,7 +134,7 @@ function createRequestGrant({ context, resources, domain, counters }: RouteParts
   )
 }
 
-/** What identity providers ask. */
+/** Routes for identity providers. */
 export function createIdentityProviderRoutes({
   context,
   resources,

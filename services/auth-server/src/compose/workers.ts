@@ -3,7 +3,7 @@ import {
   createPurgeRepository,
   createPurgeWorker
 } from '@open-payments-server/service-kit/purge'
-import { PURGED_KINDS } from '../domain/purge-counter.js'
+import { PURGED_KINDS } from '../domain/counters.js'
 import { createPurgeStatements } from '../features/purge-grants/purge-statements.js'
 import type { Context } from './context.js'
 import type { ServedMetrics } from './metrics.js'
@@ -11,7 +11,7 @@ import type { Resources } from './resources.js'
 
 const SECONDS_PER_HOUR = 3_600
 
-/** Deletes what is over, unless settings say never. */
+/** Deletes ended data, unless disabled by settings. */
 export function startPurge(
   { config, logger, lifecycle, clock }: Context,
   { database }: Resources,

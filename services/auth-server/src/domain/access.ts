@@ -6,7 +6,7 @@ export const ACCESS_TYPES = ['incoming-payment', 'outgoing-payment', 'quote'] as
 /** Type of an access item (interface 2.3). */
 export type AccessType = (typeof ACCESS_TYPES)[number]
 
-/** What may be asked for, by type. */
+/** Actions that may be requested, by type. */
 export const ACTIONS_BY_TYPE = {
   'incoming-payment': ['create', 'complete', 'read', 'read-all', 'list', 'list-all'],
   'outgoing-payment': ['create', 'read', 'read-all', 'list', 'list-all'],
@@ -17,24 +17,24 @@ export const ACTIONS_BY_TYPE = {
 export interface Limits {
   /** URL of the only incoming payment that may be paid. */
   readonly receiver?: string | undefined
-  /** ISO 8601 repeating interval that the amounts hold for; for the whole grant when there is none. */
+  /** ISO 8601 repeating interval to which the amounts apply; without one, they apply to the whole grant. */
   readonly interval?: string | undefined
-  /** Most that may be debited per interval. */
+  /** Maximum that may be debited per interval. */
   readonly debitAmount?: Amount | undefined
-  /** Most that receivers may receive per interval. */
+  /** Maximum that receivers may receive per interval. */
   readonly receiveAmount?: Amount | undefined
 }
 
-/** One right that is asked for, or held (interface 2.3). */
+/** One right that is requested, or granted (interface 2.3). */
 export interface AccessItem {
   readonly type: AccessType
   readonly actions: readonly string[]
-  /** URL of the wallet address it is about; about any when there is none. */
+  /** URL of the wallet address it applies to; any when undefined. */
   readonly identifier?: string | undefined
   readonly limits?: Limits | undefined
 }
 
-/** An access item as it travels in JSON. */
+/** An access item on the wire. */
 export interface AccessItemWire {
   type: string
   actions: readonly string[]
@@ -42,7 +42,7 @@ export interface AccessItemWire {
   limits?: { receiver?: string; interval?: string; debitAmount?: AmountWire; receiveAmount?: AmountWire }
 }
 
-/** The wire form of an access item. What was not asked for is left out. */
+/** The wire form of an access item. Members that were not requested are omitted. */
 export function formatAccessItem(item: AccessItem): AccessItemWire {
   const { type, actions, identifier, limits } = item
   return {
@@ -63,7 +63,7 @@ function formatLimits(limits: Limits): NonNullable<AccessItemWire['limits']> {
   }
 }
 
-/** Accesses that need the account holder besides those that always do: `type:action`. */
+/** Accesses that need consent in addition to those that always do: `type:action`. */
 export type ConfiguredInteraction = ReadonlySet<string>
 
 /**
@@ -80,10 +80,10 @@ export function needsInteraction(access: readonly AccessItem[], configured: Conf
 }
 
 /**
- * The wallet address whose account holder is asked for a grant: the one that every item which needs consent, and every
- * subject, is about.
+ * The wallet address whose account holder must consent to a grant: the one that every item which needs consent, and every
+ * subject, names.
  *
- * @returns undefined when these are about none, or about several: one consent is one holder's
+ * @returns undefined when they name none, or several: a grant has the consent of one account holder
  */
 export function findConsentingWalletAddress(
   request: {

@@ -1,36 +1,36 @@
 import type { KeyObject } from 'node:crypto'
-import { Refusal } from '@open-payments-server/runtime'
+import { Refusal } from '@open-payments-server/value-types/refusals'
 import type { RefusedBecause } from './errors.js'
 
 /** A public key of a client, ready to verify with. */
 export interface ClientKey {
-  /** Its identifier: signatures name it as `keyid`. */
+  /** Its identifier, the `keyid` of signatures. */
   readonly kid: string
   /** The key itself: 32 bytes, base64url. */
   readonly x: string
   readonly publicKey: KeyObject
 }
 
-/** A public key of a client, as others are told of it. */
+/** A public key of a client, as it is given to others. */
 export type PublicKey = Pick<ClientKey, 'kid' | 'x'>
 
-/** Who holds a grant, and the key that asked for it. */
+/** The token holder of a grant, and the key that requested it. */
 export interface BoundClient {
-  /** URL of the client's wallet address; undefined for a client known by its key alone. */
+  /** URL of the client's wallet address; undefined for a client identified only by its key. */
   readonly walletAddress: string | undefined
-  /** RFC 7638 thumbprint of the key of a client known by its key alone. */
+  /** RFC 7638 thumbprint of the key of a client identified only by it. */
   readonly jwkThumbprint: string | undefined
   /** `kid` of the key that signed the grant request. */
   readonly keyId: string
-  /** That key: 32 bytes, base64url. */
+  /** The key that signed the grant request: 32 bytes, base64url. */
   readonly keyX: string
 }
 
-/** What a wallet address says of itself, as far as grants depend on it. */
+/** The parts of a wallet address document that grants depend on. */
 export interface WalletAddressDocument {
-  /** Its URL as it spells itself; undefined when it does not say. */
+  /** Its URL as the document spells it; undefined when it is missing. */
   readonly id: string | undefined
-  /** Name its owner wants to be shown by. */
+  /** Its public name. */
   readonly publicName: string | undefined
   readonly assetCode: string
   readonly assetScale: number
@@ -38,35 +38,35 @@ export interface WalletAddressDocument {
   readonly authServer: string
 }
 
-/** Where a client publishes its keys (interface 5). */
+/** The JWK Set of a client (interface 5). */
 export function keysUrlOf(walletAddress: string): string {
   return `${walletAddress}/jwks.json`
 }
 
-/** A document that others publish could not be had, or does not say what it must. */
+/** A document that others publish could not be fetched, or is invalid. */
 export class DocumentUnavailable extends Error {
   override readonly name: string = 'DocumentUnavailable'
 }
 
-/** Whoever should publish a document says that there is none. */
+/** The host says that there is no such document. */
 export class DocumentGone extends DocumentUnavailable {
   override readonly name = 'DocumentGone'
 }
 
 /**
- * Too much is being fetched already, or this document too often. That says nothing about the document: it may be asked for
- * again in a while. Whoever cannot do without it is answered with this.
+ * Too many fetches are running, or this document was fetched too often. This says nothing about the document, which may be
+ * requested again later. Requests that need it get this error.
  */
 export class DirectoryBusy extends Refusal {
   override readonly name = 'DirectoryBusy'
 
-  /** @param cause what happened: for the log, or the limit that was reached */
+  /** @param cause the cause, for the log, or the limit that was reached */
   constructor(cause?: unknown) {
     super('directory-busy' satisfies RefusedBecause, 'temporarily unavailable', { cause })
   }
 }
 
-/** Looks up what wallet addresses publish. Keeps it for a while. */
+/** Looks up what wallet addresses publish, and caches it for a while. */
 export interface ClientDirectory {
   /**
    * Finds the current key of a client by its identifier.
@@ -76,27 +76,27 @@ export interface ClientDirectory {
    */
   findKey(walletAddress: string, keyId: string): Promise<PublicKey | undefined>
   /**
-   * Tells that a signature was verified with a key of this client: for a while, strangers cannot keep its documents from
+   * Records that a signature was verified with a key of this client: for a while, strangers cannot keep its documents from
    * being fetched.
    */
   vouchFor(walletAddress: string): void
-  /** @throws DocumentUnavailable when there is no such document, or it is not one of a wallet address; DirectoryBusy */
+  /** @throws DocumentUnavailable when there is no such document, or it is not a wallet address document; DirectoryBusy */
   getWalletAddress(url: string): Promise<WalletAddressDocument>
   /**
-   * The asset an incoming payment is received in, by its public form.
+   * The asset of an incoming payment, from its public form.
    *
-   * @throws DocumentUnavailable when it cannot be fetched or does not say; DirectoryBusy
+   * @throws DocumentUnavailable when it cannot be fetched or has no asset; DirectoryBusy
    */
   getReceiverAsset(url: string): Promise<{ readonly code: string; readonly scale: number }>
 }
 
 /**
- * The key that a holder must sign with now. Of a client known by its wallet address it is the one published under this
- * identifier at present: a key that the client took out is none, also when it asked for the grant. A client known by its
- * key alone has that key and no other.
+ * The key that a token holder must sign with now. For a client identified by its wallet address, it is the one published
+ * under this identifier now: a removed key does not count, even if it requested the grant. A client identified only by its
+ * key has that key and no other.
  *
  * @param keyId `keyid` of the signature
- * @returns undefined when it names no current key of the holder
+ * @returns undefined when it names no current key of the token holder
  * @throws DocumentUnavailable when the client's keys cannot be fetched; DirectoryBusy
  */
 export async function findHolderKey(

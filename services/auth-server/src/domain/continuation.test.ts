@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { type ContinuationDecision, type ContinuedGrant, decideContinuation } from './continuation.js'
 import type { GrantState } from './grants.js'
 
-const NOW = Date.parse('2026-11-21T12:00:00Z')
+const NOW_MS = Date.parse('2026-11-21T12:00:00Z')
 const RIGHT = { isRight: true }
 const WRONG = { isRight: false }
 const NONE = undefined
@@ -15,10 +15,10 @@ function grantOf(changed: Partial<ContinuedGrant>): ContinuedGrant {
     access: [],
     subject: undefined,
     hasFinish: true,
-    continueAfter: new Date(NOW),
+    continueAfterMs: NOW_MS,
     rejectionReason: undefined,
-    continueBefore: new Date(NOW + 1),
-    interaction: { reference: 'reference', expiresAt: new Date(NOW + 1) },
+    continueBeforeMs: NOW_MS + 1,
+    interaction: { reference: 'reference', expiresAtMs: NOW_MS + 1 },
     continuationToken: 'token',
     ...changed
   }
@@ -43,7 +43,7 @@ describe('a continuation', () => {
     ['rejected', true, RIGHT, 'rejected'],
     ['rejected', false, NONE, 'rejected']
   ])('of a grant that is %s, finish %p, reference %j: %s', (state, hasFinish, reference, expected) => {
-    expect(decideContinuation(grantOf({ state, hasFinish }), reference, NOW)).toBe(expected)
+    expect(decideContinuation(grantOf({ state, hasFinish }), reference, NOW_MS)).toBe(expected)
   })
 
   it.each<[GrantState, ContinuationDecision]>([
@@ -53,17 +53,19 @@ describe('a continuation', () => {
     ['revoked', 'over'],
     ['rejected', 'rejected']
   ])('before its wait is over, of a grant that is %s: %s', (state, expected) => {
-    const grant = grantOf({ state, continueAfter: new Date(NOW + 1) })
-    expect(decideContinuation(grant, RIGHT, NOW)).toBe(expected)
+    const grant = grantOf({ state, continueAfterMs: NOW_MS + 1 })
+    expect(decideContinuation(grant, RIGHT, NOW_MS)).toBe(expected)
   })
 
   it.each<[GrantState, ContinuationDecision]>([
     ['pending', 'expired'],
     ['approved', 'issue']
   ])('after the interaction expired, of a grant that is %s: %s', (state, expected) => {
-    const interaction = { reference: 'reference', expiresAt: new Date(NOW) }
-    const continueBefore = new Date(NOW + 1)
-    expect(decideContinuation(grantOf({ state, interaction, continueBefore }), RIGHT, NOW)).toBe(expected)
+    const interaction = { reference: 'reference', expiresAtMs: NOW_MS }
+    const continueBeforeMs = NOW_MS + 1
+    expect(decideContinuation(grantOf({ state, interaction, continueBeforeMs }), RIGHT, NOW_MS)).toBe(
+      expected
+    )
   })
 
   it.each<[GrantState, { isRight: boolean }, ContinuationDecision]>([
@@ -75,8 +77,8 @@ describe('a continuation', () => {
   ])(
     'after an approval had to be continued, of a grant that is %s, reference %j: %s',
     (state, reference, expected) => {
-      const grant = grantOf({ state, continueBefore: new Date(NOW) })
-      expect(decideContinuation(grant, reference, NOW)).toBe(expected)
+      const grant = grantOf({ state, continueBeforeMs: NOW_MS })
+      expect(decideContinuation(grant, reference, NOW_MS)).toBe(expected)
     }
   )
 })

@@ -2,45 +2,45 @@ import type { AccessItem } from './access.js'
 import type { BoundClient } from './clients.js'
 import type { GrantState, SubjectRequest } from './grants.js'
 
-/** A grant as whoever continues it finds it. */
+/** A grant, with the fields that a continuation depends on. */
 export interface ContinuedGrant {
   readonly id: string
   readonly state: GrantState
   readonly holder: BoundClient
   readonly access: readonly AccessItem[]
   readonly subject: SubjectRequest | undefined
-  /** Whether the client asked to be told when the interaction is over. */
+  /** Whether the client requested a notification at the end of the interaction (`finish`). */
   readonly hasFinish: boolean
-  /** Not to be continued before; undefined when it may be at any time. */
-  readonly continueAfter: Date | undefined
-  /** Once it is approved, it must be continued before; undefined in every other state. */
-  readonly continueBefore: Date | undefined
+  /** Time before which it must not be continued; undefined when there is none. */
+  readonly continueAfterMs: number | undefined
+  /** Time by which an approved grant must be continued; undefined in every other state. */
+  readonly continueBeforeMs: number | undefined
   /** The account holder's reason for declining, if one was given. */
   readonly rejectionReason: string | undefined
   /** Undefined for a grant that was issued without one. */
-  readonly interaction: { readonly reference: string; readonly expiresAt: Date } | undefined
-  /** The continuation token that was presented, and is the right one. */
+  readonly interaction: { readonly reference: string; readonly expiresAtMs: number } | undefined
+  /** The presented continuation token, which is the right one. */
   readonly continuationToken: string
 }
 
-/** What becomes of a continuation. */
+/** The result of a continuation. */
 export type ContinuationDecision =
-  /** The account holder agreed, and the client may have what it asked for. */
+  /** The account holder consented, and the grant can be issued. */
   | 'issue'
-  /** The account holder has not decided; the client is to ask again. */
+  /** The account holder has not decided; the client may poll again. */
   | 'wait'
   /** Issued already, cancelled, or revoked. */
   | 'over'
   | 'rejected'
   /** The account holder did not answer in time. */
   | 'expired'
-  /** The account holder agreed, and the client did not come in time. */
+  /** The account holder consented, and the client did not continue in time. */
   | 'too-late'
   | 'wrong-reference'
   | 'too-fast'
-  /** The account holder has not decided, and the client will be told when it is over. */
+  /** The account holder has not decided, and the client will be notified. */
   | 'unfinished'
-  /** The client was told a reference and must show that it got it. */
+  /** The client was sent a reference and must present it. */
   | 'reference-missing'
 
 /**
@@ -65,14 +65,14 @@ export function decideContinuation(
   }
   if (interactionReference?.isRight === false) return 'wrong-reference'
   const isPending = grant.state === 'pending'
-  if (isPending && isPast(grant.interaction?.expiresAt, nowMs)) return 'expired'
-  if (!isPending && isPast(grant.continueBefore, nowMs)) return 'too-late'
-  if (grant.continueAfter !== undefined && nowMs < grant.continueAfter.getTime()) return 'too-fast'
+  if (isPending && isPast(grant.interaction?.expiresAtMs, nowMs)) return 'expired'
+  if (!isPending && isPast(grant.continueBeforeMs, nowMs)) return 'too-late'
+  if (grant.continueAfterMs !== undefined && nowMs < grant.continueAfterMs) return 'too-fast'
   if (isPending) return grant.hasFinish ? 'unfinished' : 'wait'
   return grant.hasFinish && interactionReference === undefined ? 'reference-missing' : 'issue'
 }
 
-/** Whether an instant has come; one that is missing has. */
-function isPast(instant: Date | undefined, nowMs: number): boolean {
-  return instant === undefined || nowMs >= instant.getTime()
+/** Whether an instant has passed; undefined counts as passed. */
+function isPast(instantMs: number | undefined, nowMs: number): boolean {
+  return instantMs === undefined || nowMs >= instantMs
 }

@@ -1,16 +1,16 @@
 import type { SignatureErrorReason } from '@open-payments-server/http-signatures'
 import type { RefusalReason } from './limits.js'
 
-// What happens here, for whoever counts it. Counting returns at once and never fails.
+// Events for metrics. Counting returns at once and never fails.
 
-/** What a grant came to: it was let in, waits for its account holder, has its token, was declined, or was ended. */
+/** An event of a grant: requested, waiting for its account holder, token issued, declined, or ended. */
 export const GRANT_EVENTS = ['requested', 'pending', 'granted', 'rejected', 'revoked'] as const
-/** What happened in an interaction, by the browser or the identity provider. */
+/** An event of an interaction, by the browser or the identity provider. */
 export const INTERACTION_EVENTS = ['started', 'accepted', 'rejected', 'finished'] as const
-/** What its holder did with a token. */
+/** What its token holder did with a token. */
 export const TOKEN_EVENTS = ['rotated', 'revoked'] as const
 
-/** Counts grants, the interactions they need, and what becomes of their tokens. */
+/** Counts events of grants, interactions and tokens. */
 export interface GrantCounters {
   countGrant(event: (typeof GRANT_EVENTS)[number]): void
   countInteraction(event: (typeof INTERACTION_EVENTS)[number]): void
@@ -18,28 +18,40 @@ export interface GrantCounters {
 }
 
 /**
- * Why nobody was authenticated: what is wrong with a signature; `client`, whose keys cannot be fetched; or `holder`, somebody
- * other than who holds the grant, or a token that is not the one. Callers are not told that apart.
+ * Why a request failed authentication: an error in a signature; `client`, the client's keys cannot be fetched; or `holder`,
+ * not the token holder or not its token. Callers are not told these apart.
  */
 export type AuthenticationFailure = SignatureErrorReason | 'client' | 'holder'
 
-/** Counts requests that were refused because of who sent them. */
+/** Counts requests that failed authentication. */
 export type AuthenticationFailureCounter = (failure: AuthenticationFailure) => void
 
-/** What was answered to a payment that asks for room; `repeated` is room that it had already. */
-export type ReservationAnswer = 'reserved' | 'repeated' | 'mismatch' | 'other_amounts' | RefusalReason
+/** The answer to a reservation; `repeated` means already reserved. */
+export type ReservationAnswer = 'reserved' | 'repeated' | 'mismatch' | 'other-amounts' | RefusalReason
 
-/** What was answered about a token; `key_unavailable` is one that is active, without its key. */
-export type IntrospectionAnswer = 'active' | 'inactive' | 'unknown' | 'key_unavailable'
+/** The answer to an introspection; `key-unavailable` is an active token without its key. */
+export type IntrospectionAnswer = 'active' | 'inactive' | 'unknown' | 'key-unavailable'
 
-/** Counts what the resource server asks. */
+/** Counts calls of the resource server. */
 export interface RpcCounters {
   countReservation(answer: ReservationAnswer): void
   countIntrospection(answer: IntrospectionAnswer): void
 }
 
-/** Where the keys of a client came from: kept, fetched now, or kept from before because they could not be fetched. */
+/** Where a client's keys came from: the cache, fetched now, or expired in the cache because they could not be fetched. */
 export const KEY_SOURCES = ['hit', 'miss', 'stale'] as const
 
-/** Counts lookups of the keys of clients. One that fails is a `miss`. */
+/** Counts lookups of clients' keys. A failed lookup is a `miss`. */
 export type KeyLookupCounter = (source: (typeof KEY_SOURCES)[number]) => void
+
+/**
+ * What is deleted after it ended: grants with everything that belongs to them, tokens of grants that stay, and refusals of
+ * payments.
+ */
+export const PURGED_KINDS = ['grant', 'token', 'refusal'] as const
+
+/** What the purge deletes. */
+export type PurgedKind = (typeof PURGED_KINDS)[number]
+
+/** Counts what was deleted. */
+export type PurgeCounter = (kind: PurgedKind, count: number) => void

@@ -27,24 +27,24 @@ describe('the end of a reservation', () => {
   it.each<[string, End, FoundReservation, ReturnType<typeof decideEnd>]>([
     ['settled by this call', settling(40n, 30n), { ...found('open'), ended: true }, 'ended'],
     ['settled before with the same values', settling(40n, 30n), SETTLED, 'ended'],
-    ['settled before with another debit', settling(41n, 30n), SETTLED, 'ended_otherwise'],
-    ['settled before with less received', settling(40n, 29n), SETTLED, 'ended_otherwise'],
+    ['settled before with another debit', settling(41n, 30n), SETTLED, 'ended-otherwise'],
+    ['settled before with less received', settling(40n, 29n), SETTLED, 'ended-otherwise'],
     [
       'to be settled with too much, whatever became of it',
       settling(101n, 0n),
       SETTLED,
-      'more_debited_than_reserved'
+      'more-debited-than-reserved'
     ],
-    ['to be settled with too much received', settling(0n, 91n), found('open'), 'more_received_than_reserved'],
+    ['to be settled with too much received', settling(0n, 91n), found('open'), 'more-received-than-reserved'],
     ['to be settled and changed meanwhile', settling(40n, 30n), found('open'), 'raced'],
-    ['to be settled and released before', settling(0n, 0n), found('released'), 'ended_otherwise'],
-    ['to be settled and refused', settling(0n, 0n), found('refused'), 'ended_otherwise'],
+    ['to be settled and released before', settling(0n, 0n), found('released'), 'ended-otherwise'],
+    ['to be settled and refused', settling(0n, 0n), found('refused'), 'ended-otherwise'],
     ['to be settled and unknown', settling(0n, 0n), UNKNOWN, 'unknown'],
     ['unknown and barred by this call', RELEASING, { ...UNKNOWN, ended: true }, 'ended'],
     ['to be released and recorded meanwhile', RELEASING, UNKNOWN, 'raced'],
     ['to be released and changed meanwhile', RELEASING, found('open'), 'raced'],
     ['released before', RELEASING, found('released'), 'ended'],
-    ['to be released and settled before', RELEASING, SETTLED, 'was_settled'],
+    ['to be released and settled before', RELEASING, SETTLED, 'was-settled'],
     ['refused and released before', RELEASING, found('refused', { isReleasedRefusal: true }), 'ended'],
     ['refused and released or purged meanwhile', RELEASING, found('refused'), 'raced']
   ])('is decided for one that is %s', (_case, end, what, outcome) => {

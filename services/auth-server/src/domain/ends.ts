@@ -1,4 +1,4 @@
-/** What a payment really spent, in the units it was reserved in. */
+/** The amounts a payment actually spent, in the units it was reserved in. */
 export interface SettledValues {
   readonly debited: bigint
   readonly received: bigint
@@ -14,39 +14,39 @@ export interface End {
 
 /** What was found when a reservation was to be ended. */
 export interface FoundReservation {
-  /** Whether it was ended. For a refusal and an unknown payment: whether it was recorded that it was released. */
+  /** Whether it was ended. For a refusal and an unknown payment: whether its release was recorded. */
   readonly ended: boolean
   /** As it was before; undefined for an unknown payment. */
   readonly before:
     | {
         readonly state: 'open' | 'settled' | 'released' | 'refused'
-        /** Whether it is a refusal of which it is recorded that it was released. */
+        /** Whether it is a refusal whose release was recorded. */
         readonly isReleasedRefusal: boolean
-        /** What it was reserved for; undefined for what never held room. */
+        /** The reserved amounts; undefined if nothing was reserved. */
         readonly reserved: SettledValues | undefined
-        /** What it was settled with. */
+        /** The settled amounts. */
         readonly settled: SettledValues | undefined
       }
     | undefined
 }
 
-/** What became of a call that ends a reservation. */
+/** The result of a call that ends a reservation. */
 export type EndOutcome =
-  /** It ended as asked, by this call or by an earlier one. A released one holds no room, and never will. */
+  /** It ended as requested, by this call or an earlier one. A released one has no room, and never will. */
   | 'ended'
-  /** No reservation of the payment to be settled is known. */
+  /** There is no reservation of the payment to be settled. */
   | 'unknown'
-  /** The one to be settled was settled with other values, released, or never held room. */
-  | 'ended_otherwise'
+  /** The one to be settled was settled with other values, released, or never reserved. */
+  | 'ended-otherwise'
   /** The one to be released was settled. */
-  | 'was_settled'
-  | 'more_debited_than_reserved'
-  | 'more_received_than_reserved'
+  | 'was-settled'
+  | 'more-debited-than-reserved'
+  | 'more-received-than-reserved'
 
 /**
- * Decides what the end of a reservation came to.
+ * Decides the result of ending a reservation.
  *
- * @returns `raced` when it was changed after it had been looked at: the next look sees what became of it
+ * @returns `raced` when it was changed after it was read: the next attempt sees the change
  */
 export function decideEnd({ spent }: End, found: FoundReservation): EndOutcome | 'raced' {
   if (found.ended) return 'ended'
@@ -58,9 +58,10 @@ function decideRelease({ before }: FoundReservation): EndOutcome | 'raced' {
     case 'released':
       return 'ended'
     case 'settled':
-      return 'was_settled'
+      return 'was-settled'
     case 'refused':
-      // It never held room, and a late retry is refused again. One that was not released was, or was purged, meanwhile.
+      // Nothing was reserved, and a late retry is refused again. One that was not released was released or purged
+      // meanwhile.
       return before.isReleasedRefusal ? 'ended' : 'raced'
     case 'open':
     case undefined: // one was recorded meanwhile
@@ -71,10 +72,10 @@ function decideRelease({ before }: FoundReservation): EndOutcome | 'raced' {
 function decideSettlement(spent: SettledValues, { before }: FoundReservation): EndOutcome | 'raced' {
   if (before === undefined) return 'unknown'
   const { state, reserved, settled } = before
-  if (state === 'released' || state === 'refused' || reserved === undefined) return 'ended_otherwise'
-  if (spent.debited > reserved.debited) return 'more_debited_than_reserved'
-  if (spent.received > reserved.received) return 'more_received_than_reserved'
+  if (state === 'released' || state === 'refused' || reserved === undefined) return 'ended-otherwise'
+  if (spent.debited > reserved.debited) return 'more-debited-than-reserved'
+  if (spent.received > reserved.received) return 'more-received-than-reserved'
   if (settled === undefined) return 'raced'
   const same = settled.debited === spent.debited && settled.received === spent.received
-  return same ? 'ended' : 'ended_otherwise'
+  return same ? 'ended' : 'ended-otherwise'
 }

@@ -1,16 +1,16 @@
-import { Refusal, type RefusalOptions } from '@open-payments-server/runtime'
+import { Refusal, type RefusalOptions } from '@open-payments-server/value-types/refusals'
 
-/** Why something is refused. What a reason is in HTTP stands in `http/answers.ts`. */
+/** Why something is refused. `http/answers.ts` maps reasons to HTTP. */
 export type RefusedBecause =
   /** A field of the request is missing or wrong. */
   | 'invalid-field'
   /** The signature is missing, malformed, stale, used before, or does not verify. */
   | 'invalid-signature'
-  /** The client or its key cannot be resolved, or it identified itself in a way that the request does not allow. */
+  /** The client or its key cannot be resolved, or the request does not allow the way the client identified itself. */
   | 'unresolved-client'
-  /** Unknown token management id, wrong token for it, or a key of somebody else: nobody is told which. */
+  /** Unknown token management id, wrong token, or another client's key: the answer does not say which. */
   | 'unknown-token'
-  /** Unknown continuation id, wrong continuation token, or a key of somebody else: nobody is told which. */
+  /** Unknown continuation id, wrong continuation token, or another client's key: the answer does not say which. */
   | 'unknown-continuation'
   /** Wrong `interact_ref`. */
   | 'wrong-reference'
@@ -24,15 +24,15 @@ export type RefusedBecause =
   | 'not-rotatable'
   /** The interaction is unknown. */
   | 'unknown-interaction'
-  /** The account holder cannot decide any more. */
+  /** The account holder can no longer decide. */
   | 'interaction-decided'
-  /** There is nothing to finish, and nobody to tell. */
+  /** There is nothing to finish, and no client to notify. */
   | 'interaction-not-active'
-  /** The interaction is over, or began in another browser. */
+  /** The interaction has ended, or began in another browser. */
   | 'interaction-not-startable'
-  /** The browser has no part in the interaction. */
+  /** The browser does not belong to the interaction. */
   | 'invalid-session'
-  /** Too much is being fetched already, or one document too often. */
+  /** Too many fetches are running, or one document was fetched too often. */
   | 'directory-busy'
 
 function refusal(because: RefusedBecause, description: string, options?: RefusalOptions): Refusal {
@@ -48,7 +48,7 @@ export function invalidField(field: string, problem: string): Error {
   return refusal('invalid-field', `invalid ${field}: ${problem}`, { details: { [field]: problem } })
 }
 
-/** The signature is not one, or not valid. */
+/** The signature is missing or not valid. */
 export function invalidSignature(reason: string, cause?: unknown): Error {
   return refusal('invalid-signature', `invalid signature: ${reason}`, { cause })
 }
@@ -105,12 +105,12 @@ export function unknownInteraction(): Error {
   return refusal('unknown-interaction', 'unknown interaction')
 }
 
-/** The account holder cannot decide any more. */
+/** The account holder can no longer decide. */
 export function interactionDecided(): Error {
   return refusal('interaction-decided', 'invalid interaction')
 }
 
-/** There is nothing to finish, and nobody to tell. */
+/** There is nothing to finish, and no client to notify. */
 export function interactionNotActive(): Error {
   return refusal('interaction-not-active', 'interaction is not active')
 }
@@ -120,10 +120,10 @@ export function startedElsewhere(): Error {
   return refusal('interaction-not-startable', 'the interaction was started in another browser')
 }
 
-/** How an interaction ended, for the browser that had its part in it. */
+/** How an interaction ended, for the browser that took part in it. */
 export type InteractionEnd = 'accepted' | 'declined' | 'expired'
 
-/** The interaction is over. Only the browser in which it ended so is told how, in `details.interaction`. */
+/** The interaction has ended. Only the browser in which it ended is told how, in `details.interaction`. */
 export function interactionOver(end: InteractionEnd | undefined): Error {
   const description = 'the interaction is over'
   if (end === undefined) return refusal('interaction-not-startable', description)
@@ -134,7 +134,7 @@ export function interactionOver(end: InteractionEnd | undefined): Error {
   )
 }
 
-/** The browser has no part in the interaction: one answer, whatever is wrong. */
+/** The browser does not belong to the interaction: one answer, whatever the reason. */
 export function invalidSession(): Error {
   return refusal('invalid-session', 'invalid session')
 }

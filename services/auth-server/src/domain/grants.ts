@@ -1,17 +1,17 @@
 import type { AccessItemWire } from './access.js'
 
-/** State of a grant: RFC 9635 §1.5, where `finalized` is told apart by how it ended. */
+/** State of a grant: RFC 9635 §1.5, with `finalized` split by how it ended. */
 export type GrantState = 'pending' | 'approved' | 'issued' | 'rejected' | 'revoked'
 
 /** State of an interaction, spelled as identity providers read it. */
 export type InteractionState = 'PENDING' | 'APPROVED' | 'DENIED'
 
-/** What is asked to be told about the account holder (RFC 9635 §2.2). */
+/** Subject information that is requested about the account holder (RFC 9635 §2.2). */
 export interface SubjectRequest {
   readonly sub_ids: readonly { readonly id: string; readonly format: 'uri' }[]
 }
 
-/** An access token as clients are told of it (interface 2.3). */
+/** An access token in an answer to its client (interface 2.3). */
 export interface AccessTokenWire {
   value: string
   manage: string

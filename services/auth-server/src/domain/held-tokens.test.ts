@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { hashSecret } from '@open-payments-server/runtime'
+import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { describe, expect, it } from '@jest/globals'
 import { HELD_TOKENS_CHARACTERS_MAX, type HeldToken, HeldTokens } from './held-tokens.js'
 

@@ -1,34 +1,34 @@
 import { LRUCache } from 'lru-cache'
 import type { BoundClient } from './clients.js'
 
-/** Whose a token is. Never changes, whatever becomes of the token. */
+/** The token holder of a token. Never changes, whatever happens to the token. */
 export interface HeldToken {
   /** Its management id (UUID). */
   readonly id: string
   /** SHA-256 of its value. */
   readonly secretHash: Buffer
-  /** Who holds its grant: only that client may rotate and revoke it. */
+  /** The token holder: only that client may rotate and revoke it. */
   readonly holder: BoundClient
 }
 
-/** Most that is remembered, in characters: room for some 11,000 tokens, and never more than 8 MiB. */
+/** Maximum size of the cache, in characters: room for some 11,000 tokens, and never more than 8 MiB. */
 export const HELD_TOKENS_CHARACTERS_MAX = 4_000_000
 
-/** Most clients of which one object stands for all their tokens. */
+/** Maximum number of clients whose tokens share one object. */
 const SHARED_HOLDERS_MAX = 1_000
 
-/** What a token counts for besides the texts of its holder: its id, its hash, and the objects around them. */
+/** Size counted for a token besides its token holder's texts: its id, its hash, and the objects around them. */
 const TOKEN_CHARACTERS = 250
 
-/** A token without its id; the hash as base64, since a buffer takes several times as much memory. */
+/** A token without its id; the hash as base64, because a buffer takes several times as much memory. */
 interface Remembered {
   readonly secretHash: string
   readonly holder: BoundClient
 }
 
 /**
- * Remembers whose tokens are, least recently used out first, so that managing one needs no look at the database before its
- * signature is verified. Whether a token is still alive is not remembered: that is for the statement that changes it to say.
+ * Caches the token holders of tokens, dropping the least recently used, so that managing one needs no statement before its
+ * signature is verified. Whether a token is still active is not cached: the statement that changes it checks.
  */
 export class HeldTokens {
   readonly #remembered = new LRUCache<string, Remembered>({
@@ -36,15 +36,15 @@ export class HeldTokens {
     sizeCalculation: ({ holder }) => TOKEN_CHARACTERS + charactersOf(holder)
   })
 
-  /** Holders by what they are: a client asks for many tokens, and says each time anew who it is. */
+  /** Token holders by content: a client requests many tokens, and identifies itself anew each time. */
   readonly #holders = new LRUCache<string, BoundClient>({ max: SHARED_HOLDERS_MAX })
 
-  /** How many are remembered now. */
+  /** Number of cached tokens. */
   get size(): number {
     return this.#remembered.size
   }
 
-  /** @returns undefined for a token that is not remembered, which says nothing about it */
+  /** @returns undefined for a token that is not cached, which says nothing about it */
   find(id: string): HeldToken | undefined {
     const remembered = this.#remembered.get(id)
     return (
@@ -56,12 +56,12 @@ export class HeldTokens {
     )
   }
 
-  /** Call it for tokens that are there: those that were written, or read. */
+  /** To be called for existing tokens: those that were written or read. */
   remember({ id, secretHash, holder }: HeldToken): void {
     this.#remembered.set(id, { secretHash: secretHash.toString('base64'), holder: this.#shared(holder) })
   }
 
-  /** Makes room where a token is over. */
+  /** Removes a token that has ended. */
   forget(id: string): void {
     this.#remembered.delete(id)
   }

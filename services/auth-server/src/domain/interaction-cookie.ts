@@ -4,23 +4,24 @@ import type { ServiceAddresses } from './urls.js'
 
 const NAME = 'interaction'
 
-/** Between the two secrets of a cookie: neither, in base64url, contains it. */
+/** Separates the two secrets of a cookie: neither, in base64url, contains it. */
 const SEPARATOR = '.'
 
 /**
- * The cookie that binds an interaction to the browser that opened it first. Once that browser has finished, it also keeps the
- * code of the approval: it shows that the account holder agreed in this browser, when the link is opened again.
+ * The cookie that binds an interaction to the browser that opened it first. After that browser has finished, it also
+ * contains the code of the approval: it proves that the account holder consented in this browser, when the link is opened
+ * again.
  */
 export interface InteractionCookie {
-  /** Reads what a browser keeps from a `Cookie` header. */
+  /** Reads the cookie from a `Cookie` header. */
   read(header: string | undefined): FinishingBrowser
-  /** A `Set-Cookie` header that gives it to a browser. */
+  /** A `Set-Cookie` header that sets it in a browser. */
   write(interactionId: string, kept: { readonly cookie: string; readonly finishCode?: string }): string
 }
 
 /**
- * Says how that cookie travels. Its path is that of the interaction, so that several in one browser do not meet. Over https
- * its name has the prefix that keeps pages on http, which anyone on the way can write, from setting one in its place (RFC
+ * Defines the cookie's attributes. Its path is that of the interaction, so that several in one browser do not collide. Over
+ * https its name has a prefix that keeps http pages, which an attacker on the network can forge, from setting it (RFC
  * 6265bis §4.1.3.1); `__Host-` would not allow a path.
  *
  * @param lifetimeSeconds how long browsers keep it
@@ -43,7 +44,7 @@ export function createInteractionCookie(
         path: addresses.interactPath(interactionId),
         maxAge: lifetimeSeconds,
         httpOnly: true,
-        // Lax, because the consent page and the client, from which the browser comes, are other sites.
+        // Lax, because the browser comes from other sites: the consent page and the client.
         sameSite: 'lax',
         secure
       })

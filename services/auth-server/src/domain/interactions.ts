@@ -3,35 +3,35 @@ import type { AccessItem } from './access.js'
 import type { GrantState, InteractionState, SubjectRequest } from './grants.js'
 import { matchesHash } from './secrets.js'
 
-/** Where a browser is sent when the interaction is over, and how the client will know that it was (RFC 9635 §2.5.2). */
+/** Where a browser is sent at the end of the interaction, and how the client is notified (RFC 9635 §2.5.2). */
 export interface FinishRequest {
   readonly uri: string
   /** The client's nonce. */
   readonly nonce: string
-  /** As the client asked for it; undefined when it asked for none. */
+  /** As requested by the client; undefined when it requested none. */
   readonly hashMethod: string | undefined
 }
 
-/** The account holder's part in a grant, and the grant it decides. */
+/** The account holder's consent to a grant, and the grant it decides. */
 export interface InteractionRecord {
   readonly id: string
-  /** URL of the wallet address whose account holder is asked. */
+  /** URL of the wallet address whose account holder must consent. */
   readonly walletAddress: string
   /** The server's nonce. */
   readonly nonce: string
   /** `interact_ref` */
   readonly reference: string
   readonly state: InteractionState
-  readonly expiresAt: Date
+  readonly expiresAtMs: number
   /** SHA-256 of the cookie of the browser that opened it first; undefined until one did. */
   readonly browserHash: Uint8Array | undefined
-  /** SHA-256 of the code that the approval handed out; undefined when it handed out none. */
+  /** SHA-256 of the code issued with the approval; undefined when none was issued. */
   readonly finishCodeHash: Uint8Array | undefined
   readonly grant: {
     readonly id: string
     readonly state: GrantState
-    /** Once it is approved, it must be continued before; undefined in every other state. */
-    readonly continueBefore: Date | undefined
+    /** Time by which an approved grant must be continued; undefined in every other state. */
+    readonly continueBeforeMs: number | undefined
     /** URL of the client's wallet address. */
     readonly client: string
     readonly clientName: string
@@ -43,7 +43,7 @@ export interface InteractionRecord {
 
 /** Finds interactions. */
 export interface InteractionReader {
-  /** Undefined when there is no such interaction, or the nonce is not its own. */
+  /** Undefined when there is no such interaction, or the nonce does not match. */
   find(id: string, nonce: string): Promise<InteractionRecord | undefined>
 }
 
@@ -52,21 +52,23 @@ export function isOpen(interaction: InteractionRecord, nowMs: number): boolean {
   return (
     interaction.state === 'PENDING' &&
     interaction.grant.state === 'pending' &&
-    nowMs < interaction.expiresAt.getTime()
+    nowMs < interaction.expiresAtMs
   )
 }
 
-/** Why a choice comes too late: the grant is over already, or the interaction is; undefined when it does not. */
+/** Why a decision comes too late: the grant or the interaction has ended; undefined when it does not. */
 export function lateness(interaction: InteractionRecord, nowMs: number): 'denied' | 'closed' | undefined {
   if (interaction.grant.state === 'rejected' || interaction.grant.state === 'revoked') return 'denied'
   return isOpen(interaction, nowMs) ? undefined : 'closed'
 }
 
-/** How an interaction ended, for the client that is told so. An approval that can no longer be continued is none. */
+/**
+ * How an interaction ended, for the client that is notified. An approval that can no longer be continued does not count.
+ */
 export function outcomeOf(interaction: InteractionRecord, nowMs: number): 'approved' | 'denied' | 'invalid' {
   const { state, grant } = interaction
   if (grant.state === 'revoked') return 'invalid'
-  if (grant.state === 'approved' && nowMs >= (grant.continueBefore?.getTime() ?? 0)) return 'invalid'
+  if (grant.state === 'approved' && nowMs >= (grant.continueBeforeMs ?? 0)) return 'invalid'
   switch (state) {
     case 'APPROVED':
       return 'approved'
@@ -78,9 +80,9 @@ export function outcomeOf(interaction: InteractionRecord, nowMs: number): 'appro
 }
 
 /**
- * The hash that shows a client that the browser it sees comes from its own interaction (RFC 9635 §4.2.3).
+ * The interaction hash, which proves to a client that the browser comes from its own interaction (RFC 9635 §4.2.3).
  *
- * In base64url as RFC 9635 says when the client asked for a hash method; else in padded standard base64, which every
+ * In base64url, as RFC 9635 says, when the client requested a hash method; otherwise in padded standard base64, which every
  * client of Open Payments compares with.
  *
  * @param grantEndpoint the grant endpoint exactly as wallet addresses advertise it
@@ -98,7 +100,7 @@ export function finishHash(
 /**
  * Whether a browser is the one that opened the interaction first.
  *
- * @param cookie as the browser presents it
+ * @param cookie as presented by the browser
  */
 export function isBoundTo(
   { browserHash }: Pick<InteractionRecord, 'browserHash'>,
@@ -108,8 +110,8 @@ export function isBoundTo(
 }
 
 /**
- * Whether a browser may finish the interaction: it opened it, and it is the one in which the account holder agreed, as far as
- * the consent page took care of that.
+ * Whether a browser may finish the interaction: it opened it and, if the consent page used a finish code, it is the one in
+ * which the account holder consented.
  */
 export function mayFinish(
   interaction: Pick<InteractionRecord, 'browserHash' | 'finishCodeHash'>,
@@ -122,9 +124,9 @@ export function mayFinish(
   return isBoundTo(interaction, browser.cookie) && hasCode
 }
 
-/** What a browser presents that finishes an interaction. */
+/** What a browser presents to finish an interaction. */
 export interface FinishingBrowser {
-  /** Cookie that it was given when it opened the interaction; undefined when it has none. */
+  /** Cookie that it got when it opened the interaction; undefined when it has none. */
   readonly cookie: string | undefined
   /** Code that the consent page gave it; undefined when it has none. */
   readonly finishCode: string | undefined

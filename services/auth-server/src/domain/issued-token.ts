@@ -1,4 +1,5 @@
-import { type Clock, hashSecret, newId, type Random, randomSecret } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { hashSecret, newId, type Random, randomSecret } from '@open-payments-server/value-types/identifiers'
 import { type AccessItem, formatAccessItem } from './access.js'
 import type { AccessTokenWire } from './grants.js'
 import type { ServiceAddresses } from './urls.js'
@@ -11,28 +12,28 @@ export interface TokenMaker {
   readonly tokenLifetimeSeconds: number
 }
 
-/** A new access token: what is stored of it, and what only the client is told. */
+/** A new access token: what is stored, and what only the client gets. */
 export interface IssuedToken {
   /** Management id (UUID). */
   readonly id: string
   /** SHA-256 of its value. */
   readonly hash: Buffer
-  readonly createdAt: Date
-  readonly expiresAt: Date
-  /** How the client is told of it; the only place that has the value. */
+  readonly createdAtMs: number
+  readonly expiresAtMs: number
+  /** The answer to the client; the only place with the value. */
   tellClient(access: readonly AccessItem[]): AccessTokenWire
 }
 
-/** Makes an access token of 256 bits from the random source, with a full lifetime and a management address of its own. */
+/** Creates an access token of 256 bits from the random source, with a full lifetime and its own management address. */
 export function makeToken({ clock, random, addresses, tokenLifetimeSeconds }: TokenMaker): IssuedToken {
   const value = randomSecret(random)
   const id = newId(clock, random)
-  const createdAt = new Date(clock.now())
+  const createdAtMs = clock.now()
   return {
     id,
     hash: hashSecret(value),
-    createdAt,
-    expiresAt: new Date(createdAt.getTime() + tokenLifetimeSeconds * 1_000),
+    createdAtMs,
+    expiresAtMs: createdAtMs + tokenLifetimeSeconds * 1_000,
     tellClient: (access) => ({
       value,
       manage: addresses.manageUri(id),

@@ -3,7 +3,7 @@ import { type Amount, isSameAsset } from '@open-payments-server/value-types/amou
 import { intervalIndexAt } from '@open-payments-server/value-types/intervals'
 import type { GrantedAccessItem } from './token-record.js'
 
-/** A payment that asks for room under a grant. */
+/** A payment to be reserved under a grant. */
 export interface PaymentContent {
   /** SHA-256 of the value of the token it is created with. */
   readonly tokenHash: Buffer
@@ -11,11 +11,11 @@ export interface PaymentContent {
   readonly walletAddress: string
   /** URL of the incoming payment being paid. */
   readonly receiver: string
-  /** Most that will be debited. */
+  /** Maximum to be debited. */
   readonly debitAmount: Amount
-  /** Most that will be received. */
+  /** Maximum to be received. */
   readonly receiveAmount: Amount
-  /** SHA-256 of what the client asked for. */
+  /** SHA-256 of the client's request. */
   readonly requestHash: Buffer
 }
 
@@ -27,62 +27,60 @@ export interface Window {
   readonly intervalIndex: bigint
 }
 
-/** Why a payment gets no room. */
+/** Why a payment is refused. */
 export type RefusalReason =
   /** The token is not active, or was not issued here. Never recorded: a token says nothing about the payment. */
-  | 'token_inactive'
+  | 'token-inactive'
   /** No item covers creating outgoing payments from the wallet address. */
-  | 'insufficient_grant'
-  /** Over the amounts, to another receiver, or in another asset than every covering item allows. */
-  | 'limit_exceeded'
-  /** Every item that would allow it is outside its intervals. */
-  | 'outside_interval'
+  | 'insufficient-grant'
+  /** Exceeds the amounts, or goes to another receiver or asset than every covering item allows. */
+  | 'limit-exceeded'
+  /** Every item that would allow it is outside its interval. */
+  | 'outside-interval'
   /** Released before it was reserved. */
   | 'released'
 
-/** Where a payment may be counted. */
+/** The windows to which a payment may be charged. */
 export interface Coverage {
-  /** In the order in which to try them: the payment is charged to the first with room (decisions: "in order"). */
+  /** In the order in which to try them: the payment is charged to the first with room. */
   readonly candidates: readonly Window[]
-  /** Why the payment is refused when none of them has room. */
+  /** Why the payment is refused if none of them has room. */
   readonly refusal: RefusalReason
 }
 
 /**
- * Finds the windows that a payment may be charged to. Whether one has room is for the database to say.
+ * Finds the windows to which a payment may be charged. The database decides whether one has room.
  *
- * @param items rights of the token, in the order in which they were asked for
+ * @param items rights of the token, in the order in which they were requested
  */
 export function coverPayment(
   items: readonly GrantedAccessItem[],
   payment: PaymentContent,
-  now: Date
+  nowMs: number
 ): Coverage {
   const covering = items.filter((item) => coversCreation(item, payment.walletAddress))
-  if (covering.length === 0) return { candidates: [], refusal: 'insufficient_grant' }
+  if (covering.length === 0) return { candidates: [], refusal: 'insufficient-grant' }
   const allowing = covering.filter((item) => allowsReceiverAndAssets(item, payment))
-  if (allowing.length === 0) return { candidates: [], refusal: 'limit_exceeded' }
-  const candidates = currentWindows(allowing, now)
-  return { candidates, refusal: candidates.length === 0 ? 'outside_interval' : 'limit_exceeded' }
+  if (allowing.length === 0) return { candidates: [], refusal: 'limit-exceeded' }
+  const candidates = currentWindows(allowing, nowMs)
+  return { candidates, refusal: candidates.length === 0 ? 'outside-interval' : 'limit-exceeded' }
 }
 
-/** The items that payments can be charged to. */
+/** The items to which payments can be charged. */
 export function chargeableItems(items: readonly GrantedAccessItem[]): readonly GrantedAccessItem[] {
   return items.filter((item) => item.type === 'outgoing-payment' && item.actions.includes('create'))
 }
 
 /** The windows of items at an instant, in the order of the items; none for items outside their intervals. */
-export function currentWindows(items: readonly GrantedAccessItem[], now: Date): readonly Window[] {
+export function currentWindows(items: readonly GrantedAccessItem[], nowMs: number): readonly Window[] {
   return items.flatMap(({ id, interval }) => {
-    const index = interval === undefined ? 0n : intervalIndexAt(interval, now)
+    const index = interval === undefined ? 0n : intervalIndexAt(interval, nowMs)
     return index === undefined ? [] : [{ accessItemId: id, intervalIndex: index }]
   })
 }
 
 function coversCreation(item: GrantedAccessItem, walletAddress: string): boolean {
-  return (
-    chargeableItems([item]).length > 0 && (item.identifier === undefined || item.identifier === walletAddress)
-  )
+  return chargeableItems([item]).length > 0 && item.identifier === walletAddress
 }
 
 function allowsReceiverAndAssets({ limits }: GrantedAccessItem, payment: PaymentContent): boolean {
@@ -98,9 +96,9 @@ function allowsAsset(limit: Amount | undefined, amount: Amount): boolean {
 }
 
 /**
- * SHA-256 over what makes a request for room the same as another: two calls with one payment id are of the same request when
- * their hashes are the same. The token is no part of it, because a client that repeats its request may have rotated it. Nor
- * are the amounts, because those of a repeated request follow the exchange rate.
+ * SHA-256 that identifies a reservation request: two calls with one payment id are the same request if their hashes are
+ * equal. The token is not part of it, because a client that repeats its request may have rotated it. Nor are the amounts,
+ * because those of a repeated request follow the exchange rate.
  *
  * @param grantId id (UUID) of the grant; undefined for a token that was not issued here
  */
@@ -112,7 +110,7 @@ export function contentHash(
   }: Pick<PaymentContent, 'requestHash' | 'walletAddress' | 'receiver'>,
   grantId: string | undefined
 ): Buffer {
-  // JSON keeps the parts apart, so that no two contents make the same text.
+  // JSON separates the parts, so that no two contents give the same text.
   const content = JSON.stringify([grantId ?? null, requestHash.toString('hex'), walletAddress, receiver])
   return createHash('sha256').update(content).digest()
 }

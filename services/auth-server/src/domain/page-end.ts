@@ -1,6 +1,6 @@
-/** The last item of a page, in a list ordered by both: the next page begins after it. */
+/** The last item of a page, in a list ordered by both fields: the next page begins after it. */
 export interface PageEnd {
-  readonly createdAt: Date
+  readonly createdAtMs: number
   /** Id (UUID). */
   readonly id: string
 }

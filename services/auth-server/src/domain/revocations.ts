@@ -5,25 +5,25 @@ export type RevocationEvent =
   /** All tokens of a grant stopped being active: it was cancelled or revoked. */
   | { readonly kind: 'grant'; readonly grantId: string }
 
-/** Hears of revocations, those of every replica. Called one at a time; must not throw. */
+/** Receives the revocations of every replica. Called one at a time; must not throw. */
 export interface RevocationListener {
   onEvent(event: RevocationEvent): void
-  /** Events may be missed from now on: whatever was kept on the strength of this subscription is void. */
+  /** Events may be missed from now on: everything cached because of this subscription is void. */
   onInterrupted(): void
-  /** After an interruption: every later event arrives again. Those in between are lost. */
+  /** After an interruption: later events arrive again. Those in between are lost. */
   onResumed(): void
 }
 
 /** Carries revocations between the replicas of this service. */
 export interface RevocationBus {
   /**
-   * Tells every subscriber. Call it after the revocation was committed.
+   * Publishes to every subscriber. To be called after the revocation was committed.
    *
-   * @throws Error when it may not have been told; the revocation itself stands, and may be told again
+   * @throws Error when it may not have been published; the revocation itself stands, and may be published again
    */
   publish(event: RevocationEvent): Promise<void>
   /**
-   * Starts listening: every event that is published after this resolves arrives, or `onInterrupted` is called.
+   * Starts listening: every event published after this resolves arrives, or `onInterrupted` is called.
    *
    * @throws Error when it cannot listen
    */
@@ -32,8 +32,8 @@ export interface RevocationBus {
 
 /** A listener that was added. */
 export interface RevocationSubscription {
-  /** Whether every event arrives at present. */
+  /** Whether every event currently arrives. */
   readonly live: boolean
-  /** Nothing is heard afterwards. */
+  /** No events arrive afterwards. */
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-import { hashSecret } from '@open-payments-server/runtime'
+import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { describe, expect, it } from '@jest/globals'
 import { isSameSecret, matchesHash, parseGnapToken } from './secrets.js'
 

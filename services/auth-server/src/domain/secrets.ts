@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
-import { hashSecret } from '@open-payments-server/runtime'
+import { hashSecret } from '@open-payments-server/value-types/identifiers'
 
-/** Longest secret that a client may present, in characters: several times as long as any that is issued. */
+/** Maximum length of a secret that a client may present, in characters: several times the length of any that is issued. */
 const SECRET_LENGTH_MAX = 512
 
 /** The authorization scheme everywhere (RFC 9635 §7.2), matched case-insensitively; then one token68 (RFC 9110 §11.2). */
@@ -13,13 +13,13 @@ export function parseGnapToken(authorization: string | undefined): string | unde
   return token === undefined || token.length > SECRET_LENGTH_MAX ? undefined : token
 }
 
-/** Whether a secret is the one whose SHA-256 was kept. Takes the same time wherever they differ. */
+/** Whether a secret has the stored SHA-256. Constant time. */
 export function matchesHash(secret: string, hash: Uint8Array): boolean {
   const actual = hashSecret(secret)
   return actual.length === hash.length && timingSafeEqual(actual, hash)
 }
 
-/** Whether two secrets are the same. Takes the same time wherever they differ, and whatever their lengths. */
+/** Whether two secrets are equal. Constant time, whatever their lengths. */
 export function isSameSecret(left: string, right: string): boolean {
   return matchesHash(left, hashSecret(right))
 }

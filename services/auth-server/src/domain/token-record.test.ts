@@ -8,7 +8,7 @@ import {
 
 const item: GrantedAccessItem = { id: 'item', type: 'quote', actions: ['create'], interval: undefined }
 const tokenOf = (grantId: string, items: readonly GrantedAccessItem[]): IssuedToken => ({
-  expiresAt: new Date(0),
+  expiresAtMs: 0,
   client: { walletAddress: undefined, jwkThumbprint: 'thumbprint', keyId: 'key', keyX: 'x' },
   access: { grantId, items },
   consentedWalletAddress: undefined

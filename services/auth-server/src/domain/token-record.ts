@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { AccessItem } from './access.js'
 import type { BoundClient } from './clients.js'
 
-/** One right of a token. Never changes once it was granted. */
+/** One right of a token. Never changes after it was granted. */
 export interface GrantedAccessItem extends AccessItem {
   /** Id of the item (UUID). */
   readonly id: string
@@ -11,31 +11,31 @@ export interface GrantedAccessItem extends AccessItem {
   readonly interval: RepeatingInterval | undefined
 }
 
-/** What a token allows. Never changes, whatever becomes of the token. */
+/** What a token allows. Never changes, whatever happens to the token. */
 export interface TokenAccess {
   /** Id of the grant (UUID). */
   readonly grantId: string
-  /** In the order in which they were asked for. */
+  /** In the order in which they were requested. */
   readonly items: readonly GrantedAccessItem[]
 }
 
-/** What a token is, from its issue on. Never changes, whatever becomes of the token. */
+/** A token from its issue on. Never changes, whatever happens to it. */
 export interface IssuedToken {
-  readonly expiresAt: Date
-  /** Who holds the grant, and the key it is bound to. */
+  readonly expiresAtMs: number
+  /** The token holder, and the key the token is bound to. */
   readonly client: BoundClient
   readonly access: TokenAccess
-  /** URL of the wallet address whose account holder agreed to the grant; undefined when nobody did. */
+  /** URL of the wallet address whose account holder consented to the grant; undefined when nobody did. */
   readonly consentedWalletAddress: string | undefined
 }
 
-/** Everything that is known of a token. */
+/** Everything known about a token. */
 export interface TokenRecord extends IssuedToken {
   /** Whether the token may be used. */
   readonly active: boolean
 }
 
-/** Finds what tokens allow. Says nothing of whether a token is still alive: that is asked for where money moves. */
+/** Finds what tokens allow. Says nothing about whether a token is still active: that is checked where money moves. */
 export interface TokenAccessReader {
   /**
    * @param tokenHash SHA-256 of the token's value
@@ -44,10 +44,10 @@ export interface TokenAccessReader {
   accessOf(tokenHash: Buffer): Promise<TokenAccess | undefined>
 }
 
-/** Most access items kept in memory, over all tokens. A token without any counts as one. */
+/** Maximum number of access items cached over all tokens. A token without any counts as one. */
 export const ACCESS_ITEMS_KEPT_MAX = 50_000
 
-/** Keeps tokens, least recently used out first. Only what never changes is kept here. */
+/** Caches tokens, dropping the least recently used. Only what never changes is cached here. */
 export class TokenCache {
   readonly #kept = new LRUCache<string, IssuedToken>({
     maxSize: ACCESS_ITEMS_KEPT_MAX,

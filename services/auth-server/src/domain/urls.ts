@@ -1,10 +1,10 @@
-/** Longest URL in a request, in characters. */
+/** Maximum length of a URL in a request, in characters. */
 export const URL_LENGTH_MAX = 2_048
 
-/** A URL is of visible ASCII (RFC 3986 §2). Parsers take more, and would make two spellings of one address. */
+/** A URL consists of visible ASCII (RFC 3986 §2). Parsers accept more, which would give one address two spellings. */
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/
 
-/** Reads an absolute http or https URL without credentials; undefined when the text is none. */
+/** Reads an absolute http or https URL without credentials; undefined for any other text. */
 export function parseHttpUrl(text: string): URL | undefined {
   if (text.length > URL_LENGTH_MAX || !VISIBLE_ASCII.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)
@@ -13,46 +13,46 @@ export function parseHttpUrl(text: string): URL | undefined {
 }
 
 /**
- * The one spelling of a wallet address that clients are known by: without a final slash.
+ * The canonical spelling of a client's wallet address: without a final slash.
  *
  * @returns undefined when the text is not an http or https URL, has a query or fragment, or is too long in that spelling
  */
 export function normalizeWalletAddress(text: string): string | undefined {
   const url = parseHttpUrl(text)
   if (url === undefined || /[?#]/.test(text)) return undefined
-  // Spelled right, a URL may be longer: each character that must be escaped becomes three.
+  // A canonical URL may be longer: each character that must be escaped becomes three.
   const normalized = url.href.replace(/\/+$/, '')
   return normalized.length > URL_LENGTH_MAX ? undefined : normalized
 }
 
-/** Whether two URLs name the same grant endpoint: a final slash makes no difference. */
+/** Whether two URLs name the same grant endpoint, ignoring a final slash. */
 export function isSameEndpoint(left: string, right: string): boolean {
   const normalized = normalizeWalletAddress(left)
   return normalized !== undefined && normalized === normalizeWalletAddress(right)
 }
 
-/** Whether a URL points to the browser's own machine (RFC 9635 §2.5.2 lets it be http). */
+/** Whether a URL points to the browser's own machine (RFC 9635 §2.5.2 allows http for it). */
 export function isLoopback(url: URL): boolean {
   return (
     url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(url.hostname)
   )
 }
 
-/** The addresses this service tells clients, all below its public URL. */
+/** The URLs this service gives to clients, all below its public URL. */
 export interface ServiceAddresses {
   /** The public URL exactly as configured, and as wallet addresses advertise it. */
   readonly grantEndpoint: string
-  /** Where a grant is continued and cancelled. */
+  /** URL for continuing and cancelling a grant. */
   continueUri(grantId: string): string
-  /** Where a token is rotated and revoked. Names the token by its id, never by its value. */
+  /** URL for rotating and revoking a token. Names the token by its id, never by its value. */
   manageUri(tokenId: string): string
-  /** Where the account holder's browser starts the interaction. */
+  /** URL at which the account holder's browser starts the interaction. */
   interactUri(interactionId: string, nonce: string): string
-  /** Path below which the browser's cookie of an interaction is sent. */
+  /** Path of the browser's cookie of an interaction. */
   interactPath(interactionId: string): string
 }
 
-/** Builds addresses from the configured public URL. */
+/** Builds URLs from the configured public URL. */
 export function createAddresses(publicUrl: string): ServiceAddresses {
   const base = new URL(publicUrl).href.replace(/\/$/, '')
   const path = new URL(publicUrl).pathname.replace(/\/$/, '')
@@ -65,13 +65,10 @@ export function createAddresses(publicUrl: string): ServiceAddresses {
   }
 }
 
-/**
- * A URL with parameters added to its query. What is there stays as it is, to the letter: a client may compare it, or have
- * signed it.
- */
+/** A URL with parameters added to its query. The rest stays byte for byte: a client may compare it, or have signed it. */
 export function withQuery(url: string, parameters: Readonly<Record<string, string>>): string {
   const [address = '', ...fragment] = url.split('#')
-  // Only the first question mark begins the query; another is a part of what stands there.
+  // Only the first question mark begins the query; another is part of it.
   const separator = !address.includes('?') ? '?' : /^[^?]*\?(?:.*&)?$/.test(address) ? '' : '&'
   return [`${address}${separator}${new URLSearchParams(parameters).toString()}`, ...fragment].join('#')
 }

@@ -7,7 +7,7 @@ export type GrpcClientLists = Pick<
   'GRPC_INTROSPECTION_CLIENTS' | 'GRPC_LIMITS_CLIENTS' | 'GRPC_OPERATOR_CLIENTS'
 >
 
-/** Who may call each service where clients show certificates. */
+/** Who may call each service when clients present certificates. */
 export function allowedClients(
   config: GrpcClientLists = {}
 ): Record<'introspection' | 'limits' | 'operator', AllowedClients> {
@@ -19,7 +19,7 @@ export function allowedClients(
   return {
     introspection: { everyMethod: introspection },
     limits: { everyMethod: limits },
-    // The resource server audits both sides when an operator asks it to. It reads, and revokes nothing.
+    // The resource server audits both sides when an operator requests it. This only reads, and revokes nothing.
     operator: { everyMethod: operator, furtherOf: { AuditLimits: limits } }
   }
 }

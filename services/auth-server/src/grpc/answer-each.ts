@@ -4,35 +4,35 @@ import type { auth } from '@open-payments-server/proto'
 import { type Logger, type Outcome, rejected } from '@open-payments-server/runtime'
 import { invalidField } from './request-fields.js'
 
-/** Most requests of one call. */
+/** Maximum number of requests of one call. */
 export const REQUESTS_MAX = 100
 
-/** How the requests of one call are done. */
+/** How the requests of one call are processed. */
 export interface ManyCall<Request, Asked extends { readonly paymentId: string }, Result, Answer> {
-  /** The field that they come in. */
+  /** The field that contains them. */
   readonly field: string
-  /** Reads one; throws what is wrong with it. */
+  /** Reads one; throws the error in it. */
   readonly read: (request: Request) => Asked
-  /** Does some, each of another payment, and says of each, in their order, what it came to. */
+  /** Processes some, each for another payment, and returns the result of each, in order. */
   readonly together: (asked: readonly Asked[]) => Promise<readonly Outcome<Result>[]>
-  /** Answers one; throws why it was not done. */
+  /** Answers one; throws why it failed. */
   readonly answer: (result: Result, asked: Asked) => Answer
-  /** Is told of failures that are ours. */
+  /** Called for internal failures. */
   readonly logger: Logger
 }
 
-/** Says why one was not done. */
+/** The reason why one failed. */
 export interface FailureAnswer {
   readonly $case: 'failure'
   readonly value: auth.Failure
 }
 
 /**
- * Does the requests of one call and answers each by itself, in their order, as if they had been asked for one after the other:
- * those of different payments in their order, then what asks for the same payment again.
+ * Processes the requests of one call and answers each separately, in order, as if they had been called one after the other:
+ * those for different payments in order, then repetitions for the same payment.
  *
- * @throws RpcError INVALID_ARGUMENT for more than {@link REQUESTS_MAX}. That the database could not be asked is thrown as it
- *   is, whatever was done: every request may be repeated, and so may the call.
+ * @throws RpcError INVALID_ARGUMENT for more than {@link REQUESTS_MAX}. If the database could not be reached, its error is
+ *   thrown unchanged, whatever was done: every request is idempotent, and so is the call.
  */
 export async function answerEach<Request, Asked extends { readonly paymentId: string }, Result, Answer>(
   requests: readonly Request[],
@@ -57,7 +57,7 @@ export async function answerEach<Request, Asked extends { readonly paymentId: st
   })
 }
 
-/** Does the first of each payment together, and then, one by one, what asks for something of the same payment again. */
+/** Processes the first request for each payment together, and then, one by one, further ones for the same payment. */
 async function doEach<Asked extends { readonly paymentId: string }, Result>(
   asked: readonly Asked[],
   { together }: Pick<ManyCall<never, Asked, Result, never>, 'together'>
@@ -77,7 +77,7 @@ async function doEach<Asked extends { readonly paymentId: string }, Result>(
   return outcomes
 }
 
-/** Why one was not done. */
+/** The reason why one failed. */
 function failureOf(error: unknown, logger: Logger): FailureAnswer {
   if (isTransient(error)) throw error
   if (error instanceof RpcError) {

@@ -1,4 +1,4 @@
-/** Events that wait to be sent, in order; never more than a limit. Made for one reader. */
+/** Events waiting to be sent, in order, up to a limit. For one reader. */
 export class Backlog<Event> {
   readonly #events: Event[] = []
   readonly #lengthMax: number
@@ -13,7 +13,7 @@ export class Backlog<Event> {
   /**
    * Adds an event.
    *
-   * @returns false when there is no place for it
+   * @returns false when it is full
    */
   add(event: Event): boolean {
     if (this.#events.length >= this.#lengthMax) return false
@@ -22,15 +22,15 @@ export class Backlog<Event> {
     return true
   }
 
-  /** Makes every wait, present and future, end with this error. What still waits to be sent is not. */
+  /** Makes every wait, present and future, end with this error. Waiting events are not sent. */
   fail(error: Error): void {
     this.#failure ??= error
     this.#interrupt(this.#failure)
   }
 
   /**
-   * Waits for something else, but not beyond the failure. Not a race against a promise that lives as long as the
-   * backlog: that would remember every wait.
+   * Waits for something else, but not beyond the failure. This is not a race against a promise that lives as long as the
+   * backlog, which would remember every wait.
    *
    * @throws the error given to `fail`
    */
@@ -43,9 +43,9 @@ export class Backlog<Event> {
   }
 
   /**
-   * Takes all events that wait, once there is one.
+   * Takes all waiting events, once there is one.
    *
-   * @param waitMaxMs how long it waits for one, in milliseconds; none are taken then
+   * @param waitMaxMs how long to wait for one, in milliseconds; then none are taken
    * @throws the error given to `fail`
    */
   async take(waitMaxMs: number): Promise<readonly Event[]> {

@@ -40,13 +40,13 @@ function toAnswer(outcome: EndOutcome): auth.EndResult['outcome'] {
       return { $case: 'ended', value: {} }
     case 'unknown':
       throw new RpcError({ code: status.NOT_FOUND, message: 'The payment is unknown', field: 'payment_id' })
-    case 'ended_otherwise':
+    case 'ended-otherwise':
       throw endedOtherwise('The reservation ended otherwise, or never held room')
-    case 'was_settled':
+    case 'was-settled':
       throw endedOtherwise('The reservation was settled')
-    case 'more_debited_than_reserved':
+    case 'more-debited-than-reserved':
       throw invalidField('debited_value', 'must not be more than was reserved')
-    case 'more_received_than_reserved':
+    case 'more-received-than-reserved':
       throw invalidField('received_value', 'must not be more than was reserved')
   }
 }

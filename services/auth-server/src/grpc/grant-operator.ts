@@ -28,8 +28,8 @@ export function createListGrantsRpc(
 }
 
 /**
- * `GrantOperatorService.RevokeGrant`. When the revocation was recorded and the watchers could not be told, it ends with
- * UNAVAILABLE, and repeating it tells them.
+ * `GrantOperatorService.RevokeGrant`. If the revocation was recorded and the watchers could not be notified, it ends with
+ * UNAVAILABLE, and repeating it notifies them.
  */
 export function createRevokeGrantRpc(
   revokeGrant: RevokeGrant
@@ -77,7 +77,7 @@ function toMessage(grant: OperatedGrant): auth.Grant {
       jwkThumbprint: grant.clientJwkThumbprint
     }),
     access: grant.access.map(toAccessItemMessage),
-    createTime: grant.createdAt,
-    updateTime: grant.updatedAt
+    createTime: new Date(grant.createdAtMs),
+    updateTime: new Date(grant.updatedAtMs)
   }
 }

@@ -13,7 +13,7 @@ export function createIntrospectRpc(
     toResponse(await introspectToken(readAccessToken(accessToken), keyId))
 }
 
-/** What tokens that are kept in memory allow, as it travels: as long as they are kept, and made once. */
+/** Cached wire forms of the access of tokens: built once, and kept as long as the tokens. */
 const messagesOf = new WeakMap<TokenAccess, auth.AccessItem[]>()
 
 function accessMessages(access: TokenAccess): auth.AccessItem[] {
@@ -29,7 +29,7 @@ function toResponse(worth: TokenWorth): auth.IntrospectResponse {
     case 'inactive':
       return auth.IntrospectResponse.create({ status: auth.TokenStatus.TOKEN_STATUS_INACTIVE })
     case 'active': {
-      const { client, access, expiresAt, consentedWalletAddress } = worth.record
+      const { client, access, expiresAtMs, consentedWalletAddress } = worth.record
       const key = worth.key === 'unavailable' ? undefined : worth.key
       return {
         status: auth.TokenStatus.TOKEN_STATUS_ACTIVE,
@@ -38,7 +38,7 @@ function toResponse(worth: TokenWorth): auth.IntrospectResponse {
         key,
         keyUnavailable: worth.key === 'unavailable',
         access: accessMessages(access),
-        expireTime: expiresAt,
+        expireTime: new Date(expiresAtMs),
         consentedWalletAddress: consentedWalletAddress ?? ''
       }
     }

@@ -2,7 +2,7 @@ import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
 import type { LimitsAuditRepository } from '../features/audit-limits/audit-limits.js'
 
-/** Most violations that one audit tells of. One is too many already; this bounds the answer. */
+/** Maximum number of violations that one audit reports. One is too many already; this limits the answer. */
 export const VIOLATIONS_MAX = 1000
 
 /** `GrantOperatorService.AuditLimits`. */

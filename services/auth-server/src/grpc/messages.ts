@@ -2,7 +2,7 @@ import type { auth } from '@open-payments-server/proto'
 import { formatAmount } from '@open-payments-server/value-types/amounts'
 import type { AccessItem, Limits } from '../domain/access.js'
 
-/** An access item as it travels over gRPC. */
+/** An access item on the wire. */
 export function toAccessItemMessage(item: AccessItem): auth.AccessItem {
   return {
     type: item.type,
@@ -21,7 +21,7 @@ function toLimitsMessage({ receiver, interval, debitAmount, receiveAmount }: Lim
   }
 }
 
-/** The holder of a grant as it travels over gRPC. */
+/** The token holder of a grant on the wire. */
 export function toClientMessage(client: {
   readonly walletAddress?: string | null | undefined
   readonly jwkThumbprint?: string | null | undefined

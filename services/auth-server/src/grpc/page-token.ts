@@ -1,20 +1,20 @@
-import { isUuid } from '@open-payments-server/runtime'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
 import type { PageEnd } from '../domain/page-end.js'
 import { invalidField } from './request-fields.js'
 
 /** Latest instant of a JavaScript date, in milliseconds since 1970. */
 const INSTANT_MAX_MS = 8.64e15
 
-/** Longest page token, in characters: longer than any that is made. */
+/** Maximum length of a page token, in characters: longer than any that is issued. */
 const PAGE_TOKEN_LENGTH_MAX = 128
 
-/** Makes a token of where a page ended. Callers must not look into it. */
-export function writePageToken({ createdAt, id }: PageEnd): string {
-  return Buffer.from(`${String(createdAt.getTime())}.${id}`).toString('base64url')
+/** Creates a token for the end of a page. It is opaque to callers. */
+export function writePageToken({ createdAtMs, id }: PageEnd): string {
+  return Buffer.from(`${String(createdAtMs)}.${id}`).toString('base64url')
 }
 
 /**
- * Reads a token that {@link writePageToken} made.
+ * Reads a token that {@link writePageToken} created.
  *
  * @throws RpcError INVALID_ARGUMENT for any other text
  */
@@ -25,20 +25,20 @@ export function readPageToken(token: string): PageEnd {
   if (!isInstant || !isUuid(id) || others.length > 0) {
     throw invalidField('page_token', 'must be a next_page_token')
   }
-  return { createdAt: new Date(Number(createdAtMs)), id }
+  return { createdAtMs: Number(createdAtMs), id }
 }
 
 /** A page of a list. */
 export interface Page<Item> {
   readonly items: readonly Item[]
-  /** Asks for the next page; empty on the last. */
+  /** Token of the next page; empty on the last. */
   readonly nextPageToken: string
 }
 
 /**
- * Cuts a page out of what was found.
+ * Cuts a page out of the found items.
  *
- * @param found up to `pageSize + 1` items, in order: one more than the page tells that there is another
+ * @param found up to `pageSize + 1` items, in order: the extra item shows that there is another page
  */
 export function cutPage<Item>(
   found: readonly Item[],

@@ -1,6 +1,6 @@
 import { RpcError, status } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
-import { isUuid } from '@open-payments-server/runtime'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
 import {
   type Amount,
   AmountError,
@@ -9,10 +9,10 @@ import {
 } from '@open-payments-server/value-types/amounts'
 import { parseHttpUrl, URL_LENGTH_MAX } from '../domain/urls.js'
 
-/** Items of a page when the caller does not say. */
+/** Default number of items of a page. */
 export const PAGE_SIZE_DEFAULT = 100
 
-/** Most items of a page. */
+/** Maximum number of items of a page. */
 export const PAGE_SIZE_MAX = 1000
 
 const SHA256_BYTES = 32
@@ -33,7 +33,7 @@ export function readUuid(text: string, field: string): string {
 }
 
 /**
- * Reads an access token. Any text that is there may be one: whether it was issued here is found out by looking.
+ * Reads an access token. Any text may be one: a lookup says whether it was issued here.
  *
  * @throws RpcError INVALID_ARGUMENT when there is none
  */
@@ -48,7 +48,7 @@ export function readAccessToken(text: string): string {
  * @throws RpcError INVALID_ARGUMENT
  */
 export function readUrl(text: string, field: string): string {
-  // Parsing a URL drops white space and control characters, which would make two texts of one address.
+  // Parsing a URL drops white space and control characters, which would give one address two spellings.
   if (!/^[^\s\p{Cc}]+$/u.test(text) || parseHttpUrl(text) === undefined) {
     throw invalidField(field, `must be an http or https URL of at most ${String(URL_LENGTH_MAX)} characters`)
   }

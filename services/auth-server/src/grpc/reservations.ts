@@ -14,8 +14,8 @@ export function createListOpenReservationsRpc(
     const pageSize = readPageSize(size)
     const after = pageToken === '' ? undefined : readPageToken(pageToken)
     const found = await listOpen(database, { olderThanSeconds, after, count: pageSize + 1 })
-    const { items, nextPageToken } = cutPage(found, pageSize, ({ createdAt, paymentId }) => ({
-      createdAt,
+    const { items, nextPageToken } = cutPage(found, pageSize, ({ createdAtMs, paymentId }) => ({
+      createdAtMs,
       id: paymentId
     }))
     return { reservations: items.map(toMessage), nextPageToken }
@@ -46,7 +46,8 @@ function toMessage(reservation: Reservation): auth.Reservation {
     receiveAmount: amounts && formatAmount(amounts.receive),
     settledDebitValue: settled?.debited.toString() ?? '',
     settledReceiveValue: settled?.received.toString() ?? '',
-    createTime: reservation.createdAt
+    createTime: new Date(reservation.createdAtMs),
+    chargeTime: reservation.chargedAtMs === undefined ? undefined : new Date(reservation.chargedAtMs)
   }
 }
 

@@ -1,6 +1,7 @@
 import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
-import { hashSecret, type Logger } from '@open-payments-server/runtime'
+import type { Logger } from '@open-payments-server/runtime'
+import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { formatAmount } from '@open-payments-server/value-types/amounts'
 import type { PaymentContent, RefusalReason } from '../domain/limits.js'
 import { answerEach } from './answer-each.js'
@@ -37,11 +38,12 @@ function readContent(request: auth.ReservationRequest): PaymentContent {
 function toAnswer(outcome: ReserveOutcome, { content }: Payment): auth.ReservationResult['outcome'] {
   switch (outcome.outcome) {
     case 'reserved': {
-      const { grantId, spent } = outcome
+      const { grantId, spent, chargedAtMs } = outcome
       const value = {
         grantId,
         spentDebitAmount: formatAmount({ value: spent.debit, asset: content.debitAmount.asset }),
-        spentReceiveAmount: formatAmount({ value: spent.receive, asset: content.receiveAmount.asset })
+        spentReceiveAmount: formatAmount({ value: spent.receive, asset: content.receiveAmount.asset }),
+        chargeTime: new Date(chargedAtMs)
       }
       return { $case: 'reserved', value }
     }
@@ -53,7 +55,7 @@ function toAnswer(outcome: ReserveOutcome, { content }: Payment): auth.Reservati
         message: 'payment_id was used by another request',
         field: 'payment_id'
       })
-    case 'other_amounts':
+    case 'other-amounts':
       throw new RpcError({
         code: status.ABORTED,
         message: 'payment_id holds room for other amounts',
@@ -63,9 +65,9 @@ function toAnswer(outcome: ReserveOutcome, { content }: Payment): auth.Reservati
 }
 
 const REASONS: Readonly<Record<RefusalReason, auth.RefusalReason>> = {
-  token_inactive: auth.RefusalReason.REFUSAL_REASON_TOKEN_INACTIVE,
-  insufficient_grant: auth.RefusalReason.REFUSAL_REASON_INSUFFICIENT_GRANT,
-  limit_exceeded: auth.RefusalReason.REFUSAL_REASON_LIMIT_EXCEEDED,
-  outside_interval: auth.RefusalReason.REFUSAL_REASON_OUTSIDE_INTERVAL,
+  'token-inactive': auth.RefusalReason.REFUSAL_REASON_TOKEN_INACTIVE,
+  'insufficient-grant': auth.RefusalReason.REFUSAL_REASON_INSUFFICIENT_GRANT,
+  'limit-exceeded': auth.RefusalReason.REFUSAL_REASON_LIMIT_EXCEEDED,
+  'outside-interval': auth.RefusalReason.REFUSAL_REASON_OUTSIDE_INTERVAL,
   released: auth.RefusalReason.REFUSAL_REASON_RELEASED
 }

@@ -4,17 +4,17 @@ import type { RevocationBus, RevocationEvent, RevocationSubscription } from '../
 import { toRevocationMessages } from '../modules/tokens/index.js'
 import { Backlog } from './backlog.js'
 
-/** Most revocations that wait for a slow watcher. */
+/** Maximum number of revocations waiting for a slow watcher. */
 export const BACKLOG_LENGTH_MAX = 1000
 
-/** How often something is sent, as the contract says, in milliseconds. */
+/** Interval of heartbeats, as the contract says, in milliseconds. */
 const HEARTBEAT_INTERVAL_MS = 2_000
 
 const HEARTBEAT: auth.WatchRevocationsResponse = { event: { $case: 'heartbeat', value: {} } }
 
 /**
  * `IntrospectionService.WatchRevocations`. The stream ends with UNAVAILABLE whenever a revocation may have been missed, so
- * that the watcher drops what it cached; it then comes back and starts anew.
+ * that the watcher drops its cache; it then reconnects and starts anew.
  */
 export function createWatchRevocationsRpc(
   revocations: RevocationBus
@@ -25,12 +25,12 @@ export function createWatchRevocationsRpc(
       backlog.fail(stream.signal.reason as Error)
     }
     stream.signal.addEventListener('abort', onEnd, { once: true })
-    // Said only once the subscription is live: from here on no revocation is missed without an end of the stream.
+    // Sent only once the subscription is live: from here on, a missed revocation always ends the stream.
     const subscription = await subscribe(revocations, backlog)
     try {
       await backlog.whileSound(stream.write({ event: { $case: 'started', value: {} } }))
       for (;;) {
-        // What came while the last was sent, and what was revoked together, goes together.
+        // Events that arrived during the last send, or were revoked together, are sent together.
         const events = await backlog.take(HEARTBEAT_INTERVAL_MS)
         const messages = events.length === 0 ? [HEARTBEAT] : toRevocationMessages(events)
         for (const message of messages) await backlog.whileSound(stream.write(message))

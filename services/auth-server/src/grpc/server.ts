@@ -8,7 +8,7 @@ import { fileDescriptors } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import type { AuthServerConfig } from '../config.js'
 
-/** Largest message that is received or sent: a full page of grants or reservations, with room to spare. */
+/** Maximum size of a message: a full page of grants or reservations, with room to spare. */
 export const GRPC_MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 
 /** What the gRPC server needs. */
@@ -20,12 +20,12 @@ export interface AuthGrpcServerOptions {
   /** From `createGrpcServices`. */
   readonly services: readonly GrpcService[]
   readonly logger: Logger
-  /** Its certificate, and whose clients it takes; plain text without. */
+  /** Its certificate, and the authorities of its clients; plain text without. */
   readonly tls?: WatchedTlsFiles | undefined
 }
 
 /**
- * Starts the gRPC server: the services, health, and reflection where it is switched on.
+ * Starts the gRPC server: the services, health, and reflection if enabled.
  *
  * @throws Error when it cannot listen
  */

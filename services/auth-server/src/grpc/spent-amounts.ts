@@ -21,9 +21,9 @@ function toResponse(result: SpentAmountsOutcome): auth.GetSpentAmountsResponse {
         spentDebitAmount: result.spent && formatAmount(result.spent.debited),
         spentReceiveAmount: result.spent && formatAmount(result.spent.received)
       }
-    case 'token_unknown':
+    case 'token-unknown':
       throw new RpcError({ code: status.NOT_FOUND, message: 'The token is unknown', field: 'access_token' })
-    case 'token_inactive':
+    case 'token-inactive':
       throw new RpcError({
         code: status.FAILED_PRECONDITION,
         message: 'The token is not active',

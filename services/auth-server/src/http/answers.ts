@@ -1,10 +1,10 @@
 import { isTransient } from '@open-payments-server/database'
 import { PublicError, serviceUnavailable } from '@open-payments-server/http-server'
-import { Refusal } from '@open-payments-server/runtime'
+import { Refusal } from '@open-payments-server/value-types/refusals'
 import { SharedStoreUnavailable } from '@open-payments-server/shared-store'
 import type { RefusedBecause } from '../domain/errors.js'
 
-/** Code of an answer that says nothing of the request. */
+/** Error code for answers that are unrelated to the request. */
 export const UNAVAILABLE_CODE = 'request_denied'
 
 /** Error codes of the auth server (RFC 9635 §3.6, and the codes that Open Payments adds). */
@@ -19,7 +19,7 @@ type GnapErrorCode =
   | 'too_fast'
   | 'user_denied'
 
-/** What each refusal is in HTTP. */
+/** The HTTP answer for each refusal. */
 const ANSWERS: Readonly<Record<RefusedBecause, readonly [status: number, code: GnapErrorCode]>> = {
   'invalid-field': [400, 'invalid_request'],
   'invalid-signature': [401, 'invalid_client'],
@@ -40,13 +40,13 @@ const ANSWERS: Readonly<Record<RefusedBecause, readonly [status: number, code: G
 }
 
 /**
- * What an error is to whoever called: a refusal as the table says, 503 for what passes by itself.
+ * The answer to an error: a refusal by the table, 503 for temporary errors.
  *
  * @returns undefined for a defect
  */
 export function answerOf(error: unknown): PublicError | undefined {
   if (error instanceof Refusal) {
-    // A limit that was reached says when to come again.
+    // An exceeded limit says when to retry.
     if (error.cause instanceof PublicError) return error.cause
     const { message: description, details, cause } = error
     const because = error.because as RefusedBecause // nothing else is thrown here

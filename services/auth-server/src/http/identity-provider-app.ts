@@ -1,17 +1,21 @@
 import type { RequestListener } from 'node:http'
-import { createHttpApp, PublicError, type RequestObserver } from '@open-payments-server/http-server'
+import {
+  createHttpApp,
+  methodNotAllowed,
+  PublicError,
+  type RequestObserver
+} from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
 import { createHealthRoutes, type Readiness } from '@open-payments-server/service-kit/health'
 import { type RequestHandler, Router } from 'express'
 import { answerOf, UNAVAILABLE_CODE } from './answers.js'
 import { requireSecret } from './require-secret.js'
 import { SECURITY_FIELDS } from './security-fields.js'
-import { takesOnly } from './takes-only.js'
 
-/** Longest body of a request, in bytes. */
+/** Maximum size of a request body, in bytes. */
 const BODY_BYTES_MAX = 16_384
 
-/** What answers the identity provider. */
+/** Routes for the identity provider. */
 export interface IdentityProviderRoutes {
   readonly showGrant: RequestHandler<{ id: string; nonce: string }>
   readonly acceptGrant: RequestHandler<{ id: string; nonce: string }>
@@ -21,14 +25,14 @@ export interface IdentityProviderRoutes {
 /** What the app needs besides its routes. */
 export interface IdentityProviderAppOptions {
   readonly logger: Logger
-  /** Is told of every request; nobody unless given. */
+  /** Observes every request; none unless given. */
   readonly requestObserver?: RequestObserver | undefined
-  /** What the identity provider may send in `x-idp-secret`. */
+  /** Accepted values of `x-idp-secret`. */
   readonly secrets: readonly string[]
   readonly readiness: Readiness
 }
 
-/** The app for the identity provider and for whoever runs the service; not for the internet. */
+/** The app for the identity provider and for operators; not for the internet. */
 export function createIdentityProviderApp(
   routes: IdentityProviderRoutes,
   { logger, requestObserver, secrets, readiness }: IdentityProviderAppOptions
@@ -54,4 +58,11 @@ export function createIdentityProviderApp(
     badRequestCode: 'invalid_request',
     answerOf
   })
+}
+
+/** Refuses, with 405, what none of the routes before has taken of a path. Express would answer 404, and OPTIONS in its own form. */
+function takesOnly(...methods: readonly string[]): RequestHandler {
+  return () => {
+    throw methodNotAllowed(methods, 'invalid_request')
+  }
 }

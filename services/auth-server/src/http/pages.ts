@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { ErrorBody, HttpRequest } from '@open-payments-server/http-server'
 import type { InteractionEnd } from '../domain/errors.js'
 
-/** What a page says: a title, and sentences. Fixed texts alone, so that nothing needs escaping. */
+/** The content of a page: a title, and sentences. Only fixed texts, so nothing needs escaping. */
 interface Words {
   readonly title: string
   readonly sentences: readonly string[]
@@ -36,7 +36,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   }
 }
 
-/** For the browser in which an interaction ended, by how it did. */
+/** For the browser in which an interaction ended, by how it ended. */
 const ENDED: Readonly<Record<InteractionEnd, Words>> = {
   accepted: {
     title: 'You accepted this request already',
@@ -67,16 +67,16 @@ const STYLE =
   ':root{color-scheme:light dark}body{margin:0;font:1rem/1.5 system-ui,sans-serif}main{max-width:34rem;margin:0 auto;padding:3rem 1.5rem}' +
   'h1{font-size:1.5rem;line-height:1.25;margin:0 0 1rem}p{margin:0 0 .6rem}'
 
-/** What a content security policy needs to allow the style of these pages, and no other. */
+/** The content security policy source that allows the style of these pages, and no other. */
 export const PAGE_STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`
 
-/** The end of an interaction, for people whose client did not ask for the browser to come back. */
+/** The end of an interaction, for people whose client did not request a redirect. */
 export const DONE_PAGE = page({ title: 'Done', sentences: ['You can close this page.'] })
 
 /**
  * An error as a page, for people who follow the link of an interaction.
  *
- * @returns undefined for everyone else: programs, and whoever does not say that they would rather have a page
+ * @returns undefined for everyone else: programs, and requests that do not prefer a page
  */
 export function errorPage(request: HttpRequest, status: number, { error }: ErrorBody): string | undefined {
   if (!request.path.startsWith('/interact/') || request.accepts(['json', 'html']) !== 'html') return undefined

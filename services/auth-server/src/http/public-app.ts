@@ -8,49 +8,42 @@ import {
   type TrustedProxies
 } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
-import { type RequestHandler, Router } from 'express'
 import { answerOf, UNAVAILABLE_CODE } from './answers.js'
 import { errorPage } from './pages.js'
 import { SECURITY_FIELDS } from './security-fields.js'
-import { takesOnly } from './takes-only.js'
 
-/** Longest body of a request, in bytes. */
+/** Maximum size of a request body, in bytes. */
 const BODY_BYTES_MAX = 65_536
 
-/** What answers the requests of clients, and of the browsers of account holders. */
+/** Routes for clients, and for the browsers of account holders. */
 export interface PublicRoutes {
   readonly requestGrant: RouteHandler
   readonly discover: RouteHandler
   readonly discoverForResourceServers: RouteHandler
-  readonly startInteraction: RequestHandler<{ id: string; nonce: string }>
-  readonly finishInteraction: RequestHandler<{ id: string; nonce: string }>
+  readonly startInteraction: RouteHandler
+  readonly finishInteraction: RouteHandler
   readonly continueGrant: RouteHandler
   readonly cancelGrant: RouteHandler
   readonly rotateToken: RouteHandler
   readonly revokeToken: RouteHandler
 }
 
-/** What stands before the routes. */
+/** What runs before the routes. */
 export interface PublicFront {
   readonly logger: Logger
-  /** Is told of every request; nobody unless given. */
+  /** Observes every request; none unless given. */
   readonly requestObserver?: RequestObserver | undefined
-  /** What every request passes before its body is read. */
+  /** Runs for every request before its body is read. */
   readonly admit: HttpAppOptions['admit']
-  /** Proxies that are believed when they tell a client's address. */
+  /** Proxies that are trusted to state a client's address. */
   readonly trustedProxies: TrustedProxies | undefined
 }
 
-/** The app that faces the internet: what clients ask straight from Node, what browsers are led through behind it. */
+/** The app that faces the internet, for clients and for the browsers of account holders. */
 export function createPublicApp(routes: PublicRoutes, front: PublicFront): RequestListener {
-  const pages = Router({ caseSensitive: true })
-  pages.get('/interact/:id/:nonce', routes.startInteraction)
-  pages.get('/interact/:id/:nonce/finish', routes.finishInteraction)
-  pages.all(['/interact/:id/:nonce', '/interact/:id/:nonce/finish'], takesOnly('GET', 'HEAD'))
   return createHttpApp({
     ...front,
-    routes: clientRoutes(routes),
-    fallback: pages,
+    routes: publicRoutes(routes),
     fields: SECURITY_FIELDS,
     bodyBytesMax: BODY_BYTES_MAX,
     unexpectedCode: UNAVAILABLE_CODE,
@@ -60,11 +53,13 @@ export function createPublicApp(routes: PublicRoutes, front: PublicFront): Reque
   })
 }
 
-function clientRoutes(routes: PublicRoutes): Route[] {
+function publicRoutes(routes: PublicRoutes): Route[] {
   return [
     { method: 'POST', path: '/', handle: routes.requestGrant },
     { method: 'OPTIONS', path: '/', handle: routes.discover },
     { method: 'GET', path: '/.well-known/gnap-as-rs', handle: routes.discoverForResourceServers },
+    { method: 'GET', path: '/interact/:id/:nonce', handle: routes.startInteraction },
+    { method: 'GET', path: '/interact/:id/:nonce/finish', handle: routes.finishInteraction },
     { method: 'POST', path: '/continue/:id', handle: routes.continueGrant },
     { method: 'DELETE', path: '/continue/:id', handle: routes.cancelGrant },
     { method: 'POST', path: '/token/:id', handle: routes.rotateToken },

@@ -3,10 +3,10 @@ import type { RequestHandler } from 'express'
 import { isSameSecret } from '../domain/secrets.js'
 
 /**
- * Lets only the identity provider through, which sends the secret in `x-idp-secret`. Takes the same time whatever is sent, and
+ * Admits only the identity provider, which sends the secret in `x-idp-secret`. Constant time, whatever is sent, and
  * whichever secret it is.
  *
- * @param secrets every one that is accepted: more than one while the secret is being changed
+ * @param secrets all accepted secrets: more than one while the secret is being replaced
  */
 export function requireSecret(secrets: readonly string[]): RequestHandler {
   return (request, _response, next) => {
@@ -16,7 +16,7 @@ export function requireSecret(secrets: readonly string[]): RequestHandler {
       next()
       return
     }
-    // Codes as the reference implementation answers them, which consent applications know.
+    // Codes of the reference implementation, which consent applications know.
     const code = request.method === 'GET' ? 'invalid_request' : 'invalid_interaction'
     throw new PublicError({ status: 401, code, description: 'invalid x-idp-secret' })
   }

@@ -2,8 +2,8 @@ import type { Fields } from '@open-payments-server/http-server'
 import { PAGE_STYLE_SOURCE } from './pages.js'
 
 /**
- * Headers of every answer: it holds a secret or sends a browser on (RFC 9635 §3), so it is not kept, not framed,
- * not embedded, and not told to where the browser goes next. What pages there are run nothing and load nothing.
+ * Headers of every answer: it contains a secret or redirects a browser (RFC 9635 §3), so it is not cached, framed or
+ * embedded, and the browser's next destination does not learn its URL. Pages run nothing and load nothing.
  */
 export const SECURITY_FIELDS: Fields = Object.entries({
   'Cache-Control': 'no-store',

@@ -1,5 +1,5 @@
 import { SIGNATURE_ERROR_REASONS, SignatureError } from '@open-payments-server/http-signatures'
-import { Refusal } from '@open-payments-server/runtime'
+import { Refusal } from '@open-payments-server/value-types/refusals'
 import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import type { ClientAuthenticator } from '../domain/authentication.js'
 import { DocumentUnavailable } from '../domain/clients.js'
@@ -7,7 +7,7 @@ import type { AuthenticationFailure, AuthenticationFailureCounter } from '../dom
 import type { RefusedBecause } from '../domain/errors.js'
 import type { RequestGrantService } from '../features/request-grant/request-grant.js'
 
-/** Publishes what `docs/metrics.md` lists of requests that nobody was authenticated for. */
+/** Publishes the metrics of failed authentication, see `docs/metrics.md`. */
 export function publishAuthenticationFailures(
   metrics: Pick<Metrics, 'addCounters'>
 ): AuthenticationFailureCounter {
@@ -21,7 +21,7 @@ export function publishAuthenticationFailures(
   )
 }
 
-/** The same authenticator, with whom it refuses counted by the reason. Callers are told no more than before. */
+/** The same authenticator, counting its refusals by reason. Callers get no more detail than before. */
 export function countFailures(
   authenticator: ClientAuthenticator,
   count: AuthenticationFailureCounter
@@ -54,7 +54,7 @@ export function countFailures(
   }
 }
 
-/** The same service, with the clients counted that it cannot find, or whose key it cannot. */
+/** The same service, counting the clients that cannot be resolved, or whose key cannot. */
 export function countUnresolved(
   service: RequestGrantService,
   count: AuthenticationFailureCounter
@@ -64,7 +64,7 @@ export function countUnresolved(
       try {
         return await service.requestGrant(request, signature)
       } catch (error) {
-        // What is wrong with a signature was counted where it was verified.
+        // Errors in a signature were counted where it was verified.
         throw isBecause(error, 'unresolved-client') ? counted(error, count) : error
       }
     }

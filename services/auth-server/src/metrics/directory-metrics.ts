@@ -7,7 +7,7 @@ import {
 import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import { KEY_SOURCES, type KeyLookupCounter } from '../domain/counters.js'
 
-/** Publishes what `docs/metrics.md` lists of lookups of the keys of clients. */
+/** Publishes the metrics of lookups of clients' keys, see `docs/metrics.md`. */
 export function publishKeyLookups(metrics: Pick<Metrics, 'addCounters'>): KeyLookupCounter {
   return metrics.addCounters(
     {
@@ -19,7 +19,7 @@ export function publishKeyLookups(metrics: Pick<Metrics, 'addCounters'>): KeyLoo
   )
 }
 
-/** The same client, with what it fetches published as `docs/metrics.md` lists it. */
+/** The same client, counting its fetches, see `docs/metrics.md`. */
 export function countFetches(
   httpClient: SafeHttpClient,
   metrics: Pick<Metrics, 'addCounters'>

@@ -10,7 +10,7 @@ import type { RevokeTokenService } from '../features/revoke-token/revoke-token.j
 import type { RotateTokenService } from '../features/rotate-token/rotate-token.js'
 import type { StartInteractionService } from '../features/start-interaction/start-interaction.js'
 
-/** Publishes what `docs/metrics.md` lists of grants, their interactions and their tokens. */
+/** Publishes the metrics of grants, their interactions and their tokens, see `docs/metrics.md`. */
 export function publishGrants(metrics: Pick<Metrics, 'addCounters'>): GrantCounters {
   return {
     countGrant: metrics.addCounters(
@@ -41,7 +41,7 @@ type Services = RequestGrantService &
   AcceptGrantService &
   RejectGrantService
 
-/** Turns each service into the same one, with what succeeds counted. */
+/** Wraps each service to count its successes. */
 type Counted<Names extends keyof Services> = {
   readonly [Name in Names]: (service: Readonly<Pick<Services, Name>>) => Readonly<Pick<Services, Name>>
 }
@@ -104,7 +104,7 @@ export function countInteractions(
       startInteraction: counting(
         (...asked) => service.startInteraction(...asked),
         ({ cookie }) => {
-          // Only the first browser is given one, and only once.
+          // Only the first browser gets one, and only once.
           if (cookie !== undefined) counters.countInteraction('started')
         }
       )

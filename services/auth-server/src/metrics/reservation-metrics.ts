@@ -2,7 +2,7 @@ import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import type { Database } from '../modules/database.js'
 import { measureReservations, OPEN_COUNTED_MAX } from '../modules/limits/index.js'
 
-/** Publishes what `docs/metrics.md` lists of the auth server: what is reserved, whenever it is scraped. */
+/** Publishes the metrics of reservations on each scrape, see `docs/metrics.md`. */
 export function publishReservations(metrics: Metrics, database: Database): void {
   metrics.addGauges({
     name: 'reservations',

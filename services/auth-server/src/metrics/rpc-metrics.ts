@@ -1,31 +1,47 @@
+import { snakeCase } from '@open-payments-server/runtime'
 import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import type { IntrospectionAnswer, ReservationAnswer, RpcCounters } from '../domain/counters.js'
 
-/** Publishes what `docs/metrics.md` lists of what the resource server asks. */
+const RESERVATION_ANSWERS: readonly ReservationAnswer[] = [
+  'reserved',
+  'repeated',
+  'mismatch',
+  'other-amounts',
+  'token-inactive',
+  'insufficient-grant',
+  'limit-exceeded',
+  'outside-interval',
+  'released'
+]
+
+const INTROSPECTION_ANSWERS: readonly IntrospectionAnswer[] = [
+  'active',
+  'inactive',
+  'unknown',
+  'key-unavailable'
+]
+
+/** Publishes the metrics of the resource server's calls, see `docs/metrics.md`. */
 export function publishRpcs(metrics: Pick<Metrics, 'addCounters'>): RpcCounters {
+  const countReservation = metrics.addCounters(
+    {
+      name: 'open_payments_reservations_total',
+      help: 'Payments that asked for room under a grant, by what they were answered.'
+    },
+    'outcome',
+    RESERVATION_ANSWERS.map(snakeCase)
+  )
+  const countIntrospection = metrics.addCounters(
+    { name: 'open_payments_introspections_total', help: 'Introspections of tokens, by their result.' },
+    'result',
+    INTROSPECTION_ANSWERS.map(snakeCase)
+  )
   return {
-    countReservation: metrics.addCounters<ReservationAnswer>(
-      {
-        name: 'open_payments_reservations_total',
-        help: 'Payments that asked for room under a grant, by what they were answered.'
-      },
-      'outcome',
-      [
-        'reserved',
-        'repeated',
-        'mismatch',
-        'other_amounts',
-        'token_inactive',
-        'insufficient_grant',
-        'limit_exceeded',
-        'outside_interval',
-        'released'
-      ]
-    ),
-    countIntrospection: metrics.addCounters<IntrospectionAnswer>(
-      { name: 'open_payments_introspections_total', help: 'Introspections of tokens, by their result.' },
-      'result',
-      ['active', 'inactive', 'unknown', 'key_unavailable']
-    )
+    countReservation: (answer) => {
+      countReservation(snakeCase(answer))
+    },
+    countIntrospection: (answer) => {
+      countIntrospection(snakeCase(answer))
+    }
   }
 }

@@ -2,20 +2,20 @@ import { placeholder, Statement } from '@open-payments-server/database'
 import type { PurgeStatement } from '@open-payments-server/service-kit/purge'
 import { Prisma } from './database.js'
 
-/** A clock that runs ahead must not delete anything, so that the earlier of the service's and the database's counts. */
+/** A clock that runs ahead must not delete anything, so the earlier of the service's and the database's clocks counts. */
 export const PURGE_NOW = Prisma.sql`least(${placeholder('now')}::timestamptz, now())`
 
-/** So many seconds as an interval. */
+/** A number of seconds as an interval. */
 export function interval(seconds: number): Prisma.Sql {
   return Prisma.raw(`make_interval(secs => ${String(seconds)})`)
 }
 
 /**
- * Deletes rows of which each is over by its own instant.
+ * Deletes rows that each expire at their own instant.
  *
- * @param options.table whose rows they are
+ * @param options.table the table
  * @param options.id its primary key
- * @param options.due selects that of the rows, oldest first
+ * @param options.due selects the expired rows, oldest first
  */
 export function purgeStatement(options: {
   readonly name: string

@@ -10,7 +10,8 @@ import {
 } from '@open-payments-server/grpc-transport'
 import { importEd25519Jwk } from '@open-payments-server/http-signatures'
 import { auth } from '@open-payments-server/proto'
-import { createLogger, hashSecret, newId, randomSecret, systemRandom } from '@open-payments-server/runtime'
+import { createLogger, systemRandom } from '@open-payments-server/runtime'
+import { hashSecret, newId, randomSecret } from '@open-payments-server/value-types/identifiers'
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import { createTestDatabase, type TestDatabase, TestClock } from '@open-payments-server/testing'
 import type { Amount } from '@open-payments-server/value-types/amounts'
@@ -40,11 +41,11 @@ export const BOUND_KEY = { kid: 'shop-1', x: 'Vn6u-0yCm3IlJRAxvWPyb4HQUn3uQqPJnw
 export const usd = (value: bigint): Amount => ({ value, asset: { code: 'USD', scale: 2 } })
 export const eur = (value: bigint): Amount => ({ value, asset: { code: 'EUR', scale: 2 } })
 
-/** An access item that allows creating outgoing payments; from any wallet address with `null`. */
-export const spending = (limits?: AccessItem['limits'], identifier: string | null = ALICE): AccessItem => ({
+/** An access item that allows creating outgoing payments from a wallet address. */
+export const spending = (limits?: AccessItem['limits'], identifier = ALICE): AccessItem => ({
   type: 'outgoing-payment',
   actions: ['create', 'read'],
-  identifier: identifier ?? undefined,
+  identifier,
   limits
 })
 
@@ -90,6 +91,7 @@ export type Answer =
 
 /** The gRPC side of the auth server on a database of its own, called over the network as services call it. */
 export class GrpcFixture {
+  readonly #stopServer: () => Promise<void>
   readonly introspection: auth.IntrospectionServiceClient
   readonly limits: Limits
   readonly operator: auth.GrantOperatorServiceClient
@@ -104,8 +106,9 @@ export class GrpcFixture {
     readonly publishedKeys: Map<string, ClientKey | Error>,
     /** `host:port` of the server. */
     readonly address: string,
-    private readonly stopServer: () => Promise<void>
+    stopServer: () => Promise<void>
   ) {
+    this.#stopServer = stopServer
     const channel = { target: address, deadlineMs: 20_000, retriesMax: 0, messageBytesMax: 4 << 20 }
     this.introspection = createClient(auth.IntrospectionServiceClient, channel)
     this.limits = createClient(auth.GrantLimitsServiceClient, channel)
@@ -178,7 +181,7 @@ export class GrpcFixture {
 
   async stop(): Promise<void> {
     for (const client of [this.introspection, this.limits, this.operator]) client.close()
-    await this.stopServer()
+    await this.#stopServer()
   }
 
   newId(): string {
@@ -223,7 +226,7 @@ export class GrpcFixture {
               interaction: {
                 create: {
                   id: this.newId(),
-                  walletAddress: ALICE,
+                  walletAddress: options.access[0]?.identifier ?? ALICE,
                   nonce: 'nonce',
                   reference: 'reference',
                   state: interaction,

@@ -7,10 +7,13 @@ export const RECEIVERS = [RECEIVER, `${RECEIVER}0`] as const
 
 /** The server that a model is compared with: what the model numbers has ids and tokens here. */
 export class LimitsServer {
+  readonly #auth: GrpcFixture
   readonly #grants: { readonly token: string; readonly itemIds: readonly string[] }[] = []
   readonly #paymentIds: string[] = []
 
-  private constructor(private readonly auth: GrpcFixture) {}
+  private constructor(auth: GrpcFixture) {
+    this.#auth = auth
+  }
 
   /** Begins with a server that knows of no grant and of no payment, at an instant in milliseconds since 1970. */
   static async begin(auth: GrpcFixture, nowMs: number): Promise<LimitsServer> {
@@ -23,12 +26,12 @@ export class LimitsServer {
 
   /** Moves its clock to an instant, in milliseconds since 1970. */
   setClock(nowMs: number): void {
-    this.auth.clock.set(nowMs)
+    this.#auth.clock.set(nowMs)
   }
 
   /** Makes the next grant. */
   async addGrant(items: readonly ModelItem[]): Promise<void> {
-    this.#grants.push(await this.auth.grant({ access: items.map(accessItem) }))
+    this.#grants.push(await this.#auth.grant({ access: items.map(accessItem) }))
   }
 
   /** Makes a call over the network. */
@@ -38,9 +41,9 @@ export class LimitsServer {
       case 'reserve':
         return this.#reserve(paymentId, call.payment)
       case 'settle':
-        return this.auth.settle(paymentId, call.debited, call.received)
+        return this.#auth.settle(paymentId, call.debited, call.received)
       case 'release':
-        return this.auth.release(paymentId)
+        return this.#auth.release(paymentId)
     }
   }
 
@@ -52,7 +55,7 @@ export class LimitsServer {
       )
     )
     return Object.fromEntries(
-      Object.entries(await this.auth.windows()).map(([key, counted]) => {
+      Object.entries(await this.#auth.windows()).map(([key, counted]) => {
         const [itemId = '', interval = ''] = key.split('/')
         return [`${names.get(itemId) ?? itemId}/${interval}`, counted]
       })
@@ -61,7 +64,7 @@ export class LimitsServer {
 
   /** What a grant has spent now, as `[debited, received]`. */
   async spent(grant: number): Promise<[string, string]> {
-    const { spentDebitAmount, spentReceiveAmount } = await this.auth.call('getSpentAmounts', {
+    const { spentDebitAmount, spentReceiveAmount } = await this.#auth.call('getSpentAmounts', {
       accessToken: String(this.#grants[grant]?.token)
     })
     return [describe(spentDebitAmount), describe(spentReceiveAmount)]
@@ -69,11 +72,11 @@ export class LimitsServer {
 
   /** What its own audit finds wrong. */
   violations(): Promise<string[]> {
-    return this.auth.violations()
+    return this.#auth.violations()
   }
 
   #reserve(paymentId: string, { grant, debit, receive, receiver }: ModelPayment): Promise<Answer> {
-    return this.auth.reserve(String(this.#grants[grant]?.token), {
+    return this.#auth.reserve(String(this.#grants[grant]?.token), {
       paymentId,
       debit: amount(debit),
       receive: amount(receive),
@@ -82,7 +85,7 @@ export class LimitsServer {
   }
 
   #paymentId(id: number): string {
-    this.#paymentIds[id] ??= this.auth.newId()
+    this.#paymentIds[id] ??= this.#auth.newId()
     return this.#paymentIds[id]
   }
 }

@@ -1,9 +1,11 @@
-import type { Clock, Lifecycle, Logger, Random } from '@open-payments-server/runtime'
+import type { Lifecycle, Logger } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import type { Random } from '@open-payments-server/value-types/identifiers'
 import type { SharedStore } from '@open-payments-server/shared-store'
 import type { ResourceServerConfig } from '../config.js'
 import type { RateProvider } from '../domain/rates.js'
 
-/** What tests, and those who embed the service, may put in the place of the real thing. */
+/** Replacements that tests and embedding programs may provide. */
 export interface ResourceServerOverrides {
   readonly clock?: Clock
   readonly random?: Random
@@ -12,7 +14,7 @@ export interface ResourceServerOverrides {
   readonly rates?: RateProvider
 }
 
-/** What everything is made with. */
+/** The dependencies shared by all parts. */
 export interface Context {
   readonly config: ResourceServerConfig
   readonly logger: Logger

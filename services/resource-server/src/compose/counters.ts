@@ -15,7 +15,7 @@ import type { PaymentCounters } from '../domain/payment-counters.js'
 import { publishAuthenticationFailures, publishTokenLookups } from '../metrics/authentication-metrics.js'
 import { publishPayments } from '../metrics/payment-metrics.js'
 
-/** Everything that features count, by what it is about. */
+/** All counters of features, by subject. */
 export interface Counters
   extends
     PaymentCounters,
@@ -24,7 +24,7 @@ export interface Counters
   readonly countTokenLookup: TokenLookupCounter
 }
 
-/** Begins to count. */
+/** Starts counting. */
 export function startCounting(metrics: Metrics, database: Queries): Counters {
   return {
     ...publishPayments(metrics, database),

@@ -25,7 +25,7 @@ import type { Resources } from './resources.js'
 
 export type DomainPorts = ReturnType<typeof createDomainPorts>
 
-/** The ports that features share. */
+/** The ports that several features share. */
 export function createDomainPorts(
   { config, logger, lifecycle, clock }: Context,
   {

@@ -1,21 +1,21 @@
 import { Metrics, startMetricsServer } from '@open-payments-server/service-kit/metrics'
-import type { PurgeCounter } from '../domain/purge-counter.js'
+import type { PurgeCounter } from '../domain/counters.js'
 import { publishPurge } from '../metrics/purge-metrics.js'
 import type { Context } from './context.js'
 import { type Counters, startCounting } from './counters.js'
 import type { Resources } from './resources.js'
 
-/** Metrics: counted in any case, and served where a port is given. */
+/** Metrics: always counted, and served if a port is given. */
 export interface ServedMetrics {
   readonly counters: Counters
   readonly countPurged: PurgeCounter
-  /** To which more may be added. */
+  /** For adding more metrics. */
   readonly metrics: Metrics
   /** Port of the listener; undefined when there is none. */
   readonly port: number | undefined
 }
 
-/** Begins to count, and listens for scrapes. */
+/** Starts counting, and listens for scrapes. */
 export async function startMetrics(
   { config, logger, lifecycle }: Context,
   { database }: Resources

@@ -6,7 +6,7 @@ import {
 } from '@open-payments-server/service-kit/rate-limits'
 import type { Context } from './context.js'
 
-/** How often things may be asked for; undefined where that is not limited. */
+/** The rate limits; undefined where there is none. */
 export function startRateLimits(
   { config, clock, logger, lifecycle }: Context,
   metrics: RateLimitSurroundings['metrics']

@@ -1,20 +1,17 @@
 import { fileURLToPath } from 'node:url'
 import type { Route } from '@open-payments-server/http-server'
 import { databaseDependency, type Dependency, Readiness } from '@open-payments-server/service-kit/health'
-import { createCompleteIncomingPaymentRoute } from '../features/complete-incoming-payment/routes.js'
+import { completeIncomingPaymentRoute } from '../features/complete-incoming-payment/routes.js'
 import { createIncomingPaymentRoute } from '../features/create-incoming-payment/routes.js'
 import { createOutgoingPaymentRoute } from '../features/create-outgoing-payment/routes.js'
 import { createQuoteRoute } from '../features/create-quote/routes.js'
-import { createGetGrantSpentAmountsRoute } from '../features/get-grant-spent-amounts/routes.js'
-import { createGetIncomingPaymentRoute } from '../features/get-incoming-payment/routes.js'
-import { createGetOutgoingPaymentRoute } from '../features/get-outgoing-payment/routes.js'
-import { createGetQuoteRoute } from '../features/get-quote/routes.js'
-import {
-  createListIncomingPaymentsRoute,
-  createListOutgoingPaymentsRoute
-} from '../features/list-payments/routes.js'
-import { createWalletAddressKeysRoute } from '../features/serve-wallet-address-keys/routes.js'
-import { createWalletAddressRoute } from '../features/serve-wallet-address/routes.js'
+import { getGrantSpentAmountsRoute } from '../features/get-grant-spent-amounts/routes.js'
+import { getIncomingPaymentRoute } from '../features/get-incoming-payment/routes.js'
+import { getOutgoingPaymentRoute } from '../features/get-outgoing-payment/routes.js'
+import { getQuoteRoute } from '../features/get-quote/routes.js'
+import { listIncomingPaymentsRoute, listOutgoingPaymentsRoute } from '../features/list-payments/routes.js'
+import { serveWalletAddressKeysRoute } from '../features/serve-wallet-address-keys/routes.js'
+import { serveWalletAddressRoute } from '../features/serve-wallet-address/routes.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
 import type { Context } from './context.js'
 import type { DomainPorts } from './domain-ports.js'
@@ -34,7 +31,7 @@ export function createRoutes(
   counters: PaymentCounters
 ): Route[] {
   const { config } = context
-  const deps = {
+  const dependencies = {
     ...context,
     ...resources,
     ...ports,
@@ -46,22 +43,22 @@ export function createRoutes(
   const quoteLifetimeSeconds = config.QUOTE_LIFETIME_SECONDS
   const cacheSeconds = config.WALLET_ADDRESS_CACHE_SECONDS
   return [
-    createIncomingPaymentRoute({ ...deps, lifetimeSeconds: incomingLifetimeSeconds }),
-    createGetIncomingPaymentRoute(deps),
-    createListIncomingPaymentsRoute(deps),
-    createCompleteIncomingPaymentRoute(deps),
-    createQuoteRoute({ ...deps, lifetimeSeconds: quoteLifetimeSeconds }),
-    createGetQuoteRoute(deps),
-    createOutgoingPaymentRoute(deps),
-    createGetOutgoingPaymentRoute(deps),
-    createListOutgoingPaymentsRoute(deps),
-    createGetGrantSpentAmountsRoute(deps),
-    createWalletAddressKeysRoute({ ...deps, cacheSeconds }),
-    createWalletAddressRoute({ ...deps, cacheSeconds, pageUrl: config.WALLET_ADDRESS_PAGE_URL })
+    createIncomingPaymentRoute({ ...dependencies, lifetimeSeconds: incomingLifetimeSeconds }),
+    getIncomingPaymentRoute(dependencies),
+    listIncomingPaymentsRoute(dependencies),
+    completeIncomingPaymentRoute(dependencies),
+    createQuoteRoute({ ...dependencies, lifetimeSeconds: quoteLifetimeSeconds }),
+    getQuoteRoute(dependencies),
+    createOutgoingPaymentRoute(dependencies),
+    getOutgoingPaymentRoute(dependencies),
+    listOutgoingPaymentsRoute(dependencies),
+    getGrantSpentAmountsRoute(dependencies),
+    serveWalletAddressKeysRoute({ ...dependencies, cacheSeconds }),
+    serveWalletAddressRoute({ ...dependencies, cacheSeconds, pageUrl: config.WALLET_ADDRESS_PAGE_URL })
   ]
 }
 
-/** Knows whether the service can do its work. Wallet addresses, and the refusals of all else, go on without the auth server. */
+/** Whether the service can work. Wallet addresses, and refusals of everything else, work without the auth server. */
 export function createReadiness({ logger }: Context, { database, authServer }: Resources): Readiness {
   const authServerDependency: Dependency = {
     name: 'auth-server',

@@ -11,7 +11,7 @@ import type { Resources } from './resources.js'
 
 const MANIFEST = new URL('../../package.json', import.meta.url)
 
-/** Begins to measure requests, calls and connections, where somebody may ask for it; undefined elsewhere. */
+/** Starts measuring requests, calls and connections if metrics are served; otherwise undefined. */
 export function measureTransports(
   { config }: Context,
   { pool, authServer }: Resources,

@@ -3,9 +3,8 @@ import {
   createPurgeRepository,
   createPurgeWorker
 } from '@open-payments-server/service-kit/purge'
-import type { FailedBatchCounter } from '../domain/counters.js'
+import { type FailedBatchCounter, PURGED_KINDS, type PurgeCounter } from '../domain/counters.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
-import { PURGED_KINDS, type PurgeCounter } from '../domain/purge-counter.js'
 import { createLocalPaymentMethod } from '../features/process-outgoing-payments/local-payment-method.js'
 import { purgeIncomingPayments } from '../modules/incoming-payments/index.js'
 import { purgeQuotes } from '../modules/quotes/index.js'
@@ -18,10 +17,10 @@ import type { Context } from './context.js'
 import type { DomainPorts } from './domain-ports.js'
 import type { Resources } from './resources.js'
 
-/** What those who make work for the workers call. */
+/** Called by features that create work for the workers. */
 export type Wakers = ReturnType<typeof startWorkers>
 
-/** Everything that goes on without a request: started before the listeners, and stopped after them. */
+/** All background work: started before the listeners, and stopped after them. */
 export function startWorkers(
   context: Context,
   { database }: Resources,
@@ -31,13 +30,18 @@ export function startWorkers(
   const { config, logger, lifecycle } = context
   const pollSeconds = config.PROCESSING_POLL_SECONDS
   const callDeadlineMs = config.AUTH_GRPC_DEADLINE_MS
-  const outbox = { database, grantLimits, logger, counters }
+  const delivering = { database, grantLimits, logger, counters }
   const failing = (worker: Parameters<FailedBatchCounter>[0]) => ({
     onBatchFailed: () => {
       counters.countFailedBatch(worker)
     }
   })
-  const delivery = createDeliveryWorker({ ...outbox, ...failing('delivery'), callDeadlineMs, pollSeconds })
+  const delivery = createDeliveryWorker({
+    ...delivering,
+    ...failing('delivery'),
+    callDeadlineMs,
+    pollSeconds
+  })
   lifecycle.add(delivery)
   const onReservationEnded = (): void => {
     delivery.wake()
@@ -53,7 +57,7 @@ export function startWorkers(
   lifecycle.add(processing)
   lifecycle.add(
     createSweepingWorker({
-      ...outbox,
+      ...delivering,
       ...failing('sweeping'),
       orphanAgeSeconds: config.ORPHAN_AGE_SECONDS,
       intervalSeconds: config.SWEEP_INTERVAL_SECONDS,
@@ -66,7 +70,7 @@ export function startWorkers(
   return { onPaymentCreated, onReservationEnded }
 }
 
-/** Deletes what is over, unless settings say never. */
+/** Deletes expired data, unless disabled by settings. */
 export function startPurge(
   { config, logger, lifecycle, clock }: Context,
   { database }: Pick<Resources, 'database'>,

@@ -1,14 +1,14 @@
-/** One invariant, and what an audit found of it. */
+/** An invariant, and the audit's result for it. */
 export interface AuditCheck {
   /** What must hold, in a sentence. */
   readonly invariant: string
-  /** How many rows were looked at. */
+  /** Number of rows checked. */
   readonly checkedCount: bigint
-  /** One sentence for each violation; empty when it holds. */
+  /** One sentence per violation; empty when the invariant holds. */
   readonly violations: readonly string[]
 }
 
-/** Asks the auth server what it can prove of itself. */
+/** Lets the auth server audit itself. */
 export interface LimitsAuditor {
   /**
    * Checks that what each window counts equals its reservations and stays within its caps.
@@ -22,10 +22,10 @@ export interface LimitsAuditor {
   }>
 }
 
-/** Most violations of one invariant that are told. */
+/** Maximum number of violations reported for one invariant. */
 const VIOLATIONS_MAX = 100
 
-/** The violations that are told of all that were found. */
+/** The violations to report, of all that were found. */
 export function tellViolations(violations: readonly string[]): readonly string[] {
   const more = violations.length - VIOLATIONS_MAX
   return more > 0 ? [...violations.slice(0, VIOLATIONS_MAX), `and ${more} more`] : violations

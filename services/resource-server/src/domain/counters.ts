@@ -1,21 +1,33 @@
 import type { SignatureErrorReason } from '@open-payments-server/http-signatures'
 
-// What happens here, for whoever counts it. Counting returns at once and never fails. Payments: see payment-counters.ts.
+// Events for metrics. Counting returns at once and never fails. For payments, see payment-counters.ts.
 
-/** Why a request was not let in: what is wrong with its signature, or with its token. Callers are told no more than before. */
-export type AuthenticationFailure = SignatureErrorReason | 'token' | 'inactive_token'
+/** Why a request failed authentication: what is wrong with its signature or its token. Callers get less detail. */
+export type AuthenticationFailure = SignatureErrorReason | 'token' | 'inactive-token'
 
-/** Counts requests that were not let in. */
+/** Counts requests that failed authentication. */
 export type AuthenticationFailureCounter = (failure: AuthenticationFailure) => void
 
-/** Where the worth of a token came from: kept; asked for; or asked for since nothing may be kept now. */
+/**
+ * Where an introspection answer came from: the cache; the auth server; or the auth server because nothing may be cached
+ * now.
+ */
 export const TOKEN_RECORD_SOURCES = ['hit', 'miss', 'bypassed'] as const
 
-/** Counts lookups of what tokens are worth. */
+/** Counts token introspections. */
 export type TokenLookupCounter = (source: (typeof TOKEN_RECORD_SOURCES)[number]) => void
 
-/** What works without a request. */
+/** The background workers. */
 export const WORKERS = ['processing', 'delivery', 'sweeping', 'purge'] as const
 
 /** Counts batches that failed. */
 export type FailedBatchCounter = (worker: (typeof WORKERS)[number]) => void
+
+/** What is deleted after it expired: quotes that no payment used, and incoming payments that never received anything. */
+export const PURGED_KINDS = ['quote', 'incoming-payment'] as const
+
+/** What the purge deletes. */
+export type PurgedKind = (typeof PURGED_KINDS)[number]
+
+/** Counts what was deleted. */
+export type PurgeCounter = (kind: PurgedKind, count: number) => void

@@ -1,12 +1,12 @@
-import { Refusal, type RefusalOptions } from '@open-payments-server/runtime'
+import { Refusal, type RefusalOptions } from '@open-payments-server/value-types/refusals'
 
-/** Why a client's request is refused. What a reason is in HTTP stands in `http/answers.ts`. */
+/** Why a client's request is refused. `http/answers.ts` maps reasons to HTTP. */
 export type RefusedBecause =
   /** A field of the request is missing or wrong. */
   | 'invalid-field'
   /** The token is missing, malformed, or was not issued here. */
   | 'invalid-token'
-  /** The token is expired, rotated or revoked, or its grant is over. */
+  /** The token is expired, rotated or revoked, or its grant has ended. */
   | 'inactive-token'
   /** The signature is missing or not valid. */
   | 'invalid-signature'
@@ -18,7 +18,7 @@ export type RefusedBecause =
   | 'not-found'
   /** The resource's state does not allow it. */
   | 'conflict'
-  /** What the request names cannot be paid, or not so. */
+  /** What the request names cannot be paid, or not in this way. */
   | 'not-payable'
   /** The idempotency key, or the id derived from it, belongs to another request. */
   | 'different-request'
@@ -27,7 +27,7 @@ export type RefusedBecause =
   /** Exchange rates cannot be had now. */
   | 'rates-unavailable'
 
-// Every error that clients of the resource server can meet, with the exact words that clients in the field branch on.
+// Every error that clients of the resource server can get, with the exact words that existing clients branch on.
 
 function refusal(because: RefusedBecause, description: string, options?: RefusalOptions): Refusal {
   return new Refusal(because, description, options)
@@ -43,7 +43,7 @@ export function invalidToken(): Error {
   return refusal('invalid-token', 'Invalid Token')
 }
 
-/** The token is expired, rotated or revoked, or its grant is over. */
+/** The token is expired, rotated or revoked, or its grant has ended. */
 export function inactiveToken(): Error {
   return refusal('inactive-token', 'Inactive Token')
 }
@@ -79,7 +79,7 @@ export function invalidReceiver(cause?: unknown): Error {
   return refusal('not-payable', 'invalid receiver', { details, cause })
 }
 
-/** The receiver does not say how much it wants, and neither does the request. */
+/** Neither the receiver nor the request names an amount. */
 export function amountMissing(): Error {
   const details = { receiver: 'it has no incomingAmount: a receiveAmount or a debitAmount is required' }
   return refusal('not-payable', 'invalid receiver', { details })
@@ -96,7 +96,7 @@ export function unknownWalletAddress(field: string): Error {
   return refusal('invalid-field', 'unknown wallet address', { details })
 }
 
-/** An amount is in another asset than the wallet address, or the receiver. */
+/** An amount is in a different asset from the wallet address or the receiver. */
 export function assetMismatch(
   field: string,
   given: { code: string; scale: number },

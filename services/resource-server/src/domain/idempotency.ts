@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto'
 import { conflict, differentRequest } from './errors.js'
 
-/** What makes a request to create an incoming payment or a quote the same as another. */
+/** Identifies a request to create an incoming payment or a quote: two requests with the same identity are the same. */
 export interface CreationIdentity {
   /** SHA-256 of the client and its idempotency key: unique among the resources of one kind. */
   readonly idempotencyHash: Buffer
-  /** SHA-256 of what was asked for. */
+  /** SHA-256 of the requested content. */
   readonly requestHash: Buffer
 }
 
 /**
- * Tells by what a repeated request is known, on whichever replica it arrives. What was created is kept, and its key with
- * it: longer than the 24 hours promised.
+ * Identifies a request, so that a repetition is recognized on any replica. What was created is stored together with its
+ * key, longer than the 24 hours promised.
  *
- * @param request.content everything that the request asks for, by which a repeated request is told from another
+ * @param request.content everything that the request asks for; distinguishes a repeated request from another one
  * @returns undefined for a request without an idempotency key, which is never the same as another
  */
 export function identifyCreation(request: {
@@ -24,17 +24,17 @@ export function identifyCreation(request: {
   const { client, idempotencyKey, content } = request
   if (idempotencyKey === undefined) return undefined
   return {
-    // A client's name is a URL or a thumbprint: neither it nor the key can hold the line break between them.
+    // A client's name is a URL or a thumbprint: neither it nor the key can contain the line break between them.
     idempotencyHash: sha256(`${client}\n${idempotencyKey}`),
     requestHash: sha256(...content)
   }
 }
 
 /**
- * Takes what a creating statement returned for the answer to the request: what it made, or what the same request made
+ * Turns the result of a creating statement into the answer: what this request created, or what the same request created
  * before.
  *
- * @param found undefined when a request with the same key had begun and not ended: neither could be seen
+ * @param found undefined when a concurrent request with the same key had not ended: nothing was visible
  * @throws Refusal `conflict` while the first request is running, `different-request` when it was another request
  */
 export function acceptCreated<Found extends { readonly requestHash: Uint8Array | null }>(

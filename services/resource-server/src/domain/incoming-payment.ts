@@ -8,12 +8,12 @@ import type { ResourceUrls } from './resource-urls.js'
 export interface IncomingPayment {
   /** Id (UUID). */
   readonly id: string
-  /** URL of the wallet address it is made into. */
+  /** URL of the receiving wallet address. */
   readonly walletAddressUrl: string
-  /** Who created it; see `nameClient`. */
+  /** The client that created it; see `nameClient`. */
   readonly client: string
   readonly asset: Asset
-  /** Most that may be received; undefined when open. */
+  /** Maximum that may be received; undefined when open. */
   readonly incomingValue: bigint | undefined
   readonly receivedValue: bigint
   readonly completed: boolean
@@ -21,11 +21,11 @@ export interface IncomingPayment {
   readonly metadata: Readonly<Record<string, unknown>> | undefined
   readonly createdAtMs: number
   readonly updatedAtMs: number
-  /** Which key its shared secret is derived from; undefined for one from before keys were told apart. */
+  /** Id of the key its shared secret is derived from; undefined for one created before keys had ids. */
   readonly sharedSecretKeyId: string | undefined
 }
 
-/** An incoming payment as it travels (interface 2.5). */
+/** An incoming payment on the wire (interface 2.5). */
 export interface IncomingPaymentWire {
   readonly id: string
   readonly walletAddress: string
@@ -39,7 +39,7 @@ export interface IncomingPaymentWire {
   readonly methods?: readonly PaymentMethodWire[]
 }
 
-/** Whether a payment takes no further money: completed, or past its expiry (interface 3). */
+/** Whether a payment can no longer receive: completed, or past its expiry (interface 3). */
 export function isClosed(payment: IncomingPayment, nowMs: number): boolean {
   const { completed, expired } = roomOf(payment, nowMs)
   return completed || expired
@@ -65,35 +65,35 @@ export function renderIncomingPayment(
   }
 }
 
-/** The payment with the ways to pay it: none any more once it takes no further money. */
+/** The payment with its payment methods; none once it can no longer receive. */
 export function renderPayableIncomingPayment(
   payment: IncomingPayment,
-  deps: { urls: ResourceUrls; methods: PaymentMethods; nowMs: number }
+  dependencies: { urls: ResourceUrls; methods: PaymentMethods; nowMs: number }
 ): IncomingPaymentWire {
   return {
-    ...renderIncomingPayment(payment, deps.urls, 'full'),
-    methods: isClosed(payment, deps.nowMs) ? [] : deps.methods.of(payment)
+    ...renderIncomingPayment(payment, dependencies.urls, 'full'),
+    methods: isClosed(payment, dependencies.nowMs) ? [] : dependencies.methods.of(payment)
   }
 }
 
-/** What the answer to a creation depends on: none of it ever changes. */
+/** The fields that the answer to a creation depends on: none of them ever changes. */
 export type CreatedIncomingPayment = Omit<
   IncomingPayment,
   'client' | 'receivedValue' | 'completed' | 'updatedAtMs'
 >
 
 /**
- * The payment as its creation was answered (interface 4.4), whatever became of it since: nothing received, not completed,
- * and with its methods.
+ * The payment as its creation was answered (interface 4.4), whatever happened since: nothing received, not completed, and
+ * with its methods.
  */
 export function renderCreatedIncomingPayment(
   payment: CreatedIncomingPayment,
-  deps: { urls: ResourceUrls; methods: PaymentMethods }
+  dependencies: { urls: ResourceUrls; methods: PaymentMethods }
 ): IncomingPaymentWire {
   const asCreated = { ...payment, receivedValue: 0n, completed: false, updatedAtMs: payment.createdAtMs }
   return {
-    ...renderIncomingPayment(asCreated, deps.urls, 'full'),
-    methods: deps.methods.of(payment)
+    ...renderIncomingPayment(asCreated, dependencies.urls, 'full'),
+    methods: dependencies.methods.of(payment)
   }
 }
 

@@ -1,17 +1,17 @@
-import { Refusal } from '@open-payments-server/runtime'
+import { Refusal } from '@open-payments-server/value-types/refusals'
 
-/** Why an operator's call was refused. What a reason is in gRPC stands in `grpc/operator/answer.ts`. */
+/** Why an operator's call was refused. `grpc/operator/answer.ts` maps reasons to gRPC. */
 export type OperationRefusedBecause =
-  /** What it names does not exist. */
+  /** What the call names does not exist. */
   | 'not-found'
-  /** What it would create exists, with other content. */
+  /** What the call would create exists with different content. */
   | 'already-exists'
   /** A field is malformed. */
   | 'invalid'
-  /** The state of things does not allow it now. */
+  /** The current state does not allow it. */
   | 'not-possible'
 
-/** An operator's call that was refused, and changed nothing. The message is for the operator. */
+/** An operator's call was refused and changed nothing. The message is for the operator. */
 export class OperationRefused extends Refusal {
   override readonly name = 'OperationRefused'
 

@@ -1,31 +1,31 @@
 import { OperationRefused } from './operation-refused.js'
 
-/** Items of a page where the operator does not say. */
+/** Default number of items of a page. */
 const PAGE_SIZE_DEFAULT = 100
 
-/** Most items of a page. */
+/** Maximum number of items of a page. */
 const PAGE_SIZE_MAX = 1_000
 
-/** Longest page token, in characters. */
+/** Maximum length of a page token, in characters. */
 const PAGE_TOKEN_LENGTH_MAX = 1_024
 
-/** Which part of a list an operator asks for. */
+/** The requested part of an operator's list. */
 export interface OperatorPage {
   /** 1 to 1000; 0 means 100. */
   readonly pageSize: number
-  /** `nextPageToken` of the page before; empty for the first. */
+  /** `nextPageToken` of the previous page; empty for the first. */
   readonly pageToken: string
 }
 
 /** A page of a list. */
 export interface OperatorPageResult<Item> {
   readonly items: readonly Item[]
-  /** Asks for the next page; empty on the last. */
+  /** Token of the next page; empty on the last. */
   readonly nextPageToken: string
 }
 
 /**
- * How many items a page holds.
+ * Number of items of a page.
  *
  * @throws OperationRefused for more than 1000
  */
@@ -37,9 +37,9 @@ export function readPageSize(page: OperatorPage): number {
 }
 
 /**
- * The text that a list goes on after, where it is ordered by one text; empty on the first page.
+ * The text after which a list that is ordered by one text continues; empty on the first page.
  *
- * @throws OperationRefused for a token that no list gave
+ * @throws OperationRefused for a token that no list returned
  */
 export function readTextToken(page: OperatorPage): string {
   const text = Buffer.from(page.pageToken.slice(0, PAGE_TOKEN_LENGTH_MAX), 'base64url').toString('utf8')
@@ -47,7 +47,7 @@ export function readTextToken(page: OperatorPage): string {
   return text
 }
 
-/** The refusal of a page token that no list gave. */
+/** The refusal of a page token that no list returned. */
 export function unknownPageToken(): OperationRefused {
   return new OperationRefused('invalid', 'page_token', 'page_token must come from the page before')
 }

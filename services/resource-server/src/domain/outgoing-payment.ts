@@ -11,7 +11,7 @@ export interface OutgoingPayment {
   readonly id: string
   /** URL of the wallet address it is sent from. */
   readonly walletAddressUrl: string
-  /** Who created it; see `nameClient`. */
+  /** The client that created it; see `nameClient`. */
   readonly client: string
   /** Id (UUID) of the quote it was created from. */
   readonly quoteId: string | undefined
@@ -24,18 +24,18 @@ export interface OutgoingPayment {
   /** In the receive asset. */
   readonly receiveValue: bigint
   readonly state: OutgoingPaymentState
-  /** Really debited, in the debit asset. */
+  /** Amount actually debited, in the debit asset. */
   readonly sentValue: bigint
-  /** Debited under the grant when it was created, itself included, in the debit asset. */
+  /** Amount debited under the grant when the payment was created, itself included, in the debit asset. */
   readonly grantSpentDebitValue: bigint
-  /** Received under the grant when it was created, itself included, in the receive asset. */
+  /** Amount received under the grant when the payment was created, itself included, in the receive asset. */
   readonly grantSpentReceiveValue: bigint
   readonly metadata: Readonly<Record<string, unknown>> | undefined
   readonly createdAtMs: number
   readonly updatedAtMs: number
 }
 
-/** An outgoing payment as it travels (interface 2.4). */
+/** An outgoing payment on the wire (interface 2.4). */
 export interface OutgoingPaymentWire {
   readonly id: string
   readonly walletAddress: string
@@ -52,7 +52,7 @@ export interface OutgoingPaymentWire {
   readonly updatedAt?: string
 }
 
-/** The payment as it is read (interface 4.5): its latest state, without what the grant had spent. */
+/** The payment as it is read (interface 4.5): its latest state, without the grant's spent amounts. */
 export function renderOutgoingPayment(
   payment: OutgoingPayment,
   urls: ResourceUrls,
@@ -69,7 +69,7 @@ export function renderOutgoingPayment(
 }
 
 /**
- * The payment as its creation was answered (interface 4.3), whatever became of it since: nothing sent, not failed, and
+ * The payment as its creation was answered (interface 4.3), whatever happened since: nothing sent, not failed, and with
  * what the grant had spent then.
  */
 export function renderCreatedOutgoingPayment(

@@ -1,16 +1,16 @@
-import { isUuid } from '@open-payments-server/runtime'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { invalidField } from './errors.js'
 
-/** Items of a page where the client does not say. */
+/** Default number of items of a page. */
 export const PAGE_SIZE_DEFAULT = 20
 
-/** Most items of a page. */
+/** Maximum number of items of a page. */
 export const PAGE_SIZE_MAX = 100
 
-/** Longest URL of a wallet address in a query, in characters. */
+/** Maximum length of a wallet address's URL in a query, in characters. */
 const WALLET_ADDRESS_LENGTH_MAX = 2_048
 
-/** Place of an item in a list, which is ordered by both, newest first. */
+/** Position of an item in a list, which is ordered by both fields, newest first. */
 export interface Position {
   /** Milliseconds since the Unix epoch. */
   readonly createdAtMs: number
@@ -18,27 +18,27 @@ export interface Position {
   readonly id: string
 }
 
-/** Which part of a list is asked for. */
+/** The requested part of a list. */
 export interface PageRequest {
   /** `forward`: the items after the position; `backward`: the items before it. */
   readonly direction: 'forward' | 'backward'
   readonly limit: number
-  /** Where to go on from; undefined begins with the newest. */
+  /** Where to continue; undefined starts with the newest. */
   readonly position: Position | undefined
 }
 
-/** What a list is asked with. */
+/** The query of a list. */
 export interface ListQuery {
   /** URL of the wallet address, as given. */
   readonly walletAddress: string
   readonly page: PageRequest
 }
 
-/** What a repository found for a {@link PageRequest}. */
+/** The rows found for a {@link PageRequest}. */
 export interface FoundPage<Row> {
-  /** Up to `limit + 1` rows from the position on, in the order in which they were looked for: backward is oldest first. */
+  /** Up to `limit + 1` rows from the position on, in the order of the search: backward is oldest first. */
   readonly rows: readonly Row[]
-  /** Whether there is anything on the other side of the position, where one was given. */
+  /** Whether there are items on the other side of the position, if one was given. */
   readonly hasOpposite: boolean
 }
 
@@ -82,9 +82,9 @@ function readCursor(cursor: string): Position {
 }
 
 /**
- * Writes the page that a client gets (published API, `page-info`), as JSON.
+ * Writes a page for a client (published API, `page-info`), as JSON.
  *
- * @param render what an item looks like
+ * @param render renders an item
  */
 export function writePage<Item extends Position>(
   request: PageRequest,
@@ -116,7 +116,7 @@ export function formatCursor(position: Position): string {
   return Buffer.concat([time, Buffer.from(position.id.replaceAll('-', ''), 'hex')]).toString('base64url')
 }
 
-/** The position of a cursor; undefined for what is none. */
+/** The position of a cursor; undefined for an invalid cursor. */
 export function parseCursor(text: string): Position | undefined {
   const bytes = Buffer.from(text.slice(0, 2 * CURSOR_BYTES), 'base64url')
   const hex = bytes.toString('hex', CURSOR_TIME_BYTES)

@@ -1,12 +1,12 @@
 import type { GivenUpCause } from './given-up.js'
 
-/** How an attempt to tell the auth server what became of a payment went. */
+/** The result of an attempt to deliver an outcome to the auth server. */
 export type DeliveryResult =
   /** It was acknowledged. */
   | 'acknowledged'
-  /** The auth server could not be asked, or did not answer in time. */
+  /** The auth server could not be reached, or did not answer in time. */
   | 'unavailable'
-  /** The auth server says otherwise: the two services disagree about money. */
+  /** The auth server disagrees: the two services differ about money. */
   | 'refused'
   /** A defect of either service. */
   | 'failed'
@@ -16,15 +16,15 @@ export type CreatedKind = 'incoming-payment' | 'quote' | 'outgoing-payment'
 
 /** Counts what happens to payments. Counting returns at once and never fails. */
 export interface PaymentCounters {
-  /** A request created something. One that is repeated does not. */
+  /** A request created something. A repeated request does not count. */
   countCreated(kind: CreatedKind): void
-  /** So many incoming payments were completed: by their clients, or because they have received all they asked for. */
+  /** Incoming payments were completed, by their clients or because they received their full amount. */
   countIncomingCompleted(count: number): void
-  /** One attempt to deliver an outcome is over. */
+  /** An attempt to deliver an outcome ended. */
   countDelivery(result: DeliveryResult): void
-  /** A payment id was given up, or so many. */
+  /** Payment ids were given up. */
   countGivenUp(cause: GivenUpCause, count?: number): void
-  /** A sweep has seen all open reservations: so many are held for an operator, because their payments may be lost. */
+  /** A sweep has seen all open reservations, and left this many to an operator because their payments may be lost. */
   showHeld(count: number): void
   /** A payment is no longer pending. */
   countEnded(state: 'completed' | 'failed'): void

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { Refusal } from '@open-payments-server/runtime'
-import { isUuid } from '@open-payments-server/runtime'
+import { Refusal } from '@open-payments-server/value-types/refusals'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { identifyPayment, readIdempotencyKey } from './payment-identity.js'
 
 const target = { method: 'POST', path: '/outgoing-payments' }

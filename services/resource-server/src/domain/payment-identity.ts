@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto'
-import { uuidV7, uuidV8 } from '@open-payments-server/runtime'
+import { uuidV7, uuidV8 } from '@open-payments-server/value-types/identifiers'
 import type { AuthorizedRequest } from './authorization.js'
 import { invalidField } from './errors.js'
 
-/** Visible ASCII, so that a key has one spelling on its way through proxies. */
+/** Visible ASCII, so that a key has one spelling through all proxies. */
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
-/** How often one request may be given a further payment id because the ones before it were given up. */
+/** Number of further payment ids one request may get after earlier ones were given up. */
 export const PAYMENT_ID_ATTEMPTS_MAX = 4
 
 /**
- * What makes a request to create an outgoing payment the same request as another: everything about the payment's id is
- * derived from it, so that whoever repeats the request, on whichever replica, arrives at the same payment.
+ * Identifies a request to create an outgoing payment. The payment's id is derived from it, so a repeated request leads to
+ * the same payment on any replica.
  */
 export interface PaymentIdentity {
   /**
-   * Ids (UUID) that the payment may get, in order. The next is used only where the one before was given up for good:
-   * a reservation under it was released without a payment. So at most one of them ever becomes a payment.
+   * Ids (UUID) that the payment may get, in order. The next is used only if the one before was given up for good: a
+   * reservation under it was released without a payment. So at most one of them ever becomes a payment.
    */
   readonly paymentIds: readonly [string, ...string[]]
   /** Id (UUID) of the signed request itself. No two payments share one, even if an idempotency key tells them apart. */
@@ -28,11 +28,11 @@ export interface PaymentIdentity {
 /**
  * Derives the identity of a request to create an outgoing payment.
  *
- * Without an idempotency key, the id is a UUID version 7 of the signature's `created` and its SHA-256: Ed25519 is
- * deterministic, so the very same signed request carries the same bytes. With one, it is a UUID version 8 (RFC 9562
- * §5.8) of the SHA-256 of client and key, which holds no time: the same key must give the same id whenever it comes.
+ * Without an idempotency key, the id is a UUID version 7 of the signature's `created` and SHA-256: Ed25519 is
+ * deterministic, so the same signed request has the same bytes. With a key, it is a UUID version 8 (RFC 9562 §5.8) of the
+ * SHA-256 of client and key, without a time: the same key must give the same id at any time.
  *
- * @param idempotencyKey as {@link readIdempotencyKey} read it
+ * @param idempotencyKey as returned by {@link readIdempotencyKey}
  * @param target method and path of the request
  */
 export function identifyPayment(
@@ -43,7 +43,7 @@ export function identifyPayment(
   const { createdSeconds, bytes } = request.signature
   const idOfSignature = (attempt: number): string =>
     uuidV7(createdSeconds * 1000, sha256(bytes, attemptSuffix(attempt)))
-  // A client's name is a URL or a thumbprint: neither it nor the key can hold the line break between them.
+  // A client's name is a URL or a thumbprint: neither it nor the key can contain the line break between them.
   const idOfKey = (attempt: number): string =>
     uuidV8(sha256(`${request.client}\n${idempotencyKey ?? ''}`, attemptSuffix(attempt)))
   const idOf = idempotencyKey === undefined ? idOfSignature : idOfKey

@@ -9,43 +9,43 @@ export interface PaymentMethodWire {
   readonly sharedSecret: string
 }
 
-/** What the methods of an incoming payment depend on. */
+/** The fields that the methods of an incoming payment depend on. */
 export interface PayableByMethods {
   /** Id (UUID). */
   readonly id: string
-  /** Which key its shared secret is derived from; undefined for one from before keys were told apart. */
+  /** Id of the key its shared secret is derived from; undefined for one created before keys had ids. */
   readonly sharedSecretKeyId: string | undefined
 }
 
-/** Makes the payment methods of incoming payments. */
+/** Creates the payment methods of incoming payments. */
 export interface PaymentMethods {
-  /** Names the key that new payments' shared secrets are derived from. */
+  /** Id of the key that new payments' shared secrets are derived from. */
   readonly keyId: string
-  /** The methods of a payment: unique to it, and always the same. None when its key is not known. */
+  /** The methods of a payment: unique to it, and always the same. None when its key is unknown. */
   of(payment: PayableByMethods): readonly PaymentMethodWire[]
 }
 
-/** What payment methods are made with. */
+/** Options of {@link createPaymentMethods}. */
 export interface PaymentMethodsOptions {
-  /** ILP address of this provider: the prefix of every payment's own. */
+  /** ILP address of this provider: the prefix of every payment's address. */
   readonly ilpAddress: string
   /** The key of new payments. */
   readonly masterKey: string
-  /** Those that other payments may have been made with: earlier ones, and the next one before all replicas use it. */
+  /** Other keys that payments may have been created with: earlier ones, and the next one before all replicas use it. */
   readonly otherMasterKeys: readonly string[]
-  /** Told of a payment whose key is not among these, so that its shared secret cannot be told. */
+  /** Called for a payment whose key is not among these, so that its shared secret cannot be derived. */
   readonly onUnknownKey: (keyId: string) => void
 }
 
 /**
- * Derives payment methods from master keys, so that they are never stored and every replica arrives at the same. With each
- * payment goes the name of its key, so that a new key can take the place of an old one, and payments keep their secrets.
+ * Derives payment methods from master keys, so that they are never stored and are the same on every replica. Each payment
+ * stores the id of its key, so a new key can replace an old one while payments keep their secrets.
  */
 export function createPaymentMethods(options: PaymentMethodsOptions): PaymentMethods {
   const { ilpAddress, masterKey, otherMasterKeys, onUnknownKey } = options
   const keyId = nameKey(masterKey)
   const keysById = new Map([masterKey, ...otherMasterKeys].map((key) => [nameKey(key), key]))
-  // Which key it was is sure only while there has been one. A wrong secret would be worse than none.
+  // Only while there has been a single key is it certain which one was used. A wrong secret would be worse than none.
   const unnamedKeyId = otherMasterKeys.length === 0 ? keyId : 'unknown'
   return {
     keyId,
@@ -61,7 +61,7 @@ export function createPaymentMethods(options: PaymentMethodsOptions): PaymentMet
   }
 }
 
-/** Tells keys apart and says nothing of them: 64 bits, base64url. */
+/** Identifies a key without revealing it: 64 bits, base64url. */
 function nameKey(key: string): string {
   return createHmac('sha256', key).update('name of this key').digest().subarray(0, 8).toString('base64url')
 }

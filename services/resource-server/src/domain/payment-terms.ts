@@ -1,6 +1,6 @@
 import type { Asset, QuotedAmounts } from '@open-payments-server/value-types/amounts'
 
-/** What a payment will do: fixed before anything is reserved for it. */
+/** The terms of a payment: fixed before anything is reserved for it. */
 export interface PaymentTerms {
   readonly amounts: QuotedAmounts
   readonly receiver: {

@@ -1,12 +1,9 @@
-import type { Outcome } from '@open-payments-server/runtime'
 import type { Amount } from '@open-payments-server/value-types/amounts'
 import type { AccessItem } from './authorization.js'
 
-// What the resource server asks of the auth server, in its own words. `grpc/auth-server` carries it over gRPC.
+// What the resource server needs from the auth server, in its own terms. `grpc/auth-server` implements it over gRPC.
 
-/**
- * The auth server cannot be asked now, or did not answer in time. Whether a call had its effect is then not known.
- */
+/** The auth server cannot be reached now, or did not answer in time. It is then unknown whether a call had its effect. */
 export class AuthServerUnavailable extends Error {
   override readonly name = 'AuthServerUnavailable'
 
@@ -15,11 +12,11 @@ export class AuthServerUnavailable extends Error {
   }
 }
 
-/** What a token is worth. */
+/** The status of a token. */
 export type TokenStatus =
   /** It was not issued here. */
   | { readonly status: 'unknown' }
-  /** It is expired, rotated or revoked, or its grant is over. */
+  /** It is expired, rotated or revoked, or its grant has ended. */
   | { readonly status: 'inactive' }
   | ActiveToken
 
@@ -28,24 +25,24 @@ export interface ActiveToken {
   readonly status: 'active'
   /** Id of the grant (UUID). */
   readonly grantId: string
-  /** Who holds the grant; see `nameClient`. */
+  /** The token holder; see `nameClient`. */
   readonly client: string
   /**
-   * Key that requests must be signed with; undefined when the key id that was asked about is not one of the client's now,
-   * `unavailable` when nobody can tell.
+   * Key that requests must be signed with; undefined when the requested key id is not one of the client's now,
+   * `unavailable` when the client's keys cannot be fetched.
    */
   readonly key: { readonly kid: string; readonly x: string } | 'unavailable' | undefined
   readonly access: readonly AccessItem[]
   /** When the token expires, in milliseconds since the Unix epoch. */
   readonly expiresAtMs: number
-  /** URL of the wallet address whose account holder agreed to the grant; undefined when nobody was asked. */
+  /** URL of the wallet address whose account holder consented to the grant; undefined when it needed no consent. */
   readonly consentedWalletAddress: string | undefined
 }
 
-/** Tells what tokens are worth (RFC 9767 §3.3). */
+/** Introspects tokens (RFC 9767 §3.3). */
 export interface Introspection {
   /**
-   * Asks about a token.
+   * Introspects a token.
    *
    * @param keyId `keyid` of the signature that came with it; undefined when there was none that could be read
    * @throws AuthServerUnavailable
@@ -53,25 +50,25 @@ export interface Introspection {
   introspect(accessToken: string, keyId: string | undefined): Promise<TokenStatus>
 }
 
-/** What is told of tokens that stop being active before they expire. */
+/** Receives tokens that stop being active before they expire. */
 export interface RevocationListener {
-  /** The stream is live: answers asked for from now on may be kept. */
+  /** The stream is live: answers requested from now on may be cached. */
   onStarted(): void
   /** The token with this SHA-256 was rotated or revoked. */
   onTokenRevoked(accessTokenHash: Buffer): void
   /** All tokens of this grant stopped being active. */
   onGrantRevoked(grantId: string): void
-  /** The stream is over: every answer that was kept is void. Called exactly once. */
+  /** The stream has ended: every cached answer is void. Called exactly once. */
   onEnded(reason: unknown): void
 }
 
 /** Streams revocations. */
 export interface RevocationFeed {
-  /** Opens a stream. It does not come back by itself. */
+  /** Opens a stream. It does not reopen by itself. */
   watch(listener: RevocationListener): { close(): void }
 }
 
-/** What a payment to be created asks of its grant. */
+/** What a payment to be created reserves under its grant. */
 export interface ReservationRequest {
   /** Id of the payment (UUID). */
   readonly paymentId: string
@@ -80,71 +77,73 @@ export interface ReservationRequest {
   readonly walletAddress: string
   /** URL of the incoming payment being paid. */
   readonly receiver: string
-  /** Most that will be debited. */
+  /** Maximum to be debited. */
   readonly debitAmount: Amount
-  /** Most that will be received. */
+  /** Maximum to be received. */
   readonly receiveAmount: Amount
-  /** SHA-256 of what the client asked for: tells a repeated request from another one. */
+  /** SHA-256 of the client's request: distinguishes a repeated request from another one. */
   readonly requestHash: Buffer
 }
 
 /** Why there was no room for a payment. */
 export type RefusalReason =
-  /** Nothing is recorded: the same request may come again with an active token of the grant. */
+  /** Nothing is recorded: the same request may be repeated with an active token of the grant. */
   | 'token-inactive'
   | 'insufficient-grant'
   | 'limit-exceeded'
   | 'outside-interval'
-  /** The caller had given up on this payment id. */
+  /** The caller has given this payment id up. */
   | 'released'
 
-/** What was decided about a reservation; the same payment id gets the same answer again. */
+/** The result of a reservation; the same payment id gets the same result again. */
 export type ReservationOutcome =
   | {
       readonly outcome: 'reserved'
       readonly grantId: string
-      /** Debited under the grant in the current interval, this payment included. */
+      /** Amount debited under the grant in the current interval, this payment included. */
       readonly spentDebitAmount: Amount
-      /** Received under the grant in the current interval, this payment included. */
+      /** Amount received under the grant in the current interval, this payment included. */
       readonly spentReceiveAmount: Amount
+      /** The instant that decided its interval, by the auth server's clock, in milliseconds since the Unix epoch. */
+      readonly chargedAtMs: number
     }
   | { readonly outcome: 'refused'; readonly reason: RefusalReason }
-  /** The id is taken by a reservation of another request. */
+  /** The id belongs to a reservation of another request. */
   | { readonly outcome: 'mismatch' }
-  /** The id holds room for the same request at another rate. */
+  /** The same request has reserved under this id at another rate. */
   | { readonly outcome: 'other-amounts' }
 
-/** Most reservations that are ended together. */
+/** Maximum number of reservations that are ended together. */
 export const ENDS_MAX = 100
 
 /** How a reservation is to end. */
 export type ReservationEnd =
-  /** With what was really debited and received, never more than was reserved. */
+  /** With what was actually debited and received, never more than was reserved. */
   | {
       readonly kind: 'settle'
       readonly paymentId: string
       readonly debitedValue: bigint
       readonly receivedValue: bigint
     }
-  /** Of a payment that sent nothing, or does not exist: an id never reserved never will be. */
+  /** For a payment that sent nothing, or does not exist: an id that was not reserved never will be. */
   | { readonly kind: 'release'; readonly paymentId: string }
 
-/** How a reservation was ended. */
+/** The result of ending a reservation. */
 export type EndOutcome =
   | 'ended'
-  /** There is no reservation under this id (never of a release, which makes sure that there will be none). */
+  /** There is no reservation under this id (never for a release, which makes sure that there will be none). */
   | 'not-found'
-  /** It had been ended the other way. */
+  /** It was already ended the other way. */
   | 'ended-otherwise'
 
-/** A reservation as the auth server keeps it. */
+/** A reservation, as the auth server stores it. */
 export interface Reservation {
   readonly paymentId: string
   /** Undefined for one that was released or refused without a grant. */
   readonly grantId: string | undefined
-  /** Who holds the grant; undefined without one. */
+  /** The token holder; undefined without a grant. */
   readonly client: string | undefined
-  /** URLs of the wallet address that pays and of the incoming payment that is paid; undefined for what never held room. */
+  /** URLs of the paying wallet address and of the incoming payment; undefined if nothing was ever reserved. */
   readonly walletAddress: string | undefined
   readonly receiver: string | undefined
   readonly state: 'open' | 'settled' | 'released' | 'refused'
@@ -155,12 +154,14 @@ export interface Reservation {
   /** Present when settled. */
   readonly settledReceiveValue: bigint | undefined
   readonly createdAtMs: number
+  /** The instant that decided its interval, by its clock, in milliseconds since the Unix epoch; undefined for what never held room. */
+  readonly chargedAtMs: number | undefined
 }
 
 /** A page of reservations. */
 export interface ReservationPage {
   readonly reservations: readonly Reservation[]
-  /** Asks for the next page; undefined on the last. */
+  /** Token of the next page; undefined on the last. */
   readonly nextPageToken: string | undefined
 }
 
@@ -170,22 +171,27 @@ export interface SpentAmounts {
   readonly receiveAmount: Amount | null
 }
 
-/** How long a call may take. */
+/** Time limit of a call. */
 export interface CallOptions {
-  /** When the call must be over, in milliseconds since the Unix epoch; the configured deadline unless given. */
+  /** When the call must have ended, in milliseconds since the Unix epoch; default: the configured deadline. */
   readonly deadlineMs?: number
   readonly signal?: AbortSignal
 }
 
 /**
- * Keeps what each grant has spent against its limits. Every call may be repeated with the same effect as once.
- * Each throws AuthServerUnavailable when the auth server did not answer; every other failure is a defect.
+ * Tracks what each grant has spent against its limits. Every call is idempotent. Each throws AuthServerUnavailable when the
+ * auth server did not answer; every other failure is a defect.
  */
 export interface GrantLimits {
-  /** Reserves a payment's amounts under the grant of a token, before the payment exists. What arrives together is asked together. */
+  /**
+   * Reserves a payment's amounts under the grant of a token, before the payment exists. Concurrent requests share a call.
+   */
   reserve(request: ReservationRequest): Promise<ReservationOutcome>
-  /** Ends reservations, at most {@link ENDS_MAX}, together. Never rejects: says of each, in their order, what it came to. */
-  end(ends: readonly ReservationEnd[], options?: CallOptions): Promise<readonly Outcome<EndOutcome>[]>
+  /** Ends reservations, at most {@link ENDS_MAX}, together. Never rejects: returns the result of each, in order. */
+  end(
+    ends: readonly ReservationEnd[],
+    options?: CallOptions
+  ): Promise<readonly PromiseSettledResult<EndOutcome>[]>
   /** What the grant of a token has spent; undefined when the token is not active. */
   getSpentAmounts(accessToken: string, options?: CallOptions): Promise<SpentAmounts | undefined>
   /** Reservations neither settled nor released, oldest first: a page of at most `pageSize` (1 to 1000). */

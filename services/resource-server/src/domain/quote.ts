@@ -12,7 +12,7 @@ export interface Quote {
   readonly id: string
   /** URL of the wallet address that would pay. */
   readonly walletAddressUrl: string
-  /** Who created it; see `nameClient`. */
+  /** The client that created it; see `nameClient`. */
   readonly client: string
   /** URL of the incoming payment. */
   readonly receiver: string
@@ -25,11 +25,11 @@ export interface Quote {
   readonly createdAtMs: number
 }
 
-/** A quote as far as a payment on its terms needs it. None of it ever changes. */
+/** The part of a quote that a payment on its terms needs. None of it ever changes. */
 export interface PayableQuote {
   /** Id (UUID) of the wallet address that would pay. */
   readonly walletAddressId: string
-  /** Who created it; see `nameClient`. */
+  /** The client that created it; see `nameClient`. */
   readonly client: string
   /** URL of the incoming payment. */
   readonly receiver: string
@@ -39,23 +39,23 @@ export interface PayableQuote {
   readonly expiresAtMs: number
 }
 
-/** Whose a quote has to be: a client's, for a wallet address. */
+/** The owner that a quote must have: a client, for a wallet address. */
 export type QuoteOwner = Pick<PayableQuote, 'walletAddressId' | 'client'>
 
-/** Remembers quotes that were created here until they are paid. Whether one was used elsewhere meanwhile, it does not know. */
+/** Caches quotes that were created here until they are paid. It does not know whether one was used elsewhere meanwhile. */
 export interface RememberedQuotes {
-  /** Remembers a quote that was kept under an id (UUID). */
+  /** Caches a quote that was stored under an id (UUID). */
   remember(id: string, quote: PayableQuote): void
-  /** The quote of an id, once: whoever asks for it again has to look whether it was used. Undefined for one of another owner. */
+  /** The quote of an id, once: the next caller must check whether it was used. Undefined for a quote of another owner. */
   take(id: string, owner: QuoteOwner): PayableQuote | undefined
 }
 
-/** Whether a quote is one that this owner may pay. */
+/** Whether this owner may pay a quote. */
 export function isOwnedBy(quote: QuoteOwner, owner: QuoteOwner): boolean {
   return quote.walletAddressId === owner.walletAddressId && quote.client === owner.client
 }
 
-/** A quote as it travels (published API). */
+/** A quote on the wire (published API). */
 export interface QuoteWire {
   readonly id: string
   readonly walletAddress: string
@@ -67,7 +67,7 @@ export interface QuoteWire {
   readonly createdAt: string
 }
 
-/** The quote as it travels. It never changes. */
+/** The quote on the wire. It never changes. */
 export function renderQuote(quote: Quote, urls: ResourceUrls): QuoteWire {
   return {
     id: urls.of('quotes', quote.id),

@@ -14,11 +14,11 @@ import { type FeeTable, feesOf, type RateProvider } from './rates.js'
 import { type Receiver, remainingRoom } from './receiver.js'
 import type { WalletAddress } from './wallet-address.js'
 
-/** What a payment's amounts are fixed by: what the sender pays in all, or what the receiver gets. */
+/** The amount that is fixed: what the sender pays in total, or what the receiver gets. */
 export type FixedAmount =
   { readonly side: 'debit'; readonly amount: Amount } | { readonly side: 'receive'; readonly amount: Amount }
 
-/** What a payment is about. */
+/** The parameters of a payment. */
 export interface PaymentRequest {
   readonly sender: Pick<WalletAddress, 'asset'>
   readonly receiver: Receiver
@@ -32,18 +32,18 @@ export interface TermSources {
   readonly fees: FeeTable
 }
 
-/** What a payment comes to: its amounts, or why it cannot be made. */
+/** The amounts of a payment, or why it cannot be made. */
 export type QuotingResult =
   | { readonly amounts: QuotedAmounts; readonly refusal?: undefined }
   | { readonly amounts?: undefined; readonly refusal: Error }
 
 /**
- * Works out the amounts of a payment to a receiver, who must be able to take them in full: a payment that could only be
- * made in part is refused before it is promised.
+ * Computes the amounts of a payment to a receiver, who must be able to take them in full: a payment that could only be made
+ * in part is refused before it is promised.
  *
- * @returns a refusal for `invalid receiver`; an amount in another asset, beyond 64 bits, or too small to deliver
- *   anything; no exchange rate
- * @throws Refusal `rates-unavailable` when no rate can be had now
+ * @returns a refusal for `invalid receiver`; an amount in another asset, beyond 64 bits, or too small to deliver anything;
+ *   no exchange rate
+ * @throws Refusal `rates-unavailable` when no rate is available now
  */
 export async function quotePayment(request: PaymentRequest, sources: TermSources): Promise<QuotingResult> {
   const { sender, receiver, fixed } = request
@@ -87,7 +87,7 @@ function computeAmounts(fixed: FixedAmount, terms: QuoteTerms): QuotingResult {
   }
 }
 
-/** What is computed; undefined when it leaves 64 bits. */
+/** The result; undefined when it exceeds 64 bits. */
 function withinRange<Result>(compute: () => Result): Result | undefined {
   try {
     return compute()

@@ -1,15 +1,15 @@
 import { type Asset, UINT64_MAX } from '@open-payments-server/value-types/amounts'
 
-/** An incoming payment, as whoever pays it sees it. */
+/** An incoming payment, as its payer sees it. */
 export interface Receiver {
   /** URL of the incoming payment. */
   readonly url: string
-  /** Id (UUID) of the incoming payment; where it is hosted here. */
+  /** Id (UUID) of the incoming payment, which is hosted here. */
   readonly incomingPaymentId: string
   readonly asset: Asset
   /** Id of the asset. */
   readonly assetId: number
-  /** Most that may be received; undefined when open. */
+  /** Maximum that may be received; undefined when open. */
   readonly incomingValue: bigint | undefined
   readonly receivedValue: bigint
   readonly completed: boolean
@@ -17,34 +17,34 @@ export interface Receiver {
   readonly expiresAtMs: number
 }
 
-/** Finds incoming payments to pay, by their URL. Those hosted here first; others may follow. */
+/** Finds incoming payments to pay, by their URL: those hosted here. */
 export interface ReceiverDirectory {
-  /** The incoming payment of a URL; undefined when there is none, or none that can be reached from here. */
+  /** The incoming payment with a URL; undefined when there is none that can be reached from here. */
   find(url: string): Promise<Receiver | undefined>
 }
 
-/** Remembers of incoming payments what never changes. What they have received counts as nothing. */
+/** Caches what never changes of incoming payments. What they have received counts as nothing. */
 export interface RememberedReceivers extends ReceiverDirectory {
-  /** Looks this one up anew next time: it turned out to be unpayable. */
+  /** Drops this one from the cache: it turned out not to be payable. */
   forget(url: string): void
 }
 
-/** What decides how much an incoming payment can still take. */
+/** The fields that decide how much an incoming payment can still take. */
 export type ReceivingState = Pick<Receiver, 'incomingValue' | 'receivedValue' | 'completed' | 'expiresAtMs'>
 
 /** What an incoming payment can still take. */
 export interface ReceiverRoom {
-  /** Whether its end was reached: everything received, or nothing more expected. */
+  /** Whether it is completed: everything was received, or nothing more is expected. */
   readonly completed: boolean
-  /** Whether its time is over. */
+  /** Whether it has expired. */
   readonly expired: boolean
-  /** Up to its maximum, in units of its asset: never more than an amount can say. */
+  /** Up to its maximum, in units of its asset: never more than the largest amount. */
   readonly room: bigint
 }
 
 /**
- * What an incoming payment can still take (interface 3). Where a statement must decide it, `canTake` of the incoming payments'
- * module says the same.
+ * What an incoming payment can still take (interface 3). Where a statement must decide it, `canTake` of the incoming
+ * payments' module has the same rule.
  */
 export function roomOf(receiver: ReceivingState, nowMs: number): ReceiverRoom {
   const room = (receiver.incomingValue ?? UINT64_MAX) - receiver.receivedValue
@@ -55,7 +55,7 @@ export function roomOf(receiver: ReceivingState, nowMs: number): ReceiverRoom {
   }
 }
 
-/** How much a receiver takes now: `0n` when it takes no further payment. */
+/** How much a receiver can take now: `0n` when it can no longer receive. */
 export function remainingRoom(receiver: ReceivingState, nowMs: number): bigint {
   const { completed, expired, room } = roomOf(receiver, nowMs)
   return completed || expired ? 0n : room

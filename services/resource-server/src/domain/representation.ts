@@ -1,16 +1,16 @@
 /** Whether `updatedAt` is shown where the published API has no such field. */
 export type Representation = 'full' | 'published'
 
-/** What the service does about it: `negotiated` goes by each request's `Accept`. */
+/** The service's setting: `negotiated` follows each request's `Accept`. */
 export type RepresentationSetting = Representation | 'negotiated'
 
-/** A media range with weight 0 is what the client does *not* take. */
+/** A media range with weight 0 is what the client does *not* accept. */
 const WEIGHT_ZERO = /^q=0(?:\.0{0,3})?$/i
 
 /**
- * Tells which shape a request gets on the four answers that the published API closes: list incoming, complete incoming,
- * get outgoing, list outgoing. The stock clients, which validate against the published schemas, accept JSON and nothing
- * else; whoever accepts anything gets `updatedAt` too.
+ * Chooses the representation for the four answers that the published API closes: list incoming, complete incoming, get
+ * outgoing, list outgoing. The stock clients, which validate against the published schemas, accept only JSON; a client that
+ * accepts anything gets `updatedAt` too.
  *
  * @param accept value of `Accept`; undefined when there is none
  */

@@ -1,12 +1,12 @@
-import { isUuid } from '@open-payments-server/runtime'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { PATHLESS_WALLET_ADDRESS } from './wallet-address.js'
 
-/** Kinds of resources that have URLs of their own, by their collection's name. */
+/** Kinds of resources that have URLs, by the name of their collection. */
 export type Collection = 'incoming-payments' | 'outgoing-payments' | 'quotes'
 
-/** Makes and reads the URLs of everything served here. All are built from the configured public URL. */
+/** Builds and parses the URLs of everything served here, based on the configured public URL. */
 export interface ResourceUrls {
-  /** The public URL, without a slash at its end. */
+  /** The public URL, without a trailing slash. */
   readonly base: string
   /** URL of a resource. */
   of(collection: Collection, id: string): string
@@ -18,7 +18,7 @@ export interface ResourceUrls {
   walletAddressPathOf(url: string): string | undefined
 }
 
-/** Makes the {@link ResourceUrls} of a public URL. */
+/** Creates the {@link ResourceUrls} of a public URL. */
 export function createResourceUrls(publicUrl: string): ResourceUrls {
   const base = publicUrl.replace(/\/+$/, '')
   return {

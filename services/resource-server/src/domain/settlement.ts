@@ -4,25 +4,25 @@ import type { ReceiverRoom } from './receiver.js'
 /** How a payment ended. */
 export interface Settlement {
   readonly state: 'completed' | 'failed'
-  /** Why it failed, in words for an operator. */
+  /** The reason for a failure, for operators. */
   readonly failureReason: string | undefined
-  /** Really debited from the sender, the fee included, in the debit asset. */
+  /** Amount actually debited from the sender, including the fee, in the debit asset. */
   readonly sent: bigint
   /** Part of `sent` that is the provider's fee. */
   readonly fee: bigint
-  /** Really received, in the receive asset. */
+  /** Amount actually received, in the receive asset. */
   readonly delivered: bigint
 }
 
 /**
  * Settles a payment whose sender has the money.
  *
- * The receiver gets what fits, and the sender pays its share of the debit, rounded up. Of that, what covers the delivered
- * part (the same share of the debit less the fee, rounded up) is what is delivered or converted; the rest is the fee. In
- * one asset that is exactly: sent = fee + delivered.
+ * The receiver gets what fits, and the sender pays its share of the debit, rounded up. Of that, the part that covers the
+ * delivered amount (the same share of the debit less the fee, rounded up) is delivered or converted; the rest is the fee.
+ * In one asset: sent = fee + delivered.
  *
- * A part is cut down, if it must be, to what leaves the sender at least one unit: a payment that failed has not sent its
- * whole debit (clients in the field refuse one that says so).
+ * If necessary, a part is reduced so that the sender keeps at least one unit: a failed payment has not sent its whole debit
+ * (existing clients refuse one that says so).
  *
  * @param receiver undefined when there is no such incoming payment
  */

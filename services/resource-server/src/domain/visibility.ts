@@ -1,5 +1,4 @@
-import type { IncomingRequest } from '@open-payments-server/http-server'
-import { isUuid } from '@open-payments-server/runtime'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
 import {
   type AccessAction,
   type AccessType,
@@ -10,19 +9,19 @@ import {
 } from './authorization.js'
 import { insufficientGrant, notFound } from './errors.js'
 
-/** What decides who may see a resource. */
+/** The fields that decide who may see a resource. */
 export interface Owned {
   /** URL of the wallet address it belongs to. */
   readonly walletAddressUrl: string
-  /** Who created it. */
+  /** The client that created it. */
   readonly client: string
 }
 
 /**
- * Demands that a token reaches resources of a type.
+ * Requires that a token reaches resources of a type.
  *
- * @param walletAddressUrl URL of the wallet address they belong to; undefined before it is known: a token that reaches
- *   none at all is then refused without a look at the database
+ * @param walletAddressUrl URL of the wallet address they belong to; undefined before it is known: a token that reaches none
+ *   at all is then refused without a database query
  * @returns whether it reaches all of them, or only those that the client created
  * @throws Refusal `insufficient-grant`
  */
@@ -38,8 +37,8 @@ export function requireReach(
 }
 
 /**
- * Demands that a client may act on one resource: what it created itself, or anything where its access says `-all`. Quotes of
- * others take the consent of the account holder on top: see `docs/decisions/others-resources.md`.
+ * Requires that a client may act on one resource: one that it created, or any if its access says `-all`. Quotes of other
+ * clients also need the account holder's consent: see `docs/decisions/others-resources.md`.
  *
  * @param resource the resource; undefined when there is none
  * @throws Refusal `not-found` when the client may not know of the resource, `insufficient-grant` when it created the
@@ -54,15 +53,15 @@ export function requireVisible<Resource extends Owned>(
   if (resource === undefined) throw notFound()
   const reach = findReach(request.access, type, action, resource.walletAddressUrl)
   const isAllowed = type !== 'quote' || request.consentedWalletAddress === resource.walletAddressUrl
-  // Before anything is said of the token: a client must not learn which ids exist by asking.
+  // Checked before the token: a client must not learn by asking which ids exist.
   if (resource.client !== request.client && (reach !== 'all' || !isAllowed)) throw notFound()
   if (reach === undefined) throw insufficientGrant()
   return resource
 }
 
-/** What reading one resource takes. */
-export interface VisibleRead<Resource> {
-  readonly authorizer: RequestAuthorizer
+/** What reading a resource needs. */
+export interface VisibleRead<Request, Resource> {
+  readonly authorizer: RequestAuthorizer<Request>
   readonly type: AccessType
   readonly reader: {
     /** Finds a resource by its id (UUID). */
@@ -74,13 +73,13 @@ export interface VisibleRead<Resource> {
  * Reads a resource for a client that may see it.
  *
  * @param id as the client gave it
- * @throws Refusal what {@link RequestAuthorizer} and {@link requireVisible} throw; `insufficient-grant` without a
- *   look at the database when the token reads nothing of the type
+ * @throws Refusal like {@link RequestAuthorizer} and {@link requireVisible}; `insufficient-grant` without a database query
+ *   when the token reads nothing of the type
  */
-export async function readVisible<Resource extends Owned>(
-  request: IncomingRequest,
+export async function readVisible<Request, Resource extends Owned>(
+  request: Request,
   id: string,
-  { authorizer, type, reader }: VisibleRead<Resource>
+  { authorizer, type, reader }: VisibleRead<Request, Resource>
 ): Promise<Resource> {
   const authorized = await authorizer.authorize(request)
   requireReach(authorized, type, 'read', undefined)

@@ -1,15 +1,15 @@
 import type { Asset } from '@open-payments-server/value-types/amounts'
 
-/** Path that the wallet address without a path is stored and served under. */
+/** Path under which the wallet address without a path is stored and served. */
 export const PATHLESS_WALLET_ADDRESS = '/.well-known/pay'
 
-/** Longest path of a wallet address, in characters. */
+/** Maximum length of a wallet address's path, in characters. */
 export const WALLET_ADDRESS_PATH_LENGTH_MAX = 512
 
-/** Most segments of a wallet address's path. */
+/** Maximum number of segments of a wallet address's path. */
 export const WALLET_ADDRESS_SEGMENTS_MAX = 8
 
-/** First segments that belong to the service itself. */
+/** First path segments that are reserved for the service itself. */
 const RESERVED_SEGMENTS: ReadonlySet<string> = new Set([
   'incoming-payments',
   'outgoing-payments',
@@ -23,16 +23,16 @@ const RESERVED_SEGMENTS: ReadonlySet<string> = new Set([
 /** Last segments that name documents of a wallet address. */
 const RESERVED_DOCUMENTS: ReadonlySet<string> = new Set(['jwks.json', 'did.json'])
 
-/** What the characters of a segment may be: those of RFC 3986 that need no escape, so that a path has one spelling. */
+/** Allowed characters of a segment: those of RFC 3986 that need no escape, so that a path has one spelling. */
 const SEGMENT = /^[A-Za-z0-9\-._~!$&'()*+,;=:@]+$/
 
-/** A wallet address hosted here. Nothing of it but the public name ever changes. */
+/** A wallet address hosted here. Only its public name ever changes. */
 export interface WalletAddress {
   /** Id (UUID). */
   readonly id: string
   /** Path below the public URL, such as `/alice`; {@link PATHLESS_WALLET_ADDRESS} for the one without a path. */
   readonly path: string
-  /** Its URL: what clients know it by, and what access items name. */
+  /** Its URL: identifies it to clients and in access items. */
   readonly url: string
   readonly publicName: string | undefined
   /** Id (UUID) of the account behind it. */
@@ -44,17 +44,17 @@ export interface WalletAddress {
   readonly updatedAtMs: number
 }
 
-/** Finds the wallet addresses hosted here. Remembers them for a short time, since what payments need never changes. */
+/** Finds the wallet addresses hosted here, and caches them briefly, because what payments need never changes. */
 export interface WalletAddressDirectory {
   /** The wallet address of a URL; undefined when it is not hosted here. */
   findByUrl(url: string): Promise<WalletAddress | undefined>
-  /** The wallet address of a path; undefined when there is none. What is remembered is answered at once. */
+  /** The wallet address with a path; undefined when there is none. A cached one is returned synchronously. */
   findByPath(path: string): WalletAddress | Promise<WalletAddress | undefined>
 }
 
 /**
- * What is wrong with a path for a wallet address, in words; undefined when it may be one. The path without a name is
- * {@link PATHLESS_WALLET_ADDRESS}.
+ * The error in a path for a wallet address, in words; undefined when it is valid. The path of the wallet address without a
+ * path is {@link PATHLESS_WALLET_ADDRESS}.
  */
 export function findPathProblem(path: string): string | undefined {
   if (path === PATHLESS_WALLET_ADDRESS) return undefined

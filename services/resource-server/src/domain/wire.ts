@@ -1,16 +1,16 @@
-import { measuredText } from '@open-payments-server/http-server'
+import { measuredText } from '@open-payments-server/value-types/schemas'
 import { AmountError, parseAmount } from '@open-payments-server/value-types/amounts'
 import { z } from 'zod'
 
-// Schemas of what several requests carry. Each names the field that is wrong.
+// Schemas shared by several requests. Each names the field that is wrong.
 
-/** Longest URL in a body, in characters. */
+/** Maximum length of a URL in a body, in characters. */
 export const URL_LENGTH_MAX = 2_048
 
-/** Longest metadata, in bytes of its JSON with every number written out. */
+/** Maximum size of metadata, in bytes of its JSON with every number written out. */
 export const METADATA_BYTES_MAX = 16_384
 
-/** A URL: which one is checked where it is looked up. */
+/** A URL. Which one is checked when it is looked up. */
 export const urlSchema = measuredText(
   z
     .string()
@@ -40,20 +40,20 @@ export const amountSchema = z
   })
 
 /**
- * Writes numbers out, as the database does: else a few bytes such as 1e308 would be hundreds wherever metadata is read. To be
- * given to `JSON.stringify`.
+ * Writes numbers out, as the database does: otherwise a few bytes such as 1e308 would become hundreds wherever metadata is
+ * read. For `JSON.stringify`.
  */
 function writtenOut(_name: string, value: unknown): unknown {
   const exponent = typeof value === 'number' ? /e[+-](\d+)$/.exec(String(value))?.[1] : undefined
   return exponent === undefined ? value : '0'.repeat(Number(exponent))
 }
 
-/** Length of metadata, in bytes of its JSON with every number written out. */
+/** Size of metadata, in bytes of its JSON with every number written out. */
 export function metadataBytes(metadata: Readonly<Record<string, unknown>>): number {
   return Buffer.byteLength(JSON.stringify(metadata, writtenOut))
 }
 
-/** Metadata: any JSON object within its limit. */
+/** Metadata: any JSON object within the limit. */
 export const metadataSchema = z
   .record(z.string(), z.unknown(), { message: 'must be an object' })
   .refine((metadata) => metadataBytes(metadata) <= METADATA_BYTES_MAX, {

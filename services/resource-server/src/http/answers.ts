@@ -1,9 +1,9 @@
 import { isTransient } from '@open-payments-server/database'
 import { PublicError, serviceUnavailable } from '@open-payments-server/http-server'
-import { Refusal } from '@open-payments-server/runtime'
+import { Refusal } from '@open-payments-server/value-types/refusals'
 import type { RefusedBecause } from '../domain/errors.js'
 
-/** Seconds after which a client may come again that was told that there are no exchange rates now. */
+/** Seconds after which a client may retry when no exchange rates are available. */
 const RATES_RETRY_AFTER_SECONDS = 5
 
 /** The HTTP status of each refusal. The code is the status as a string. */
@@ -23,7 +23,7 @@ const STATUSES: Readonly<Record<RefusedBecause, number>> = {
 }
 
 /**
- * What an error is to whoever called: a refusal as the table says, 503 for what passes by itself.
+ * The answer to an error: a refusal by the table, 503 for temporary errors.
  *
  * @returns undefined for a defect
  */

@@ -9,16 +9,16 @@ import {
 import type { Logger } from '@open-payments-server/runtime'
 import { answerOf } from './answers.js'
 
-/** Longest body of a request, in bytes. */
+/** Maximum size of a request body, in bytes. */
 export const BODY_BYTES_MAX = 65_536
 
 /**
  * The app of the public listener.
  *
- * @param options.authServerUrl grant endpoint: told with every 401 (interface 5, rule 7)
- * @param options.requestObserver is told of every request
- * @param options.admit what every request passes first
- * @param options.trustedProxies proxies that are believed when they tell a client's address
+ * @param options.authServerUrl grant endpoint: included in every 401 (interface 5, rule 7)
+ * @param options.requestObserver observes every request
+ * @param options.admit runs first for every request
+ * @param options.trustedProxies proxies that are trusted to state a client's address
  */
 export function createPublicApp(options: {
   routes: readonly Route[]

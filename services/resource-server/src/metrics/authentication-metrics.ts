@@ -1,4 +1,6 @@
+import type { IncomingRequest } from '@open-payments-server/http-server'
 import { SIGNATURE_ERROR_REASONS, SignatureError } from '@open-payments-server/http-signatures'
+import { type SnakeCase, snakeCase } from '@open-payments-server/runtime'
 import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import type { RequestAuthorizer } from '../domain/authorization.js'
 import {
@@ -7,13 +9,13 @@ import {
   TOKEN_RECORD_SOURCES,
   type TokenLookupCounter
 } from '../domain/counters.js'
-import { Refusal } from '@open-payments-server/runtime'
+import { Refusal } from '@open-payments-server/value-types/refusals'
 
-/** Publishes what `docs/metrics.md` lists of requests that were not let in. */
+/** Publishes the metrics of failed authentication, see `docs/metrics.md`. */
 export function publishAuthenticationFailures(
   metrics: Pick<Metrics, 'addCounters'>
 ): AuthenticationFailureCounter {
-  return metrics.addCounters<AuthenticationFailure>(
+  const count = metrics.addCounters<SnakeCase<AuthenticationFailure>>(
     {
       name: 'open_payments_authentication_failures_total',
       help: 'Requests refused because of their signature or token, or of who signed them.'
@@ -21,9 +23,12 @@ export function publishAuthenticationFailures(
     'reason',
     [...SIGNATURE_ERROR_REASONS, 'token', 'inactive_token']
   )
+  return (failure) => {
+    count(snakeCase(failure))
+  }
 }
 
-/** Publishes what `docs/metrics.md` lists of lookups of what tokens are worth. */
+/** Publishes the metrics of token introspections, see `docs/metrics.md`. */
 export function publishTokenLookups(metrics: Pick<Metrics, 'addCounters'>): TokenLookupCounter {
   return metrics.addCounters(
     {
@@ -35,11 +40,11 @@ export function publishTokenLookups(metrics: Pick<Metrics, 'addCounters'>): Toke
   )
 }
 
-/** The same authorizer, with whom it refuses counted by the reason. Callers are told no more than before. */
+/** The same authorizer, counting its refusals by reason. Callers get no more detail than before. */
 export function countFailures(
-  authorizer: RequestAuthorizer,
+  authorizer: RequestAuthorizer<IncomingRequest>,
   count: AuthenticationFailureCounter
-): RequestAuthorizer {
+): RequestAuthorizer<IncomingRequest> {
   return {
     async authorize(request) {
       try {
@@ -56,5 +61,5 @@ export function countFailures(
 function failureOf({ because, cause }: Refusal): AuthenticationFailure | undefined {
   if (cause instanceof SignatureError) return cause.reason
   if (because === 'invalid-token') return 'token'
-  return because === 'inactive-token' ? 'inactive_token' : undefined
+  return because === 'inactive-token' ? because : undefined
 }

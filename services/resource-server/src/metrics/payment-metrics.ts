@@ -1,3 +1,4 @@
+import { snakeCase } from '@open-payments-server/runtime'
 import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import { GIVEN_UP_CAUSES } from '../domain/given-up.js'
 import type { CreatedKind, PaymentCounters } from '../domain/payment-counters.js'
@@ -5,19 +6,19 @@ import { measurePayments, UNDELIVERED_COUNTED_MAX } from '../features/measure-pa
 import type { Queries } from '../modules/database.js'
 
 /**
- * Publishes what `docs/metrics.md` lists of the resource server: what waits in its database, whenever it is scraped, and
- * what happens, as it is counted.
+ * Publishes the resource server's metrics of `docs/metrics.md`: what is waiting in its database, on each scrape, and
+ * events, as they are counted.
  */
 export function publishPayments(metrics: Metrics, database: Queries): PaymentCounters {
   metrics.addGauges({
     name: 'payments',
     gauges: {
-      outboxOldestAgeSeconds: {
-        name: 'open_payments_outbox_oldest_age_seconds',
+      outcomesOldestAgeSeconds: {
+        name: 'open_payments_outcomes_oldest_age_seconds',
         help: 'Age of the oldest outcome of a payment that the auth server has not acknowledged; 0 when there is none.'
       },
       undeliveredCount: {
-        name: 'open_payments_outbox_undelivered',
+        name: 'open_payments_outcomes_undelivered',
         help: `Outcomes of payments that the auth server has not acknowledged, counted up to ${UNDELIVERED_COUNTED_MAX}.`
       },
       pendingOldestAgeSeconds: {
@@ -38,20 +39,13 @@ export function publishPayments(metrics: Metrics, database: Queries): PaymentCou
     }),
     countDelivery: metrics.addCounters(
       {
-        name: 'open_payments_outbox_deliveries_total',
+        name: 'open_payments_outcome_deliveries_total',
         help: 'Attempts to tell the auth server the outcome of a payment, by their result.'
       },
       'result',
       ['acknowledged', 'unavailable', 'refused', 'failed']
     ),
-    countGivenUp: metrics.addCounters(
-      {
-        name: 'open_payments_payment_ids_given_up_total',
-        help: 'Ids that no payment will ever get, and whose reservations are released, by why they were given up.'
-      },
-      'cause',
-      GIVEN_UP_CAUSES
-    ),
+    countGivenUp: publishGivenUp(metrics),
     showHeld: publishHeld(metrics),
     countEnded: metrics.addCounters(
       {
@@ -61,6 +55,20 @@ export function publishPayments(metrics: Metrics, database: Queries): PaymentCou
       'state',
       ['completed', 'failed']
     )
+  }
+}
+
+function publishGivenUp(metrics: Metrics): PaymentCounters['countGivenUp'] {
+  const count = metrics.addCounters(
+    {
+      name: 'open_payments_payment_ids_given_up_total',
+      help: 'Ids that no payment will ever get, and whose reservations are released, by why they were given up.'
+    },
+    'cause',
+    GIVEN_UP_CAUSES.map(snakeCase)
+  )
+  return (cause, times) => {
+    count(snakeCase(cause), times)
   }
 }
 

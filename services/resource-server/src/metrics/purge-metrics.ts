@@ -1,7 +1,7 @@
 import type { Metrics } from '@open-payments-server/service-kit/metrics'
-import { PURGED_KINDS, type PurgeCounter } from '../domain/purge-counter.js'
+import { PURGED_KINDS, type PurgeCounter } from '../domain/counters.js'
 
-/** Publishes what `docs/metrics.md` lists of the purge. */
+/** Publishes the metrics of the purge, see `docs/metrics.md`. */
 export function publishPurge(metrics: Metrics): PurgeCounter {
   return metrics.addCounters(
     {

@@ -1,7 +1,7 @@
 import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import type { RevocationListener } from '../domain/ports.js'
 
-/** The same listener, with whether it hears of revocations published as `docs/metrics.md` lists it. */
+/** The same listener, publishing whether the stream is live, see `docs/metrics.md`. */
 export function publishRevocationStream(
   listener: RevocationListener,
   metrics: Pick<Metrics, 'addLiveGauge'>

@@ -3,13 +3,13 @@ import type { PurgeStatement } from '@open-payments-server/service-kit/purge'
 import { Prisma } from './database.js'
 
 /**
- * Looks at rows that may be over, oldest first. Each is deleted, or kept for good, or looked at again when it may be over
- * next: so that a batch never meets the same row twice, and what is kept costs nothing.
+ * Checks rows that may have expired, oldest first. Each is deleted, kept for good, or postponed to when it may expire next.
+ * So a batch never meets the same row twice, and kept rows cost nothing.
  *
- * A clock that runs ahead must not delete anything, so that the earlier of the service's and the database's counts.
+ * A clock that runs ahead must not delete anything, so the earlier of the service's and the database's clocks counts.
  *
- * @param options.table whose rows they are, with `id`, `expires_at` and `alive_until`
- * @param options.isKept what makes a row `due` one that is kept for good
+ * @param options.table the table, with `id`, `expires_at` and `alive_until`
+ * @param options.isKept the condition under which a row `due` is kept for good
  */
 export function purgeStatement(options: {
   readonly name: string

@@ -1,6 +1,6 @@
 import { isUniqueViolation } from '@open-payments-server/database'
 
-/** @returns false when what it would create is there already */
+/** @returns false when what it would create already exists */
 export async function unlessTaken(creating: PromiseLike<unknown>): Promise<boolean> {
   try {
     await creating

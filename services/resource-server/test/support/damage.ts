@@ -2,7 +2,7 @@ import type { PaymentWorld } from './payment-world.js'
 
 const TABLES = ['transfer', 'asset', 'outgoing_payment', 'wallet_address', 'grant_reservation']
 
-/** Changes what it likes: no foreign key is looked at, and the checks of transfers and the outbox are gone. */
+/** Changes what it likes: no foreign key is looked at, and the checks of transfers and outcomes are gone. */
 export async function damageAll(world: PaymentWorld, damage: string): Promise<void> {
   const checks = await world.database.query<{ table: string; name: string; definition: string }>(
     `select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition

@@ -29,7 +29,10 @@ export interface FakeReservation {
   readonly receiveAmount: auth.Amount | undefined
   debited: bigint
   received: bigint
+  /** Its age is counted from here. */
   createdAt: Date
+  /** undefined for what never held room. */
+  chargedAt?: Date | undefined
 }
 
 /** The grant of every token of which nothing else is said. */
@@ -152,6 +155,7 @@ export class FakeGrantLimits {
       JSON.stringify([known.debitAmount, known.receiveAmount]) !==
         JSON.stringify([debitAmount, receiveAmount])
     if (isForOtherAmounts) throw refuse(status.ABORTED)
+    const now = new Date()
     const reservation = {
       paymentId,
       grantId,
@@ -161,7 +165,8 @@ export class FakeGrantLimits {
       receiver,
       debitAmount,
       receiveAmount,
-      createdAt: new Date()
+      createdAt: now,
+      chargedAt: now
     }
     if (known === undefined) {
       const reason = this.#reasonAgainst(accessToken, BigInt(debitAmount?.value ?? ''))
@@ -180,7 +185,11 @@ export class FakeGrantLimits {
     }
     return {
       $case: 'reserved',
-      value: { grantId, ...this.#spent((known ?? reservation).accessToken) }
+      value: {
+        grantId,
+        ...this.#spent((known ?? reservation).accessToken),
+        chargeTime: (known ?? reservation).chargedAt
+      }
     }
   }
 
@@ -292,6 +301,7 @@ function toMessage(reservation: FakeReservation, client: string): auth.Reservati
     receiveAmount,
     settledDebitValue: state === 'settled' ? debited.toString() : '',
     settledReceiveValue: state === 'settled' ? received.toString() : '',
-    createTime: createdAt
+    createTime: createdAt,
+    chargeTime: reservation.chargedAt
   }
 }

@@ -48,6 +48,8 @@ create table access_item (
   limit_receive_code text,
   limit_receive_scale smallint,
   constraint access_item_grant_id_fkey foreign key (grant_id) references grant_request (id) on delete cascade on update cascade,
+  -- Whoever lets others pay says from which wallet address: the consent to it is one account holder's.
+  constraint access_item_paying_names_its_wallet_address check (type <> 'outgoing-payment' or identifier is not null),
   constraint access_item_limit_debit_whole check (num_nonnulls(limit_debit_value, limit_debit_code, limit_debit_scale) in (0, 3)),
   constraint access_item_limit_receive_whole check (num_nonnulls(limit_receive_value, limit_receive_code, limit_receive_scale) in (0, 3)),
   constraint access_item_limit_range check (limit_debit_value between 0 and 18446744073709551615 and limit_receive_value between 0 and 18446744073709551615)

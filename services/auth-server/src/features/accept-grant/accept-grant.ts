@@ -1,4 +1,5 @@
-import { type Clock, hashSecret, type Random, randomSecret } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { hashSecret, type Random, randomSecret } from '@open-payments-server/value-types/identifiers'
 import { interactionDecided, invalidField, unknownInteraction, userDenied } from '../../domain/errors.js'
 import { type InteractionReader, lateness } from '../../domain/interactions.js'
 import type { Queries } from '../../modules/database.js'
@@ -12,7 +13,7 @@ export interface AcceptGrantDependencies {
   readonly random: Random
   /** How long the client has to continue the grant. */
   readonly referenceLifetimeSeconds: number
-  /** Whether every approval must ask for a finish code. */
+  /** Whether every approval must request a finish code. */
   readonly finishCodeRequired: boolean
 }
 
@@ -21,8 +22,8 @@ export interface AcceptGrantService {
   /**
    * @param wantsFinishCode whether finishing is to need a code
    * @returns the code that the browser must then bring to `finish`; undefined when it needs none
-   * @throws Refusal `invalid-field` when a finish code must be asked for, `unknown-interaction`, `user-denied`
-   *   when the grant is over, `interaction-decided` when the interaction is
+   * @throws Refusal `invalid-field` when a finish code must be requested, `unknown-interaction`, `user-denied` when the
+   *   grant has ended, `interaction-decided` when the interaction has
    */
   acceptGrant(id: string, nonce: string, wantsFinishCode: boolean): Promise<string | undefined>
 }
@@ -38,14 +39,14 @@ export function createAcceptGrantService(dependencies: AcceptGrantDependencies):
       const late = lateness(interaction, clock.now())
       if (late === 'denied') throw userDenied()
       const finishCode = wantsFinishCode ? randomSecret(random) : undefined
-      const now = new Date(clock.now())
+      const nowMs = clock.now()
       const approval = {
         interactionId: id,
-        now,
-        continueBefore: new Date(now.getTime() + dependencies.referenceLifetimeSeconds * 1_000),
+        nowMs,
+        continueBeforeMs: nowMs + dependencies.referenceLifetimeSeconds * 1_000,
         finishCodeHash: finishCode === undefined ? undefined : hashSecret(finishCode)
       }
-      // The statement decides: another choice, or the client's cancellation, may have come first.
+      // The statement decides: another decision, or the client's cancellation, may have come first.
       const accepted = late === undefined && (await approveGrant(database, approval))
       if (!accepted) throw interactionDecided()
       return finishCode

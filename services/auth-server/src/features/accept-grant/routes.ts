@@ -6,8 +6,9 @@ import type { AcceptGrantService } from './accept-grant.js'
 const bodySchema = z.object({ finishCode: z.boolean().optional() })
 
 /**
- * `POST /grant/{id}/{nonce}/accept` for identity providers: the account holder agrees. May carry JSON
- * `{ "finishCode": true }`: then the answer has a `finishCode`, which the browser that agreed must bring to `finish`.
+ * `POST /grant/{id}/{nonce}/accept` for identity providers: the account holder consents. With the JSON body `{
+ * "finishCode": true }`, the answer has a `finishCode`, which the browser in which the consent was given must bring to
+ * `finish`.
  */
 export function acceptGrantRoute(service: AcceptGrantService): RequestHandler<{ id: string; nonce: string }> {
   return async (request, response) => {

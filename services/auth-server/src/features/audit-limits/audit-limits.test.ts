@@ -130,8 +130,19 @@ describe('AuditLimits', () => {
     [
       'an access item for another wallet',
       `update access_item set identifier = 'https://wallet.example/eve'`,
-      ofEach(`paid from ${ALICE}, and its access item is for https://wallet.example/eve`)
+      () => [
+        ...ofEach(`paid from ${ALICE}, and its access item is for https://wallet.example/eve`)(),
+        `Grant ${grant.grantId}: its access item ${String(grant.itemIds[0])} is for https://wallet.example/eve, and the account holder of ${ALICE} agreed`
+      ]
     ],
+    [
+      'an interaction of another account holder',
+      `update interaction set wallet_address = 'https://wallet.example/market'`,
+      () => [
+        `Grant ${grant.grantId}: its access item ${String(grant.itemIds[0])} is for ${ALICE}, and the account holder of https://wallet.example/market agreed`
+      ]
+    ],
+
     [
       'an access item for another receiver',
       `update access_item set limit_receiver = 'https://wallet.example/incoming-payments/2'`,
@@ -150,7 +161,10 @@ describe('AuditLimits', () => {
     [
       'a limit in another scale',
       'update access_item set limit_debit_scale = 0',
-      ofEach('its assets are not those of the limits of its access item')
+      () => [
+        ...ofEach('its assets are not those of the limits of its access item')(),
+        `${item()}: counts in other assets than its limits`
+      ]
     ],
     [
       'a reservation for another wallet',
@@ -167,6 +181,30 @@ describe('AuditLimits', () => {
   ])('finds %s', async (_damage, statement, violations) => {
     await auth.database.query(statement)
     expect((await audit()).violations.toSorted()).toEqual(violations().toSorted())
+  })
+
+  it('finds a limit that is evaded because its window counts another asset', async () => {
+    const { token, itemIds } = await auth.grant({ access: [spending({ receiveAmount: usd(1_000n) })] })
+    await auth.reserve(token)
+    expect((await audit()).violations).toEqual([])
+    await auth.database.query(
+      `update limit_window set receive_code = 'XXX', received = 0 where access_item_id = $1`,
+      [itemIds[0]]
+    )
+    await auth.database.query('update reservation set receive_counted = false where access_item_id = $1', [
+      itemIds[0]
+    ])
+    expect((await audit()).violations).toEqual([
+      `Access item ${String(itemIds[0])}, interval 0: counts in other assets than its limits`
+    ])
+  })
+
+  it('finds a grant to pay that nobody agreed to, though nothing was spent', async () => {
+    const { grantId } = await auth.grant({ access: [spending({ debitAmount: usd(1_000n) })] })
+    await auth.database.query(`update interaction set state = 'DENIED' where grant_id = $1`, [grantId])
+    expect((await audit()).violations).toEqual([
+      `Grant ${grantId}: spent by 0 payments, and it is issued with an interaction that is DENIED`
+    ])
   })
 
   // The clock of these tests stands at 15 January.

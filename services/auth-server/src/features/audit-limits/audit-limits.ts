@@ -6,26 +6,24 @@ import {
 } from '@open-payments-server/value-types/intervals'
 import { type Database, Prisma, type Queries } from '../../modules/database.js'
 
-/** What an audit found. */
+/** The result of an audit. */
 export interface LimitsAudit {
   readonly windowCount: bigint
   readonly reservationCount: bigint
-  /** One sentence for each violation; at most as many as asked for. */
+  /** One sentence per violation; at most as many as requested. */
   readonly violations: readonly string[]
 }
 
 /** Audits the limits. */
 export interface LimitsAuditRepository {
-  /** Looks at one snapshot of the whole, and locks nothing. */
+  /** Reads one snapshot of everything, and locks nothing. */
   audit(violationsMax: number): Promise<LimitsAudit>
 }
 
 const COUNT = Prisma.sql`
   select (select count(*) from limit_window) as window_count, (select count(*) from reservation) as reservation_count`
 
-/**
- * Adds up all reservations beside all windows: a full join and many kinds of violation, for which Prisma has no words.
- */
+/** Sums all reservations beside all windows: a full join and many kinds of violation, which Prisma cannot express. */
 const VIOLATIONS = Prisma.sql`
   with held as (
     select access_item_id, interval_index,
@@ -72,6 +70,11 @@ const VIOLATIONS = Prisma.sql`
    where r.grant_id <> a.grant_id or r.debit_code <> w.debit_code or r.debit_scale <> w.debit_scale
       or r.receive_counted <> (r.receive_code = w.receive_code and r.receive_scale = w.receive_scale)
   union all
+  select format('Access item %s, interval %s: counts in other assets than its limits', w.access_item_id, w.interval_index)
+    from limit_window w join access_item a on a.id = w.access_item_id
+   where (w.debit_code, w.debit_scale) <> (a.limit_debit_code, a.limit_debit_scale)
+      or (w.receive_code, w.receive_scale) <> (a.limit_receive_code, a.limit_receive_scale)
+  union all
   select format('Access item %s, interval %s: an item without an interval has only the interval 0', w.access_item_id,
                 w.interval_index)
     from limit_window w join access_item a on a.id = w.access_item_id
@@ -94,16 +97,24 @@ const VIOLATIONS = Prisma.sql`
           or (a.limit_debit_code, a.limit_debit_scale) <> (r.debit_code, r.debit_scale)
           or (a.limit_receive_code, a.limit_receive_scale) <> (r.receive_code, r.receive_scale))
   union all
-  select format('Grant %s: spent by %s payments, and it is %s with an interaction that is %s', spender.grant_id,
-                spender.payments, coalesce(g.state::text, 'missing'), coalesce(i.state::text, 'missing'))
+  select format('Grant %s: spent by %s payments, and it is %s with an interaction that is %s', grant_id,
+                coalesce(payments, 0), coalesce(g.state::text, 'missing'), coalesce(i.state::text, 'missing'))
     from (select grant_id, count(*) as payments from reservation where state in ('open', 'settled') group by grant_id) spender
-    left join grant_request g on g.id = spender.grant_id
-    left join interaction i on i.grant_id = g.id
-   where (g.state in ('issued', 'revoked') and i.state = 'APPROVED') is not true`
+    full join (select distinct a.grant_id from access_item a join grant_request g on g.id = a.grant_id
+                where a.type = 'outgoing-payment' and g.state = 'issued') payer using (grant_id)
+    left join grant_request g on g.id = grant_id
+    left join interaction i using (grant_id)
+   where (g.state in ('issued', 'revoked') and i.state = 'APPROVED') is not true
+  union all
+  select format('Grant %s: its access item %s is for %s, and the account holder of %s agreed', g.id, a.id, a.identifier,
+                coalesce(i.wallet_address, 'nothing'))
+    from grant_request g join access_item a on a.grant_id = g.id join interaction i on i.grant_id = g.id
+   where g.state in ('issued', 'revoked') and a.type = 'outgoing-payment' and i.state = 'APPROVED'
+     and i.wallet_address is distinct from a.identifier`
 
 /**
- * Which instants were charged to each interval. The instants of an interval follow each other, so that the first and the last
- * stand for all between. Read by a cursor: there are as many as windows.
+ * The instants charged to each interval. The instants of an interval are consecutive, so the first and the last stand for
+ * all between. Read by a cursor: there are as many as windows.
  */
 const OPEN_INTERVALS = Prisma.sql`
   declare charged_interval no scroll cursor for
@@ -112,7 +123,7 @@ const OPEN_INTERVALS = Prisma.sql`
    where a.limit_interval is not null and r.state in ('open', 'settled')
    group by r.access_item_id, r.interval_index, a.limit_interval`
 
-/** Intervals that are read at a time. */
+/** Number of intervals read at a time. */
 const INTERVALS_PAGE_SIZE = 5_000
 
 const NEXT_INTERVALS = Prisma.raw(`fetch ${String(INTERVALS_PAGE_SIZE)} from charged_interval`)
@@ -148,7 +159,7 @@ export function createLimitsAuditRepository(patientDatabase: Database): LimitsAu
   }
 }
 
-/** What was charged to an interval that its instant is not in: only this code knows where intervals begin. */
+/** Finds charges to an interval that does not contain their instant: only this code knows where intervals begin. */
 async function findWrongIntervals(snapshot: Queries, violationsMax: number): Promise<string[]> {
   const violations: string[] = []
   await snapshot.$executeRaw(OPEN_INTERVALS)
@@ -166,7 +177,7 @@ function findWrongInterval(charged: ChargedInterval): string[] {
   try {
     const interval = parseRepeatingInterval(limit_interval)
     const wrong = [first_at, last_at].find(
-      (at) => intervalIndexAt(interval, at)?.toString() !== charged.interval_index
+      (at) => intervalIndexAt(interval, at.getTime())?.toString() !== charged.interval_index
     )
     return wrong === undefined
       ? []

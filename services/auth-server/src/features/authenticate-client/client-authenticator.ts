@@ -7,7 +7,8 @@ import {
   type VerificationPolicy,
   verifySignature
 } from '@open-payments-server/http-signatures'
-import { type Clock, hashSecret } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import type { SharedStore } from '@open-payments-server/shared-store'
 import { LRUCache } from 'lru-cache'
 import type { ClientAuthenticator, CountVerified } from '../../domain/authentication.js'
@@ -21,7 +22,7 @@ import {
 } from '../../domain/clients.js'
 import { invalidSignature, unresolvedClient } from '../../domain/errors.js'
 
-/** Most imported keys that are kept. */
+/** Maximum number of cached imported keys. */
 const IMPORTED_KEYS_MAX = 10_000
 
 /** What authenticating clients needs. */
@@ -30,17 +31,19 @@ export interface ClientAuthenticatorDependencies {
   readonly sharedStore: Pick<SharedStore, 'markOnce'>
   readonly policy: VerificationPolicy
   readonly clock: Clock
-  /** Counts whose signature was verified, before anything is stored for the request; undefined where nobody is limited. */
+  /**
+   * Counts requests whose signature was verified, before anything is stored for them; undefined when rate limits are off.
+   */
   readonly countVerified?: CountVerified | undefined
 }
 
-/** Authenticates clients by their signatures: RFC 9421 with Ed25519, as interface 5 and RFC 9635 §7.3.1 say. */
+/** Authenticates clients by their signatures: RFC 9421 with Ed25519, according to interface 5 and RFC 9635 §7.3.1. */
 export function createClientAuthenticator(
   dependencies: ClientAuthenticatorDependencies
 ): ClientAuthenticator {
   const { directory, sharedStore, policy, clock, countVerified } = dependencies
   const imported = new LRUCache<string, ClientKey['publicKey']>({ max: IMPORTED_KEYS_MAX })
-  // Stands in where there is no key to verify with. Nobody has its private half.
+  // Used when there is no key to verify with. Nobody has its private key.
   const { publicKey: nobodysKey } = generateKeyPairSync('ed25519')
 
   const importKey: ClientAuthenticator['importKey'] = async ({ kid, x }) => {
@@ -51,9 +54,9 @@ export function createClientAuthenticator(
   }
 
   const useNonce = async (signature: ReceivedSignature, nonce: string, key: PublicKey): Promise<void> => {
-    // Hashed, so that what is kept of it has one length.
+    // Hashed, so that stored marks have one length.
     const mark = `nonce:${hashSecret(`${key.x}\n${nonce}`).toString('base64url')}`
-    // Outlives the signature: after that, its age refuses it.
+    // Lasts longer than the signature is fresh; after that, its age refuses it.
     const lifetimeSeconds = policy.ageMaxSeconds + policy.futureMaxSeconds + 1
     const isFirst = await sharedStore.markOnce(mark, lifetimeSeconds, signature.createdSeconds)
     if (!isFirst) throw refusal(new SignatureError('nonce', 'its nonce was used before, or may have been'))
@@ -113,7 +116,7 @@ function isSignedWith(signature: ReceivedSignature, key: Pick<ClientKey, 'kid' |
   }
 }
 
-/** Turns what is wrong with a signature into the answer for it. */
+/** Maps an error in a signature to the answer for it. */
 function refusing<Result>(check: () => Result): Result {
   try {
     return check()

@@ -13,7 +13,7 @@ import {
   type InteractionOfGrantRow
 } from '../../modules/interactions/index.js'
 
-/** A grant, and what shows that a client may continue it. */
+/** A grant, and what authorizes a client to continue it. */
 export interface ContinuableGrant {
   readonly grant: Omit<ContinuedGrant, 'holder' | 'continuationToken'>
   readonly holder: ContinuedGrant['holder']
@@ -25,7 +25,7 @@ type GrantRow = ContinuableRow & InteractionOfGrantRow
 
 const IDS = Prisma.sql`${placeholder('ids')}::uuid[]`
 
-// Clients poll with these, so all that ask at the same time share one statement; Prisma's models would send three for each.
+// Clients poll with these, so concurrent lookups share one statement; Prisma's models would send three for each.
 const FIND_GRANTS = new Statement<GrantRow>(
   'find-grants',
   Prisma.sql`
@@ -34,7 +34,7 @@ const FIND_GRANTS = new Statement<GrantRow>(
    where g.id = any(${IDS})`
 )
 
-/** Finds grants that clients continue by their ids (UUID): those that are asked for at the same time with one statement. */
+/** Finds grants that clients continue by their ids (UUID), batching concurrent lookups into one statement. */
 export function createContinuableGrants(on: Queries): (id: string) => Promise<ContinuableGrant | undefined> {
   const lookUp = createLookup((ids) => FIND_GRANTS.rows(on, { ids }))
   return async (id) => {
@@ -54,10 +54,11 @@ function restoreGrant(row: GrantRow): ContinuableGrant {
       access: row.access.map(restoreAccessItem),
       subject: row.subject ?? undefined,
       hasFinish: row.hasFinish,
-      continueAfter: row.continueAfter ?? undefined,
-      continueBefore: row.continueBefore ?? undefined,
+      continueAfterMs: row.continueAfter?.getTime(),
+      continueBeforeMs: row.continueBefore?.getTime(),
       rejectionReason: row.rejectionReason ?? undefined,
-      interaction: reference === null || expiresAt === null ? undefined : { reference, expiresAt }
+      interaction:
+        reference === null || expiresAt === null ? undefined : { reference, expiresAtMs: expiresAt.getTime() }
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { HttpRequestParts } from '@open-payments-server/http-signatures'
-import { isUuid } from '@open-payments-server/runtime'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
 import type { ClientAuthenticator, HolderAuthorizer } from '../../domain/authentication.js'
 import type { BoundClient } from '../../domain/clients.js'
 import { invalidContinuation, invalidToken } from '../../domain/errors.js'
@@ -13,22 +13,22 @@ export interface HeldByClients {
   readonly findToken: (id: string) => Promise<HeldToken | undefined>
 }
 
-/** Stands in where nothing was found. No secret has this hash. */
+/** Used when nothing was found. No secret has this hash. */
 const NO_HASH = Buffer.alloc(32)
 
 /**
- * Checks the signature as far as it goes without a key, the presented token, and whose signature it is. An unknown id, a
- * wrong token and another's key cost the same, one statement and one verification, and are refused in the same words: so
- * nobody learns which grants and tokens there are. Keys are looked up only for who presented the right token.
+ * Checks the signature as far as possible without a key, then the presented token, and then who signed. An unknown id, a
+ * wrong token and another client's key cost the same, one statement and one verification, and are refused in the same
+ * words, so that nobody learns which grants and tokens exist. Keys are fetched only for requests with the right token.
  *
- * @param tokens remembers whose tokens are: who holds one of them is known without a statement
+ * @param tokens caches the token holders of tokens: their signatures are verified without a statement
  */
 export function createHolderAuthorizer(
   { findGrant, findToken }: HeldByClients,
   authenticator: Pick<ClientAuthenticator, 'receive' | 'verifyHolder'>,
   tokens: Pick<HeldTokens, 'find'>
 ): HolderAuthorizer {
-  /** What is found, and the token that was presented for it; undefined for everyone but its holder. */
+  /** What was found, and the token that was presented for it; undefined for everyone but its token holder. */
   const authorize = async <Found extends { readonly holder: BoundClient; readonly secretHash: Uint8Array }>(
     id: string,
     request: HttpRequestParts,
@@ -43,7 +43,7 @@ export function createHolderAuthorizer(
     const isRight = matchesHash(secret, found?.secretHash ?? NO_HASH)
     const isHolder = await authenticator.verifyHolder(signature, isRight ? found?.holder : undefined)
     if (found !== undefined && isRight && isHolder) return { found, secret }
-    // Nobody else learns what is remembered: refusing costs what it costs where nothing is.
+    // Nobody else may notice the cache: refusing costs the same with and without it.
     if (recalled !== undefined) await find(id)
     return undefined
   }

@@ -25,7 +25,7 @@ export interface ContinueGrantDependencies extends TokenMaker {
 /** Continues grants (RFC 9635 §5). */
 export interface ContinueGrantService {
   /**
-   * @param grant a grant whose holder was authorized
+   * @param grant a grant whose token holder was authorized
    * @param interactionReference `interact_ref`; undefined when the request has none
    * @throws Refusal `too-fast`, `not-continuable`, `user-denied` or `wrong-reference`
    */
@@ -71,7 +71,7 @@ export function createContinueGrantService(dependencies: ContinueGrantDependenci
 }
 
 function isReferenceOf(grant: ContinuedGrant, given: string): boolean {
-  // A client that was never told the reference cannot have it.
+  // A client that was never sent the reference cannot have it.
   return (
     grant.hasFinish && grant.interaction !== undefined && isSameSecret(given, grant.interaction.reference)
   )
@@ -82,8 +82,8 @@ async function issue(
   dependencies: ContinueGrantDependencies
 ): Promise<ContinuationResponse> {
   const token = grant.access.length === 0 ? undefined : makeToken(dependencies)
-  const now = new Date(dependencies.clock.now())
-  const isOurs = await issueGrant(dependencies.database, grant.id, token, now)
+  const nowMs = dependencies.clock.now()
+  const isOurs = await issueGrant(dependencies.database, grant.id, token, nowMs)
   if (!isOurs) throw requestDenied('the grant is not to be continued any more')
   if (token !== undefined) {
     dependencies.heldTokens.remember({ id: token.id, secretHash: token.hash, holder: grant.holder })
@@ -100,10 +100,10 @@ async function wait(
   dependencies: ContinueGrantDependencies
 ): Promise<ContinuationResponse> {
   const { clock, database, continuationWaitSeconds } = dependencies
-  const now = clock.now()
-  const continueAfter = new Date(now + continuationWaitSeconds * 1_000)
-  // Of two polls at once, the second comes too early by definition.
-  if (!(await restartWait(database, grant.id, continueAfter, new Date(now)))) throw tooFast()
+  const nowMs = clock.now()
+  const continueAfterMs = nowMs + continuationWaitSeconds * 1_000
+  // Of two concurrent polls, the second is too early by definition.
+  if (!(await restartWait(database, grant.id, continueAfterMs, nowMs))) throw tooFast()
   return { continue: { ...continuationOf(grant, dependencies), wait: continuationWaitSeconds } }
 }
 

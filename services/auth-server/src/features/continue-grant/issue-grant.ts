@@ -1,10 +1,10 @@
-import { Statement } from '@open-payments-server/database'
+import { instantText, Statement } from '@open-payments-server/database'
 import type { IssuedToken } from '../../domain/issued-token.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { issuedGrants } from '../../modules/grants/index.js'
 import { insertedTokens, newTokenValues } from '../../modules/tokens/index.js'
 
-// One statement: whoever turns the grant's row has the token, and there is no issued grant without one.
+// One statement: whoever changes the grant's row gets the token, and there is no issued grant without one.
 const ISSUE_GRANT = new Statement(
   'issue-grant',
   Prisma.sql`
@@ -15,16 +15,16 @@ const ISSUE_GRANT = new Statement(
 /**
  * Issues an approved grant, once.
  *
- * @param token undefined when the client asked for no access
- * @returns whether this call did it: false when it was issued or ended already
+ * @param token undefined when the client requested no access
+ * @returns whether this call did it: false when it was already issued or ended
  */
 export async function issueGrant(
   on: Queries,
   grantId: string,
   token: IssuedToken | undefined,
-  now: Date
+  nowMs: number
 ): Promise<boolean> {
-  const tokens = token === undefined ? [] : [{ ...token, grantId, createdAt: now }]
-  const issued = await ISSUE_GRANT.rows(on, { grantId, now: now.toISOString(), ...newTokenValues(tokens) })
+  const tokens = token === undefined ? [] : [{ ...token, grantId, createdAtMs: nowMs }]
+  const issued = await ISSUE_GRANT.rows(on, { grantId, now: instantText(nowMs), ...newTokenValues(tokens) })
   return issued.length === 1
 }

@@ -1,6 +1,6 @@
 import type { RouteHandler } from '@open-payments-server/http-server'
 
-/** `OPTIONS /`: what the grant endpoint can do (RFC 9635 §9). */
+/** `OPTIONS /`: discovery of the grant endpoint (RFC 9635 §9). */
 export function discoverRoute(grantEndpoint: string): RouteHandler {
   const document = {
     grant_request_endpoint: grantEndpoint,
@@ -18,8 +18,8 @@ export function discoverRoute(grantEndpoint: string): RouteHandler {
 }
 
 /**
- * `GET /.well-known/gnap-as-rs`: the same for resource servers (RFC 9767 §3.1). Introspection is not offered over HTTP:
- * services ask over gRPC.
+ * `GET /.well-known/gnap-as-rs`: discovery for resource servers (RFC 9767 §3.1). Introspection is not offered over HTTP:
+ * services use gRPC.
  */
 export function discoverForResourceServersRoute(grantEndpoint: string): RouteHandler {
   const document = { grant_request_endpoint: grantEndpoint, key_proofs_supported: ['httpsig'] }

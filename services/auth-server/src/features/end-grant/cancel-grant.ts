@@ -1,4 +1,4 @@
-import type { Clock } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import type { RevocationBus } from '../../domain/revocations.js'
 import type { Queries } from '../../modules/database.js'
 import { endGrant } from './end-grant.js'
@@ -6,9 +6,10 @@ import { endGrant } from './end-grant.js'
 /** Cancels grants. */
 export interface CancelGrantService {
   /**
-   * Ends a grant and all its tokens, and says so to whoever relies on them. Changes nothing when the grant is over already.
+   * Ends a grant and all its tokens, and publishes it to everyone who relies on them. Changes nothing when the grant has
+   * already ended.
    *
-   * @throws Error when it cannot be said; the grant is over, and repeating the call says it again
+   * @throws Error when it cannot be published; the grant has ended, and repeating the call publishes it again
    */
   cancelGrant(grantId: string): Promise<void>
 }
@@ -23,7 +24,7 @@ export function createCancelGrantService(dependencies: {
   return {
     async cancelGrant(grantId) {
       const end = { state: 'revoked', from: ['pending', 'approved', 'issued'] } as const
-      await endGrant(database, { grantId }, end, new Date(clock.now()))
+      await endGrant(database, { grantId }, end, clock.now())
       await revocations.publish({ kind: 'grant', grantId })
     }
   }

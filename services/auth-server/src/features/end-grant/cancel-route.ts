@@ -2,7 +2,7 @@ import { requestParts, type RouteHandler } from '@open-payments-server/http-serv
 import type { HolderAuthorizer } from '../../domain/authentication.js'
 import type { CancelGrantService } from './cancel-grant.js'
 
-/** `DELETE /continue/{id}`: the client cancels its grant (RFC 9635 §5.4). Repeating it has no effect. */
+/** `DELETE /continue/{id}`: the client cancels its grant (RFC 9635 §5.4). Idempotent. */
 export function cancelGrantRoute(
   service: CancelGrantService,
   holders: Pick<HolderAuthorizer, 'authorizeContinuation'>,

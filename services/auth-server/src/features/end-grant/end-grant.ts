@@ -4,7 +4,7 @@ import { endedGrants, type GrantEnd, grantEndValues } from '../../modules/grants
 import { deniedInteractions, openInteraction } from '../../modules/interactions/index.js'
 import { endedTokens } from '../../modules/tokens/index.js'
 
-// The one way in which grants end, whoever ends them: the grant's row decides between ends that race, and its tokens and its
+// The one way in which grants end, whoever ends them: the grant's row decides between racing ends, and its tokens and its
 // interaction follow in the same statement.
 const END = Prisma.sql`${endedGrants}, ${endedTokens}, ${deniedInteractions} select grant_id from ended_grant`
 
@@ -20,16 +20,21 @@ const END_BY_INTERACTION = new Statement(
   { prepared: false }
 )
 
-/** Which grant ends: by its id, or by its interaction while the account holder can decide. */
+/** The grant to end: by its id, or by its interaction while the account holder can decide. */
 export type EndingGrant = { readonly grantId: string } | { readonly interactionId: string }
 
 /**
  * Ends a grant with its tokens.
  *
- * @returns whether this call did it: false when it is in no state to end so, or there is none
+ * @returns whether this call did it: false when its state does not allow it, or there is none
  */
-export async function endGrant(on: Queries, ending: EndingGrant, end: GrantEnd, now: Date): Promise<boolean> {
+export async function endGrant(
+  on: Queries,
+  ending: EndingGrant,
+  end: GrantEnd,
+  nowMs: number
+): Promise<boolean> {
   const statement = 'grantId' in ending ? END_BY_ID : END_BY_INTERACTION
-  const ended = await statement.rows(on, { ...ending, ...grantEndValues(end, now) })
+  const ended = await statement.rows(on, { ...ending, ...grantEndValues(end, nowMs) })
   return ended.length === 1
 }

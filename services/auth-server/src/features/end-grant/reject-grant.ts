@@ -1,4 +1,4 @@
-import type { Clock } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import { interactionDecided, unknownInteraction, userDenied } from '../../domain/errors.js'
 import { type InteractionReader, lateness } from '../../domain/interactions.js'
 import type { Queries } from '../../modules/database.js'
@@ -14,9 +14,9 @@ export interface RejectGrantDependencies {
 /** Records that the account holder declined. */
 export interface RejectGrantService {
   /**
-   * @param reason what the client is told; undefined when the account holder gave none
-   * @throws Refusal `unknown-interaction`, `user-denied` when the grant is over, `interaction-decided`
-   *   when the interaction is
+   * @param reason the reason for the client; undefined when the account holder gave none
+   * @throws Refusal `unknown-interaction`, `user-denied` when the grant has ended, `interaction-decided` when the
+   *   interaction has
    */
   rejectGrant(id: string, nonce: string, reason: string | undefined): Promise<void>
 }
@@ -31,9 +31,9 @@ export function createRejectGrantService(dependencies: RejectGrantDependencies):
       const late = lateness(interaction, clock.now())
       if (late === 'denied') throw userDenied()
       const end = { state: 'rejected', from: ['pending'], reason } as const
-      // The statement decides: another choice, or the client's cancellation, may have come first.
+      // The statement decides: another decision, or the client's cancellation, may have come first.
       const rejected =
-        late === undefined && (await endGrant(database, { interactionId: id }, end, new Date(clock.now())))
+        late === undefined && (await endGrant(database, { interactionId: id }, end, clock.now()))
       if (!rejected) throw interactionDecided()
     }
   }

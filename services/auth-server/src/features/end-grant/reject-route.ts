@@ -1,15 +1,17 @@
-import { measuredText, readOptionalBody } from '@open-payments-server/http-server'
+import { readOptionalBody } from '@open-payments-server/http-server'
+import { measuredText } from '@open-payments-server/value-types/schemas'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import type { RejectGrantService } from './reject-grant.js'
 
-/** Longest reason, in characters. */
+/** Maximum length of a reason, in characters. */
 const REASON_LENGTH_MAX = 500
 
-/** What would change a text around it, or a log that it ends up in. */
+/** Characters that would change the surrounding text, or a log. */
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}]/u
 
-const bodySchema = z.object({
+/** What an identity provider may tell with a refusal. */
+export const rejectionSchema = z.object({
   reason: measuredText(z.string().min(1).max(REASON_LENGTH_MAX))
     .refine((text) => !CONTROLS.test(text), { message: 'expected one line without control characters' })
     .optional()
@@ -18,7 +20,7 @@ const bodySchema = z.object({
 /** `POST /grant/{id}/{nonce}/reject` for identity providers: the account holder declines. May carry JSON `{ reason }`. */
 export function rejectGrantRoute(service: RejectGrantService): RequestHandler<{ id: string; nonce: string }> {
   return async (request, response) => {
-    const body = readOptionalBody(request, bodySchema, 'invalid_request')
+    const body = readOptionalBody(request, rejectionSchema, 'invalid_request')
     await service.rejectGrant(request.params.id, request.params.nonce, body?.reason)
     response.status(202).end()
   }

@@ -1,20 +1,21 @@
-import type { Clock } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import type { RevocationBus } from '../../domain/revocations.js'
 import type { Queries } from '../../modules/database.js'
 import { findGrant, type OperatedGrant } from '../../modules/grants/index.js'
 import { endGrant } from './end-grant.js'
 
-/** The grant is revoked, and not everybody who relies on its tokens could be told. */
+/** The grant is revoked, but not everyone who relies on its tokens could be notified. */
 export class RevocationUntold extends Error {
   override readonly name = 'RevocationUntold'
 }
 
 /**
- * Revokes a grant and its tokens for an operator, whatever state the grant is in, and says so to whoever relies on them.
+ * Revokes a grant and its tokens for an operator, whatever the grant's state, and publishes it to everyone who relies on
+ * them.
  *
  * @param grantId its id (UUID)
  * @returns the grant as it is now; undefined when there is none
- * @throws RevocationUntold; repeating the call says it again
+ * @throws RevocationUntold; repeating the call publishes it again
  */
 export type RevokeGrant = (grantId: string) => Promise<OperatedGrant | undefined>
 
@@ -26,7 +27,7 @@ export function createRevokeGrant(dependencies: {
   const { database, revocations, clock } = dependencies
   return async (grantId) => {
     const end = { state: 'revoked', from: ['pending', 'approved', 'issued', 'rejected'] } as const
-    await endGrant(database, { grantId }, end, new Date(clock.now()))
+    await endGrant(database, { grantId }, end, clock.now())
     const grant = await findGrant(database, grantId)
     if (grant === undefined) return undefined
     try {

@@ -4,19 +4,19 @@ import type { Database } from '../../modules/database.js'
 import { end } from '../../modules/limits/index.js'
 
 /**
- * Ends reservations of different payments, as if one after the other. Twice has the effect of once.
+ * Ends reservations of different payments, as if one after the other. Idempotent.
  *
- * @returns what each came to, in their order
+ * @returns the result of each, in order
  */
 export type EndReservations = (ends: readonly End[]) => Promise<readonly Outcome<EndOutcome>[]>
 
 /**
- * How often one is looked at. It may lose once against the reservation being written, and once against another end of it; the
- * third look sees the end.
+ * How often one is tried. It may lose once against the reservation being written, and once against another end of it; the
+ * third attempt sees the end.
  */
 const ATTEMPTS_MAX = 4
 
-/** Ends all by one statement, and once more what was changed by others while it ran. */
+/** Ends all with one statement, and again those that others changed while it ran. */
 export function createEndReservations(database: Database): EndReservations {
   return async (ends) => {
     const outcomes = new Map<End, EndOutcome>()

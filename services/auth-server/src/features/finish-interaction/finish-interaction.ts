@@ -1,4 +1,4 @@
-import type { Clock } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import { interactionNotActive, invalidSession } from '../../domain/errors.js'
 import {
   finishHash,
@@ -18,11 +18,11 @@ export interface FinishInteractionDependencies {
   readonly grantEndpoint: string
 }
 
-/** What a browser that finishes is answered. */
+/** The answer to a browser that finishes. */
 export interface InteractionFinish {
-  /** Where it goes; undefined when the client did not ask to be told. */
+  /** Where it is sent; undefined when the client did not request a redirect. */
   readonly location: string | undefined
-  /** The code with which it showed that the account holder agreed in it; undefined when none was needed. */
+  /** The code that proved that the account holder consented in it; undefined when none was needed. */
   readonly provedCode: string | undefined
 }
 
@@ -30,7 +30,7 @@ export interface InteractionFinish {
 export interface FinishInteractionService {
   /**
    * @throws Refusal `invalid-session` for an unknown interaction, another browser than the one that opened it, or one
-   *   without the code of the approval; `interaction-not-active` when there is nothing to finish and nobody to tell
+   *   without the code of the approval; `interaction-not-active` when there is nothing to finish and no client to notify
    */
   finishInteraction(id: string, nonce: string, browser: FinishingBrowser): Promise<InteractionFinish>
 }
@@ -42,7 +42,7 @@ export function createFinishInteractionService(
   return {
     async finishInteraction(id, nonce, browser) {
       const interaction = await dependencies.interactions.find(id, nonce)
-      // One answer, whatever is wrong: who has no part in an interaction learns nothing of it.
+      // One answer for every reason: a browser that does not belong to an interaction learns nothing about it.
       if (interaction === undefined || !mayFinish(interaction, browser)) {
         throw invalidSession()
       }

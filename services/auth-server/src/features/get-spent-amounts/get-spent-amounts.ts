@@ -1,21 +1,22 @@
-import { type Clock, hashSecret } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { chargeableItems, currentWindows } from '../../domain/limits.js'
 import type { TokenAccessReader } from '../../domain/token-record.js'
 import type { Database } from '../../modules/database.js'
 import { readSpent, type SpentAmounts } from '../../modules/limits/index.js'
 
-/** What became of a call. */
+/** The result of a call. */
 export type SpentAmountsOutcome =
   /**
-   * `spent` is undefined before any payment took room in the current interval. From then on it is a number: a payment that
-   * failed, or never came to be, gives its room back, and what is left of it is zero in the assets that were told before.
+   * `spent` is undefined before any payment reserved in the current interval. From then on it is a number: a payment that
+   * failed, or was never made, returns its room, which leaves zero in the assets that were reported before.
    */
   | { readonly outcome: 'found'; readonly spent: SpentAmounts | undefined }
-  | { readonly outcome: 'token_unknown' }
-  | { readonly outcome: 'token_inactive' }
+  | { readonly outcome: 'token-unknown' }
+  | { readonly outcome: 'token-inactive' }
 
 /**
- * Tells what the grant of a token has spent in the current interval.
+ * Returns what the grant of a token has spent in the current interval.
  *
  * @param accessToken value of the token
  */
@@ -31,12 +32,12 @@ export interface GetSpentAmountsDependencies {
 export function createGetSpentAmounts(dependencies: GetSpentAmountsDependencies): GetSpentAmounts {
   const { database, tokenAccess, clock } = dependencies
   return async (accessToken) => {
-    const now = new Date(clock.now())
+    const nowMs = clock.now()
     const tokenHash = hashSecret(accessToken)
     const access = await tokenAccess.accessOf(tokenHash)
-    if (access === undefined) return { outcome: 'token_unknown' }
-    const windows = currentWindows(chargeableItems(access.items), now)
-    const { tokenActive, spent } = await readSpent(database, tokenHash, now, windows)
-    return tokenActive ? { outcome: 'found', spent } : { outcome: 'token_inactive' }
+    if (access === undefined) return { outcome: 'token-unknown' }
+    const windows = currentWindows(chargeableItems(access.items), nowMs)
+    const { tokenActive, spent } = await readSpent(database, tokenHash, nowMs, windows)
+    return tokenActive ? { outcome: 'found', spent } : { outcome: 'token-inactive' }
   }
 }

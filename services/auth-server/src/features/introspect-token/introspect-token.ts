@@ -1,4 +1,6 @@
-import { type Clock, hashSecret, type Logger } from '@open-payments-server/runtime'
+import type { Logger } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import {
   type BoundClient,
   type ClientDirectory,
@@ -10,14 +12,14 @@ import {
 import type { TokenRecord } from '../../domain/token-record.js'
 import type { TokenReader } from '../../modules/tokens/index.js'
 
-/** Longest key id that is looked up, in characters. */
+/** Maximum length of a key id that is looked up, in characters. */
 export const KEY_ID_LENGTH_MAX = 256
 
-/** What a token is worth (RFC 9767 §3.3). */
+/** The result of an introspection (RFC 9767 §3.3). */
 export type TokenWorth =
   /** It was not issued here. */
   | { readonly status: 'unknown' }
-  /** It is expired, rotated or revoked, or its grant is over. */
+  /** It is expired, rotated or revoked, or its grant has ended. */
   | { readonly status: 'inactive' }
   | {
       readonly status: 'active'
@@ -26,16 +28,16 @@ export type TokenWorth =
     }
 
 /**
- * Key that the request must be signed with; undefined when the client has no current key of that id, `unavailable` when
- * nobody can tell now.
+ * Key that the request must be signed with; undefined when the client has no current key with that id, `unavailable` when
+ * its keys cannot be fetched now.
  */
 export type KeyWorth = PublicKey | 'unavailable' | undefined
 
 /**
- * Tells what a token is worth.
+ * Introspects a token.
  *
  * @param accessToken its value, as the client sent it
- * @param keyId `keyid` of the signature that came with it; empty for that of the key the grant was asked with
+ * @param keyId `keyid` of the signature that came with it; empty for that of the key that requested the grant
  */
 export type IntrospectToken = (accessToken: string, keyId: string) => Promise<TokenWorth>
 
@@ -50,7 +52,7 @@ export interface IntrospectTokenDependencies {
 export function createIntrospectToken(dependencies: IntrospectTokenDependencies): IntrospectToken {
   const { tokens, clock } = dependencies
   return async (accessToken, keyId) => {
-    const record = await tokens.findToken(hashSecret(accessToken), new Date(clock.now()))
+    const record = await tokens.findToken(hashSecret(accessToken), clock.now())
     if (record === undefined) return { status: 'unknown' }
     if (!record.active) return { status: 'inactive' }
     return { status: 'active', record, key: await findKey(record.client, keyId, dependencies) }

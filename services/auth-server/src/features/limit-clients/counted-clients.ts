@@ -3,15 +3,15 @@ import type { ReceivedSignature } from '@open-payments-server/http-signatures'
 import type { Answer, RateLimits } from '@open-payments-server/service-kit/rate-limits'
 import type { ClientAuthenticator, CountVerified } from '../../domain/authentication.js'
 
-/** A signature, and what of its request is counted besides. */
+/** A signature, and what else is counted for its request. */
 interface AnsweredSignature extends ReceivedSignature {
-  /** Tells how much the client has left. */
+  /** Adds the client's remaining limit to the answer. */
   readonly answer?: Answer | undefined
-  /** Where a request comes from that may leave a row; undefined for one that leaves none. */
+  /** The source of a request that may store a row; undefined for one that stores none. */
   readonly rowsFrom?: string | undefined
 }
 
-/** The same authenticator, whose signatures know the answer to their request. */
+/** The same authenticator, with the answer attached to each signature. */
 export function attachAnswers(authenticator: ClientAuthenticator): ClientAuthenticator {
   return {
     ...authenticator,
@@ -26,8 +26,8 @@ export function attachAnswers(authenticator: ClientAuthenticator): ClientAuthent
 }
 
 /**
- * Counts whose signature was verified, and refuses a client that asks too often: a grant request by the key that signed it,
- * everything after that by the client that holds the grant. Who has only forged a signature uses up nobody's requests.
+ * Counts requests whose signature was verified, and refuses those over a limit: a grant request by the key that signed it,
+ * everything after that by the token holder. A forged signature uses up nobody's limit.
  */
 export function countClients(limits: Pick<RateLimits, 'count'>): CountVerified {
   return ({ answer, rowsFrom }: AnsweredSignature, client) => {
@@ -36,7 +36,9 @@ export function countClients(limits: Pick<RateLimits, 'count'>): CountVerified {
   }
 }
 
-/** Whether a request may leave a row: a grant does, and a rotation. A continuation adds one token to a grant at most. */
+/**
+ * Whether a request may store a row: a grant request and a rotation do. A continuation adds at most one token to a grant.
+ */
 function leavesRow({ method, targetUri }: RequestParts): boolean {
   return method === 'POST' && !CONTINUATION.test(targetUri)
 }

@@ -4,8 +4,8 @@ import type { RateLimits } from '@open-payments-server/service-kit/rate-limits'
 import { DirectoryBusy } from '../../domain/clients.js'
 
 /**
- * Limits how often a document of a wallet address is fetched: before a signature is verified, anybody can name anybody's.
- * What is counted is the fetch and not the request, so that a client whose keys are known is never locked out by others.
+ * Limits how often a document of a wallet address is fetched: before a signature is verified, anyone can name any wallet
+ * address. Fetches are counted, not requests, so that others can never lock out a client whose keys are cached.
  */
 export function limitFetches(
   httpClient: Pick<SafeHttpClient, 'getJson' | 'vouchFor'>,

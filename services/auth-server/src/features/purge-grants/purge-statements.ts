@@ -1,6 +1,6 @@
 import { placeholder, Statement } from '@open-payments-server/database'
 import type { PurgedBatch, PurgeStatements } from '@open-payments-server/service-kit/purge'
-import type { PurgedKind } from '../../domain/purge-counter.js'
+import type { PurgedKind } from '../../domain/counters.js'
 import { Prisma } from '../../modules/database.js'
 import { dueGrants, purgedGrants } from '../../modules/grants/index.js'
 import { interactionEndOf } from '../../modules/interactions/index.js'
@@ -8,9 +8,9 @@ import { isSpentUnder, purgeRefusals } from '../../modules/limits/index.js'
 import { interval, PURGE_NOW } from '../../modules/purge-statement.js'
 import { lastTokenEndOf, livingTokens, purgeRotatedTokens } from '../../modules/tokens/index.js'
 
-/** How long what is over is kept where `PURGE_RETENTION_DAYS` would let strangers fill the disk. */
+/** Shorter retention where `PURGE_RETENTION_DAYS` would let strangers fill the disk. */
 export interface PurgeRetention {
-  /** A grant that nobody decided, in seconds from the end of its interaction. */
+  /** A grant that was left undecided, in seconds from the end of its interaction. */
   readonly undecidedSeconds: number
   /** A grant that needed no consent, in seconds from the end of its last token; and a token that was rotated. */
   readonly unconsentedSeconds: number
@@ -19,14 +19,14 @@ export interface PurgeRetention {
 const DAYS = Prisma.sql`make_interval(secs => ${placeholder('retentionSeconds')}::integer)`
 
 /**
- * Looks at grants that may be over, oldest first. Each is deleted, or kept for good, or looked at again when it may be over
- * next: so that a batch never meets the same grant twice, and what is kept costs nothing. Kept for good are those under
- * which money moved, as the record of the consent, and those to which the account holder agreed while their token can be
- * rotated: payments under them may begin in a year.
+ * Checks grants that may have ended, oldest first. Each is deleted, kept for good, or postponed to when it may have ended.
+ * So a batch never meets the same grant twice, and kept grants cost nothing. Kept for good are grants under which money
+ * moved, as the record of the consent. Grants with consent are kept while their token can be rotated: payments under them
+ * may begin in a year.
  *
- * How long a grant is kept once it is over depends on whom it took: hours when its account holder never answered, a day or so
- * when nobody had to, because anybody can have as many of these as the limits let through. All are looked at when the
- * shortest of these times is over; one that is to be kept for longer is put off by the difference.
+ * How long an ended grant is kept depends on the consent: hours if its account holder never answered, about a day if none
+ * was needed, because anyone can have as many of these as the limits allow. All are checked after the shortest of these
+ * times; one that is to be kept for longer is postponed by the difference.
  */
 function purgeGrants({ undecidedSeconds, unconsentedSeconds }: PurgeRetention): Prisma.Sql {
   return Prisma.sql`
@@ -56,7 +56,7 @@ function purgeGrants({ undecidedSeconds, unconsentedSeconds }: PurgeRetention): 
   select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`
 }
 
-/** How what is over is deleted. */
+/** How ended data is deleted. */
 export function createPurgeStatements(retention: PurgeRetention): PurgeStatements<PurgedKind> {
   return {
     // Grants under which no money moved, with everything that belongs to them.

@@ -10,7 +10,7 @@ import {
 } from '@open-payments-server/service-kit/purge'
 import { GrpcFixture, spending, usd, type WrittenGrant } from '../../../test/support/grpc-fixture.js'
 import type { GrantState } from '../../domain/grants.js'
-import { PURGED_KINDS, type PurgedKind } from '../../domain/purge-counter.js'
+import { PURGED_KINDS, type PurgedKind } from '../../domain/counters.js'
 import { createPurgeStatements } from './purge-statements.js'
 
 const DAY_MS = 86_400_000
@@ -59,7 +59,7 @@ async function purge(): Promise<typeof purged> {
 }
 
 const rangeOf = (countMax: number) => ({
-  now: new Date(auth.clock.now()),
+  nowMs: auth.clock.now(),
   retentionSeconds: (RETENTION_DAYS * DAY_MS) / 1_000,
   countMax
 })
@@ -404,8 +404,8 @@ describe('the purge', () => {
 
   it('believes no clock that runs ahead of that of the database', async () => {
     await grantOf('issued', new Date(Date.now() - 0.9 * DAY_MS))
-    const inTenYears = new Date(Date.now() + 3_650 * DAY_MS)
-    expect((await repository.purge('grant', { ...rangeOf(10), now: inTenYears })).purged).toBe(0)
+    const inTenYearsMs = Date.now() + 3_650 * DAY_MS
+    expect((await repository.purge('grant', { ...rangeOf(10), nowMs: inTenYearsMs })).purged).toBe(0)
   })
 
   it('finds what is over by indexes alone, however much is not', async () => {

@@ -9,7 +9,7 @@ import {
 } from '../../modules/interactions/index.js'
 import { insertedTokens, newTokenValues } from '../../modules/tokens/index.js'
 
-/** A grant that begins, and what it begins with: a token at once, or an interaction with the account holder. */
+/** A new grant, and what it begins with: a token at once, or an interaction with the account holder. */
 export interface GrantBeginning {
   readonly grant: NewGrant
   readonly token?: IssuedToken
@@ -19,8 +19,8 @@ export interface GrantBeginning {
 /** Writes a grant with everything that belongs to it, or nothing. */
 export type BeginGrant = (beginning: GrantBeginning) => Promise<void>
 
-// One statement for all grants that are asked for at the same time: a grant with its items and its token or interaction is the
-// write that clients wait for most often, and is whole or absent without a transaction's round trips.
+// One statement for all concurrent grant requests: a grant with its items and its token or interaction is the write that
+// clients wait for most often, and is written whole or not at all without a transaction's round trips.
 const BEGIN_GRANTS = new Statement(
   'begin-grants',
   Prisma.sql`with ${insertedGrants}, ${insertedInteractions}, ${insertedTokens()} select 1 as written`

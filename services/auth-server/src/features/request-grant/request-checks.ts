@@ -11,11 +11,11 @@ import type { SubjectRequest } from '../../domain/grants.js'
 import { isLoopback, isSameEndpoint, normalizeWalletAddress } from '../../domain/urls.js'
 import type { GrantRequest } from './request.js'
 
-/** What one account holder is asked to agree to. */
+/** What one account holder is asked to consent to. */
 export interface Consent {
-  /** URL of the wallet address whose account holder is asked. */
+  /** URL of the wallet address whose account holder must consent. */
   readonly walletAddress: string
-  /** The access that is asked for, where each item that needs consent names that wallet address. */
+  /** The requested access, in which each item that needs consent names that wallet address. */
   readonly access: readonly AccessItem[]
 }
 
@@ -26,14 +26,14 @@ interface NamedWalletAddress {
 }
 
 /**
- * Checks what an account holder is asked to agree to: every item that needs consent, and every subject, names the same wallet
- * address, whose grants are decided here, spelled as it spells itself, and limits are in the assets they are about. Without
- * that, one holder's consent would speak for the wallets of others.
+ * Checks what an account holder is asked to consent to. Every item that needs consent, and every subject, must name the
+ * same wallet address, whose grants are decided here, spelled as in its own document, and limits must be in the right
+ * assets. Otherwise one account holder's consent would speak for the wallets of others.
  *
  * The published API has no identifier for quotes: a quote item that needs consent and names no wallet address gets the one
- * that the rest of the request names (RFC 9635 §3.2.1: the rights may vary from what was asked for).
+ * that the rest of the request names (RFC 9635 §3.2.1: the rights may vary from those requested).
  *
- * @param needsConsent whether an item is one that the account holder must agree to
+ * @param needsConsent whether an item needs the account holder's consent
  * @param grantEndpoint the public URL of this service
  * @throws Refusal `invalid-field` naming it
  */
@@ -81,7 +81,7 @@ function nobodyNamed(field: string): Error {
   return invalidField(field, 'this access needs the account holder of one wallet address')
 }
 
-/** Compares normalized URLs. That both are also spelled as the wallet address spells itself is checked once it is known. */
+/** Compares normalized URLs. The exact spelling is checked once the wallet address is known. */
 function checkSameWalletAddress(other: NamedWalletAddress, first: NamedWalletAddress): void {
   const normalized = normalizeWalletAddress(other.url)
   if (normalized === undefined || normalized !== normalizeWalletAddress(first.url)) {
@@ -102,7 +102,7 @@ async function findOwnWalletAddress(
   return walletAddress
 }
 
-/** Everything that follows compares the spelling, to the letter: payments, and whose consent it was. */
+/** Everything after this compares the exact spelling: payments, and who consented. */
 function checkSpelling({ url, field }: NamedWalletAddress, { id }: WalletAddressDocument): void {
   if (id === url) return
   const problem =
@@ -110,12 +110,12 @@ function checkSpelling({ url, field }: NamedWalletAddress, { id }: WalletAddress
   throw invalidField(field, problem)
 }
 
-/** Longest identifier of what is hosted elsewhere, in characters: anybody can have it stored with a grant. */
+/** Maximum length of an identifier of what is hosted elsewhere, in characters: anyone can store it with a grant. */
 const STRANGE_IDENTIFIER_LENGTH_MAX = 256
 
 /**
- * Checks that what a grant names is hosted here, or has at most 256 characters. What is longer and below one of our origins is
- * looked up, because a stranger can make up addresses there, too.
+ * Checks that what a grant names is hosted here, or has at most 256 characters. A longer one below one of our origins is
+ * looked up, because a stranger can invent addresses there too.
  *
  * @param ownOrigins origins of this provider's own wallet addresses
  * @throws Refusal `invalid-field` naming it; {@link DirectoryBusy}
@@ -163,7 +163,7 @@ export async function checkIdentifiers(
 }
 
 /**
- * Checks where the browser is sent when the interaction is over: an https URL; http only on the browser's own machine, or
+ * Checks where the browser is sent at the end of the interaction: an https URL; http only on the browser's own machine, or
  * in development (RFC 9635 §2.5.2).
  *
  * @throws Refusal `invalid-field` naming it
@@ -196,7 +196,7 @@ function checkDebitAsset(item: AccessItem, walletAddress: WalletAddressDocument,
   }
 }
 
-/** A receiver elsewhere need not be reachable now: only an answer that contradicts the limit is held against it. */
+/** A receiver elsewhere need not be reachable now: only an answer that contradicts the limit leads to a refusal. */
 async function checkReceiveAsset(
   item: AccessItem,
   field: string,

@@ -1,5 +1,5 @@
 import { jwkThumbprint, type ReceivedSignature, SignatureError } from '@open-payments-server/http-signatures'
-import { hashSecret, newId, randomSecret } from '@open-payments-server/runtime'
+import { hashSecret, newId, randomSecret } from '@open-payments-server/value-types/identifiers'
 import { type ConfiguredInteraction, needsInteraction } from '../../domain/access.js'
 import type { ClientAuthenticator } from '../../domain/authentication.js'
 import {
@@ -20,7 +20,7 @@ import type { BeginGrant } from './begin-grants.js'
 import { checkConsentable, checkFinishUri, checkIdentifiers, type Consent } from './request-checks.js'
 import type { GrantRequest, RequestingClient } from './request.js'
 
-/** The answer to a grant request (RFC 9635 §3): a token at once, or where the account holder is to go. */
+/** The answer to a grant request (RFC 9635 §3): a token at once, or where to send the account holder. */
 export interface GrantResponse {
   access_token?: AccessTokenWire
   interact?: { redirect: string; finish: string }
@@ -97,7 +97,7 @@ async function findKey(
   throw unresolvedClient(problem, new SignatureError('key', problem))
 }
 
-/** Answers the client's wallet address, once it is certain that the account holder can be asked. */
+/** Returns the client's wallet address, once it is certain that the account holder can be asked. */
 function checkMayInteract(request: GrantRequest, allowHttp: boolean): string {
   if (request.client.kind === 'key') {
     throw unresolvedClient(
@@ -111,7 +111,7 @@ function checkMayInteract(request: GrantRequest, allowHttp: boolean): string {
   return request.client.walletAddress
 }
 
-/** The name the account holder is shown; the client's address where it gives none. */
+/** The name shown to the account holder; the client's address if it publishes none. */
 async function findClientName(
   walletAddress: string,
   directory: Pick<ClientDirectory, 'getWalletAddress'>
@@ -141,7 +141,7 @@ async function issueAtOnce(
   const token = makeToken(dependencies)
   const { grant, continuation } = makeGrant(request, holder, dependencies)
   await dependencies.beginGrant({
-    grant: { ...grant, state: 'issued', aliveUntil: token.expiresAt },
+    grant: { ...grant, state: 'issued', aliveUntilMs: token.expiresAtMs },
     token
   })
   dependencies.heldTokens.remember({ id: token.id, secretHash: token.hash, holder })
@@ -161,7 +161,7 @@ async function startInteraction(
     walletAddress,
     nonce: randomSecret(random),
     reference: randomSecret(random),
-    expiresAt: new Date(clock.now() + interactionLifetimeSeconds * 1_000)
+    expiresAtMs: clock.now() + interactionLifetimeSeconds * 1_000
   }
   const { grant, continuation } = makeGrant({ ...request, access }, holder, dependencies)
   await dependencies.beginGrant({
@@ -170,8 +170,8 @@ async function startInteraction(
       state: 'pending',
       clientName: shown.name,
       finish: finishOf(request),
-      continueAfter: new Date(clock.now() + continuationWaitSeconds * 1_000),
-      aliveUntil: interaction.expiresAt
+      continueAfterMs: clock.now() + continuationWaitSeconds * 1_000,
+      aliveUntilMs: interaction.expiresAtMs
     },
     interaction
   })
@@ -192,12 +192,12 @@ function finishOf({ interact }: GrantRequest): FinishRequest | undefined {
   return finish && { uri: finish.uri, nonce: finish.nonce, hashMethod: finish.hash_method }
 }
 
-/** What every new grant has, and how its client continues it. */
+/** The fields of every new grant, and how its client continues it. */
 function makeGrant(
   { access, subject }: Pick<GrantRequest, 'access' | 'subject'>,
   holder: BoundClient,
   { addresses, clock, random }: TokenMaker
-): { readonly grant: Omit<NewGrant, 'state' | 'aliveUntil'>; readonly continuation: ContinueWire } {
+): { readonly grant: Omit<NewGrant, 'state' | 'aliveUntilMs'>; readonly continuation: ContinueWire } {
   const id = newId(clock, random)
   const continuationToken = randomSecret(random)
   return {
@@ -207,7 +207,7 @@ function makeGrant(
       continuationTokenHash: hashSecret(continuationToken),
       access: access.map((item) => ({ ...item, id: newId(clock, random) })),
       subject,
-      createdAt: new Date(clock.now())
+      createdAtMs: clock.now()
     },
     continuation: { access_token: { value: continuationToken }, uri: addresses.continueUri(id) }
   }

@@ -1,4 +1,4 @@
-import { measuredList, measuredText } from '@open-payments-server/http-server'
+import { measuredList, measuredText } from '@open-payments-server/value-types/schemas'
 import { type Ed25519Jwk, parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
 import { type Amount, AmountError, parseAmount } from '@open-payments-server/value-types/amounts'
 import {
@@ -10,11 +10,11 @@ import { z } from 'zod'
 import { ACTIONS_BY_TYPE, type AccessItem, type AccessType } from '../../domain/access.js'
 import { normalizeWalletAddress, parseHttpUrl, URL_LENGTH_MAX } from '../../domain/urls.js'
 
-/** Most access items of one grant. */
+/** Maximum number of access items of one grant. */
 const ACCESS_ITEMS_MAX = 3
-/** Longest nonce of a client, in characters. */
+/** Maximum length of a client's nonce, in characters. */
 const NONCE_LENGTH_MAX = 256
-/** Most interaction start modes that are read. */
+/** Maximum number of interaction start modes that are read. */
 const START_MODES_MAX = 16
 const START_MODE_LENGTH_MAX = 64
 
@@ -83,7 +83,7 @@ const accessItem = z.discriminatedUnion('type', [
   })
 ])
 
-// Items are compared as they were sent, which is how JSON Schema's `uniqueItems` compares them but for the order of keys.
+// Items are compared as sent, like JSON Schema's `uniqueItems` except for the order of keys.
 const access = z
   .array(z.unknown())
   .refine((items) => new Set(items.map((item) => JSON.stringify(item))).size === items.length, {
@@ -108,7 +108,7 @@ const jwk = z.unknown().transform((value, context): Ed25519Jwk => {
   }
 })
 
-/** How a client identifies itself: by its wallet address, or by its key alone (directed identity). */
+/** How a client identifies itself: by its wallet address, or only by its key (directed identity). */
 export type RequestingClient =
   | { readonly kind: 'wallet-address'; readonly walletAddress: string }
   | { readonly kind: 'key'; readonly jwk: Ed25519Jwk }
@@ -121,13 +121,13 @@ const client = z.union([
   z.strictObject({ jwk }).transform((given): RequestingClient => ({ kind: 'key', ...given }))
 ])
 
-/** RFC 3986 to the letter, without credentials and fragment. Parsers take more, and read it differently. */
+/** Strictly RFC 3986, without credentials and fragment. Parsers accept more, and read it differently. */
 const FINISH_URI =
   /^https?:\/\/(?<host>[\w.-]+|\[[\da-fA-F:.]+\])(?::\d+)?(?:[/?](?:[\w.~:/?[\]@!$&'()*+,;=-]|%[\da-fA-F]{2})*)?$/
 
 /**
- * Whether browsers, and whatever else reads the address, are sure to go to the same place. It is sent to them as the client
- * wrote it, and a host in another spelling than its usual one (`0x7f.1`) may be taken for another.
+ * Whether browsers and every other reader of the URL go to the same place. It is sent to them as the client wrote it, and
+ * an unusual spelling of a host (`0x7f.1`) may be read as another.
  */
 function isPlainlySpelled(uri: string): boolean {
   const host = FINISH_URI.exec(uri)?.groups?.host
@@ -161,7 +161,7 @@ function accessOf(token: { access: readonly AccessItem[] } | undefined): readonl
   return token?.access ?? []
 }
 
-/** A grant request (RFC 9635 §2, as far as Open Payments uses it). What else RFC 9635 defines is ignored. */
+/** A grant request (RFC 9635 §2, as far as Open Payments uses it). Everything else that RFC 9635 defines is ignored. */
 export const grantRequestSchema = z
   .object({
     client,
@@ -175,7 +175,7 @@ export const grantRequestSchema = z
   })
   .transform((request) => ({
     client: request.client,
-    // Empty when only the subject is asked for.
+    // Empty when only the subject is requested.
     access: accessOf(request.access_token),
     subject: request.subject,
     interact: request.interact === undefined ? undefined : { finish: request.interact.finish }

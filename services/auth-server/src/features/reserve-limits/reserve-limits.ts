@@ -1,4 +1,5 @@
-import type { Clock, Outcome } from '@open-payments-server/runtime'
+import type { Outcome } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import { type Amount, isSameAsset } from '@open-payments-server/value-types/amounts'
 import {
   chargeableItems,
@@ -24,21 +25,23 @@ import {
   type SpentValues
 } from '../../modules/limits/index.js'
 
-/** What was decided about a payment. */
+/** The result for a payment. */
 export type ReserveOutcome =
-  /** There was room, and it is taken: by this call, or `repeated` by an earlier one. `spent` includes the payment. */
+  /** It was reserved, by this call, or `repeated` by an earlier one. `spent` includes the payment. */
   | {
       readonly outcome: 'reserved'
       readonly grantId: string
       readonly spent: SpentValues
+      /** The instant that decided its interval. */
+      readonly chargedAtMs: number
       readonly repeated: boolean
     }
-  /** There was none, and there never will be for this payment id unless the reason is `token_inactive`. */
+  /** It was refused, and always will be for this payment id unless the reason is `token_inactive`. */
   | { readonly outcome: 'refused'; readonly reason: RefusalReason }
   /** The payment id was used by another request. */
   | { readonly outcome: 'mismatch' }
-  /** The payment id was used by the same request, and holds room for other amounts. */
-  | { readonly outcome: 'other_amounts' }
+  /** The payment id was used by the same request, which has reserved other amounts. */
+  | { readonly outcome: 'other-amounts' }
 
 /** A payment that is to be made. */
 export interface Payment {
@@ -48,10 +51,10 @@ export interface Payment {
 }
 
 /**
- * Reserves the amounts of different payments under the grants of their tokens, as if for one after the other. The same id for
- * the same request is answered the same again.
+ * Reserves the amounts of different payments under the grants of their tokens, as if one after the other. The same id for
+ * the same request gets the same result again.
  *
- * @returns what each came to, in their order
+ * @returns the result of each, in order
  */
 export type ReserveLimits = (payments: readonly Payment[]) => Promise<readonly Outcome<ReserveOutcome>[]>
 
@@ -62,9 +65,9 @@ export interface ReserveLimitsDependencies {
   readonly clock: Clock
 }
 
-const TOKEN_INACTIVE: ReserveOutcome = { outcome: 'refused', reason: 'token_inactive' }
+const TOKEN_INACTIVE: ReserveOutcome = { outcome: 'refused', reason: 'token-inactive' }
 
-/** A payment that asks for room, and where there may be some. */
+/** A payment to be reserved, and the windows that may have room. */
 interface Asked extends Coverage {
   readonly request: ReservationRequest
   /** undefined for a token that was not issued here. */
@@ -72,14 +75,14 @@ interface Asked extends Coverage {
   readonly chargeable: readonly GrantedAccessItem[]
 }
 
-/** Reserves by one statement what it can, and alone, in their order, what others stand in the way of. */
+/** Reserves what it can with one statement, and one by one, in order, those that others block. */
 export function createReserveLimits(dependencies: ReserveLimitsDependencies): ReserveLimits {
   const { database, clock } = dependencies
   const ask = createAsk(dependencies)
   const reserveTogether = createReserveTogether(database)
   return async (payments) => {
-    const now = new Date(clock.now())
-    const asking = await Promise.allSettled(payments.map((payment) => ask(payment, now)))
+    const nowMs = clock.now()
+    const asking = await Promise.allSettled(payments.map((payment) => ask(payment, nowMs)))
     const asked = asking.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     const attempts = await attemptTogether(asked, reserveTogether)
     const inTurn = createTurns()
@@ -104,34 +107,34 @@ export function createReserveLimits(dependencies: ReserveLimitsDependencies): Re
   }
 }
 
-/** Finds where there may be room for a payment. */
+/** Finds the windows that may have room for a payment. */
 function createAsk({
   tokenAccess
-}: ReserveLimitsDependencies): (payment: Payment, now: Date) => Promise<Asked> {
-  return async ({ paymentId, content }, now) => {
+}: ReserveLimitsDependencies): (payment: Payment, nowMs: number) => Promise<Asked> {
+  return async ({ paymentId, content }, nowMs) => {
     const access = await tokenAccess.accessOf(content.tokenHash)
     const items = access?.items ?? []
-    const { candidates, refusal } = coverPayment(items, content, now)
+    const { candidates, refusal } = coverPayment(items, content, nowMs)
     return {
-      request: { paymentId, content, contentHash: contentHash(content, access?.grantId), now },
+      request: { paymentId, content, contentHash: contentHash(content, access?.grantId), nowMs },
       grantId: access?.grantId,
       candidates,
-      refusal: access === undefined ? 'token_inactive' : refusal,
+      refusal: access === undefined ? 'token-inactive' : refusal,
       chargeable: chargeableItems(items)
     }
   }
 }
 
-/** What became of a payment that asked for room in a window with others. */
+/** The result for a payment that was tried together with others. */
 interface Attempt {
   readonly window: Window
   readonly result: ReserveResult
 }
 
 /**
- * Reserves together for the payments that it can be done for: those whose window alone says what is spent.
+ * Reserves together for the payments for which this is possible: those whose window alone gives the spent amounts.
  *
- * @returns nothing about all others, which are to be tried alone
+ * @returns nothing for all others, which are to be tried alone
  */
 async function attemptTogether(
   asked: readonly Asked[],
@@ -152,7 +155,7 @@ async function attemptTogether(
   )
 }
 
-/** Takes room in the first window that has some. */
+/** Reserves in the first window with room. */
 async function reserveAlone(database: Database, asked: Asked): Promise<ReserveOutcome> {
   const { request, candidates, chargeable } = asked
   for (const window of candidates) {
@@ -170,39 +173,39 @@ async function toReserved(
   { grantId, spent }: Extract<ReserveResult, { outcome: 'reserved' }>
 ): Promise<ReserveOutcome> {
   const all = spent ?? (await addUpSpent(database, asked, window))
-  return { outcome: 'reserved', grantId, spent: all, repeated: false }
+  return { outcome: 'reserved', grantId, spent: all, chargedAtMs: asked.request.nowMs, repeated: false }
 }
 
 /**
- * Records a refusal, unless something is recorded under the payment id, or the token is not alive; answers from what is
+ * Records a refusal, unless something is recorded under the payment id, or the token is not active; answers from what is
  * recorded then.
  */
 async function refuseRecorded(database: Database, asked: Asked): Promise<ReserveOutcome> {
-  // Of which grant the request is cannot be told, and so not whether what is recorded is its own.
+  // It is unknown which grant the request belongs to, and so whether the record is its own.
   if (asked.grantId === undefined) return TOKEN_INACTIVE
   return answer(database, await refuse(database, asked.request, asked.refusal), asked)
 }
 
-/** Answers from what is recorded under the payment id: the refusal just made, or what was there before. */
+/** Answers from what is recorded under the payment id: this refusal, or an earlier record. */
 async function answer(
   database: Database,
   recorded: RecordedReservation | undefined,
   asked: Asked
 ): Promise<ReserveOutcome> {
   if (recorded === undefined) return TOKEN_INACTIVE
-  const { state, refusalReason, grantId, window } = recorded
-  // Whoever released it had given up, and whoever asks again must not believe that room is held. Whatever the content: it is
-  // over for this id, and the caller may go on with another.
+  const { state, refusalReason, grantId, window, chargedAtMs } = recorded
+  // Its caller released it after giving up, so a repeated request must not believe that anything is reserved. Whatever the
+  // content, this id has ended, and the caller may continue with another.
   if (state === 'released') return { outcome: 'refused', reason: 'released' }
   if (recorded.contentHash !== undefined && !recorded.contentHash.equals(asked.request.contentHash)) {
     return { outcome: 'mismatch' }
   }
   if (refusalReason !== undefined) return { outcome: 'refused', reason: refusalReason }
-  if (!isForAmountsOf(recorded, asked.request.content)) return { outcome: 'other_amounts' }
-  if (grantId === undefined || window === undefined)
+  if (!isForAmountsOf(recorded, asked.request.content)) return { outcome: 'other-amounts' }
+  if (grantId === undefined || window === undefined || chargedAtMs === undefined)
     throw new Error(`a reservation is ${state} without a window`)
   const spent = recorded.spent ?? (await addUpSpent(database, asked, window))
-  return { outcome: 'reserved', grantId, spent, repeated: true }
+  return { outcome: 'reserved', grantId, spent, chargedAtMs, repeated: true }
 }
 
 function isForAmountsOf({ amounts }: RecordedReservation, content: PaymentContent): boolean {
@@ -217,13 +220,15 @@ function isSameAmount(one: Amount, other: Amount): boolean {
   return one.value === other.value && isSameAsset(one.asset, other.asset)
 }
 
-/** Over all items that payments can be charged to: each in its current interval, but the payment's own in the payment's. */
+/**
+ * Over all items to which payments can be charged: each in its current interval, but the payment's own in the payment's.
+ */
 function addUpSpent(database: Database, { request, chargeable }: Asked, own: Window): Promise<SpentValues> {
   const others = chargeable.filter((item) => item.id !== own.accessItemId)
-  return completeSpent(database, request, [own, ...currentWindows(others, request.now)])
+  return completeSpent(database, request, [own, ...currentWindows(others, request.nowMs)])
 }
 
-/** Does what has the same key one after the other. */
+/** Runs tasks with the same key one after the other. */
 function createTurns(): <Value>(key: string | undefined, action: () => Promise<Value>) => Promise<Value> {
   const lastOf = new Map<string | undefined, Promise<unknown>>()
   return (key, action) => {

@@ -1,4 +1,4 @@
-import type { Clock } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import { invalidToken } from '../../domain/errors.js'
 import type { HeldToken, HeldTokens } from '../../domain/held-tokens.js'
 import type { RevocationBus } from '../../domain/revocations.js'
@@ -8,11 +8,11 @@ import { revokeToken } from '../../modules/tokens/index.js'
 /** Revokes tokens (RFC 9635 §6.2). */
 export interface RevokeTokenService {
   /**
-   * Ends a token, and says so to whoever relies on it.
+   * Ends a token, and publishes it to everyone who relies on it.
    *
-   * @param token a token whose holder was authorized
-   * @throws Refusal `unknown-token` when it is gone; Error when it cannot be said: the token is over, and repeating
-   *   the call says it again
+   * @param token a token whose token holder was authorized
+   * @throws Refusal `unknown-token` when it is gone; Error when it cannot be published: the token has ended, and repeating
+   *   the call publishes it again
    */
   revokeToken(token: HeldToken): Promise<void>
 }
@@ -27,7 +27,7 @@ export function createRevokeTokenService(dependencies: {
   const { database, heldTokens, revocations, clock } = dependencies
   return {
     async revokeToken(token) {
-      const isThere = await revokeToken(database, token.id, new Date(clock.now()))
+      const isThere = await revokeToken(database, token.id, clock.now())
       heldTokens.forget(token.id)
       if (!isThere) throw invalidToken()
       await revocations.publish({ kind: 'token', accessTokenHash: token.secretHash })

@@ -2,7 +2,7 @@ import { requestParts, type RouteHandler } from '@open-payments-server/http-serv
 import type { HolderAuthorizer } from '../../domain/authentication.js'
 import type { RevokeTokenService } from './revoke-token.js'
 
-/** `DELETE /token/{id}`: the client gives its token back (RFC 9635 §6.2). Repeating it has no effect. */
+/** `DELETE /token/{id}`: the client revokes its token (RFC 9635 §6.2). Idempotent. */
 export function revokeTokenRoute(
   service: RevokeTokenService,
   holders: Pick<HolderAuthorizer, 'authorizeManagement'>,

@@ -17,12 +17,12 @@ export interface RotateTokenDependencies extends TokenMaker {
 /** Rotates tokens (RFC 9635 §6.1). */
 export interface RotateTokenService {
   /**
-   * Gives a new value, a new management address and a full lifetime. An expired token can be rotated while its grant
-   * lives.
+   * Issues a new value, a new management address and a full lifetime. An expired token can be rotated while its grant is
+   * active.
    *
-   * @param token a token whose holder was authorized
-   * @throws Refusal `not-rotatable` when it was rotated or revoked, or another rotation won; `unknown-token`
-   *   when it is gone
+   * @param token a token whose token holder was authorized
+   * @throws Refusal `not-rotatable` when it was rotated or revoked, or another rotation won; `unknown-token` when it is
+   *   gone
    */
   rotateToken(token: HeldToken): Promise<{ access_token: AccessTokenWire }>
 }
@@ -41,7 +41,7 @@ export function createRotateTokenService(dependencies: RotateTokenDependencies):
       try {
         await revocations.publish({ kind: 'token', accessTokenHash: old.secretHash })
       } catch (error) {
-        // Failing now would lose the only copy of the new value. Whoever relies on the old one asks again soon anyway.
+        // Failing now would lose the only copy of the new value. Those who cached the old one ask again soon anyway.
         logger.error({ err: error }, 'a rotation could not be told')
       }
       return { access_token: token.tellClient(rotation.access) }

@@ -4,8 +4,8 @@ import { unknownInteraction } from '../../domain/errors.js'
 import type { InteractionReader } from '../../domain/interactions.js'
 
 /**
- * `GET /grant/{id}/{nonce}` for identity providers: what is asked, of whom, by whom, until when, and what was decided. A
- * cancelled grant asks for nothing any more.
+ * `GET /grant/{id}/{nonce}` for identity providers: what is requested, from whom, by whom, until when, and what was
+ * decided. A cancelled grant requests nothing any more.
  */
 export function showGrantRoute(
   interactions: InteractionReader
@@ -13,14 +13,14 @@ export function showGrantRoute(
   return async (request, response) => {
     const interaction = await interactions.find(request.params.id, request.params.nonce)
     if (interaction === undefined || interaction.grant.state === 'revoked') throw unknownInteraction()
-    const { grant, state, walletAddress, expiresAt } = interaction
+    const { grant, state, walletAddress, expiresAtMs } = interaction
     response.json({
       grantId: grant.id,
       access: grant.access.map(formatAccessItem),
       ...(grant.subject === undefined ? {} : { subject: grant.subject }),
       walletAddress,
       state,
-      expiresAt: expiresAt.toISOString(),
+      expiresAt: new Date(expiresAtMs).toISOString(),
       client: grant.client,
       clientName: grant.clientName
     })

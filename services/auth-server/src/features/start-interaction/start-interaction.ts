@@ -1,4 +1,5 @@
-import { type Clock, hashSecret, type Random, randomSecret } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { hashSecret, type Random, randomSecret } from '@open-payments-server/value-types/identifiers'
 import {
   type InteractionEnd,
   interactionOver,
@@ -20,14 +21,14 @@ import { bindBrowser } from '../../modules/interactions/index.js'
 
 /** A browser that opens an interaction. */
 export interface StartingBrowser extends FinishingBrowser {
-  /** Whether the interaction may become its own: not when somebody only looks where a link leads. */
+  /** Whether the interaction may be bound to it: not when a scanner only follows the link. */
   readonly mayBind: boolean
 }
 
-/** Where a browser goes when it starts an interaction. */
+/** Where a browser is sent when it starts an interaction. */
 export interface InteractionStart {
   readonly location: string
-  /** Value of the cookie that binds the interaction to this browser; undefined when it is not to be given one. */
+  /** Value of the cookie that binds the interaction to this browser; undefined when none is set. */
   readonly cookie: string | undefined
 }
 
@@ -43,8 +44,8 @@ export interface StartInteractionDependencies {
 /** Sends browsers to the consent page (RFC 9635 §4.1.1). */
 export interface StartInteractionService {
   /**
-   * @throws Refusal `unknown-interaction`; `interaction-not-startable` when another browser opened the interaction
-   *   first, or when it is over and the client is not to be told; the browser in which it ended is told how
+   * @throws Refusal `unknown-interaction`; `interaction-not-startable` when another browser opened the interaction first,
+   *   or when it has ended and the client is not to be notified; the browser in which it ended is told how
    */
   startInteraction(id: string, nonce: string, browser: StartingBrowser): Promise<InteractionStart>
 }
@@ -80,7 +81,7 @@ async function bind(
 }
 
 function consentPageOf({ id, nonce, grant }: InteractionRecord, consentPageUrl: string): string {
-  // The name and address are those the client proved, whatever the link says.
+  // The name and address are those that the client proved, whatever the link says.
   return withQuery(consentPageUrl, {
     interactId: id,
     nonce,
@@ -89,16 +90,16 @@ function consentPageOf({ id, nonce, grant }: InteractionRecord, consentPageUrl: 
   })
 }
 
-/** Where a browser goes that opens an interaction too late. */
+/** Where a browser is sent that opens an interaction too late. */
 function locationAfterEnd(interaction: InteractionRecord, browser: StartingBrowser, nowMs: number): string {
   const { finish } = interaction.grant
   const outcome = outcomeOf(interaction, nowMs)
-  // A page that is opened again must not tell the client that an approved grant is none.
+  // Reopening the page must not tell the client that an approved grant is not approved.
   if (finish === undefined || outcome === 'approved') throw interactionOver(endKnownTo(browser, interaction))
   return withQuery(finish.uri, { result: outcome === 'denied' ? 'grant_rejected' : 'grant_invalid' })
 }
 
-/** How an interaction ended; undefined for a browser in which it did not, though it may have been the first to open it. */
+/** How an interaction ended; undefined for a browser in which it did not end, even if it was the first to open it. */
 function endKnownTo(browser: StartingBrowser, interaction: InteractionRecord): InteractionEnd | undefined {
   if (!mayFinish(interaction, browser)) return undefined
   switch (interaction.state) {

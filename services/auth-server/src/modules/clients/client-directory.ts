@@ -1,5 +1,6 @@
 import { OutgoingRequestError, type SafeHttpClient } from '@open-payments-server/http-client'
-import type { Clock, Logger } from '@open-payments-server/runtime'
+import type { Logger } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import {
   type ClientDirectory,
@@ -13,21 +14,21 @@ import type { KeyLookupCounter } from '../../domain/counters.js'
 import { DocumentCache, type Fetched } from './document-cache.js'
 import { type ClientKeys, readKeys, readReceiverAsset, readWalletAddress } from './documents.js'
 
-/** Most documents of each kind that are kept. */
+/** Maximum number of cached documents of each kind. */
 const DOCUMENTS_MAX = 10_000
-/** Most characters that are kept of the documents of each kind: 50 million in all. */
+/** Maximum number of characters cached of the documents of each kind: 50 million in total. */
 const CHARACTERS_MAX = { keySets: 30_000_000, walletAddresses: 12_500_000, receivers: 7_500_000 }
-/** How long the asset of a receiver is kept: it never changes. */
+/** How long the asset of a receiver is cached: it never changes. */
 const RECEIVER_LIFETIME_SECONDS = 3_600
-/** Shortest that a document is kept: `no-store` must not make every request of a client a fetch. */
+/** Minimum time that a document is cached: `no-store` must not make every request of a client a fetch. */
 const LIFETIME_MIN_SECONDS = 5
-/** How long a failure to fetch is kept. */
+/** How long a failed fetch is remembered. */
 const FAILURE_LIFETIME_SECONDS = 3
-/** How long a host may take to answer before an older document is used in its place, in milliseconds. */
+/** How long a host may take to answer before an older document is used instead, in milliseconds. */
 const PATIENCE_MS = 1_000
-/** Statuses by which a host says that there is no such document, rather than that it cannot answer. */
+/** Statuses that say that there is no such document, rather than that the host cannot answer. */
 const GONE = new Set<number | undefined>([404, 410])
-/** A client that signs with a key it does not publish makes us look again at most this often. */
+/** Minimum time between fetches for a client that signs with a key it does not publish. */
 const UNKNOWN_KEY_REFETCH_SECONDS = 5
 
 /** What the directory needs. */
@@ -35,16 +36,16 @@ export interface ClientDirectoryOptions {
   readonly httpClient: Pick<SafeHttpClient, 'getJson' | 'vouchFor'>
   readonly clock: Clock
   readonly logger: Pick<Logger, 'warn'>
-  /** Longest that a document is kept; `Cache-Control` can shorten it. */
+  /** Maximum time that a document is cached; `Cache-Control` can shorten it. */
   readonly lifetimeMaxSeconds: number
-  /** How much longer a client's keys are used while whoever publishes them does not answer. */
+  /** How much longer a client's keys are used while their host does not answer. */
   readonly staleKeysSeconds: number
-  /** How long a host may take to answer before older keys are used in place of its answer; a second unless given. */
+  /** How long a host may take to answer before older keys are used instead; default: a second. */
   readonly patienceMs?: number
   readonly countKeyLookup?: KeyLookupCounter | undefined
 }
 
-/** Looks up wallet address documents and keys over HTTP, and keeps them for a while. */
+/** Looks up wallet address documents and keys over HTTP, and caches them for a while. */
 export function createClientDirectory(options: ClientDirectoryOptions): ClientDirectory {
   const { httpClient, clock } = options
   const limits = {
@@ -105,7 +106,7 @@ export function createClientDirectory(options: ClientDirectoryOptions): ClientDi
   }
 }
 
-/** How many characters of text the keys of a client hold. */
+/** Number of characters of text in a client's keys. */
 export function measureKeys(keys: ClientKeys): number {
   return [...keys.values()].reduce((sum, key) => sum + measureTexts(key), 0)
 }

@@ -1,8 +1,8 @@
-import type { Clock } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import { LRUCache } from 'lru-cache'
 import { DirectoryBusy, DocumentGone } from '../../domain/clients.js'
 
-/** A document that was fetched, and how long its publisher lets it be kept. */
+/** A fetched document, and how long its publisher allows it to be cached. */
 export interface Fetched<Document> {
   readonly document: Document
   /** Undefined when the publisher does not say. */
@@ -12,26 +12,26 @@ export interface Fetched<Document> {
 /** Limits of a cache. */
 export interface DocumentCacheOptions<Document> {
   readonly clock: Clock
-  /** Most entries. */
+  /** Maximum number of entries. */
   readonly entriesMax: number
-  /** Most characters of all entries together. */
+  /** Maximum number of characters of all entries together. */
   readonly charactersMax: number
-  /** How many characters of text a document holds. */
+  /** Number of characters of text in a document. */
   readonly measure: (document: Document) => number
-  /** Shortest that a document is kept, whatever its publisher says; but not longer than the longest. */
+  /** Minimum time that a document is cached, whatever its publisher says; but not longer than the maximum. */
   readonly lifetimeMinSeconds: number
-  /** Longest that a document is kept, whatever its publisher says. */
+  /** Maximum time that a document is cached, whatever its publisher says. */
   readonly lifetimeMaxSeconds: number
   /** How much longer a document is used while its publisher does not answer. */
   readonly staleSeconds: number
-  /** How long a failure is kept, so that a broken host is not asked at every request. */
+  /** How long a failure is remembered, so that a broken host is not asked on every request. */
   readonly failureLifetimeSeconds: number
-  /** How long a fetch is waited for where an older document may be used instead, in milliseconds. */
+  /** How long a fetch is waited for if an older document may be used instead, in milliseconds. */
   readonly patienceMs: number
   readonly fetch: (url: string) => Promise<Fetched<Document>>
-  /** Told of each fetch that failed where an older document may be used instead. */
+  /** Called for each fetch that failed when an older document may be used instead. */
   readonly onStale: (url: string, error: unknown) => void
-  /** Told of each lookup: whether the document was kept, had to be fetched, or was older than it should be. */
+  /** Called for each lookup: whether the document was cached, had to be fetched, or was used although expired. */
   readonly onLookup?: ((source: 'hit' | 'miss' | 'stale') => void) | undefined
 }
 
@@ -41,7 +41,7 @@ export interface CachedDocument<Document> {
   readonly fetchedAtMs: number
 }
 
-/** When something may be used: neither after its time nor, by a clock that was set back, before it. */
+/** When something may be used: neither after its time nor, if the clock was set back, before it. */
 interface Period {
   readonly fromMs: number
   readonly untilMs: number
@@ -50,22 +50,22 @@ interface Period {
 interface Entry<Document> {
   readonly kept?:
     { readonly value: CachedDocument<Document>; readonly fresh: Period; readonly usable: Period } | undefined
-  /** The last fetch, where it failed. */
+  /** The last fetch, if it failed. */
   readonly failure?: { readonly error: unknown; readonly remembered: Period } | undefined
 }
 
-/** What an entry counts for besides its texts, in characters: objects around them, and the error of a failed fetch. */
+/** Size counted for an entry besides its texts, in characters: the objects around them, and the error of a failed fetch. */
 const ENTRY_CHARACTERS = 2_000
 
 interface RunningFetch<Document> {
   readonly result: Promise<CachedDocument<Document>>
-  /** Resolves when nobody should wait for it any longer who could do without. */
+  /** Resolves when callers that can use an older document should no longer wait. */
   readonly patience: Promise<void>
 }
 
 /**
- * Keeps what was fetched for as long as it may be kept, and a while longer while its publisher does not answer. Requests for
- * the same document while it is being fetched wait for the one fetch.
+ * Caches fetched documents for as long as allowed, and a while longer while their publisher does not answer. Concurrent
+ * requests for the same document share one fetch.
  */
 export class DocumentCache<Document> {
   readonly #options: DocumentCacheOptions<Document>
@@ -79,17 +79,17 @@ export class DocumentCache<Document> {
       maxSize: options.charactersMax,
       sizeCalculation: ({ kept }, url) =>
         url.length + ENTRY_CHARACTERS + (kept === undefined ? 0 : options.measure(kept.value.document)),
-      // What cannot be used any longer takes no memory.
+      // Unusable entries take no memory.
       ttlAutopurge: true
     })
   }
 
-  /** What is kept now. */
+  /** The current entries. */
   get size(): { readonly entries: number; readonly characters: number } {
     return { entries: this.#entries.size, characters: this.#entries.calculatedSize }
   }
 
-  /** The document under a URL, where it is kept and may be used: at once. */
+  /** The document with a URL, if it is cached and may be used: synchronously. */
   getKept(url: string): CachedDocument<Document> | undefined {
     const kept = this.#entries.get(url)?.kept
     const isFresh = kept !== undefined && isWithin(kept.fresh, this.#options.clock.now())
@@ -97,9 +97,9 @@ export class DocumentCache<Document> {
   }
 
   /**
-   * The document under a URL, from the cache or fetched.
+   * The document with a URL, from the cache or fetched.
    *
-   * @throws what fetching it threw, now or within the lifetime of a failure
+   * @throws the error of fetching it, now or while a failure is remembered
    */
   async get(url: string): Promise<CachedDocument<Document>> {
     const fresh = this.getKept(url)
@@ -115,9 +115,9 @@ export class DocumentCache<Document> {
   }
 
   /**
-   * The document under a URL, newer than the one that was had before.
+   * The document with a URL, newer than the given one.
    *
-   * @throws what fetching it threw, now or within the lifetime of a failure
+   * @throws the error of fetching it, now or while a failure is remembered
    */
   async getNewer(url: string, older: CachedDocument<Document>): Promise<CachedDocument<Document>> {
     const { kept } = this.#entries.get(url) ?? {}
@@ -129,14 +129,14 @@ export class DocumentCache<Document> {
     return had
   }
 
-  /** Fetches now, or waits for a fetch that runs already. */
+  /** Fetches now, or waits for a running fetch. */
   async #refresh(url: string): Promise<CachedDocument<Document>> {
     const { failure } = this.#entries.get(url) ?? {}
     if (failure !== undefined && isWithin(failure.remembered, this.#options.clock.now())) throw failure.error
     return this.#fetch(url).result
   }
 
-  /** The document fetched now; the older one where its publisher does not answer, or takes too long. */
+  /** The document fetched now; the older one if its publisher does not answer, or takes too long. */
   async #refreshOr(url: string, older: CachedDocument<Document>): Promise<CachedDocument<Document>> {
     const refreshed = this.#refresh(url).catch((error: unknown) => {
       if (error instanceof DocumentGone) throw error
@@ -178,7 +178,7 @@ export class DocumentCache<Document> {
     }
   }
 
-  /** Beside what is kept: a refresh that failed does not void what may still be used, unless it is known to be gone. */
+  /** Stored beside the document: a failed refresh does not void what may still be used, unless it is known to be gone. */
   #rememberFailure(url: string, error: unknown): void {
     if (error instanceof DirectoryBusy) return
     const remembered = periodOf(this.#options.failureLifetimeSeconds, this.#options.clock.now())
@@ -190,7 +190,7 @@ export class DocumentCache<Document> {
   #keep(url: string, entry: Entry<Document>): void {
     const nowMs = this.#options.clock.now()
     const untilMs = Math.max(entry.kept?.usable.untilMs ?? 0, entry.failure?.remembered.untilMs ?? 0)
-    // To the cache, no time at all would be for ever.
+    // The cache treats no time at all as for ever.
     this.#entries.set(url, entry, { ttl: Math.max(1, untilMs - nowMs) })
   }
 }

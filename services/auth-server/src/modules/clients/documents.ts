@@ -1,12 +1,12 @@
-import { measuredText } from '@open-payments-server/http-server'
+import { measuredText } from '@open-payments-server/value-types/schemas'
 import { parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
 import { z } from 'zod'
 import type { PublicKey, WalletAddressDocument } from '../../domain/clients.js'
 import { URL_LENGTH_MAX } from '../../domain/urls.js'
 
-/** Most keys of one client that are read, also of those that cannot be used. */
+/** Maximum number of keys of one client that are read, including unusable ones. */
 export const KEYS_MAX = 20
-/** Longest name of a client that is shown, in characters. */
+/** Maximum length of a client's name that is shown, in characters. */
 const PUBLIC_NAME_LENGTH_MAX = 256
 const ASSET_CODE_LENGTH_MAX = 32
 const ASSET_SCALE_MAX = 255
@@ -27,7 +27,7 @@ const jwksSchema = z.object({ keys: z.array(z.unknown()) })
 
 const receiverSchema = z.object({ receivedAmount: z.object(assetFields) })
 
-/** Reads a wallet address document; undefined when it is none. */
+/** Reads a wallet address document; undefined when it is not one. */
 export function readWalletAddress(body: unknown): WalletAddressDocument | undefined {
   const { data } = walletAddressSchema.safeParse(body)
   if (data === undefined) return undefined
@@ -37,8 +37,9 @@ export function readWalletAddress(body: unknown): WalletAddressDocument | undefi
 }
 
 /**
- * What is shown of a name. What cannot be stored, or turns the text around it about, is dropped: a name is for people only. It
- * is copied character by character, since a part of a text would keep the whole of it in memory.
+ * The displayed form of a name. Characters that cannot be stored, or change the direction of the surrounding text, are
+ * dropped: a name is only for people. It is copied character by character, because a substring would keep the whole text in
+ * memory.
  */
 function readName(publicName: string): string {
   const isHidden = (character: string): boolean => /[\p{Cc}\p{Cf}\p{Surrogate}]/u.test(character)
@@ -49,10 +50,13 @@ function readName(publicName: string): string {
     .trim()
 }
 
-/** The public keys of a client by identifier; imported only when used, which takes much more memory. Keys of other kinds are skipped, of two with one identifier the first counts. */
+/**
+ * The public keys of a client by identifier; imported only when used, because that takes much more memory. Keys of other
+ * kinds are skipped; of two with one identifier the first counts.
+ */
 export type ClientKeys = ReadonlyMap<string, PublicKey>
 
-/** Reads a JWK Set (RFC 7517 §5); undefined when it is none. */
+/** Reads a JWK Set (RFC 7517 §5); undefined when it is not one. */
 export function readKeys(body: unknown): ClientKeys | undefined {
   const { data } = jwksSchema.safeParse(body)
   if (data === undefined) return undefined
@@ -74,7 +78,7 @@ function readKey(value: unknown): PublicKey | undefined {
   }
 }
 
-/** Reads the asset of the public form of an incoming payment; undefined when it does not say. */
+/** Reads the asset from the public form of an incoming payment; undefined when it has none. */
 export function readReceiverAsset(body: unknown): { code: string; scale: number } | undefined {
   const { data } = receiverSchema.safeParse(body)
   return data === undefined

@@ -1,2 +1,2 @@
-/** What clients and wallets publish: their keys and documents, fetched and kept for a while. Owns no table. */
+/** What clients and wallets publish: their keys and documents, fetched and cached. Owns no table. */
 export { type ClientDirectoryOptions, createClientDirectory } from './client-directory.js'

@@ -2,7 +2,7 @@ import type { Amount } from '@open-payments-server/value-types/amounts'
 import type { AccessItem, AccessType, Limits } from '../../domain/access.js'
 import { Prisma } from '../database.js'
 
-/** An access item as the database keeps it: amounts in parts, their values as decimal strings. */
+/** An access item in the database: amounts in parts, their values as decimal strings. */
 export interface StoredAccessItem {
   readonly type: string
   readonly actions: readonly string[]
@@ -18,7 +18,7 @@ export interface StoredAccessItem {
 }
 
 /**
- * Answers the access items of a grant, in their order, as JSON of {@link StoredAccessItem}s, each with its `id`.
+ * Selects the access items of a grant, in their order, as JSON of {@link StoredAccessItem}s, each with its `id`.
  *
  * @param grantId names the grant's id
  */
@@ -34,7 +34,7 @@ export function accessOf(grantId: Prisma.Sql): Prisma.Sql {
      from access_item a where a.grant_id = ${grantId})`
 }
 
-/** Takes an access item apart for the database. */
+/** Converts an access item for the database. */
 export function storeAccessItem(item: AccessItem): StoredAccessItem {
   const { debitAmount, receiveAmount } = item.limits ?? {}
   return {
@@ -53,8 +53,8 @@ export function storeAccessItem(item: AccessItem): StoredAccessItem {
 }
 
 /**
- * Puts an access item of the database together again. `restoreAccessItem(storeAccessItem(item))` equals `item`, except
- * that limits which limit nothing are left out.
+ * Converts an access item from the database. `restoreAccessItem(storeAccessItem(item))` equals `item`, except that limits
+ * which limit nothing are omitted.
  */
 export function restoreAccessItem(stored: StoredAccessItem): AccessItem {
   const limits = withoutUndefined({

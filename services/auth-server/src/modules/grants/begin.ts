@@ -1,4 +1,4 @@
-import { placeholder } from '@open-payments-server/database'
+import { instantText, placeholder } from '@open-payments-server/database'
 import type { AccessItem } from '../../domain/access.js'
 import type { BoundClient } from '../../domain/clients.js'
 import type { GrantState, SubjectRequest } from '../../domain/grants.js'
@@ -11,18 +11,18 @@ export interface NewGrant {
   readonly id: string
   readonly state: Extract<GrantState, 'issued' | 'pending'>
   readonly holder: BoundClient
-  /** What account holders are shown; undefined when none is asked. */
+  /** The client's name that account holders are shown; undefined when no consent is needed. */
   readonly clientName?: string | undefined
   /** SHA-256 of its continuation token. */
   readonly continuationTokenHash: Buffer
   readonly access: readonly (AccessItem & { readonly id: string })[]
   readonly subject: SubjectRequest | undefined
   readonly finish?: FinishRequest | undefined
-  readonly createdAt: Date
-  /** Not to be continued before; undefined when it may be at any time. */
-  readonly continueAfter?: Date | undefined
-  /** It is not over before this instant, as far as the purge knows. */
-  readonly aliveUntil: Date
+  readonly createdAtMs: number
+  /** Time before which it must not be continued; undefined when there is none. */
+  readonly continueAfterMs?: number | undefined
+  /** The purge does not look at it before this instant. */
+  readonly aliveUntilMs: number
 }
 
 /** Writes the grants and access items of {@link newGrantValues}. */
@@ -74,13 +74,13 @@ function toGrantRecord(grant: NewGrant): object {
     keyId: holder.keyId,
     keyX: holder.keyX,
     continuationTokenHash: `\\x${grant.continuationTokenHash.toString('hex')}`,
-    continueAfter: grant.continueAfter,
+    continueAfter: grant.continueAfterMs === undefined ? undefined : instantText(grant.continueAfterMs),
     finishUri: finish?.uri,
     finishNonce: finish?.nonce,
     finishHashMethod: finish?.hashMethod,
     subject: grant.subject,
-    createdAt: grant.createdAt,
-    aliveUntil: grant.aliveUntil
+    createdAt: instantText(grant.createdAtMs),
+    aliveUntil: instantText(grant.aliveUntilMs)
   }
 }
 

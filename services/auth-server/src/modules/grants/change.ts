@@ -1,12 +1,12 @@
-import { placeholder } from '@open-payments-server/database'
+import { instantText, placeholder } from '@open-payments-server/database'
 import type { GrantState } from '../../domain/grants.js'
 import { Prisma, type Queries } from '../database.js'
 
-// Each changes a grant's row, which decides between changes that race. What belongs to the grant is changed by other parts of the
-// same statement, which read what these answer.
+// Each changes a grant's row, which decides between racing changes. What belongs to the grant is changed by other parts of
+// the same statement, which read the results of these.
 
 /**
- * Approves the pending grants of `open_interaction (grant_id)`, to be continued before the value `continueBefore`. Answers
+ * Approves the pending grants of `open_interaction (grant_id)`, to be continued before the value `continueBefore`. Returns
  * `approved_grant (grant_id)`.
  */
 export const approvedGrants = Prisma.sql`
@@ -18,7 +18,7 @@ export const approvedGrants = Prisma.sql`
      where g.id = i.grant_id and g.state = 'pending'
     returning g.id as grant_id)`
 
-/** Issues the grant of the value `grantId` when it is approved. Answers `issued_grant (grant_id)`. */
+/** Issues the grant of the value `grantId` if it is approved. Returns `issued_grant (grant_id)`. */
 export const issuedGrants = Prisma.sql`
   issued_grant as (
     update grant_request
@@ -28,18 +28,18 @@ export const issuedGrants = Prisma.sql`
 
 /** How a grant ends. */
 export interface GrantEnd {
-  /** What it becomes: `rejected` by its account holder, `revoked` by its client or an operator. */
+  /** Its new state: `rejected` by its account holder, `revoked` by its client or an operator. */
   readonly state: Extract<GrantState, 'rejected' | 'revoked'>
-  /** In which states it can end so. In any other it stays as it is. */
+  /** The states in which it can end this way. In any other it stays as it is. */
   readonly from: readonly GrantState[]
-  /** What the account holder said; undefined when nothing. */
+  /** The account holder's reason; undefined when there is none. */
   readonly reason?: string | undefined
 }
 
 /**
- * Ends grants, whoever ends them: those of `ending (grant_id)`, as {@link grantEndValues} say. Answers
- * `ended_grant (grant_id, state, ended_at)`. No token of an ended grant is active: that is so also for one that is being issued or
- * rotated at this moment, and which the same statement does not see.
+ * Ends the grants of `ending (grant_id)` as {@link grantEndValues} say, for everyone who ends grants. Returns `ended_grant
+ * (grant_id, state, ended_at)`. No token of an ended grant is active, not even one that is being issued or rotated at this
+ * moment, which this statement does not see.
  */
 export const endedGrants = Prisma.sql`
   ended_grant as (
@@ -54,30 +54,31 @@ export const endedGrants = Prisma.sql`
 /** The values of {@link endedGrants}. */
 export function grantEndValues(
   { state, from, reason }: GrantEnd,
-  now: Date
+  nowMs: number
 ): {
   readonly state: string
   readonly from: readonly string[]
   readonly reason: string | null
   readonly now: string
 } {
-  return { state, from, reason: reason ?? null, now: now.toISOString() }
+  return { state, from, reason: reason ?? null, now: instantText(nowMs) }
 }
 
 /**
- * Starts the wait of a pending grant again.
+ * Restarts the wait of a pending grant.
  *
- * @returns false when it runs already, or the grant is not pending any more
+ * @returns false when it is already running, or the grant is no longer pending
  */
 export async function restartWait(
   on: Queries,
   grantId: string,
-  continueAfter: Date,
-  now: Date
+  continueAfterMs: number,
+  nowMs: number
 ): Promise<boolean> {
+  const now = new Date(nowMs)
   const { count } = await on.grant.updateMany({
     where: { id: grantId, state: 'pending', OR: [{ continueAfter: null }, { continueAfter: { lte: now } }] },
-    data: { continueAfter }
+    data: { continueAfter: new Date(continueAfterMs) }
   })
   return count === 1
 }

@@ -1,12 +1,12 @@
 import type { BoundClient } from '../../domain/clients.js'
 import { Prisma } from '../database.js'
 
-/** The columns that a {@link StoredHolder} is made of, of a grant `g`. */
+/** The columns of a {@link StoredHolder}, from a grant `g`. */
 export const HOLDER_COLUMNS = Prisma.sql`
   g.client_wallet_address as "clientWalletAddress", g.client_jwk_thumbprint as "clientJwkThumbprint",
   g.key_id as "keyId", g.key_x as "keyX"`
 
-/** The holder of a grant, as the database keeps it. */
+/** The token holder of a grant, as stored in the database. */
 export interface StoredHolder {
   readonly clientWalletAddress: string | null
   readonly clientJwkThumbprint: string | null
@@ -14,7 +14,7 @@ export interface StoredHolder {
   readonly keyX: string
 }
 
-/** The holder of a grant, put together again. */
+/** Converts the token holder of a grant from the database. */
 export function restoreHolder(stored: StoredHolder): BoundClient {
   return {
     walletAddress: stored.clientWalletAddress ?? undefined,

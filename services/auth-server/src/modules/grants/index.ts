@@ -1,6 +1,6 @@
 /**
- * Grants and what they allow (RFC 9635 §1.5, §2, §8): the tables `grant_request` and `access_item`. What must happen together with
- * other tables is given as parts of a statement, which a use case puts together.
+ * Grants and what they allow (RFC 9635 §1.5, §2, §8): the tables `grant_request` and `access_item`. Changes that must
+ * happen together with other tables are provided as parts of a statement, which a use case composes.
  */
 export { accessOf, restoreAccessItem, storeAccessItem, type StoredAccessItem } from './access-items.js'
 export { insertedGrants, type NewGrant, newGrantValues } from './begin.js'

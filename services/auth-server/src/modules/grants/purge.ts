@@ -2,8 +2,8 @@ import { placeholder } from '@open-payments-server/database'
 import { Prisma } from '../database.js'
 
 /**
- * Grants that may be over, oldest first, locked: by `instant (cutoff)`. Answers
- * `due (id, state, continue_before, updated_at)`.
+ * Grants that may have ended, oldest first, locked: by `instant (cutoff)`. Returns `due (id, state, continue_before,
+ * updated_at)`.
  */
 export const dueGrants = Prisma.sql`
   due as (
@@ -15,9 +15,9 @@ export const dueGrants = Prisma.sql`
        for update skip locked)`
 
 /**
- * Deletes the grants of `looked_at (id, alive_until)` that were over before `instant (cutoff)`, with everything that belongs to
- * them. Looks at the others again when they may be over, and never at those without an instant. Answers `purged`, a row for each
- * that is deleted.
+ * Deletes those grants of `looked_at (id, alive_until)` that ended before `instant (cutoff)`, with everything that belongs
+ * to them. Postpones the others to when they may have ended, and never looks again at those without an instant. Returns
+ * `purged`, a row for each deleted grant.
  */
 export const purgedGrants = Prisma.sql`
   put_off as (

@@ -17,27 +17,27 @@ export function restoreAccess({ accessItems }: Pick<GrantRow, 'accessItems'>): A
   return accessItems.map((item) =>
     restoreAccessItem({
       ...item,
-      // Prisma's decimals print large numbers with an exponent unless asked for fixed notation.
+      // Prisma's decimals print large numbers with an exponent unless fixed notation is requested.
       limitDebitValue: item.limitDebitValue?.toFixed() ?? null,
       limitReceiveValue: item.limitReceiveValue?.toFixed() ?? null
     })
   )
 }
 
-/** A grant as operators see it. */
+/** A grant in an operator's list. */
 export interface OperatedGrant {
   readonly id: string
   readonly state: GrantState
   readonly clientWalletAddress: string | null
   readonly clientJwkThumbprint: string | null
   readonly access: readonly AccessItem[]
-  readonly createdAt: Date
-  readonly updatedAt: Date
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
 }
 
 /** Which grants to list. */
 export interface GrantQuery {
-  /** Only those with an access item about this wallet address. */
+  /** Only those with an access item for this wallet address. */
   readonly identifier: string | undefined
   /** Only those of this client. */
   readonly clientWalletAddress: string | undefined
@@ -73,9 +73,9 @@ function conditionOf({ identifier, clientWalletAddress, state, after }: GrantQue
     ...(after === undefined
       ? {}
       : {
-          // The first condition alone lets the index skip what comes before; the second is exact.
-          createdAt: { lte: after.createdAt },
-          OR: [{ createdAt: { lt: after.createdAt } }, { id: { lt: after.id } }]
+          // The first condition alone lets the index skip earlier rows; the second is exact.
+          createdAt: { lte: new Date(after.createdAtMs) },
+          OR: [{ createdAt: { lt: new Date(after.createdAtMs) } }, { id: { lt: after.id } }]
         })
   }
 }
@@ -88,18 +88,18 @@ function operatedGrantOf(grant: GrantRow): OperatedGrant {
     clientWalletAddress,
     clientJwkThumbprint,
     access: restoreAccess(grant),
-    createdAt,
-    updatedAt
+    createdAtMs: createdAt.getTime(),
+    updatedAtMs: updatedAt.getTime()
   }
 }
 
-/** What a continuation of a grant `g` is decided by: the columns of {@link ContinuableRow}. */
+/** The fields of a grant `g` that a continuation depends on: the columns of {@link ContinuableRow}. */
 export const CONTINUABLE_COLUMNS = Prisma.sql`
   g.id, g.state, g.subject, g.finish_uri is not null as "hasFinish", g.continue_after as "continueAfter",
   g.continue_before as "continueBefore", g.rejection_reason as "rejectionReason",
   g.continuation_token_hash as "continuationTokenHash", ${HOLDER_COLUMNS}, ${accessOf(Prisma.sql`g.id`)} as access`
 
-/** A grant as whoever continues it finds it. */
+/** A grant, with the fields that a continuation depends on. */
 export interface ContinuableRow extends StoredHolder {
   readonly id: string
   readonly state: GrantState
@@ -112,14 +112,14 @@ export interface ContinuableRow extends StoredHolder {
   readonly access: readonly StoredAccessItem[]
 }
 
-/** Access items with the most that each allows: `access_item_id`, `grant_id`, `debit_limit`, `receive_limit`; null for no limit. */
+/** Access items with their limits: `access_item_id`, `grant_id`, `debit_limit`, `receive_limit`; null for no limit. */
 export const ITEM_LIMITS = Prisma.sql`(
     select id as access_item_id, grant_id, limit_debit_value as debit_limit, limit_receive_value as receive_limit
       from access_item)`
 
 /**
- * Who holds a grant: URL of the client's wallet address, or `jwk:` and its key's thumbprint; null without a grant. Limited, so that
- * it is looked up by its key, and not joined with a table that is read as a whole.
+ * The token holder of a grant: URL of the client's wallet address, or `jwk:` and its key's thumbprint; null without a
+ * grant. Limited, so that it is looked up by its key and not joined with a table that is read as a whole.
  *
  * @param grantId names the grant's id
  */
@@ -128,5 +128,5 @@ export function clientOf(grantId: Prisma.Sql): Prisma.Sql {
     select coalesce(client_wallet_address, 'jwk:' || client_jwk_thumbprint) from grant_request where id = ${grantId} limit 1)`
 }
 
-/** Under a grant `g` that is as this says, tokens can be used. */
+/** The condition under which tokens of a grant `g` can be used. */
 export const IS_ISSUED = Prisma.sql`g.state = 'issued'`

@@ -1,17 +1,17 @@
-import { placeholder } from '@open-payments-server/database'
+import { instantText, placeholder } from '@open-payments-server/database'
 import { Prisma, type Queries } from '../database.js'
 
 /** An interaction to be written: it begins undecided. */
 export interface NewInteraction {
   readonly id: string
   readonly grantId: string
-  /** URL of the wallet address whose account holder is asked. */
+  /** URL of the wallet address whose account holder must consent. */
   readonly walletAddress: string
   /** The server's nonce. */
   readonly nonce: string
   /** `interact_ref` */
   readonly reference: string
-  readonly expiresAt: Date
+  readonly expiresAtMs: number
 }
 
 /** Writes the interactions of {@link newInteractionValues}. */
@@ -26,19 +26,23 @@ export const insertedInteractions = Prisma.sql`
 export function newInteractionValues(interactions: readonly NewInteraction[]): {
   readonly interactions: string
 } {
-  return { interactions: JSON.stringify(interactions) }
+  return { interactions: JSON.stringify(interactions.map(toRecord)) }
+}
+
+function toRecord({ expiresAtMs, ...interaction }: NewInteraction): object {
+  return { ...interaction, expiresAt: instantText(expiresAtMs) }
 }
 
 /**
- * The interaction of the value `interactionId`, while its account holder can decide: `open_interaction (grant_id)`. The grant's row
- * decides between choices that race, and the interaction never says otherwise.
+ * The interaction of the value `interactionId`, if its account holder can still decide: `open_interaction (grant_id)`. The
+ * grant's row decides between racing decisions, and the interaction always agrees with it.
  */
 export const openInteraction = Prisma.sql`
   open_interaction as (
     select grant_id from interaction
      where id = ${placeholder('interactionId')}::uuid and state = 'PENDING' and expires_at > ${placeholder('now')}::timestamptz)`
 
-/** Approves the interactions of `approved_grant (grant_id)`; the value `finishCodeHash` is null when no code was handed out. */
+/** Approves the interactions of `approved_grant (grant_id)`; the value `finishCodeHash` is null when no code was issued. */
 export const approvedInteractions = Prisma.sql`
   approved_interaction as (
     update interaction i set state = 'APPROVED', finish_code_hash = ${placeholder('finishCodeHash')}::bytea
@@ -51,13 +55,13 @@ export const deniedInteractions = Prisma.sql`
       from ended_grant e where i.grant_id = e.grant_id and e.state = 'rejected')`
 
 /**
- * Keeps which browser opened an interaction first.
+ * Records which browser opened an interaction first.
  *
  * @param browserHash SHA-256 of the cookie it is given
  * @returns whether it was this one: false when another was first
  */
 export async function bindBrowser(on: Queries, interactionId: string, browserHash: Buffer): Promise<boolean> {
-  // The row decides between browsers that race: it is changed only where no browser is kept.
+  // The row decides between racing browsers: it is changed only if no browser is recorded.
   const { count } = await on.interaction.updateMany({
     where: { id: interactionId, browserHash: null },
     data: { browserHash: Uint8Array.from(browserHash) }

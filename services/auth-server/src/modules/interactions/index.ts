@@ -1,4 +1,4 @@
-/** Interactions: the account holders' part in grants (RFC 9635 §4). The table `interaction`. */
+/** Interactions: the account holders' consent to grants (RFC 9635 §4). The table `interaction`. */
 export {
   approvedInteractions,
   bindBrowser,

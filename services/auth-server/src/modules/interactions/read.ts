@@ -1,4 +1,4 @@
-import { isUuid } from '@open-payments-server/runtime'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
 import type { SubjectRequest } from '../../domain/grants.js'
 import type { FinishRequest, InteractionReader, InteractionRecord } from '../../domain/interactions.js'
 import { isSameSecret } from '../../domain/secrets.js'
@@ -29,13 +29,13 @@ function restoreInteraction(row: InteractionRow): InteractionRecord {
     nonce,
     reference,
     state,
-    expiresAt,
+    expiresAtMs: expiresAt.getTime(),
     browserHash: browserHash ?? undefined,
     finishCodeHash: finishCodeHash ?? undefined,
     grant: {
       id: grant.id,
       state: grant.state,
-      continueBefore: grant.continueBefore ?? undefined,
+      continueBeforeMs: grant.continueBefore?.getTime(),
       client,
       clientName: grant.clientName ?? client,
       access: restoreAccess(grant),
@@ -51,7 +51,7 @@ function restoreFinish(grant: InteractionRow['grant']): FinishRequest | undefine
   return { uri: finishUri, nonce: finishNonce, hashMethod: finishHashMethod ?? undefined }
 }
 
-/** What a continuation of a grant is decided by: the columns of {@link InteractionOfGrantRow}, of {@link interactionOf}. */
+/** The fields that a continuation depends on: the columns of {@link InteractionOfGrantRow}, from {@link interactionOf}. */
 export const INTERACTION_OF_GRANT_COLUMNS = Prisma.sql`i.reference, i.expires_at as "expiresAt"`
 
 /** The interaction of a grant; nulls for a grant that needed none. */
@@ -64,14 +64,14 @@ export interface InteractionOfGrantRow {
  * Joins the interaction `i` of a grant, if there is one.
  *
  * @param grantId names the grant's id
- * @param grantIds an array of ids that it is one of: said again here, so that each is looked up by its index
+ * @param grantIds an array of ids that includes it: repeated here, so that each is looked up by its index
  */
 export function interactionOf(grantId: Prisma.Sql, grantIds: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`left join interaction i on i.grant_id = ${grantId} and i.grant_id = any(${grantIds})`
 }
 
 /**
- * Whether the account holder agreed to a grant.
+ * Whether the account holder consented to a grant.
  *
  * @param grantId names the grant's id
  */
@@ -80,8 +80,8 @@ export function isApproved(grantId: Prisma.Sql): Prisma.Sql {
 }
 
 /**
- * Joins what became of the interaction of a grant, if there is one: `interaction_state` and `interaction_expires_at`. Limited, so
- * that it is looked up by its index, and not joined with a table that is read as a whole.
+ * Joins the result of a grant's interaction, if there is one: `interaction_state` and `interaction_expires_at`. Limited, so
+ * that it is looked up by its index and not joined with a table that is read as a whole.
  *
  * @param grantId names the grant's id
  */

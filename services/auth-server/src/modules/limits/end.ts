@@ -4,17 +4,17 @@ import { Prisma, type Queries } from '../database.js'
 import type { ReservationState } from './values.js'
 
 /**
- * All ends of reservations: settlements, releases, releases of refusals (which are noted, and kept for good from then on: an id
- * that was given up stays given up on both sides), and releases of ids that are not there. The latter are inserted: a reservation
- * that arrives later, or that is being written now, fails on the primary key, or makes this insert do nothing.
+ * All ends of reservations: settlements, releases, releases of refusals (recorded and kept for good: an id that was given
+ * up stays given up on both sides), and releases of ids without a reservation. The latter are inserted: a reservation that
+ * arrives later, or is being written now, fails on the primary key, or makes this insert do nothing.
  *
- * All windows are locked before any reservation, these before anything is inserted, and each in the order of its keys, as
- * reserving does: so of two statements that want the same rows one waits for the other, and never each for the other. Counting
- * what a part locks makes the database lock all of it first. A window is not locked for a payment that used everything it had
- * reserved. What is not open any more when its row is locked is left alone.
+ * To avoid deadlocks, all windows are locked before any reservation, these before anything is inserted, and each in the
+ * order of its keys, as reserving does. Counting a locking part makes the database finish it first. A window is not locked
+ * for a payment that used everything it had reserved. A reservation that is no longer open when its row is locked is left
+ * alone.
  *
- * Reservations and windows are looked up by their keys, and states are compared as text: else a plan may read all windows, or the
- * index of all reservations that are open, which may be few, and thousands that were not vacuumed yet.
+ * Reservations and windows are looked up by their keys, and states are compared as text: otherwise a plan may read all
+ * windows, or the index of all open reservations, with thousands of entries that were not vacuumed yet.
  */
 const END = new Statement<EndRow>(
   'end-reservations',
@@ -80,7 +80,10 @@ const END = new Statement<EndRow>(
     from wanted a left join target t using (payment_id)`
 )
 
-/** Of a payment. All but `ended` are as they were before; null, and `is_released_refusal` false, where nothing was. */
+/**
+ * The result for one payment. All but `ended` are as they were before; null, and `is_released_refusal` false, if there was
+ * nothing.
+ */
 interface EndRow {
   readonly payment_id: string
   readonly state: ReservationState | null
@@ -93,8 +96,8 @@ interface EndRow {
 }
 
 /**
- * Ends reservations that are open and hold as much as was spent, and gives the rest back to their windows. Of refusals and unknown
- * payments that are to be released it is recorded that they were.
+ * Ends reservations that are open and have at least the spent amounts reserved, and returns the rest to their windows. For
+ * refusals and unknown payments that are to be released, it records the release.
  *
  * @param ends of different payments
  * @returns what was found for each, and whether it was ended

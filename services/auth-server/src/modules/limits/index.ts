@@ -1,6 +1,6 @@
 /**
- * What each grant has spent against its limits: the room that payments hold (tables `limit_window` and `reservation`), or the record
- * that they were refused or given up.
+ * What each grant has spent against its limits: the room that payments have reserved (tables `limit_window` and
+ * `reservation`), or the record that they were refused or given up.
  */
 export { end } from './end.js'
 export { listAfter, listOpen, type OpenReservationQuery, type Reservation } from './list.js'

@@ -5,37 +5,39 @@ import { Prisma, type Queries } from '../database.js'
 import { clientOf } from '../grants/index.js'
 import { type AmountColumns, amountsOf, type ReservationState } from './values.js'
 
-/** A reservation, or the record that there is none. */
+/** A reservation, or the record of a refusal or release. */
 export interface Reservation {
   readonly paymentId: string
   readonly state: ReservationState
-  /** undefined for what never held room; so are the amounts. */
+  /** undefined if nothing was ever reserved; so are the amounts. */
   readonly grantId: string | undefined
-  /** Who holds the grant: URL of its wallet address, or `jwk:` and its key's thumbprint. undefined like the grant. */
+  /** The token holder: URL of its wallet address, or `jwk:` and its key's thumbprint. undefined like the grant. */
   readonly client: string | undefined
-  /** URL of the wallet address that pays. */
+  /** URL of the paying wallet address. */
   readonly walletAddress: string | undefined
   /** URL of the incoming payment that is paid. */
   readonly receiver: string | undefined
   readonly amounts: { readonly debit: Amount; readonly receive: Amount } | undefined
   /** undefined unless settled. */
   readonly settled: { readonly debited: bigint; readonly received: bigint } | undefined
-  readonly createdAt: Date
+  readonly createdAtMs: number
+  /** The instant that decided its interval; undefined if nothing was ever reserved. */
+  readonly chargedAtMs: number | undefined
 }
 
 /** Which open reservations to list. */
 export interface OpenReservationQuery {
-  /** Only those that were made at least so many seconds ago, by the database's clock. */
+  /** Only those created at least this many seconds ago, by the database's clock. */
   readonly olderThanSeconds: number
   /** Only those after this one. */
   readonly after: PageEnd | undefined
   readonly count: number
 }
 
-/** Of a page `r` of reservations. */
+/** Columns of a page `r` of reservations. */
 const COLUMNS = Prisma.sql`r.payment_id, r.state, r.grant_id, ${clientOf(Prisma.sql`r.grant_id`)} as client,
          r.wallet_address, r.receiver, r.debit::text, r.debit_code, r.debit_scale, r.receive::text, r.receive_code, r.receive_scale,
-         r.settled_debit::text, r.settled_receive::text, r.created_at`
+         r.settled_debit::text, r.settled_receive::text, r.created_at, r.charged_at`
 
 interface Row extends AmountColumns {
   readonly payment_id: string
@@ -47,17 +49,20 @@ interface Row extends AmountColumns {
   readonly settled_debit: string | null
   readonly settled_receive: string | null
   readonly created_at: Date
+  readonly charged_at: Date | null
 }
 
 /** Before every reservation. */
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
-/** Open reservations, oldest first. The database's clock wrote when they were made, and only it can tell their age. */
+/**
+ * Open reservations, oldest first. The database's clock recorded when they were created, and only it can tell their age.
+ */
 export async function listOpen(
   on: Queries,
   { olderThanSeconds, after, count }: OpenReservationQuery
 ): Promise<Reservation[]> {
-  const since = after === undefined ? '-infinity' : instantText(after.createdAt.getTime())
+  const since = after === undefined ? '-infinity' : instantText(after.createdAtMs)
   const rows = await on.$queryRaw<Row[]>(Prisma.sql`
     select ${COLUMNS}
       from (select * from reservation
@@ -96,6 +101,7 @@ function reservationOf(row: Row): Reservation {
       row.settled_debit === null || row.settled_receive === null
         ? undefined
         : { debited: BigInt(row.settled_debit), received: BigInt(row.settled_receive) },
-    createdAt: row.created_at
+    createdAtMs: row.created_at.getTime(),
+    chargedAtMs: row.charged_at?.getTime()
   }
 }

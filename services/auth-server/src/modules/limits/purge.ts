@@ -3,15 +3,17 @@ import { Prisma } from '../database.js'
 import { interval, PURGE_NOW, purgeStatement } from '../purge-statement.js'
 
 /**
- * How long a refusal is kept, in seconds. A request that was refused may come again late: from a client, or from a process
- * that slept between asking for the room and hearing of it. It carries the token that it was signed with, so that it is
- * refused once more however late it comes, when that token cannot be alive any more: after a day at most, the longest
- * lifetime of a token. A second day makes up for clocks that differ, and is more than the day for which an
- * `Idempotency-Key` is remembered.
+ * How long a refusal is kept, in seconds. A refused request may be repeated late, by a client or by a process that slept
+ * between reserving and learning the result. It carries the token that it was signed with, so it is refused again once that
+ * token has expired: after a day at most, the longest lifetime of a token. A second day allows for clocks that differ, and
+ * exceeds the day for which an `Idempotency-Key` is remembered.
  */
 const REFUSAL_SECONDS = 2 * 86_400
 
-/** Deletes refusals, but for those that were released after: a payment id that was given up stays given up on both sides. */
+/**
+ * Deletes refusals, except those that were released afterwards: a payment id that was given up stays given up on both
+ * sides.
+ */
 export const purgeRefusals = purgeStatement({
   name: 'purge-refusals',
   table: Prisma.sql`reservation`,

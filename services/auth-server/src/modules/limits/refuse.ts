@@ -1,4 +1,5 @@
-import { placeholder, Statement } from '@open-payments-server/database'
+import { instantText, placeholder, Statement } from '@open-payments-server/database'
+import { kebabCase, snakeCase } from '@open-payments-server/runtime'
 import type { Amount } from '@open-payments-server/value-types/amounts'
 import type { RefusalReason, Window } from '../../domain/limits.js'
 import { Prisma, type Queries } from '../database.js'
@@ -19,25 +20,27 @@ export interface RecordedReservation {
   /** undefined for an id that was released before it was reserved. */
   readonly contentHash: Buffer | undefined
   readonly refusalReason: RefusalReason | undefined
-  /** undefined for what never held room. */
+  /** undefined if nothing was ever reserved. */
   readonly grantId: string | undefined
   readonly window: Window | undefined
-  /** What it was reserved for; undefined for what never held room. */
+  /** The instant that decided its interval; undefined if nothing was ever reserved. */
+  readonly chargedAtMs: number | undefined
+  /** The reserved amounts; undefined if nothing was ever reserved. */
   readonly amounts: { readonly debit: Amount; readonly receive: Amount } | undefined
-  /** undefined for what never held room, and until it was added up. */
+  /** undefined if nothing was ever reserved, and until it was summed up. */
   readonly spent: SpentValues | undefined
 }
 
-/** How often a refusal is tried again that lost against a twin which is not visible yet. */
+/** How often a refusal is retried after losing against a twin that is not visible yet. */
 const ATTEMPTS_MAX = 5
 
 const RECORDED_COLUMNS = Prisma.sql`state, content_hash, refusal_reason, grant_id, access_item_id,
   interval_index::text as interval_index, debit::text as debit, debit_code, debit_scale,
-  receive::text as receive, receive_code, receive_scale, spent_debit::text as spent_debit, spent_receive::text as spent_receive`
+  receive::text as receive, receive_code, receive_scale, spent_debit::text as spent_debit, spent_receive::text as spent_receive, charged_at`
 
 /**
- * One statement, so that a refused payment costs two in all. Always a row when the token lives, but for a twin that was
- * recorded after the statement began: its columns are null when nothing is recorded.
+ * One statement, so that a refused payment costs two in total. Always returns a row if the token is active, except for a
+ * twin that was recorded after the statement began. Its columns are null when nothing is recorded.
  */
 const REFUSE = new Statement<RecordedRow>(
   'refuse',
@@ -61,27 +64,34 @@ const REFUSE = new Statement<RecordedRow>(
 
 interface RecordedRow extends SpentColumns, AmountColumns {
   readonly token_lives: boolean
-  /** null when nothing is recorded, as far as the statement sees. */
+  /** null when nothing is recorded that the statement can see. */
   readonly state: ReservationState | null
   readonly content_hash: Uint8Array | null
   readonly refusal_reason: string | null
   readonly grant_id: string | null
   readonly access_item_id: string | null
   readonly interval_index: string | null
+  readonly charged_at: Date | null
 }
 
 /**
- * Records a refusal, unless something is recorded under the payment id, and reads what is recorded then. With a token that
- * is not alive it records nothing: the refusal is the token's, and the same request may come again with another one.
+ * Records a refusal, unless something is recorded under the payment id, and reads what is recorded then. With an inactive
+ * token it records nothing: the refusal is due to the token, and the same request may be repeated with another one.
  *
- * @returns undefined when nothing is recorded, because the token is not alive
+ * @returns undefined when nothing is recorded, because the token is not active
  */
 export async function refuse(
   on: Queries,
-  { paymentId, content, contentHash, now }: ReservationRequest,
+  { paymentId, content, contentHash, nowMs }: ReservationRequest,
   reason: RefusalReason
 ): Promise<RecordedReservation | undefined> {
-  const values = { paymentId, tokenHash: content.tokenHash, contentHash, reason, now: now.toISOString() }
+  const values = {
+    paymentId,
+    tokenHash: content.tokenHash,
+    contentHash,
+    reason: snakeCase(reason),
+    now: instantText(nowMs)
+  }
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const [row] = await REFUSE.rows(on, values)
     if (row === undefined) throw new Error('a statement that always answers a row answered none')
@@ -97,12 +107,13 @@ function recordedOf(row: RecordedRow, state: ReservationState): RecordedReservat
     state,
     amounts: amountsOf(row),
     contentHash: row.content_hash === null ? undefined : Buffer.from(row.content_hash),
-    refusalReason: (row.refusal_reason as RefusalReason | null) ?? undefined, // only reasons are ever written there
+    refusalReason: row.refusal_reason === null ? undefined : (kebabCase(row.refusal_reason) as RefusalReason), // only reasons are ever written there
     grantId: row.grant_id ?? undefined,
     window:
       row.access_item_id === null || row.interval_index === null
         ? undefined
         : { accessItemId: row.access_item_id, intervalIndex: BigInt(row.interval_index) },
+    chargedAtMs: row.charged_at?.getTime(),
     spent: spentOf(row)
   }
 }

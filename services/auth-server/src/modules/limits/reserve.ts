@@ -1,53 +1,55 @@
-import { isUniqueViolation, placeholder, Statement } from '@open-payments-server/database'
+import { instantText, isUniqueViolation, placeholder, Statement } from '@open-payments-server/database'
 import type { PaymentContent, Window } from '../../domain/limits.js'
 import { Prisma, type Queries } from '../database.js'
 import { ITEM_LIMITS } from '../grants/index.js'
 import { usableTokens } from '../tokens/index.js'
 import { LARGEST_VALUE, type SpentColumns, spentOf, type SpentValues } from './values.js'
 
-/** A payment that asks for room. */
+/** A payment to be reserved. */
 export interface ReservationRequest {
   /** Id of the payment (UUID). */
   readonly paymentId: string
   readonly content: PaymentContent
   /** See `contentHash`. */
   readonly contentHash: Buffer
-  /** When it is charged, and when its token must not have expired yet. */
-  readonly now: Date
+  /** When it is charged; its token must not have expired by then. */
+  readonly nowMs: number
 }
 
-/** A payment that asks for room in a window. */
+/** A payment to be reserved in a window. */
 export interface WindowRequest {
   readonly request: ReservationRequest
   readonly window: Window
-  /** Whether payments can be charged to no other access item of the grant: then the window alone says what was spent. */
+  /**
+   * Whether payments can be charged to no other access item of the grant: then the window alone gives the spent amounts.
+   */
   readonly onlyItem: boolean
 }
 
-/** What became of an attempt to take room in a window. */
+/** The result of an attempt to reserve in a window. */
 export type ReserveResult =
-  /** `spent` is undefined where the window alone does not say it: `completeSpent` does. */
+  /** `spent` is undefined if the window alone does not give it: `completeSpent` does. */
   | { readonly outcome: 'reserved'; readonly grantId: string; readonly spent: SpentValues | undefined }
-  /** No room, the token is not alive, or something is recorded under the payment id. */
+  /** No room, the token is not active, or something is recorded under the payment id. */
   | { readonly outcome: 'none' }
-  /** Nothing was decided, because of the others: it is to be tried alone. Never the result of one alone. */
+  /** Undecided because of the other payments: to be tried alone. Never the result of one alone. */
   | { readonly outcome: 'undecided' }
 
 /**
- * The hot path of payments: one statement, and not a transaction of several, because the rows of windows are locked only for its
- * length (a busy grant is one row).
+ * The hot path of payments: one statement, and not a transaction of several, because the rows of windows are locked only
+ * for its duration (a busy grant is one row).
  *
- * The counter moves first and the reservation is written from the row that moved. The other orders let the counter and the
- * reservations drift apart when twins race: here, a twin that slipped past `not exists` fails on the primary key, and all of the
+ * The counter is updated first, and the reservation is written from the updated row. In another order, counter and
+ * reservations could diverge when twins race: here, a twin that passed `not exists` fails on the primary key, and the whole
  * statement is undone.
  *
- * What cannot be reserved as the windows stand, whatever the others ask for, is left out of the sums. A row can be changed
- * once by a statement, so each window grows by the sum of what asks for it, if that fits; what the payments after it in the
- * order of asking take is not spent yet when a payment is reserved. What is received in another asset than the window's is not in
- * its counter, so that what was spent has to be added up afterwards: such a payment is reserved alone.
+ * Payments that do not fit the windows on their own are left out of the sums. A statement can change a row only once, so
+ * each window grows by the sum of its payments, if that fits; the spent amounts of a payment do not include the payments
+ * after it. Amounts received in another asset than the window's are not in its counter, so spent amounts must be summed up
+ * afterwards: such a payment is reserved alone.
  *
- * All windows are locked before any reservation is written, for these are sorted first; both in the order of their keys, as
- * ending does. So of two statements that want the same rows one waits for the other, and never each for the other.
+ * To avoid deadlocks, all windows are locked before any reservation is written, because they are sorted first; both in the
+ * order of their keys, as ending does.
  */
 const RESERVE = new Statement<ReservedRow>(
   'reserve',
@@ -118,7 +120,7 @@ const RESERVE = new Statement<ReservedRow>(
     from possible p left join reserved r using (payment_id)`
 )
 
-/** Of a payment that there might be room for. */
+/** For a payment that may have room. */
 interface ReservedRow extends SpentColumns {
   /** Of its request. */
   readonly place: number
@@ -130,11 +132,11 @@ const NONE: ReserveResult = { outcome: 'none' }
 const UNDECIDED: ReserveResult = { outcome: 'undecided' }
 
 /**
- * Takes room in windows that have it for all that ask, and records it. A window with room for some of them only is left as it is,
- * and so is one whose payments are received in several assets.
+ * Reserves in the windows that have room for all of their payments, and records it. A window with room for only some of
+ * them is left unchanged, and so is one whose payments are received in several assets.
  *
- * @param requests of different payments; several only of windows that alone say what was spent
- * @returns what became of each, in their order
+ * @param requests of different payments; several only for windows that alone give the spent amounts
+ * @returns the result of each, in order
  */
 export async function reserve(
   on: Queries,
@@ -151,18 +153,18 @@ async function reserveAll(
   on: Queries,
   wanted: readonly WindowRequest[]
 ): Promise<ReadonlyMap<WindowRequest, ReserveResult>> {
-  // With nobody beside it a payment that got no room found none.
+  // Without others beside it, a payment that was not reserved found no room.
   const lost = wanted.length === 1 ? NONE : UNDECIDED
-  const now = new Date(Math.max(...wanted.map(({ request }) => request.now.getTime())))
+  const nowMs = Math.max(...wanted.map(({ request }) => request.nowMs))
   try {
     const rows = await RESERVE.rows(on, {
       wanted: JSON.stringify(wanted.map(toRecord)),
-      now: now.toISOString()
+      now: instantText(nowMs)
     })
     const rowOf = new Map(rows.map((row) => [row.place, row]))
     return new Map(wanted.map((request, place) => [request, resultOf(rowOf.get(place), lost)]))
   } catch (error) {
-    // A twin was recorded meanwhile, and all of the statement was undone.
+    // A twin was recorded meanwhile, and the whole statement was undone.
     if (isUniqueViolation(error, 'reservation_pkey')) return new Map(wanted.map((request) => [request, lost]))
     throw error
   }
@@ -173,7 +175,7 @@ function resultOf(row: ReservedRow | undefined, lost: ReserveResult): ReserveRes
   return row.reserved ? { outcome: 'reserved', grantId: row.grant_id, spent: spentOf(row) } : lost
 }
 
-/** Numbers of arbitrary size travel as text. */
+/** Numbers of arbitrary size are sent as text. */
 function toRecord({ request, window, onlyItem }: WindowRequest, place: number): object {
   const { tokenHash, debitAmount, receiveAmount, walletAddress, receiver } = request.content
   return {
@@ -192,7 +194,7 @@ function toRecord({ request, window, onlyItem }: WindowRequest, place: number): 
     receive_scale: receiveAmount.asset.scale,
     wallet_address: walletAddress,
     receiver,
-    charged_at: request.now.toISOString()
+    charged_at: instantText(request.nowMs)
   }
 }
 
@@ -200,7 +202,7 @@ function bytesText(bytes: Buffer): string {
   return `\\x${bytes.toString('hex')}`
 }
 
-/** The windows that payments in different assets ask for: those are not to be added up. */
+/** The windows with payments in different assets: these cannot be summed up. */
 function findMixedWindows(requests: readonly WindowRequest[]): ReadonlySet<string> {
   const assetsOf = new Map<string, string>()
   const mixed = new Set<string>()

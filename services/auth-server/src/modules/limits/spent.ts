@@ -1,4 +1,4 @@
-import { placeholder, Statement } from '@open-payments-server/database'
+import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import type { Amount } from '@open-payments-server/value-types/amounts'
 import type { Window } from '../../domain/limits.js'
 import { Prisma, type Queries } from '../database.js'
@@ -27,7 +27,7 @@ function chargedWindows(windows: readonly Window[]): { itemIds: string[]; interv
 }
 
 /**
- * A sum over two tables that is kept in a third. Only for grants with several access items, and for payments in another receive
+ * A sum over two tables, stored in a third. Only for grants with several access items, and for payments in another receive
  * asset than their window's, which its counter leaves out.
  */
 const COMPLETE_SPENT = new Statement<SpentColumns>(
@@ -57,9 +57,9 @@ const COMPLETE_SPENT = new Statement<SpentColumns>(
 )
 
 /**
- * Adds up what was spent in some windows, in the assets of the payment, and keeps it with its reservation.
+ * Sums up what was spent in some windows, in the assets of the payment, and stores it with its reservation.
  *
- * @returns what was kept first, when it was added up before
+ * @returns what was stored first, if it was summed up before
  */
 export async function completeSpent(
   on: Queries,
@@ -80,8 +80,8 @@ export async function completeSpent(
 }
 
 /**
- * One statement for the token and all windows. Payments in another receive asset than their window's are not in its counter, and
- * are added from their reservations.
+ * One statement for the token and all windows. Payments in another receive asset than their window's are not in its
+ * counter, and are summed from their reservations.
  */
 const READ_SPENT = new Statement<SpentRow>(
   'read-spent',
@@ -127,18 +127,19 @@ type SpentRow = { readonly token_active: boolean } & (
 )
 
 /**
- * Adds up what was spent in some windows, in the assets of the first of them that was ever used.
+ * Sums up what was spent in some windows, in the assets of the first of them that was ever used.
  *
  * @param tokenHash SHA-256 of the token's value
- * @param now when the token must not have expired yet to be active
+ * @param nowMs the token must not have expired by then to be active
  */
 export async function readSpent(
   on: Queries,
   tokenHash: Buffer,
-  now: Date,
+  nowMs: number,
   windows: readonly Window[]
 ): Promise<{ readonly tokenActive: boolean; readonly spent: SpentAmounts | undefined }> {
-  const [row] = await READ_SPENT.rows(on, { tokenHash, now: now.toISOString(), ...chargedWindows(windows) })
+  const values = { tokenHash, now: instantText(nowMs), ...chargedWindows(windows) }
+  const [row] = await READ_SPENT.rows(on, values)
   if (row === undefined) throw new Error('a statement that always answers a row answered none')
   return { tokenActive: row.token_active, spent: spentAmountsOf(row) }
 }

@@ -13,20 +13,20 @@ export interface SpentValues {
   readonly receive: bigint
 }
 
-/** What was spent as rows have it: both null until it was added up. */
+/** Spent amounts in a row: both null until summed up. */
 export interface SpentColumns {
   readonly spent_debit: string | null
   readonly spent_receive: string | null
 }
 
-/** @returns undefined until it was added up */
+/** @returns undefined until summed up */
 export function spentOf({ spent_debit, spent_receive }: SpentColumns): SpentValues | undefined {
   return spent_debit === null || spent_receive === null
     ? undefined
     : { debit: BigInt(spent_debit), receive: BigInt(spent_receive) }
 }
 
-/** The amounts of a reservation as rows have them: all null for what never held room. */
+/** The amounts of a reservation in a row: all null if nothing was ever reserved. */
 export interface AmountColumns {
   readonly debit: string | null
   readonly debit_code: string | null
@@ -36,7 +36,7 @@ export interface AmountColumns {
   readonly receive_scale: number | null
 }
 
-/** @returns undefined for what never held room */
+/** @returns undefined if nothing was ever reserved */
 export function amountsOf(row: AmountColumns): { debit: Amount; receive: Amount } | undefined {
   const debit = amountOf(row.debit, row.debit_code, row.debit_scale)
   const receive = amountOf(row.receive, row.receive_code, row.receive_scale)

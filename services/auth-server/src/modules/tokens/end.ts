@@ -8,15 +8,15 @@ export const endedTokens = Prisma.sql`
       from ended_grant e where t.grant_id = e.grant_id and t.ended_at is null)`
 
 /**
- * Revokes a token. Changes nothing when it ended already.
+ * Revokes a token. Changes nothing if it already ended.
  *
  * @param tokenId its management id (UUID)
- * @returns false when there is no such token, or not any more
+ * @returns false when the token does not exist, or no longer exists
  */
-export async function revokeToken(on: Queries, tokenId: string, now: Date): Promise<boolean> {
+export async function revokeToken(on: Queries, tokenId: string, nowMs: number): Promise<boolean> {
   const { count } = await on.accessToken.updateMany({
     where: { id: tokenId, endedAt: null },
-    data: { endedAt: now, endReason: 'revoked' }
+    data: { endedAt: new Date(nowMs), endReason: 'revoked' }
   })
   return count === 1 || isThere(on, tokenId)
 }

@@ -1,9 +1,9 @@
-import { placeholder } from '@open-payments-server/database'
+import { instantText, placeholder } from '@open-payments-server/database'
 import type { IssuedToken } from '../../domain/issued-token.js'
 import { Prisma } from '../database.js'
 
 /** A token to be written, and the id of its grant. */
-export type NewToken = Pick<IssuedToken, 'id' | 'hash' | 'createdAt' | 'expiresAt'> & {
+export type NewToken = Pick<IssuedToken, 'id' | 'hash' | 'createdAtMs' | 'expiresAtMs'> & {
   readonly grantId: string
 }
 
@@ -27,6 +27,12 @@ export function newTokenValues(tokens: readonly NewToken[]): { readonly tokens: 
   return { tokens: JSON.stringify(tokens.map(toRecord)) }
 }
 
-function toRecord({ id, grantId, hash, createdAt, expiresAt }: NewToken): object {
-  return { id, grantId, valueHash: `\\x${hash.toString('hex')}`, createdAt, expiresAt }
+function toRecord({ id, grantId, hash, createdAtMs, expiresAtMs }: NewToken): object {
+  return {
+    id,
+    grantId,
+    valueHash: `\\x${hash.toString('hex')}`,
+    createdAt: instantText(createdAtMs),
+    expiresAt: instantText(expiresAtMs)
+  }
 }

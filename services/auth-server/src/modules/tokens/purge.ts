@@ -3,8 +3,8 @@ import { Prisma } from '../database.js'
 import { interval, PURGE_NOW, purgeStatement } from '../purge-statement.js'
 
 /**
- * The tokens that are alive of the grants of `due (id)`, locked: `living (grant_id, expires_at)`. One that is being rotated, or was
- * a moment ago, is not found under its lock: its grant is in use. A rotation that comes later waits, and finds no token.
+ * The active tokens of the grants of `due (id)`, locked: `living (grant_id, expires_at)`. One that is being rotated, or
+ * just was, is not found under its lock: its grant is in use. A later rotation waits, and finds no token.
  */
 export const livingTokens = Prisma.sql`
   living as (
@@ -14,10 +14,10 @@ export const livingTokens = Prisma.sql`
        for update of t skip locked)`
 
 /**
- * The instant at which the last token of a grant was over; null for a grant without any.
+ * The instant at which the last token of a grant ended; null for a grant without any.
  *
  * @param grantId names the grant's id
- * @param stillLiving what stands for a token that is alive
+ * @param stillLiving the value for an active token
  */
 export function lastTokenEndOf(grantId: Prisma.Sql, stillLiving: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`

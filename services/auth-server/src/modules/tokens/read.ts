@@ -28,10 +28,10 @@ export interface TokenReader extends TokenAccessReader {
    * Reads a token.
    *
    * @param tokenHash SHA-256 of its value
-   * @param now when it must not have expired yet to be active
+   * @param nowMs the token must not have expired by then to be active
    * @returns undefined when it was not issued here
    */
-  findToken(tokenHash: Buffer, now: Date): Promise<TokenRecord | undefined>
+  findToken(tokenHash: Buffer, nowMs: number): Promise<TokenRecord | undefined>
 }
 
 /** Whether a token `t` of a grant `g` may be used until it expires. */
@@ -52,7 +52,8 @@ interface TokenRow extends ActiveRow, StoredHolder {
 /**
  * The tokens of `wanted (token_hash)` that may be used at the value `now`: `living (token_hash, grant_id)`.
  *
- * Whether a token lives is read from the reason why it ended, and not from when: no plan then goes by the index of all that live.
+ * Whether a token is active is read from the reason why it ended, and not from the instant: so no plan uses the index of
+ * all active tokens.
  */
 export const usableTokens = Prisma.sql`
   living as (
@@ -63,8 +64,8 @@ export const usableTokens = Prisma.sql`
        and t.expires_at > ${placeholder('now')}::timestamptz and ${IS_ISSUED})`
 
 /**
- * Every request of every client asks for its token, so this is one statement: Prisma's models would send two (the token with its
- * grant, then the access items) and take about twice the time for each.
+ * Every request of every client looks up its token, so this is one statement: Prisma's models would send two (the token
+ * with its grant, then the access items) and take about twice the time for each.
  */
 const FIND_TOKEN = new Statement<TokenRow>(
   'find-token',
@@ -76,7 +77,7 @@ const FIND_TOKEN = new Statement<TokenRow>(
    where t.value_hash = ${placeholder('hash')}::bytea`
 )
 
-/** For tokens that were read before, by their hashes: all that can change. */
+/** For tokens that were read before, by their hashes: only what can change. */
 const FIND_ACTIVE = new Statement<ActiveRow & { readonly id: string }>(
   'find-active',
   Prisma.sql`
@@ -89,13 +90,13 @@ const FIND_ACTIVE = new Statement<ActiveRow & { readonly id: string }>(
 /** What reading tokens needs. */
 export interface TokenReaderDependencies {
   readonly database: Queries
-  /** Is filled with the tokens that are found. */
+  /** Receives the tokens that are found. */
   readonly cache: TokenCache
-  /** Tells which items of a grant its account holder was asked about. */
+  /** Says which items of a grant needed its account holder's consent. */
   readonly configuredInteraction: ConfiguredInteraction
 }
 
-/** Reads tokens from the database; what never changes of them, from memory once it was read. */
+/** Reads tokens from the database; what never changes of them is cached in memory. */
 export function createTokenReader({
   database,
   cache,
@@ -110,28 +111,28 @@ export function createTokenReader({
     return { issued, active: row.active }
   }
   return {
-    async findToken(tokenHash, now) {
+    async findToken(tokenHash, nowMs) {
       const kept = cache.get(tokenHash)
       if (kept !== undefined) {
         const row = await lookUpActive(`\\x${tokenHash.toString('hex')}`)
-        return row && toRecord(kept, row.active, now)
+        return row && toRecord(kept, row.active, nowMs)
       }
       const found = await read(tokenHash)
-      return found && toRecord(found.issued, found.active, now)
+      return found && toRecord(found.issued, found.active, nowMs)
     },
     accessOf: async (tokenHash) => (cache.get(tokenHash) ?? (await read(tokenHash))?.issued)?.access
   }
 }
 
-function toRecord(issued: IssuedToken, active: boolean, now: Date): TokenRecord {
-  return { ...issued, active: active && issued.expiresAt > now }
+function toRecord(issued: IssuedToken, active: boolean, nowMs: number): TokenRecord {
+  return { ...issued, active: active && issued.expiresAtMs > nowMs }
 }
 
 function restoreToken(row: TokenRow, configuredInteraction: ConfiguredInteraction): IssuedToken {
   const items = row.access.map(restoreGrantedItem)
   const asked = { access: items, subject: row.subject ?? undefined }
   return {
-    expiresAt: row.expiresAt,
+    expiresAtMs: row.expiresAt.getTime(),
     client: restoreHolder(row),
     access: { grantId: row.grantId, items },
     consentedWalletAddress: row.consented
@@ -151,7 +152,8 @@ interface ManagedRow extends StoredHolder {
   readonly secretHash: Uint8Array
 }
 
-// "lateral" and "limit" have each grant looked up by its key: a plan made while there were few would read all of them instead.
+// "lateral" and "limit" make PostgreSQL look up each grant by its key: a plan made while there were few would read all of
+// them instead.
 const FIND_MANAGED = new Statement<ManagedRow>(
   'find-managed-tokens',
   Prisma.sql`
@@ -161,8 +163,8 @@ const FIND_MANAGED = new Statement<ManagedRow>(
 )
 
 /**
- * Finds tokens that clients manage, alive or not, by their management ids (UUID): those that are asked for at the same time with
- * one statement.
+ * Finds tokens that clients manage, active or not, by their management ids (UUID), batching concurrent lookups into one
+ * statement.
  */
 export function createManagedTokens(on: Queries): (id: string) => Promise<HeldToken | undefined> {
   const lookUp = createLookup((ids) => FIND_MANAGED.rows(on, { ids }))

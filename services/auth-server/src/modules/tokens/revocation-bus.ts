@@ -7,13 +7,13 @@ import { toRevocationMessages } from './revocation-messages.js'
 /** Channel of the shared store that carries revocations between replicas. */
 export const REVOCATIONS_CHANNEL = 'revocations'
 
-/** Most revocations that are told together. */
+/** Maximum number of revocations in one message. */
 const TOGETHER_MAX = 100
 
 /**
- * Carries revocations over the shared store, as the messages that the revocation stream sends
- * (`openpayments.auth.v1.WatchRevocationsResponse`), so that replicas of different versions understand each other. Tokens that
- * are revoked at the same time, as those that were rotated by one statement are, are told by one message.
+ * Carries revocations over the shared store, as the messages of the revocation stream
+ * (`openpayments.auth.v1.WatchRevocationsResponse`), so that replicas of different versions understand each other. Tokens
+ * that are revoked at the same time, such as those rotated by one statement, share one message.
  */
 export function createRevocationBus(store: SharedStore, logger: Logger): RevocationBus {
   const publish = gather<RevocationEvent, undefined>({
@@ -36,7 +36,7 @@ export function createRevocationBus(store: SharedStore, logger: Logger): Revocat
             for (const event of events) listener.onEvent(event)
             return
           }
-          // What cannot be read may have revoked anything.
+          // An unreadable message may have revoked anything.
           logger.error({ channel: REVOCATIONS_CHANNEL }, 'unreadable revocation')
           listener.onInterrupted()
           listener.onResumed()
@@ -55,7 +55,7 @@ function encode(message: auth.WatchRevocationsResponse): Uint8Array {
   return auth.WatchRevocationsResponse.encode(message).finish()
 }
 
-/** Undefined when the message says nothing that this version knows. */
+/** Undefined when the message contains nothing that this version knows. */
 function decode(bytes: Uint8Array): RevocationEvent[] | undefined {
   const message = tryDecode(bytes)
   switch (message?.event?.$case) {

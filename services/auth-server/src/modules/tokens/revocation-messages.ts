@@ -1,7 +1,7 @@
 import type { auth } from '@open-payments-server/proto'
 import type { RevocationEvent } from '../../domain/revocations.js'
 
-/** Revocations as they travel over gRPC and between replicas: all tokens in one message, then each grant in one. */
+/** Revocations on the wire, over gRPC and between replicas: all tokens in one message, then one message per grant. */
 export function toRevocationMessages(events: readonly RevocationEvent[]): auth.WatchRevocationsResponse[] {
   const tokenHashes = events.flatMap((event) =>
     event.kind === 'token' ? [Buffer.from(event.accessTokenHash)] : []

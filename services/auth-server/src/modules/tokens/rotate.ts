@@ -1,19 +1,19 @@
-import { placeholder, Statement, writeTogether } from '@open-payments-server/database'
+import { instantText, placeholder, Statement, writeTogether } from '@open-payments-server/database'
 import type { AccessItem } from '../../domain/access.js'
 import type { IssuedToken } from '../../domain/issued-token.js'
 import { Prisma, type Queries } from '../database.js'
 import { accessOf, IS_ISSUED, restoreAccessItem, type StoredAccessItem } from '../grants/index.js'
 
-/** What became of a rotation: what the new token allows, or why there is none. */
+/** The result of a rotation: what the new token allows, or why there is none. */
 export type Rotation =
   | { readonly outcome: 'rotated'; readonly access: readonly AccessItem[] }
-  /** The old one was rotated or revoked already, or its grant is over. */
+  /** The old one was already rotated or revoked, or its grant has ended. */
   | { readonly outcome: 'over' }
-  /** There is no such token, or not any more. */
+  /** The token does not exist, or no longer exists. */
   | { readonly outcome: 'unknown' }
 
 /**
- * Puts a new token in the place of an old one.
+ * Replaces a token with a new one.
  *
  * @param oldTokenId management id (UUID) of the old one
  */
@@ -24,10 +24,11 @@ interface RotatedRow {
   readonly access: readonly StoredAccessItem[]
 }
 
-// One statement for all that arrive together. Of racing rotations, whoever ends the old token's row makes the new one. Nothing of
-// a token is trusted from memory here: whether it, and its grant, still live is decided where it is ended. Rows are locked in the
-// order of ids before the first is changed, so that two statements do not wait for each other. A token that lives has no reason
-// why it ended, nor an instant when; the reason is asked for because no plan goes by an index of it, and reads all that live.
+// One statement for all that arrive together. Of racing rotations, the one that ends the old token's row creates the new
+// one. Nothing is trusted from the cache here: whether the token, and its grant, are still active is decided where it is
+// ended. Rows are locked in the order of ids before the first is changed, to avoid deadlocks. An active token has neither a
+// reason nor an instant of its end. The reason is checked because no plan uses an index of it, which would read all active
+// tokens.
 const ROTATE = new Statement<RotatedRow>(
   'rotate-tokens',
   Prisma.sql`
@@ -54,7 +55,7 @@ interface Wanted {
   readonly token: IssuedToken
 }
 
-/** Rotates tokens in the database: those that are rotated at the same time with one statement. */
+/** Rotates tokens in the database, batching concurrent rotations into one statement. */
 export function createRotateToken(on: Queries): RotateToken {
   const rotate = writeTogether(async (wanted: readonly Wanted[]) => {
     const rows = await ROTATE.rows(on, {
@@ -67,7 +68,7 @@ export function createRotateToken(on: Queries): RotateToken {
   return async (oldTokenId, token) => {
     const access = await rotate({ oldTokenId, token })
     if (access !== undefined) return { outcome: 'rotated', access: access.map(restoreAccessItem) }
-    // Seldom: it is asked for only what the client is to be told.
+    // Rare: only needed for the answer to the client.
     return { outcome: (await isThere(on, oldTokenId)) ? 'over' : 'unknown' }
   }
 }
@@ -77,12 +78,12 @@ function toRecord({ oldTokenId, token }: Wanted): object {
     old_id: oldTokenId,
     id: token.id,
     value_hash: `\\x${token.hash.toString('hex')}`,
-    expires_at: token.expiresAt,
-    created_at: token.createdAt
+    expires_at: instantText(token.expiresAtMs),
+    created_at: instantText(token.createdAtMs)
   }
 }
 
-/** Whether there is a token, alive or not. */
+/** Whether a token exists, active or not. */
 export async function isThere(on: Queries, tokenId: string): Promise<boolean> {
   return (await on.accessToken.findUnique({ where: { id: tokenId }, select: { id: true } })) !== null
 }

@@ -158,6 +158,8 @@ create table grant_reservation (
   -- What the payment was persisted with, once more: so that neither can be changed in one place.
   quote_id uuid,
   fee_value numeric(20, 0),
+  -- The instant that the auth server charged it at; null for an id that was given up.
+  charged_at timestamptz(3),
   outcome text,
   outcome_since timestamptz(3) not null default now(),
   debited_value numeric(20, 0),

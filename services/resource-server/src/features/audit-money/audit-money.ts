@@ -1,29 +1,32 @@
 import { type AuditCheck, type LimitsAuditor, tellViolations } from '../../domain/audit.js'
 import { checkLedger } from './ledger-checks.js'
-import { type LossDeps, refusingWithoutAuthServer } from './lost-payments.js'
+import { type LossDependencies, refusingWithoutAuthServer } from './lost-payments.js'
 import { checkReservations } from './reservation-checks.js'
 
-/** How long a reservation may stay open where the operator does not say, in seconds. */
+/** Default for how long a reservation may stay open, in seconds. */
 const OPEN_AGE_MAX_SECONDS = 600
 
 /** What an audit needs. */
-export interface AuditMoneyDeps extends LossDeps {
+export interface AuditMoneyDependencies extends LossDependencies {
   readonly limitsAuditor: LimitsAuditor
 }
 
 /**
- * Proves every invariant of money over both services. Changes nothing, and lets payments go on.
+ * Checks every invariant of money across both services. Changes nothing, while payments continue.
  *
  * @param openAgeMaxSeconds a reservation may stay open this long; 0 means 600
  * @returns what was checked, in the order of checking
- * @throws OperationRefused `not-possible` when the auth server cannot be asked
+ * @throws OperationRefused `not-possible` when the auth server cannot be reached
  */
-export async function auditMoney(openAgeMaxSeconds: number, deps: AuditMoneyDeps): Promise<AuditCheck[]> {
+export async function auditMoney(
+  openAgeMaxSeconds: number,
+  dependencies: AuditMoneyDependencies
+): Promise<AuditCheck[]> {
   const openAge = openAgeMaxSeconds === 0 ? OPEN_AGE_MAX_SECONDS : openAgeMaxSeconds
   return refusingWithoutAuthServer(async () => [
-    ...(await checkLedger(deps.patientDatabase, deps.urls)),
-    ...(await checkReservations({ ...deps, openAgeMaxSeconds: openAge })),
-    await checkLimits(deps.limitsAuditor)
+    ...(await checkLedger(dependencies.patientDatabase, dependencies.urls)),
+    ...(await checkReservations({ ...dependencies, openAgeMaxSeconds: openAge })),
+    await checkLimits(dependencies.limitsAuditor)
   ])
 }
 

@@ -3,24 +3,24 @@ import { type AuditCheck, tellViolations } from '../../domain/audit.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { type Database, Prisma, type Queries } from '../../modules/database.js'
 
-/** An invariant of the ledger as a question to the database: how many rows there are, and which ones violate it. */
+/** An invariant of the ledger as database queries: the number of rows, and which of them violate it. */
 interface LedgerInvariant {
   readonly invariant: string
-  /** Answers one number, `count`; and a text `told` to go with the invariant, where there is more to tell. */
+  /** Returns one number, `count`; and a text `told` to add to the invariant, if there is more to report. */
   readonly count: string
-  /** Answers one sentence for each violation, `violation`. */
+  /** Returns one sentence for each violation, `violation`. */
   readonly violations: string
   /** The parameters of `violations`; none unless given. */
   readonly values?: (urls: ResourceUrls) => unknown[]
 }
 
-/** What the URL of every incoming payment that is hosted here begins with, as `$1`. */
+/** Prefix of the URL of every incoming payment hosted here, as `$1`. */
 const receiverPrefix = (urls: ResourceUrls): unknown[] => [urls.of('incoming-payments', '')]
 
 /**
- * What every payment should have come to, in the words of `domain/settlement.ts`: the sender pays its share of the debit, rounded
- * up, for what was delivered (`sent`), and of that the same share of the debit less the fee (`net`) left the fee. The receiver may
- * be gone where nothing was delivered.
+ * The expected result of every payment, by the rule in `domain/settlement.ts`: the sender pays its share of the debit,
+ * rounded up, for what was delivered (`sent`), and of that the same share of the debit less the fee (`net`) excludes the
+ * fee. The receiver may have been deleted if nothing was delivered.
  */
 const TERMS = `terms as (
         select p.id, p.state, p.failure_reason, p.wallet_address_id, p.client, p.quote_id, p.receiver, p.debit_value,
@@ -41,7 +41,8 @@ const TERMS = `terms as (
 
 const INVARIANTS: readonly LedgerInvariant[] = [
   {
-    // From the totals of wallets and the entries of the provider's accounts: entries alone balance by their shape.
+    // Computed from the totals of wallets and the entries of the provider's accounts: entries alone always balance by their
+    // structure.
     invariant: 'In every asset, what wallets hold and what the provider holds add up to nothing.',
     count: 'select count(*) from asset',
     violations: `
@@ -99,7 +100,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
           or (i.received_value = i.incoming_value and not i.completed)`
   },
   {
-    // What the accounts really are, whatever the transfer says of them: constraints can be dropped.
+    // The actual kinds of the accounts, whatever the transfer says: constraints can be dropped.
     invariant:
       'Every transfer joins accounts of its asset and of the kinds that its own kind may join, and no asset changed.',
     count: 'select count(*) from transfer',
@@ -124,7 +125,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
       'Every payment has exactly the transfers that its assets, its fee and its end demand, between the right accounts.',
     count: 'select count(*) from transfer where payment_id is not null',
     values: receiverPrefix,
-    // A payment without the money is pending without a hold until it is processed: `optional`.
+    // A payment whose sender lacks the money is pending without a hold until it is processed: `optional`.
     violations: `
       with ${TERMS}, expected as (
         select p.id as payment_id, e.kind::transfer_kind as kind, e.state::transfer_state as state, e.debit_account_id,
@@ -214,14 +215,15 @@ const INVARIANTS: readonly LedgerInvariant[] = [
        where t.ended_at > i.expires_at`
   },
   {
-    // More ids than usual that the sweeper gave up show a database that lost payments whose clients were answered.
+    // An unusual number of ids given up by the sweeper indicates that the database lost payments that clients were told
+    // exist.
     invariant:
-      'Every outgoing payment has one place in the outbox, with the outcome that it had, and every id given up its cause.',
+      'Every outgoing payment has one place among the outcomes, with the outcome that it had, and every id given up its cause.',
     count: `
       select sum(count) as count, string_agg(format('%s given up as %s', count, cause), ', ' order by cause) filter (where cause is not null) as told
         from (select given_up_cause as cause, count(*) from grant_reservation group by 1) by_cause`,
     violations: `
-      select format('payment %s: %s with %s sent and %s delivered; the outbox says %s of %s and %s',
+      select format('payment %s: %s with %s sent and %s delivered; its entry says %s of %s and %s',
                     coalesce(p.id, r.payment_id), coalesce(p.state::text, 'missing'), coalesce(p.sent_value, 0),
                     coalesce(p.delivered_value, 0), coalesce(r.outcome, 'nothing'), coalesce(r.debited_value, 0),
                     coalesce(r.received_value, 0)) as violation
@@ -229,6 +231,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
         full join grant_reservation r on r.payment_id = p.id
        where case
          when p.id is null then r.outcome is distinct from 'release' or r.given_up_cause is null
+                                or num_nonnulls(r.quote_id, r.fee_value, r.charged_at) > 0
          when r.payment_id is null or r.given_up_cause is not null then true
          when p.state = 'pending' then r.outcome is not null
          when p.sent_value = 0 then r.outcome is distinct from 'release'
@@ -238,10 +241,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
   }
 ]
 
-/**
- * Checks what the ledger must hold by itself, all of it in one snapshot: payments that go on meanwhile are seen whole or
- * not at all.
- */
+/** Checks the ledger's own invariants, all in one snapshot: concurrent payments are seen completely or not at all. */
 export async function checkLedger(database: Database, urls: ResourceUrls): Promise<AuditCheck[]> {
   return readSnapshot(database, async (snapshot: Queries) => {
     const checks: AuditCheck[] = []

@@ -1,4 +1,5 @@
-import { isUuid, type Logger } from '@open-payments-server/runtime'
+import type { Logger } from '@open-payments-server/runtime'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import {
   cutPage,
@@ -13,62 +14,62 @@ import type { PaymentCounters } from '../../domain/payment-counters.js'
 import { AuthServerUnavailable, type Reservation } from '../../domain/ports.js'
 import type { Database } from '../../modules/database.js'
 import { giveUpLost, readTimelineChange } from '../../modules/grant-outcomes/index.js'
-import { type Pair, type PairDeps, readPair, readPairs } from './pairs.js'
+import { type Pair, type PairDependencies, readPair, readPairs } from './pairs.js'
 
-/** Most lost payments that are given up together. */
+/** Maximum number of lost payments that are given up together. */
 const GIVEN_UP_MAX = 100
 
 /** What finding lost payments needs. */
-export interface LossDeps extends PairDeps {
+export interface LossDependencies extends PairDependencies {
   readonly clock: { now(): number }
   readonly config: {
-    /** Age from which a reservation is no longer one that is just being persisted, in seconds. */
+    /** Age from which a reservation can no longer be one whose payment is just being persisted, in seconds. */
     readonly ORPHAN_AGE_SECONDS: number
   }
 }
 
 /** What giving up lost payments needs. */
-export interface GiveUpLostDeps extends LossDeps {
+export interface GiveUpLostDependencies extends LossDependencies {
   readonly database: Database
   readonly logger: Logger
   readonly counters: Pick<PaymentCounters, 'countGivenUp'>
-  /** Says that there is an outcome to deliver to the auth server. */
+  /** Signals that there is an outcome to deliver to the auth server. */
   readonly onReservationEnded: () => void
 }
 
 /**
- * Before when a reservation that nothing here knows is of a payment that is lost, in milliseconds since the Unix epoch:
- * before the database last changed its timeline, and too long ago to be just being persisted.
+ * A reservation from before this time, without a payment here, belongs to a lost payment. In milliseconds since the Unix
+ * epoch: before the database last changed its timeline, and too long ago to be just being persisted.
  */
-export async function readLossBound({ patientDatabase, clock, config }: LossDeps): Promise<number> {
+export async function readLossBound({ patientDatabase, clock, config }: LossDependencies): Promise<number> {
   return Math.min(await readTimelineChange(patientDatabase), clock.now() - config.ORPHAN_AGE_SECONDS * 1_000)
 }
 
-/** The reservation of a payment that is lost; undefined for every other. */
-export function findLost({ reservation, outbox }: Pair, lossBoundMs: number): Reservation | undefined {
+/** The reservation of a lost payment; undefined for every other. */
+export function findLost({ reservation, entry }: Pair, lossBoundMs: number): Reservation | undefined {
   const isLost =
-    outbox === undefined &&
+    entry === undefined &&
     (reservation?.state === 'open' || reservation?.state === 'settled') &&
     reservation.createdAtMs < lossBoundMs
   return isLost ? reservation : undefined
 }
 
 /**
- * Payments that the database lost when it changed its timeline, by id: looks at all that both services know.
+ * Lists payments that the database lost when it changed its timeline, by id. Compares everything that both services know.
  *
- * @throws OperationRefused `invalid`, or `not-possible` when the auth server cannot be asked
+ * @throws OperationRefused `invalid`, or `not-possible` when the auth server cannot be reached
  */
 export async function listLostPayments(
   page: OperatorPage,
-  deps: LossDeps
+  dependencies: LossDependencies
 ): Promise<OperatorPageResult<Reservation>> {
   const size = readPageSize(page)
   const after = readTextToken(page)
   if (after !== '' && !isUuid(after)) throw unknownPageToken()
   return refusingWithoutAuthServer(async () => {
-    const lossBoundMs = await readLossBound(deps)
+    const lossBoundMs = await readLossBound(dependencies)
     const lost: Reservation[] = []
-    for await (const pair of readPairs(deps, after === '' ? undefined : after)) {
+    for await (const pair of readPairs(dependencies, after === '' ? undefined : after)) {
       const reservation = findLost(pair, lossBoundMs)
       if (reservation !== undefined) lost.push(reservation)
       if (lost.length > size) break
@@ -83,16 +84,16 @@ export async function listLostPayments(
 }
 
 /**
- * Gives up lost payments, all or none: nothing will ever be paid under their ids, and reservations that are open are released.
- * What was settled counts as spent under its grant for good.
+ * Gives up lost payments, all or none: nothing will ever be paid under their ids, and open reservations are released.
+ * Settled amounts count as spent under their grants for good.
  *
- * @returns the ids that this call gave up: not those that were given up before
+ * @returns the ids that this call gave up, without those that were given up before
  * @throws OperationRefused `invalid`; `not-found` for an id without a reservation; `not-possible` for a payment that is not
- *   lost, or when the auth server cannot be asked
+ *   lost, or when the auth server cannot be reached
  */
 export async function giveUpLostPayments(
   paymentIds: readonly string[],
-  deps: GiveUpLostDeps
+  dependencies: GiveUpLostDependencies
 ): Promise<readonly string[]> {
   const ids = new Set(paymentIds)
   if (ids.size === 0 || ids.size > GIVEN_UP_MAX || ![...ids].every(isUuid)) {
@@ -103,21 +104,22 @@ export async function giveUpLostPayments(
     )
   }
   const lost = await refusingWithoutAuthServer(async () => {
-    const lossBoundMs = await readLossBound(deps)
+    const lossBoundMs = await readLossBound(dependencies)
     const found: Reservation[] = []
     for (const id of ids) {
-      const pair = await readPair(deps, id)
-      if (pair.outbox?.isLost !== true) found.push(requireLost(pair, lossBoundMs))
+      const pair = await readPair(dependencies, id)
+      if (pair.entry?.isLost !== true) found.push(requireLost(pair, lossBoundMs))
     }
     return found
   })
   const givenUp = await giveUpLost(
-    deps.database,
+    dependencies.database,
     lost.map(({ paymentId, state }) => ({ paymentId, isOpen: state === 'open' }))
   )
-  for (const paymentId of givenUp) deps.logger.warn({ paymentId }, 'lost payment given up by an operator')
-  deps.counters.countGivenUp('lost', givenUp.length)
-  if (givenUp.length > 0) deps.onReservationEnded()
+  for (const paymentId of givenUp)
+    dependencies.logger.warn({ paymentId }, 'lost payment given up by an operator')
+  dependencies.counters.countGivenUp('lost', givenUp.length)
+  if (givenUp.length > 0) dependencies.onReservationEnded()
   return givenUp
 }
 
@@ -135,9 +137,9 @@ function requireLost(pair: Pair, lossBoundMs: number): Reservation {
 }
 
 /**
- * Does what asks the auth server.
+ * Calls the auth server.
  *
- * @throws OperationRefused `not-possible` when it cannot be asked
+ * @throws OperationRefused `not-possible` when it cannot be reached
  */
 export async function refusingWithoutAuthServer<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {

@@ -1,17 +1,17 @@
 import type { Database } from '../../modules/database.js'
 import type { GrantLimits, Reservation } from '../../domain/ports.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
-import { type OutboxRow, readOutbox } from './outbox.js'
+import { type OutcomeEntry, readOutcomeEntries } from './outcome-entries.js'
 
-/** Reservations, and places in the outbox, that are read at a time. */
+/** Number of reservations and entries read at a time. */
 const PAGE_SIZE = 1_000
 
-/** Longest that reading one page may take, in milliseconds: an audit is in no hurry, and must not fail on a busy system. */
+/** Maximum duration of reading one page, in milliseconds: an audit has time, and must not fail on a busy system. */
 const PAGE_TIMEOUT_MS = 60_000
 
 /** What reading both sides needs. */
-export interface PairDeps {
-  /** Reads whole tables: its statements may take long. */
+export interface PairDependencies {
+  /** For reading whole tables: its statements may take long. */
   readonly patientDatabase: Database
   readonly urls: ResourceUrls
   readonly grantLimits: GrantLimits
@@ -21,31 +21,31 @@ export interface PairDeps {
 export interface Pair {
   readonly paymentId: string
   readonly reservation: Reservation | undefined
-  readonly outbox: OutboxRow | undefined
+  readonly entry: OutcomeEntry | undefined
 }
 
 /**
  * Reads what both services know, by payment id.
  *
- * @param afterPaymentId where to begin; with the first unless given
+ * @param afterPaymentId where to continue; default: from the first
  */
-export function readPairs(deps: PairDeps, afterPaymentId?: string): AsyncGenerator<Pair> {
+export function readPairs(dependencies: PairDependencies, afterPaymentId?: string): AsyncGenerator<Pair> {
   return mergePairs(
-    readReservations(deps.grantLimits, afterPaymentId),
-    readOutbox(deps, PAGE_SIZE, afterPaymentId)
+    readReservations(dependencies.grantLimits, afterPaymentId),
+    readOutcomeEntries(dependencies, PAGE_SIZE, afterPaymentId)
   )
 }
 
 /** Reads what both services know of one payment id. */
-export async function readPair(deps: PairDeps, paymentId: string): Promise<Pair> {
+export async function readPair(dependencies: PairDependencies, paymentId: string): Promise<Pair> {
   const before = idBefore(paymentId)
-  // The auth server first: what it knows of, this service has done before.
-  const [reservation] = await readPage(deps.grantLimits, before, 1)
-  const outbox = (await readOutbox(deps, 1, before).next()).value
+  // The auth server first: whatever it knows was done by this service before.
+  const [reservation] = await readPage(dependencies.grantLimits, before, 1)
+  const entry = (await readOutcomeEntries(dependencies, 1, before).next()).value
   return {
     paymentId,
     reservation: reservation?.paymentId === paymentId ? reservation : undefined,
-    outbox: outbox?.paymentId === paymentId ? outbox : undefined
+    entry: entry?.paymentId === paymentId ? entry : undefined
   }
 }
 
@@ -73,24 +73,24 @@ function readPage(
   )
 }
 
-/** Joins two lists that are in the order of payment ids, which as text have the order that they have as numbers. */
+/** Joins two lists in the order of payment ids, whose order as text is their order as numbers. */
 async function* mergePairs(
   reservations: AsyncGenerator<Reservation, undefined>,
-  outbox: AsyncGenerator<OutboxRow, undefined>
+  entries: AsyncGenerator<OutcomeEntry, undefined>
 ): AsyncGenerator<Pair> {
   let reservation = (await reservations.next()).value
-  let row = (await outbox.next()).value
+  let row = (await entries.next()).value
   while (reservation !== undefined || row !== undefined) {
     const paymentId = smaller(reservation?.paymentId, row?.paymentId)
     const inReservations = reservation?.paymentId === paymentId
-    const inOutbox = row?.paymentId === paymentId
+    const inEntries = row?.paymentId === paymentId
     yield {
       paymentId,
       reservation: inReservations ? reservation : undefined,
-      outbox: inOutbox ? row : undefined
+      entry: inEntries ? row : undefined
     }
     if (inReservations) reservation = (await reservations.next()).value
-    if (inOutbox) row = (await outbox.next()).value
+    if (inEntries) row = (await entries.next()).value
   }
 }
 
@@ -99,7 +99,7 @@ function smaller(left: string | undefined, right: string | undefined): string {
   return left < right ? left : right
 }
 
-/** The id (UUID) before another, so that "after it" begins with the other. */
+/** The id (UUID) before another, so that "after it" starts with the other. */
 function idBefore(id: string): string {
   const hex = (BigInt(`0x${id.replaceAll('-', '')}`) - 1n).toString(16).padStart(32, '0')
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')

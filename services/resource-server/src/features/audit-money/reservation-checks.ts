@@ -2,34 +2,34 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Amount } from '@open-payments-server/value-types/amounts'
 import { type AuditCheck, tellViolations } from '../../domain/audit.js'
 import type { Reservation } from '../../domain/ports.js'
-import { findLost, type LossDeps, readLossBound } from './lost-payments.js'
-import type { OutboxPayment, OutboxRow } from './outbox.js'
-import { type Pair, type PairDeps, readPair, readPairs } from './pairs.js'
+import { findLost, type LossDependencies, readLossBound } from './lost-payments.js'
+import type { PersistedPayment, OutcomeEntry } from './outcome-entries.js'
+import { type Pair, type PairDependencies, readPair, readPairs } from './pairs.js'
 
-/** Most disagreements that are looked at again. */
+/** Maximum number of disagreements that are checked again. */
 const DOUBTS_MAX = 1_000
 
-/** What is in flight between the two services is told within this time. */
+/** Time within which anything in flight between the two services is delivered. */
 const DOUBT_MS = 1_000
 
 /** What comparing needs. */
-export interface ReservationCheckDeps extends LossDeps {
+export interface ReservationCheckDependencies extends LossDependencies {
   /** A reservation may stay open this long. */
   readonly openAgeMaxSeconds: number
 }
 
 /**
- * Compares the auth server's reservations with this service's payments, one to one. Both go on meanwhile: what disagrees is
- * looked at once more after a while, and only what still disagrees is a violation.
+ * Compares the auth server's reservations with this service's payments, one to one. Both change meanwhile, so disagreements
+ * are checked again after a while, and only those that remain are violations.
  */
-export async function checkReservations(deps: ReservationCheckDeps): Promise<AuditCheck[]> {
+export async function checkReservations(dependencies: ReservationCheckDependencies): Promise<AuditCheck[]> {
   let count = 0n
   const doubts: Pair[] = []
   const stale: string[] = []
   const lost: string[] = []
-  const olderThanMs = deps.clock.now() - deps.openAgeMaxSeconds * 1_000
-  const lossBoundMs = await readLossBound(deps)
-  for await (const pair of readPairs(deps)) {
+  const olderThanMs = dependencies.clock.now() - dependencies.openAgeMaxSeconds * 1_000
+  const lossBoundMs = await readLossBound(dependencies)
+  for await (const pair of readPairs(dependencies)) {
     count += 1n
     const lostPayment = findLost(pair, lossBoundMs)
     if (lostPayment !== undefined) {
@@ -44,7 +44,7 @@ export async function checkReservations(deps: ReservationCheckDeps): Promise<Aud
       )
     }
   }
-  const disagreements = doubts.length === 0 ? [] : await lookAgain(doubts, olderThanMs, deps)
+  const disagreements = doubts.length === 0 ? [] : await lookAgain(doubts, olderThanMs, dependencies)
   return [
     {
       invariant:
@@ -53,7 +53,7 @@ export async function checkReservations(deps: ReservationCheckDeps): Promise<Aud
       violations: tellViolations(disagreements)
     },
     {
-      invariant: `No reservation stays open for more than ${deps.openAgeMaxSeconds} seconds.`,
+      invariant: `No reservation stays open for more than ${dependencies.openAgeMaxSeconds} seconds.`,
       checkedCount: count,
       violations: tellViolations(stale)
     },
@@ -66,32 +66,33 @@ export async function checkReservations(deps: ReservationCheckDeps): Promise<Aud
 }
 
 /**
- * What is wrong between the two, in words; undefined when they agree, or may agree soon.
+ * The disagreement between the two, in words; undefined when they agree, or may agree soon.
  *
- * @param olderThanMs since when a reservation without a payment is no longer one that is just being persisted
+ * @param olderThanMs a reservation from before this time without a payment can no longer be one whose payment is just being
+ *   persisted
  */
 export function findDisagreement(
-  { paymentId, reservation, outbox }: Pair,
+  { paymentId, reservation, entry }: Pair,
   olderThanMs: number
 ): string | undefined {
-  const here = outbox === undefined ? 'nothing' : describeOutbox(outbox)
+  const here = entry === undefined ? 'nothing' : describeEntry(entry)
   const there = reservation === undefined ? 'nothing' : describeReservation(reservation)
   const told = `payment ${paymentId}: here ${here}, at the auth server ${there}`
   if (reservation === undefined) {
-    // A payment id that was given up is known there once that was delivered.
-    return outbox === undefined || (outbox.payment === undefined && !outbox.delivered) ? undefined : told
+    // The auth server knows of a payment id that was given up only after the outcome was delivered.
+    return entry === undefined || (entry.payment === undefined && !entry.delivered) ? undefined : told
   }
-  if (outbox === undefined) {
+  if (entry === undefined) {
     const inFlight = reservation.state === 'open' && reservation.createdAtMs >= olderThanMs
     return inFlight || reservation.state === 'refused' ? undefined : told
   }
-  const differing = outbox.payment === undefined ? [] : findDifferences(reservation, outbox.payment)
+  const differing = entry.payment === undefined ? [] : findDifferences(reservation, entry.payment)
   if (differing.length > 0) return `payment ${paymentId}: ${differing.join('; ')}`
-  return agrees(reservation, outbox) ? undefined : told
+  return agrees(reservation, entry) ? undefined : told
 }
 
-/** In what a payment differs from its reservation, in words. A refusal says nothing of what it refused. */
-function findDifferences(reservation: Reservation, payment: OutboxPayment): string[] {
+/** How a payment differs from its reservation, in words. A refusal does not say what it refused. */
+function findDifferences(reservation: Reservation, payment: PersistedPayment): string[] {
   if (reservation.state === 'refused') return []
   return Object.entries({
     grant: [payment.grantId, reservation.grantId],
@@ -99,9 +100,12 @@ function findDifferences(reservation: Reservation, payment: OutboxPayment): stri
     'wallet address': [payment.walletAddress, reservation.walletAddress],
     receiver: [payment.receiver, reservation.receiver],
     debit: [describeAmount(payment.debitAmount), describeAmount(reservation.debitAmount)],
-    receive: [describeAmount(payment.receiveAmount), describeAmount(reservation.receiveAmount)]
+    receive: [describeAmount(payment.receiveAmount), describeAmount(reservation.receiveAmount)],
+    'time of charge': [describeInstant(payment.chargedAtMs), describeInstant(reservation.chargedAtMs)]
   }).flatMap(([name, [here, there]]) =>
-    here === there ? [] : [`its ${name} is here ${String(here)}, at the auth server ${there ?? 'nothing'}`]
+    here === there
+      ? []
+      : [`its ${name} is here ${here ?? 'nothing'}, at the auth server ${there ?? 'nothing'}`]
   )
 }
 
@@ -109,37 +113,45 @@ function describeAmount(amount: Amount | undefined): string | undefined {
   return amount && `${amount.value} ${amount.asset.code} with scale ${amount.asset.scale}`
 }
 
-function agrees(reservation: Reservation, outbox: OutboxRow): boolean {
-  const { payment } = outbox
+function describeInstant(instantMs: number | undefined): string | undefined {
+  return instantMs === undefined ? undefined : new Date(instantMs).toISOString()
+}
+
+function agrees(reservation: Reservation, entry: OutcomeEntry): boolean {
+  const { payment } = entry
   switch (reservation.state) {
     case 'open':
-      return !outbox.delivered
+      return !entry.delivered
     case 'settled':
       return (
-        outbox.isLost ||
-        (outbox.outcome === 'settle' &&
-          reservation.settledDebitValue === outbox.debitedValue &&
-          reservation.settledReceiveValue === outbox.receivedValue)
+        entry.isLost ||
+        (entry.outcome === 'settle' &&
+          reservation.settledDebitValue === entry.debitedValue &&
+          reservation.settledReceiveValue === entry.receivedValue)
       )
     case 'released':
-      return outbox.outcome === 'release'
+      return entry.outcome === 'release'
     case 'refused':
-      return payment === undefined && outbox.outcome === 'release'
+      return payment === undefined && entry.outcome === 'release'
   }
 }
 
-async function lookAgain(doubts: readonly Pair[], olderThanMs: number, deps: PairDeps): Promise<string[]> {
+async function lookAgain(
+  doubts: readonly Pair[],
+  olderThanMs: number,
+  dependencies: PairDependencies
+): Promise<string[]> {
   await delay(DOUBT_MS)
   const violations: string[] = []
   for (const { paymentId } of doubts.slice(0, DOUBTS_MAX)) {
-    const disagreement = findDisagreement(await readPair(deps, paymentId), olderThanMs)
+    const disagreement = findDisagreement(await readPair(dependencies, paymentId), olderThanMs)
     if (disagreement !== undefined) violations.push(disagreement)
   }
   const unseen = doubts.length - DOUBTS_MAX
   return unseen > 0 ? [...violations, `${unseen} more disagreements, not looked at again`] : violations
 }
 
-function describeOutbox({ payment, outcome, debitedValue, receivedValue, delivered }: OutboxRow): string {
+function describeEntry({ payment, outcome, debitedValue, receivedValue, delivered }: OutcomeEntry): string {
   const what =
     payment === undefined
       ? 'given up'

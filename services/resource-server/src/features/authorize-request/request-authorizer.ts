@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { requestParts } from '@open-payments-server/http-server'
+import { type IncomingRequest, requestParts } from '@open-payments-server/http-server'
 import {
   type HttpRequestParts,
   receiveSignature,
@@ -8,15 +8,16 @@ import {
   type VerificationPolicy,
   verifySignature
 } from '@open-payments-server/http-signatures'
-import { type Clock, hashSecret } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { type SharedStore, SharedStoreUnavailable } from '@open-payments-server/shared-store'
-import type { AuthorizedRequest, CountVerified, RequestAuthorizer } from '../../domain/authorization.js'
+import type { AuthorizedRequest, RequestAuthorizer } from '../../domain/authorization.js'
 import { inactiveToken, invalidSignature, invalidToken, temporarilyUnavailable } from '../../domain/errors.js'
 import { AuthServerUnavailable } from '../../domain/ports.js'
 import { readAccessToken } from './read-access-token.js'
 import type { ActiveRecord, ReadyKey, TokenRecord, TokenRecords } from './token-records.js'
 
-/** Stands in where there is no key to verify with. Nobody has its private half. */
+/** Used when there is no key to verify with. Nobody has its private key. */
 const { publicKey: NOBODYS_KEY } = generateKeyPairSync('ed25519')
 
 /** What the authorizer needs. */
@@ -24,25 +25,30 @@ export interface RequestAuthorizerOptions {
   readonly tokens: Pick<TokenRecords, 'find' | 'findNewer'>
   readonly sharedStore: Pick<SharedStore, 'markOnce'>
   readonly clock: Clock
-  /** Where clients reach this service: what `@target-uri` begins with. */
+  /** Public URL of this service: the prefix of `@target-uri`. */
   readonly publicUrl: string
   readonly policy: VerificationPolicy
-  /** Counts whose token and signature were checked, before anything is stored for the request; undefined where nobody is limited. */
-  readonly countVerified?: CountVerified | undefined
+  /**
+   * Counts a request whose token and signature were checked, before anything is stored for it: whoever only forged them, or asks
+   * too often, leaves nothing behind. Throws PublicError 429 when one of the limits is reached; undefined where nobody is limited.
+   */
+  readonly countVerified?: ((request: IncomingRequest, authorized: AuthorizedRequest) => void) | undefined
 }
 
-/** A token that may be used, and the key of its holder that signed the request. */
+/** An active token, and the client's key that signed the request. */
 interface Verified {
   readonly record: ActiveRecord
   readonly key: ReadyKey
 }
 
 /**
- * Checks requests (interface 5). The signature is read first, for its `keyid` tells which of the client's keys to ask for;
- * what is wrong with the token is told first, because without a token there is no key to check a signature with. Whatever
- * is wrong with the key is told in the same words, and costs one verification.
+ * Authorizes requests (interface 5). The signature is parsed first, because its `keyid` says which of the client's keys to
+ * ask for. Errors in the token are reported first, because without a token there is no key to verify a signature with.
+ * Every error in the key gets the same words, and costs one verification.
  */
-export function createRequestAuthorizer(options: RequestAuthorizerOptions): RequestAuthorizer {
+export function createRequestAuthorizer(
+  options: RequestAuthorizerOptions
+): RequestAuthorizer<IncomingRequest> {
   return {
     async authorize(request) {
       const parts = requestParts(request, options.publicUrl)
@@ -51,7 +57,7 @@ export function createRequestAuthorizer(options: RequestAuthorizerOptions): Requ
       const received = receive(parts, options)
       const keyId = received instanceof SignatureError ? undefined : received.keyId
       const found = options.tokens.find(accessToken, keyId)
-      // What is kept is known at once, which is nearly always.
+      // Cached answers are available at once, which is nearly always.
       const record = found instanceof Promise ? await findActive(found) : found
       if (received instanceof SignatureError) throw refused(received)
       const verified =
@@ -81,10 +87,10 @@ function receive(
 }
 
 /**
- * Asks what a token is worth.
+ * Introspects a token.
  *
  * @returns undefined when there was nothing to ask
- * @throws Refusal when it may not be used, or nobody can tell
+ * @throws Refusal when it may not be used, or its status is unknown
  */
 async function findActive(asked: Promise<TokenRecord | undefined>): Promise<ActiveRecord | undefined> {
   const record = await findRecord(asked)
@@ -110,10 +116,10 @@ async function findRecord(asked: Promise<TokenRecord | undefined>): Promise<Toke
 }
 
 /**
- * Whether the holder of a token signed.
+ * Whether the token holder signed.
  *
- * @returns undefined when somebody else did
- * @throws Refusal `unavailable` when nobody can tell which keys the client has
+ * @returns undefined when someone else did
+ * @throws Refusal `unavailable` when the client's keys cannot be fetched
  */
 function verify(received: ReceivedSignature, record: ActiveRecord | undefined): Verified | undefined {
   if (record === undefined) return undefined
@@ -134,7 +140,7 @@ function isSignedWith(received: ReceivedSignature, key: Pick<ReadyKey, 'kid' | '
   }
 }
 
-/** A nonce is used once by its key. The mark outlives the time for which the signature is fresh. */
+/** A nonce is used once per key. The mark lasts longer than the signature is fresh. */
 async function useNonce(
   received: ReceivedSignature,
   nonce: string,
@@ -153,7 +159,7 @@ async function known(marking: Promise<boolean>): Promise<boolean> {
   try {
     return await marking
   } catch (error) {
-    // Whether the nonce is fresh is not known, so the request is not answered.
+    // It is unknown whether the nonce was used, so the request is refused.
     throw error instanceof SharedStoreUnavailable ? temporarilyUnavailable(error) : error
   }
 }

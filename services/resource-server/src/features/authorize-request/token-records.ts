@@ -1,31 +1,32 @@
 import type { KeyObject } from 'node:crypto'
 import { importEd25519Jwk } from '@open-payments-server/http-signatures'
-import { type Clock, hashSecret } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { LRUCache } from 'lru-cache'
 import type { TokenLookupCounter } from '../../domain/counters.js'
 import type { ActiveToken, Introspection, RevocationListener, TokenStatus } from '../../domain/ports.js'
 
-/** Most tokens whose answers are kept. */
+/** Maximum number of tokens whose answers are cached. */
 const TOKENS_KEPT_MAX = 10_000
 
-/** Most imported keys that are kept: a client has one for all its tokens. */
+/** Maximum number of imported keys that are cached: a client uses one for all its tokens. */
 const KEYS_KEPT_MAX = 10_000
 
-/** Most key ids of one token whose answers are kept: a client may change keys, and no client needs many. */
+/** Maximum number of key ids per token whose answers are cached: a client may change keys, but needs few. */
 const KEY_IDS_KEPT_MAX = 4
 
-/** How old a kept answer must be to be asked for again because a signature does not fit it. */
+/** Minimum age of a cached answer for asking again when a signature does not match it. */
 const ASK_AGAIN_SECONDS = 5
 
 /** A key ready to verify with: importing one costs more than verifying. */
 export interface ReadyKey {
   readonly kid: string
-  /** The same in base64url (RFC 8037). */
+  /** The same key in base64url (RFC 8037). */
   readonly x: string
   readonly publicKey: KeyObject
 }
 
-/** A token that may be used. */
+/** An active token. */
 export interface ActiveRecord extends Omit<ActiveToken, 'key'> {
   readonly key: ReadyKey | 'unavailable' | undefined
 }
@@ -33,7 +34,7 @@ export interface ActiveRecord extends Omit<ActiveToken, 'key'> {
 /** What is known of a token. */
 export type TokenRecord = Exclude<TokenStatus, ActiveToken> | ActiveRecord
 
-/** An answer, and when it may be used: neither after its time nor, by a clock that was set back, before it. */
+/** An answer, and when it may be used: neither after its time nor, if the clock was set back, before it. */
 interface KeptAnswer {
   readonly record: ActiveRecord
   readonly keptFromMs: number
@@ -46,12 +47,12 @@ interface KeptToken {
   readonly answers: Map<string, KeptAnswer>
 }
 
-/** A question that was asked and not answered yet. */
+/** A pending request to the auth server. */
 interface Pending {
   readonly tokenHash: string
-  /** Whether its answer may already be out of date when it comes. */
+  /** Whether its answer may already be outdated when it arrives. */
   void: boolean
-  /** Grants that were revoked since it was asked. */
+  /** Grants that were revoked since the request was sent. */
   readonly revokedGrants: Set<string>
 }
 
@@ -59,20 +60,20 @@ interface Pending {
 export interface TokenRecordsOptions {
   readonly introspection: Introspection
   readonly clock: Clock
-  /** How long an active answer may be kept, in seconds; 0 asks every time. */
+  /** How long an active answer may be cached, in seconds; 0 disables the cache. */
   readonly cacheSeconds: number
   readonly countLookup: TokenLookupCounter
 }
 
 /**
- * Knows what tokens are worth. Asks the auth server, and keeps the answers about active tokens for a short time, but only
- * while the stream of revocations is live: a revoked token is refused as soon as the stream says so, and when the stream
- * is down every request asks. Money is never moved on a kept answer: reserving checks again.
+ * Introspects tokens at the auth server, and caches the answers about active tokens briefly, but only while the revocation
+ * stream is live. So a revoked token is refused as soon as the stream names it, and while the stream is down every request
+ * asks. Money is never moved on a cached answer: reserving checks again.
  */
 export class TokenRecords implements RevocationListener {
   readonly #options: TokenRecordsOptions
   readonly #pending = new Set<Pending>()
-  /** By the token's hash, so that no token stays in memory. */
+  /** By the token's hash, so that no token is kept in memory. */
   readonly #tokens: LRUCache<string, KeptToken>
   readonly #tokensOfGrants = new Map<string, Set<string>>()
   readonly #keys = new LRUCache<string, KeyObject>({ max: KEYS_KEPT_MAX })
@@ -89,12 +90,12 @@ export class TokenRecords implements RevocationListener {
   }
 
   /**
-   * What a token is worth now.
+   * The status of a token now.
    *
    * @param keyId `keyid` of the signature that came with it
-   * @returns what was kept, at once; or what the auth server will answer
-   * @throws AuthServerUnavailable, later
-   * @throws SignatureError later, when the auth server tells of a key that cannot be used
+   * @returns the cached answer, synchronously; or what the auth server will answer
+   * @throws AuthServerUnavailable, asynchronously
+   * @throws SignatureError asynchronously, when the auth server names a key that cannot be used
    */
   find(accessToken: string, keyId: string | undefined): ActiveRecord | Promise<TokenRecord> {
     const tokenHash = hashToken(accessToken)
@@ -104,10 +105,10 @@ export class TokenRecords implements RevocationListener {
   }
 
   /**
-   * What a token is worth now, when a signature does not fit what was kept: the client may have put another key in the place
-   * of the one with this id.
+   * The status of a token now, when a signature does not match the cached answer: the client may have replaced the key with
+   * this id.
    *
-   * @returns undefined when nothing newer is to be had: the answer was not a kept one, or was asked for a moment ago
+   * @returns undefined when nothing newer is available: the answer was not cached, or was requested a moment ago
    * @throws as {@link TokenRecords.find}
    */
   async findNewer(accessToken: string, keyId: string): Promise<TokenRecord | undefined> {
@@ -166,7 +167,7 @@ export class TokenRecords implements RevocationListener {
   }
 
   #keep(pending: Pending, keyId: string, record: ActiveRecord): void {
-    // Without a key there is nothing worth keeping: the client may publish one at any moment.
+    // An answer without a key is not cached: the client may publish one at any moment.
     if (typeof record.key !== 'object') return
     if (pending.void || pending.revokedGrants.has(record.grantId)) return
     const nowMs = this.#options.clock.now()
@@ -203,7 +204,7 @@ export class TokenRecords implements RevocationListener {
   }
 }
 
-/** As the stream of revocations names tokens. */
+/** In the form in which the revocation stream names tokens. */
 function hashToken(accessToken: string): string {
   return hashSecret(accessToken).toString('base64url')
 }

@@ -1,4 +1,5 @@
-import { type Clock, isUuid } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
 import type { AccessItem, AuthorizedRequest } from '../../domain/authorization.js'
 import { conflict, notFound } from '../../domain/errors.js'
 import type { IncomingPayment } from '../../domain/incoming-payment.js'
@@ -9,7 +10,7 @@ import type { Queries } from '../../modules/database.js'
 import { completeIncomingPayment as complete } from '../../modules/incoming-payments/index.js'
 
 /** What completing incoming payments needs. */
-export interface CompleteIncomingPaymentDeps {
+export interface CompleteIncomingPaymentDependencies {
   readonly database: Queries
   readonly urls: ResourceUrls
   readonly clock: Clock
@@ -17,27 +18,31 @@ export interface CompleteIncomingPaymentDeps {
 }
 
 /**
- * Completes an incoming payment (interface 4.6): only who created it may, and only while it is neither expired nor
- * completed.
+ * Completes an incoming payment (interface 4.6): only the client that created it may, and only while it is neither expired
+ * nor completed.
  *
- * @param id as it stood in the path
- * @throws Refusal `insufficient-grant`; `not-found` when there is none that the client may know of; `conflict` when it is expired
- *   or was completed before
+ * @param id as given in the path
+ * @throws Refusal `insufficient-grant`; `not-found` when there is none that the client may know of; `conflict` when it has
+ *   expired or was completed before
  */
 export async function completeIncomingPayment(
   request: Pick<AuthorizedRequest, 'access' | 'client'>,
   id: string,
-  deps: CompleteIncomingPaymentDeps
+  dependencies: CompleteIncomingPaymentDependencies
 ): Promise<IncomingPayment> {
   requireReach(request, 'incoming-payment', 'complete', undefined)
   if (!isUuid(id)) throw notFound()
-  const nowMs = deps.clock.now()
-  const paths = coveredPaths(request.access, deps.urls)
-  const result = await complete(deps.database, { id, client: request.client, paths, nowMs }, deps.urls)
+  const nowMs = dependencies.clock.now()
+  const paths = coveredPaths(request.access, dependencies.urls)
+  const result = await complete(
+    dependencies.database,
+    { id, client: request.client, paths, nowMs },
+    dependencies.urls
+  )
   if (result === undefined) throw notFound()
   const { payment, done } = result
   if (done) {
-    deps.counters.countIncomingCompleted(1)
+    dependencies.counters.countIncomingCompleted(1)
     return payment
   }
   requireReach(request, 'incoming-payment', 'complete', payment.walletAddressUrl)

@@ -1,5 +1,5 @@
-import { sendResource, type Route } from '@open-payments-server/http-server'
-import type { Clock } from '@open-payments-server/runtime'
+import { type IncomingRequest, type Route, sendResource } from '@open-payments-server/http-server'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderIncomingPayment } from '../../domain/incoming-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
@@ -9,9 +9,9 @@ import type { Queries } from '../../modules/database.js'
 import { completeIncomingPayment } from './complete-incoming-payment.js'
 
 /** What the route needs. */
-export interface CompleteIncomingPaymentRouteDeps {
+export interface CompleteIncomingPaymentRouteDependencies {
   readonly database: Queries
-  readonly authorizer: RequestAuthorizer
+  readonly authorizer: RequestAuthorizer<IncomingRequest>
   readonly urls: ResourceUrls
   readonly clock: Clock
   readonly representation: RepresentationSetting
@@ -19,15 +19,15 @@ export interface CompleteIncomingPaymentRouteDeps {
 }
 
 /** `POST /incoming-payments/{id}/complete` (interface 4.6). */
-export function createCompleteIncomingPaymentRoute(deps: CompleteIncomingPaymentRouteDeps): Route {
+export function completeIncomingPaymentRoute(dependencies: CompleteIncomingPaymentRouteDependencies): Route {
   return {
     method: 'POST',
     path: '/incoming-payments/:id/complete',
     handle: async (request, response) => {
-      const authorized = await deps.authorizer.authorize(request)
-      const payment = await completeIncomingPayment(authorized, request.param('id'), deps)
-      const representation = chooseRepresentation(request.get('accept'), deps.representation)
-      sendResource(request, response, renderIncomingPayment(payment, deps.urls, representation), {
+      const authorized = await dependencies.authorizer.authorize(request)
+      const payment = await completeIncomingPayment(authorized, request.param('id'), dependencies)
+      const representation = chooseRepresentation(request.get('accept'), dependencies.representation)
+      sendResource(request, response, renderIncomingPayment(payment, dependencies.urls, representation), {
         updatedAtMs: payment.updatedAtMs,
         vary: 'Accept'
       })

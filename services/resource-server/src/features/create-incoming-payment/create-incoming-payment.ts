@@ -1,4 +1,5 @@
-import { type Clock, newId, type Random } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import { isSameAsset } from '@open-payments-server/value-types/amounts'
 import type { AccessItem, AuthorizedRequest } from '../../domain/authorization.js'
 import { assetMismatch, unknownWalletAddress, invalidField } from '../../domain/errors.js'
@@ -12,20 +13,20 @@ import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-
 import type { IncomingPaymentStore } from '../../modules/incoming-payments/index.js'
 import type { IncomingPaymentOrder } from './request.js'
 
-/** How far ahead a payment may expire that the account holder did not agree to: a year of 366 days, in milliseconds. */
+/** How far ahead a payment may expire without the account holder's consent: a year of 366 days, in milliseconds. */
 const UNASKED_EXPIRY_AHEAD_MAX_MS = 366 * 86_400_000
 
-/** Longest metadata of one that the account holder did not agree to, in bytes; see {@link metadataBytes}. */
+/** Maximum size of metadata without the account holder's consent, in bytes; see {@link metadataBytes}. */
 const UNASKED_METADATA_BYTES_MAX = 2_048
 
 /** What creating incoming payments needs. */
-export interface CreateIncomingPaymentDeps {
+export interface CreateIncomingPaymentDependencies {
   readonly store: IncomingPaymentStore
   readonly walletAddresses: WalletAddressDirectory
   readonly clock: Clock
   readonly random: Random
   readonly methods: Pick<PaymentMethods, 'keyId'>
-  /** When a payment expires that does not say, in seconds from its creation. */
+  /** Default lifetime of a payment, in seconds from its creation. */
   readonly lifetimeSeconds: number
   readonly counters: Pick<PaymentCounters, 'countCreated'>
 }
@@ -38,28 +39,28 @@ export interface CreationRequest {
 }
 
 /**
- * Creates an incoming payment (interface 4.4), or answers with the one that the same request created before.
+ * Creates an incoming payment (interface 4.4), or returns the one that the same request created before.
  *
- * @throws Refusal for what is wrong with the order; `insufficient-grant` when the grant does not cover the wallet address; 409 and
+ * @throws Refusal for errors in the order; `insufficient-grant` when the grant does not cover the wallet address; 409 and
  *   422 when its idempotency key belongs to another request
  */
 export async function createIncomingPayment(
   { authorized, order, idempotencyKey }: CreationRequest,
-  deps: CreateIncomingPaymentDeps
+  dependencies: CreateIncomingPaymentDependencies
 ): Promise<CreatedIncomingPayment> {
-  const walletAddress = await findWalletAddress(authorized.access, order, deps.walletAddresses)
+  const walletAddress = await findWalletAddress(authorized.access, order, dependencies.walletAddresses)
   requireReach(authorized, 'incoming-payment', 'create', walletAddress.url)
   checkAsset(order, walletAddress)
-  const nowMs = deps.clock.now()
+  const nowMs = dependencies.clock.now()
   if (authorized.consentedWalletAddress !== walletAddress.url) checkUnasked(order, nowMs)
-  const expiresAtMs = order.expiresAt ?? nowMs + deps.lifetimeSeconds * 1_000
+  const expiresAtMs = order.expiresAt ?? nowMs + dependencies.lifetimeSeconds * 1_000
   const expired = expiresAtMs <= nowMs
   if (expired && idempotencyKey === undefined) throw notInTheFuture()
   const { client } = authorized
   const content = [walletAddress.url, '\n', authorized.body ?? '']
   const identity = identifyCreation({ client, idempotencyKey, content })
-  const id = newId(deps.clock, deps.random)
-  const stored = await deps.store.create({
+  const id = newId(dependencies.clock, dependencies.random)
+  const stored = await dependencies.store.create({
     id,
     identity,
     walletAddressId: walletAddress.id,
@@ -67,17 +68,17 @@ export async function createIncomingPayment(
     incomingValue: order.incomingAmount?.value,
     expiresAtMs,
     metadata: order.metadata,
-    sharedSecretKeyId: deps.methods.keyId,
+    sharedSecretKeyId: dependencies.methods.keyId,
     createdAtMs: nowMs
   })
-  // A repeated request may come after the expiry that it asked for; a first one must not.
+  // A repeated request may come after the expiry that it requested; a first one must not.
   if (stored === undefined && expired) throw notInTheFuture()
   const { payment } = acceptCreated(stored, identity)
-  if (payment.id === id) deps.counters.countCreated('incoming-payment')
+  if (payment.id === id) dependencies.counters.countCreated('incoming-payment')
   return { ...payment, walletAddressUrl: walletAddress.url, asset: walletAddress.asset }
 }
 
-/** The wallet address of the order, or where it names none, of the access that covers it. */
+/** The wallet address of the order or, if it names none, of the access that covers it. */
 async function findWalletAddress(
   access: readonly AccessItem[],
   order: IncomingPaymentOrder,
@@ -105,7 +106,7 @@ function checkAsset({ incomingAmount }: IncomingPaymentOrder, { asset }: WalletA
   }
 }
 
-/** What a client may leave behind with a wallet address whose account holder did not agree to it. */
+/** What a client may store for a wallet address without its account holder's consent. */
 function checkUnasked({ expiresAt, metadata }: IncomingPaymentOrder, nowMs: number): void {
   if (expiresAt !== undefined && expiresAt > nowMs + UNASKED_EXPIRY_AHEAD_MAX_MS) {
     throw invalidField('expiresAt', "must be at most a year ahead without the account holder's consent")

@@ -15,7 +15,7 @@ const orderSchema = z.strictObject({
   metadata: metadataSchema.optional()
 })
 
-/** What a client asks for (interface 4.4). All of it is optional. */
+/** The fields of the request (interface 4.4), all optional. */
 export type IncomingPaymentOrder = z.output<typeof orderSchema>
 
 /**

@@ -1,4 +1,9 @@
-import { parseJsonObject, sendResource, type Route } from '@open-payments-server/http-server'
+import {
+  type IncomingRequest,
+  parseJsonObject,
+  type Route,
+  sendResource
+} from '@open-payments-server/http-server'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderCreatedIncomingPayment } from '../../domain/incoming-payment.js'
 import { readIdempotencyKey } from '../../domain/payment-identity.js'
@@ -7,34 +12,37 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { Queries } from '../../modules/database.js'
 import { createIncomingPaymentStore } from '../../modules/incoming-payments/index.js'
-import { createIncomingPayment, type CreateIncomingPaymentDeps } from './create-incoming-payment.js'
+import { createIncomingPayment, type CreateIncomingPaymentDependencies } from './create-incoming-payment.js'
 import { readOrder } from './request.js'
 
 /** What the route needs. */
-export interface CreateIncomingPaymentRouteDeps extends Omit<CreateIncomingPaymentDeps, 'store'> {
+export interface CreateIncomingPaymentRouteDependencies extends Omit<
+  CreateIncomingPaymentDependencies,
+  'store'
+> {
   readonly database: Queries
-  readonly authorizer: RequestAuthorizer
+  readonly authorizer: RequestAuthorizer<IncomingRequest>
   readonly urls: ResourceUrls
   readonly methods: PaymentMethods
 }
 
 /** `POST /incoming-payments` (interface 4.4). */
-export function createIncomingPaymentRoute(deps: CreateIncomingPaymentRouteDeps): Route {
-  const service = { ...deps, store: createIncomingPaymentStore(deps) }
+export function createIncomingPaymentRoute(dependencies: CreateIncomingPaymentRouteDependencies): Route {
+  const service = { ...dependencies, store: createIncomingPaymentStore(dependencies) }
   return {
     method: 'POST',
     path: '/incoming-payments',
     handle: async (request, response) => {
-      const authorized = await deps.authorizer.authorize(request)
+      const authorized = await dependencies.authorizer.authorize(request)
       requireReach(authorized, 'incoming-payment', 'create', undefined)
       const idempotencyKey = readIdempotencyKey(request.get('idempotency-key'))
       const body = parseJsonObject(authorized.body, request.get('content-type'), '400')
-      const order = readOrder(body, deps.clock.now())
+      const order = readOrder(body, dependencies.clock.now())
       const payment = await createIncomingPayment({ authorized, order, idempotencyKey }, service)
-      sendResource(request, response, renderCreatedIncomingPayment(payment, deps), {
+      sendResource(request, response, renderCreatedIncomingPayment(payment, dependencies), {
         status: 201,
         updatedAtMs: payment.createdAtMs,
-        location: deps.urls.of('incoming-payments', payment.id)
+        location: dependencies.urls.of('incoming-payments', payment.id)
       })
     }
   }

@@ -1,5 +1,6 @@
 import { NoAnswer } from '@open-payments-server/http-server'
-import type { Clock, Logger } from '@open-payments-server/runtime'
+import type { Logger } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
 import {
   conflict,
@@ -40,9 +41,9 @@ import { termsOfIncomingPayment, termsOfQuote } from './terms.js'
 import { untilAnswered, type UntilAnswered } from './until-answered.js'
 
 /** What creating outgoing payments needs. */
-export interface CreateOutgoingPaymentDeps {
+export interface CreateOutgoingPaymentDependencies {
   readonly database: Queries
-  /** Persists a payment, its place among the outcomes and the hold on its debit. */
+  /** Persists a payment, its entry among the outcomes and the hold on its debit. */
   readonly persist: (payment: NewPayment) => Promise<PersistOutcome>
   readonly quotes: PayableQuotes
   readonly walletAddresses: WalletAddressDirectory
@@ -53,9 +54,9 @@ export interface CreateOutgoingPaymentDeps {
   readonly urls: ResourceUrls
   readonly clock: Clock
   readonly logger: Logger
-  /** Says that there is a payment to process. */
+  /** Signals that there is a payment to process. */
   readonly onPaymentCreated: () => void
-  /** Says that there is an outcome to deliver to the auth server. */
+  /** Signals that there is an outcome to deliver to the auth server. */
   readonly onReservationEnded: () => void
   readonly counters: Pick<PaymentCounters, 'countCreated' | 'countGivenUp'>
 }
@@ -68,7 +69,7 @@ export interface CreationRequest {
 }
 
 /** What one request needs. */
-interface Context extends CreateOutgoingPaymentDeps {
+interface Context extends CreateOutgoingPaymentDependencies {
   readonly untilAnswered: UntilAnswered
 }
 
@@ -79,31 +80,36 @@ interface PricedRequest extends CreationRequest {
 }
 
 /**
- * Creates an outgoing payment (interface 4.3): reserve, then persist. The same request again gets the same payment.
+ * Creates an outgoing payment (interface 4.3): reserve, then persist. A repeated request gets the same payment.
  *
- * Whatever error comes out, the request has no payment, and this call has left nothing behind that could become one; where
- * that is not known, nothing is said.
+ * After an error, the request has no payment, and this call has left nothing behind that could become one. If that is
+ * unknown, there is no answer.
  *
- * @throws Refusal for what is wrong with the request, its quote or its receiver; `insufficient-grant` when the grant does not cover
+ * @throws Refusal for errors in the request, its quote or its receiver; `insufficient-grant` when the grant does not cover
  *   the payment or has no room for it; 409 when the same request is running at another rate; 422 when its idempotency key
- *   belongs to another request; 503 when it is not known whether the grant has room: then nothing is spent
+ *   belongs to another request; 503 when it is unknown whether the grant has room: then nothing is spent
  * @throws NoAnswer when the database does not tell whether there is a payment
  */
 export async function createOutgoingPayment(
   request: CreationRequest,
-  deps: CreateOutgoingPaymentDeps
+  dependencies: CreateOutgoingPaymentDependencies
 ): Promise<OutgoingPayment> {
   const { order, authorized, identity } = request
-  const context = { ...deps, untilAnswered: untilAnswered(identity.paymentIds[0], deps.logger) }
-  // Asked with patience, because an error would already say that there is no payment.
-  const walletAddress = await context.untilAnswered(() => deps.walletAddresses.findByUrl(order.walletAddress))
+  const context = {
+    ...dependencies,
+    untilAnswered: untilAnswered(identity.paymentIds[0], dependencies.logger)
+  }
+  // Asked repeatedly, because an error would already state that there is no payment.
+  const walletAddress = await context.untilAnswered(() =>
+    dependencies.walletAddresses.findByUrl(order.walletAddress)
+  )
   if (walletAddress === undefined) throw unknownWalletAddress('walletAddress')
   requireReach(authorized, 'outgoing-payment', 'create', walletAddress.url)
   try {
     return await createForWalletAddress(request, walletAddress, context)
   } catch (error) {
     if (error instanceof NoAnswer) throw error
-    // What stands in the way now says nothing of the first time: the receiver may be full because this very request paid it.
+    // An obstacle now says nothing about an earlier attempt: the receiver may be full because this request already paid it.
     const earlier = await findEarlier(request, context)
     if (earlier === undefined) throw error
     return earlier
@@ -139,10 +145,10 @@ async function reserveAndPersist(
   if (reservation.outcome === 'reserved') return persist(request, paymentId, reservation, context)
   if (reservation.outcome !== 'refused') throw await taken(reservation.outcome, paymentId, context)
   if (reservation.reason !== 'released') {
-    // That comes first: the payment that used it has most likely spent what the grant lacks.
+    // This is checked first: the payment that used the quote has most likely spent what the grant lacks.
     throw (await isQuoteUsed(request.terms, context)) ? invalidQuote() : refusal(reservation.reason)
   }
-  // The reservation may have ended with its payment since this very request was first answered.
+  // The reservation may have ended with its payment since this request was first answered.
   return findEarlier(request, context)
 }
 
@@ -162,17 +168,17 @@ async function reserve(
       requestHash: identity.requestHash
     })
   } catch (error) {
-    // Whether there is a reservation is not known. Without a payment it must not stay.
-    await giveUp(paymentId, 'reservation_unknown', identity, context)
+    // It is unknown whether there is a reservation. Without a payment it must not stay.
+    await giveUp(paymentId, 'reservation-unknown', identity, context)
     if (error instanceof AuthServerUnavailable) throw temporarilyUnavailable(error)
     throw error
   }
 }
 
 /**
- * The id is reserved by another request under the same key, or by this one at another rate. Where it was given up since, the
- * next id can be used once its release is delivered. A reservation that a crash left behind counts as running until the
- * sweeper gives its id up.
+ * The id is reserved by another request under the same key, or by this one at another rate. If it was given up since, the
+ * next id can be used once its release is delivered. A reservation left by a crash counts as running until the sweeper
+ * gives its id up.
  */
 async function taken(
   by: 'mismatch' | 'other-amounts',
@@ -206,6 +212,7 @@ async function persist(
       terms,
       grantSpentDebitValue,
       grantSpentReceiveValue,
+      chargedAtMs: reserved.chargedAtMs,
       metadata: order.metadata
     },
     identity,
@@ -234,22 +241,22 @@ async function persist(
         updatedAtMs: result.createdAtMs
       }
     case 'receiver-not-payable':
-      context.counters.countGivenUp('receiver_not_payable')
+      context.counters.countGivenUp('receiver-not-payable')
       context.onReservationEnded()
       context.receivers.forget(terms.receiver.url)
-      // A quote that was used has most likely filled its receiver: the quote is what is wrong with the request.
+      // A used quote has most likely filled its receiver, so the quote is reported as the error.
       throw (await isQuoteUsed(terms, context)) ? invalidQuote() : invalidReceiver()
     case 'taken':
-      // By the same request, by another one under its key, or its quote by another: unless a payment has this very id, no
-      // payment may get it any more, and its reservation must go.
-      await giveUp(paymentId, 'id_taken', identity, context)
+      // Taken by the same request or by another one under its key, or the quote is used by another payment. Unless a
+      // payment has this id, no payment may get it any more, and its reservation must be released.
+      await giveUp(paymentId, 'id-taken', identity, context)
       throw (await isQuoteUsed(terms, context))
         ? invalidQuote()
         : temporarilyUnavailable(new Error('the payment id was given up while the request was running'))
   }
 }
 
-/** @throws what the database failed with; then there is a payment or a tombstone, whichever came first, and no other follows */
+/** @throws the database's error; then there is a payment or a tombstone, whichever came first, and no other follows */
 async function persistOrGiveUp(
   payment: NewPayment,
   identity: PaymentIdentity,
@@ -258,7 +265,7 @@ async function persistOrGiveUp(
   try {
     return await context.persist(payment)
   } catch (error) {
-    await giveUp(payment.id, 'persist_failed', identity, context)
+    await giveUp(payment.id, 'persist-failed', identity, context)
     throw error
   }
 }
@@ -268,10 +275,10 @@ async function isQuoteUsed({ quoteId }: PaymentTerms, { database }: Context): Pr
 }
 
 /**
- * The payment that the same request made before, under whichever of its ids.
+ * Finds the payment that the same request made before, under any of its ids.
  *
- * The very same signed request may come under another idempotency key, or without the one it had. Then that key must never
- * make a payment of its own: it stands for the payment that was made, before that is told.
+ * The same signed request may come under another idempotency key, or without the one it had. Then that key must never make
+ * its own payment: before the answer, it is recorded to stand for the payment that was made.
  *
  * @throws Refusal `different-request` when the payment was made by another request
  * @throws NoAnswer
@@ -281,11 +288,11 @@ async function findEarlier(request: CreationRequest, context: Context): Promise<
   let found = await findTwin(request, context)
   for (const paymentId of identity.paymentIds) {
     if (found?.knownBy !== 'signature') break
-    if (await giveUp(paymentId, 'id_taken', identity, context)) break
-    // Given up before, and then the next id is the one that might still be used; or a payment has it by now.
+    if (await giveUp(paymentId, 'id-taken', identity, context)) break
+    // It was given up before, so the next id may still be used; or a payment has it by now.
     found = await findTwin(request, context)
   }
-  // Whoever persisted it may not have learnt that it did.
+  // The request that persisted it may not have learnt that it did.
   if (found?.payment.state === 'pending') context.onPaymentCreated()
   return found?.payment
 }
@@ -307,8 +314,8 @@ async function findTwin(
 }
 
 /**
- * Makes sure that no payment is created under an id from now on and that its reservation is released, unless a payment has
- * the id already. A statement that would still persist one is waited for, or fails. Where the signed request has a payment
+ * Makes sure that no payment is created under an id from now on and that its reservation is released, unless a payment
+ * already has the id. A statement that would still persist one is waited for, or fails. If the signed request has a payment
  * under another id, this id stands for that payment from now on.
  *
  * @returns whether this call gave it up

@@ -1,4 +1,5 @@
 import {
+  instantText,
   isSerializationFailure,
   isUnavailable,
   isUniqueViolation,
@@ -7,13 +8,13 @@ import {
 } from '@open-payments-server/database'
 import {
   BATCH_PATIENCE_MS,
-  type Clock,
   fulfilled,
   gather,
   type Logger,
   type Outcome,
   rejected
 } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { opened } from '../../modules/grant-outcomes/index.js'
@@ -21,9 +22,9 @@ import { canTake } from '../../modules/incoming-payments/index.js'
 import { held } from '../../modules/ledger/index.js'
 import { inserted, type NewPayment, wanted, wantedPayments } from '../../modules/outgoing-payments/index.js'
 
-/** What persisting a payment came to. */
+/** The result of persisting a payment. */
 export type PersistOutcome =
-  /** It exists. `metadata` is as it will be read again. */
+  /** It exists. `metadata` is as it will be read later. */
   | {
       readonly outcome: 'persisted'
       readonly metadata: OutgoingPayment['metadata']
@@ -35,30 +36,33 @@ export type PersistOutcome =
   | { readonly outcome: 'taken' }
 
 /** What persisting payments needs. */
-export interface PersistDeps {
+export interface PersistDependencies {
   readonly database: Queries
   readonly clock: Clock
   readonly logger: Logger
 }
 
-/** How often a statement that lost against another one is tried again. */
+/** How often a statement is retried after a conflict with another one. */
 const RETRIES_MAX = 3
 
-/** Most payments that one statement persists. */
+/** Maximum number of payments that one statement persists. */
 const PAYMENTS_MAX = 100
 
-/** Most statements at a time that persist payments, but for those that take long. */
+/** Maximum number of concurrent statements that persist payments, not counting those that take long. */
 const STATEMENTS_MAX = 2
 
 /**
- * Persists payments, those that arrive together with one statement: whoever pays from an account would wait for each other's
- * commits. Payments from an account that somebody else keeps locked wait for that alone, and those from others do not.
+ * Persists payments, with one statement for all that arrive together: otherwise payments from one account would wait for
+ * each other's commits. Payments from an account that another session has locked wait alone; those from other accounts do
+ * not.
  *
  * @returns persists one
  */
-export function createPersist(deps: PersistDeps): (payment: NewPayment) => Promise<PersistOutcome> {
+export function createPersist(
+  dependencies: PersistDependencies
+): (payment: NewPayment) => Promise<PersistOutcome> {
   return gather({
-    runBatch: (payments) => persistTogether(payments, deps),
+    runBatch: (payments) => persistTogether(payments, dependencies),
     itemsMax: PAYMENTS_MAX,
     batchesMax: STATEMENTS_MAX,
     patienceMs: BATCH_PATIENCE_MS,
@@ -73,13 +77,13 @@ interface PersistedRow {
   readonly metadata: Record<string, unknown> | null
 }
 
-// One statement, because a client's answer depends on all of it and a hot sender's account is locked meanwhile; the same for
-// several payments as for one, each as if it had come alone. No order among them was promised to anybody.
-// - The receiver must have room for the whole payment, or only the release of its reservation is recorded.
-// - The payment's row among the outcomes is the tombstone's place too: after a tombstone, the primary key refuses it.
-// - The hold is made where the money is there. Where it is not, the payment exists without one, and processing fails it.
+// One statement, because a client's answer depends on all of it and a busy sender's account is locked meanwhile. It treats
+// several payments as if each had come alone; no order among them is guaranteed.
+// - The receiver must have room for the whole payment, otherwise only the release of its reservation is recorded.
+// - The payment's entry among the outcomes takes the place of a tombstone: after a tombstone, the primary key refuses it.
+// - The hold is made if the money is there. Otherwise the payment exists without one, and processing fails it.
 // - Rows that others wait for are locked in one order: payments, then accounts by id, then outcomes by id. `placed` reads
-//   `covered` for nothing else: PostgreSQL carries out parts that change something in whatever order it likes.
+//   `covered` only for this order: PostgreSQL runs data-modifying parts in any order.
 const PERSIST = new Statement<PersistedRow>(
   'persist-outgoing-payments',
   Prisma.sql`
@@ -101,47 +105,48 @@ const PERSIST = new Statement<PersistedRow>(
 )
 
 /**
- * Persists payments with one statement, or one by one where that one fails: what is wrong with one is not wrong with all.
+ * Persists payments with one statement, or one by one if that fails: an error in one does not affect the others.
  *
- * @throws Error when the database is unavailable: then it is not known which are persisted
+ * @throws Error when the database is unavailable: then it is unknown which are persisted
  */
 export async function persistTogether(
   payments: readonly NewPayment[],
-  deps: PersistDeps
+  dependencies: PersistDependencies
 ): Promise<readonly Outcome<PersistOutcome>[]> {
   try {
-    return (await persistAll(payments, deps)).map(fulfilled)
+    return (await persistAll(payments, dependencies)).map(fulfilled)
   } catch (error) {
-    // Whether they are persisted is not known: each gives its id up, or finds its payment.
+    // It is unknown whether they are persisted: each gives its id up, or finds its payment.
     if (isUnavailable(error)) throw error
     if (payments.length === 1) return [rejected(error)]
-    deps.logger.warn({ err: error, payments: payments.length }, 'payments not persisted together')
-    return Promise.allSettled(payments.map((payment) => persistAlone(payment, deps)))
+    dependencies.logger.warn({ err: error, payments: payments.length }, 'payments not persisted together')
+    return Promise.allSettled(payments.map((payment) => persistAlone(payment, dependencies)))
   }
 }
 
-async function persistAlone(payment: NewPayment, deps: PersistDeps): Promise<PersistOutcome> {
-  const [outcome] = await persistAll([payment], deps)
+async function persistAlone(payment: NewPayment, dependencies: PersistDependencies): Promise<PersistOutcome> {
+  const [outcome] = await persistAll([payment], dependencies)
   return outcome ?? { outcome: 'taken' }
 }
 
 /**
- * All or none: again, where the statement lost against another one.
+ * All or none; retried after a conflict with another statement.
  *
- * @throws whatever the database says; unless that is that it is unavailable, nothing is persisted then
+ * @throws the database's error; unless the database is unavailable, nothing is persisted then
  */
 async function persistAll(
   payments: readonly NewPayment[],
-  { database, clock }: PersistDeps
+  { database, clock }: PersistDependencies
 ): Promise<readonly PersistOutcome[]> {
-  // A request that came twice has one id: the first one's, and taken for the other.
+  // A request that arrived twice has one id: the first keeps it, and it is taken for the second.
   const firstOfId = new Map(payments.toReversed().map((payment) => [payment.id, payment]))
   const values = wantedPayments([...firstOfId.values()])
   for (let retries = 0; ; retries += 1) {
-    // Taken as late as can be: a list that was read up to the newest payment must not miss one that is older and yet to come.
+    // The time is taken as late as possible: a list that was read up to the newest payment must not miss an older one that
+    // appears later.
     const createdAtMs = clock.now()
     try {
-      const rows = await PERSIST.rows(database, { ...values, now: new Date(createdAtMs).toISOString() })
+      const rows = await PERSIST.rows(database, { ...values, now: instantText(createdAtMs) })
       const rowOfId = new Map(rows.map((row) => [row.id, row]))
       return payments.map((payment) => {
         const row = firstOfId.get(payment.id) === payment ? rowOfId.get(payment.id) : undefined

@@ -3,7 +3,7 @@ import type { Amount } from '@open-payments-server/value-types/amounts'
 import { z } from 'zod'
 import { amountSchema, metadataSchema, urlSchema } from '../../domain/wire.js'
 
-/** What a client asks for: both forms name the wallet address that pays (interface 4.3). */
+/** The two forms of the request; both name the paying wallet address (interface 4.3). */
 export type OutgoingPaymentOrder = OrderFromQuote | OrderFromIncomingPayment
 
 /** A payment on the terms of a quote. */
@@ -41,8 +41,8 @@ const fromIncomingPayment = z
   }))
 
 /**
- * Reads the body of a request to create an outgoing payment. Which form it is, `quoteId` decides: the error then names what
- * does not belong to that form.
+ * Reads the body of a request to create an outgoing payment. `quoteId` decides the form, so that errors name the fields
+ * that do not belong to it.
  *
  * @throws Refusal `invalid-field` naming each field that is wrong, missing or not of this form
  */

@@ -9,22 +9,22 @@ import type { PayableQuotes } from '../../modules/quotes/index.js'
 import type { OrderFromIncomingPayment, OrderFromQuote } from './request.js'
 
 /**
- * The terms of a quote. One that is remembered may have been used by a payment of another process: the statement that persists
- * the payment refuses it then.
+ * The terms of a quote. A cached quote may have been used by a payment of another process: the statement that persists the
+ * payment refuses it then.
  *
  * @throws Refusal `not-payable` when it is unknown, expired, used, or another client's or wallet address's
  */
 export async function termsOfQuote(
   order: OrderFromQuote,
   payer: { walletAddress: WalletAddress; client: string; nowMs: number },
-  deps: { quotes: PayableQuotes; rememberedQuotes: RememberedQuotes; urls: ResourceUrls }
+  dependencies: { quotes: PayableQuotes; rememberedQuotes: RememberedQuotes; urls: ResourceUrls }
 ): Promise<PaymentTerms> {
-  const id = deps.urls.idOf('quotes', order.quoteId)
+  const id = dependencies.urls.idOf('quotes', order.quoteId)
   if (id === undefined) throw invalidQuote()
   const owner = { walletAddressId: payer.walletAddress.id, client: payer.client }
-  const quote = deps.rememberedQuotes.take(id, owner) ?? (await deps.quotes.find(id, owner))
+  const quote = dependencies.rememberedQuotes.take(id, owner) ?? (await dependencies.quotes.find(id, owner))
   if (quote === undefined) throw invalidQuote()
-  const incomingPaymentId = deps.urls.idOf('incoming-payments', quote.receiver)
+  const incomingPaymentId = dependencies.urls.idOf('incoming-payments', quote.receiver)
   if (quote.expiresAtMs <= payer.nowMs || incomingPaymentId === undefined) throw invalidQuote()
   return {
     amounts: quote.amounts,
@@ -39,17 +39,17 @@ export async function termsOfQuote(
 }
 
 /**
- * The terms of a payment of a fixed debit, at the rate of now.
+ * The terms of a payment of a fixed debit, at the current rate.
  *
- * @throws Refusal `not-payable`, for an amount in another asset than the wallet address, and for one too small
- *   to deliver anything; 503 when no rate can be had
+ * @throws Refusal `not-payable`, for an amount in another asset than the wallet address, and for one too small to deliver
+ *   anything; 503 when no rate is available
  */
 export async function termsOfIncomingPayment(
   order: OrderFromIncomingPayment,
   payer: { walletAddress: WalletAddress; nowMs: number },
-  deps: { receivers: ReceiverDirectory; termSources: TermSources }
+  dependencies: { receivers: ReceiverDirectory; termSources: TermSources }
 ): Promise<PaymentTerms> {
-  const receiver = await deps.receivers.find(order.incomingPayment)
+  const receiver = await dependencies.receivers.find(order.incomingPayment)
   if (receiver === undefined) throw invalidReceiver()
   const { amounts, refusal } = await quotePayment(
     {
@@ -58,7 +58,7 @@ export async function termsOfIncomingPayment(
       fixed: { side: 'debit', amount: order.debitAmount },
       nowMs: payer.nowMs
     },
-    deps.termSources
+    dependencies.termSources
   )
   if (refusal !== undefined) throw refusal
   const { url, incomingPaymentId, asset, assetId } = receiver

@@ -3,28 +3,28 @@ import { NoAnswer } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
 
 /**
- * How long the database is asked again and again what became of a payment, in milliseconds, counted from its first failure.
- * A restart takes less; and few clients wait much longer.
+ * How long the database is asked repeatedly for a payment, in milliseconds from its first failure. A restart takes less,
+ * and few clients wait much longer.
  */
 export const ASKING_MAX_MS = 10_000
 
-/** Pause before it is asked the second time; it doubles with every further one. */
+/** Pause before the second attempt; it doubles with each one. */
 const PAUSE_INITIAL_MS = 50
 
-/** Longest pause. */
+/** Maximum pause. */
 const PAUSE_MAX_MS = 1_000
 
 /**
- * Asks what only the database knows, until it answers.
+ * Retries a query that only the database can answer, until it answers.
  *
  * @throws NoAnswer when it has not answered in time
  */
 export type UntilAnswered = <Answer>(ask: () => Promise<Answer>) => Promise<Answer>
 
 /**
- * Makes the patience of one request: all that it asks shares one bound.
+ * Creates the retries of one request: all its queries share one time limit.
  *
- * @param paymentId the id (UUID) that it is about, for the log
+ * @param paymentId the id (UUID) of the payment, for the log
  */
 export function untilAnswered(paymentId: string, logger: Logger): UntilAnswered {
   let deadlineMs: number | undefined

@@ -1,4 +1,5 @@
-import { type Clock, newId, type Random } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import type { QuotedAmounts } from '@open-payments-server/value-types/amounts'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
 import { invalidReceiver, unknownWalletAddress, amountMissing } from '../../domain/errors.js'
@@ -18,7 +19,7 @@ import type { QuoteStore, StoredQuote } from '../../modules/quotes/index.js'
 import type { QuoteOrder } from './request.js'
 
 /** What creating quotes needs. */
-export interface CreateQuoteDeps {
+export interface CreateQuoteDependencies {
   readonly store: QuoteStore
   readonly walletAddresses: WalletAddressDirectory
   readonly receivers: ReceiverDirectory
@@ -40,28 +41,28 @@ export interface CreationRequest {
 }
 
 /**
- * Creates a quote, or answers with the one that the same request created before.
+ * Creates a quote, or returns the one that the same request created before.
  *
- * @throws Refusal for what is wrong with the order, its receiver or its amounts; `insufficient-grant` when the grant does not cover
- *   the wallet address; 409 and 422 when its idempotency key belongs to another request; 503 when no rate can be had
+ * @throws Refusal for errors in the order, its receiver or its amounts; `insufficient-grant` when the grant does not cover
+ *   the wallet address; 409 and 422 when its idempotency key belongs to another request; 503 when no rate is available
  */
 export async function createQuote(
   { authorized, order, idempotencyKey }: CreationRequest,
-  deps: CreateQuoteDeps
+  dependencies: CreateQuoteDependencies
 ): Promise<Quote> {
-  const walletAddress = await deps.walletAddresses.findByUrl(order.walletAddress)
+  const walletAddress = await dependencies.walletAddresses.findByUrl(order.walletAddress)
   if (walletAddress === undefined) throw unknownWalletAddress('walletAddress')
   requireReach(authorized, 'quote', 'create', walletAddress.url)
   const { client } = authorized
   const content = [authorized.body ?? '']
   const identity = identifyCreation({ client, idempotencyKey, content })
   return (
-    (await findEarlier(identity, deps.store)) ??
-    (await quote({ order, walletAddress, client, identity }, deps))
+    (await findEarlier(identity, dependencies.store)) ??
+    (await quote({ order, walletAddress, client, identity }, dependencies))
   )
 }
 
-/** A repeated request gets the quote it got, even if its receiver cannot be paid any more. */
+/** A repeated request gets its quote, even if its receiver can no longer be paid. */
 async function findEarlier(
   identity: CreationIdentity | undefined,
   store: QuoteStore
@@ -71,7 +72,7 @@ async function findEarlier(
   return earlier === undefined ? undefined : acceptCreated(earlier, identity).quote
 }
 
-/** A request that nothing was created for, as far as is known. */
+/** A request for which nothing was created, as far as is known. */
 interface QuoteRequest {
   readonly order: QuoteOrder
   readonly walletAddress: WalletAddress
@@ -79,44 +80,47 @@ interface QuoteRequest {
   readonly identity: CreationIdentity | undefined
 }
 
-async function quote(request: QuoteRequest, deps: CreateQuoteDeps): Promise<Quote> {
+async function quote(request: QuoteRequest, dependencies: CreateQuoteDependencies): Promise<Quote> {
   const { order, identity } = request
-  const kept = await quoteFromMemory(request, deps)
+  const kept = await quoteFromMemory(request, dependencies)
   if (kept !== undefined) return acceptCreated(kept, identity).quote
-  const receiver = await deps.receivers.find(order.receiver)
+  const receiver = await dependencies.receivers.find(order.receiver)
   if (receiver === undefined) throw invalidReceiver()
-  const nowMs = deps.clock.now()
+  const nowMs = dependencies.clock.now()
   const fixed = order.fixed ?? missingAmount(receiver, nowMs)
   const sender = request.walletAddress
-  const { amounts, refusal } = await quotePayment({ sender, receiver, fixed, nowMs }, deps.termSources)
+  const { amounts, refusal } = await quotePayment(
+    { sender, receiver, fixed, nowMs },
+    dependencies.termSources
+  )
   if (refusal !== undefined) throw refusal
-  const stored = await keepQuote({ ...request, receiver, amounts, nowMs, roomIn: undefined }, deps)
+  const stored = await keepQuote({ ...request, receiver, amounts, nowMs, roomIn: undefined }, dependencies)
   return acceptCreated(stored, identity).quote
 }
 
 /**
- * Goes by what is remembered of the receiver, and leaves to the statement that keeps the quote whether it has room: one
- * statement where there would be two.
+ * Uses the cached receiver, and leaves the check for room to the statement that stores the quote: one statement instead of
+ * two.
  *
- * @returns undefined when that comes to nothing, for whatever reason: a look at the receiver tells which
+ * @returns undefined when that fails, for whatever reason: reading the receiver tells which
  * @throws Refusal `not-payable` when there is none
  */
 async function quoteFromMemory(
   request: QuoteRequest,
-  deps: CreateQuoteDeps
+  dependencies: CreateQuoteDependencies
 ): Promise<StoredQuote | undefined> {
   const { receiver: url, fixed } = request.order
-  // What it still lacks is not remembered.
+  // What it still lacks is not cached.
   if (fixed === undefined) return undefined
-  const receiver = await deps.rememberedReceivers.find(url)
+  const receiver = await dependencies.rememberedReceivers.find(url)
   if (receiver === undefined) throw invalidReceiver()
-  const nowMs = deps.clock.now()
+  const nowMs = dependencies.clock.now()
   const sender = request.walletAddress
-  const { amounts } = await quotePayment({ sender, receiver, fixed, nowMs }, deps.termSources)
+  const { amounts } = await quotePayment({ sender, receiver, fixed, nowMs }, dependencies.termSources)
   if (amounts === undefined) return undefined
   const roomIn = receiver.incomingPaymentId
-  const kept = await keepQuote({ ...request, receiver, amounts, nowMs, roomIn }, deps)
-  if (kept === undefined) deps.rememberedReceivers.forget(url)
+  const kept = await keepQuote({ ...request, receiver, amounts, nowMs, roomIn }, dependencies)
+  if (kept === undefined) dependencies.rememberedReceivers.forget(url)
   return kept
 }
 
@@ -127,11 +131,11 @@ async function keepQuote(
     readonly nowMs: number
     readonly roomIn: string | undefined
   },
-  deps: CreateQuoteDeps
+  dependencies: CreateQuoteDependencies
 ): Promise<StoredQuote | undefined> {
   const { order, walletAddress, client, identity, receiver, amounts, nowMs, roomIn } = request
-  const id = newId(deps.clock, deps.random)
-  const stored = await deps.store.create({
+  const id = newId(dependencies.clock, dependencies.random)
+  const stored = await dependencies.store.create({
     quote: {
       id,
       walletAddressUrl: walletAddress.url,
@@ -142,7 +146,7 @@ async function keepQuote(
       receiveAsset: receiver.asset,
       receiveValue: amounts.receive,
       method: order.method,
-      expiresAtMs: nowMs + deps.lifetimeSeconds * 1_000,
+      expiresAtMs: nowMs + dependencies.lifetimeSeconds * 1_000,
       createdAtMs: nowMs
     },
     identity,
@@ -152,8 +156,8 @@ async function keepQuote(
     roomIn
   })
   if (stored?.quote.id === id) {
-    deps.counters.countCreated('quote')
-    deps.rememberedQuotes.remember(id, {
+    dependencies.counters.countCreated('quote')
+    dependencies.rememberedQuotes.remember(id, {
       walletAddressId: walletAddress.id,
       client,
       receiver: receiver.url,

@@ -16,14 +16,14 @@ const orderSchema = z
     message: 'cannot be combined with receiveAmount'
   })
 
-/** What a client asks for. */
+/** The fields of the request. */
 export interface QuoteOrder {
   /** URL of the wallet address, as given. */
   readonly walletAddress: string
   /** URL of the incoming payment, as given. */
   readonly receiver: string
   readonly method: 'ilp'
-  /** Undefined: whatever the receiver still lacks. */
+  /** Undefined means whatever the receiver still lacks. */
   readonly fixed: FixedAmount | undefined
 }
 

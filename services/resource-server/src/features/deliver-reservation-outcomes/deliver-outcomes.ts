@@ -6,53 +6,53 @@ import type { Queries } from '../../modules/database.js'
 import { acknowledge, claimDue, type DueOutcome, postpone } from '../../modules/grant-outcomes/index.js'
 import { backoffMs, REFUSED_RETRY_MS } from './backoff.js'
 
-/** How much longer than a call may take a claimed outcome stays with whoever claimed it, in milliseconds. */
+/** How much longer than a call a claimed outcome belongs to its process, in milliseconds. */
 const LEASE_MARGIN_MS = 1_000
 
 /** What delivering outcomes needs. */
-export interface DeliverOutcomesDeps {
+export interface DeliverOutcomesDependencies {
   readonly database: Queries
   readonly grantLimits: GrantLimits
-  /** Most that one call of the auth server may take, in milliseconds. */
+  /** Maximum duration of one call to the auth server, in milliseconds. */
   readonly callDeadlineMs: number
   readonly logger: Logger
   readonly counters: Pick<PaymentCounters, 'countDelivery'>
 }
 
-/** What a round of deliveries came to. */
+/** The result of a round of deliveries. */
 export interface DeliveredRound {
-  /** How many outcomes were due, up to the limit. */
+  /** Number of outcomes that were due, up to the limit. */
   readonly due: number
-  /** How many of them the auth server acknowledged. */
+  /** Number of them that the auth server acknowledged. */
   readonly delivered: number
 }
 
 /**
- * Tells the auth server what became of payments: up to `limit` outcomes that are due, with one call. Whatever is not
- * acknowledged is due again later: an outcome is never given up.
+ * Delivers up to `limit` due outcomes to the auth server, with one call. Those that are not acknowledged become due again
+ * later: an outcome is never dropped.
  */
 export async function deliverOutcomes(
   limit: number,
-  deps: DeliverOutcomesDeps,
+  dependencies: DeliverOutcomesDependencies,
   signal?: AbortSignal
 ): Promise<DeliveredRound> {
-  const due = await claimDue(deps.database, limit, deps.callDeadlineMs + LEASE_MARGIN_MS)
+  const due = await claimDue(dependencies.database, limit, dependencies.callDeadlineMs + LEASE_MARGIN_MS)
   if (due.length === 0) return { due: 0, delivered: 0 }
-  // Every call listens to the signal while it runs: one for each outcome where an auth server knows no other.
+  // Every call listens to the signal while it runs: one per outcome with an auth server that knows no other call.
   if (signal !== undefined) setMaxListeners(limit + 1, signal)
-  const answers = await deps.grantLimits.end(due, signal === undefined ? {} : { signal })
-  const results = due.map((outcome, index) => read(outcome, answers[index], deps))
+  const answers = await dependencies.grantLimits.end(due, signal === undefined ? {} : { signal })
+  const results = due.map((outcome, index) => read(outcome, answers[index], dependencies))
   const delivered = results.filter(({ retryAfterMs }) => retryAfterMs === undefined)
   const failed = results.flatMap(({ paymentId, retryAfterMs }) =>
     retryAfterMs === undefined ? [] : [{ paymentId, retryAfterMs }]
   )
   if (delivered.length > 0) {
     await acknowledge(
-      deps.database,
+      dependencies.database,
       delivered.map(({ paymentId }) => paymentId)
     )
   }
-  if (failed.length > 0) await postpone(deps.database, failed)
+  if (failed.length > 0) await postpone(dependencies.database, failed)
   return { due: due.length, delivered: delivered.length }
 }
 
@@ -65,14 +65,14 @@ interface Delivery {
 function read(
   outcome: DueOutcome,
   answer: Outcome<EndOutcome> | undefined,
-  { logger, counters }: DeliverOutcomesDeps
+  { logger, counters }: DeliverOutcomesDependencies
 ): Delivery {
   const { paymentId, attempts, kind } = outcome
   if (answer?.status === 'fulfilled') {
     const { value } = answer
     counters.countDelivery(value === 'ended' ? 'acknowledged' : 'refused')
     if (value === 'ended') return { paymentId, retryAfterMs: undefined }
-    // The two services disagree about money: only people can tell why.
+    // The two services disagree about money: only an operator can tell why.
     logger.error(
       { paymentId, outcome: kind, answer: value },
       'the auth server refuses the outcome of a payment'

@@ -7,7 +7,7 @@ export interface DirectedRate {
   readonly rate: Rate
 }
 
-/** The best way found from one asset to another. */
+/** The best path found from one asset to another. */
 interface Way {
   /** Asset codes, from the first to the last. */
   readonly codes: readonly string[]
@@ -15,13 +15,13 @@ interface Way {
 }
 
 /**
- * Finds a way round through the assets that ends with more than it began with: whoever goes it makes money of nothing.
- * Exact. Rates are added one after the other, so that each way round is looked for where it is closed: from the rate that
- * is added, over the best ways onward (Bellman and Ford), back to where it began.
+ * Finds a cycle of conversions that ends with more than it began with, which would create money. Exact. Rates are added one
+ * by one, so each cycle is looked for where it is closed: from the added rate, over the best paths onward (Bellman and
+ * Ford), back to its start.
  *
- * @param added rates that may close a way round
- * @param known rates among which no way round gains
- * @returns the asset codes of the way, the first one again at its end; undefined when no way round gains
+ * @param added rates that may close a cycle
+ * @param known rates among which no cycle gains
+ * @returns the asset codes of the cycle, ending with the first one again; undefined when no cycle gains
  */
 export function findGainfulCycle(
   added: readonly DirectedRate[],
@@ -44,7 +44,7 @@ function findCycleThrough(
     [first.target, { codes: [first.source, first.target], rate: first.rate }]
   ])
   let isImproved = true
-  // No best way is longer than all rates together.
+  // No best path is longer than all rates together.
   for (let length = 0; isImproved && length < known.length; length += 1) {
     isImproved = false
     for (const { source, target, rate } of known) {

@@ -1,16 +1,17 @@
 import { createSafeHttpClient } from '@open-payments-server/http-client'
-import type { Clock, Lifecycle, Logger } from '@open-payments-server/runtime'
+import type { Lifecycle, Logger } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import type { RateProvider } from '../../domain/rates.js'
 import { createRateService } from './rate-service.js'
 import { createRateTable } from './rate-table.js'
 
-/** Longest that a rate is waited for, in milliseconds. */
+/** Maximum time to wait for a rate, in milliseconds. */
 const RATE_TIMEOUT_MS = 2_000
 
-/** Longest answer about a rate, in bytes. */
+/** Maximum size of an answer about a rate, in bytes. */
 const RATE_BYTES_MAX = 4_096
 
-/** What the settings say of exchange rates. */
+/** The settings of exchange rates. */
 export interface RateSettings {
   readonly EXCHANGE_RATES?: string | undefined
   readonly EXCHANGE_RATES_URL?: string | undefined
@@ -18,7 +19,7 @@ export interface RateSettings {
 }
 
 /**
- * Makes the rate provider that the settings name: a service, else a table.
+ * Creates the configured rate provider: a service, else a table.
  *
  * @throws ConfigurationError for a table that cannot be read
  */

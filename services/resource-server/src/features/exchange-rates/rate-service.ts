@@ -1,34 +1,34 @@
 import { OutgoingRequestError, type SafeHttpClient } from '@open-payments-server/http-client'
 import { parseRate, type Rate, RATE_ONE } from '@open-payments-server/value-types/amounts'
 import { ratesUnavailable } from '../../domain/errors.js'
-import type { Clock } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { RateProvider } from '../../domain/rates.js'
 import { type DirectedRate, findGainfulCycle } from './gainful-cycle.js'
 
-/** Most pairs of assets whose rates are kept. */
+/** Maximum number of pairs of assets whose rates are cached. */
 const PAIRS_KEPT_MAX = 1_000
 
 const answerSchema = z.object({ rate: z.string() })
 
-/** Where rates are asked for, and how long one is used. */
+/** Where rates are fetched, and how long one is used. */
 export interface RateServiceOptions {
   /** Answers `GET ?source=USD&target=EUR` with `{ "rate": "0.92" }`, and 404 where there is no rate. */
   readonly url: string
   readonly http: Pick<SafeHttpClient, 'getJson'>
   readonly clock: Clock
-  /** How long a rate is used, in seconds; 0 asks every time. An older one is never used, whatever fails. */
+  /** How long a rate is used, in seconds; 0 fetches every time. An older one is never used, whatever fails. */
   readonly cacheSeconds: number
   /**
-   * Told of rates that are refused, for going round with them ends with more than it began with.
+   * Called for rates that are refused because a cycle of them gains.
    *
-   * @param way asset codes, the first one again at its end
+   * @param way asset codes, ending with the first one again
    */
   readonly onGainfulCycle: (way: readonly string[]) => void
 }
 
-/** What the service says of two assets. */
+/** The service's answer for two assets. */
 interface KeptPair {
   /** At most one of each direction; none where the rates were refused. */
   readonly rates: readonly DirectedRate[]
@@ -36,17 +36,17 @@ interface KeptPair {
 }
 
 /**
- * Rates from a service over HTTP. Both directions between two assets are asked for together and kept together, so that what
- * was answered at different times is never used side by side. Requests for one pair that come together are asked once.
+ * Rates from a service over HTTP. Both directions between two assets are requested and cached together, so that answers of
+ * different times are never combined. Concurrent requests for one pair share a request.
  *
- * Rates with which going round gains are refused, also over other assets whose rates are in use: there is no rate between
- * the two, until they are asked for again.
+ * Rates that allow a gain are refused, including over other assets whose rates are in use: there is no rate between the two
+ * until they are fetched again.
  */
 export function createRateService(options: RateServiceOptions): RateProvider {
   const kept = new LRUCache<string, KeptPair>({ max: PAIRS_KEPT_MAX })
   const asked = new Map<string, Promise<KeptPair>>()
 
-  /** A clock that was set back makes a rate neither younger nor usable for longer. */
+  /** Setting the clock back makes a rate neither younger nor usable for longer. */
   const isFresh = ({ askedAtMs }: KeptPair): boolean => {
     const ageMs = options.clock.now() - askedAtMs
     return ageMs >= 0 && ageMs < options.cacheSeconds * 1_000
@@ -91,7 +91,7 @@ export function createRateService(options: RateServiceOptions): RateProvider {
   }
 }
 
-/** Asks for both directions at once: the service answers one with each request. */
+/** Requests both directions at once: the service answers one per request. */
 async function fetchBoth(
   [one, other]: readonly [string, string],
   options: RateServiceOptions

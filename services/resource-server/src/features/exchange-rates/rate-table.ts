@@ -13,11 +13,11 @@ import { type DirectedRate, findGainfulCycle } from './gainful-cycle.js'
 const ENTRY = /^([^/=\s]+)\/([^/=\s]+)=(\S+)$/
 
 /**
- * Rates from a table in the configuration, such as `USD/EUR=0.92,EUR/USD=1.08`. Each direction stands for itself, but no way
- * round through several assets may end with more than it began with.
+ * Rates from a table in the configuration, such as `USD/EUR=0.92,EUR/USD=1.08`. Each direction is independent, but no cycle
+ * through several assets may end with more than it began with.
  *
  * @param text the table; undefined for none
- * @throws ConfigurationError naming EXCHANGE_RATES and the entry that is wrong, or the way round that gains
+ * @throws ConfigurationError naming EXCHANGE_RATES and the entry that is wrong, or the cycle that gains
  */
 export function createRateTable(text: string | undefined): RateProvider {
   const rates = new Map<string, Rate>()

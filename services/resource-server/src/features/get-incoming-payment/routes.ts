@@ -1,13 +1,14 @@
 import {
   type HttpRequest,
   type HttpResponse,
+  type IncomingRequest,
   type Route,
   sendResource
 } from '@open-payments-server/http-server'
-import { type Clock, isUuid } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { formatAmount } from '@open-payments-server/value-types/amounts'
-import type { RequestAuthorizer } from '../../domain/authorization.js'
-import { carriesCredentials } from '../../domain/credentials.js'
+import { carriesCredentials, type RequestAuthorizer } from '../../domain/authorization.js'
 import { notFound } from '../../domain/errors.js'
 import { renderPayableIncomingPayment } from '../../domain/incoming-payment.js'
 import type { PaymentMethods } from '../../domain/payment-methods.js'
@@ -20,31 +21,31 @@ import {
 } from '../../modules/incoming-payments/index.js'
 
 /** What the route needs. */
-export interface GetIncomingPaymentDeps {
+export interface GetIncomingPaymentDependencies {
   readonly database: Queries
-  readonly authorizer: RequestAuthorizer
+  readonly authorizer: RequestAuthorizer<IncomingRequest>
   readonly urls: ResourceUrls
   readonly methods: PaymentMethods
   readonly clock: Clock
-  /** Grant endpoint, told with the public form. */
+  /** Grant endpoint, included in the public form. */
   readonly authServerUrl: string
 }
 
-/** Both forms have one URL: which one is answered, the credentials decide. */
+/** Both forms have the same URL; the credentials decide which one is returned. */
 const VARY = 'Accept, Authorization, Signature, Signature-Input'
 
 /**
- * `GET /incoming-payments/{id}`: the whole payment for a client that may read it, and its public form for a request that
- * carries no credentials at all.
+ * `GET /incoming-payments/{id}`: the whole payment for a client that may read it, and its public form for a request without
+ * credentials.
  */
-export function createGetIncomingPaymentRoute(deps: GetIncomingPaymentDeps): Route {
-  const reader = createIncomingPaymentReader(deps)
+export function getIncomingPaymentRoute(dependencies: GetIncomingPaymentDependencies): Route {
+  const reader = createIncomingPaymentReader(dependencies)
   return {
     method: 'GET',
     path: '/incoming-payments/:id',
     handle: async (request, response) => {
-      if (carriesCredentials(request)) await answerClient(request, response, deps, reader)
-      else await answerPublic(request, response, deps, reader)
+      if (carriesCredentials(request)) await answerClient(request, response, dependencies, reader)
+      else await answerPublic(request, response, dependencies, reader)
     }
   }
 }
@@ -52,16 +53,16 @@ export function createGetIncomingPaymentRoute(deps: GetIncomingPaymentDeps): Rou
 async function answerClient(
   request: HttpRequest,
   response: HttpResponse,
-  deps: GetIncomingPaymentDeps,
+  dependencies: GetIncomingPaymentDependencies,
   reader: IncomingPaymentReader
 ): Promise<void> {
   const payment = await readVisible(request, request.param('id'), {
-    authorizer: deps.authorizer,
+    authorizer: dependencies.authorizer,
     type: 'incoming-payment',
     reader
   })
-  const nowMs = deps.clock.now()
-  sendResource(request, response, renderPayableIncomingPayment(payment, { ...deps, nowMs }), {
+  const nowMs = dependencies.clock.now()
+  sendResource(request, response, renderPayableIncomingPayment(payment, { ...dependencies, nowMs }), {
     updatedAtMs: payment.updatedAtMs,
     vary: VARY
   })
@@ -70,7 +71,7 @@ async function answerClient(
 async function answerPublic(
   request: HttpRequest,
   response: HttpResponse,
-  deps: GetIncomingPaymentDeps,
+  dependencies: GetIncomingPaymentDependencies,
   reader: IncomingPaymentReader
 ): Promise<void> {
   const id = request.param('id')
@@ -80,7 +81,7 @@ async function answerPublic(
   sendResource(
     request,
     response,
-    { receivedAmount, authServer: deps.authServerUrl },
+    { receivedAmount, authServer: dependencies.authServerUrl },
     { updatedAtMs: payment.updatedAtMs, vary: VARY }
   )
 }

@@ -1,4 +1,4 @@
-import { sendResource, type Route } from '@open-payments-server/http-server'
+import { type IncomingRequest, type Route, sendResource } from '@open-payments-server/http-server'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderOutgoingPayment } from '../../domain/outgoing-payment.js'
 import { chooseRepresentation, type RepresentationSetting } from '../../domain/representation.js'
@@ -8,27 +8,27 @@ import type { Queries } from '../../modules/database.js'
 import { createOutgoingPaymentReader } from '../../modules/outgoing-payments/index.js'
 
 /** What the route needs. */
-export interface GetOutgoingPaymentDeps {
+export interface GetOutgoingPaymentDependencies {
   readonly database: Queries
-  readonly authorizer: RequestAuthorizer
+  readonly authorizer: RequestAuthorizer<IncomingRequest>
   readonly urls: ResourceUrls
   readonly representation: RepresentationSetting
 }
 
 /** `GET /outgoing-payments/{id}` (interface 4.5). */
-export function createGetOutgoingPaymentRoute(deps: GetOutgoingPaymentDeps): Route {
+export function getOutgoingPaymentRoute(dependencies: GetOutgoingPaymentDependencies): Route {
   const read = {
-    authorizer: deps.authorizer,
+    authorizer: dependencies.authorizer,
     type: 'outgoing-payment',
-    reader: createOutgoingPaymentReader(deps)
+    reader: createOutgoingPaymentReader(dependencies)
   } as const
   return {
     method: 'GET',
     path: '/outgoing-payments/:id',
     handle: async (request, response) => {
       const payment = await readVisible(request, request.param('id'), read)
-      const representation = chooseRepresentation(request.get('accept'), deps.representation)
-      sendResource(request, response, renderOutgoingPayment(payment, deps.urls, representation), {
+      const representation = chooseRepresentation(request.get('accept'), dependencies.representation)
+      sendResource(request, response, renderOutgoingPayment(payment, dependencies.urls, representation), {
         updatedAtMs: payment.updatedAtMs,
         vary: 'Accept'
       })

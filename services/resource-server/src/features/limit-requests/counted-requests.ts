@@ -1,17 +1,17 @@
 import { type IncomingRequest, peekJson } from '@open-payments-server/http-server'
 import type { RateLimits } from '@open-payments-server/service-kit/rate-limits'
-import type { AuthorizedRequest, CountVerified } from '../../domain/authorization.js'
+import type { AuthorizedRequest } from '../../domain/authorization.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 
 /**
- * Counts requests whose token and signature were checked, by the client and by the wallet address they are about, and
- * refuses those that are too many. Nobody uses up what a client has without its signature, nor what a wallet address has for
- * those whom its account holder let pay, without being one of them.
+ * Counts requests whose token and signature were verified, by client and by wallet address, and refuses those over a limit.
+ * So nobody can use up a client's limit without its signature, nor the budget of payments with consent for a wallet address
+ * without that consent.
  */
 export function countRequests(
   limits: Pick<RateLimits, 'count'>,
   urls: Pick<ResourceUrls, 'walletAddressPathOf'>
-): CountVerified {
+): (request: IncomingRequest, authorized: AuthorizedRequest) => void {
   return (request, authorized) => {
     const path = findWalletAddressPath(request, authorized, urls)
     limits.count(request.answer, {
@@ -25,8 +25,8 @@ export function countRequests(
 }
 
 /**
- * Whether a request may leave a row that nobody agreed to. A client with the consent of an account holder is known to the
- * provider by that, for the wallet address of that holder and no other; completing changes a row that is there.
+ * Whether a request may store a row without consent. A client with an account holder's consent may store rows for that
+ * account holder's wallet address, and no other; completing changes an existing row.
  */
 function leavesRow(
   { method, originalUrl }: Pick<IncomingRequest, 'method' | 'originalUrl'>,
@@ -39,11 +39,12 @@ function leavesRow(
 }
 
 /**
- * What a request is counted by for the wallet address that it is about. Each has two budgets: one for tokens whose holder its
- * account holder let pay from it, which takes consent, and one for all other tokens that reach it, which anybody gets.
+ * The key by which a request is counted for its wallet address. Each has two budgets: one for tokens with its account
+ * holder's consent to pay from it, and one for all other tokens that reach it, which anyone can get.
  *
  * @param path of the wallet address; see {@link findWalletAddressPath}
- * @returns undefined when the request is about none that may be hosted here, or about one that its token does not reach
+ * @returns undefined when the request is about no wallet address that may be hosted here, or about one that its token does
+ *   not reach
  */
 export function walletAddressKey(
   path: string | undefined,
@@ -61,9 +62,9 @@ export function walletAddressKey(
 }
 
 /**
- * The path of the wallet address that a request is about: by its path it is counted however it is spelled.
+ * The path of the wallet address that a request is about: counting by path ignores how the URL is spelled.
  *
- * @returns undefined when the request is about none that may be hosted here
+ * @returns undefined when the request is about no wallet address that may be hosted here
  */
 export function findWalletAddressPath(
   request: Pick<IncomingRequest, 'originalUrl'>,
@@ -75,8 +76,8 @@ export function findWalletAddressPath(
 }
 
 /**
- * The wallet address that a request is about, as far as it says so itself: in its body or its query, or because its token
- * reaches no other. The resources that are read by their ids are not looked up for this.
+ * The wallet address that a request names in its body or query, or the only one its token reaches. Resources that are read
+ * by their ids are not looked up for this.
  */
 function findWalletAddress(
   { originalUrl }: Pick<IncomingRequest, 'originalUrl'>,
@@ -94,7 +95,7 @@ function readQuery(originalUrl: string): string | undefined {
   return new URLSearchParams(originalUrl.slice(queryStart)).get('wallet-address') ?? undefined
 }
 
-/** What is wrong with a body is told by the route that reads it. */
+/** Errors in a body are reported by the route that reads it. */
 function readBody(body: Uint8Array): string | undefined {
   const named = (peekJson(body) as { walletAddress?: unknown } | null | undefined)?.walletAddress
   return typeof named === 'string' ? named : undefined

@@ -1,4 +1,4 @@
-import { type Route, sendRendered, tagJson } from '@open-payments-server/http-server'
+import { type IncomingRequest, type Route, sendRendered, tagJson } from '@open-payments-server/http-server'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { unknownWalletAddress } from '../../domain/errors.js'
 import { renderIncomingPayment } from '../../domain/incoming-payment.js'
@@ -23,66 +23,74 @@ import { listIncomingPayments } from '../../modules/incoming-payments/index.js'
 import { listOutgoingPayments } from '../../modules/outgoing-payments/index.js'
 
 /** What the routes need. */
-export interface ListPaymentsDeps {
+export interface ListPaymentsDependencies {
   readonly database: Queries
-  readonly authorizer: RequestAuthorizer
+  readonly authorizer: RequestAuthorizer<IncomingRequest>
   readonly walletAddresses: WalletAddressDirectory
   readonly urls: ResourceUrls
   readonly representation: RepresentationSetting
 }
 
-/** `GET /incoming-payments`: the payments of a wallet address, newest first; `list` its own, `list-all` everyone's. */
-export function createListIncomingPaymentsRoute(deps: ListPaymentsDeps): Route {
-  return createListRoute(deps, {
+/**
+ * `GET /incoming-payments`: the payments of a wallet address, newest first; with `list` the client's own, with `list-all`
+ * all.
+ */
+export function listIncomingPaymentsRoute(dependencies: ListPaymentsDependencies): Route {
+  return createListRoute(dependencies, {
     type: 'incoming-payment',
     path: '/incoming-payments',
-    list: listIncomingPayments(deps),
+    list: listIncomingPayments(dependencies),
     render: renderIncomingPayment
   })
 }
 
-/** `GET /outgoing-payments`: the payments of a wallet address, newest first; `list` its own, `list-all` everyone's. */
-export function createListOutgoingPaymentsRoute(deps: ListPaymentsDeps): Route {
-  return createListRoute(deps, {
+/**
+ * `GET /outgoing-payments`: the payments of a wallet address, newest first; with `list` the client's own, with `list-all`
+ * all.
+ */
+export function listOutgoingPaymentsRoute(dependencies: ListPaymentsDependencies): Route {
+  return createListRoute(dependencies, {
     type: 'outgoing-payment',
     path: '/outgoing-payments',
-    list: listOutgoingPayments(deps),
+    list: listOutgoingPayments(dependencies),
     render: renderOutgoingPayment
   })
 }
 
-/** What tells the list of one kind of payment from that of the other. */
+/** The difference between the lists of the two kinds of payment. */
 interface PaymentList<Payment extends Position> {
   readonly type: 'incoming-payment' | 'outgoing-payment'
   readonly path: string
-  /** Lists a page of the payments of a wallet address (its id): only what a client created where one is given. */
+  /** Lists a page of the payments of a wallet address (its id); if a client is given, only what it created. */
   readonly list: (
     walletAddressId: string,
     client: string | undefined,
     page: PageRequest
   ) => Promise<FoundPage<Payment>>
-  /** What a payment looks like in the list. */
+  /** Renders a payment in the list. */
   readonly render: (payment: Payment, urls: ResourceUrls, representation: Representation) => object
 }
 
 function createListRoute<Payment extends Position>(
-  deps: ListPaymentsDeps,
+  dependencies: ListPaymentsDependencies,
   { type, path, list, render }: PaymentList<Payment>
 ): Route {
   return {
     method: 'GET',
     path,
     handle: async (request, response) => {
-      const authorized = await deps.authorizer.authorize(request)
+      const authorized = await dependencies.authorizer.authorize(request)
       requireReach(authorized, type, 'list', undefined)
       const query = parseListQuery(request.query)
-      const walletAddress = await deps.walletAddresses.findByUrl(query.walletAddress)
+      const walletAddress = await dependencies.walletAddresses.findByUrl(query.walletAddress)
       if (walletAddress === undefined) throw unknownWalletAddress('wallet-address')
       const reach = requireReach(authorized, type, 'list', walletAddress.url)
       const client = reach === 'own' ? authorized.client : undefined
       const found = await list(walletAddress.id, client, query.page)
-      const representation = chooseRepresentation(request.get('accept'), deps.representation)
-      const page = writePage(query.page, found, (payment) => render(payment, deps.urls, representation))
+      const representation = chooseRepresentation(request.get('accept'), dependencies.representation)
+      const page = writePage(query.page, found, (payment) =>
+        render(payment, dependencies.urls, representation)
+      )
       sendRendered(request, response, tagJson(page), { vary: 'Accept' })
     }
   }

@@ -3,29 +3,29 @@ import { Prisma, type Queries } from '../../modules/database.js'
 import { undelivered } from '../../modules/grant-outcomes/index.js'
 import { oldestPending } from '../../modules/outgoing-payments/index.js'
 
-/** Most undelivered outcomes that are counted: beyond that it matters no more how many they are. */
+/** Maximum number of undelivered outcomes that are counted: beyond that the exact number does not matter. */
 export const UNDELIVERED_COUNTED_MAX = 10_000
 
-/** What waits, and since when. An age is 0 where nothing waits. */
+/** What is waiting, and for how long. An age is 0 if nothing is waiting. */
 export interface PaymentMeasures {
   /** Age of the oldest outcome that the auth server has not acknowledged, in seconds. */
-  readonly outboxOldestAgeSeconds: number
-  /** How many outcomes it has not acknowledged, up to {@link UNDELIVERED_COUNTED_MAX}. */
+  readonly outcomesOldestAgeSeconds: number
+  /** Number of outcomes that it has not acknowledged, up to {@link UNDELIVERED_COUNTED_MAX}. */
   readonly undeliveredCount: number
   /** Age of the oldest pending payment, in seconds. */
   readonly pendingOldestAgeSeconds: number
 }
 
-/** Ends of partial indexes, and a count that stops: the cost does not grow with what the tables hold. */
+/** Reads the ends of partial indexes, and a count with a limit: the cost does not grow with the tables. */
 const MEASURE = new Statement<PaymentMeasures>(
   'measure-payments',
   Prisma.sql`
-  select greatest(0, extract(epoch from now() - ${undelivered.oldest}))::float8 as "outboxOldestAgeSeconds",
+  select greatest(0, extract(epoch from now() - ${undelivered.oldest}))::float8 as "outcomesOldestAgeSeconds",
          ${undelivered.count(UNDELIVERED_COUNTED_MAX)} as "undeliveredCount",
          greatest(0, extract(epoch from now() - ${oldestPending}))::float8 as "pendingOldestAgeSeconds"`
 )
 
-/** Measures what waits, with one statement. */
+/** Measures what is waiting, with one statement. */
 export async function measurePayments(on: Queries): Promise<PaymentMeasures> {
   const [measures] = await MEASURE.rows(on, {})
   if (measures === undefined) throw new Error('a statement without tables answered no row')

@@ -1,9 +1,9 @@
-import { newId } from '@open-payments-server/runtime'
+import { newId } from '@open-payments-server/value-types/identifiers'
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import * as ledger from '../../modules/ledger/index.js'
 import { findAssetId } from './assets.js'
-import type { OperatorDeps } from './deps.js'
+import type { OperatorDependencies } from './dependencies.js'
 import {
   cutPage,
   type OperatorPage,
@@ -13,20 +13,20 @@ import {
   writeTextToken
 } from '../../domain/operator-pages.js'
 
-/** What operators may name an account. */
+/** Allowed names of an account. */
 const ACCOUNT_NAME = /^[a-z0-9._-]{1,64}$/
 
 /** An account that holds money, as operators see it. Values are in units of its asset. */
 export interface OperatedAccount {
   readonly name: string
   readonly asset: Asset
-  /** What it holds, payments in flight included. */
+  /** Balance, including money on hold for pending payments. */
   readonly balance: bigint
-  /** Of that, held by payments in flight. */
+  /** The part of it on hold for pending payments. */
   readonly held: bigint
-  /** What can be spent now. */
+  /** The part that can be spent now. */
   readonly available: bigint
-  readonly createdAt: Date
+  readonly createdAtMs: number
 }
 
 /**
@@ -36,50 +36,50 @@ export interface OperatedAccount {
  */
 export async function createAccount(
   request: { name: string; asset: Asset },
-  deps: OperatorDeps
+  dependencies: OperatorDependencies
 ): Promise<OperatedAccount> {
   const { name, asset } = request
   assertAccountName(name, 'name')
-  const assetId = await findAssetId(asset, deps)
-  const createdAt = new Date(deps.clock.now())
-  const id = newId(deps.clock, deps.random)
-  if (!(await ledger.createAccount(deps.database, { id, name, assetId, asset, createdAt }))) {
+  const assetId = await findAssetId(asset, dependencies)
+  const createdAtMs = dependencies.clock.now()
+  const id = newId(dependencies.clock, dependencies.random)
+  if (!(await ledger.createAccount(dependencies.database, { id, name, assetId, asset, createdAtMs }))) {
     throw new OperationRefused('already-exists', 'name', `there is an account ${name} already`)
   }
-  return { name, asset, balance: 0n, held: 0n, available: 0n, createdAt }
+  return { name, asset, balance: 0n, held: 0n, available: 0n, createdAtMs }
 }
 
 /**
- * Accounts by name; with a name, only that one.
+ * Lists accounts by name; if a name is given, only that one.
  *
  * @throws OperationRefused `invalid`
  */
 export async function listAccounts(
   request: OperatorPage & { name: string },
-  deps: OperatorDeps
+  dependencies: OperatorDependencies
 ): Promise<OperatorPageResult<OperatedAccount>> {
   const size = readPageSize(request)
   const after = readTextToken(request)
   if (request.name !== '') {
     const possible = ACCOUNT_NAME.test(request.name)
-    const account = possible ? await ledger.findAccount(deps.database, request.name) : undefined
+    const account = possible ? await ledger.findAccount(dependencies.database, request.name) : undefined
     return { items: account === undefined ? [] : [toOperatedAccount(account)], nextPageToken: '' }
   }
-  const accounts = await ledger.listAccounts(deps.database, { after, limit: size + 1 })
+  const accounts = await ledger.listAccounts(dependencies.database, { after, limit: size + 1 })
   return cutPage(accounts, size, ({ name }) => writeTextToken(name), toOperatedAccount)
 }
 
 /**
- * The account of a name.
+ * Finds an account by its name.
  *
  * @throws OperationRefused `invalid`, or `not-found`
  */
 export async function getAccount(
   name: string,
-  deps: OperatorDeps
+  dependencies: OperatorDependencies
 ): Promise<OperatedAccount & { id: string }> {
   assertAccountName(name, 'account_name')
-  const account = await ledger.findAccount(deps.database, name)
+  const account = await ledger.findAccount(dependencies.database, name)
   if (account === undefined)
     throw new OperationRefused('not-found', 'account_name', `there is no account ${name}`)
   return { id: account.id, ...toOperatedAccount(account) }
@@ -99,6 +99,6 @@ function toOperatedAccount(account: ledger.Account): OperatedAccount {
     balance,
     held,
     available: balance - held,
-    createdAt: account.createdAt
+    createdAtMs: account.createdAtMs
   }
 }

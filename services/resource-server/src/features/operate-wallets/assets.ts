@@ -1,17 +1,20 @@
-import { newId } from '@open-payments-server/runtime'
+import { newId } from '@open-payments-server/value-types/identifiers'
 import { type Asset, AmountError, parseAmount } from '@open-payments-server/value-types/amounts'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import * as ledger from '../../modules/ledger/index.js'
-import type { OperatorDeps } from './deps.js'
+import type { OperatorDependencies } from './dependencies.js'
 
 /**
  * Creates an asset, whose code is in capitals, and the provider's accounts in it, in one transaction.
  *
  * @throws OperationRefused `invalid`, or `already-exists` for this code and scale
  */
-export async function createAsset(asset: Asset, { database, clock, random }: OperatorDeps): Promise<Asset> {
+export async function createAsset(
+  asset: Asset,
+  { database, clock, random }: OperatorDependencies
+): Promise<Asset> {
   assertAsset(asset)
-  // Codes are compared exactly wherever money moves. In capitals, as ISO 4217 has them, no two differ by case alone.
+  // Codes are compared exactly wherever money moves. In capitals, as in ISO 4217, no two differ only by case.
   if (asset.code !== asset.code.toUpperCase()) {
     const message = `asset.code must be in capitals: ${asset.code.toUpperCase()}`
     throw new OperationRefused('invalid', 'asset.code', message)
@@ -23,7 +26,7 @@ export async function createAsset(asset: Asset, { database, clock, random }: Ope
 }
 
 /** All assets, by code and scale. */
-export function listAssets({ database }: OperatorDeps): Promise<readonly Asset[]> {
+export function listAssets({ database }: OperatorDependencies): Promise<readonly Asset[]> {
   return ledger.listAssets(database)
 }
 
@@ -32,7 +35,7 @@ export function listAssets({ database }: OperatorDeps): Promise<readonly Asset[]
  *
  * @throws OperationRefused `invalid`, or `not-found`
  */
-export async function findAssetId(asset: Asset, { database }: OperatorDeps): Promise<number> {
+export async function findAssetId(asset: Asset, { database }: OperatorDependencies): Promise<number> {
   assertAsset(asset)
   const id = await ledger.findAssetId(database, asset)
   if (id === undefined) {
@@ -45,7 +48,7 @@ function describe(asset: Asset): string {
   return `${asset.code} with scale ${asset.scale}`
 }
 
-/** An asset is what an amount of it may name. */
+/** An asset is whatever an amount may name. */
 function assertAsset(asset: Asset): void {
   try {
     parseAmount({ value: '0', assetCode: asset.code, assetScale: asset.scale })

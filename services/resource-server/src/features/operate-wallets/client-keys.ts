@@ -1,16 +1,16 @@
 import { parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import { addKey, countKeys, hasKey, revokeKey } from '../../modules/wallet-addresses/index.js'
-import type { OperatorDeps } from './deps.js'
+import type { OperatorDependencies } from './dependencies.js'
 import { findWalletAddress } from './wallet-addresses.js'
 
-/** What operators may name a key: it travels in a header, and is compared byte by byte. */
+/** Allowed ids of a key: it is sent in a header, and compared byte by byte. */
 const KEY_ID = /^[\x21-\x7e]{1,128}$/
 
-/** Most keys of one wallet address, revoked ones not counted. */
+/** Maximum number of keys of one wallet address, not counting revoked ones. */
 const KEYS_MAX = 64
 
-/** A key, named. */
+/** Identifies a key. */
 export interface NamedKey {
   /** URL of the wallet address. */
   readonly walletAddress: string
@@ -18,42 +18,45 @@ export interface NamedKey {
 }
 
 /**
- * Adds a key that the holder of a wallet address signs requests with.
+ * Adds a signing key for a wallet address.
  *
  * @param request.x base64url-encoded Ed25519 public key
- * @throws OperationRefused `invalid`, `not-found` for the wallet address, `already-exists` for a key id that is taken, also
+ * @throws OperationRefused `invalid`, `not-found` for the wallet address, `already-exists` for a key id that is taken, even
  *   by a revoked key, or `not-possible` when the wallet address has too many
  */
-export async function addClientKey(request: NamedKey & { x: string }, deps: OperatorDeps): Promise<void> {
+export async function addClientKey(
+  request: NamedKey & { x: string },
+  dependencies: OperatorDependencies
+): Promise<void> {
   assertKey(request)
-  const { id: walletAddressId, path } = await findWalletAddress(request.walletAddress, deps)
-  if ((await countKeys(deps.database, walletAddressId)) >= KEYS_MAX) {
+  const { id: walletAddressId, path } = await findWalletAddress(request.walletAddress, dependencies)
+  if ((await countKeys(dependencies.database, walletAddressId)) >= KEYS_MAX) {
     throw new OperationRefused(
       'not-possible',
       'wallet_address',
       `a wallet address has at most ${KEYS_MAX} keys`
     )
   }
-  const key = { walletAddressId, kid: request.kid, x: request.x, createdAt: new Date(deps.clock.now()) }
-  if (!(await addKey(deps.database, key))) {
+  const key = { walletAddressId, kid: request.kid, x: request.x, createdAtMs: dependencies.clock.now() }
+  if (!(await addKey(dependencies.database, key))) {
     throw new OperationRefused('already-exists', 'kid', `there is, or was, a key ${request.kid} already`)
   }
-  deps.publishedKeys.forget(path)
+  dependencies.publishedKeys.forget(path)
 }
 
 /**
- * Removes a key from a wallet address's JWKS. Repeating it has no effect.
+ * Removes a key from a wallet address's JWKS. Idempotent.
  *
- * @throws OperationRefused `not-found` for a wallet address or key that never was
+ * @throws OperationRefused `not-found` for a wallet address or key that never existed
  */
-export async function revokeClientKey(request: NamedKey, deps: OperatorDeps): Promise<void> {
-  const { id: walletAddressId, path } = await findWalletAddress(request.walletAddress, deps)
+export async function revokeClientKey(request: NamedKey, dependencies: OperatorDependencies): Promise<void> {
+  const { id: walletAddressId, path } = await findWalletAddress(request.walletAddress, dependencies)
   const key = { walletAddressId, kid: request.kid }
-  if (!KEY_ID.test(request.kid) || !(await hasKey(deps.database, key))) {
+  if (!KEY_ID.test(request.kid) || !(await hasKey(dependencies.database, key))) {
     throw new OperationRefused('not-found', 'kid', 'there is no such key')
   }
-  await revokeKey(deps.database, key, new Date(deps.clock.now()))
-  deps.publishedKeys.forget(path)
+  await revokeKey(dependencies.database, key, dependencies.clock.now())
+  dependencies.publishedKeys.forget(path)
 }
 
 function assertKey({ kid, x }: { kid: string; x: string }): void {

@@ -1,46 +1,63 @@
-import { isUuid } from '@open-payments-server/runtime'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { AmountError, parseAmountValue } from '@open-payments-server/value-types/amounts'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import type { Database } from '../../modules/database.js'
 import { findMovement, move, type MovementKind } from '../../modules/ledger/index.js'
 import { getAccount, type OperatedAccount } from './accounts.js'
-import type { OperatorDeps } from './deps.js'
+import type { OperatorDependencies } from './dependencies.js'
 
-/** Money that comes from outside, or goes there. */
+/** Money that comes from outside or goes there. */
 export interface MoneyMovement {
-  /** Id (UUID) that makes repeating it safe. */
+  /** Id (UUID) that makes the call idempotent. */
   readonly id: string
   readonly accountName: string
-  /** How much, as a decimal string in units of the account's asset; above 0. */
+  /** Amount as a decimal string in units of the account's asset; above 0. */
   readonly value: string
 }
 
 /**
- * Brings money into an account from outside. The same id with the same content has no further effect.
+ * Deposits money into an account from outside. The same id with the same content has no further effect.
  *
  * @returns the account after it
  * @throws OperationRefused `invalid`, `not-found` for the account, or `already-exists` for the id with other content
  */
-export async function deposit(movement: MoneyMovement, deps: OperatorDeps): Promise<OperatedAccount> {
+export async function deposit(
+  movement: MoneyMovement,
+  dependencies: OperatorDependencies
+): Promise<OperatedAccount> {
   const value = readMovement(movement, 'deposit_id')
-  const moved = await move(deps.database, { ...movement, kind: 'deposit', value }, deps.clock.now())
-  const account = await getAccount(movement.accountName, deps)
-  if (!moved) await assertSameMovement('deposit', movement, value, account.id, deps.database)
+  const moved = await move(
+    dependencies.database,
+    { ...movement, kind: 'deposit', value },
+    dependencies.clock.now()
+  )
+  const account = await getAccount(movement.accountName, dependencies)
+  if (!moved) await assertSameMovement('deposit', movement, value, account.id, dependencies.database)
   return account
 }
 
 /**
- * Takes money out of an account. The same id with the same content has no further effect.
+ * Withdraws money from an account. The same id with the same content has no further effect.
  *
  * @returns the account after it
- * @throws OperationRefused `invalid`, `not-found` for the account, `not-possible` when the available balance is short, or
- *   `already-exists` for the id with other content
+ * @throws OperationRefused `invalid`, `not-found` for the account, `not-possible` when the available balance is too small,
+ *   or `already-exists` for the id with other content
  */
-export async function withdraw(movement: MoneyMovement, deps: OperatorDeps): Promise<OperatedAccount> {
+export async function withdraw(
+  movement: MoneyMovement,
+  dependencies: OperatorDependencies
+): Promise<OperatedAccount> {
   const value = readMovement(movement, 'withdrawal_id')
-  const moved = await move(deps.database, { ...movement, kind: 'withdrawal', value }, deps.clock.now())
-  const account = await getAccount(movement.accountName, deps)
-  if (!moved && !(await assertSameMovement('withdrawal', movement, value, account.id, deps.database))) {
+  const moved = await move(
+    dependencies.database,
+    { ...movement, kind: 'withdrawal', value },
+    dependencies.clock.now()
+  )
+  const account = await getAccount(movement.accountName, dependencies)
+  if (
+    !moved &&
+    !(await assertSameMovement('withdrawal', movement, value, account.id, dependencies.database))
+  ) {
     throw new OperationRefused(
       'not-possible',
       'value',
@@ -51,8 +68,8 @@ export async function withdraw(movement: MoneyMovement, deps: OperatorDeps): Pro
 }
 
 /**
- * @returns false when there is no transfer of this id
- * @throws OperationRefused when there is another one
+ * @returns false when there is no transfer with this id
+ * @throws OperationRefused when there is a different one
  */
 async function assertSameMovement(
   kind: MovementKind,

@@ -3,7 +3,7 @@ import type { Asset } from '@open-payments-server/value-types/amounts'
 import { formatCursor, parseCursor, type Position } from '../../domain/pagination.js'
 import { Prisma } from '../../modules/database.js'
 import { WALLET_ADDRESS } from '../../modules/wallet-addresses/index.js'
-import type { OperatorDeps } from './deps.js'
+import type { OperatorDependencies } from './dependencies.js'
 import {
   cutPage,
   type OperatorPage,
@@ -25,13 +25,13 @@ export interface OperatedPayment {
   readonly failureReason: string
   /** Incoming amount or debit amount; undefined when open. */
   readonly value: bigint | undefined
-  /** Really received, or really sent. */
+  /** Amount actually received, or actually sent. */
   readonly movedValue: bigint
   readonly asset: Asset
   /** URL of the incoming payment that an outgoing payment pays; empty for incoming payments. */
   readonly receiver: string
-  readonly createdAt: Date
-  readonly updatedAt: Date
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
 }
 
 interface PaymentRow {
@@ -50,7 +50,7 @@ interface PaymentRow {
   readonly updated_at: Date
 }
 
-/** What differs between the two kinds. */
+/** The differences between the two kinds. */
 const KINDS: Readonly<Record<OperatedPayment['kind'], { table: Prisma.Sql; columns: Prisma.Sql }>> = {
   incoming: {
     table: Prisma.sql`incoming_payment`,
@@ -64,7 +64,7 @@ const KINDS: Readonly<Record<OperatedPayment['kind'], { table: Prisma.Sql; colum
   }
 }
 
-/** Keyset pagination over the index that fits: Prisma's models have no comparison of rows. */
+/** Keyset pagination over the matching index: Prisma's models cannot compare rows. */
 function selectPayments(
   kind: OperatedPayment['kind'],
   walletAddressId: string | undefined,
@@ -90,33 +90,34 @@ function selectPayments(
 }
 
 /**
- * Incoming or outgoing payments, newest first; with the URL of a wallet address, only its own.
+ * Lists incoming or outgoing payments, newest first; with the URL of a wallet address, only its own.
  *
  * @throws OperationRefused `invalid`, or `not-found` for the wallet address
  */
 export async function listPayments(
   request: OperatorPage & { kind: OperatedPayment['kind']; walletAddress: string },
-  deps: OperatorDeps
+  dependencies: OperatorDependencies
 ): Promise<OperatorPageResult<OperatedPayment>> {
   const { kind, walletAddress } = request
   const size = readPageSize(request)
   const after = readPlace(request.pageToken)
-  const walletAddressId = walletAddress === '' ? undefined : (await findWalletAddress(walletAddress, deps)).id
-  const rows = await deps.database.$queryRaw<PaymentRow[]>(
+  const walletAddressId =
+    walletAddress === '' ? undefined : (await findWalletAddress(walletAddress, dependencies)).id
+  const rows = await dependencies.database.$queryRaw<PaymentRow[]>(
     selectPayments(kind, walletAddressId, after, size + 1)
   )
   return cutPage(
     rows,
     size,
     ({ created_at, id }) => formatCursor({ createdAtMs: created_at.getTime(), id }),
-    (row) => toOperatedPayment(kind, row, deps)
+    (row) => toOperatedPayment(kind, row, dependencies)
   )
 }
 
 function toOperatedPayment(
   kind: OperatedPayment['kind'],
   row: PaymentRow,
-  { urls, clock }: OperatorDeps
+  { urls, clock }: OperatorDependencies
 ): OperatedPayment {
   const expired =
     row.state === 'pending' && row.expires_at !== null && row.expires_at.getTime() <= clock.now()
@@ -130,8 +131,8 @@ function toOperatedPayment(
     movedValue: BigInt(row.moved_value),
     asset: { code: row.code, scale: row.scale },
     receiver: row.receiver,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at
+    createdAtMs: row.created_at.getTime(),
+    updatedAtMs: row.updated_at.getTime()
   }
 }
 

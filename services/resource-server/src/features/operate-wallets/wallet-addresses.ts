@@ -1,10 +1,10 @@
-import { newId } from '@open-payments-server/runtime'
+import { newId } from '@open-payments-server/value-types/identifiers'
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import { OperationRefused } from '../../domain/operation-refused.js'
 import { findPathProblem, PATHLESS_WALLET_ADDRESS } from '../../domain/wallet-address.js'
 import * as walletAddresses from '../../modules/wallet-addresses/index.js'
 import { getAccount } from './accounts.js'
-import type { OperatorDeps } from './deps.js'
+import type { OperatorDependencies } from './dependencies.js'
 import {
   cutPage,
   type OperatorPage,
@@ -15,12 +15,12 @@ import {
 } from '../../domain/operator-pages.js'
 
 /**
- * What operators may make of a path: of all that a URL could hold, what people can tell apart and type. Wallet addresses
- * that differ in case alone would be an invitation to pay the wrong one.
+ * Allowed paths: of everything that a URL could contain, what people can tell apart and type. Wallet addresses that differ
+ * only by case would invite paying the wrong one.
  */
 const PATH = /^(?:\/[a-z0-9._-]+)+$/
 
-/** Longest public name, in characters. */
+/** Maximum length of a public name, in characters. */
 const PUBLIC_NAME_LENGTH_MAX = 128
 
 /** A wallet address as operators see it. */
@@ -43,23 +43,23 @@ export interface OperatedWalletAddress {
  */
 export async function createWalletAddress(
   request: { path: string; publicName: string; accountName: string },
-  deps: OperatorDeps
+  dependencies: OperatorDependencies
 ): Promise<OperatedWalletAddress> {
   const path = readPath(request.path)
   assertPublicName(request.publicName)
-  const account = await getAccount(request.accountName, deps)
-  const created = await walletAddresses.createWalletAddress(deps.database, {
-    id: newId(deps.clock, deps.random),
+  const account = await getAccount(request.accountName, dependencies)
+  const created = await walletAddresses.createWalletAddress(dependencies.database, {
+    id: newId(dependencies.clock, dependencies.random),
     path,
     publicName: request.publicName === '' ? undefined : request.publicName,
     accountId: account.id,
-    createdAt: new Date(deps.clock.now())
+    createdAtMs: dependencies.clock.now()
   })
   if (!created) {
     throw new OperationRefused('already-exists', 'path', `there is a wallet address ${request.path} already`)
   }
   return {
-    url: deps.urls.ofWalletAddress(path),
+    url: dependencies.urls.ofWalletAddress(path),
     publicName: request.publicName,
     accountName: account.name,
     asset: account.asset,
@@ -68,37 +68,37 @@ export async function createWalletAddress(
 }
 
 /**
- * Wallet addresses by path.
+ * Lists wallet addresses by path.
  *
  * @throws OperationRefused `invalid`
  */
 export async function listWalletAddresses(
   request: OperatorPage,
-  deps: OperatorDeps
+  dependencies: OperatorDependencies
 ): Promise<OperatorPageResult<OperatedWalletAddress>> {
   const size = readPageSize(request)
   const page = { after: readTextToken(request), limit: size + 1 }
-  const found = await walletAddresses.listWalletAddresses(deps.database, page)
+  const found = await walletAddresses.listWalletAddresses(dependencies.database, page)
   return cutPage(
     found,
     size,
     ({ path }) => writeTextToken(path),
     ({ path, publicName, ...walletAddress }) => ({
       ...walletAddress,
-      url: deps.urls.ofWalletAddress(path),
+      url: dependencies.urls.ofWalletAddress(path),
       publicName: publicName ?? ''
     })
   )
 }
 
 /**
- * The wallet address of a URL: its id (UUID) and its path.
+ * Finds the id (UUID) and path of the wallet address with a URL.
  *
  * @throws OperationRefused `not-found`
  */
 export async function findWalletAddress(
   url: string,
-  { database, urls }: OperatorDeps
+  { database, urls }: OperatorDependencies
 ): Promise<{ readonly id: string; readonly path: string }> {
   const path = urls.walletAddressPathOf(url)
   if (path !== undefined && findPathProblem(path) === undefined) {

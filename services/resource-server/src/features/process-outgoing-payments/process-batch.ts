@@ -1,5 +1,6 @@
-import { inTransaction, Statement } from '@open-payments-server/database'
-import { type Clock, newId, type Random } from '@open-payments-server/runtime'
+import { instantText, inTransaction, Statement } from '@open-payments-server/database'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { type Database, Prisma, type Queries } from '../../modules/database.js'
 import { determined } from '../../modules/grant-outcomes/index.js'
@@ -25,7 +26,7 @@ import {
 import { settleBatch, type SettledBatch } from './settle-batch.js'
 
 /** What processing a batch needs. */
-export interface ProcessBatchDeps {
+export interface ProcessBatchDependencies {
   readonly database: Database
   readonly urls: ResourceUrls
   readonly clock: Clock
@@ -34,14 +35,14 @@ export interface ProcessBatchDeps {
 }
 
 /**
- * Claims pending payments to receivers hosted here, settles them one after the other and writes what that changes, in one
+ * Claims pending payments to receivers hosted here, settles them one after the other and writes the changes, in one
  * transaction.
  *
- * @returns what became of them; nothing where there are none
+ * @returns the results; none if there were no payments
  */
 export function processBatch(
   claim: Claim,
-  { database, urls, clock, random, providerAccounts }: ProcessBatchDeps
+  { database, urls, clock, random, providerAccounts }: ProcessBatchDependencies
 ): Promise<Pick<SettledBatch, 'endings' | 'filledCount'>> {
   return inTransaction(database, async (transaction: Queries) => {
     const { payments, receivers } = await claimPayments(transaction, claim, urls)
@@ -50,7 +51,7 @@ export function processBatch(
       transaction,
       payments.flatMap(({ debitAssetId, receiveAssetId }) => [debitAssetId, receiveAssetId])
     )
-    // The time is taken once the receivers are locked: nothing can arrive after its expiry by waiting for the lock.
+    // The time is taken after the receivers are locked, so that nothing arrives after an expiry by waiting for the lock.
     const nowMs = clock.now()
     const batch = settleBatch(payments, receivers, provider, nowMs)
     await writeBatch(transaction, batch, nowMs, () => newId(clock, random))
@@ -60,9 +61,9 @@ export function processBatch(
 
 type ClaimRow = ClaimedPaymentRow & (LockedReceiverRow | { readonly receiver_id: null })
 
-// Payments are locked first and without waiting, then incoming payments, then accounts, each kind in the order of ids: two
-// batches that touch the same rows wait for each other and never in a circle. "array" makes the database lock every payment
-// before the first incoming payment; those are read as the last commit left them, since that is what a lock reads.
+// Payments are locked first, skipping locked ones, then incoming payments, then accounts, each kind in the order of ids, so
+// that two batches that touch the same rows never deadlock. "array" makes the database lock every payment before the first
+// incoming payment. The lock reads their latest committed state.
 const CLAIM = new Statement<ClaimRow>(
   'claim-outgoing-payments',
   Prisma.sql`
@@ -72,15 +73,15 @@ const CLAIM = new Statement<ClaimRow>(
    order by claimed.created_at, claimed.id`
 )
 
-/** Payments that are claimed, and the incoming payments that they pay, locked, by id; those that do not exist are missing. */
+/** Claimed payments, and their incoming payments, locked, by id; those that do not exist are missing. */
 export interface ClaimedBatch {
   readonly payments: readonly ClaimedPayment[]
   readonly receivers: ReadonlyMap<string, LockedReceiver>
 }
 
 /**
- * Claims pending payments to receivers hosted here, and locks those, until the transaction ends. Payments claimed elsewhere
- * are skipped.
+ * Claims pending payments to receivers hosted here, and locks the receivers until the transaction ends. Payments claimed
+ * elsewhere are skipped.
  */
 export async function claimPayments(
   transaction: Queries,
@@ -103,8 +104,8 @@ interface WrittenCounts {
   readonly receivers: number
 }
 
-// One statement for the whole batch, whatever its size. Each part says which state it leaves, so that what was ended
-// meanwhile in some other way is not ended again, and the counts tell.
+// One statement for the whole batch, whatever its size. Each part names the state that it expects, so that a payment that
+// ended otherwise meanwhile is not ended again, and the counts reveal it.
 const WRITE = new Statement<WrittenCounts>(
   'settle-outgoing-payments',
   Prisma.sql`
@@ -114,9 +115,9 @@ const WRITE = new Statement<WrittenCounts>(
 )
 
 /**
- * Writes everything that a batch changes, with one statement.
+ * Writes all changes of a batch, with one statement.
  *
- * @throws Error when anything would be changed more or less often than it must: the transaction must not be kept
+ * @throws Error when anything would be changed more or less often than it must: the transaction must be rolled back
  */
 export async function writeBatch(
   transaction: Queries,
@@ -129,7 +130,7 @@ export async function writeBatch(
     ...endings(batch.endings),
     ...postings(transfers, batch.totals),
     ...receipts(batch.received),
-    now: new Date(nowMs).toISOString()
+    now: instantText(nowMs)
   })
   const expected: WrittenCounts = {
     payments: batch.endings.length,

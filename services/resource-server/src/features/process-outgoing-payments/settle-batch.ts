@@ -4,10 +4,10 @@ import type { LockedReceiver } from '../../modules/incoming-payments/index.js'
 import type { AccountTotals, PostedTransfer, ProviderAccounts } from '../../modules/ledger/index.js'
 import type { ClaimedPayment } from '../../modules/outgoing-payments/index.js'
 
-/** A transfer to be written, before it has its id. */
+/** A transfer to be written, without an id yet. */
 export type SettledTransfer = Omit<PostedTransfer, 'id'>
 
-/** Everything that a batch of payments changes. */
+/** All changes of a batch of payments. */
 export interface SettledBatch {
   readonly endings: readonly {
     readonly id: string
@@ -18,13 +18,13 @@ export interface SettledBatch {
   readonly totals: readonly AccountTotals[]
   /** What each incoming payment receives, by its id. */
   readonly received: ReadonlyMap<string, bigint>
-  /** How many incoming payments have received all they asked for by it. */
+  /** Number of incoming payments that have received their full amount by it. */
   readonly filledCount: number
 }
 
 /**
- * Settles a batch of payments one after the other, as if each were alone: what one delivers, the next finds gone from the
- * receiver's room.
+ * Settles a batch of payments one after the other, as if each were alone: what one delivers is no longer available as room
+ * for the next.
  *
  * @param receivers the incoming payments, locked, by id; those that do not exist are missing
  * @param provider the provider's accounts, by asset id
@@ -66,19 +66,19 @@ export function settleBatch(
   }
 }
 
-/** A receiver once it has received a value more. */
+/** A receiver after it has received another value. */
 function after(receiver: LockedReceiver, value: bigint): LockedReceiver {
   return { ...receiver, receivedValue: receiver.receivedValue + value }
 }
 
-/** Whether what it receives is the last that it takes. */
+/** Whether this completes what it can take. */
 function isFilled(receiver: LockedReceiver | undefined, received: bigint): boolean {
   return receiver?.incomingValue !== undefined && receiver.receivedValue + received >= receiver.incomingValue
 }
 
 /**
- * Where the money goes that the hold brought into clearing: the fee to fees, the rest to the receiver; in another asset
- * through the exchange accounts, so that each transfer stays in one asset.
+ * Distributes the money that the hold brought into clearing: the fee to fees, the rest to the receiver. In another asset it
+ * goes through the exchange accounts, so that each transfer stays in one asset.
  */
 function transfersOf(
   payment: ClaimedPayment,
@@ -92,7 +92,7 @@ function transfersOf(
   const feeTransfer = { ...from, kind: 'fee', creditAccountId: source.fees, amount: fee } as const
   const fees = fee > 0n ? [{ ...feeTransfer, incomingPaymentId: undefined }] : []
   if (payment.debitAssetId === payment.receiveAssetId) {
-    // Clearing must be left as it was found: whatever else came out would be money from nowhere.
+    // Clearing must be left unchanged: any difference would be money from nowhere.
     if (sent !== fee + delivered) throw new Error(`payment ${payment.id} does not add up in its asset`)
     const creditAccountId = receiver.accountId
     return [
@@ -128,7 +128,7 @@ function accountsOf(provider: ReadonlyMap<number, ProviderAccounts>, assetId: nu
   return accounts
 }
 
-/** Adds up changes by account: an update can change a row only once. */
+/** Sums changes by account: an update can change a row only once. */
 class Totals {
   readonly #changes = new Map<string, AccountTotals>()
 

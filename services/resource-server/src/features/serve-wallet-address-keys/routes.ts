@@ -11,19 +11,19 @@ import { PATHLESS_WALLET_ADDRESS } from '../../domain/wallet-address.js'
 import { KEYS_REMEMBERED_MS } from '../../modules/wallet-addresses/index.js'
 
 /** What the route needs. */
-export interface WalletAddressKeysRouteDeps {
+export interface WalletAddressKeysRouteDependencies {
   readonly publishedKeys: PublishedKeyDirectory
-  /** How long others may go by an answer, in seconds, the time that it was remembered here included. */
+  /** How long others may cache an answer, in seconds, including the time that it was cached here. */
   readonly cacheSeconds: number
 }
 
 /** Name of the document, below the wallet address. */
 const DOCUMENT = '/jwks.json'
 
-/** `GET /<path>/jwks.json`: the keys that the holder of a wallet address signs with, without the revoked ones; for anyone. */
-export function createWalletAddressKeysRoute(deps: WalletAddressKeysRouteDeps): Route {
+/** `GET /<path>/jwks.json`: the signing keys of the wallet address's holder, without revoked ones; public. */
+export function serveWalletAddressKeysRoute(dependencies: WalletAddressKeysRouteDependencies): Route {
   const render = createRenderer((keys: PublishedKeys) => keys)
-  const maxAgeSeconds = Math.max(0, deps.cacheSeconds - KEYS_REMEMBERED_MS / 1_000)
+  const maxAgeSeconds = Math.max(0, dependencies.cacheSeconds - KEYS_REMEMBERED_MS / 1_000)
   const cacheControl = `public, max-age=${String(maxAgeSeconds)}`
   const answer = (keys: PublishedKeys | undefined, request: HttpRequest, response: HttpResponse): void => {
     if (keys === undefined) throw notFound()
@@ -34,7 +34,7 @@ export function createWalletAddressKeysRoute(deps: WalletAddressKeysRouteDeps): 
     path: /\/jwks\.json$/,
     name: '/*/jwks.json',
     handle: (request, response) => {
-      const found = deps.publishedKeys.findKeys(
+      const found = dependencies.publishedKeys.findKeys(
         request.path.slice(0, -DOCUMENT.length) || PATHLESS_WALLET_ADDRESS
       )
       if (found instanceof Promise) {
@@ -42,7 +42,7 @@ export function createWalletAddressKeysRoute(deps: WalletAddressKeysRouteDeps): 
           answer(keys, request, response)
         })
       }
-      // What is remembered, which is nearly always, is answered without waiting.
+      // Cached keys, which is nearly always, are returned without waiting.
       answer(found, request, response)
       return undefined
     }

@@ -14,18 +14,18 @@ import {
 } from '../../domain/wallet-address.js'
 
 /** What the route needs. */
-export interface WalletAddressRouteDeps {
+export interface WalletAddressRouteDependencies {
   readonly walletAddresses: WalletAddressDirectory
   readonly urls: ResourceUrls
   /** Grant endpoint that wallet addresses advertise. */
   readonly authServerUrl: string
-  /** How long others may keep the answer, in seconds. */
+  /** How long others may cache the answer, in seconds. */
   readonly cacheSeconds: number
-  /** Page that browsers are sent to; undefined for none. */
+  /** Page to which browsers are redirected; undefined for none. */
   readonly pageUrl: string | undefined
 }
 
-/** A wallet address as it travels (published Wallet Address API). */
+/** A wallet address on the wire (published Wallet Address API). */
 interface WalletAddressWire {
   readonly id: string
   readonly publicName?: string
@@ -36,51 +36,51 @@ interface WalletAddressWire {
 }
 
 /**
- * `GET /<path>`: a wallet address, for anyone. Takes every path that no other route takes. The wallet address without a
- * path is served under `/.well-known/pay`, and under the URL that it is known by.
+ * `GET /<path>`: a wallet address, public. Takes every path that no other route takes. The wallet address without a path is
+ * served under `/.well-known/pay`, and under its own URL.
  */
-export function createWalletAddressRoute(deps: WalletAddressRouteDeps): Route {
+export function serveWalletAddressRoute(dependencies: WalletAddressRouteDependencies): Route {
   const render = createRenderer(
-    (walletAddress: WalletAddress) => toWire(walletAddress, deps),
+    (walletAddress: WalletAddress) => toWire(walletAddress, dependencies),
     ({ updatedAtMs }) => updatedAtMs
   )
-  const cacheControl = `public, max-age=${String(deps.cacheSeconds)}`
+  const cacheControl = `public, max-age=${String(dependencies.cacheSeconds)}`
   const answer = (
     walletAddress: WalletAddress | undefined,
     request: HttpRequest,
     response: HttpResponse
   ): void => {
     if (walletAddress === undefined) throw notFound()
-    if (deps.pageUrl === undefined || !prefersPage(request)) {
+    if (dependencies.pageUrl === undefined || !prefersPage(request)) {
       sendRendered(request, response, render(walletAddress), { vary: 'Accept', cacheControl })
       return
     }
     response.addField('Cache-Control', cacheControl)
     response.addField('Vary', 'Accept')
-    response.addField('Location', pageOf(walletAddress, deps.pageUrl))
+    response.addField('Location', pageOf(walletAddress, dependencies.pageUrl))
     response.sendEmpty(302)
   }
   return {
     method: 'GET',
-    // Paths are compared as they were sent, and nothing is decoded.
+    // Paths are compared as sent, without decoding.
     path: /^\//,
     name: '/*',
     handle: (request, response) => {
       const path = request.path === '/' ? PATHLESS_WALLET_ADDRESS : request.path
-      const found = deps.walletAddresses.findByPath(path)
+      const found = dependencies.walletAddresses.findByPath(path)
       if (found instanceof Promise) {
         return found.then((walletAddress) => {
           answer(walletAddress, request, response)
         })
       }
-      // What is remembered, which is nearly always, is answered without waiting.
+      // Cached wallet addresses, which is nearly always, are returned without waiting.
       answer(found, request, response)
       return undefined
     }
   }
 }
 
-/** Whether a request would rather have a page: a browser's, as `text/html` comes before JSON in its `Accept`. */
+/** Whether a request prefers a page: a browser's `Accept` has `text/html` before JSON. */
 function prefersPage(request: HttpRequest): boolean {
   return request.accepts(['application/json', 'text/html']) === 'text/html'
 }
@@ -91,14 +91,17 @@ function pageOf(walletAddress: WalletAddress, pageUrl: string): string {
   return page.href
 }
 
-function toWire(walletAddress: WalletAddress, deps: WalletAddressRouteDeps): WalletAddressWire {
+function toWire(
+  walletAddress: WalletAddress,
+  dependencies: WalletAddressRouteDependencies
+): WalletAddressWire {
   const { url, publicName, asset } = walletAddress
   return {
     id: url,
     ...(publicName === undefined ? {} : { publicName }),
     assetCode: asset.code,
     assetScale: asset.scale,
-    authServer: deps.authServerUrl,
-    resourceServer: deps.urls.base
+    authServer: dependencies.authServerUrl,
+    resourceServer: dependencies.urls.base
   }
 }

@@ -6,23 +6,23 @@ import {
 } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 
-/** Clients of everything the auth server offers to services. */
+/** Clients of everything that the auth server offers to services. */
 export interface AuthServerConnection {
   readonly introspection: auth.IntrospectionServiceClient
   readonly grantLimits: auth.GrantLimitsServiceClient
   readonly grantOperator: auth.GrantOperatorServiceClient
-  /** Resolves when the auth server is connected, and rejects when it is not within the time. */
+  /** Resolves when the auth server is connected, and rejects if it is not within the time. */
   waitForReady(timeoutMs: number): Promise<void>
   close(): void
 }
 
 /**
- * Makes the clients. They connect by themselves, and again when a connection breaks.
+ * Creates the clients. They connect by themselves, and reconnect when a connection breaks.
  *
  * @param options.deadlineMs how long one call may take, retries included
  * @param options.messageBytesMax largest message
- * @param options.tls the certificate of this service, and whose servers it takes; plain text without
- * @param options.serverName name that the auth server's certificate must bear: that of the target unless given
+ * @param options.tls the certificate of this service, and the authorities it trusts; plain text without
+ * @param options.serverName name that the auth server's certificate must contain; default: that of the target
  */
 export function connectAuthServer(options: {
   target: string
@@ -33,7 +33,7 @@ export function connectAuthServer(options: {
 }): AuthServerConnection {
   const introspection = createClient(auth.IntrospectionServiceClient, { ...options, retriesMax: RETRIES_MAX })
   const grantLimits = shareChannel(auth.GrantLimitsServiceClient, introspection)
-  // An audit takes minutes, as long as a connection lives. This channel connects when one is asked for.
+  // An audit takes minutes, as long as a connection lives. This channel connects when an audit is requested.
   const grantOperator = createClient(auth.GrantOperatorServiceClient, {
     ...options,
     retriesMax: RETRIES_MAX,

@@ -25,19 +25,19 @@ import { failureOf, fromAmountMessage, toAmountMessage } from './messages.js'
 
 type Client = auth.GrantLimitsServiceClient
 
-/** Most requests of one call, as the contract says. */
+/** Maximum number of requests of one call, as the contract says. */
 const REQUESTS_MAX = 100
 
-/** Most calls that reserve at a time, but for those that take long. */
+/** Maximum number of concurrent calls that reserve, not counting those that take long. */
 const CALLS_MAX = 2
 
-/** How the grant limits are asked. */
+/** Options of the calls. */
 export interface GrantLimitsOptions {
-  /** Most that one call may take, in milliseconds. */
+  /** Maximum duration of one call, in milliseconds. */
   readonly deadlineMs: number
 }
 
-/** Grant limits over gRPC. Every call of this service may be repeated, so each is tried again on UNAVAILABLE. */
+/** Grant limits over gRPC. Every call of this service is idempotent, so each is retried on UNAVAILABLE. */
 export function createGrantLimits(client: Client, options: GrantLimitsOptions): GrantLimits {
   const call: Call = (method, request, { deadlineMs, signal } = {}) =>
     callUnary(client, method, request, {
@@ -73,7 +73,7 @@ type Call = <Name extends UnaryMethodName<Client>>(
   options?: CallOptions
 ) => Promise<ResponseOf<Client, Name>>
 
-/** Reserves, for what arrives together with one call: it costs both servers little more than the call for one. */
+/** Reserves for all that arrive together with one call: it costs both servers little more than a call for one. */
 function createReserve(call: Call, { deadlineMs }: GrantLimitsOptions): GrantLimits['reserve'] {
   const reserveTogether = gather<{ request: ReservationRequest; deadlineMs: number }, ReservationOutcome>({
     itemsMax: REQUESTS_MAX,
@@ -82,7 +82,7 @@ function createReserve(call: Call, { deadlineMs }: GrantLimitsOptions): GrantLim
     wholeTurn: true,
     async runBatch(waiting) {
       const reservations = waiting.map(({ request }) => toReservation(request))
-      // Nobody waits longer than alone: whoever came first has the least time left.
+      // No request waits longer than it would alone: the first one has the least time left.
       const options = { deadlineMs: Math.min(...waiting.map((one) => one.deadlineMs)) }
       const { results } = await answerOf(() => call('reserve', { reservations }, options))
       return results.map(({ outcome }) =>
@@ -132,13 +132,13 @@ async function answerOf<Answer>(
   }
 }
 
-/** @throws what the failure means, when it is no answer */
+/** @throws what the failure means, when it is not an answer */
 function answerTo<Answer>(error: unknown, answers: Answers<Answer>): Answer {
   if (isRpcError(error) && answers.has(error.code)) return answers.get(error.code) as Answer
   throw failureOf(error)
 }
 
-/** What one of several came to. */
+/** The result of one of several. */
 function decided<Answer>(decide: () => Answer): Outcome<Answer> {
   try {
     return fulfilled(decide())
@@ -147,12 +147,12 @@ function decided<Answer>(decide: () => Answer): Outcome<Answer> {
   }
 }
 
-/** What one of several came to that was not done: the same as if the call for it alone had failed. */
+/** The result of one of several that failed, as if the call for it alone had failed. */
 function failed<Answer>({ code, message }: auth.Failure, answers: Answers<Answer>): Outcome<Answer> {
   return decided(() => answerTo(new RpcError({ code: CODES.get(code) ?? status.UNKNOWN, message }), answers))
 }
 
-/** Codes of calls, by their number. */
+/** Status codes by their number. */
 const CODES: ReadonlyMap<number, status> = new Map(
   Object.values(status).flatMap((code) => (typeof code === 'number' ? [[code, code]] : []))
 )
@@ -170,12 +170,15 @@ function fromReserve(
 ): ReservationOutcome {
   switch (outcome?.$case) {
     case 'reserved': {
-      const { grantId, spentDebitAmount, spentReceiveAmount } = outcome.value
+      const { grantId, spentDebitAmount, spentReceiveAmount, chargeTime } = outcome.value
+      if (chargeTime === undefined)
+        throw new Error('the auth server answered a reservation without its instant')
       return {
         outcome: 'reserved',
         grantId,
         spentDebitAmount: requiredAmount(spentDebitAmount),
-        spentReceiveAmount: requiredAmount(spentReceiveAmount)
+        spentReceiveAmount: requiredAmount(spentReceiveAmount),
+        chargedAtMs: chargeTime.getTime()
       }
     }
     case 'refused':
@@ -242,7 +245,8 @@ function fromReservation(message: auth.Reservation): Reservation {
     receiveAmount: optionalAmount(message.receiveAmount),
     settledDebitValue: optionalValue(message.settledDebitValue),
     settledReceiveValue: optionalValue(message.settledReceiveValue),
-    createdAtMs: message.createTime.getTime()
+    createdAtMs: message.createTime.getTime(),
+    chargedAtMs: message.chargeTime?.getTime()
   }
 }
 

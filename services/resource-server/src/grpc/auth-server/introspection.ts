@@ -1,6 +1,6 @@
 import { callUnary } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
-import { nameClient } from '../../domain/clients.js'
+import { nameClient } from '../../domain/authorization.js'
 import type { ActiveToken, Introspection, TokenStatus } from '../../domain/ports.js'
 import { failureOf } from './messages.js'
 

@@ -3,7 +3,7 @@ import type { auth } from '@open-payments-server/proto'
 import type { LimitsAuditor } from '../../domain/audit.js'
 import { failureOf } from './messages.js'
 
-/** Longest that the auth server's audit may take, in milliseconds: it reads whole tables. */
+/** Maximum duration of the auth server's audit, in milliseconds: it reads whole tables. */
 const AUDIT_TIMEOUT_MS = 300_000
 
 /** The auth server's audit of itself over gRPC. */

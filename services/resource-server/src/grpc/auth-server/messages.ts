@@ -4,8 +4,8 @@ import { type Amount, formatAmount, parseAmount } from '@open-payments-server/va
 import { AuthServerUnavailable } from '../../domain/ports.js'
 
 /**
- * Codes that are no answer: it is not known whether the auth server did what it was asked, or it does not let this service
- * ask, which its operators must mend and clients can only wait for.
+ * Codes that are not an answer: it is unknown whether the auth server did what was requested, or it does not let this
+ * service call, which its operators must fix and clients can only wait for.
  */
 const UNANSWERED: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
@@ -20,15 +20,15 @@ const UNANSWERED: ReadonlySet<status> = new Set([
 ])
 
 /**
- * What a failed call means here.
+ * Maps a failed call.
  *
- * @returns AuthServerUnavailable when the auth server did not answer; any other error as it is
+ * @returns AuthServerUnavailable when the auth server did not answer; any other error unchanged
  */
 export function failureOf(error: unknown): unknown {
   return isRpcError(error) && UNANSWERED.has(error.code) ? new AuthServerUnavailable(error) : error
 }
 
-/** An amount as it travels over gRPC. */
+/** An amount on the wire. */
 export function toAmountMessage(amount: Amount): auth.Amount {
   return formatAmount(amount)
 }
@@ -36,7 +36,7 @@ export function toAmountMessage(amount: Amount): auth.Amount {
 /**
  * An amount from the auth server.
  *
- * @throws AmountError when it is none, which would be a defect of the auth server
+ * @throws AmountError when it is not an amount, which would be a defect of the auth server
  */
 export function fromAmountMessage(message: auth.Amount): Amount {
   return parseAmount(message)

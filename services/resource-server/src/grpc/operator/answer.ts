@@ -2,7 +2,7 @@ import { isTransient } from '@open-payments-server/database'
 import { RpcError, status, type UnaryContext, type UnaryHandler } from '@open-payments-server/grpc-transport'
 import { OperationRefused, type OperationRefusedBecause } from '../../domain/operation-refused.js'
 
-/** What each refusal is in gRPC. */
+/** The gRPC status of each refusal. */
 const CODES: Readonly<Record<OperationRefusedBecause, status>> = {
   'not-found': status.NOT_FOUND,
   'already-exists': status.ALREADY_EXISTS,
@@ -11,8 +11,8 @@ const CODES: Readonly<Record<OperationRefusedBecause, status>> = {
 }
 
 /**
- * A handler whose refusals become the errors of the contract, with the field named, and which says UNAVAILABLE when the database
- * could not be asked, or gave up on a statement.
+ * A handler whose refusals become the errors of the contract, with the field named, and that answers UNAVAILABLE when the
+ * database could not be reached, or gave up on a statement.
  */
 export function answer<Request, Response>(
   handler: (request: Request, context: UnaryContext) => Promise<Response>
@@ -37,7 +37,7 @@ function answered(error: unknown): unknown {
 }
 
 /**
- * A part of a request that must be there.
+ * A required part of a request.
  *
  * @throws OperationRefused `invalid` naming it
  */

@@ -4,7 +4,7 @@ import type { OperatedAccount } from '../../features/operate-wallets/accounts.js
 import type { OperatedPayment } from '../../features/operate-wallets/payments.js'
 import type { OperatedWalletAddress } from '../../features/operate-wallets/wallet-addresses.js'
 
-/** An account as it travels. */
+/** An account on the wire. */
 export function toAccountMessage(account: OperatedAccount): wallet.Account {
   return {
     name: account.name,
@@ -12,16 +12,16 @@ export function toAccountMessage(account: OperatedAccount): wallet.Account {
     balanceValue: account.balance.toString(),
     heldValue: account.held.toString(),
     availableValue: account.available.toString(),
-    createTime: account.createdAt
+    createTime: new Date(account.createdAtMs)
   }
 }
 
-/** A wallet address as it travels. */
+/** A wallet address on the wire. */
 export function toWalletAddressMessage(walletAddress: OperatedWalletAddress): wallet.WalletAddress {
   return { ...walletAddress, keyIds: [...walletAddress.keyIds] }
 }
 
-/** A payment as it travels. */
+/** A payment on the wire. */
 export function toPaymentMessage(payment: OperatedPayment): wallet.Payment {
   return {
     paymentId: payment.id,
@@ -36,12 +36,12 @@ export function toPaymentMessage(payment: OperatedPayment): wallet.Payment {
     movedValue: payment.movedValue.toString(),
     asset: payment.asset,
     receiver: payment.receiver,
-    createTime: payment.createdAt,
-    updateTime: payment.updatedAt
+    createTime: new Date(payment.createdAtMs),
+    updateTime: new Date(payment.updatedAtMs)
   }
 }
 
-/** A lost payment as it travels. */
+/** A lost payment on the wire. */
 export function toLostPaymentMessage(lost: Reservation): wallet.LostPayment {
   const { debitAmount, receiveAmount } = lost
   return {

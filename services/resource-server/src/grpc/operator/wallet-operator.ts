@@ -5,19 +5,20 @@ import {
   type Handlers
 } from '@open-payments-server/grpc-transport'
 import { wallet } from '@open-payments-server/proto'
-import type { Clock, Logger } from '@open-payments-server/runtime'
+import type { Logger } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import type { ResourceServerConfig } from '../../config.js'
 import { OperationRefused } from '../../domain/operation-refused.js'
-import { auditMoney, type AuditMoneyDeps } from '../../features/audit-money/audit-money.js'
+import { auditMoney, type AuditMoneyDependencies } from '../../features/audit-money/audit-money.js'
 import {
-  type GiveUpLostDeps,
+  type GiveUpLostDependencies,
   giveUpLostPayments,
   listLostPayments
 } from '../../features/audit-money/lost-payments.js'
 import { createAccount, listAccounts } from '../../features/operate-wallets/accounts.js'
 import { createAsset, listAssets } from '../../features/operate-wallets/assets.js'
 import { addClientKey, revokeClientKey } from '../../features/operate-wallets/client-keys.js'
-import type { OperatorDeps } from '../../features/operate-wallets/deps.js'
+import type { OperatorDependencies } from '../../features/operate-wallets/dependencies.js'
 import { deposit, withdraw } from '../../features/operate-wallets/money.js'
 import { listPayments, type OperatedPayment } from '../../features/operate-wallets/payments.js'
 import { createWalletAddress, listWalletAddresses } from '../../features/operate-wallets/wallet-addresses.js'
@@ -30,12 +31,13 @@ import {
 } from './messages.js'
 
 /** What the operator services need. */
-export interface OperatorServiceDeps extends OperatorDeps, AuditMoneyDeps, GiveUpLostDeps {
+export interface OperatorServiceDependencies
+  extends OperatorDependencies, AuditMoneyDependencies, GiveUpLostDependencies {
   readonly clock: Clock
   readonly logger: Logger
-  /** Is told of every call; nobody unless given. */
+  /** Observes every call; none unless given. */
   readonly callObserver?: CallObserver | undefined
-  /** Who may operate where clients show certificates, and what audits take for lost. */
+  /** Who may operate when clients present certificates, and what audits regard as lost. */
   readonly config: Pick<ResourceServerConfig, 'GRPC_OPERATOR_CLIENTS' | 'ORPHAN_AGE_SECONDS'>
 }
 
@@ -44,23 +46,23 @@ type Methods<Name extends keyof wallet.WalletOperatorServiceServer> = Pick<
   Name
 >
 
-/** What operators may do with wallets, money and payments, over gRPC. */
-export function createGrpcServices(deps: OperatorServiceDeps): GrpcService[] {
-  const handlers = createHandlers(deps.logger, deps.callObserver)
+/** The operators' calls for wallets, money and payments, over gRPC. */
+export function createGrpcServices(dependencies: OperatorServiceDependencies): GrpcService[] {
+  const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
   const implementation: wallet.WalletOperatorServiceServer = {
-    ...walletMethods(handlers, deps),
-    ...keyMethods(handlers, deps),
-    ...moneyMethods(handlers, deps),
-    ...auditMethods(handlers, deps)
+    ...walletMethods(handlers, dependencies),
+    ...keyMethods(handlers, dependencies),
+    ...moneyMethods(handlers, dependencies),
+    ...auditMethods(handlers, dependencies)
   }
-  const clients = { everyMethod: deps.config.GRPC_OPERATOR_CLIENTS ?? [] }
+  const clients = { everyMethod: dependencies.config.GRPC_OPERATOR_CLIENTS ?? [] }
   return [{ definition: wallet.WalletOperatorServiceService, implementation, clients }]
 }
 
 /** Assets, accounts and wallet addresses. */
 function walletMethods(
   handlers: Handlers,
-  deps: OperatorServiceDeps
+  dependencies: OperatorServiceDependencies
 ): Methods<
   | 'createAsset'
   | 'listAssets'
@@ -71,28 +73,30 @@ function walletMethods(
 > {
   return {
     createAsset: handlers.unary(
-      answer(async ({ asset }) => ({ asset: await createAsset(required(asset, 'asset'), deps) }))
+      answer(async ({ asset }) => ({ asset: await createAsset(required(asset, 'asset'), dependencies) }))
     ),
-    listAssets: handlers.unary(answer(async () => ({ assets: [...(await listAssets(deps))] }))),
+    listAssets: handlers.unary(answer(async () => ({ assets: [...(await listAssets(dependencies))] }))),
     createAccount: handlers.unary(
       answer(async ({ name, asset }) => ({
-        account: toAccountMessage(await createAccount({ name, asset: required(asset, 'asset') }, deps))
+        account: toAccountMessage(
+          await createAccount({ name, asset: required(asset, 'asset') }, dependencies)
+        )
       }))
     ),
     listAccounts: handlers.unary(
       answer(async (request) => {
-        const { items, nextPageToken } = await listAccounts(request, deps)
+        const { items, nextPageToken } = await listAccounts(request, dependencies)
         return { accounts: items.map(toAccountMessage), nextPageToken }
       })
     ),
     createWalletAddress: handlers.unary(
       answer(async (request) => ({
-        walletAddress: toWalletAddressMessage(await createWalletAddress(request, deps))
+        walletAddress: toWalletAddressMessage(await createWalletAddress(request, dependencies))
       }))
     ),
     listWalletAddresses: handlers.unary(
       answer(async (request) => {
-        const { items, nextPageToken } = await listWalletAddresses(request, deps)
+        const { items, nextPageToken } = await listWalletAddresses(request, dependencies)
         return { walletAddresses: items.map(toWalletAddressMessage), nextPageToken }
       })
     )
@@ -102,18 +106,18 @@ function walletMethods(
 /** Keys of client wallet addresses. */
 function keyMethods(
   handlers: Handlers,
-  deps: OperatorServiceDeps
+  dependencies: OperatorServiceDependencies
 ): Methods<'addClientKey' | 'revokeClientKey'> {
   return {
     addClientKey: handlers.unary(
       answer(async (request) => {
-        await addClientKey(request, deps)
+        await addClientKey(request, dependencies)
         return {}
       })
     ),
     revokeClientKey: handlers.unary(
       answer(async (request) => {
-        await revokeClientKey(request, deps)
+        await revokeClientKey(request, dependencies)
         return {}
       })
     )
@@ -123,24 +127,24 @@ function keyMethods(
 /** Money and payments. */
 function moneyMethods(
   handlers: Handlers,
-  deps: OperatorServiceDeps
+  dependencies: OperatorServiceDependencies
 ): Methods<'deposit' | 'withdraw' | 'listPayments'> {
   return {
     deposit: handlers.unary(
       answer(async ({ depositId, accountName, value }) => ({
-        account: toAccountMessage(await deposit({ id: depositId, accountName, value }, deps))
+        account: toAccountMessage(await deposit({ id: depositId, accountName, value }, dependencies))
       }))
     ),
     withdraw: handlers.unary(
       answer(async ({ withdrawalId, accountName, value }) => ({
-        account: toAccountMessage(await withdraw({ id: withdrawalId, accountName, value }, deps))
+        account: toAccountMessage(await withdraw({ id: withdrawalId, accountName, value }, dependencies))
       }))
     ),
     listPayments: handlers.unary(
       answer(async (request) => {
         const { items, nextPageToken } = await listPayments(
           { ...request, kind: readKind(request.kind) },
-          deps
+          dependencies
         )
         return { payments: items.map(toPaymentMessage), nextPageToken }
       })
@@ -148,24 +152,26 @@ function moneyMethods(
   }
 }
 
-/** The proof that money adds up, and what is to be decided where some was lost. */
+/** The audit, and decisions about lost money. */
 function auditMethods(
   handlers: Handlers,
-  deps: OperatorServiceDeps
+  dependencies: OperatorServiceDependencies
 ): Methods<'listLostPayments' | 'giveUpLostPayments' | 'audit'> {
   return {
     listLostPayments: handlers.unary(
       answer(async (request) => {
-        const { items, nextPageToken } = await listLostPayments(request, deps)
+        const { items, nextPageToken } = await listLostPayments(request, dependencies)
         return { payments: items.map(toLostPaymentMessage), nextPageToken }
       })
     ),
     giveUpLostPayments: handlers.unary(
-      answer(async ({ paymentIds }) => ({ paymentIds: [...(await giveUpLostPayments(paymentIds, deps))] }))
+      answer(async ({ paymentIds }) => ({
+        paymentIds: [...(await giveUpLostPayments(paymentIds, dependencies))]
+      }))
     ),
     audit: handlers.unary(
       answer(async ({ openReservationAgeMaxSeconds }) => {
-        const checks = await auditMoney(openReservationAgeMaxSeconds, deps)
+        const checks = await auditMoney(openReservationAgeMaxSeconds, dependencies)
         return { checks: checks.map((check) => ({ ...check, violations: [...check.violations] })) }
       })
     )

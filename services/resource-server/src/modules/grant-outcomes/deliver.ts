@@ -2,9 +2,9 @@ import { placeholder, Statement } from '@open-payments-server/database'
 import type { ReservationEnd } from '../../domain/ports.js'
 import { Prisma, type Queries } from '../database.js'
 
-/** What the auth server is to be told about a payment id. */
+/** The outcome of a payment id that is to be delivered to the auth server. */
 export type DueOutcome = ReservationEnd & {
-  /** How often delivery was tried, this time included. */
+  /** Number of delivery attempts, including this one. */
   readonly attempts: number
 }
 
@@ -29,11 +29,11 @@ const CLAIM_DUE = new Statement<DueRow>(
 )
 
 /**
- * Claims outcomes that are due by pushing them ahead, so that no transaction stays open over a call, and whoever crashes
- * keeps them no longer than the lease. The times are the database's: replicas need not agree on the clock.
+ * Claims due outcomes by moving their next attempt ahead, so that no transaction stays open during a call, and a process
+ * that crashes keeps them no longer than the lease. The times are the database's: replicas need not agree on the clock.
  *
- * @param leaseMs how long they stay with whoever claimed them: longer than telling the auth server takes. An outcome that
- *   is told twice has its effect once
+ * @param leaseMs how long they belong to the process that claimed them: longer than a delivery takes. Delivering an outcome
+ *   twice has the same effect as once
  */
 export async function claimDue(on: Queries, limit: number, leaseMs: number): Promise<DueOutcome[]> {
   const rows = await CLAIM_DUE.rows(on, { limit, leaseMs })
@@ -42,7 +42,7 @@ export async function claimDue(on: Queries, limit: number, leaseMs: number): Pro
       ? {
           kind: 'settle',
           paymentId: row.payment_id,
-          // A settlement has both: a check constraint says so.
+          // A check constraint guarantees that a settlement has both.
           debitedValue: BigInt(row.debited_value ?? ''),
           receivedValue: BigInt(row.received_value ?? ''),
           attempts: row.attempts
@@ -56,12 +56,12 @@ const ACKNOWLEDGE = new Statement(
   Prisma.sql`update grant_reservation set delivered_at = now() where payment_id = any(${placeholder('ids')}::uuid[])`
 )
 
-/** Records what the auth server acknowledged. */
+/** Records that the auth server acknowledged outcomes. */
 export async function acknowledge(on: Queries, paymentIds: readonly string[]): Promise<void> {
   await ACKNOWLEDGE.rows(on, { ids: paymentIds })
 }
 
-/** Makes outcomes due again after a while. */
+/** Postpones outcomes. */
 export async function postpone(
   on: Queries,
   failed: readonly { readonly paymentId: string; readonly retryAfterMs: number }[]

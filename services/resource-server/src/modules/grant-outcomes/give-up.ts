@@ -2,9 +2,9 @@ import { placeholder } from '@open-payments-server/database'
 import { Prisma, type Queries } from '../database.js'
 
 /**
- * A statement that gives payment ids up: no payment will ever be created under them, and their reservations will be released.
- * Given `ids` and `cause`, it answers those that it gave up. They are written in the order of ids, as payments are persisted:
- * nobody waits in a circle.
+ * A statement that gives payment ids up: no payment will ever be created under them, and their reservations will be
+ * released. Takes `ids` and `cause`, and returns the ids that it gave up. It writes them in the order of ids, like
+ * persisting payments does, to avoid deadlocks.
  *
  * @param standsFor the payment that the id `given.id` stands for from then on; null for none
  */
@@ -16,13 +16,13 @@ export function givingUp(standsFor: Prisma.Sql): Prisma.Sql {
   on conflict do nothing returning payment_id`
 }
 
-/** Fragment: an array of the payments that some ids stand for, so that they are found by the index of their ids. */
+/** Fragment: an array of the payments that some ids stand for, to look them up by the index of their ids. */
 export function stoodFor(ids: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`array(
     select stands_for from grant_reservation where payment_id = any(${ids}) and stands_for is not null)`
 }
 
-/** Whether a payment has an id, or it was given up. */
+/** Whether an id belongs to a payment or was given up. */
 export async function isTaken(on: Queries, paymentId: string): Promise<boolean> {
   return (
     (await on.grantReservation.findUnique({ where: { paymentId }, select: { paymentId: true } })) !== null

@@ -1,7 +1,7 @@
 /**
- * What the auth server is owed for each payment id: nothing while the payment is pending, then a settlement or a release,
- * delivered until it is acknowledged; the ids that were given up; and the timelines of the database, a change of which may have
- * lost any of these.
+ * The outcome of each payment id for the auth server: none while the payment is pending, then a settlement or a release,
+ * delivered until it is acknowledged. Also the ids that were given up, and the database's timelines: a change of timeline
+ * may have lost any of these.
  */
 export { acknowledge, claimDue, type DueOutcome, postpone } from './deliver.js'
 export { givingUp, isTaken, stoodFor } from './give-up.js'

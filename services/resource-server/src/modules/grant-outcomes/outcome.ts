@@ -1,16 +1,16 @@
 import { Prisma } from '../database.js'
 
 /**
- * Fragment: opens the places of payments. Reads the parts `placed` (`id`), those that are persisted, and `wanted` (`id`,
- * `payable`, `quote_id`, `fee_value`). The part `refused` (`payment_id`) records the release of those that are not payable.
+ * Fragment: opens the entries of payments. Reads the parts `placed` (`id`), the persisted payments, and `wanted` (`id`,
+ * `payable`, `quote_id`, `fee_value`, `charged_at`). The part `refused` (`payment_id`) records the release of those that are not payable.
  *
- * A persisted payment whose id was given up, which is rare, breaks the primary key, and with it the statement: none of it is
- * kept. The two parts never name the same id. Both go by the order of ids, so that nobody waits in a circle.
+ * If the id of a persisted payment was given up, which is rare, the primary key fails the whole statement, and nothing of
+ * it is kept. The two parts never name the same id. Both write in the order of ids, to avoid deadlocks.
  */
 export const opened = Prisma.sql`
   opened as (
-    insert into grant_reservation (payment_id, quote_id, fee_value)
-    select id, quote_id, fee_value from placed join wanted using (id) order by id
+    insert into grant_reservation (payment_id, quote_id, fee_value, charged_at)
+    select id, quote_id, fee_value, charged_at from placed join wanted using (id) order by id
   ), refused as (
     insert into grant_reservation (payment_id, outcome, given_up_cause)
     select id, 'release', 'receiver_not_payable' from wanted where not payable order by id

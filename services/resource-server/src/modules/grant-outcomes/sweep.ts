@@ -1,24 +1,24 @@
-import { placeholder, Statement } from '@open-payments-server/database'
+import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import { Prisma, type Queries } from '../database.js'
 import { isBeforeChange } from './timeline.js'
 
-/** An open reservation that the auth server told of. */
+/** An open reservation at the auth server. */
 export interface OpenReservation {
   readonly paymentId: string
   /** By the auth server's clock. */
   readonly createdAtMs: number
 }
 
-/** What became of open reservations that nothing here knew. */
+/** The result of sweeping open reservations that have no payment here. */
 export interface SweptReservations {
   /** Ids that were given up. */
   readonly givenUp: readonly string[]
-  /** Ids from before the database changed its timeline: it may have lost their payments, and an operator decides. */
+  /** Ids from before the database changed its timeline. Their payments may be lost, so an operator decides. */
   readonly held: readonly string[]
 }
 
-// One statement, so that what gives ids up is on the timeline that decides about them. They are written in the order of ids, as
-// payments are persisted: nobody waits in a circle.
+// One statement, so that the ids are given up on the timeline that was checked. They are written in the order of ids, like
+// persisting payments does, to avoid deadlocks.
 const SWEEP = new Statement<{ payment_id: string; held: boolean }>(
   'give-up-payment-ids',
   Prisma.sql`
@@ -36,21 +36,21 @@ const SWEEP = new Statement<{ payment_id: string; held: boolean }>(
    where is_before_change and not exists (select from grant_reservation r where r.payment_id = given.id)`
 )
 
-/** Gives up the ids of reservations that nothing here knows, unless their payments may be lost. */
+/** Gives up the ids of reservations without a payment here, unless their payments may be lost. */
 export async function sweep(
   on: Queries,
   reservations: readonly OpenReservation[]
 ): Promise<SweptReservations> {
   const rows = await SWEEP.rows(on, {
     ids: reservations.map(({ paymentId }) => paymentId),
-    createdAt: reservations.map(({ createdAtMs }) => new Date(createdAtMs).toISOString())
+    createdAt: reservations.map(({ createdAtMs }) => instantText(createdAtMs))
   })
   const idsOf = (held: boolean): string[] =>
     rows.filter((row) => row.held === held).map(({ payment_id: id }) => id)
   return { givenUp: idsOf(false), held: idsOf(true) }
 }
 
-/** A lost payment, and whether its reservation is to be released: not one that was settled before the payment was lost. */
+/** A lost payment, and whether its reservation is to be released: not if it was settled before the payment was lost. */
 export interface LostPaymentId {
   readonly paymentId: string
   readonly isOpen: boolean
@@ -66,10 +66,10 @@ const GIVE_UP_LOST = new Statement<{ payment_id: string }>(
 )
 
 /**
- * Gives up payments that a change of the timeline lost, as an operator decided. Of what was settled the auth server is told
- * nothing more.
+ * Gives up payments that were lost by a change of timeline, as an operator decided. For settled ones, nothing more is
+ * delivered to the auth server.
  *
- * @returns those that were given up by this call: the others have a payment by now, or were given up before
+ * @returns those that this call gave up: the others have a payment by now, or were given up before
  */
 export async function giveUpLost(
   on: Queries,

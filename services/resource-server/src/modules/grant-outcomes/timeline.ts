@@ -2,8 +2,9 @@ import { Statement } from '@open-payments-server/database'
 import { Prisma, type Queries } from '../database.js'
 
 /**
- * The timeline that is written now: a new one begins when a standby is promoted, or a backup restored to a moment. Exact from
- * the promotion on, where `pg_control_checkpoint` waits for the next checkpoint; everybody may ask it, of a primary.
+ * The current timeline: a new one begins when a standby is promoted or a backup is restored to a moment. The name of the
+ * WAL file is exact from the promotion on, whereas `pg_control_checkpoint` waits for the next checkpoint. Any user may
+ * query it on a primary.
  */
 const CURRENT = Prisma.sql`
   select c.system_identifier, ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint as timeline_id
@@ -15,21 +16,21 @@ const MEET = new Statement(
   insert into database_timeline (system_identifier, timeline_id) ${CURRENT} on conflict do nothing`
 )
 
-/** Keeps in mind on which timeline the database is, and since when that is known. */
+/** Records which timeline the database is on, and since when that is known. */
 export async function meetTimeline(on: Queries): Promise<void> {
   await MEET.rows(on, {})
 }
 
 /**
- * Fragment: an instant. What was committed before it may be lost, since the timeline changed: when the newest was first met;
- * `-infinity` where it never changed, and `infinity` where it just did and nobody met it yet.
+ * Fragment: an instant. Commits before it may be lost, because the timeline changed. It is when the newest timeline was
+ * first seen, `-infinity` if the timeline never changed, and `infinity` if it just changed and was not recorded yet.
  */
 const CHANGED_AT = Prisma.sql`(
   select case when not bool_or((t.system_identifier, t.timeline_id) = (c.system_identifier, c.timeline_id)) then 'infinity'
               when count(*) > 1 then max(t.first_seen_at) else '-infinity' end::timestamptz
     from database_timeline t, (${CURRENT}) c)`
 
-/** Fragment: whether a reservation of that age may be of a payment that is lost, where nothing here knows it. */
+/** Fragment: whether a reservation of that age, without a payment here, may belong to a lost payment. */
 export const isBeforeChange = (createdAt: Prisma.Sql): Prisma.Sql => Prisma.sql`${createdAt} < ${CHANGED_AT}`
 
 const READ_CHANGED_AT = new Statement<{ changed_at_ms: string }>(
@@ -38,8 +39,8 @@ const READ_CHANGED_AT = new Statement<{ changed_at_ms: string }>(
 )
 
 /**
- * When the database's timeline last changed, in milliseconds since the Unix epoch: what was committed before may be lost.
- * `-Infinity` where it never did, `Infinity` where it just did and no sweep met it yet.
+ * When the database's timeline last changed, in milliseconds since the Unix epoch: commits before it may be lost.
+ * `-Infinity` if it never changed, `Infinity` if it just changed and no sweep has recorded it yet.
  */
 export async function readTimelineChange(on: Queries): Promise<number> {
   const [row] = await READ_CHANGED_AT.rows(on, {})

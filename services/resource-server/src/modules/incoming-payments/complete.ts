@@ -1,10 +1,10 @@
-import { placeholder, Statement } from '@open-payments-server/database'
+import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import type { IncomingPayment } from '../../domain/incoming-payment.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
 import { INCOMING_PAYMENT_JOINS, type IncomingPaymentRow, readIncomingPaymentRow } from './row.js'
 
-/** Who wants to complete a payment. */
+/** A request to complete a payment. */
 export interface Completion {
   /** Id (UUID) of the payment. */
   readonly id: string
@@ -14,11 +14,11 @@ export interface Completion {
   readonly nowMs: number
 }
 
-/** What came of it. */
+/** The result of a {@link Completion}. */
 export interface CompletionResult {
-  /** The payment: after its completion, or as it was found when it could not be completed. */
+  /** The payment after its completion, or as it was found if it could not be completed. */
   readonly payment: IncomingPayment
-  /** Whether this very request completed it. */
+  /** Whether this request completed it. */
   readonly done: boolean
 }
 
@@ -30,8 +30,8 @@ const [ID, CLIENT, PATHS, NOW] = [
 ]
 
 /**
- * One statement: the condition and the change cannot come apart, so that of two that race one completes the payment. The
- * update looks at the row as it is by then; what it returns, not what the select found, is the payment after it.
+ * One statement for condition and change, so that of two racing requests one completes the payment. The update sees the
+ * latest row: what it returns, not what the select found, is the payment after it.
  */
 const COMPLETE = new Statement<IncomingPaymentRow & { readonly done: boolean }>(
   'complete-incoming-payment',
@@ -64,7 +64,7 @@ export async function completeIncomingPayment(
   { id, client, paths, nowMs }: Completion,
   urls: ResourceUrls
 ): Promise<CompletionResult | undefined> {
-  const now = new Date(nowMs).toISOString()
+  const now = instantText(nowMs)
   const [row] = await COMPLETE.rows(on, { id, client, paths: paths ?? null, now })
   return row && { payment: readIncomingPaymentRow(row, urls), done: row.done }
 }

@@ -1,12 +1,12 @@
-import { placeholder, Statement, writeTogether } from '@open-payments-server/database'
+import { instantText, placeholder, Statement, writeTogether } from '@open-payments-server/database'
 import type { CreationIdentity } from '../../domain/idempotency.js'
 import type { CreatedIncomingPayment } from '../../domain/incoming-payment.js'
 import { Prisma, type Queries } from '../database.js'
 
-/** An incoming payment to be kept. */
+/** An incoming payment to be stored. */
 export interface NewIncomingPayment {
   readonly id: string
-  /** By what a repetition of the request is known; undefined for one without an idempotency key. */
+  /** Identifies repetitions of the request; undefined without an idempotency key. */
   readonly identity: CreationIdentity | undefined
   readonly walletAddressId: string
   readonly client: string
@@ -18,26 +18,26 @@ export interface NewIncomingPayment {
   readonly createdAtMs: number
 }
 
-/** What is kept after a creation. */
+/** A stored incoming payment. */
 export interface StoredIncomingPayment {
-  /** Without what belongs to the wallet address. */
+  /** Without the fields of the wallet address. */
   readonly payment: Omit<CreatedIncomingPayment, 'walletAddressUrl' | 'asset'>
-  /** Hash of the request that created it, where it carried an idempotency key. */
+  /** Hash of the request that created it, if it had an idempotency key. */
   readonly requestHash: Uint8Array | null
 }
 
-/** Keeps incoming payments. */
+/** Stores incoming payments. */
 export interface IncomingPaymentStore {
   /**
-   * Keeps a payment, unless there is one of the same idempotency key already: that one is answered then. One that would
-   * have expired by its creation is not kept.
+   * Stores a payment, unless one with the same idempotency key exists: then that one is returned. A payment that would
+   * already be expired is not stored.
    *
-   * @returns undefined when nothing was kept and nothing could be seen
+   * @returns undefined when nothing was stored and no existing one is visible
    */
   create(payment: NewIncomingPayment): Promise<StoredIncomingPayment | undefined>
 }
 
-/** The columns of a {@link StoredRow}. What may change later is no part of the answer to a creation. */
+/** The columns of a {@link StoredRow}. Fields that may change later are not part of the answer to a creation. */
 const STORED = Prisma.sql`
   p.id, p.incoming_value::text, p.expires_at, p.metadata, p.created_at, p.shared_secret_key_id, p.request_hash, p.idempotency_hash`
 
@@ -53,9 +53,9 @@ interface StoredRow {
 }
 
 /**
- * One statement for all that arrive together, since every payment begins with it. A request with the same key that runs at the
- * same time is waited for by the insert, and not seen by the select, whose snapshot is older: then no row comes back. Keys are
- * inserted in their order, so that two statements never wait for each other.
+ * One statement for all that arrive together, because every payment begins with it. The insert waits for a concurrent
+ * request with the same key, but the select, whose snapshot is older, does not see it: then no row is returned. Keys are
+ * inserted in order, so that two statements never deadlock.
  */
 const CREATE = new Statement<StoredRow>(
   'create-incoming-payments',
@@ -79,12 +79,12 @@ const CREATE = new Statement<StoredRow>(
   select ${STORED} from incoming_payment p where p.idempotency_hash = any (array(select idempotency_hash from wanted))`
 )
 
-/** Keeps incoming payments in the database. */
-export function createIncomingPaymentStore(deps: { database: Queries }): IncomingPaymentStore {
-  return { create: writeTogether((payments) => createAll(payments, deps.database)) }
+/** Stores incoming payments in the database. */
+export function createIncomingPaymentStore(dependencies: { database: Queries }): IncomingPaymentStore {
+  return { create: writeTogether((payments) => createAll(payments, dependencies.database)) }
 }
 
-/** Keeps some payments. @returns what is kept of each, in their order */
+/** Stores some payments. @returns the stored payment of each, in their order */
 async function createAll(
   payments: readonly NewIncomingPayment[],
   on: Queries
@@ -116,7 +116,7 @@ function readStored(row: StoredRow): StoredIncomingPayment {
   }
 }
 
-/** A record of {@link CREATE}. Numbers of arbitrary size travel as text. */
+/** A record of {@link CREATE}. Numbers of arbitrary size are sent as text. */
 function toRecord(payment: NewIncomingPayment): object {
   const { identity } = payment
   return {
@@ -124,10 +124,10 @@ function toRecord(payment: NewIncomingPayment): object {
     wallet_address_id: payment.walletAddressId,
     client: payment.client,
     incoming_value: payment.incomingValue?.toString(),
-    expires_at: new Date(payment.expiresAtMs).toISOString(),
+    expires_at: instantText(payment.expiresAtMs),
     metadata: payment.metadata,
     request_hash: identity && `\\x${identity.requestHash.toString('hex')}`,
-    created_at: new Date(payment.createdAtMs).toISOString(),
+    created_at: instantText(payment.createdAtMs),
     idempotency_hash: identity && `\\x${identity.idempotencyHash.toString('hex')}`,
     shared_secret_key_id: payment.sharedSecretKeyId
   }

@@ -24,11 +24,11 @@ const OWN: KeysetList = {
 }
 
 /**
- * Makes what lists the incoming payments of a wallet address, newest first, with one statement.
+ * Creates a function that lists the incoming payments of a wallet address, newest first, with one statement.
  *
- * @returns lists a page; only what a client created where one is given
+ * @returns lists a page; if a client is given, only what it created
  */
-export function listIncomingPayments(deps: {
+export function listIncomingPayments(dependencies: {
   database: Queries
   urls: ResourceUrls
 }): (
@@ -36,12 +36,12 @@ export function listIncomingPayments(deps: {
   client: string | undefined,
   page: PageRequest
 ) => Promise<FoundPage<IncomingPayment>> {
-  const all = createKeyset<IncomingPaymentRow>(deps.database, ALL)
-  const own = createKeyset<IncomingPaymentRow>(deps.database, OWN)
+  const all = createKeyset<IncomingPaymentRow>(dependencies.database, ALL)
+  const own = createKeyset<IncomingPaymentRow>(dependencies.database, OWN)
   return async (walletAddressId, client, page) => {
     const { rows, hasOpposite } = await (client === undefined
       ? all({ walletAddressId }, page)
       : own({ walletAddressId, client }, page))
-    return { rows: rows.map((row) => readIncomingPaymentRow(row, deps.urls)), hasOpposite }
+    return { rows: rows.map((row) => readIncomingPaymentRow(row, dependencies.urls)), hasOpposite }
   }
 }

@@ -3,8 +3,8 @@ import { hasDelivery } from '../ledger/index.js'
 import { purgeStatement } from '../purge-statement.js'
 
 /**
- * Deletes incoming payments that are over and never received anything. Nothing is delivered to one that has expired, and while
- * something is delivered its row is locked.
+ * Deletes expired incoming payments that never received anything. Nothing is delivered after the expiry, and during a
+ * delivery the row is locked.
  */
 export const purgeIncomingPayments = purgeStatement({
   name: 'purge-incoming-payments',

@@ -21,16 +21,16 @@ const BY_ID = new Statement<IncomingPaymentRow>(
               where p.id = any(${placeholder('ids')}::uuid[])`
 )
 
-/** Reads incoming payments: those that are polled for at the same time with one statement. */
-export function createIncomingPaymentReader(deps: {
+/** Reads incoming payments, batching concurrent reads into one statement. */
+export function createIncomingPaymentReader(dependencies: {
   database: Queries
   urls: ResourceUrls
 }): IncomingPaymentReader {
-  const lookUp = createLookup((ids) => BY_ID.rows(deps.database, { ids }))
+  const lookUp = createLookup((ids) => BY_ID.rows(dependencies.database, { ids }))
   return {
     async find(id) {
       const row = await lookUp(id)
-      return row && readIncomingPaymentRow(row, deps.urls)
+      return row && readIncomingPaymentRow(row, dependencies.urls)
     }
   }
 }

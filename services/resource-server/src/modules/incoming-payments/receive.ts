@@ -2,8 +2,8 @@ import { placeholder } from '@open-payments-server/database'
 import { Prisma } from '../database.js'
 
 /**
- * Fragment: adds what incoming payments receive, and completes those that have received all they asked for. Given `now` and
- * what {@link receipts} makes; their rows must be locked. Counted as `received`.
+ * Fragment: adds what incoming payments receive, and completes those that have received their full amount. Takes `now` and
+ * what {@link receipts} returns; the rows must be locked. Counted as `received`.
  */
 export const received = Prisma.sql`
   receipt as (
@@ -17,7 +17,10 @@ export const received = Prisma.sql`
      where i.id = r.id and i.id = any (array(select id from receipt)) returning 1
   )`
 
-/** What {@link received} is given: what each incoming payment receives, by its id. Numbers of arbitrary size travel as text. */
+/**
+ * The parameters of {@link received}: what each incoming payment receives, by its id. Numbers of arbitrary size are sent as
+ * text.
+ */
 export function receipts(delivered: ReadonlyMap<string, bigint>): { readonly receipts: string } {
   return {
     receipts: JSON.stringify([...delivered].map(([id, value]) => ({ id, delivered: value.toString() })))

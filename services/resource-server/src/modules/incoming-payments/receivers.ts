@@ -23,12 +23,15 @@ const BY_ID = new Statement<ReceiverRow>(
               where p.id = any(${placeholder('ids')}::uuid[])`
 )
 
-/** Finds the incoming payments hosted here: those that are asked for at the same time with one statement. */
-export function createReceiverDirectory(deps: { database: Queries; urls: ResourceUrls }): ReceiverDirectory {
-  const lookUp = createLookup((ids) => BY_ID.rows(deps.database, { ids }))
+/** Finds the incoming payments hosted here, batching concurrent lookups into one statement. */
+export function createReceiverDirectory(dependencies: {
+  database: Queries
+  urls: ResourceUrls
+}): ReceiverDirectory {
+  const lookUp = createLookup((ids) => BY_ID.rows(dependencies.database, { ids }))
   return {
     async find(url) {
-      const id = deps.urls.idOf('incoming-payments', url)
+      const id = dependencies.urls.idOf('incoming-payments', url)
       const row = id === undefined ? undefined : await lookUp(id)
       return row && toReceiver(row, url)
     }

@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import type { Receiver, ReceiverDirectory, RememberedReceivers } from '../../domain/receiver.js'
 
-/** Most receivers that are remembered. */
+/** Maximum number of cached receivers. */
 const REMEMBERED_MAX = 10_000
 
 /**
- * Remembers of each receiver what never changes, its asset, maximum and expiry, so that paying or quoting the same one again
- * needs no look at the database before that. What it has received is not remembered: it counts as nothing here, and the
- * statement that persists the payment, or the quote, looks at what is true then.
+ * Caches what never changes of each receiver: its asset, maximum and expiry. So quoting or paying the same one again needs
+ * no statement beforehand. What it has received is not cached and counts as nothing here: the statement that stores the
+ * quote or the payment checks the current value.
  */
 export function rememberReceivers(receivers: ReceiverDirectory): RememberedReceivers {
   const remembered = new LRUCache<string, Receiver>({ max: REMEMBERED_MAX })

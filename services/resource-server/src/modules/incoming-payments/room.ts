@@ -1,14 +1,14 @@
 import { UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import { Prisma } from '../database.js'
 
-/** Longest that an open payment may grow: {@link UINT64_MAX}, as PostgreSQL reads it. */
+/** Maximum that an open payment may receive: {@link UINT64_MAX}, as PostgreSQL reads it. */
 const LARGEST = Prisma.raw(UINT64_MAX.toString())
 
 /**
- * Fragment, a condition: whether an incoming payment can take a value now. The same rule as `remainingRoom` of the domain: it is
- * neither completed nor expired, and has room for all of it.
+ * Fragment, a condition: whether an incoming payment can take a value now. The same rule as `remainingRoom` of the domain:
+ * it is neither completed nor expired, and has room for the whole value.
  *
- * @param payment.id names its id; null is none, and can take nothing
+ * @param payment.id names its id; null means no payment, which can take nothing
  * @param payment.value names the value, in units of its asset
  * @param payment.now names the instant
  */
@@ -51,10 +51,10 @@ export interface LockedReceiverRow {
 }
 
 /**
- * Fragment: locks incoming payments, in the order of their ids, and tells what they are as the last commit left them
- * ({@link LockedReceiverRow}). "no key update" because rows that refer to these need not wait.
+ * Fragment: locks incoming payments in the order of their ids, and returns their latest committed state ({@link
+ * LockedReceiverRow}). "no key update", so that inserting rows that refer to them need not wait.
  *
- * @param ids an array of ids; what makes it is carried out before the first is locked
+ * @param ids an array of ids; the expression is evaluated before the first lock
  */
 export function lockedReceivers(ids: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`receiver as (

@@ -3,12 +3,12 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma } from '../database.js'
 import { WALLET_ADDRESS } from '../wallet-addresses/index.js'
 
-/** The columns that an {@link IncomingPaymentRow} is made of: `p` the payment, `w` its wallet address, `s` its asset. */
+/** The columns of an {@link IncomingPaymentRow}: `p` is the payment, `w` its wallet address, `s` its asset. */
 export const INCOMING_PAYMENT_COLUMNS = Prisma.sql`
   p.id, p.client, p.incoming_value::text, p.received_value::text, p.completed, p.expires_at, p.metadata, p.created_at, p.updated_at,
   p.shared_secret_key_id, w.path, s.code, s.scale`
 
-/** What joins the wallet address and the asset to an incoming payment `p`. */
+/** Joins the wallet address and the asset to an incoming payment `p`. */
 export const INCOMING_PAYMENT_JOINS = WALLET_ADDRESS(Prisma.sql`p.wallet_address_id`)
 
 /** An incoming payment as the database returns it: numbers of arbitrary size are text. */

@@ -11,7 +11,7 @@ export interface Account {
   readonly creditsPosted: bigint
   readonly debitsPosted: bigint
   readonly debitsPending: bigint
-  readonly createdAt: Date
+  readonly createdAtMs: number
 }
 
 /** An account to be created. */
@@ -21,7 +21,7 @@ export interface NewAccount {
   readonly name: string
   readonly assetId: number
   readonly asset: Asset
-  readonly createdAt: Date
+  readonly createdAtMs: number
 }
 
 /**
@@ -29,21 +29,30 @@ export interface NewAccount {
  *
  * @returns false when its name is taken
  */
-export function createAccount(on: Database, { asset, ...account }: NewAccount): Promise<boolean> {
-  const data = { ...account, kind: 'wallet', assetCode: asset.code, assetScale: asset.scale } as const
+export function createAccount(
+  on: Database,
+  { asset, createdAtMs, ...account }: NewAccount
+): Promise<boolean> {
+  const data = {
+    ...account,
+    kind: 'wallet',
+    assetCode: asset.code,
+    assetScale: asset.scale,
+    createdAt: new Date(createdAtMs)
+  } as const
   return unlessTaken(on.account.create({ data }))
 }
 
-/** The account of a name. */
+/** Finds an account by its name. */
 export async function findAccount(on: Queries, name: string): Promise<Account | undefined> {
   const account = await on.account.findUnique({ where: { name }, include: { asset: true } })
   return account === null ? undefined : toAccount(account)
 }
 
 /**
- * Accounts that hold money, by name.
+ * Lists accounts that hold money, by name.
  *
- * @param page.after only those whose names come after this one; all come after the empty one
+ * @param page.after only those with names after this one; all names come after the empty one
  */
 export async function listAccounts(
   on: Queries,
@@ -58,7 +67,7 @@ export async function listAccounts(
   return accounts.map(toAccount)
 }
 
-/** A decimal of the database: whole, whatever its type says. */
+/** A decimal from the database: a whole number, whatever its type says. */
 interface WholeDecimal {
   toFixed(decimals: 0): string
 }
@@ -80,6 +89,6 @@ function toAccount(account: {
     creditsPosted: BigInt(account.creditsPosted.toFixed(0)),
     debitsPosted: BigInt(account.debitsPosted.toFixed(0)),
     debitsPending: BigInt(account.debitsPending.toFixed(0)),
-    createdAt: account.createdAt
+    createdAtMs: account.createdAt.getTime()
   }
 }

@@ -15,8 +15,8 @@ export const ASSET_OF_ACCOUNT = (accountId: Prisma.Sql): Prisma.Sql => Prisma.sq
 /**
  * Creates an asset and the provider's accounts in it, in one transaction.
  *
- * @param newId makes ids (UUID) of accounts
- * @returns false when there is one of its code and scale
+ * @param newId creates ids (UUID) of accounts
+ * @returns false when an asset with this code and scale exists
  */
 export async function createAsset(
   on: Database,
@@ -35,7 +35,7 @@ export function listAssets(on: Queries): Promise<readonly Asset[]> {
   })
 }
 
-/** The id of an asset; undefined when there is none of its code and scale. */
+/** The id of an asset; undefined when none has this code and scale. */
 export async function findAssetId(on: Queries, { code, scale }: Asset): Promise<number | undefined> {
   const found = await on.asset.findUnique({ where: { code_scale: { code, scale } }, select: { id: true } })
   return found?.id

@@ -2,15 +2,14 @@ import { placeholder } from '@open-payments-server/database'
 import { Prisma } from '../database.js'
 
 /**
- * Fragment: holds the debits of payments where their senders have the money, each as if it had come alone. Reads the part
- * `holdable` (`id` of the payment, `account_id` of its sender, `debit_value`), and is given `now`. The part `covered` (`id`) names
- * those that are held; what must come after the locks of accounts reads it.
- *
- * - An account's rows are locked before its money is counted: "for no key update" reads what the last commit left, where the
- *   rest of the statement sees what was there when it began. The update that follows adds to that same row. The smallest
- *   payments come first, so that one that the account cannot cover takes the money of none that it can.
- * - Accounts are locked in the order of their ids. "array" makes the database carry out all of `holdable` before it locks the
- *   first account.
+ * Fragment: holds the debits of payments whose senders have the money, with the same result as if each had come alone.
+ * Reads the part `holdable` (`id` of the payment, `account_id` of its sender, `debit_value`), and takes `now`. The part
+ * `covered` (`id`) names those that are held. Parts that must come after the locks of accounts read it.
+ * - An account's rows are locked before its money is counted: "for no key update" reads the latest commit, while the rest
+ *   of the statement sees its snapshot. The update that follows adds to that same row. The smallest payments come first, so
+ *   that one that the account cannot cover does not take money from those that it can.
+ * - Accounts are locked in the order of their ids. "array" makes the database evaluate all of `holdable` before it locks
+ *   the first account.
  */
 export const held = Prisma.sql`
   sender as (

@@ -1,6 +1,6 @@
 /**
- * The double-entry ledger: assets, accounts and transfers. Holds, posts, voids and moves money; nobody else writes these
- * tables.
+ * The double-entry ledger: assets, accounts and transfers. Holds, posts, voids and moves money; no other module writes
+ * these tables.
  */
 export { type Account, createAccount, findAccount, listAccounts, type NewAccount } from './accounts.js'
 export { ASSET_OF_ACCOUNT, createAsset, findAssetId, listAssets } from './assets.js'

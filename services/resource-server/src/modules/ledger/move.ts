@@ -1,12 +1,12 @@
-import { placeholder, Statement } from '@open-payments-server/database'
+import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import { Prisma, type Queries } from '../database.js'
 
-/** Money that comes from outside, or goes there. */
+/** Money that comes from outside or goes there. */
 export type MovementKind = 'deposit' | 'withdrawal'
 
-/** A movement of money between an account and the world outside. */
+/** A movement of money between an account and the outside world. */
 export interface Movement {
-  /** Id (UUID) of its transfer, which makes repeating it safe. */
+  /** Id (UUID) of its transfer, which makes it idempotent. */
   readonly id: string
   readonly kind: MovementKind
   readonly accountName: string
@@ -29,8 +29,8 @@ const [ID, NAME, VALUE, NOW] = [
   Prisma.sql`${placeholder('now')}::timestamptz`
 ]
 
-// One statement each, so that the transfer and the account's total are one, and so that of two calls with the same id the
-// second finds the transfer and moves nothing.
+// One statement each, so that the transfer and the account's total are written together, and of two calls with the same id
+// the second finds the transfer and moves nothing.
 const STATEMENTS: Readonly<Record<MovementKind, Statement<{ id: string }, MoveValues>>> = {
   deposit: new Statement(
     'deposit',
@@ -47,7 +47,7 @@ const STATEMENTS: Readonly<Record<MovementKind, Statement<{ id: string }, MoveVa
   update account set credits_posted = credits_posted + ${VALUE} from moved where account.id = moved.credit_account_id
   returning account.id`
   ),
-  // The account is locked first: what is available must still be there when the transfer is written.
+  // The account is locked first: the available money must still be there when the transfer is written.
   withdrawal: new Statement(
     'withdraw',
     Prisma.sql`
@@ -69,9 +69,9 @@ const STATEMENTS: Readonly<Record<MovementKind, Statement<{ id: string }, MoveVa
 }
 
 /**
- * Moves money between an account and the world outside.
+ * Moves money between an account and the outside world.
  *
- * @returns false when nothing was moved: there is no such account, it has less available, or the id is taken
+ * @returns false when nothing was moved: the account does not exist, it has less available, or the id is taken
  */
 export async function move(
   on: Queries,
@@ -82,12 +82,12 @@ export async function move(
     id,
     accountName,
     value: value.toString(),
-    now: new Date(nowMs).toISOString()
+    now: instantText(nowMs)
   })
   return rows.length === 1
 }
 
-/** The transfer of an id, as far as it tells movements apart: its account is the one that is not outside. */
+/** The transfer with an id, with the fields that identify a movement: its account is the one that is not outside. */
 export async function findMovement(
   on: Queries,
   id: string

@@ -16,7 +16,7 @@ export interface PostedTransfer {
   readonly incomingPaymentId: string | undefined
 }
 
-/** How the totals of a wallet account change: netted, one for each account. */
+/** The change of a wallet account's totals: netted, one per account. */
 export interface AccountTotals {
   /** Id (UUID). */
   readonly accountId: string
@@ -25,7 +25,7 @@ export interface AccountTotals {
   readonly creditsPosted: bigint
 }
 
-/** How many rows {@link posted} has changed. */
+/** The number of rows that {@link posted} has changed. */
 export interface PostedCounts {
   /** Holds posted or voided. */
   readonly holds: number
@@ -35,12 +35,12 @@ export interface PostedCounts {
 }
 
 /**
- * Fragment: ends the holds of payments, posting what was sent and returning the rest, and writes the transfers that carry it
- * on. Reads the part `ending` (`id` of the payment, `sent`), and is given `now` and what {@link postings} makes.
+ * Fragment: ends the holds of payments, posting what was sent and returning the rest, and writes the transfers that carry
+ * it on. Reads the part `ending` (`id` of the payment, `sent`), and takes `now` and what {@link postings} returns.
  *
- * Every account is locked, in the order of ids, before the first is changed: an update would lock them in whatever order it
- * meets them. They are looked up by "any (array" because a plan made while the tables were small, which a connection keeps,
- * would read the whole of an index to join them.
+ * Every account is locked, in the order of ids, before the first is changed: an update would lock them in arbitrary order.
+ * They are looked up by "any (array": a plan that was made while the tables were small, and that a connection keeps, would
+ * join them by reading a whole index.
  */
 export const posted = {
   parts: Prisma.sql`
@@ -79,7 +79,7 @@ export const posted = {
          (select count(*) from total)::integer as totals`
 }
 
-/** The values that {@link posted} is given, but for `now`. Numbers of arbitrary size travel as text. */
+/** The parameters of {@link posted}, except `now`. Numbers of arbitrary size are sent as text. */
 export function postings(
   transfers: readonly PostedTransfer[],
   totals: readonly AccountTotals[]

@@ -1,9 +1,9 @@
 import { type Queries, Prisma } from '../database.js'
 
-/** The provider's own accounts: every asset has one of each. */
+/** The kinds of the provider's own accounts: every asset has one of each. */
 export const PROVIDER_ACCOUNT_KINDS = ['outside', 'clearing', 'exchange', 'fees'] as const
 
-/** The provider's own accounts in one asset, by what they are for: ids (UUID). */
+/** The provider's own accounts in one asset, by kind: ids (UUID). */
 export interface ProviderAccounts {
   readonly clearing: string
   readonly exchange: string
@@ -12,11 +12,11 @@ export interface ProviderAccounts {
 
 /** Finds the provider's accounts. */
 export interface ProviderAccountDirectory {
-  /** The provider's accounts in each of these assets, by asset id. Assets that have none are missing. */
+  /** The provider's accounts in each of these assets, by asset id. Assets without accounts are missing. */
   find(on: Queries, assetIds: Iterable<number>): Promise<ReadonlyMap<number, ProviderAccounts>>
 }
 
-/** Looks the provider's accounts up once: they are made with their asset and never change, and assets are few. */
+/** Looks up the provider's accounts once: they are created with their asset and never change, and there are few assets. */
 export function createProviderAccounts(): ProviderAccountDirectory {
   const known = new Map<number, ProviderAccounts>()
   return {

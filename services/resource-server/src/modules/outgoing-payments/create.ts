@@ -18,12 +18,14 @@ export interface NewPayment {
   readonly terms: PaymentTerms
   readonly grantSpentDebitValue: bigint
   readonly grantSpentReceiveValue: bigint
+  /** The instant that its reservation was charged at, in milliseconds since the Unix epoch. */
+  readonly chargedAtMs: number
   readonly metadata: Readonly<Record<string, unknown>> | undefined
 }
 
 /**
- * Fragment: the part ``asked`, payments that are to be persisted, as {@link wantedPayments} gives them. Its columns are those of
- * {@link inserted}, and `account_id` and `incoming_payment_id`, which say whom the money comes from and goes to.
+ * Fragment: the part `asked`, payments that are to be persisted, as {@link wantedPayments} returns them. Its columns are
+ * those of {@link inserted}, plus `charged_at`, and `account_id` and `incoming_payment_id`, where the money comes from and goes to.
  */
 export const wanted = Prisma.sql`
   asked as (
@@ -32,13 +34,13 @@ export const wanted = Prisma.sql`
         as n(id uuid, signature_id uuid, request_hash bytea, wallet_address_id uuid, account_id uuid, client text,
              grant_id uuid, quote_id uuid, incoming_payment_id uuid, receiver text, debit_value numeric, fee_value numeric,
              receive_value numeric, receive_asset_id integer, metadata jsonb, grant_spent_debit_value numeric,
-             grant_spent_receive_value numeric)
+             grant_spent_receive_value numeric, charged_at timestamptz)
   )`
 
 /**
- * Fragment: the part `payment` (`id`, `metadata`), which inserts those of the part `wanted` that are `payable`. One whose id, signed
- * request or quote is taken, by an earlier one of the batch too, is left out. They are inserted in one order, by quote, then id,
- * as two requests may claim the same: nobody waits in a circle. Given `now`.
+ * Fragment: the part `payment` (`id`, `metadata`), which inserts those of the part `wanted` that are `payable`. A payment
+ * is left out if its id, signed request or quote is taken, also by an earlier one of the batch. Two requests may claim the
+ * same, so they are inserted in one order, by quote, then id, to avoid deadlocks. Takes `now`.
  */
 export const inserted = Prisma.sql`
   payment as (
@@ -53,7 +55,7 @@ export const inserted = Prisma.sql`
     returning id, metadata
   )`
 
-/** The payments of {@link wanted}. Numbers of arbitrary size travel as text. */
+/** The payments of {@link wanted}. Numbers of arbitrary size are sent as text. */
 export function wantedPayments(payments: readonly NewPayment[]): { readonly payments: string } {
   return { payments: JSON.stringify(payments.map(toRecord)) }
 }
@@ -77,6 +79,7 @@ function toRecord(payment: NewPayment): object {
     receive_asset_id: receiver.assetId,
     metadata: payment.metadata,
     grant_spent_debit_value: payment.grantSpentDebitValue.toString(),
-    grant_spent_receive_value: payment.grantSpentReceiveValue.toString()
+    grant_spent_receive_value: payment.grantSpentReceiveValue.toString(),
+    charged_at: new Date(payment.chargedAtMs).toISOString()
   }
 }

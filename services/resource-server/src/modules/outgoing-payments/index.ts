@@ -1,4 +1,4 @@
-/** The life of an outgoing payment: inserted, claimed, ended; and the port of whatever moves its money. */
+/** The life cycle of an outgoing payment: inserted, claimed, ended; and the port to whatever moves its money. */
 export { inserted, type NewPayment, wanted, wantedPayments } from './create.js'
 export type { PaymentMethod, ProcessedRound } from './payment-method.js'
 export {

@@ -8,7 +8,7 @@ export interface Claim {
   readonly limit: number
   /** Ids (UUID); any when undefined. */
   readonly ids?: readonly string[]
-  /** Ids (UUID) to pass over; none when undefined. */
+  /** Ids (UUID) to skip; none when undefined. */
   readonly except?: readonly string[]
 }
 
@@ -24,7 +24,7 @@ export interface ClaimedPayment {
   /** Ids of the assets. */
   readonly debitAssetId: number
   readonly receiveAssetId: number
-  /** Whether the sender's money is held for it. */
+  /** Whether there is a hold on the sender's money for it. */
   readonly held: boolean
 }
 
@@ -43,9 +43,9 @@ export interface ClaimedPaymentRow {
 }
 
 /**
- * Fragment: locks pending payments to receivers below a URL, the oldest first and without waiting for those that are locked:
- * "no key update" because rows that refer to these, such as the transfers of payments being created, need not wait. Given what
- * {@link claiming} makes.
+ * Fragment: locks pending payments to receivers below a URL, the oldest first, skipping locked ones. "no key update", so
+ * that inserting rows that refer to them, such as the transfers of payments being created, need not wait. Takes what {@link
+ * claiming} returns.
  */
 export const claimed = Prisma.sql`
   claimed as (
@@ -67,9 +67,9 @@ export const claimed = Prisma.sql`
   )`
 
 /**
- * The values of {@link claimed}.
+ * The parameters of {@link claimed}.
  *
- * @param receivers what the URLs of the receivers begin with; their ids follow
+ * @param receivers the prefix of the receivers' URLs, before their ids
  */
 export function claiming({ limit, ids, except }: Claim, receivers: string): Record<string, unknown> {
   return { receivers, ids: ids ?? null, except: except ?? [], limit }
@@ -100,11 +100,11 @@ export interface Ending {
 }
 
 /**
- * Fragment: the part `ending` (`id`, `state`, `failure_reason`, `sent`, `delivered`), as {@link endings} gives it, and the part `payment`,
- * which ends the payments that it names and are still pending; counted as `payments`. Given `now`.
+ * Fragment: the part `ending` (`id`, `state`, `failure_reason`, `sent`, `delivered`), as {@link endings} returns it, and
+ * the part `payment`, which ends those of its payments that are still pending; counted as `payments`. Takes `now`.
  *
- * The state is compared as text because a plan would read the index of all that are pending, which may be few, and thousands that
- * were not vacuumed yet.
+ * The state is compared as text: otherwise a plan could read the index of all pending payments, with thousands of entries
+ * that were not vacuumed yet.
  */
 export const ended = Prisma.sql`
   ending as (
@@ -118,7 +118,7 @@ export const ended = Prisma.sql`
      where p.id = e.id and p.id = any (array(select id from ending)) and p.state::text = 'pending' returning 1
   )`
 
-/** The endings of {@link ended}. Numbers of arbitrary size travel as text. */
+/** The endings of {@link ended}. Numbers of arbitrary size are sent as text. */
 export function endings(ending: readonly Ending[]): { readonly endings: string } {
   return {
     endings: JSON.stringify(
@@ -133,6 +133,8 @@ export function endings(ending: readonly Ending[]): { readonly endings: string }
   }
 }
 
-/** Fragment: when the oldest pending payment was created. The end of a partial index, whatever the table holds. */
+/**
+ * Fragment: when the oldest pending payment was created. Reads the end of a partial index, whatever the size of the table.
+ */
 export const oldestPending = Prisma.sql`(
   select created_at from outgoing_payment where state = 'pending' order by created_at, id limit 1)`

@@ -17,7 +17,7 @@ import {
 } from './row.js'
 
 /** What reading outgoing payments needs. */
-interface ReadDeps {
+interface ReadDependencies {
   readonly database: Queries
   readonly urls: ResourceUrls
 }
@@ -34,8 +34,8 @@ const BY_ID = new Statement<OutgoingPaymentRow>(
               where p.id = any(${placeholder('ids')}::uuid[])`
 )
 
-/** Reads outgoing payments: those that are polled for at the same time with one statement. */
-export function createOutgoingPaymentReader({ database, urls }: ReadDeps): OutgoingPaymentReader {
+/** Reads outgoing payments, batching concurrent reads into one statement. */
+export function createOutgoingPaymentReader({ database, urls }: ReadDependencies): OutgoingPaymentReader {
   const lookUp = createLookup((ids) => BY_ID.rows(database, { ids }))
   return {
     async find(id) {
@@ -59,14 +59,14 @@ const OWN: KeysetList = {
 }
 
 /**
- * Makes what lists the outgoing payments of a wallet address, newest first, with one statement.
+ * Creates a function that lists the outgoing payments of a wallet address, newest first, with one statement.
  *
- * @returns lists a page; only what a client created where one is given
+ * @returns lists a page; if a client is given, only what it created
  */
 export function listOutgoingPayments({
   database,
   urls
-}: ReadDeps): (
+}: ReadDependencies): (
   walletAddressId: string,
   client: string | undefined,
   page: PageRequest
@@ -81,7 +81,7 @@ export function listOutgoingPayments({
   }
 }
 
-/** Whether a quote was used by any payment. */
+/** Whether any payment used a quote. */
 export async function isQuoteUsed(on: Queries, quoteId: string): Promise<boolean> {
   return (await on.outgoingPayment.findUnique({ where: { quoteId }, select: { id: true } })) !== null
 }

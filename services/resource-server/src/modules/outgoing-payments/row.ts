@@ -3,13 +3,13 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma } from '../database.js'
 import { WALLET_ADDRESS } from '../wallet-addresses/index.js'
 
-/** The columns that an {@link OutgoingPaymentRow} is made of: `p` the payment, joined by {@link OUTGOING_PAYMENT_JOINS}. */
+/** The columns of an {@link OutgoingPaymentRow}: `p` is the payment, joined by {@link OUTGOING_PAYMENT_JOINS}. */
 export const OUTGOING_PAYMENT_COLUMNS = Prisma.sql`
   p.id, p.client, p.quote_id, p.receiver, p.debit_value::text, p.receive_value::text, p.state::text, p.sent_value::text,
   p.grant_spent_debit_value::text, p.grant_spent_receive_value::text, p.metadata, p.created_at, p.updated_at,
   w.path, s.code as debit_code, s.scale as debit_scale, ra.code as receive_code, ra.scale as receive_scale`
 
-/** What joins the wallet address and the assets to the payments `p`: one row of each for each payment. */
+/** Joins the wallet address and the assets to the payments `p`: one row for each payment. */
 export const OUTGOING_PAYMENT_JOINS = Prisma.sql`
   ${WALLET_ADDRESS(Prisma.sql`p.wallet_address_id`)}
   join asset ra on ra.id = p.receive_asset_id`

@@ -1,4 +1,5 @@
 import { placeholder, Statement } from '@open-payments-server/database'
+import { snakeCase } from '@open-payments-server/runtime'
 import type { RequestCause } from '../../domain/given-up.js'
 import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
@@ -12,13 +13,13 @@ import {
   readOutgoingPaymentRow
 } from './row.js'
 
-/** A payment that took the place of another. */
+/** A payment found in place of another. */
 export interface FoundPayment {
   readonly payment: OutgoingPayment
   readonly requestHash: Buffer
   /** Id (UUID) of the grant it was made under. */
   readonly grantId: string
-  /** Whether one of the ids is its own or stands for it, or only the signed request tells. */
+  /** Whether it was found by its own id or one that stands for it, or only by the signed request. */
   readonly knownBy: 'id' | 'signature'
 }
 
@@ -40,7 +41,7 @@ const TWIN = new Statement<TwinRow>(
    order by p.id = any(${IDS}) desc, p.id = any(${STOOD_FOR}) desc limit 1`
 )
 
-/** The payment of one of some ids (UUID), else the one that such an id stands for, else that of a signed request. */
+/** Finds the payment of one of some ids (UUID), else the one that such an id stands for, else that of a signed request. */
 export async function findTwin(
   { database, urls }: { readonly database: Queries; readonly urls: ResourceUrls },
   ids: readonly string[],
@@ -66,15 +67,15 @@ const GIVE_UP = new Statement(
 )
 
 /**
- * Gives up a payment id: no payment will ever be created under it, and its reservation will be released. It stands for the
- * payment of the signed request from then on, if there is one.
+ * Gives up a payment id: no payment will ever be created under it, and its reservation will be released. If the signed
+ * request has a payment, the id stands for it from then on.
  *
- * @returns false when the id is taken already, by a payment or because it was given up before
+ * @returns false when the id belongs to a payment or was given up before
  */
 export async function giveUpPayment(
   on: Queries,
   { id, signatureId }: Pick<NewPayment, 'id' | 'signatureId'>,
   cause: RequestCause
 ): Promise<boolean> {
-  return (await GIVE_UP.rows(on, { ids: [id], signatureId, cause })).length === 1
+  return (await GIVE_UP.rows(on, { ids: [id], signatureId, cause: snakeCase(cause) })).length === 1
 }

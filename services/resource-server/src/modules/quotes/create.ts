@@ -1,4 +1,4 @@
-import { placeholder, Statement, writeTogether } from '@open-payments-server/database'
+import { instantText, placeholder, Statement, writeTogether } from '@open-payments-server/database'
 import type { CreationIdentity } from '../../domain/idempotency.js'
 import type { Quote } from '../../domain/quote.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
@@ -6,41 +6,40 @@ import { Prisma, type Queries } from '../database.js'
 import { canTake } from '../incoming-payments/index.js'
 import { QUOTE_COLUMNS, QUOTE_JOINS, type QuoteRow, readQuoteRow } from './row.js'
 
-/** A quote to be kept. */
+/** A quote to be stored. */
 export interface NewQuote {
   readonly quote: Quote
-  /** By what a repetition of the request is known; undefined for one without an idempotency key. */
+  /** Identifies repetitions of the request; undefined without an idempotency key. */
   readonly identity: CreationIdentity | undefined
   readonly walletAddressId: string
   readonly receiveAssetId: number
   /** Part of the debit that is the provider's fee. */
   readonly feeValue: bigint
-  /** Id (UUID) of the incoming payment, which must have room for the quote; undefined when that is known already. */
+  /** Id (UUID) of the incoming payment, which must have room for the quote; undefined when that was checked already. */
   readonly roomIn: string | undefined
 }
 
-/** What is kept after a creation. */
+/** A stored quote. */
 export interface StoredQuote {
   readonly quote: Quote
-  /** Hash of the request that created it, where it carried an idempotency key. */
+  /** Hash of the request that created it, if it had an idempotency key. */
   readonly requestHash: Uint8Array | null
 }
 
-/** Keeps quotes. */
+/** Stores quotes. */
 export interface QuoteStore {
   /**
-   * Keeps a quote, unless there is one of the same idempotency key already: that one is answered then.
+   * Stores a quote, unless one with the same idempotency key exists: then that one is returned.
    *
-   * @returns undefined when there is no room for it, or nothing was kept and nothing could be seen
+   * @returns undefined when there is no room for it, or nothing was stored and no existing one is visible
    */
   create(quote: NewQuote): Promise<StoredQuote | undefined>
-  /** Finds the quote of an idempotency key, as {@link create} would answer it. */
+  /** Finds the quote of an idempotency key, as {@link create} would return it. */
   findCreated(idempotencyHash: Buffer): Promise<StoredQuote | undefined>
 }
 
 /**
- * Keeps some quotes. Whether a receiver that is known from before has room is looked at as its quote is written: that is no
- * statement of its own.
+ * Stores some quotes. Whether a cached receiver has room is checked as its quote is written, without a separate statement.
  */
 const INSERT = Prisma.sql`
   insert into quote as q
@@ -59,14 +58,14 @@ const INSERT = Prisma.sql`
         now: Prisma.sql`w.created_at`
       })}`
 
-/** Nobody else can have created what has no key: all that is asked is whether it is kept. */
+/** A quote without a key cannot exist already, so only whether it was stored is returned. */
 const CREATE_UNKEYED = new Statement<{ id: string }>('create-quotes', Prisma.sql`${INSERT} returning id`)
 
 type CreatedRow = QuoteRow & { readonly request_hash: Uint8Array | null }
 
 /**
- * One statement. A request with the same key that runs at the same time is waited for by the insert, and not seen by the
- * select, whose snapshot is older: then no row comes back.
+ * One statement. The insert waits for a concurrent request with the same key, but the select, whose snapshot is older, does
+ * not see it: then no row is returned.
  */
 const CREATE = new Statement<CreatedRow>(
   'create-quote',
@@ -87,7 +86,7 @@ const FIND = new Statement<CreatedRow>(
               where q.idempotency_hash = ${placeholder('idempotencyHash')}`
 )
 
-/** Keeps quotes in the database. */
+/** Stores quotes in the database. */
 export function createQuoteStore({ database, urls }: { database: Queries; urls: ResourceUrls }): QuoteStore {
   const read = ([row]: readonly CreatedRow[]): StoredQuote | undefined =>
     row && { quote: readQuoteRow(row, urls), requestHash: row.request_hash }
@@ -102,14 +101,14 @@ export function createQuoteStore({ database, urls }: { database: Queries; urls: 
   }
 }
 
-/** Keeps some quotes without keys, which are kept as they were given. @returns what is kept of each, in their order */
+/** Stores some quotes without keys, as they were given. @returns the stored quote of each, in their order */
 async function createAll(quotes: readonly NewQuote[], on: Queries): Promise<(StoredQuote | undefined)[]> {
   const rows = await CREATE_UNKEYED.rows(on, { wanted: JSON.stringify(quotes.map(toRecord)) })
   const kept = new Set(rows.map(({ id }) => id))
   return quotes.map(({ quote }) => (kept.has(quote.id) ? { quote, requestHash: null } : undefined))
 }
 
-/** A record of {@link INSERT}. Numbers of arbitrary size travel as text. */
+/** A record of {@link INSERT}. Numbers of arbitrary size are sent as text. */
 function toRecord({ quote, identity, ...others }: NewQuote): object {
   return {
     id: quote.id,
@@ -121,8 +120,8 @@ function toRecord({ quote, identity, ...others }: NewQuote): object {
     receive_value: quote.receiveValue.toString(),
     receive_asset_id: others.receiveAssetId,
     method: quote.method,
-    expires_at: new Date(quote.expiresAtMs).toISOString(),
-    created_at: new Date(quote.createdAtMs).toISOString(),
+    expires_at: instantText(quote.expiresAtMs),
+    created_at: instantText(quote.createdAtMs),
     room_in: others.roomIn,
     request_hash: identity && `\\x${identity.requestHash.toString('hex')}`,
     idempotency_hash: identity && `\\x${identity.idempotencyHash.toString('hex')}`

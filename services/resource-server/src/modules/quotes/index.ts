@@ -1,4 +1,4 @@
-/** Quotes: the amounts that an outgoing payment may be created with, once. */
+/** Quotes: the amounts of one outgoing payment, usable once. */
 export { createQuoteStore, type NewQuote, type QuoteStore, type StoredQuote } from './create.js'
 export { purgeQuotes } from './purge.js'
 export { createPayableQuotes, createQuoteReader, type PayableQuotes, type QuoteReader } from './read.js'

@@ -2,7 +2,7 @@ import { Prisma } from '../database.js'
 import { isPaidFrom } from '../outgoing-payments/index.js'
 import { purgeStatement } from '../purge-statement.js'
 
-/** Deletes quotes that are over. One that a payment used is the record of what that payment was offered. */
+/** Deletes expired quotes. One that a payment used is kept as the record of the payment's terms. */
 export const purgeQuotes = purgeStatement({
   name: 'purge-quotes',
   table: Prisma.sql`quote`,

@@ -16,13 +16,13 @@ const BY_ID = new Statement<QuoteRow>(
   Prisma.sql`select ${QUOTE_COLUMNS} from quote q ${QUOTE_JOINS} where q.id = any(${placeholder('ids')}::uuid[])`
 )
 
-/** Reads quotes: those that are asked for at the same time with one statement. */
-export function createQuoteReader(deps: { database: Queries; urls: ResourceUrls }): QuoteReader {
-  const lookUp = createLookup((ids) => BY_ID.rows(deps.database, { ids }))
+/** Reads quotes, batching concurrent reads into one statement. */
+export function createQuoteReader(dependencies: { database: Queries; urls: ResourceUrls }): QuoteReader {
+  const lookUp = createLookup((ids) => BY_ID.rows(dependencies.database, { ids }))
   return {
     async find(id) {
       const row = await lookUp(id)
-      return row && readQuoteRow(row, deps.urls)
+      return row && readQuoteRow(row, dependencies.urls)
     }
   }
 }
@@ -42,13 +42,16 @@ interface PayableQuoteRow {
   readonly used: boolean
 }
 
-/** Finds quotes that no payment used. */
+/** Finds quotes that no payment has used. */
 export interface PayableQuotes {
-  /** Finds a quote by its id (UUID), with one statement; undefined when its owner has none, and when a payment used it. */
+  /**
+   * Finds a quote by its id (UUID), with one statement; undefined when the owner has no such quote, or a payment has used
+   * it.
+   */
   find(id: string, owner: QuoteOwner): Promise<PayableQuote | undefined>
 }
 
-/** One statement over three tables for all that arrive together: Prisma's models would send three for each. */
+/** One statement over three tables for all that arrive together: Prisma's models would send three each. */
 const PAYABLE = new Statement<PayableQuoteRow>(
   'quotes-to-pay',
   Prisma.sql`
@@ -60,9 +63,9 @@ const PAYABLE = new Statement<PayableQuoteRow>(
    where q.id = any(${placeholder('ids')}::uuid[])`
 )
 
-/** Finds quotes that may be paid: those that are asked for at the same time with one statement. */
-export function createPayableQuotes(deps: { database: Queries }): PayableQuotes {
-  const lookUp = createLookup((ids) => PAYABLE.rows(deps.database, { ids }))
+/** Finds quotes that may be paid, batching concurrent lookups into one statement. */
+export function createPayableQuotes(dependencies: { database: Queries }): PayableQuotes {
+  const lookUp = createLookup((ids) => PAYABLE.rows(dependencies.database, { ids }))
   return {
     async find(id, owner) {
       const row = await lookUp(id)

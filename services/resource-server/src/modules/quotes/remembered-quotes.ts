@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { isOwnedBy, type PayableQuote, type RememberedQuotes } from '../../domain/quote.js'
 
-/** Most quotes that are remembered. */
+/** Maximum number of cached quotes. */
 const REMEMBERED_MAX = 10_000
 
 /**
- * Remembers the latest quotes, so that paying one where it was created needs no look at the database before that. Each is
- * handed out once: a second payment of it is told by the database that it was used.
+ * Caches the latest quotes, so that paying one on the replica that created it needs no statement beforehand. Each is handed
+ * out once: for a second payment, the database tells that it was used.
  */
 export function rememberQuotes(): RememberedQuotes {
   const remembered = new LRUCache<string, PayableQuote>({ max: REMEMBERED_MAX })

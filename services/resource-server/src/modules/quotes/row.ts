@@ -3,12 +3,12 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma } from '../database.js'
 import { WALLET_ADDRESS } from '../wallet-addresses/index.js'
 
-/** The columns that a {@link QuoteRow} is made of: `q` the quote, `w` its wallet address, `da` and `ra` the two assets. */
+/** The columns of a {@link QuoteRow}: `q` is the quote, `w` its wallet address, `da` and `ra` the two assets. */
 export const QUOTE_COLUMNS = Prisma.sql`
   q.id, q.client, q.receiver, q.debit_value::text, q.receive_value::text, q.method, q.expires_at, q.created_at,
   w.path, s.code as debit_code, s.scale as debit_scale, ra.code as receive_code, ra.scale as receive_scale`
 
-/** What joins the wallet address and the assets to a quote `q`. */
+/** Joins the wallet address and the assets to a quote `q`. */
 export const QUOTE_JOINS = Prisma.sql`
   ${WALLET_ADDRESS(Prisma.sql`q.wallet_address_id`)}
   join asset ra on ra.id = q.receive_asset_id`

@@ -10,10 +10,10 @@ export interface NewWalletAddress {
   readonly publicName: string | undefined
   /** Id (UUID) of the account behind it. */
   readonly accountId: string
-  readonly createdAt: Date
+  readonly createdAtMs: number
 }
 
-/** A wallet address as operators list it. */
+/** A wallet address in an operator's list. */
 export interface StoredWalletAddress {
   readonly path: string
   readonly publicName: string | undefined
@@ -30,21 +30,22 @@ export interface StoredWalletAddress {
  */
 export function createWalletAddress(
   on: Database,
-  { publicName, createdAt, ...walletAddress }: NewWalletAddress
+  { publicName, createdAtMs, ...walletAddress }: NewWalletAddress
 ): Promise<boolean> {
+  const createdAt = new Date(createdAtMs)
   const data = { ...walletAddress, publicName: publicName ?? null, createdAt, updatedAt: createdAt }
   return unlessTaken(on.walletAddress.create({ data }))
 }
 
-/** The id (UUID) of the wallet address of a path. */
+/** Finds the id (UUID) of the wallet address with a path. */
 export async function findWalletAddressId(on: Queries, path: string): Promise<string | undefined> {
   return (await on.walletAddress.findUnique({ where: { path }, select: { id: true } }))?.id
 }
 
 /**
- * Wallet addresses by path.
+ * Lists wallet addresses by path.
  *
- * @param page.after only those whose paths come after this one; all come after the empty one
+ * @param page.after only those with paths after this one; all paths come after the empty one
  */
 export async function listWalletAddresses(
   on: Queries,

@@ -9,15 +9,15 @@ import {
 import { Prisma, type Queries } from '../database.js'
 import { ASSET_OF_ACCOUNT } from '../ledger/index.js'
 
-/** Most wallet addresses that are remembered. */
+/** Maximum number of cached wallet addresses. */
 const REMEMBERED_MAX = 10_000
 
-/** How long one is remembered. Only the public name may change meanwhile. */
+/** How long one is cached. Only the public name can change meanwhile. */
 const REMEMBERED_MS = 60_000
 
 /**
  * Fragment: joins the wallet address `w` (`path`), its account `a` and the account's asset `s` (`id`, `code`, `scale`) to
- * whatever belongs to a wallet address: one row to each.
+ * whatever belongs to a wallet address: one row each.
  *
  * @param walletAddressId names the wallet address, such as `p.wallet_address_id`
  */
@@ -35,19 +35,19 @@ interface WalletAddressRow {
   readonly scale: number
 }
 
-/** Finds wallet addresses in the database, with one statement each, and remembers those it found. */
-export function createWalletAddressDirectory(deps: {
+/** Finds wallet addresses in the database, with one statement each, and caches them. */
+export function createWalletAddressDirectory(dependencies: {
   database: Queries
   urls: ResourceUrls
 }): WalletAddressDirectory {
   const remembered = new LRUCache<string, WalletAddress>({ max: REMEMBERED_MAX, ttl: REMEMBERED_MS })
 
   const lookUp = async (path: string): Promise<WalletAddress | undefined> => {
-    // What cannot be a path is not looked for: it may be text that PostgreSQL does not even take.
+    // Text that cannot be a path is not looked up: PostgreSQL might not even accept it.
     if (findPathProblem(path) !== undefined) return undefined
-    const found = await queryByPath(deps.database, path)
+    const found = await queryByPath(dependencies.database, path)
     if (found === undefined) return undefined
-    const walletAddress = fromRow(found, deps.urls)
+    const walletAddress = fromRow(found, dependencies.urls)
     remembered.set(path, walletAddress)
     return walletAddress
   }
@@ -58,7 +58,7 @@ export function createWalletAddressDirectory(deps: {
   return {
     findByPath,
     async findByUrl(url) {
-      const path = deps.urls.walletAddressPathOf(url)
+      const path = dependencies.urls.walletAddressPathOf(url)
       return path === undefined ? undefined : findByPath(path)
     }
   }

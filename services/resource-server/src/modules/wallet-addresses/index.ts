@@ -1,4 +1,4 @@
-/** Wallet addresses, the public face of accounts, and the keys that their holders sign requests with. */
+/** Wallet addresses, the public addresses of accounts, and their holders' signing keys. */
 export {
   createWalletAddress,
   findWalletAddressId,

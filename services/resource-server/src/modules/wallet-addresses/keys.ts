@@ -5,28 +5,28 @@ import { findPathProblem } from '../../domain/wallet-address.js'
 import { type Database, Prisma, type Queries } from '../database.js'
 import { unlessTaken } from '../unless-taken.js'
 
-/** Most wallet addresses whose keys are remembered. */
+/** Maximum number of wallet addresses whose keys are cached. */
 const REMEMBERED_MAX = 10_000
 
 /**
- * How long keys are remembered, in milliseconds: long enough that a busy client costs a statement a second, and so short that
- * a replica which is not told of a change hardly lags behind.
+ * How long keys are cached, in milliseconds: long enough that a busy client costs one statement per second, and short
+ * enough that a replica that is not told of a change hardly lags behind.
  */
 export const KEYS_REMEMBERED_MS = 1_000
 
-/** Finds keys in the database, with one statement, and remembers them for a moment. */
-export function createPublishedKeyDirectory(deps: { database: Queries }): PublishedKeyDirectory {
-  // What is being looked up is remembered, and then what was found: those who ask at the same time share it, time counts from
-  // before it was looked at, and nobody remembers an answer that was forgotten while it was under way.
+/** Finds keys in the database, with one statement, and caches them briefly. */
+export function createPublishedKeyDirectory(dependencies: { database: Queries }): PublishedKeyDirectory {
+  // The pending lookup is cached, and then its result: concurrent callers share it, its age counts from before the lookup,
+  // and a result that was forgotten meanwhile is not cached.
   const remembered = new LRUCache<string, PublishedKeys | Promise<PublishedKeys | undefined>>({
     max: REMEMBERED_MAX,
     ttl: KEYS_REMEMBERED_MS,
     noUpdateTTL: true
   })
   const lookUp = (path: string): Promise<PublishedKeys | undefined> => {
-    // What cannot be a path is not looked for: it may be text that PostgreSQL does not even take.
+    // Text that cannot be a path is not looked up: PostgreSQL might not even accept it.
     if (findPathProblem(path) !== undefined) return Promise.resolve(undefined)
-    const asked = queryKeys(deps.database, path)
+    const asked = queryKeys(dependencies.database, path)
     remembered.set(path, asked)
     const replace = (keys: PublishedKeys | undefined): void => {
       if (remembered.peek(path) !== asked) return
@@ -46,7 +46,7 @@ export function createPublishedKeyDirectory(deps: { database: Queries }): Publis
   }
 }
 
-/** One statement tells a wallet address without keys from none. */
+/** One statement distinguishes a wallet address without keys from none. */
 const KEYS = new Statement<{ kid: string | null; x: string | null }>(
   'wallet-address-keys',
   Prisma.sql`select k.kid, k.x
@@ -74,7 +74,7 @@ export interface ClientKeyId {
   readonly kid: string
 }
 
-/** How many keys of a wallet address are not revoked. */
+/** The number of keys of a wallet address that are not revoked. */
 export function countKeys(on: Queries, walletAddressId: string): Promise<number> {
   return on.clientKey.count({ where: { walletAddressId, revokedAt: null } })
 }
@@ -83,16 +83,16 @@ export function countKeys(on: Queries, walletAddressId: string): Promise<number>
  * Adds a key.
  *
  * @param key.x base64url-encoded Ed25519 public key
- * @returns false when its id is taken, also by a revoked key
+ * @returns false when its id is taken, even by a revoked key
  */
 export function addKey(
   on: Database,
-  key: ClientKeyId & { readonly x: string; readonly createdAt: Date }
+  { createdAtMs, ...key }: ClientKeyId & { readonly x: string; readonly createdAtMs: number }
 ): Promise<boolean> {
-  return unlessTaken(on.clientKey.create({ data: key }))
+  return unlessTaken(on.clientKey.create({ data: { ...key, createdAt: new Date(createdAtMs) } }))
 }
 
-/** Whether there is, or was, a key. */
+/** Whether a key exists, revoked or not. */
 export async function hasKey(on: Queries, { walletAddressId, kid }: ClientKeyId): Promise<boolean> {
   const where = { walletAddressId_kid: { walletAddressId, kid } }
   return (await on.clientKey.findUnique({ where })) !== null
@@ -102,7 +102,10 @@ export async function hasKey(on: Queries, { walletAddressId, kid }: ClientKeyId)
 export async function revokeKey(
   on: Queries,
   { walletAddressId, kid }: ClientKeyId,
-  revokedAt: Date
+  nowMs: number
 ): Promise<void> {
-  await on.clientKey.updateMany({ where: { walletAddressId, kid, revokedAt: null }, data: { revokedAt } })
+  await on.clientKey.updateMany({
+    where: { walletAddressId, kid, revokedAt: null },
+    data: { revokedAt: new Date(nowMs) }
+  })
 }

@@ -1,0 +1,97 @@
+// Puts together everything that is in the image of one service: what runs, what it runs with, and nothing else.
+//
+//   node infra/deploy/docker/scripts/assemble.mjs <auth-server|resource-server> <folder>
+//
+// The workspace must be installed and the service built. The Dockerfile calls this, and a test does the same in a plain folder.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describeTree } from './describe-tree.mjs'
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url))
+const services = readdirSync(join(root, 'services'))
+
+/** What a package of this project needs when it runs; everything else of it stays behind. */
+const ownFiles = new Set(['dist', 'node_modules', 'openapi', 'package.json', 'prisma'])
+/** Of no use to a running service: sources, what debuggers and compilers read, what other runtimes load, and what people read. */
+const notRun = /\.(map|[cm]?ts|cc?|h|bare|md|markdown|tsbuildinfo)$/
+/** What native packages bring along for each system, in a folder of this name. */
+const prebuilds = 'prebuilds'
+const thisSystem = `${process.platform}-${process.arch}`
+/** What licenses ask for stays beside what it is about. */
+const legal = /^(licen[cs]e|notice|copying|copyright)/i
+/** What pnpm notes about where and how it installed. */
+const installerNotes = new Set(['.bin', '.modules.yaml', '.pnpm-workspace-state-v1.json', 'lock.yaml'])
+/** Prisma carries its query compiler for every database it knows. */
+const otherDatabases = /^query_compiler_.*\.(cockroachdb|mysql|sqlite|sqlserver)\./
+
+const [service, folder] = process.argv.slice(2)
+if (!services.includes(service) || folder === undefined) {
+  console.error(`  usage: assemble.mjs <${services.join('|')}> <folder>`)
+  process.exit(1)
+}
+const target = resolve(folder)
+if (existsSync(target) && readdirSync(target).length > 0) {
+  console.error(`  ${target} is not empty.`)
+  process.exit(1)
+}
+deploy()
+const sbom = describeTree(target)
+prune(target)
+dropDeadLinks(join(target, 'node_modules'))
+writeFileSync(join(target, 'sbom.cdx.json'), `${JSON.stringify(sbom, null, 2)}\n`)
+
+/** Copies the service with its production dependencies, at the versions of the lock file. */
+function deploy() {
+  const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const parameters = [
+    ['--yes', packageManager, '--filter', `@open-payments-server/${service}`],
+    // Packages of the workspace as copies, so that nothing leads back into it.
+    ['--config.inject-workspace-packages=true', '--config.package-import-method=copy'],
+    ['deploy', '--prod', '--offline', target]
+  ].flat()
+  const { status, stdout, stderr } = spawnSync('npx', parameters, { cwd: root, encoding: 'utf8' })
+  if (status === 0) return
+  console.error(`${stdout}${stderr}\n  ${service} could not be deployed.`)
+  process.exit(1)
+}
+
+/** Takes out what does not run. */
+function prune(directory) {
+  const isOwn = isOwnPackage(directory)
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name)
+    if (entry.isSymbolicLink()) continue
+    const isLeftOut =
+      (isOwn && !ownFiles.has(entry.name)) ||
+      (entry.isFile() && isNotRun(entry.name)) ||
+      installerNotes.has(entry.name) ||
+      (basename(directory) === prebuilds && entry.name !== thisSystem) ||
+      isTypes(path)
+    if (isLeftOut) rmSync(path, { recursive: true })
+    else if (entry.isDirectory()) prune(path)
+  }
+}
+
+function isNotRun(name) {
+  return (notRun.test(name) && !legal.test(name)) || otherDatabases.test(name)
+}
+
+/** Links to what was taken out. */
+function dropDeadLinks(directory) {
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name)
+    if (entry.isDirectory()) dropDeadLinks(path)
+    else if (entry.isSymbolicLink() && !existsSync(path)) rmSync(path)
+  }
+}
+
+function isOwnPackage(directory) {
+  const manifest = join(directory, 'package.json')
+  return existsSync(manifest) && readFileSync(manifest, 'utf8').includes('"name": "@open-payments-server/')
+}
+
+function isTypes(path) {
+  return /(^|\/)node_modules\/\.pnpm\/@types\+[^/]+$/.test(relative(target, path))
+}

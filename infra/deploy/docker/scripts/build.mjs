@@ -1,0 +1,28 @@
+// Installs what one service is built with, from the lock file, and builds it.
+//
+//   node infra/deploy/docker/scripts/build.mjs <auth-server|resource-server>
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url))
+const { name: rootName, packageManager } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
+const service = `@open-payments-server/${process.argv[2]}`
+
+// With all it depends on, the tools of the root that build it, and what the next step needs to describe it.
+const installed = [`${service}...`, rootName, '@open-payments-server/docker'].flatMap((name) => [
+  '--filter',
+  name
+])
+pnpm([...installed, 'install', '--frozen-lockfile', '--prod=false'])
+pnpm(['exec', 'turbo', 'run', 'generate', '--filter', `${service}...`])
+run(process.execPath, ['infra/stack/scripts/build.mjs'])
+
+function pnpm(parameters) {
+  run('npx', ['--yes', packageManager, ...parameters])
+}
+
+function run(program, parameters) {
+  const { status } = spawnSync(program, parameters, { cwd: root, stdio: 'inherit' })
+  if (status !== 0) process.exit(status ?? 1)
+}

@@ -1,0 +1,121 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { chmod, mkdtemp, readdir, readFile, realpath, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { NODE_ENVIRONMENT, NODE_FLAGS } from '@open-payments-server/service-kit/node-flags'
+import { send } from '@open-payments-server/testing'
+
+const run = promisify(execFile)
+const assembleScript = fileURLToPath(new URL('../scripts/assemble.mjs', import.meta.url))
+
+/** Whom the image runs as. Only root can become somebody else: for anyone else it is themselves. */
+const IMAGE_USER = process.getuid?.() === 0 ? { uid: 65_532, gid: 65_532 } : {}
+const START_TIMEOUT_MS = 20_000
+const POLL_MS = 50
+
+/** How a process ended, and what it said. */
+export interface Ended {
+  readonly code: number | null
+  readonly output: string
+}
+
+/** What is in the image of a service, in a folder that nobody may write to. */
+export class AssembledTree {
+  private constructor(readonly directory: string) {}
+
+  /** Runs the build steps of the Dockerfile for a service whose build is in place. */
+  static async assemble(service: string): Promise<AssembledTree> {
+    const directory = await mkdtemp(join(await realpath(tmpdir()), `image-of-${service}-`))
+    await run(process.execPath, [assembleScript, service, directory])
+    await run('chmod', ['-R', 'a+rX,a-w', directory])
+    return new AssembledTree(directory)
+  }
+
+  /** Paths of all files, from the folder on. Links are not followed. */
+  async files(): Promise<string[]> {
+    const entries = await readdir(this.directory, { recursive: true, withFileTypes: true })
+    return entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(this.directory.length + 1))
+  }
+
+  /** Bytes of all files together. */
+  async size(): Promise<number> {
+    const sizes = (await this.files()).map(async (path) => (await stat(join(this.directory, path))).size)
+    return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+  }
+
+  async read(path: string): Promise<string> {
+    return readFile(join(this.directory, path), 'utf8')
+  }
+
+  /** Runs Node as the image does: as its user, with nothing in the environment but what is given. */
+  spawn(parameters: readonly string[], environment: Readonly<Record<string, string>> = {}): ImageProcess {
+    return new ImageProcess(
+      spawn(process.execPath, [...NODE_FLAGS, ...parameters], {
+        cwd: this.directory,
+        env: { NODE_ENV: 'production', ...NODE_ENVIRONMENT, ...environment },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        ...IMAGE_USER
+      })
+    )
+  }
+
+  async remove(): Promise<void> {
+    await chmod(this.directory, 0o755)
+    await run('chmod', ['-R', 'u+w', this.directory])
+    await rm(this.directory, { recursive: true })
+  }
+}
+
+/** A process in the place of a container. */
+export class ImageProcess {
+  readonly #child: ChildProcess
+  readonly ended: Promise<Ended>
+  #output = ''
+
+  constructor(child: ChildProcess) {
+    this.#child = child
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => (this.#output += chunk.toString()))
+    }
+    this.ended = new Promise((resolve) => {
+      child.once('close', (code) => resolve({ code, output: this.#output }))
+    })
+  }
+
+  /** Resolves with the user number that the system runs it as; undefined where that cannot be seen. */
+  async userId(): Promise<number | undefined> {
+    if (process.platform !== 'linux') return undefined
+    const status = await readFile(`/proc/${String(this.#child.pid)}/status`, 'utf8')
+    return Number(/^Uid:\s+(\d+)/m.exec(status)?.[1])
+  }
+
+  /** Resolves with the answer to a probe once it is 200, asked again and again as Kubernetes does. */
+  async answers(port: number, path: string): Promise<void> {
+    const deadline = Date.now() + START_TIMEOUT_MS
+    const url = `http://127.0.0.1:${String(port)}${path}`
+    for (;;) {
+      // Nothing listens yet.
+      const answer = await send('GET', url).catch(() => undefined)
+      if (answer?.status === 200) return
+      if (this.#child.exitCode !== null || Date.now() > deadline) {
+        throw new Error(`${path} answers ${answer === undefined ? 'nothing' : answer.text}:\n${this.#output}`)
+      }
+      await delay(POLL_MS)
+    }
+  }
+
+  /** Ends it as Kubernetes does. */
+  async terminate(): Promise<Ended> {
+    this.#child.kill('SIGTERM')
+    return this.ended
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL')
+  }
+}

@@ -1,0 +1,289 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { findFreePorts } from '@open-payments-server/local-services'
+import { NODE_ENVIRONMENT, NODE_FLAGS } from '@open-payments-server/service-kit/node-flags'
+import { createTestAuthority } from '@open-payments-server/testing/certificates'
+import { Ajv, type ValidateFunction } from 'ajv'
+import addFormats from 'ajv-formats'
+import pg from 'pg'
+import { AssembledTree, type ImageProcess } from './assembled-tree.js'
+
+const SERVICES = ['auth-server', 'resource-server'] as const
+type Service = (typeof SERVICES)[number]
+
+const MEGABYTE = 1_000_000
+/** 41 MB when it was set; with development dependencies, or Prisma's other databases, it would be above. */
+const SIZE_MAX = 50 * MEGABYTE
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
+
+const trees = new Map<Service, AssembledTree>()
+const treeOf = (service: Service): AssembledTree => trees.get(service)!
+
+let validateBom: ValidateFunction
+
+beforeAll(async () => {
+  validateBom = bomValidator()
+  await Promise.all(
+    SERVICES.map(async (service) => trees.set(service, await AssembledTree.assemble(service)))
+  )
+}, 120_000)
+
+afterAll(async () => {
+  await Promise.all([...trees.values()].map((tree) => tree.remove()))
+})
+
+it('starts Node as everything else starts it for a service', async () => {
+  const text = await readFile(join(ROOT, 'infra/deploy/docker/Dockerfile'), 'utf8')
+  const [, entrypoint = ''] = /^ENTRYPOINT (.*)$/m.exec(text) ?? []
+  expect(JSON.parse(entrypoint)).toEqual(['/usr/local/bin/node', ...NODE_FLAGS])
+  const [, environment] = /^ENV (NODE_ENV=production.*)$/m.exec(text) ?? []
+  const settings = Object.entries({ NODE_ENV: 'production', ...NODE_ENVIRONMENT })
+  expect(environment?.split(' ')).toEqual(settings.map(([name, value]) => `${name}=${value}`))
+})
+
+describe.each(SERVICES)('the image of the %s', (service) => {
+  it('holds what it runs, its migrations and their engine', async () => {
+    const files = await treeOf(service).files()
+    expect(files).toEqual(expect.arrayContaining(['dist/main.js', 'prisma/schema.prisma', 'sbom.cdx.json']))
+    expect(files.some((path) => /^prisma\/migrations\/[^/]+\/migration\.sql$/.test(path))).toBe(true)
+    expect(files.some((path) => /schema_engine_bg\.wasm$/.test(path))).toBe(true)
+  })
+
+  it('stays small, and holds neither sources nor tests, maps, keys, settings or native programs but one', async () => {
+    const tree = treeOf(service)
+    expect(await tree.size()).toBeLessThan(SIZE_MAX)
+    const files = await tree.files()
+    expect(files.filter((path) => /\.(map|[cm]?ts|pem|key|crt|so|exe|bare)$/.test(path))).toEqual([])
+    expect(files.filter((path) => path.endsWith('.node'))).toEqual([
+      expect.stringMatching(
+        new RegExp(`/prebuilds/${process.platform}-${process.arch}/sodium-native\\.node$`)
+      )
+    ])
+    expect(files.filter((path) => /(^|\/)\.(env|npmrc|yarnrc|git)$/.test(path))).toEqual([])
+    const sources = /(^|\/@open-payments-server\/[^/]+\/)(src|test|scripts)\//
+    expect(files.filter((path) => sources.test(path))).toEqual([])
+  })
+
+  it('holds no package of development', async () => {
+    const { components } = await readSbom(service)
+    const names = components.map(({ name }) => name)
+    for (const { name } of await developmentPackages()) expect(names).not.toContain(name)
+    expect(names.filter((name) => /^(prisma|typescript|jest|react)$|eslint|swc|@types\//.test(name))).toEqual(
+      []
+    )
+  })
+
+  it('comes with a bill of materials that is valid CycloneDX and names each package with its hash', async () => {
+    const sbom = await readSbom(service)
+    validateBom(sbom)
+    expect(validateBom.errors).toBeNull()
+    const foreign = sbom.components.filter(({ name }) => !name.startsWith('@open-payments-server/'))
+    for (const component of foreign) {
+      expect(component).toMatchObject({
+        purl: expect.stringMatching(/^pkg:npm\//),
+        hashes: [expect.anything()]
+      })
+    }
+  })
+
+  it('may not be written to by whom it runs as', async () => {
+    const writing = treeOf(service).spawn(['--eval', "require('node:fs').writeFileSync('dist/main.js', '')"])
+    const { code, output } = await writing.ended
+    expect({ code, output }).toMatchObject({ code: 1, output: expect.stringMatching(/EACCES|EROFS/) })
+  })
+})
+
+it('the bills of materials name the same packages as the page of dependencies', async () => {
+  const page = await readFile(join(ROOT, 'docs/dependencies.md'), 'utf8')
+  const listed = new Set(
+    [...page.matchAll(/^- `([^`]+)` (\S+) \(/gm)].map(([, name, version]) => `${name}@${version}`)
+  )
+  const boms = await Promise.all(SERVICES.map((service) => readSbom(service)))
+  const built = boms.flatMap(({ components }) =>
+    components
+      .filter(({ name }) => !name.startsWith('@open-payments-server/'))
+      .map(({ name, version }) => `${name}@${version}`)
+  )
+  expect(new Set(built)).toEqual(new Set([...listed].filter((name) => !name.startsWith('@types/'))))
+})
+
+describe('both images, as a user without rights', () => {
+  const running: ImageProcess[] = []
+  let system: System
+
+  beforeAll(async () => {
+    system = await prepareSystem()
+  })
+
+  afterAll(async () => {
+    for (const each of running) each.kill()
+    await system.remove()
+  })
+
+  it('bring their databases up to date, and find nothing to do the second time', async () => {
+    const migrate = async (service: Service) =>
+      treeOf(service).spawn(['dist/main.js', 'migrate'], system.settings[service]).ended
+    for (const ended of await Promise.all(SERVICES.map(migrate))) {
+      expect(ended).toMatchObject({ code: 0, output: expect.stringMatching(/"applied":\["\d+/) })
+    }
+    expect(await migrate('auth-server')).toMatchObject({
+      code: 0,
+      output: expect.stringContaining('"applied":[]')
+    })
+  }, 60_000)
+
+  it('start with the settings of production, are ready over mutual TLS, and end when they are asked to', async () => {
+    const authServer = treeOf('auth-server').spawn(['dist/main.js'], system.settings['auth-server'])
+    running.push(authServer)
+    await authServer.answers(system.probePorts['auth-server'], '/readyz')
+    const resourceServer = treeOf('resource-server').spawn(
+      ['dist/main.js'],
+      system.settings['resource-server']
+    )
+    running.push(resourceServer)
+    await resourceServer.answers(system.probePorts['resource-server'], '/readyz')
+    await resourceServer.answers(system.probePorts['resource-server'], '/healthz')
+    if (process.getuid?.() === 0) expect(await authServer.userId()).toBe(65_532)
+
+    expect(await resourceServer.terminate()).toMatchObject({ code: 0 })
+    expect(await authServer.terminate()).toMatchObject({ code: 0 })
+  }, 60_000)
+})
+
+interface Component {
+  readonly name: string
+  readonly version: string
+}
+
+async function readSbom(service: Service): Promise<{ components: Component[] }> {
+  return JSON.parse(await treeOf(service).read('sbom.cdx.json'))
+}
+
+/** Packages that a service names for development alone. */
+async function developmentPackages(): Promise<{ name: string }[]> {
+  const manifests = await Promise.all(
+    SERVICES.map(async (service) =>
+      JSON.parse(await readFile(join(ROOT, 'services', service, 'package.json'), 'utf8'))
+    )
+  )
+  // What a test of a service uses itself may come with the packages that the service runs with.
+  const used = await Promise.all(
+    ['database', 'grpc-transport'].map(async (name) =>
+      Object.keys(
+        JSON.parse(await readFile(join(ROOT, 'packages', name, 'package.json'), 'utf8')).dependencies
+      )
+    )
+  )
+  return manifests
+    .flatMap(({ devDependencies }) => Object.keys(devDependencies))
+    .filter((name) => !used.flat().includes(name))
+    .map((name) => ({ name }))
+}
+
+/** Knows the schema that CycloneDX publishes. */
+function bomValidator(): ValidateFunction {
+  const require = createRequire(import.meta.url)
+  const library = dirname(require.resolve('@cyclonedx/cyclonedx-library/package.json'))
+  const schema = (name: string) => require(join(library, 'res', 'schema', `${name}.SNAPSHOT.schema.json`))
+  const ajv = new Ajv({ strict: false })
+  addFormats.default(ajv)
+  ajv.addFormat('iri-reference', true).addFormat('idn-email', true)
+  // The schemas name each other by their files.
+  for (const name of ['spdx', 'jsf-0.82', 'cryptography-defs']) {
+    ajv.addSchema({ ...schema(name), $id: `http://cyclonedx.org/schema/${name}.SNAPSHOT.schema.json` })
+  }
+  return ajv.compile(schema('bom-1.6'))
+}
+
+interface System {
+  readonly settings: Record<Service, Record<string, string>>
+  readonly probePorts: Record<Service, number>
+  remove(): Promise<void>
+}
+
+/** Empty databases, certificates and free ports: what both services find in production. */
+async function prepareSystem(): Promise<System> {
+  const databases = await Promise.all(SERVICES.map(() => createEmptyDatabase()))
+  const folder = await mkdtemp(join(await realpath(tmpdir()), 'image-secrets-'))
+  await chmod(folder, 0o755)
+  const authority = await createTestAuthority()
+  const tlsFiles = async (service: Service) => {
+    const { certificate, key } = await authority.issue({
+      dnsNames: ['localhost'],
+      uris: [`spiffe://wallet.test/${service}`]
+    })
+    const path = (name: string) => join(folder, service, name)
+    await mkdir(join(folder, service))
+    await writeFile(path('tls.crt'), certificate)
+    await writeFile(path('tls.key'), key)
+    await writeFile(path('ca.crt'), authority.certificate)
+    return { certificate: path('tls.crt'), key: path('tls.key'), authority: path('ca.crt') }
+  }
+  const [http, identityProvider, authGrpc, resourceHttp, resourceGrpc] = (await findFreePorts(5)).map(String)
+  const [authTls, resourceTls] = [await tlsFiles('auth-server'), await tlsFiles('resource-server')]
+  const redis = process.env.TEST_REDIS_URL
+  const common = { TRUSTED_PROXIES: '10.0.0.0/8', GRPC_OPERATOR_CLIENTS: 'spiffe://wallet.test/operator' }
+  const listener = (tls: typeof authTls, port: string) => ({
+    GRPC_PORT: port,
+    GRPC_TLS_CERTIFICATE_FILE: tls.certificate,
+    GRPC_TLS_KEY_FILE: tls.key,
+    GRPC_TLS_CLIENT_CA_FILE: tls.authority
+  })
+  return {
+    probePorts: { 'auth-server': Number(identityProvider), 'resource-server': Number(resourceHttp) },
+    settings: {
+      'auth-server': {
+        ...common,
+        ...listener(authTls, authGrpc!),
+        PUBLIC_URL: 'https://auth.wallet.test/',
+        CONSENT_PAGE_URL: 'https://wallet.test/consent',
+        HTTP_PORT: http!,
+        IDENTITY_PROVIDER_PORT: identityProvider!,
+        IDENTITY_PROVIDER_SECRET: randomBytes(24).toString('base64'),
+        GRPC_INTROSPECTION_CLIENTS: 'spiffe://wallet.test/resource-server',
+        GRPC_LIMITS_CLIENTS: 'spiffe://wallet.test/resource-server',
+        DATABASE_URL: databases[0]!.url,
+        ...(redis === undefined ? {} : { REDIS_URL: redis, REPLICA_COUNT: '2' })
+      },
+      'resource-server': {
+        ...common,
+        ...listener(resourceTls, resourceGrpc!),
+        PUBLIC_URL: 'https://wallet.test',
+        AUTH_SERVER_URL: 'https://auth.wallet.test/',
+        HTTP_PORT: resourceHttp!,
+        AUTH_GRPC_TARGET: `dns:///localhost:${authGrpc}`,
+        AUTH_GRPC_TLS_CA_FILE: resourceTls.authority,
+        AUTH_GRPC_TLS_CERTIFICATE_FILE: resourceTls.certificate,
+        AUTH_GRPC_TLS_KEY_FILE: resourceTls.key,
+        SHARED_SECRET_KEY: randomBytes(24).toString('base64'),
+        DATABASE_URL: databases[1]!.url,
+        ...(redis === undefined ? {} : { REDIS_URL: redis, REPLICA_COUNT: '2' })
+      }
+    },
+    async remove() {
+      await rm(folder, { recursive: true })
+      for (const database of databases) await database.drop()
+    }
+  }
+}
+
+/** A database without tables, of a user whose password nobody would try: production refuses those that everybody does. */
+async function createEmptyDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const adminUrl = process.env.TEST_POSTGRES_URL
+  if (adminUrl === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests through jest')
+  const name = `image_${randomBytes(8).toString('hex')}`
+  const admin = async (statement: string) => {
+    const client = new pg.Client({ connectionString: adminUrl })
+    await client.connect()
+    await client.query(statement).finally(() => client.end())
+  }
+  await admin(`create database ${name}`)
+  const url = new URL(adminUrl)
+  url.pathname = name
+  return { url: url.href, drop: () => admin(`drop database ${name} with (force)`) }
+}

@@ -1,0 +1,26 @@
+// Writes what is made from the chart: the base of the kustomize overlays, by Helm itself, and in the schema of values.yaml the
+// settings that are left to the user, which are those that the base does not give the services.
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { format, resolveConfig } from 'prettier'
+import { prepare } from '../../../stack/scripts/prepare.mjs'
+
+await prepare({ build: true })
+const { BASE, CHART, findHelms, renderBase, settingsDefinitions } = await import('../dist/index.js')
+const { parseObjects } = await import('@open-payments-server/kubernetes')
+
+const helms = await findHelms()
+if (typeof helms === 'string') {
+  console.error(`  No Helm can be had, so everything stays as it is: ${helms}`)
+  process.exit(1)
+}
+const base = await renderBase(helms[0])
+await writeFile(BASE, base)
+
+const path = join(CHART, 'values.schema.json')
+const schema = JSON.parse(await readFile(path, 'utf8'))
+Object.assign(schema.definitions, settingsDefinitions(parseObjects(base)))
+await writeFile(
+  path,
+  await format(JSON.stringify(schema), { ...(await resolveConfig(path)), parser: 'json' })
+)

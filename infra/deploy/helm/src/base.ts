@@ -1,0 +1,32 @@
+import { fileURLToPath } from 'node:url'
+import { parseAllDocuments } from 'yaml'
+import { type Helm, runHelm } from './helm.js'
+
+/** The chart. */
+export const CHART = fileURLToPath(new URL('../open-payments/', import.meta.url))
+/** The base of the overlays for kustomize, as {@link renderBase} makes it. */
+export const BASE = fileURLToPath(new URL('../../kubernetes/base/open-payments.yaml', import.meta.url))
+const VALUES = fileURLToPath(new URL('../../kubernetes/base/values.yaml', import.meta.url))
+
+/** Labels that are true of what Helm installs, and of nothing else. */
+export const LABELS_OF_HELM = ['instance', 'version', 'managed-by']
+  .map((name) => `app.kubernetes.io/${name}`)
+  .concat('helm.sh/chart')
+
+/**
+ * Makes the base of the overlays: what the chart renders without settings, and without what is Helm's or the overlays' to say.
+ *
+ * @returns YAML, with the comments of the templates
+ */
+export async function renderBase(helm: Helm): Promise<string> {
+  // Settings that a service must have are given by an overlay.
+  const words = ['template', 'open-payments', CHART, '--values', VALUES, '--skip-schema-validation']
+  const documents = parseAllDocuments(await runHelm(helm, words))
+  for (const document of documents) {
+    document.deleteIn(['metadata', 'namespace'])
+    for (const label of LABELS_OF_HELM) document.deleteIn(['metadata', 'labels', label])
+  }
+  const head =
+    '# Made from infra/deploy/helm by infra/deploy/helm/scripts/write-derived.mjs. Do not edit it.\n'
+  return `${head}${documents.map((document) => document.toString({ lineWidth: 0 })).join('')}`
+}

@@ -1,0 +1,57 @@
+import { authServerSchema } from '@open-payments-server/auth-server/config'
+import {
+  containerOf,
+  findObject,
+  type KubernetesObject,
+  type Workload
+} from '@open-payments-server/kubernetes'
+import { resourceServerSchema } from '@open-payments-server/resource-server/config'
+import { describeSettings, type SettingDescription } from '@open-payments-server/runtime/configuration'
+
+/** Settings that would move a listener away from where Services and policies look for it. */
+const OF_LISTENERS = /^(HTTP|GRPC|IDENTITY_PROVIDER|METRICS)_(HOST|PORT)$/
+
+/**
+ * The definitions of values.schema.json that say which settings each service has, made from the schemas that the services read
+ * them with.
+ *
+ * @param base objects of the chart without settings: what they give a service is not the user's to give
+ */
+export function settingsDefinitions(base: readonly KubernetesObject[]): Record<string, unknown> {
+  return {
+    authServerSettings: settingsSchema(describeSettings(authServerSchema), variablesOf(base, 'auth-server')),
+    resourceServerSettings: settingsSchema(
+      describeSettings(resourceServerSchema),
+      variablesOf(base, 'resource-server')
+    )
+  }
+}
+
+function variablesOf(base: readonly KubernetesObject[], service: string): readonly string[] {
+  const { env = [] } = containerOf(findObject(base, 'Deployment', service) as Workload)
+  return env.map(({ name }) => name)
+}
+
+/** The settings of a service that are left to the user. Secrets are given as paths of files. */
+function settingsSchema(settings: readonly SettingDescription[], fixed: readonly string[]): unknown {
+  const offered = settings
+    .map((setting) =>
+      setting.secret ? { ...setting, name: `${setting.name}_FILE`, example: undefined } : setting
+    )
+    .filter(({ name }) => !fixed.includes(name) && !OF_LISTENERS.test(name))
+  const properties = offered.map(({ name, description, defaultValue, example }) => [
+    name,
+    {
+      type: 'string',
+      description,
+      ...(defaultValue === undefined ? {} : { default: defaultValue }),
+      ...(example === undefined ? { pattern: '^/run/secrets/service/' } : { examples: [example] })
+    }
+  ])
+  return {
+    type: 'object',
+    additionalProperties: false,
+    required: offered.filter(({ required }) => required).map(({ name }) => name),
+    properties: Object.fromEntries(properties) as unknown
+  }
+}

@@ -1,0 +1,14 @@
+/** Both services on Kubernetes: what is applied, and ways to look at it. */
+export {
+  type Container,
+  containerOf,
+  findObject,
+  type KubernetesObject,
+  type Labels,
+  type PodSpec,
+  type Variable,
+  type Workload,
+  workloadsOf
+} from './objects.js'
+export { hasKubectl, type Overlay, parseObjects, renderOverlay } from './render.js'
+export { findSchemaProblems } from './schemas.js'

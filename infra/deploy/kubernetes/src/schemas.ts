@@ -1,0 +1,66 @@
+import type { KubernetesObject } from './objects.js'
+
+/** Where the schemas of a group of kinds are. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  'cert-manager.io': '@kubernetes-models/cert-manager',
+  'monitoring.coreos.com': '@kubernetes-models/prometheus-operator'
+}
+
+interface Model {
+  /** Throws an error that says what is wrong. Called on an object itself: a model would be a copy of it. */
+  validate(this: unknown): void
+}
+
+/**
+ * Holds an object to the schema that Kubernetes, or whoever defines its kind, publishes. Fields that the schema does not know
+ * are wrong, too: the schemas let them pass, and Kubernetes would drop them without a word.
+ *
+ * @returns what is wrong with it
+ */
+export async function findSchemaProblems(object: KubernetesObject): Promise<string[]> {
+  const { apiVersion, kind } = object
+  const [group = ''] = apiVersion.split('/')
+  const module = (await import(`${PACKAGES[group] ?? 'kubernetes-models'}/${apiVersion}/${kind}`)) as Record<
+    string,
+    { readonly prototype: Model }
+  >
+  const [Type] = Object.values(module)
+  if (Type === undefined) return [`${apiVersion} ${kind} has no schema`]
+  const read = new Set<string>()
+  try {
+    Type.prototype.validate.call(watch(withoutLineBreaks(object), '', read))
+  } catch (error) {
+    return [(error as Error).message]
+  }
+  return pathsOf(object, '')
+    .filter((path) => !read.has(path))
+    .map((path) => `${path} is not known`)
+}
+
+/** Kustomize breaks the lines of long secrets, which Kubernetes does not mind and the schema does. */
+function withoutLineBreaks(object: KubernetesObject): KubernetesObject {
+  if (object.kind !== 'Secret') return object
+  const data = Object.entries(object.data as Record<string, string>)
+  return { ...object, data: Object.fromEntries(data.map(([key, value]) => [key, value.replace(/\s/g, '')])) }
+}
+
+/** The same value, which notes the paths of what is read of it: a validator reads what its schema knows. */
+function watch(value: unknown, path: string, read: Set<string>): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  return new Proxy(value, {
+    get(target, key) {
+      const found: unknown = Reflect.get(target, key)
+      if (typeof key === 'symbol' || !Object.hasOwn(target, key)) return found
+      read.add(`${path}/${key}`)
+      return watch(found, `${path}/${key}`, read)
+    }
+  })
+}
+
+function pathsOf(value: unknown, path: string): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => [
+    `${path}/${key}`,
+    ...pathsOf(inner, `${path}/${key}`)
+  ])
+}

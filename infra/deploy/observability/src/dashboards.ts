@@ -1,0 +1,281 @@
+import type { Dashboard, Panel, Query, Row } from './grafana.js'
+import { serviceRows } from './service-rows.js'
+
+const JOBS = '{job=~"auth-server|resource-server"}'
+
+const line = (expr: string, legend: string): Query => ({ expr, legend })
+/** Happenings in a minute, by a label. */
+const perMinute = (counter: string, label: string): Query =>
+  line(`60 * sum by (${label}) (rate(${counter}[$__rate_interval]))`, `{{${label}}}`)
+const perMinuteInAll = (counter: string, legend: string): Query =>
+  line(`60 * sum(rate(${counter}[$__rate_interval]))`, legend)
+
+const MONEY_STATS: readonly Panel[] = [
+  {
+    title: 'Oldest pending payment',
+    description: 'Age of the oldest outgoing payment that has not ended. Usually below a second.',
+    kind: 'stat',
+    unit: 's',
+    queries: [line('max(open_payments_outgoing_payments_pending_oldest_age_seconds)', 'age')],
+    thresholds: [10, 60]
+  },
+  {
+    title: 'Oldest outcome not delivered',
+    description: 'Age of the oldest outcome of a payment that the auth server has not acknowledged.',
+    kind: 'stat',
+    unit: 's',
+    queries: [line('max(open_payments_outcomes_oldest_age_seconds)', 'age')],
+    thresholds: [10, 60]
+  },
+  {
+    title: 'Oldest open reservation',
+    description: 'Age of the oldest reservation that is neither settled nor released.',
+    kind: 'stat',
+    unit: 's',
+    queries: [line('max(open_payments_reservations_open_oldest_age_seconds)', 'age')],
+    thresholds: [300, 900]
+  },
+  {
+    title: 'Disagreements in 24 h',
+    description:
+      'Outcomes that the auth server refused, or that failed for no good reason. Must be 0: run the audit.',
+    kind: 'stat',
+    unit: 'short',
+    queries: [
+      line(
+        'sum(increase(open_payments_outcome_deliveries_total{result=~"refused|failed"}[24h]))',
+        'deliveries'
+      )
+    ],
+    thresholds: [1, 1]
+  },
+  {
+    title: 'Answered without error, 1 h',
+    description:
+      'Share of requests that were not answered with 5xx, health checks left out, in the worse of both services.',
+    kind: 'stat',
+    unit: 'percentunit',
+    queries: [line('1 - max(job:open_payments_http_errors:ratio_rate1h)', 'share')]
+  },
+  {
+    title: 'Alerts',
+    description: 'Alerts of Open Payments that fire now.',
+    kind: 'stat',
+    unit: 'short',
+    queries: [
+      line('count(ALERTS{alertstate="firing", severity=~"warning|critical"}) or vector(0)', 'alerts')
+    ],
+    thresholds: [1, 1]
+  }
+]
+
+const OVERVIEW_ROWS: readonly Row[] = [
+  { title: 'Is money moving?', panels: MONEY_STATS },
+  {
+    title: 'Payments and grants, per minute',
+    panels: [
+      {
+        title: 'Outgoing payments',
+        description: 'Created by clients, and ended by their state.',
+        kind: 'timeseries',
+        unit: 'cpm',
+        queries: [
+          perMinuteInAll('open_payments_outgoing_payments_created_total', 'created'),
+          perMinute('open_payments_outgoing_payments_ended_total', 'state')
+        ]
+      },
+      {
+        title: 'Incoming payments and quotes',
+        description: 'Created by clients, and completed.',
+        kind: 'timeseries',
+        unit: 'cpm',
+        queries: [
+          perMinuteInAll('open_payments_incoming_payments_created_total', 'incoming created'),
+          perMinuteInAll('open_payments_incoming_payments_completed_total', 'incoming completed'),
+          perMinuteInAll('open_payments_quotes_created_total', 'quotes')
+        ]
+      },
+      {
+        title: 'Grants',
+        description: 'By what happened to them.',
+        kind: 'timeseries',
+        unit: 'cpm',
+        queries: [perMinute('open_payments_grants_total', 'event')]
+      }
+    ]
+  },
+  {
+    title: 'Who is refused, per minute',
+    panels: [
+      {
+        title: 'Reservations',
+        description: 'Payments that asked for room under a grant, by the answer.',
+        kind: 'timeseries',
+        unit: 'cpm',
+        queries: [perMinute('open_payments_reservations_total', 'outcome')]
+      },
+      {
+        title: 'Callers that were not authenticated',
+        description: 'By the reason, which callers are not told.',
+        kind: 'timeseries',
+        unit: 'cpm',
+        queries: [perMinute('open_payments_authentication_failures_total', 'reason')]
+      },
+      {
+        title: 'Over a rate limit',
+        description: 'Requests answered with 429, by the limit they reached.',
+        kind: 'timeseries',
+        unit: 'cpm',
+        queries: [perMinute('open_payments_rate_limited_total', 'limit')]
+      }
+    ]
+  },
+  {
+    title: 'Both services',
+    panels: [
+      {
+        title: 'Requests',
+        description: 'Requests in a second, health checks left out.',
+        kind: 'timeseries',
+        unit: 'reqps',
+        queries: [
+          line(
+            'sum by (job) (rate(open_payments_http_request_duration_seconds_count{route!~"/healthz|/readyz"}[$__rate_interval]))',
+            '{{job}}'
+          )
+        ]
+      },
+      {
+        title: 'Duration of requests',
+        description: 'Median and 99th percentile, health checks left out.',
+        kind: 'timeseries',
+        unit: 's',
+        queries: ['0.5', '0.99'].map((quantile) =>
+          line(
+            `histogram_quantile(${quantile}, sum by (job, le) (rate(open_payments_http_request_duration_seconds_bucket{route!~"/healthz|/readyz"}[$__rate_interval])))`,
+            `{{job}} ${quantile === '0.5' ? 'median' : '99 %'}`
+          )
+        )
+      },
+      {
+        title: 'Share of errors',
+        description:
+          'Share of requests that were answered with 5xx, over 5 minutes. The objective is below 0.1 %.',
+        kind: 'timeseries',
+        unit: 'percentunit',
+        queries: [line('job:open_payments_http_errors:ratio_rate5m', '{{job}}')]
+      },
+      {
+        title: 'Lateness of the event loop',
+        description: '99th percentile. Late means that there is more to compute than one thread can.',
+        kind: 'timeseries',
+        unit: 's',
+        queries: [line(`max by (job) (nodejs_eventloop_lag_p99_seconds${JOBS})`, '{{job}}')]
+      }
+    ]
+  }
+]
+
+const RESOURCE_SERVER_ROW: Row = {
+  title: 'What it does, per minute',
+  panels: [
+    {
+      title: 'Outcomes told to the auth server',
+      description: 'Attempts, by their result. `refused` and `failed` need people.',
+      kind: 'timeseries',
+      unit: 'cpm',
+      queries: [perMinute('open_payments_outcome_deliveries_total', 'result')]
+    },
+    {
+      title: 'Lookups of tokens',
+      description: 'Kept, asked for, or asked for since the revocation stream is down.',
+      kind: 'timeseries',
+      unit: 'cpm',
+      queries: [perMinute('open_payments_token_lookups_total', 'source')]
+    },
+    {
+      title: 'Given up, failed, deleted',
+      description:
+        'Payment ids that were given up, by cause, batches that failed, and what the purge deleted.',
+      kind: 'timeseries',
+      unit: 'cpm',
+      queries: [
+        perMinute('open_payments_payment_ids_given_up_total', 'cause'),
+        perMinute('open_payments_worker_batch_failures_total{job="resource-server"}', 'worker'),
+        perMinute('open_payments_purged_total{job="resource-server"}', 'kind')
+      ]
+    },
+    {
+      title: 'Revocation streams',
+      description: 'Replicas that hear of revocations. Those that do not ask at every request.',
+      kind: 'timeseries',
+      unit: 'short',
+      queries: [line('sum(open_payments_revocation_stream_connected)', 'connected')]
+    }
+  ]
+}
+
+const AUTH_SERVER_ROW: Row = {
+  title: 'What it does, per minute',
+  panels: [
+    {
+      title: 'Interactions and tokens',
+      description: 'What account holders and clients do.',
+      kind: 'timeseries',
+      unit: 'cpm',
+      queries: [
+        perMinute('open_payments_interactions_total', 'event'),
+        line('60 * sum by (event) (rate(open_payments_tokens_total[$__rate_interval]))', 'token {{event}}')
+      ]
+    },
+    {
+      title: 'Introspections',
+      description: 'Tokens that the resource server asked about, by the answer.',
+      kind: 'timeseries',
+      unit: 'cpm',
+      queries: [perMinute('open_payments_introspections_total', 'result')]
+    },
+    {
+      title: 'Keys of clients',
+      description: 'Lookups by their source, and fetches of documents by their result.',
+      kind: 'timeseries',
+      unit: 'cpm',
+      queries: [
+        perMinute('open_payments_client_key_lookups_total', 'source'),
+        line(
+          '60 * sum by (result) (rate(open_payments_client_document_fetches_total[$__rate_interval]))',
+          'fetch {{result}}'
+        )
+      ]
+    },
+    {
+      title: 'Open reservations',
+      description: 'Neither settled nor released, counted up to 10,000.',
+      kind: 'timeseries',
+      unit: 'short',
+      queries: [line('max(open_payments_reservations_open)', 'open')]
+    }
+  ]
+}
+
+/** The dashboards, by the names of their files. */
+export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
+  overview: {
+    uid: 'open-payments-overview',
+    title: 'Open Payments: is money moving?',
+    description: 'Whether payments go through, who is refused, and how both services do.',
+    rows: OVERVIEW_ROWS
+  },
+  'auth-server': {
+    uid: 'open-payments-auth-server',
+    title: 'Open Payments: auth server',
+    description: 'Its requests, its database, its process, and the grants it gives.',
+    rows: [AUTH_SERVER_ROW, ...serviceRows('auth-server')]
+  },
+  'resource-server': {
+    uid: 'open-payments-resource-server',
+    title: 'Open Payments: resource server',
+    description: 'Its requests, its database, its process, and the payments it makes.',
+    rows: [RESOURCE_SERVER_ROW, ...serviceRows('resource-server')]
+  }
+}

@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { findFreePorts } from '@open-payments-server/local-services'
+import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
+import type { ServiceName } from './service-name.js'
+import type { SystemTls } from './system-tls.js'
+
+/** Settings of a service, as its environment. */
+export type Settings = Readonly<Record<string, string>>
+
+/** Where the parts of a system reach each other by another way than the straight one: through something that disturbs them. */
+export interface Detours {
+  /** From the auth server to its database. Takes and answers a connection URL. */
+  readonly authDatabase?: (url: string) => Promise<string>
+  /** From the resource server to its database. Takes and answers a connection URL. */
+  readonly resourceDatabase?: (url: string) => Promise<string>
+  /** From the resource server to the auth server's gRPC. Takes and answers a port of 127.0.0.1. */
+  readonly authServerGrpc?: (port: number) => Promise<number>
+}
+
+/** How a system differs from the others. */
+export interface PlanOptions {
+  /** More settings of the auth server, or other values. */
+  readonly auth?: Settings
+  /** More settings of the resource server, or other values. */
+  readonly resource?: Settings
+  /** How many of each service run: 1 unless given. More need Redis (`TEST_REDIS_URL`). */
+  readonly instanceCount?: number
+  /** PostgreSQL to make the databases on, as a superuser; that of the test run unless given. */
+  readonly postgresUrl?: string
+  /** The same for the resource server's database alone; {@link postgresUrl} unless given. */
+  readonly resourcePostgresUrl?: string
+  readonly detours?: Detours
+  /** Folder of the checkout whose migrations the databases get; this one unless given. */
+  readonly root?: string
+  /** Certificates that everyone shows over gRPC; plain text without. */
+  readonly tls?: SystemTls
+}
+
+/** Everything that is settled before a system starts: its databases, its ports, and the settings of each instance. */
+export interface SystemPlan {
+  /** The grant endpoint, as wallet addresses advertise it. */
+  readonly authServerUrl: string
+  readonly resourceServerUrl: string
+  readonly identityProviderSecret: string
+  readonly authDatabase: TestDatabase
+  readonly resourceDatabase: TestDatabase
+  readonly authServers: readonly AuthServerPlan[]
+  readonly resourceServers: readonly ResourceServerPlan[]
+  readonly tls: SystemTls | undefined
+}
+
+/** An instance of the auth server, not yet started. Its ports are of localhost and 127.0.0.1. */
+export interface AuthServerPlan {
+  readonly httpPort: number
+  readonly identityProviderPort: number
+  readonly grpcPort: number
+  readonly settings: Settings
+}
+
+/** An instance of the resource server, not yet started. */
+export interface ResourceServerPlan {
+  readonly httpPort: number
+  readonly grpcPort: number
+  readonly settings: Settings
+}
+
+const PORTS_PER_INSTANCE = 5
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
+
+/** Makes the databases, finds free ports and writes the settings of every instance. */
+export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan> {
+  const {
+    instanceCount = 1,
+    detours = {},
+    postgresUrl,
+    resourcePostgresUrl = postgresUrl,
+    root = ROOT
+  } = options
+  const [authDatabase, resourceDatabase] = await Promise.all([
+    createTestDatabase(schemaOf('auth-server', root), postgresUrl),
+    createTestDatabase(schemaOf('resource-server', root), resourcePostgresUrl)
+  ])
+  const straight = <Place>(place: Place): Promise<Place> => Promise.resolve(place)
+  const [authDatabaseUrl, resourceDatabaseUrl] = await Promise.all([
+    (detours.authDatabase ?? straight)(authDatabase.url),
+    (detours.resourceDatabase ?? straight)(resourceDatabase.url)
+  ])
+  // Public URLs must be known before the services listen.
+  const ports = await findFreePorts(instanceCount * PORTS_PER_INSTANCE)
+  const takePort = (): number => {
+    const port = ports.pop()
+    if (port === undefined) throw new Error('more ports are used than were found')
+    return port
+  }
+  const shared = sharedSettings(instanceCount)
+  const identityProviderSecret = randomBytes(24).toString('hex')
+
+  const authPorts = Array.from({ length: instanceCount }, () => ({
+    httpPort: takePort(),
+    identityProviderPort: takePort(),
+    grpcPort: takePort()
+  }))
+  const authServerUrl = `http://localhost:${String(authPorts[0]?.httpPort)}/`
+  const authSecrets = {
+    IDENTITY_PROVIDER_SECRET: identityProviderSecret
+  }
+  const authServers = authPorts.map((instance) => ({
+    ...instance,
+    settings: {
+      ...shared,
+      ...authSecrets,
+      PUBLIC_URL: authServerUrl,
+      HTTP_HOST: 'localhost',
+      HTTP_PORT: String(instance.httpPort),
+      CONSENT_PAGE_URL: 'http://localhost:1/consent',
+      IDENTITY_PROVIDER_HOST: '127.0.0.1',
+      IDENTITY_PROVIDER_PORT: String(instance.identityProviderPort),
+      GRPC_HOST: '127.0.0.1',
+      GRPC_PORT: String(instance.grpcPort),
+      DATABASE_URL: authDatabaseUrl,
+      ...options.tls?.auth,
+      ...options.auth
+    }
+  }))
+
+  const grpcPorts = await Promise.all(
+    authPorts.map(({ grpcPort }) => (detours.authServerGrpc ?? straight)(grpcPort))
+  )
+  const resourcePorts = Array.from({ length: instanceCount }, () => ({
+    httpPort: takePort(),
+    grpcPort: takePort()
+  }))
+  const resourceServerUrl = `http://localhost:${String(resourcePorts[0]?.httpPort)}`
+  const resourceSecrets = { SHARED_SECRET_KEY: randomBytes(24).toString('hex') }
+  const resourceServers = resourcePorts.map((instance) => ({
+    ...instance,
+    settings: {
+      ...shared,
+      ...resourceSecrets,
+      PUBLIC_URL: resourceServerUrl,
+      AUTH_SERVER_URL: authServerUrl,
+      HTTP_HOST: 'localhost',
+      HTTP_PORT: String(instance.httpPort),
+      GRPC_HOST: '127.0.0.1',
+      GRPC_PORT: String(instance.grpcPort),
+      AUTH_GRPC_TARGET: `ipv4:${grpcPorts.map((port) => `127.0.0.1:${String(port)}`).join(',')}`,
+      DATABASE_URL: resourceDatabaseUrl,
+      EXCHANGE_RATES: 'USD/EUR=0.9,EUR/USD=1.1',
+      ...options.tls?.resource,
+      ...options.resource
+    }
+  }))
+  return {
+    authServerUrl,
+    resourceServerUrl,
+    identityProviderSecret,
+    authDatabase,
+    resourceDatabase,
+    authServers,
+    resourceServers,
+    tls: options.tls
+  }
+}
+
+function sharedSettings(instanceCount: number): Settings {
+  const settings = { ENVIRONMENT: 'development', REPLICA_COUNT: String(instanceCount) }
+  if (instanceCount === 1) return settings
+  const redisUrl = process.env.TEST_REDIS_URL
+  if (redisUrl === undefined) throw new Error('several instances need Redis: TEST_REDIS_URL is not set')
+  return { ...settings, REDIS_URL: redisUrl }
+}
+
+function schemaOf(service: ServiceName, root: string): { schemaPath: string; migrationsPath: string } {
+  const folder = join(root, 'services', service, 'prisma')
+  return { schemaPath: join(folder, 'schema.prisma'), migrationsPath: join(folder, 'migrations') }
+}

@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { NODE_ENVIRONMENT, NODE_FLAGS } from '@open-payments-server/service-kit/node-flags'
+import { send } from '@open-payments-server/testing'
+import type { Settings } from './plan-system.js'
+import type { ServiceName } from './service-name.js'
+
+/** A service's build, and the settings to run it with. */
+export interface ServiceBuild {
+  readonly service: ServiceName
+  readonly settings: Settings
+  /** Folder of the checkout that was built; this one unless given. */
+  readonly root?: string
+}
+
+/** A build that is run as a service. */
+export interface ServiceProcessOptions extends ServiceBuild {
+  /** URL that answers 200 once it is ready. */
+  readonly readyUrl: string
+  /** File that it writes its log to, by itself. Without one, what it says comes through this process, which keeps the last of it. */
+  readonly logFile?: string
+  /** Port of its inspector; none unless given. */
+  readonly inspectorPort?: number | undefined
+}
+
+const CHECKOUT = fileURLToPath(new URL('../../../../', import.meta.url))
+const START_TIMEOUT_MS = 60_000
+/** Also how exactly it is known how long a start took. */
+const READY_POLL_MS = 20
+/** What is kept of its output for whoever must find out what went wrong. */
+const OUTPUT_LENGTH_MAX = 20_000
+
+/** A service as it runs in production: its build, in a process of its own, which can be ended and started again. */
+export class ServiceProcess<Options extends ServiceProcessOptions = ServiceProcessOptions> {
+  #process: ChildProcess | undefined
+  /** How the process ended, once it has. */
+  #ended: Promise<string> = Promise.resolve('not started')
+  #said = ''
+
+  constructor(readonly options: Options) {}
+
+  /**
+   * Starts it.
+   *
+   * @returns how long it took until it was ready, in milliseconds
+   * @throws Error with its last words when it ends or is not ready in time
+   */
+  async start(): Promise<number> {
+    const { service, readyUrl, logFile, inspectorPort } = this.options
+    const inspector = inspectorPort === undefined ? [] : [`--inspect=127.0.0.1:${String(inspectorPort)}`]
+    const begin = performance.now()
+    const child = spawnBuild(this.options, { nodeFlags: inspector, parameters: [], logFile })
+    this.#process = child
+    collectOutput(child, (text) => {
+      this.#said = (this.#said + text).slice(-OUTPUT_LENGTH_MAX)
+    })
+    let runs = true
+    this.#ended = endOf(child)
+    void this.#ended.then(() => (runs = false))
+    for (;;) {
+      const answer = await send('GET', readyUrl).catch(() => undefined) // It does not listen yet.
+      const startMs = performance.now() - begin
+      if (answer?.status === 200) return startMs
+      if (!runs || startMs > START_TIMEOUT_MS) {
+        await this.kill()
+        throw new Error(`${service} did not start:\n${this.output}`)
+      }
+      await delay(READY_POLL_MS)
+    }
+  }
+
+  /** The process. */
+  get id(): number {
+    return this.#process?.pid ?? 0
+  }
+
+  /** What it said last, before it was started again included. */
+  get output(): string {
+    const { logFile } = this.options
+    return logFile === undefined ? this.#said : readFileSync(logFile, 'utf8').slice(-OUTPUT_LENGTH_MAX)
+  }
+
+  /**
+   * Ends it as Kubernetes does; resolves once it is gone.
+   *
+   * @returns how it ended: `exit 0` when all went well
+   */
+  async stop(): Promise<string> {
+    this.#process?.kill('SIGTERM')
+    return this.#ended
+  }
+
+  /** Ends it as a crash would: at once, and without a chance to do anything. Resolves once it is gone. */
+  async kill(): Promise<void> {
+    this.#process?.kill('SIGKILL')
+    await this.#ended
+  }
+}
+
+/**
+ * Brings a service's database to the schema of its build, as its migration job does.
+ *
+ * @returns how it ended, `exit 0` when all went well, and all that it said
+ */
+export async function runMigration(build: ServiceBuild): Promise<{ end: string; output: string }> {
+  const child = spawnBuild(build, { nodeFlags: [], parameters: ['migrate'] })
+  let output = ''
+  collectOutput(child, (text) => (output += text))
+  return { end: await endOf(child), output }
+}
+
+/** Runs a build as the images do. */
+function spawnBuild(
+  { service, settings, root = CHECKOUT }: ServiceBuild,
+  how: { nodeFlags: readonly string[]; parameters: readonly string[]; logFile?: string | undefined }
+): ChildProcess {
+  const main = join(root, 'services', service, 'dist', 'main.js')
+  if (!existsSync(main)) throw new Error(`${main} is not there: npm test and npm run bench build it`)
+  const log = how.logFile === undefined ? undefined : openSync(how.logFile, 'a')
+  const output = log ?? 'pipe'
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...how.nodeFlags, main, ...how.parameters], {
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...NODE_ENVIRONMENT, ...settings },
+    stdio: ['ignore', output, output]
+  })
+  if (log !== undefined) closeSync(log)
+  const killWithUs = (): void => {
+    child.kill('SIGKILL')
+  }
+  process.once('exit', killWithUs)
+  child.once('exit', () => process.off('exit', killWithUs))
+  return child
+}
+
+function collectOutput(child: ChildProcess, collect: (text: string) => void): void {
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', collect)
+  }
+}
+
+/** How a process ends, once it has and all that it said was read: `exit 0`, or the signal that ended it. */
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('close', (code, signal) => {
+      resolve(signal === null ? `exit ${String(code)}` : signal)
+    })
+  })
+}

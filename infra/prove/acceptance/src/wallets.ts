@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto'
+import { callUnary, isRpcError, status } from '@open-payments-server/grpc-transport'
+import { wallet } from '@open-payments-server/proto'
+import type { Answer, SignedRequestOptions } from '@open-payments-server/testing'
+import { type Asset, UINT64_MAX } from '@open-payments-server/value-types/amounts'
+import type { ConnectedSystem, TestClient } from './connect-system.js'
+import { consentedToken, type Limits, outgoingAccess, requestToken } from './consent.js'
+
+/** An account with a wallet address, in any asset. */
+export interface Wallet {
+  /** Name of the account. */
+  readonly name: string
+  /** URL of the wallet address. */
+  readonly walletAddress: string
+  readonly asset: Asset
+}
+
+const NOT_REPEATED = { idempotent: false }
+
+/** Opens an account in an asset, which is made where there is none, with a wallet address and money. */
+export async function openWallet(
+  { operator }: ConnectedSystem,
+  name: string,
+  asset: Asset,
+  balance = 0n
+): Promise<Wallet> {
+  try {
+    await callUnary(operator, 'createAsset', { asset }, NOT_REPEATED)
+  } catch (error) {
+    if (!isRpcError(error) || error.code !== status.ALREADY_EXISTS) throw error
+  }
+  await callUnary(operator, 'createAccount', { name, asset }, NOT_REPEATED)
+  const { walletAddress } = await callUnary(
+    operator,
+    'createWalletAddress',
+    { path: `/${name}`, publicName: name, accountName: name },
+    NOT_REPEATED
+  )
+  for (let left = balance; left > 0n; left -= UINT64_MAX) {
+    const value = String(left < UINT64_MAX ? left : UINT64_MAX)
+    await callUnary(operator, 'deposit', { depositId: randomUUID(), accountName: name, value }, NOT_REPEATED)
+  }
+  return { name, walletAddress: walletAddress?.url ?? '', asset }
+}
+
+/** What an account holds, payments in flight included. */
+export async function balanceOf({ operator }: ConnectedSystem, name: string): Promise<bigint> {
+  const request = wallet.ListAccountsRequest.fromPartial({ name })
+  const { accounts } = await callUnary(operator, 'listAccounts', request, { idempotent: true })
+  return BigInt(accounts[0]?.balanceValue ?? -1)
+}
+
+/** What a quote or a payment is fixed by, as on the wire. */
+export type FixedAmount = { readonly debitAmount: object } | { readonly receiveAmount: object }
+
+/** An amount of the wallet's asset, as on the wire. */
+export function amountOf({ asset }: Wallet, value: bigint): object {
+  return { value: String(value), assetCode: asset.code, assetScale: asset.scale }
+}
+
+/** Access tokens by what they are for. */
+type Tokens = Readonly<Record<'incoming' | 'quote' | 'outgoing', string>>
+
+/** A client that was granted everything about the payments from one wallet to another. */
+export class Correspondence {
+  readonly #system: ConnectedSystem
+  readonly #client: TestClient
+  readonly #tokens: Tokens
+
+  private constructor(
+    system: ConnectedSystem,
+    client: TestClient,
+    readonly from: Wallet,
+    readonly to: Wallet,
+    tokens: Tokens
+  ) {
+    this.#system = system
+    this.#client = client
+    this.#tokens = tokens
+  }
+
+  /** @param limits of the outgoing payments' grant */
+  static async open(
+    system: ConnectedSystem,
+    client: TestClient,
+    wallets: { readonly from: Wallet; readonly to: Wallet },
+    limits?: Limits
+  ): Promise<Correspondence> {
+    const { from, to } = wallets
+    const incoming = await requestToken(system, client, [
+      {
+        type: 'incoming-payment',
+        actions: ['create', 'read', 'complete'],
+        identifier: to.walletAddress
+      }
+    ])
+    const quote = await requestToken(system, client, [{ type: 'quote', actions: ['create', 'read'] }])
+    const access = [outgoingAccess(system, limits, from.walletAddress)]
+    const { token: outgoing } = await consentedToken(system, client, access)
+    return new Correspondence(system, client, from, to, { incoming, quote, outgoing })
+  }
+
+  /** Creates an incoming payment; any amount may be received unless told otherwise. */
+  requestReceiver(body: Record<string, unknown> = {}): Promise<Answer> {
+    return this.#post('/incoming-payments', 'incoming', { walletAddress: this.to.walletAddress, ...body })
+  }
+
+  /** Creates an incoming payment and answers its URL. */
+  async createReceiver(body?: Record<string, unknown>): Promise<string> {
+    return (await this.requestReceiver(body)).textAt('id')
+  }
+
+  quote(receiver: string, fixed: FixedAmount): Promise<Answer> {
+    return this.#post('/quotes', 'quote', {
+      walletAddress: this.from.walletAddress,
+      receiver,
+      method: 'ilp',
+      ...fixed
+    })
+  }
+
+  /** Pays on the terms of a quote. */
+  payQuote(quote: Answer): Promise<Answer> {
+    return this.#post('/outgoing-payments', 'outgoing', {
+      walletAddress: this.from.walletAddress,
+      quoteId: quote.textAt('id')
+    })
+  }
+
+  /**
+   * Pays an incoming payment directly.
+   *
+   * @param metadata makes every call a request of its own unless given
+   */
+  pay(
+    receiver: string,
+    debitAmount: object,
+    options: SignedRequestOptions = {},
+    metadata: object = { request: randomUUID() }
+  ): Promise<Answer> {
+    const walletAddress = this.from.walletAddress
+    const body = { walletAddress, incomingPayment: receiver, debitAmount, metadata }
+    return this.#post('/outgoing-payments', 'outgoing', body, options)
+  }
+
+  /** Reads a payment again. */
+  read(kind: 'incoming' | 'outgoing', url: string): Promise<Answer> {
+    return this.#client.request('GET', url, { accessToken: this.#tokens[kind] })
+  }
+
+  /** What the grant has spent. */
+  readSpent(): Promise<Answer> {
+    return this.#client.request('GET', `${this.#system.resourceServerUrl}/outgoing-payment-grant`, {
+      accessToken: this.#tokens.outgoing
+    })
+  }
+
+  #post(
+    path: string,
+    token: keyof Tokens,
+    body: object,
+    options: SignedRequestOptions = {}
+  ): Promise<Answer> {
+    const url = `${this.#system.resourceServerUrl}${path}`
+    return this.#client.request('POST', url, { accessToken: this.#tokens[token], body, ...options })
+  }
+}

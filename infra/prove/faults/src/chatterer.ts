@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+
+/** Does what it is told, a word and a number a line, and says that it has; ends when nothing more comes. */
+const PROGRAM = `
+import { createInterface } from 'node:readline'
+import { createLogger, runProcess } from '@open-payments-server/runtime'
+const logger = createLogger({ service: 'chatterer', level: 'info' })
+runProcess({ logger, stopMs: 1_000, start: () => Promise.resolve({ stop: () => Promise.resolve() }) })
+const actions = {
+  chat(count) {
+    for (let index = 0; index < count; index += 1) logger.info({ index }, 'x'.repeat(1_000))
+  },
+  despair() {
+    logger.fatal({}, 'one that pino would block the process for')
+  },
+  exit(status) {
+    process.exit(status)
+  },
+  crash() {
+    setImmediate(() => {
+      throw new Error('unexpected')
+    })
+  }
+}
+for await (const line of createInterface({ input: process.stdin })) {
+  const [word, number] = line.split(' ')
+  actions[word](Number(number))
+  process.stderr.write('done\\n')
+}
+`
+
+/** What a line of its log tells. */
+export interface ChatteredLine {
+  readonly msg: string
+  /** Of those that it chats, from 0 on each time. */
+  readonly index?: number
+  /** How many were lost. */
+  readonly count?: number
+}
+
+/** A process that does nothing but log, on a standard output that may take nothing. */
+export class Chatterer {
+  readonly #child: ChildProcess
+  readonly #said: AsyncIterator<string>
+
+  /** @param standardOutput what it writes to: a file, or a pipe that is read no sooner than {@link lines} is asked for */
+  constructor(standardOutput: number | 'pipe') {
+    this.#child = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM], {
+      stdio: ['pipe', standardOutput, 'pipe'],
+      cwd: fileURLToPath(new URL('..', import.meta.url))
+    })
+    this.#said = createInterface({ input: this.#child.stderr as Readable })[Symbol.asyncIterator]()
+  }
+
+  /** Has it log so many lines of a thousand characters; resolves when it has. */
+  chat(count: number): Promise<void> {
+    return this.#tell(`chat ${String(count)}`)
+  }
+
+  /** Has it log a fatal line; resolves when it has. */
+  despair(): Promise<void> {
+    return this.#tell('despair')
+  }
+
+  /** Has it exit at once. */
+  exit(status: number): void {
+    this.#write(`exit ${String(status)}`)
+  }
+
+  /** Has it throw what nobody catches. */
+  crash(): void {
+    this.#write('crash')
+  }
+
+  /** Tells it to stop. */
+  terminate(): void {
+    this.#child.kill('SIGTERM')
+  }
+
+  /** Has it end because it has nothing more to do. */
+  finish(): void {
+    this.#input.end()
+  }
+
+  /** Resolves to how it ended, when it has. */
+  async ended(): Promise<{ readonly status: unknown; readonly signal: unknown }> {
+    const [status, signal] = (await once(this.#child, 'exit')) as unknown[]
+    return { status, signal }
+  }
+
+  /** The lines of its log as they come, through its pipe. */
+  async *lines(): AsyncGenerator<ChatteredLine, void> {
+    for await (const line of createInterface({ input: this.#child.stdout as Readable })) {
+      yield JSON.parse(line) as ChatteredLine
+    }
+  }
+
+  /** Ends it, however it stands. */
+  kill(): void {
+    this.#child.kill('SIGKILL')
+  }
+
+  get #input(): Writable {
+    return this.#child.stdin as Writable
+  }
+
+  #write(line: string): void {
+    this.#input.write(`${line}\n`)
+  }
+
+  async #tell(line: string): Promise<void> {
+    this.#write(line)
+    const said: IteratorResult<string, unknown> = await this.#said.next()
+    if (said.value !== 'done') throw new Error(`it was told ${line}, and said ${String(said.value)}`)
+  }
+}

@@ -1,0 +1,177 @@
+import type { ServiceName } from '@open-payments-server/acceptance'
+import type { StatementPoint } from './database-proxy.js'
+
+/** A point on the way of a payment: a statement of one of the services. */
+export interface PaymentPoint extends StatementPoint {
+  /** Whose statement it is. */
+  readonly of: ServiceName
+}
+
+/** What happens when the payments come to a point. */
+export interface CrashStep {
+  readonly at: PaymentPoint
+  /**
+   * `kill`: a service is killed there. `hold`: the statement waits there until all steps were taken. `pass`: nothing, but the
+   * next step is looked for from there on.
+   */
+  readonly do: { readonly kill: ServiceName } | 'hold' | 'pass'
+}
+
+/** A crash at one step boundary of creating, processing or settling a payment. */
+export interface Crash {
+  readonly name: string
+  /** Taken one after the other. */
+  readonly steps: readonly CrashStep[]
+}
+
+type Moment = StatementPoint['moment']
+
+const statementOf =
+  (of: ServiceName, statement: RegExp) =>
+  (moment: Moment): PaymentPoint => ({ of, statement, moment })
+
+const auth = {
+  reserve: statementOf('auth-server', /^reserve\b/),
+  refuse: statementOf('auth-server', /^refuse\b/),
+  end: statementOf('auth-server', /^end-reservations\b/)
+}
+const resource = {
+  persist: statementOf('resource-server', /^persist-outgoing-payments?\b/),
+  giveUp: statementOf('resource-server', /^give-up-payment-id(?!s)/),
+  claim: statementOf('resource-server', /^claim-outgoing-payments\b/),
+  write: statementOf('resource-server', /^settle-outgoing-payments\b/),
+  commit: statementOf('resource-server', /^commit of .*settle-outgoing-payments\b/s),
+  claimOutcomes: statementOf('resource-server', /^claim-reservation-outcomes\b/),
+  markDelivered: statementOf('resource-server', /^mark-outcomes-delivered\b/),
+  sweep: statementOf('resource-server', /^give-up-payment-ids/)
+}
+
+const kill = (service: ServiceName, at: PaymentPoint): CrashStep => ({ at, do: { kill: service } })
+const hold = (at: PaymentPoint): CrashStep => ({ at, do: 'hold' })
+const pass = (at: PaymentPoint): CrashStep => ({ at, do: 'pass' })
+
+const killAuthServer = (at: PaymentPoint): CrashStep => kill('auth-server', at)
+const killResourceServer = (at: PaymentPoint): CrashStep => kill('resource-server', at)
+
+/** A reservation that the resource server is not sure of is given up: it is released next. */
+const givenUp = [hold(auth.reserve('after')), pass(resource.giveUp('after'))]
+
+/**
+ * Every boundary between two steps of a payment, and who dies there. A service that is killed while the other's statement
+ * waits leaves that one without an asker; a service that is killed at its own statement leaves the other without an answer.
+ */
+export const CRASHES: readonly Crash[] = [
+  // Creating: reserve.
+  {
+    name: 'auth server, asked to reserve, nothing recorded',
+    steps: [killAuthServer(auth.reserve('before'))]
+  },
+  { name: 'auth server, while it reserves', steps: [killAuthServer(auth.reserve('during'))] },
+  { name: 'auth server, reserved, not answered', steps: [killAuthServer(auth.reserve('after'))] },
+  {
+    name: 'resource server, while the auth server is still to reserve',
+    steps: [killResourceServer(auth.reserve('before'))]
+  },
+  {
+    name: 'resource server, reserved, but not told so',
+    steps: [killResourceServer(auth.reserve('after'))]
+  },
+  { name: 'auth server, about to refuse', steps: [killAuthServer(auth.refuse('before'))] },
+  { name: 'auth server, refused, not answered', steps: [killAuthServer(auth.refuse('after'))] },
+  { name: 'resource server, refused, but not told so', steps: [killResourceServer(auth.refuse('after'))] },
+  // Creating: persist.
+  {
+    name: 'resource server, reserved, about to persist',
+    steps: [killResourceServer(resource.persist('before'))]
+  },
+  { name: 'resource server, while it persists', steps: [killResourceServer(resource.persist('during'))] },
+  {
+    name: 'resource server, persisted, not answered',
+    steps: [killResourceServer(resource.persist('after'))]
+  },
+  {
+    name: 'auth server, while the resource server persists',
+    steps: [killAuthServer(resource.persist('after'))]
+  },
+  // Creating: giving up after an uncertain reservation.
+  {
+    name: 'resource server, about to give up a reservation it is not sure of',
+    steps: [hold(auth.reserve('after')), killResourceServer(resource.giveUp('before'))]
+  },
+  {
+    name: 'resource server, given up, not answered, and reserved later',
+    steps: [hold(auth.reserve('before')), killResourceServer(resource.giveUp('after'))]
+  },
+  // Processing.
+  {
+    name: 'resource server, about to claim payments',
+    steps: [pass(resource.persist('after')), killResourceServer(resource.claim('before'))]
+  },
+  {
+    name: 'resource server, payments claimed and their receivers locked',
+    steps: [pass(resource.persist('after')), killResourceServer(resource.claim('after'))]
+  },
+  {
+    name: 'resource server, while it moves the money',
+    steps: [killResourceServer(resource.write('during'))]
+  },
+  {
+    name: 'resource server, money moved, not committed',
+    steps: [killResourceServer(resource.write('after'))]
+  },
+  { name: 'resource server, while it commits', steps: [killResourceServer(resource.commit('during'))] },
+  { name: 'resource server, committed, not told so', steps: [killResourceServer(resource.commit('after'))] },
+  // Settling: the outcomes.
+  {
+    name: 'resource server, about to claim outcomes',
+    steps: [pass(resource.commit('after')), killResourceServer(resource.claimOutcomes('before'))]
+  },
+  {
+    name: 'resource server, outcomes claimed',
+    steps: [pass(resource.commit('after')), killResourceServer(resource.claimOutcomes('after'))]
+  },
+  {
+    name: 'auth server, told of an outcome, nothing recorded',
+    steps: [killAuthServer(auth.end('before'))]
+  },
+  { name: 'auth server, while it settles', steps: [killAuthServer(auth.end('during'))] },
+  { name: 'auth server, settled, not answered', steps: [killAuthServer(auth.end('after'))] },
+  {
+    name: 'resource server, while the auth server is still to settle',
+    steps: [killResourceServer(auth.end('before'))]
+  },
+  { name: 'resource server, settled, but not told so', steps: [killResourceServer(auth.end('after'))] },
+  {
+    name: 'auth server, about to release',
+    steps: [...givenUp, killAuthServer(auth.end('before'))]
+  },
+  {
+    name: 'auth server, released, not answered',
+    steps: [...givenUp, killAuthServer(auth.end('after'))]
+  },
+  {
+    name: 'resource server, released, but not told so',
+    steps: [...givenUp, killResourceServer(auth.end('after'))]
+  },
+  {
+    name: 'resource server, acknowledged, about to note it',
+    steps: [killResourceServer(resource.markDelivered('before'))]
+  },
+  {
+    name: 'resource server, acknowledgement noted',
+    steps: [killResourceServer(resource.markDelivered('after'))]
+  },
+  // Orphans.
+  {
+    name: 'resource server, leaving an orphan, and again when it is about to sweep it',
+    steps: [killResourceServer(resource.persist('before')), killResourceServer(resource.sweep('before'))]
+  },
+  {
+    name: 'resource server, leaving an orphan, and again when it has swept it',
+    steps: [killResourceServer(resource.persist('before')), killResourceServer(resource.sweep('after'))]
+  },
+  {
+    name: 'auth server, while it releases an orphan',
+    steps: [killResourceServer(resource.persist('before')), killAuthServer(auth.end('during'))]
+  }
+]

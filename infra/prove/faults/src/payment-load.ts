@@ -1,0 +1,211 @@
+import {
+  allSettled,
+  amount,
+  type ConnectedSystem,
+  eventually,
+  type TestClient
+} from '@open-payments-server/acceptance'
+import type { Answer, SignedRequestOptions } from '@open-payments-server/testing'
+
+/** A payment as its client knows it. */
+export interface OrderedPayment {
+  /** Tells it apart: kept in its metadata. */
+  readonly mark: string
+  /** The very same for every time that it is sent. */
+  readonly request: SignedRequestOptions
+  /** What came of each time that it was sent; undefined where no answer came. */
+  readonly answers: (Answer | undefined)[]
+}
+
+/** What is to be paid. */
+export interface Order {
+  readonly token: string
+  readonly receiver: string
+  /** In alice's asset. */
+  readonly debit: bigint
+}
+
+/** What the resource server has of a payment. */
+interface StoredPayment {
+  readonly id: string
+  readonly mark: string
+  readonly debit_value: string
+  readonly receive_value: string
+}
+
+/** How many payments are sent again beside each other: enough to race, and too few to keep a machine busy. */
+const REPEATED_AT_ONCE = 6
+
+/** Payments of alice's that a client sends, and what it was told of each. */
+export class PaymentLoad {
+  readonly payments: OrderedPayment[] = []
+  readonly #system: ConnectedSystem
+  readonly #client: TestClient
+  readonly #name: string
+
+  /** @param name no other load of the system has it */
+  constructor(system: ConnectedSystem, client: TestClient, name = 'load') {
+    this.#system = system
+    this.#client = client
+    this.#name = name
+  }
+
+  /** Makes a payment, signed for good: whoever sends it again sends the very same. */
+  order({ token, receiver, debit }: Order): OrderedPayment {
+    const mark = `${this.#name}, payment ${String(this.payments.length)}`
+    const payment = {
+      mark,
+      request: {
+        accessToken: token,
+        body: {
+          walletAddress: this.#system.walletAddresses.alice,
+          incomingPayment: receiver,
+          debitAmount: amount(debit),
+          metadata: { mark }
+        },
+        signature: { createdSeconds: Math.floor(this.#system.clock.now() / 1_000) }
+      },
+      answers: []
+    }
+    this.payments.push(payment)
+    return payment
+  }
+
+  /** Sends a payment, once more if it was before. */
+  async send(payment: OrderedPayment): Promise<Answer | undefined> {
+    const url = `${this.#system.resourceServerUrl}/outgoing-payments`
+    const answer = await this.#client.request('POST', url, payment.request).catch(() => undefined)
+    payment.answers.push(answer)
+    return answer
+  }
+
+  /**
+   * Sends what is undecided again until it is decided, as clients do that were not answered or told to try again; nothing
+   * must be in the way any more, and every time everything converges first. More than one time may be needed: a machine that
+   * is busy passes a deadline also where nothing is broken.
+   *
+   * @param timesMax each undecided time may cost one of the ids that a payment may get
+   */
+  async sendUndecided(timesMax: number, withinMs?: number): Promise<void> {
+    for (let times = 0; times < timesMax && this.undecided.length > 0; times += 1) {
+      const waiting = this.undecided
+      const sendNext = async (): Promise<void> => {
+        for (let payment = waiting.shift(); payment !== undefined; payment = waiting.shift()) {
+          await this.send(payment)
+        }
+      }
+      await Promise.all(Array.from({ length: REPEATED_AT_ONCE }, sendNext))
+      await converged(this.#system, withinMs)
+    }
+  }
+
+  /** What clients were not told for good: one sentence for each payment of which they do not know whether there is one. */
+  get doubts(): string[] {
+    return this.undecided.map(
+      ({ mark, answers }) => `${mark} was answered ${told(answers)}, though nothing is broken any more`
+    )
+  }
+
+  /** How often each status was answered. */
+  get statuses(): Record<string, number> {
+    const counts: Record<string, number> = {}
+    for (const { answers } of this.payments) {
+      for (const answer of answers) {
+        const name = String(answer?.status ?? 'no answer')
+        counts[name] = (counts[name] ?? 0) + 1
+      }
+    }
+    return counts
+  }
+
+  /** Payments whose client knows that they were made. */
+  get confirmed(): OrderedPayment[] {
+    return this.payments.filter(({ answers }) => answers.some((answer) => answer?.status === 201))
+  }
+
+  /** Payments whose client has been told neither that they were made nor, for good, that they were not. */
+  get undecided(): OrderedPayment[] {
+    return this.payments.filter(({ answers }) => isUndecided(answers.at(-1)))
+  }
+
+  /** What clients were told that is not so: one sentence each. */
+  async untruths(): Promise<string[]> {
+    const rows = await this.#system.resourceDatabase.query<StoredPayment>(
+      `select id, metadata->>'mark' as mark, debit_value, receive_value from outgoing_payment
+        where metadata->>'mark' = any($1)`,
+      [this.payments.map(({ mark }) => mark)]
+    )
+    return this.payments.flatMap((payment) =>
+      untruthsOf(
+        payment,
+        rows.filter(({ mark }) => mark === payment.mark)
+      )
+    )
+  }
+
+  /** What the balances and the grants say against what the payments say: one sentence for each difference. */
+  async differences(before: { alice: bigint; bob: bigint }, tokens: readonly string[]): Promise<string[]> {
+    const [total] = await this.#system.resourceDatabase.query<{ sent: string; delivered: string }>(
+      `select coalesce(sum(sent_value), 0) as sent, coalesce(sum(delivered_value), 0) as delivered
+         from outgoing_payment where metadata->>'mark' = any($1)`,
+      [this.payments.map(({ mark }) => mark)]
+    )
+    const sent = BigInt(total?.sent ?? -1)
+    const spent = await Promise.all(tokens.map((token) => this.#spent(token)))
+    const pairs: readonly [what: string, found: bigint, due: bigint][] = [
+      ['taken from alice', before.alice - (await this.#system.balance('alice')), sent],
+      ['given to bob', (await this.#system.balance('bob')) - before.bob, BigInt(total?.delivered ?? -1)],
+      ['spent under the grants', spent.reduce((sum, value) => sum + value, 0n), sent]
+    ]
+    return pairs.flatMap(([what, found, due]) =>
+      found === due ? [] : [`${String(found)} ${what}, and payments of ${String(due)}`]
+    )
+  }
+
+  async #spent(token: string): Promise<bigint> {
+    const url = `${this.#system.resourceServerUrl}/outgoing-payment-grant`
+    const answer = await this.#client.request('GET', url, { accessToken: token })
+    // Null before any payment.
+    return answer.at('spentDebitAmount') === null ? 0n : BigInt(answer.textAt('spentDebitAmount.value'))
+  }
+}
+
+/** Waits until no payment is pending, every outcome is delivered and no reservation is open. */
+export async function converged(system: ConnectedSystem, withinMs?: number): Promise<void> {
+  const nothingOpen = async (): Promise<boolean> => {
+    await allSettled(system, withinMs)
+    const open = await system.authDatabase.query(`select 1 from reservation where state = 'open' limit 1`)
+    return open.length === 0
+  }
+  await eventually('no reservation is open', nothingOpen, withinMs)
+  // What was released last may have come to the outcomes after it was looked at.
+  await allSettled(system, withinMs)
+}
+
+/** Whether an answer leaves open whether there is a payment, or will be when it is sent again. */
+export function isUndecided(answer: Answer | undefined): boolean {
+  return answer === undefined || answer.status === 503
+}
+
+function untruthsOf({ mark, answers }: OrderedPayment, stored: readonly StoredPayment[]): string[] {
+  const [made] = stored
+  if (stored.length > 1) return [`${mark} was made ${String(stored.length)} times`]
+  const confirmations = answers.flatMap((answer) => (answer?.status === 201 ? [answer] : []))
+  const [confirmation] = confirmations
+  if (confirmation === undefined) {
+    // Of a time that was not answered, only an answer that decides tells, or a payment that is there.
+    const isOpen = isUndecided(answers.at(-1)) && answers.includes(undefined)
+    return made === undefined || isOpen ? [] : [`${mark} was answered ${told(answers)}, and was made`]
+  }
+  if (made === undefined) return [`${mark} was answered ${told(answers)}, and was not made`]
+  if (new Set(confirmations.map(({ text }) => text)).size > 1) return [`${mark} was confirmed in two ways`]
+  const isSame =
+    confirmation.textAt('id').endsWith(made.id) &&
+    confirmation.textAt('debitAmount.value') === made.debit_value &&
+    confirmation.textAt('receiveAmount.value') === made.receive_value
+  return isSame ? [] : [`${mark} was confirmed as ${confirmation.text}, and is ${JSON.stringify(made)}`]
+}
+
+function told(answers: OrderedPayment['answers']): string {
+  return answers.map((answer) => answer?.status ?? 'nothing').join(', ')
+}

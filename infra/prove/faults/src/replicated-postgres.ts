@@ -1,0 +1,107 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { eventually } from '@open-payments-server/acceptance'
+import {
+  type LocalPostgres,
+  startPostgres,
+  startTcpProxy,
+  type TcpProxy
+} from '@open-payments-server/local-services'
+import pg from 'pg'
+
+// Nothing here loses power: only what the standby was not sent is lost.
+const SETTINGS = { max_connections: '60', fsync: 'off', log_min_messages: 'fatal' }
+
+/** A PostgreSQL with a standby that follows it asynchronously, and takes its place. */
+export class ReplicatedPostgres {
+  readonly #parent: string
+  readonly #link: TcpProxy
+  #primary: LocalPostgres
+  readonly #standby: LocalPostgres
+
+  private constructor(parent: string, link: TcpProxy, primary: LocalPostgres, standby: LocalPostgres) {
+    this.#parent = parent
+    this.#link = link
+    this.#primary = primary
+    this.#standby = standby
+  }
+
+  /** Starts both, the standby on a copy of the primary's files. */
+  static async start(): Promise<ReplicatedPostgres> {
+    const parent = await mkdtemp(join(await realpath(tmpdir()), 'open-payments-failover-'))
+    // PostgreSQL may run as a user of its own, who must get through.
+    await chmod(parent, 0o711)
+    const [primaryFiles, standbyFiles] = [filesOf(parent, 'primary'), filesOf(parent, 'standby')]
+    const first = await startPostgres({ directory: primaryFiles, persistent: true, settings: SETTINGS })
+    await first.stop()
+    // With modes and owners.
+    await promisify(execFile)('cp', ['-a', primaryFiles, standbyFiles])
+    await writeFile(join(standbyFiles, 'cluster', 'data', 'standby.signal'), '')
+    const primary = await startPostgres({ directory: primaryFiles, persistent: true, settings: SETTINGS })
+    const link = await startTcpProxy(primary.url)
+    const standby = await startPostgres({
+      directory: standbyFiles,
+      persistent: true,
+      settings: { ...SETTINGS, primary_conninfo: link.url }
+    })
+    return new ReplicatedPostgres(parent, link, primary, standby)
+  }
+
+  /** Of whichever is the primary, as its superuser. The same after a failover. */
+  get url(): string {
+    return this.#primary.url
+  }
+
+  /** Resolves when the standby has all that is committed. */
+  async whenCaughtUp(): Promise<void> {
+    const [at] = await ask<{ lsn: string }>(this.url, 'select pg_current_wal_lsn() as lsn')
+    await eventually('the standby has replayed it', async () => {
+      const [replayed] = await ask<{ done: boolean }>(
+        this.#standby.url,
+        `select pg_last_wal_replay_lsn() >= '${String(at?.lsn)}' as done`
+      )
+      return replayed?.done === true
+    })
+  }
+
+  /** From now on the standby is sent nothing, and the primary goes on. */
+  async cutReplication(): Promise<void> {
+    await this.#link.refuse()
+  }
+
+  /** The primary is gone, and the standby is promoted and takes its place. */
+  async failOver(): Promise<void> {
+    const port = Number(new URL(this.url).port)
+    await this.#primary.crash()
+    await ask(this.#standby.url, 'select pg_promote()')
+    await this.#standby.stop()
+    this.#primary = await startPostgres({
+      directory: filesOf(this.#parent, 'standby'),
+      port,
+      persistent: true,
+      settings: SETTINGS
+    })
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#primary.stop(), this.#standby.stop(), this.#link.stop()])
+    await rm(this.#parent, { recursive: true, force: true })
+  }
+}
+
+function filesOf(parent: string, of: 'primary' | 'standby'): string {
+  return join(parent, of)
+}
+
+async function ask<Row extends pg.QueryResultRow>(url: string, text: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<Row>(text)).rows
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,110 @@
+import { randomInt } from 'node:crypto'
+import { afterAll, describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { ACCEPTED, type AnyTarget } from './target.js'
+
+const { FUZZ_TEST_CASES, FUZZ_TEST_SEED, FUZZ_TEST_PATH } = process.env
+/** Cases of all targets together: unless told, few enough for every test run. */
+const CASES = Number(FUZZ_TEST_CASES ?? 10_000)
+/** The seed of each target's first batch, which the others are counted from. A failure is told with its own. */
+const FIRST_SEED = Number(FUZZ_TEST_SEED ?? randomInt(0x4000_0000))
+/** Cases of one seed. */
+const BATCH_CASES = 2_000
+
+/** Longest that one case may take, in milliseconds. */
+const CASE_MS_MAX = 50
+/** How often a case that took longer is tried again. */
+const REPETITIONS = 10
+/** How long a case that failed is made smaller before it is told, in milliseconds. */
+const SHRINKING_MS = 20_000
+/** Longest that a target may take, in milliseconds. */
+const TARGET_MS_MAX = 120_000 + 10 * CASES
+
+/**
+ * A test for each target: its cases hold, and enough of them are accepted. A long run tells what came of them.
+ *
+ * @param part how many of all cases are tried here, from 0 to 1
+ */
+export function fuzzTests(what: string, targets: readonly AnyTarget[], part: number): void {
+  const sharesInAll = targets.reduce((sum, { share }) => sum + share, 0)
+  const report: string[] = []
+  const test = async (name: string, target: AnyTarget): Promise<void> => {
+    const cases = Math.ceil((CASES * part * target.share) / sharesInAll)
+    const outcomes = new Map<string, number>()
+    let slowestMs = 0
+    await fuzz(target, cases, ({ outcome, elapsedMs }) => {
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+      slowestMs = Math.max(slowestMs, elapsedMs)
+    })
+    const told = [...outcomes].map(([outcome, count]) => `${outcome} ${String(count)}`).join(', ')
+    report.push(`${name}: ${String(cases)} cases, the slowest ${slowestMs.toFixed(1)} ms: ${told}`)
+    if (FUZZ_TEST_PATH !== undefined) return
+    expect([...outcomes.values()].reduce((sum, count) => sum + count)).toBe(cases)
+    // Few cases may be fewer by chance.
+    const expected = target.acceptedMin * cases
+    expect(outcomes.get(ACCEPTED) ?? 0).toBeGreaterThanOrEqual(Math.floor(expected - 3 * Math.sqrt(expected)))
+  }
+  describe(what, () => {
+    const named = targets.map((target) => [target.name, target] as const)
+    it.each(named)('%s: nothing breaks, and nothing is slow', test, TARGET_MS_MAX)
+    afterAll(() => {
+      if (FUZZ_TEST_CASES !== undefined) console.log(`From seed ${String(FIRST_SEED)}\n${report.join('\n')}`)
+    })
+  })
+}
+
+/** What came of a case, and what it took, in milliseconds. */
+interface Attempt {
+  readonly outcome: string
+  readonly elapsedMs: number
+}
+
+/**
+ * Tries the cases of a target, or the one that is repeated.
+ *
+ * @throws Error with the smallest case that failed, why, and how it is repeated
+ */
+async function fuzz(target: AnyTarget, cases: number, tell: (attempt: Attempt) => void): Promise<void> {
+  for (let seed = FIRST_SEED, left = cases; left > 0; seed += 1, left -= BATCH_CASES) {
+    let triedUntilMs = Infinity
+    const property = target.property(async (attack) => {
+      // When the time is over, what could be tried yet passes, and what failed before is told.
+      if (Date.now() > triedUntilMs) return
+      try {
+        tell(await attemptInTime(attack))
+      } catch (error) {
+        triedUntilMs = Math.min(triedUntilMs, Date.now() + SHRINKING_MS)
+        throw error
+      }
+    })
+    const numRuns = Math.min(left, BATCH_CASES)
+    const details = await fc.check(property, { seed, numRuns, path: FUZZ_TEST_PATH ?? '' })
+    if (details.failed) {
+      const where = `FUZZ_TEST_SEED=${String(seed)} FUZZ_TEST_PATH='${details.counterexamplePath}'`
+      const repeat = `${where} npm test -- infra/prove/fuzz -t '${target.name}'`
+      const reason = details.errorInstance instanceof Error ? (details.errorInstance.stack ?? '') : ''
+      throw new Error(`Repeat it with: ${repeat}\n\n${reason}\n\n${fc.defaultReportMessage(details)}`)
+    }
+    if (FUZZ_TEST_PATH !== undefined) return
+  }
+}
+
+/**
+ * Tries a case and measures it. One that took too long is tried again: what is slow by itself is slow every time, what garbage
+ * collection held up is not. Then only the time counts that this process computed, because other processes of a busy machine
+ * may hold up every attempt.
+ *
+ * @throws Error when it took longer than {@link CASE_MS_MAX} every time; whatever the attack throws
+ */
+async function attemptInTime(attack: () => string | Promise<string>): Promise<Attempt> {
+  let best = Infinity
+  for (let repetition = 0; repetition <= REPETITIONS; repetition += 1) {
+    const [startedMs, before] = [performance.now(), process.cpuUsage()]
+    const outcome = await attack()
+    const { user, system } = process.cpuUsage(before)
+    const elapsedMs = performance.now() - startedMs
+    best = Math.min(best, elapsedMs, repetition === 0 ? Infinity : (user + system) / 1_000)
+    if (best <= CASE_MS_MAX) return { outcome, elapsedMs: best }
+  }
+  throw new Error(`took ${best.toFixed(0)} ms, and longer in ${String(REPETITIONS)} more attempts`)
+}

@@ -1,0 +1,157 @@
+import { callUnary, isRpcError, status } from '@open-payments-server/grpc-transport'
+import { auth, wallet } from '@open-payments-server/proto'
+import type { Answer } from '@open-payments-server/testing'
+import fc from 'fast-check'
+import { bodies } from '../generators/json.js'
+import { encodeLeniently, listQueries, pageTokens } from '../generators/lists.js'
+import {
+  continuations,
+  grantRequests,
+  incomingPayments,
+  outgoingPayments,
+  quotes
+} from '../generators/requests.js'
+import { anyText, mixed, mutated } from '../generators/text.js'
+import { BODY_BYTES_MAX } from '../targets/bodies.js'
+import { ACCEPTED, type AnyTarget, mustHold, target } from '../target.js'
+import { checkAnswer } from './answers.js'
+import { staysHere, type World } from './world.js'
+
+/** The texts that a client can sign as a header: of printable ASCII. */
+function sendable(texts: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  return texts.map((text) => text.replace(/[^\t\x20-\x7e]/g, '').trim())
+}
+
+const json = fc.constant('application/json')
+const headers = fc.record(
+  {
+    'content-type': mixed([20, json], [1, sendable(mutated(json))]),
+    'idempotency-key': mixed([2, fc.uuid()], [1, sendable(anyText)])
+  },
+  { requiredKeys: ['content-type'] }
+)
+
+/** What a client asks for with a body, and where. */
+function signedBodies(world: World) {
+  const { system, places, tokens, pending } = world
+  const at = (collection: keyof World['tokens'], values: fc.Arbitrary<unknown>) =>
+    [`${system.resourceServerUrl}/${collection}`, tokens[collection], values] as const
+  const creations = [
+    [system.authServerUrl, undefined, grantRequests(places)] as const,
+    [pending.continueUri, pending.continuationToken, continuations] as const,
+    at('incoming-payments', incomingPayments(places)),
+    at('quotes', quotes(places)),
+    at('outgoing-payments', outgoingPayments(places))
+  ]
+  return fc.oneof(
+    ...creations.map(([url, accessToken, values]) => {
+      const body = fc
+        .tuple(bodies(values, BODY_BYTES_MAX), values)
+        .map(([tried, proper]) => (staysHere(tried, world) ? tried : Buffer.from(JSON.stringify(proper))))
+      return fc.record({ url: fc.constant(url), accessToken: fc.constant(accessToken), body, headers })
+    })
+  )
+}
+
+/** Reads of lists and of single resources. */
+function reads({ system, places, tokens }: World): fc.Arbitrary<{ url: string; accessToken: string }> {
+  const [, payer, payee] = places.walletAddresses
+  const known = [...places.receivers, ...places.quotes].map((url) => url.slice(url.lastIndexOf('/') + 1))
+  const ids = fc.oneof(fc.constantFrom(...known), fc.uuid(), mutated(fc.uuid()).map(encodeLeniently))
+  const single = ids.map((id) => `/${id}`)
+  const list = (walletAddress: string): fc.Arbitrary<string> =>
+    listQueries(walletAddress).map((query) => `?${query.replace(/[\p{Surrogate}#]/gu, '')}`)
+  const of = (collection: keyof World['tokens'], ends: fc.Arbitrary<string>) => {
+    const base = `${system.resourceServerUrl}/${collection}`
+    return ends.map((end) => ({ url: base + end, accessToken: tokens[collection] }))
+  }
+  return fc.oneof(
+    of('incoming-payments', fc.oneof(list(payee), single)),
+    of('outgoing-payments', fc.oneof(list(payer), single)),
+    of('quotes', single)
+  )
+}
+
+function check({ status: code, headers: some, text: body }: Answer, method: string): string {
+  return checkAnswer({ status: code, header: (name) => some.get(name), body }, method)
+}
+
+/** Longest page token that is sent, in characters: many times as long as any, and short enough to be sent often. */
+const PAGE_TOKEN_LENGTH_MAX = 65_536
+
+/** Asks for a page of each list that operators read; answers that one took it, or how all refused it. */
+/** Every list that operators and services read in pages. */
+const LISTS = [
+  'accounts',
+  'wallet addresses',
+  'incoming payments',
+  'outgoing payments',
+  'grants',
+  'reservations'
+] as const
+
+interface PageAttack {
+  readonly list: (typeof LISTS)[number]
+  readonly pageToken: string
+  readonly pageSize: number
+}
+
+async function readPage({ system }: World, { list, ...page }: PageAttack): Promise<string> {
+  const call = { idempotent: true }
+  const { operator, grantOperator, limits } = system
+  const anyGrant = { identifier: '', clientWalletAddress: '', state: auth.GrantState.GRANT_STATE_UNSPECIFIED }
+  const payments = (kind: wallet.PaymentKind) =>
+    callUnary(operator, 'listPayments', { ...page, kind, walletAddress: '' }, call)
+  const read: Record<PageAttack['list'], () => Promise<unknown>> = {
+    accounts: () => callUnary(operator, 'listAccounts', { ...page, name: '' }, call),
+    'wallet addresses': () => callUnary(operator, 'listWalletAddresses', page, call),
+    'incoming payments': () => payments(wallet.PaymentKind.PAYMENT_KIND_INCOMING),
+    'outgoing payments': () => payments(wallet.PaymentKind.PAYMENT_KIND_OUTGOING),
+    grants: () => callUnary(grantOperator, 'listGrants', { ...page, ...anyGrant }, call),
+    reservations: () => callUnary(limits, 'listOpenReservations', { ...page, olderThanSeconds: 0 }, call)
+  }
+  try {
+    await read[list]()
+    return ACCEPTED
+  } catch (error) {
+    mustHold({ [`a list is told or refused: ${String(error)}`]: isRpcError(error, status.INVALID_ARGUMENT) })
+    return 'INVALID_ARGUMENT'
+  }
+}
+
+/** What clients and operators send that both services know: it reaches everything behind the check of who sent it. */
+export function clientTargets(world: () => World): readonly AnyTarget[] {
+  return [
+    target({
+      name: 'signed bodies over HTTP',
+      share: 90,
+      cases: () => signedBodies(world()),
+      async attack({ url, ...options }) {
+        const { system, pending } = world()
+        const answer = await system.shop.request('POST', url, options)
+        const mayBeUnknown = url === pending.continueUri || url === system.authServerUrl
+        mustHold({ 'a request that is signed is known': answer.status !== 401 || mayBeUnknown })
+        return check(answer, 'POST')
+      }
+    }),
+    target({
+      name: 'signed reads over HTTP',
+      share: 20,
+      acceptedMin: 0.05,
+      cases: () => reads(world()),
+      attack: async ({ url, accessToken }) =>
+        check(await world().system.shop.request('GET', url, { accessToken }), 'GET')
+    }),
+    target({
+      name: 'page tokens over gRPC',
+      share: 60,
+      acceptedMin: 0.05,
+      cases: fc.record({
+        list: fc.constantFrom(...LISTS),
+        pageToken: mixed([1, fc.constant('')], [9, pageTokens(PAGE_TOKEN_LENGTH_MAX)]),
+        pageSize: fc.constantFrom(0, 1, 2, 1_000, 1_001, 4_294_967_295)
+      }),
+      attack: (page) => readPage(world(), page)
+    })
+  ]
+}

@@ -1,0 +1,6 @@
+import { fuzzTests } from '../src/fuzz.js'
+import { BODY_TARGETS } from '../src/targets/bodies.js'
+import { SIGNATURE_TARGETS } from '../src/targets/signatures.js'
+import { TEXT_TARGETS } from '../src/targets/texts.js'
+
+fuzzTests('whatever a function is given', [...SIGNATURE_TARGETS, ...BODY_TARGETS, ...TEXT_TARGETS], 0.98)

@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { request, WebSocket } from 'undici'
+
+/** A V8 CPU profile, as the inspector gives it. */
+export interface CpuProfile {
+  readonly nodes: readonly ProfileNode[]
+  /** Id of the node that ran, for each sample. */
+  readonly samples: readonly number[]
+  /** Microseconds before each sample. */
+  readonly timeDeltas: readonly number[]
+}
+
+/** A function as it was called from one place. */
+export interface ProfileNode {
+  readonly id: number
+  readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
+  readonly children?: readonly number[]
+}
+
+interface InspectorAnswer {
+  readonly id?: number
+  readonly result?: unknown
+  readonly error?: { readonly message: string }
+}
+
+const SAMPLE_INTERVAL_US = 500
+
+/** The inspector of a Node process on this machine. */
+export class Inspector {
+  readonly #socket: WebSocket
+  #turn = 0
+  readonly #waiting = new Map<number, (answer: InspectorAnswer) => void>()
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket
+    socket.addEventListener('message', ({ data }) => {
+      const answer = JSON.parse(String(data)) as InspectorAnswer
+      if (answer.id === undefined) return
+      this.#waiting.get(answer.id)?.(answer)
+      this.#waiting.delete(answer.id)
+    })
+  }
+
+  /** Connects to the process whose inspector has a port. */
+  static async connect(port: number): Promise<Inspector> {
+    const { body } = await request(`http://127.0.0.1:${String(port)}/json/list`)
+    const [target] = (await body.json()) as { webSocketDebuggerUrl: string }[]
+    if (target === undefined) throw new Error(`nothing is inspected on port ${String(port)}`)
+    const socket = new WebSocket(target.webSocketDebuggerUrl)
+    await once(socket, 'open')
+    return new Inspector(socket)
+  }
+
+  /** Begins a CPU profile. */
+  async startProfile(): Promise<void> {
+    await this.#ask('Profiler.enable')
+    await this.#ask('Profiler.setSamplingInterval', { interval: SAMPLE_INTERVAL_US })
+    await this.#ask('Profiler.start')
+  }
+
+  /** Ends it. */
+  async stopProfile(): Promise<CpuProfile> {
+    const { profile } = (await this.#ask('Profiler.stop')) as { profile: CpuProfile }
+    return profile
+  }
+
+  /** Bytes of the heap that are used once garbage was collected. */
+  async heapAfterCollection(): Promise<number> {
+    await this.#ask('HeapProfiler.collectGarbage')
+    const { usedSize } = (await this.#ask('Runtime.getHeapUsage')) as { usedSize: number }
+    return usedSize
+  }
+
+  close(): void {
+    this.#socket.close()
+  }
+
+  async #ask(method: string, params: object = {}): Promise<unknown> {
+    const id = (this.#turn += 1)
+    const answered = new Promise<InspectorAnswer>((resolve) => this.#waiting.set(id, resolve))
+    this.#socket.send(JSON.stringify({ id, method, params }))
+    const { result, error } = await answered
+    if (error !== undefined) throw new Error(`${method}: ${error.message}`)
+    return result
+  }
+}

@@ -1,0 +1,44 @@
+import type { Mutation } from '../mutation.js'
+
+const FUNCTIONS = 'infra/prove/fuzz/test/functions.test.ts'
+
+/** What strangers may send. */
+export const INPUT_GUARDS: readonly Mutation[] = [
+  {
+    guard: 'trimming a header takes a time that follows its length',
+    file: 'packages/http-signatures/src/components.ts',
+    text: '    : withoutSpaceAround(value)\n',
+    broken: "    : value.replace(/^[ \\t]+|[ \\t]+$/g, '')\n",
+    test: {
+      file: FUNCTIONS,
+      title: 'signed requests, one thing changed: nothing breaks, and nothing is slow'
+    }
+  },
+  {
+    guard: 'what is added to the query of a client is parameters of their own',
+    file: 'services/auth-server/src/domain/urls.ts',
+    text: "/^[^?]*\\?(?:.*&)?$/.test(address) ? ''",
+    broken: "/[?&]$/.test(address) ? ''",
+    test: { file: FUNCTIONS, title: 'finish URIs: nothing breaks, and nothing is slow' }
+  },
+  {
+    guard: 'metadata is measured with its numbers written out',
+    file: 'services/resource-server/src/domain/wire.ts',
+    text: 'JSON.stringify(metadata, writtenOut)',
+    broken: 'JSON.stringify(metadata)',
+    test: {
+      file: 'services/resource-server/src/domain/wire.test.ts',
+      title: 'is measured with numbers such as 1e+308 written out, as it is kept'
+    }
+  },
+  {
+    guard: 'nothing is measured but the texts and lists that are asked for',
+    file: 'packages/value-types/src/schemas/measured.ts',
+    text: 'return z.string(message).pipe(schema)',
+    broken: 'return schema as never',
+    test: {
+      file: 'packages/value-types/src/schemas/measured.test.ts',
+      title: 'is refused when it is something else, whatever that says of its length'
+    }
+  }
+]

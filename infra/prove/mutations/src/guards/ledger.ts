@@ -1,0 +1,231 @@
+import type { Mutation, TestReference } from '../mutation.js'
+
+const SETTLEMENT = 'services/resource-server/src/domain/settlement.ts'
+const BATCH = 'services/resource-server/src/features/process-outgoing-payments/settle-batch.ts'
+const WRITE = 'services/resource-server/src/features/process-outgoing-payments/process-batch.ts'
+const ENDED = 'services/resource-server/src/modules/outgoing-payments/process.ts'
+const DETERMINED = 'services/resource-server/src/modules/grant-outcomes/outcome.ts'
+const POST = 'services/resource-server/src/modules/ledger/post.ts'
+const MONEY = 'services/resource-server/src/modules/ledger/move.ts'
+const RECEIVER = 'services/resource-server/src/domain/receiver.ts'
+const RATE = 'packages/value-types/src/amounts/rate.ts'
+const QUOTED = 'packages/value-types/src/amounts/quoted-amounts.ts'
+const AUDIT = 'services/auth-server/src/features/audit-limits/audit-limits.ts'
+
+const RATE_SERVICE = 'services/resource-server/src/features/exchange-rates/rate-service.ts'
+
+const servingRates = (title: string): TestReference => ({
+  file: 'services/resource-server/src/features/exchange-rates/rate-service.test.ts',
+  title
+})
+const settling = (title: string): TestReference => ({
+  file: 'services/resource-server/src/domain/settlement.test.ts',
+  title
+})
+const batching = (title: string): TestReference => ({
+  file: 'services/resource-server/src/features/process-outgoing-payments/settle-batch.test.ts',
+  title
+})
+const writing = (title: string): TestReference => ({
+  file: 'services/resource-server/test/settle-write.test.ts',
+  title
+})
+const converting = (title: string): TestReference => ({
+  file: 'packages/value-types/src/amounts/rate.test.ts',
+  title
+})
+
+/** What keeps money from appearing, disappearing, or going where it may not. */
+export const LEDGER_GUARDS: readonly Mutation[] = [
+  {
+    guard: 'a receiver that is completed gets nothing',
+    file: SETTLEMENT,
+    text: "if (receiver.completed) return nothingSent('the receiver is completed')",
+    broken: '',
+    test: settling(
+      'sends nothing to a receiver that is missing, completed, expired or full, nor without the money'
+    )
+  },
+  {
+    guard: 'a receiver that expired gets nothing',
+    file: SETTLEMENT,
+    text: "if (receiver.expired) return nothingSent('the receiver is expired')",
+    broken: '',
+    test: settling(
+      'sends nothing to a receiver that is missing, completed, expired or full, nor without the money'
+    )
+  },
+  {
+    guard: 'a receiver gets no more than it has room for',
+    file: SETTLEMENT,
+    text: 'receiver.room < coveredPart ? receiver.room : coveredPart',
+    broken: 'coveredPart',
+    test: settling('never gives the receiver more than fits, nor takes more than was agreed, at any amounts')
+  },
+  {
+    guard: 'a payment that failed has not sent its whole debit',
+    file: SETTLEMENT,
+    text: '((quoted.debit - 1n) * quoted.receive) / quoted.debit',
+    broken: 'quoted.receive',
+    test: settling('sends nothing rather than the whole debit for a part: a debit of one unit has no part')
+  },
+  {
+    guard: 'a payment without the money sends nothing',
+    file: BATCH,
+    text: `payment.held
+      ? settle(payment.amounts, receiver && roomOf(after(receiver, already), nowMs))
+      : insufficientBalance()`,
+    broken:
+      'payment.held || settle !== undefined ? settle(payment.amounts, receiver && roomOf(after(receiver, already), nowMs)) : insufficientBalance()',
+    test: batching('changes no account for a payment without a hold')
+  },
+  {
+    guard: 'what one payment of a batch delivers is gone from the room of the next',
+    file: BATCH,
+    text: 'receivedValue: receiver.receivedValue + value',
+    broken: 'receivedValue: receiver.receivedValue + value * 0n',
+    test: batching('lets what one payment delivers be gone from the room of the next')
+  },
+  {
+    guard: 'nothing is delivered at the instant of expiry',
+    file: RECEIVER,
+    text: 'receiver.expiresAtMs <= nowMs',
+    broken: 'receiver.expiresAtMs < nowMs',
+    test: batching('takes nothing at the instant of expiry')
+  },
+  {
+    guard: 'within one asset what goes out of clearing is what came in',
+    file: BATCH,
+    text: 'if (sent !== fee + delivered) throw',
+    broken: 'if (sent < 0n) throw',
+    test: batching('refuses amounts that do not add up in one asset, rather than lose or make money')
+  },
+  {
+    guard: 'a payment that ended meanwhile is not ended again',
+    file: ENDED,
+    text: "p.id = any (array(select id from ending)) and p.state::text = 'pending' returning 1",
+    broken: 'p.id = any (array(select id from ending)) returning 1',
+    test: writing('is not settled when it has ended meanwhile')
+  },
+  {
+    guard: 'an outcome that is recorded is not changed',
+    file: DETERMINED,
+    text: 'r.payment_id = any (array(select id from ending)) and r.outcome is null returning 1',
+    broken: 'r.payment_id = any (array(select id from ending)) returning 1',
+    test: writing('is not settled when its outcome is recorded already')
+  },
+  {
+    guard: 'a hold that ended is not ended again',
+    file: POST,
+    text: "t.id = any (array(select id from ending)) and t.state = 'pending' returning 1",
+    broken: 't.id = any (array(select id from ending)) returning 1',
+    test: writing('is not settled when its hold has ended already')
+  },
+  {
+    guard: 'a batch that changed less than it settles is undone',
+    file: WRITE,
+    text: 'if (found !== count)',
+    broken: 'if (found === undefined)',
+    test: writing('is not settled when it has ended meanwhile')
+  },
+  {
+    guard: 'a deposit is made once for each id',
+    file: MONEY,
+    text: 'on conflict (id) do nothing\n    returning credit_account_id',
+    broken: 'on conflict (id) do update set id = excluded.id\n    returning credit_account_id',
+    test: {
+      file: 'services/resource-server/test/operator.test.ts',
+      title: 'is brought in and taken out once for each id'
+    }
+  },
+  {
+    guard: 'no more is taken out than is available',
+    file: MONEY,
+    text: 'where name = ${NAME} and credits_posted - debits_posted - debits_pending >= ${VALUE}',
+    broken: 'where name = ${NAME}',
+    test: {
+      file: 'services/resource-server/test/operator.test.ts',
+      title: 'cannot be taken out that is not there, however many try'
+    }
+  },
+  {
+    guard: 'a receiver is never promised more than the debit covers',
+    file: RATE,
+    text: "return assertUint64((assertUint64(value, 'value') * multiplier) / divisor, 'value')",
+    broken:
+      "return assertUint64(divideRoundedUp(assertUint64(value, 'value') * multiplier, divisor), 'value')",
+    test: converting('gives the most that the source covers, and never a unit more')
+  },
+  {
+    guard: 'a debit covers what it promises',
+    file: RATE,
+    text: 'return (dividend + divisor - 1n) / divisor',
+    broken: 'return dividend / divisor',
+    test: converting('needs the least that covers the target, and one unit less would not')
+  },
+  {
+    guard: 'a part of a payment costs its share, rounded up',
+    file: QUOTED,
+    text: 'divideRoundedUp(quoted.debit * received, quoted.receive)',
+    broken: '(quoted.debit * received) / quoted.receive',
+    test: {
+      file: 'packages/value-types/src/amounts/quoted-amounts.test.ts',
+      title: 'keeps its share, rounded up'
+    }
+  },
+  {
+    guard: 'no request needs a second connection while it holds one',
+    file: AUDIT,
+    text: 'await snapshot.$queryRaw<{ violation: string }[]>(',
+    broken: 'await patientDatabase.$queryRaw<{ violation: string }[]>(',
+    test: {
+      file: 'infra/prove/acceptance/test/pool.test.ts',
+      title: '32 at once all end, none later than 5 s: AuditLimits'
+    }
+  },
+  {
+    guard: 'the audit finds a limit that is evaded because its window counts another asset',
+    file: AUDIT,
+    text: 'or (w.receive_code, w.receive_scale) <> (a.limit_receive_code, a.limit_receive_scale)',
+    broken: '',
+    test: {
+      file: 'services/auth-server/src/features/audit-limits/audit-limits.test.ts',
+      title: 'finds a limit that is evaded because its window counts another asset'
+    }
+  },
+  {
+    guard: 'the audit finds a grant to which another account holder agreed',
+    file: AUDIT,
+    text: 'and i.wallet_address is distinct from a.identifier',
+    broken: 'and false',
+    test: {
+      file: 'services/auth-server/src/features/audit-limits/audit-limits.test.ts',
+      title: 'finds an interaction of another account holder'
+    }
+  },
+  {
+    guard: 'rates of a service are refused when going there and back gains',
+    file: RATE_SERVICE,
+    text: 'const cycle = findGainfulCycle(rates, inUse)',
+    broken: 'const cycle = findGainfulCycle(rates.slice(1), inUse)',
+    test: servingRates(
+      'is none either way where going there and back gains, to the last digit; and is asked for again later'
+    )
+  },
+  {
+    guard: 'rates of a service are refused when going round over others in use gains',
+    file: RATE_SERVICE,
+    text: 'findGainfulCycle(rates, inUse)',
+    broken: 'findGainfulCycle(rates)',
+    test: servingRates(
+      'is none where going round over others gains that are in use, and none else is refused'
+    )
+  },
+  {
+    guard: 'the two directions of a rate are kept together',
+    file: RATE_SERVICE,
+    text: 'const pair = JSON.stringify(codes.toSorted())',
+    broken: 'const pair = JSON.stringify(codes)',
+    test: servingRates('is never used beside the other direction of another time')
+  }
+]

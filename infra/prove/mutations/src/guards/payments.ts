@@ -1,0 +1,307 @@
+import type { Mutation, TestReference } from '../mutation.js'
+
+const PERSIST = 'services/resource-server/src/features/create-outgoing-payment/persist.ts'
+const ROOM = 'services/resource-server/src/modules/incoming-payments/room.ts'
+const HOLD = 'services/resource-server/src/modules/ledger/hold.ts'
+const OPENED = 'services/resource-server/src/modules/grant-outcomes/outcome.ts'
+const TWIN = 'services/resource-server/src/modules/outgoing-payments/twin.ts'
+const QUOTES = 'services/resource-server/src/modules/quotes/read.ts'
+const CREATE = 'services/resource-server/src/features/create-outgoing-payment/create-outgoing-payment.ts'
+const REMEMBERED = 'services/resource-server/src/modules/quotes/remembered-quotes.ts'
+const IDEMPOTENCY = 'services/resource-server/src/domain/idempotency.ts'
+const COMPLETE = 'services/resource-server/src/modules/incoming-payments/complete.ts'
+const SWEEP = 'services/resource-server/src/modules/grant-outcomes/sweep.ts'
+const TIMELINE = 'services/resource-server/src/modules/grant-outcomes/timeline.ts'
+const DELIVER = 'services/resource-server/src/modules/grant-outcomes/deliver.ts'
+
+const creating = (title: string): TestReference => ({
+  file: 'services/resource-server/test/outgoing-payments.test.ts',
+  title
+})
+const replaying = (title: string): TestReference => ({
+  file: 'services/resource-server/test/outgoing-payment-replays.test.ts',
+  title
+})
+const ending = (title: string): TestReference => ({
+  file: 'services/resource-server/test/reservation-outcomes.test.ts',
+  title
+})
+const receiving = (title: string): TestReference => ({
+  file: 'services/resource-server/test/incoming-payments.test.ts',
+  title
+})
+const claiming = (title: string): TestReference => ({
+  file: 'services/resource-server/test/outcome-claims.test.ts',
+  title
+})
+
+const together: TestReference = {
+  file: 'services/resource-server/test/persist-together.test.ts',
+  title: 'are as if they were persisted one by one'
+}
+
+/** What lets a payment be created once, and only where it may be, and what tells the auth server how it ended. */
+export const PAYMENT_GUARDS: readonly Mutation[] = [
+  {
+    guard: 'no payment is created to a receiver that is completed',
+    file: ROOM,
+    text: 'where i.id = ${id} and not i.completed and i.expires_at > ${now}',
+    broken: 'where i.id = ${id} and i.expires_at > ${now}',
+    test: creating('refuses a receiver that is completed with 400 `invalid receiver`, known before or not')
+  },
+  {
+    guard: 'no payment is created to a receiver that expired',
+    file: ROOM,
+    text: 'where i.id = ${id} and not i.completed and i.expires_at > ${now}',
+    broken: 'where i.id = ${id} and not i.completed and ${now} is not null',
+    test: creating('refuses a receiver that is expired with 400 `invalid receiver`, known before or not')
+  },
+  {
+    guard: 'no payment is created that its receiver has no room for',
+    file: ROOM,
+    text: 'and i.received_value + ${value} <= coalesce(i.incoming_value, ${LARGEST}))',
+    broken: 'and ${value} <= ${LARGEST})',
+    test: creating('refuses more than the receiver can take with 400 `invalid receiver`')
+  },
+  {
+    guard: 'no payment is created under an id that was given up',
+    file: OPENED,
+    text: 'select id, quote_id, fee_value, charged_at from placed join wanted using (id) order by id',
+    broken:
+      'select id, quote_id, fee_value, charged_at from placed join wanted using (id) order by id on conflict do nothing',
+    test: ending('whose request was only slow: the tombstone wins, 503, and nothing is paid')
+  },
+  {
+    guard: 'what cannot be persisted has its reservation released with the same statement',
+    file: OPENED,
+    text: 'from wanted where not payable order by id',
+    broken: 'from wanted where not payable and false order by id',
+    test: creating('refuses a receiver that is completed with 400 `invalid receiver`, known before or not')
+  },
+  {
+    guard: 'money is held where it is, and nowhere else',
+    file: HOLD,
+    text: ' and counted.with_smaller <= sender.available',
+    broken: '',
+    test: {
+      file: 'services/resource-server/test/process-outgoing-payments.test.ts',
+      title: 'is created, fails with nothing sent, and is given back to the grant'
+    }
+  },
+  {
+    guard: 'no payment of several is created to a receiver that is completed',
+    file: ROOM,
+    text: 'where i.id = ${id} and not i.completed and i.expires_at > ${now}',
+    broken: 'where i.id = ${id} and i.expires_at > ${now}',
+    test: together
+  },
+  {
+    guard: 'no payment of several is created that its receiver has no room for',
+    file: ROOM,
+    text: 'and i.received_value + ${value} <= coalesce(i.incoming_value, ${LARGEST}))',
+    broken: 'and ${value} <= ${LARGEST})',
+    test: together
+  },
+  {
+    guard: 'no payment of several is created under an id that was given up',
+    file: OPENED,
+    text: 'select id, quote_id, fee_value, charged_at from placed join wanted using (id) order by id',
+    broken:
+      'select id, quote_id, fee_value, charged_at from placed join wanted using (id) order by id on conflict do nothing',
+    test: together
+  },
+  {
+    guard: 'several payments together hold no more than there is',
+    file: HOLD,
+    text: ' and counted.with_smaller <= sender.available',
+    broken: ' and counted.debit_value <= sender.available',
+    test: together
+  },
+  {
+    guard: 'a request that came twice among several is one payment',
+    file: PERSIST,
+    text: 'firstOfId.get(payment.id) === payment ? rowOfId.get(payment.id) : undefined',
+    broken: 'rowOfId.get(payment.id)',
+    test: together
+  },
+  {
+    guard: 'a payment id whose reservation is uncertain is given up',
+    file: TWIN,
+    text: 'return (await GIVE_UP.rows(on, { ids: [id], signatureId, cause: snakeCase(cause) })).length === 1',
+    broken: 'return Promise.resolve([on, id, signatureId, cause].length === 4)',
+    test: ending('never reached the auth server: 503, and it never will be reserved')
+  },
+  {
+    guard: 'a payment id whose payment is uncertain is given up',
+    file: CREATE,
+    text: `
+    await giveUp(payment.id, 'persist-failed', identity, context)`,
+    broken: '',
+    test: {
+      file: 'services/resource-server/test/truthful-answers.test.ts',
+      title: 'is answered as it comes out when its statement still runs, for 1024 ms more'
+    }
+  },
+  {
+    guard: 'a payment that lost its quote to another gives its reservation back',
+    file: CREATE,
+    text: `
+      await giveUp(paymentId, 'id-taken', identity, context)
+      throw (await isQuoteUsed`,
+    broken: `
+      throw (await isQuoteUsed`,
+    test: creating('answers 400 `invalid quote`, and the grant has spent nothing for it')
+  },
+  {
+    guard: 'a quote that was used is said to be, whatever its grant lacks by then',
+    file: CREATE,
+    text: '(await isQuoteUsed(request.terms, context)) ? invalidQuote() : refusal(reservation.reason)',
+    broken: 'refusal(reservation.reason)',
+    test: creating('answers the same where the grant has no room for it, either')
+  },
+  {
+    guard: 'a quote is paid by the client and for the wallet address that it was made for',
+    file: QUOTES,
+    text: 'isOwnedBy(quote, owner) ? quote : undefined',
+    broken: 'quote',
+    test: creating(
+      'cannot be paid by another client, nor from another wallet address, which leaves it to be paid'
+    )
+  },
+  {
+    guard: 'a quote that is remembered is handed to nobody but whoever it was made for',
+    file: REMEMBERED,
+    text: 'if (quote === undefined || !isOwnedBy(quote, owner)) return undefined',
+    broken: 'if (quote === undefined) return undefined',
+    test: creating(
+      'cannot be paid by another client, nor from another wallet address, which leaves it to be paid'
+    )
+  },
+  {
+    guard: 'a quote that is remembered is handed out once',
+    file: REMEMBERED,
+    text: `
+      remembered.delete(id)`,
+    broken: '',
+    test: creating(
+      'looks one up that was created here only when it is asked for again, and any other one each time'
+    )
+  },
+  {
+    guard: 'the id of a payment that exists is never given up',
+    file: SWEEP,
+    text: 'on conflict do nothing returning payment_id\n  )',
+    broken: "on conflict (payment_id) do update set outcome = 'release' returning payment_id\n  )",
+    test: ending('of a payment that is just being processed is left alone')
+  },
+  {
+    guard: 'a reservation that no payment came of is given up',
+    file: SWEEP,
+    text: 'from given where not is_before_change order by given.id',
+    broken: 'from given where false order by given.id',
+    test: ending('left behind by a process that died is swept and released')
+  },
+  {
+    guard: 'a reservation from before a failover is held for an operator',
+    file: SWEEP,
+    text: 'from given where not is_before_change order by given.id',
+    broken: 'from given order by given.id',
+    test: {
+      file: 'services/resource-server/test/sweep-orphans.test.ts',
+      title: 'the sweeper holds what was reserved before and nothing here knows, and gives up what came later'
+    }
+  },
+  {
+    guard: 'nobody decides about reservations on a timeline that was not met yet',
+    file: TIMELINE,
+    text: "then 'infinity'",
+    broken: "then '-infinity'",
+    test: {
+      file: 'services/resource-server/test/sweep-orphans.test.ts',
+      title: 'nothing is given up by whoever did not meet the new one yet'
+    }
+  },
+  {
+    guard: 'an operator gives up lost payments alone',
+    file: 'services/resource-server/src/features/audit-money/lost-payments.ts',
+    text: '    reservation.createdAtMs < lossBoundMs',
+    broken: '    lossBoundMs > 0',
+    test: {
+      file: 'services/resource-server/test/lost-payments.test.ts',
+      title: 'is refused for what was reserved since, and for what is known'
+    }
+  },
+  {
+    guard: 'both services know when a payment was charged, which decides its interval',
+    file: 'services/resource-server/src/features/audit-money/reservation-checks.ts',
+    text: "'time of charge': [describeInstant(payment.chargedAtMs), describeInstant(reservation.chargedAtMs)]",
+    broken: "'time of charge': [describeInstant(0), describeInstant(0)]",
+    test: {
+      file: 'services/resource-server/test/audit.test.ts',
+      title: 'finds a reservation that was moved to another interval with its instant and its window'
+    }
+  },
+  {
+    guard: 'one request to pay means one content',
+    file: CREATE,
+    text: 'found.requestHash.equals(identity.requestHash)',
+    broken: 'true',
+    test: replaying('with other metadata answers 422, and pays nothing')
+  },
+  {
+    guard: 'one idempotency key means one content',
+    file: IDEMPOTENCY,
+    text: '(found.requestHash !== null && identity.requestHash.equals(found.requestHash))',
+    broken: 'found.requestHash !== null',
+    test: receiving('answers 422 for the same key with another body')
+  },
+  {
+    guard: 'an incoming payment is completed once',
+    file: COMPLETE,
+    text: 'and not p.completed and p.expires_at > ${NOW}',
+    broken: 'and p.expires_at > ${NOW}',
+    test: receiving('lets exactly one of many at once succeed')
+  },
+  {
+    guard: 'an incoming payment that expired is not completed',
+    file: COMPLETE,
+    text: 'and not p.completed and p.expires_at > ${NOW}',
+    broken: 'and not p.completed',
+    test: receiving('answers 409 when it has expired, and leaves it as it is')
+  },
+  {
+    guard: 'an outcome that was delivered is not delivered again',
+    file: DELIVER,
+    text: 'where outcome is not null and delivered_at is null and next_attempt_at <= now()',
+    broken: 'where outcome is not null and next_attempt_at <= now()',
+    test: claiming('is never claimed again once it was delivered')
+  },
+  {
+    guard: 'a payment that is pending has no outcome to deliver',
+    file: DELIVER,
+    text: 'where outcome is not null and delivered_at is null and next_attempt_at <= now()',
+    broken: 'where delivered_at is null and next_attempt_at <= now()',
+    test: claiming('is not there while the payment is pending')
+  },
+  {
+    guard: 'an outcome waits for its time',
+    file: DELIVER,
+    text: 'where outcome is not null and delivered_at is null and next_attempt_at <= now()',
+    broken: 'where outcome is not null and delivered_at is null',
+    test: claiming('is claimed again as soon as a failed delivery has paused')
+  },
+  {
+    guard: 'an outcome stays with whoever claimed it',
+    file: DELIVER,
+    text: "next_attempt_at = now() + ${placeholder('leaseMs')}::integer * interval '1 millisecond'",
+    broken: "next_attempt_at = r.next_attempt_at + ${placeholder('leaseMs')}::integer * interval '0'",
+    test: claiming('is claimed by one of several that ask, until its lease is over')
+  },
+  {
+    guard: 'whoever claims outcomes does not wait for another that does',
+    file: DELIVER,
+    text: 'for no key update skip locked',
+    broken: 'for no key update',
+    test: claiming('is passed over, and not waited for, while another is claiming it')
+  }
+]

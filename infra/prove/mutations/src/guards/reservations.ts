@@ -1,0 +1,237 @@
+import type { Mutation, TestReference } from '../mutation.js'
+
+const RESERVE = 'services/auth-server/src/modules/limits/reserve.ts'
+const REFUSE = 'services/auth-server/src/modules/limits/refuse.ts'
+const TOKENS = 'services/auth-server/src/modules/tokens/read.ts'
+const RESERVE_SERVICE = 'services/auth-server/src/features/reserve-limits/reserve-limits.ts'
+const END = 'services/auth-server/src/modules/limits/end.ts'
+const ENDS = 'services/auth-server/src/domain/ends.ts'
+const INTERVALS = 'packages/value-types/src/intervals/repeating-interval.ts'
+
+const reserving = (title: string): TestReference => ({
+  file: 'services/auth-server/src/features/reserve-limits/reserve.test.ts',
+  title
+})
+const settling = (title: string): TestReference => ({
+  file: 'services/auth-server/src/features/end-reservations/settle.test.ts',
+  title
+})
+const releasing = (title: string): TestReference => ({
+  file: 'services/auth-server/src/features/end-reservations/release.test.ts',
+  title
+})
+const racing = (title: string): TestReference => ({
+  file: 'services/auth-server/test/limit-races.test.ts',
+  title
+})
+
+const together = (title: string): TestReference => ({
+  file: 'services/auth-server/test/many-races.test.ts',
+  title
+})
+
+/** What keeps reservations within the limits of their grant, and gives each one effect. */
+export const RESERVATION_GUARDS: readonly Mutation[] = [
+  {
+    guard: 'a payment id that is recorded takes no room, and does not even wait for it',
+    file: RESERVE,
+    text: 'where not exists (select 1 from reservation r where r.payment_id = a.payment_id)',
+    broken: 'where true',
+    test: reserving('is answered without waiting for the window, whether it was reserved or refused')
+  },
+  {
+    guard: 'the first payments of an interval are within the debit limit together',
+    file: RESERVE,
+    text: 'having sum(debit) <= coalesce(debit_limit, ${LARGEST_VALUE})\n       and',
+    broken: 'having',
+    test: together('that are the first of their interval are within the debit limit together')
+  },
+  {
+    guard: 'the first payments of an interval are within the receive limit together',
+    file: RESERVE,
+    text: 'and sum(receive) <= coalesce(receive_limit, ${LARGEST_VALUE})',
+    broken: '',
+    test: together('that are the first of their interval are within the receive limit together')
+  },
+  {
+    guard: 'further payments are within the debit limit together',
+    file: RESERVE,
+    text: 'and w.debited + excluded.debited <= coalesce(w.debit_cap, ${LARGEST_VALUE})',
+    broken: '',
+    test: together('are taken in their order while there is room, those without any not hindering the others')
+  },
+  {
+    guard: 'a payment that waited for its window is within the receive limit as it is then',
+    file: RESERVE,
+    text: 'then w.received + excluded.received <= coalesce(w.receive_cap, ${LARGEST_VALUE})',
+    broken: 'then true',
+    test: racing('finds the window as it is then: over the receive limit')
+  },
+  {
+    guard: 'a window counts one debit asset',
+    file: RESERVE,
+    text: 'where w.debit_code = excluded.debit_code and w.debit_scale = excluded.debit_scale',
+    broken: 'where true',
+    test: racing('finds the window as it is then: in another debit asset')
+  },
+  {
+    guard: 'a window counts as received what is in its asset',
+    file: RESERVE,
+    text: 'case\n             when w.receive_code = excluded.receive_code and w.receive_scale = excluded.receive_scale',
+    broken: 'case\n             when true',
+    test: reserving('counts all of them as debited, and tells each one what its own asset received')
+  },
+  {
+    guard: 'payments in another receive asset than that of their window are reserved alone',
+    file: RESERVE,
+    text: 'else (select count(*) = 1 from wanted) end',
+    broken: 'else true end',
+    test: together('in several receive assets are each told what its own asset received')
+  },
+  {
+    guard: 'payments in several receive assets are never added up',
+    file: RESERVE,
+    text: '!mixed.has(keyOf(window))',
+    broken: 'true',
+    test: together('in several receive assets are each told what its own asset received')
+  },
+  {
+    guard: 'reservations lock their windows in one order',
+    file: RESERVE,
+    text: `
+     order by access_item_id, interval_index
+    on conflict`,
+    broken: `
+    on conflict`,
+    test: together('is that of its windows, to reserve')
+  },
+  {
+    guard: 'a token that was rotated or revoked reserves nothing, though it is known from before',
+    file: TOKENS,
+    text: ' and t.end_reason is null',
+    broken: '',
+    test: reserving('refuses a token that was rotated or revoked, though it is known from before')
+  },
+  {
+    guard: 'a token that expired reserves nothing',
+    file: TOKENS,
+    text: "t.expires_at > ${placeholder('now')}::timestamptz",
+    broken: "${placeholder('now')}::timestamptz is not null",
+    test: reserving('refuses a token from the instant it expires')
+  },
+  {
+    guard: 'a token of a grant that is over reserves nothing',
+    file: TOKENS,
+    text: ' and ${IS_ISSUED})`',
+    broken: ')`',
+    test: reserving('refuses a token whose grant is over')
+  },
+  {
+    guard: 'a reservation that fails on the one recorded meanwhile is answered as that one is',
+    file: RESERVE,
+    text: "if (isUniqueViolation(error, 'reservation_pkey')) return",
+    broken: "if (isUniqueViolation(error, 'no_constraint')) return",
+    test: racing(
+      'waits neither way: the barrier that comes while the reservation is being written finds it, or stops it'
+    )
+  },
+  {
+    guard: 'what was refused once is refused for ever',
+    file: REFUSE,
+    text: "select payment_id, 'refused', content_hash,",
+    broken: "select gen_random_uuid(), 'refused', content_hash,",
+    test: reserving('refuses again what was refused, though there is room by now')
+  },
+  {
+    guard: 'one payment id means one content',
+    file: RESERVE_SERVICE,
+    text: '!recorded.contentHash.equals(asked.request.contentHash)',
+    broken: 'false',
+    test: reserving('is ALREADY_EXISTS for any other request, and changes nothing')
+  },
+  {
+    guard: 'what was released is never answered as reserved',
+    file: RESERVE_SERVICE,
+    text: "if (state === 'released') return",
+    broken: "if (state === 'released' && window === undefined) return",
+    test: reserving('is refused as released once it was released, whether it was reserved before or not')
+  },
+  {
+    guard: 'nothing is settled with more than it held',
+    file: END,
+    text: "r.state::text = 'open' and (a.debited is null or a.debited <= r.debit and a.received <= r.receive) as fits",
+    broken: "r.state::text = 'open' as fits",
+    test: settling('refuses more than was reserved, naming which, and changes nothing')
+  },
+  {
+    guard: 'what a payment did not use is given back to its window',
+    file: END,
+    text: 'set debited = w.debited - e.debit, received = w.received - e.receive',
+    broken: 'set debited = w.debited, received = w.received',
+    test: settling('gives back what the payment did not use')
+  },
+  {
+    guard: 'only what was counted as received is given back',
+    file: END,
+    text: 'case when r.receive_counted then r.receive - coalesce(l.received, 0) else 0 end',
+    broken: 'r.receive - coalesce(l.received, 0)',
+    test: settling('leaves what other assets received alone')
+  },
+  {
+    guard: 'an end finds its reservation still open when it has waited for the window',
+    file: END,
+    text: "(t.fits and r.state::text = 'open' or",
+    broken: '(t.fits or',
+    test: racing('have the effect of one: two different settlements')
+  },
+  {
+    guard: 'ends lock all their windows before their reservations',
+    file: END,
+    text: `cross join (select count(*) as windows from locked_window) as locked
+     where (t.fits and r.state::text = 'open' or t.is_noted and r.state::text = 'refused' and r.ended_at is null)
+       and locked.windows >= 0`,
+    broken: `where (t.fits and r.state::text = 'open' or t.is_noted and r.state::text = 'refused' and r.ended_at is null)`,
+    test: together('is that of its windows, and then that of its payments, to end')
+  },
+  {
+    guard: 'a settled reservation is not released',
+    file: ENDS,
+    text: "return 'was-settled'",
+    broken: "return 'ended'",
+    test: releasing('is FAILED_PRECONDITION for a payment that was settled, and changes nothing')
+  },
+  {
+    guard: 'a payment id that was released before it was reserved never is reserved',
+    file: END,
+    text: "select payment_id, 'released', now()",
+    broken: "select gen_random_uuid(), 'released', now()",
+    test: releasing('bars a payment id that was never reserved, for good')
+  },
+  {
+    guard: 'a refusal that was released is recorded to be',
+    file: END,
+    text: "r.state::text = 'refused' and r.ended_at is null and a.debited is null as is_noted",
+    broken: 'false as is_noted',
+    test: releasing('leaves a refused payment refused, for the same reason')
+  },
+  {
+    guard: 'an interval ends before the next one begins',
+    file: INTERVALS,
+    text: 'while (boundaryMs(interval, index + 1) <= instantMs)',
+    broken: 'while (boundaryMs(interval, index + 1) < instantMs)',
+    test: {
+      file: 'services/auth-server/src/features/reserve-limits/interval.test.ts',
+      title: 'hold anew in every interval: its start belongs to it, its end to the next'
+    }
+  },
+  {
+    guard: 'there are as many intervals as the count says',
+    file: INTERVALS,
+    text: 'return index >= 0 && index < count',
+    broken: 'return index >= 0 && index <= count',
+    test: {
+      file: 'packages/value-types/src/intervals/repeating-interval.test.ts',
+      title: 'are exactly as many as the count says'
+    }
+  }
+]

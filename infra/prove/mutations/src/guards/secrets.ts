@@ -1,0 +1,58 @@
+import type { Mutation } from '../mutation.js'
+
+const DESCRIBE_ERROR = 'packages/runtime/src/describe-error.ts'
+const LOGGER_TEST = 'packages/runtime/src/logger.test.ts'
+const CONTRACT = 'packages/testing/src/contract/contract.ts'
+const CONTRACT_TEST = 'packages/testing/test/contract/contract.test.ts'
+
+/** What keeps secrets out of logs, and everything out of answers that is not described. */
+export const SECRET_GUARDS: readonly Mutation[] = [
+  {
+    guard: 'a log tells of an error no row, command or URL that it carries along',
+    file: 'packages/runtime/src/logger.ts',
+    text: 'serializers: { err: describeError, error: describeError },',
+    broken: '',
+    test: {
+      file: LOGGER_TEST,
+      title: 'tells of an error what it is and where, and of what it carries along only codes and names'
+    }
+  },
+  {
+    guard: 'a log has no password of a connection',
+    file: DESCRIBE_ERROR,
+    text: ".replace(CREDENTIALS, '//[redacted]@')",
+    broken: '',
+    test: {
+      file: LOGGER_TEST,
+      title:
+        'strikes secrets out of the message of an error: connect failed: postgresql://user:canary@host/db'
+    }
+  },
+  {
+    guard: 'a secret that is taken for the path of its file is not printed',
+    file: 'packages/runtime/src/configuration/load.ts',
+    text: "(error as NodeJS.ErrnoException).code ?? 'unknown reason'",
+    broken: 'String((error as Error).message)',
+    test: {
+      file: 'packages/runtime/src/configuration/load.test.ts',
+      title: 'does not print a secret that was given as the path of its file'
+    }
+  },
+  {
+    guard: 'an answer with a member that is not described is found, also where the schema is open',
+    file: CONTRACT,
+    text: '...undescribedMembers(schema, decided).map((member) => `${member} is not described`)',
+    broken: '',
+    test: {
+      file: CONTRACT_TEST,
+      title: 'is broken by a member that an open schema does not name, in whatever depth'
+    }
+  },
+  {
+    guard: 'an answer without a described header is found',
+    file: CONTRACT,
+    text: '...headerViolations(exchange, described),',
+    broken: '',
+    test: { file: CONTRACT_TEST, title: 'is broken by a described header that is missing' }
+  }
+]

@@ -1,0 +1,37 @@
+// `npm run test:rollouts` replaces every replica under 20,000 requests. With `-- --from <commit>` that commit is fetched from
+// this repository into a temporary folder, installed and built, and then migrated and replaced, and it takes over again.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url))
+const [option, commit, ...rest] = process.argv.slice(2)
+if (option !== undefined && (option !== '--from' || commit === undefined)) {
+  throw new Error('the only option is --from <commit>')
+}
+const folder = commit === undefined ? undefined : mkdtempSync(join(tmpdir(), 'open-payments-rollout-'))
+try {
+  if (folder !== undefined) buildCommit(folder)
+  const environment = folder === undefined ? {} : { ROLLOUT_TEST_FROM: folder, ROLLOUT_TEST_REQUESTS: '5000' }
+  const script = join(root, 'infra', 'stack', 'scripts', 'test.mjs')
+  const { status } = spawnSync(process.execPath, [script, '--long', 'rollouts', ...rest], {
+    env: { ...environment, ...process.env },
+    stdio: 'inherit'
+  })
+  process.exitCode = status ?? 1
+} finally {
+  if (folder !== undefined) rmSync(folder, { recursive: true })
+}
+
+/** Installs and builds an older commit. */
+function buildCommit(checkout) {
+  const run = (program, ...parameters) =>
+    execFileSync(program, parameters, { cwd: checkout, stdio: ['ignore', 'inherit', 'inherit'] })
+  run('git', 'clone', '--quiet', '--shared', '--no-checkout', root, '.')
+  run('git', 'checkout', '--quiet', commit)
+  const pnpm = ['--yes', 'pnpm@10.34.9']
+  run('npx', ...pnpm, 'install', '--frozen-lockfile', '--prod=false', '--prefer-offline')
+  run('npx', ...pnpm, 'exec', 'turbo', 'run', 'build', '--output-logs=errors-only')
+}

@@ -1,0 +1,78 @@
+import {
+  type ClientOptions,
+  type OpenDatabase,
+  openDatabase,
+  type PoolOptions
+} from '@open-payments-server/database'
+import type { Lifecycle, Logger } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { openSharedStore, type SharedStore } from '@open-payments-server/shared-store'
+
+/** What opening the stores of a service takes from its context. */
+export interface StoresContext {
+  readonly config: {
+    readonly DATABASE_URL: { reveal(): string }
+    readonly DATABASE_POOLER: PoolOptions['pooler']
+    readonly DATABASE_CONNECTIONS_MAX: number
+    readonly REDIS_URL?: { reveal(): string } | undefined
+    readonly SIGNATURE_FUTURE_MAX_SECONDS: number
+  }
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Closes what was opened when the service stops. */
+  readonly lifecycle: Pick<Lifecycle, 'add'>
+}
+
+/** What a service says of its stores. */
+export interface StoresOptions<Client> {
+  /** Its name, as the database and Redis are told it. */
+  readonly service: string
+  /** Longest that one SQL statement may take, in milliseconds. */
+  readonly statementTimeoutMs: number
+  /** Longest that a database connection is waited for, in milliseconds. */
+  readonly connectTimeoutMs: number
+  /** Longest that one operation of the shared store may take, in milliseconds. */
+  readonly sharedStoreTimeoutMs: number
+  /** Makes the service's generated `PrismaClient`. */
+  readonly createClient: (options: ClientOptions) => Client
+  /** Stands in for the shared store of the settings, and is not closed. */
+  readonly sharedStore?: SharedStore | undefined
+}
+
+/** What a service keeps its state in, opened. */
+export type Stores<Client> = Omit<OpenDatabase<Client>, 'close'> & { readonly sharedStore: SharedStore }
+
+/** Opens a service's database, and what its replicas share. Connects lazily. */
+export function openStores<Client extends { $disconnect(): Promise<void> }>(
+  { config, clock, logger, lifecycle }: StoresContext,
+  options: StoresOptions<Client>
+): Stores<Client> {
+  const { service, connectTimeoutMs, statementTimeoutMs, createClient } = options
+  const { close, ...opened } = openDatabase(
+    {
+      url: config.DATABASE_URL.reveal(),
+      applicationName: service,
+      pooler: config.DATABASE_POOLER,
+      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+      connectTimeoutMs,
+      statementTimeoutMs,
+      onIdleConnectionLost: (error) => {
+        logger.warn({ err: error }, 'idle database connection lost')
+      }
+    },
+    createClient
+  )
+  lifecycle.add({ name: 'database', stop: close })
+  if (options.sharedStore !== undefined) return { ...opened, sharedStore: options.sharedStore }
+
+  const sharedStore = openSharedStore({
+    url: config.REDIS_URL?.reveal(),
+    service,
+    commandTimeoutMs: options.sharedStoreTimeoutMs,
+    aheadMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
+    clock,
+    logger
+  })
+  lifecycle.add({ name: 'shared store', stop: () => sharedStore.close() })
+  return { ...opened, sharedStore }
+}

@@ -1,0 +1,1 @@
+export { hashSecret, isUuid, newId, type Random, randomSecret, uuidV7, uuidV8 } from './identifiers.js'

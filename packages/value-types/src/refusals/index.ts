@@ -1,0 +1,1 @@
+export { Refusal, type RefusalOptions } from './refusal.js'

@@ -1,0 +1,26 @@
+/** Details of a refusal besides its reason. */
+export interface RefusalOptions {
+  /** More for the caller, by field: a malformed field's name and what was expected of it. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined
+  /** The actual cause; only for the log. */
+  readonly cause?: unknown
+}
+
+/**
+ * A refused request, in the terms of the domain. Each transport maps reasons in one table: to an HTTP status and code, or a
+ * gRPC status. The message and the details are for the caller: they contain nothing internal and no secret.
+ */
+export class Refusal extends Error {
+  override readonly name: string = 'Refusal'
+  readonly details: Readonly<Record<string, unknown>> | undefined
+
+  /** @param because the reason, which transports and counters branch on */
+  constructor(
+    readonly because: string,
+    message: string,
+    { details, cause }: RefusalOptions = {}
+  ) {
+    super(message, { cause })
+    this.details = details
+  }
+}

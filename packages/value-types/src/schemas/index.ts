@@ -1,0 +1,1 @@
+export { measuredList, measuredText } from './measured.js'

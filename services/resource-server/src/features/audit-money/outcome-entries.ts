@@ -1,0 +1,127 @@
+import type { Amount } from '@open-payments-server/value-types/amounts'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { Prisma, type Queries } from '../../modules/database.js'
+
+/** An entry of the outcomes, with the payment it belongs to. */
+export interface OutcomeEntry {
+  /** Id (UUID). */
+  readonly paymentId: string
+  /** Null while the payment is pending. */
+  readonly outcome: 'settle' | 'release' | null
+  /** Present with a settlement. */
+  readonly debitedValue: bigint | undefined
+  /** Present with a settlement. */
+  readonly receivedValue: bigint | undefined
+  /** Whether the auth server acknowledged the outcome. */
+  readonly delivered: boolean
+  /** Whether its payment was lost by a change of the database's timeline and given up by an operator. */
+  readonly isLost: boolean
+  /** Undefined for a payment id that was given up. */
+  readonly payment: PersistedPayment | undefined
+}
+
+/** The content of a payment's reservation, which the auth server must know too. */
+export interface PersistedPayment {
+  /** Id (UUID). */
+  readonly grantId: string
+  readonly client: string
+  /** URL. */
+  readonly walletAddress: string
+  /** URL. */
+  readonly receiver: string
+  readonly debitAmount: Amount
+  readonly receiveAmount: Amount
+  /** The instant that the auth server charged it at, in milliseconds since the Unix epoch. */
+  readonly chargedAtMs: number | undefined
+}
+
+interface Row {
+  readonly payment_id: string
+  readonly outcome: 'settle' | 'release' | null
+  readonly debited_value: string | null
+  readonly received_value: string | null
+  readonly delivered: boolean
+  readonly is_lost: boolean
+  /** Null if there is no payment; then all that follows is null too. */
+  readonly grant_id: string | null
+  readonly client: string
+  readonly path: string
+  readonly receiver: string
+  readonly debit_value: string
+  readonly debit_code: string
+  readonly debit_scale: number
+  readonly receive_value: string
+  readonly receive_code: string
+  readonly receive_scale: number
+  readonly charged_at: Date | null
+}
+
+/** Before every id. */
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * Reads the outcomes by payment id, a page at a time.
+ *
+ * @param afterPaymentId where to continue; default: from the first
+ */
+export async function* readOutcomeEntries(
+  { patientDatabase, urls }: { readonly patientDatabase: Queries; readonly urls: ResourceUrls },
+  pageSize: number,
+  afterPaymentId = FIRST_ID
+): AsyncGenerator<OutcomeEntry, undefined> {
+  let after = afterPaymentId
+  for (;;) {
+    const rows = await patientDatabase.$queryRaw<Row[]>(
+      // The page is selected first, and then each payment separately. With a join, PostgreSQL would read all payments for
+      // every page; `limit 1` prevents that.
+      Prisma.sql`
+        select r.payment_id, r.outcome, r.debited_value::text, r.received_value::text, r.charged_at, r.delivered_at is not null as delivered,
+               r.given_up_cause is not distinct from 'lost' as is_lost, p.*
+          from (select * from grant_reservation where payment_id > ${after}::uuid order by payment_id
+                 limit ${pageSize}::integer) r
+          left join lateral (
+            select o.grant_id, o.client, w.path, o.receiver, o.debit_value::text, d.code as debit_code,
+                   d.scale as debit_scale, o.receive_value::text, c.code as receive_code, c.scale as receive_scale
+              from outgoing_payment o
+              join wallet_address w on w.id = o.wallet_address_id
+              join account a on a.id = w.account_id
+              join asset d on d.id = a.asset_id
+              join asset c on c.id = o.receive_asset_id
+             where o.id = r.payment_id limit 1) p on true
+         order by r.payment_id`
+    )
+    yield* rows.map((row) => toEntry(row, urls))
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < pageSize) return
+    after = last.payment_id
+  }
+}
+
+function toEntry(row: Row, urls: ResourceUrls): OutcomeEntry {
+  return {
+    paymentId: row.payment_id,
+    outcome: row.outcome,
+    debitedValue: row.debited_value === null ? undefined : BigInt(row.debited_value),
+    receivedValue: row.received_value === null ? undefined : BigInt(row.received_value),
+    delivered: row.delivered,
+    isLost: row.is_lost,
+    payment:
+      row.grant_id === null
+        ? undefined
+        : {
+            grantId: row.grant_id,
+            client: row.client,
+            walletAddress: urls.ofWalletAddress(row.path),
+            receiver: row.receiver,
+            debitAmount: {
+              value: BigInt(row.debit_value),
+              asset: { code: row.debit_code, scale: row.debit_scale }
+            },
+            receiveAmount: {
+              value: BigInt(row.receive_value),
+              asset: { code: row.receive_code, scale: row.receive_scale }
+            },
+            chargedAtMs: row.charged_at?.getTime()
+          }
+  }
+}

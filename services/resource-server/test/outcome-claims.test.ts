@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { createPool } from '@open-payments-server/database'
+import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import type { Pool } from 'pg'
+import type { PrismaClient } from '../src/generated/prisma/client.js'
+import { acknowledge, claimDue, postpone } from '../src/modules/grant-outcomes/index.js'
+import { openDatabase } from './support/open-database.js'
+
+const LIMIT = 10
+const LEASE_MS = 60_000
+
+let database: TestDatabase
+let pool: Pool
+let client: PrismaClient
+
+beforeAll(async () => {
+  const prisma = fileURLToPath(new URL('../prisma/', import.meta.url))
+  database = await createTestDatabase({
+    schemaPath: `${prisma}schema.prisma`,
+    migrationsPath: `${prisma}migrations`
+  })
+  pool = createPool({
+    url: database.url,
+    connectionsMax: 4,
+    applicationName: 'outcome-claims-test',
+    statementTimeoutMs: 5_000,
+    connectTimeoutMs: 5_000
+  })
+  client = openDatabase(pool)
+})
+beforeEach(() => database.query('delete from grant_reservation'))
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+})
+
+/** An outcome to be released, due since a while; or a place among the outcomes without an outcome. */
+async function outcome(kind: 'release' | null = 'release'): Promise<string> {
+  const paymentId = randomUUID()
+  await database.query(
+    `insert into grant_reservation (payment_id, outcome, next_attempt_at) values ($1, $2, now() - interval '1 second')`,
+    [paymentId, kind]
+  )
+  return paymentId
+}
+
+async function claim(leaseMs = LEASE_MS): Promise<string[]> {
+  return (await claimDue(client, LIMIT, leaseMs)).map(({ paymentId }) => paymentId)
+}
+
+/** As if its lease, or its pause, were over. */
+async function becomeDue(): Promise<void> {
+  await database.query(`update grant_reservation set next_attempt_at = now() - interval '1 second'`)
+}
+
+describe('an outcome to be delivered', () => {
+  it('is claimed by one of several that ask, until its lease is over', async () => {
+    const paymentId = await outcome()
+    const claims = await Promise.all([claim(), claim(), claim()])
+    expect(claims.flat()).toEqual([paymentId])
+    expect(await claim()).toEqual([])
+    await becomeDue()
+    expect(await claim()).toEqual([paymentId])
+  })
+
+  it('is passed over, and not waited for, while another is claiming it', async () => {
+    const [held, free] = [await outcome(), await outcome()]
+    const other = await pool.connect()
+    try {
+      await other.query('begin')
+      await other.query('select 1 from grant_reservation where payment_id = $1 for update', [held])
+      expect(await claim()).toEqual([free])
+      await other.query('rollback')
+    } finally {
+      // Closes the connection, and so ends the transaction, in whatever state it is.
+      other.release(true)
+    }
+    expect(await claim()).toEqual([held])
+  })
+
+  it('is claimed again as soon as a failed delivery has paused', async () => {
+    const paymentId = await outcome()
+    await claim()
+    await postpone(client, [{ paymentId, retryAfterMs: 60_000 }])
+    expect(await claim()).toEqual([])
+    await postpone(client, [{ paymentId, retryAfterMs: -1_000 }])
+    expect(await claim()).toEqual([paymentId])
+  })
+
+  it('is never claimed again once it was delivered', async () => {
+    const paymentId = await outcome()
+    await claim()
+    await acknowledge(client, [paymentId])
+    await becomeDue()
+    expect(await claim()).toEqual([])
+  })
+
+  it('is not there while the payment is pending', async () => {
+    await outcome(null)
+    expect(await claim()).toEqual([])
+  })
+})
