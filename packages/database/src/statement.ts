@@ -22,10 +22,17 @@ export type StatementValues = Readonly<Record<string, unknown>>
 /**
  * A statement that is composed once, possibly from fragments of several modules, and sent often. Its text does not depend
  * on its values, so each connection prepares it once, under its name.
+ *
+ * Its rows travel as one JSON text: Prisma then converts one value instead of one for each column of each row, which costs
+ * several times as much (21 rows of 13 columns: 442 µs of CPU time as columns, 179 µs as JSON, 81 µs of it without Prisma). So
+ * columns must be selected as what JSON can hold: whole numbers beyond 2^53 and `numeric` as text. Bytes come as text for
+ * {@link readBytes}. Columns whose names end in `at`, `after`, `before` or `until` (`created_at`,
+ * `continueAfter`) are instants, and become dates.
  */
 export class Statement<Row, Values extends StatementValues = StatementValues> {
   readonly #strings: readonly string[]
   readonly #places: readonly unknown[]
+  readonly #isJson: boolean
 
   /**
    * @param name unique among the statements of a service: PostgreSQL prepares it under this name, traces show it, and
@@ -38,7 +45,9 @@ export class Statement<Row, Values extends StatementValues = StatementValues> {
     composed: Sql,
     { prepared = true }: { readonly prepared?: boolean } = {}
   ) {
-    const [first = '', ...others] = composed.strings
+    const strings = rowsAsJson(composed.strings)
+    const [first = '', ...others] = strings ?? composed.strings
+    this.#isJson = strings !== undefined
     this.#strings = [`${commentOf(name, prepared)} ${first}`, ...others]
     this.#places = composed.values
   }
@@ -49,12 +58,14 @@ export class Statement<Row, Values extends StatementValues = StatementValues> {
    * @throws Error for a missing value, and the database's errors
    */
   async rows(on: RawQueries, values: Values): Promise<readonly Row[]> {
-    return on.$queryRaw<Row[]>(
-      new Sql(
-        this.#strings,
-        this.#places.map((place) => valueAt(place, values, this.name))
-      )
+    const statement = new Sql(
+      this.#strings,
+      this.#places.map((place) => valueAt(place, values, this.name))
     )
+    if (!this.#isJson) return on.$queryRaw<Row[]>(statement)
+    const [found] = await on.$queryRaw<{ readonly rows: string }[]>(statement)
+    if (found === undefined) throw new Error(`the statement ${this.name} was answered without its one row`)
+    return withDates(JSON.parse(found.rows) as Row[])
   }
 }
 
@@ -63,6 +74,52 @@ function valueAt(place: unknown, values: StatementValues, name: string): unknown
   const value = values[place.name]
   if (value === undefined) throw new Error(`the statement ${name} is sent without ${place.name}`)
   return value
+}
+
+/**
+ * Lets the main `select` of a statement, which is the first outside of parentheses, answer one row: `rows`, a JSON array.
+ *
+ * @returns undefined for a statement that has no main `select`, and so answers no rows
+ */
+function rowsAsJson(strings: readonly string[]): readonly string[] | undefined {
+  let depth = 0
+  for (const [index, text] of strings.entries()) {
+    for (const { 0: token, index: at } of text.matchAll(TOKEN)) {
+      if (token === '(') depth += 1
+      else if (token === ')') depth -= 1
+      else if (depth === 0 && token === 'select') {
+        const wrapped = strings.with(
+          index,
+          `${text.slice(0, at)}select coalesce(json_agg(found), '[]')::text as rows from (${text.slice(at)}`
+        )
+        return wrapped.with(-1, `${wrapped.at(-1) ?? ''}\n) found`)
+      } else if (depth === 0 && WRITES.has(token)) return undefined
+    }
+  }
+  return undefined
+}
+
+/** Comments and quoted texts, which are passed over, and what decides where the main part of a statement begins. */
+const TOKEN = /--[^\n]*|'(?:[^']|'')*'|"[^"]*"|[()]|\b[a-z_]+\b/g
+/** Main parts that answer rows only by `returning`, or none. */
+const WRITES: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'declare', 'fetch', 'set'])
+
+/** What instants are called. */
+const INSTANT = /(?:_at|At|_after|After|_before|Before|_until|Until)$/
+
+/** Makes dates of instants. PostgreSQL writes them in the time zone of the session, with its offset. */
+function withDates<Row>(rows: Row[]): Row[] {
+  const [first] = rows as Record<string, unknown>[]
+  if (first === undefined) return rows
+  const names = Object.keys(first).filter((name) => INSTANT.test(name))
+  for (const row of rows as Record<string, unknown>[])
+    for (const name of names) if (typeof row[name] === 'string') row[name] = new Date(row[name])
+  return rows
+}
+
+/** The bytes of a column, as a {@link Statement} answers them: `\\x` and hexadecimal digits. */
+export function readBytes(text: string): Buffer {
+  return Buffer.from(text.slice(2), 'hex')
 }
 
 const NAME = /^[a-z][a-z0-9-]*$/

@@ -10,7 +10,7 @@ export {
 export { CLOSING_MAX_MS, Lifecycle, type Part, type RunningService, runProcess } from './lifecycle.js'
 export { type Listener, Listeners, type ListenersOptions } from './listeners.js'
 export { isLoopbackHost } from './loopback.js'
-export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from './logger.js'
+export { createLogger, LOG_LEVELS, type Logger, type LogLevel, withoutChecks } from './logger.js'
 export { systemRandom } from './random.js'
 export {
   continueTrace,

@@ -1,4 +1,4 @@
-import { createLookup, placeholder, Statement } from '@open-payments-server/database'
+import { createLookup, placeholder, readBytes, Statement } from '@open-payments-server/database'
 import type { ContinuedGrant } from '../../domain/continuation.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import {
@@ -47,7 +47,7 @@ function restoreGrant(row: GrantRow): ContinuableGrant {
   const { reference, expiresAt } = row
   return {
     holder: restoreHolder(row),
-    secretHash: Buffer.from(row.continuationTokenHash),
+    secretHash: readBytes(row.continuationTokenHash),
     grant: {
       id: row.id,
       state: row.state,

@@ -449,7 +449,7 @@ async function statementsOfABatch(): Promise<{ text: string; values: unknown[] }
   const recording: RawQueries = {
     $queryRaw: <Rows>({ text, values }: { text: string; values: unknown[] }) => {
       statements.push({ text, values })
-      return Promise.resolve([{ lookedAt: 0, purged: 0 }] as Rows)
+      return Promise.resolve([{ rows: '[{"lookedAt":0,"purged":0}]' }] as Rows)
     }
   }
   const recorded = createPurgeRepository(recording, PURGE_STATEMENTS)

@@ -108,7 +108,8 @@ export interface ContinuableRow extends StoredHolder {
   readonly continueAfter: Date | null
   readonly continueBefore: Date | null
   readonly rejectionReason: string | null
-  readonly continuationTokenHash: Uint8Array
+  /** For `readBytes`. */
+  readonly continuationTokenHash: string
   readonly access: readonly StoredAccessItem[]
 }
 

@@ -1,4 +1,4 @@
-import { instantText, placeholder, Statement } from '@open-payments-server/database'
+import { instantText, placeholder, readBytes, Statement } from '@open-payments-server/database'
 import { kebabCase, snakeCase } from '@open-payments-server/runtime'
 import type { Amount } from '@open-payments-server/value-types/amounts'
 import type { RefusalReason, Window } from '../../domain/limits.js'
@@ -66,7 +66,7 @@ interface RecordedRow extends SpentColumns, AmountColumns {
   readonly token_lives: boolean
   /** null when nothing is recorded that the statement can see. */
   readonly state: ReservationState | null
-  readonly content_hash: Uint8Array | null
+  readonly content_hash: string | null
   readonly refusal_reason: string | null
   readonly grant_id: string | null
   readonly access_item_id: string | null
@@ -106,7 +106,7 @@ function recordedOf(row: RecordedRow, state: ReservationState): RecordedReservat
   return {
     state,
     amounts: amountsOf(row),
-    contentHash: row.content_hash === null ? undefined : Buffer.from(row.content_hash),
+    contentHash: row.content_hash === null ? undefined : readBytes(row.content_hash),
     refusalReason: row.refusal_reason === null ? undefined : (kebabCase(row.refusal_reason) as RefusalReason), // only reasons are ever written there
     grantId: row.grant_id ?? undefined,
     window:

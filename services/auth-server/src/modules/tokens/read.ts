@@ -1,4 +1,4 @@
-import { createLookup, placeholder, Statement } from '@open-payments-server/database'
+import { createLookup, placeholder, readBytes, Statement } from '@open-payments-server/database'
 import { parseRepeatingInterval } from '@open-payments-server/value-types/intervals'
 import { type ConfiguredInteraction, findConsentingWalletAddress } from '../../domain/access.js'
 import type { SubjectRequest } from '../../domain/grants.js'
@@ -149,7 +149,7 @@ function restoreGrantedItem(stored: StoredAccessItem & { readonly id: string }):
 
 interface ManagedRow extends StoredHolder {
   readonly id: string
-  readonly secretHash: Uint8Array
+  readonly secretHash: string
 }
 
 // "lateral" and "limit" make PostgreSQL look up each grant by its key: a plan made while there were few would read all of
@@ -170,6 +170,6 @@ export function createManagedTokens(on: Queries): (id: string) => Promise<HeldTo
   const lookUp = createLookup((ids) => FIND_MANAGED.rows(on, { ids }))
   return async (id) => {
     const row = await lookUp(id)
-    return row && { id, secretHash: Buffer.from(row.secretHash), holder: restoreHolder(row) }
+    return row && { id, secretHash: readBytes(row.secretHash), holder: restoreHolder(row) }
   }
 }

@@ -1,4 +1,4 @@
-import { instantText, placeholder, Statement, writeTogether } from '@open-payments-server/database'
+import { instantText, placeholder, readBytes, Statement, writeTogether } from '@open-payments-server/database'
 import type { CreationIdentity } from '../../domain/idempotency.js'
 import type { CreatedIncomingPayment } from '../../domain/incoming-payment.js'
 import { Prisma, type Queries } from '../database.js'
@@ -48,8 +48,8 @@ interface StoredRow {
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly created_at: Date
   readonly shared_secret_key_id: string | null
-  readonly request_hash: Uint8Array | null
-  readonly idempotency_hash: Uint8Array | null
+  readonly request_hash: string | null
+  readonly idempotency_hash: string | null
 }
 
 /**
@@ -91,15 +91,16 @@ async function createAll(
 ): Promise<(StoredIncomingPayment | undefined)[]> {
   const rows = await CREATE.rows(on, { wanted: JSON.stringify(payments.map(toRecord)) })
   const byId = new Map(rows.map((row) => [row.id, row]))
-  const byKey = new Map(rows.map((row) => [row.idempotency_hash && hexOf(row.idempotency_hash), row]))
+  const byKey = new Map(rows.map((row) => [row.idempotency_hash, row]))
   return payments.map(({ id, identity }) => {
     const row = byId.get(id) ?? (identity && byKey.get(hexOf(identity.idempotencyHash)))
     return row && readStored(row)
   })
 }
 
-function hexOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex')
+/** Bytes as the database writes them. */
+function hexOf(bytes: Buffer): string {
+  return `\\x${bytes.toString('hex')}`
 }
 
 function readStored(row: StoredRow): StoredIncomingPayment {
@@ -112,7 +113,7 @@ function readStored(row: StoredRow): StoredIncomingPayment {
       createdAtMs: row.created_at.getTime(),
       sharedSecretKeyId: row.shared_secret_key_id ?? undefined
     },
-    requestHash: row.request_hash
+    requestHash: row.request_hash === null ? null : readBytes(row.request_hash)
   }
 }
 
@@ -126,9 +127,9 @@ function toRecord(payment: NewIncomingPayment): object {
     incoming_value: payment.incomingValue?.toString(),
     expires_at: instantText(payment.expiresAtMs),
     metadata: payment.metadata,
-    request_hash: identity && `\\x${identity.requestHash.toString('hex')}`,
+    request_hash: identity && hexOf(identity.requestHash),
     created_at: instantText(payment.createdAtMs),
-    idempotency_hash: identity && `\\x${identity.idempotencyHash.toString('hex')}`,
+    idempotency_hash: identity && hexOf(identity.idempotencyHash),
     shared_secret_key_id: payment.sharedSecretKeyId
   }
 }

@@ -1,4 +1,4 @@
-import { placeholder, Statement } from '@open-payments-server/database'
+import { placeholder, readBytes, Statement } from '@open-payments-server/database'
 import { snakeCase } from '@open-payments-server/runtime'
 import type { RequestCause } from '../../domain/given-up.js'
 import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
@@ -24,7 +24,7 @@ export interface FoundPayment {
 }
 
 interface TwinRow extends OutgoingPaymentRow {
-  readonly request_hash: Uint8Array
+  readonly request_hash: string
   readonly grant_id: string
   readonly known_by_id: boolean
 }
@@ -51,7 +51,7 @@ export async function findTwin(
   return (
     row && {
       payment: readOutgoingPaymentRow(row, urls),
-      requestHash: Buffer.from(row.request_hash),
+      requestHash: readBytes(row.request_hash),
       grantId: row.grant_id,
       knownBy: ids.includes(row.id) || row.known_by_id ? 'id' : 'signature'
     }

@@ -1,4 +1,4 @@
-import { instantText, placeholder, Statement, writeTogether } from '@open-payments-server/database'
+import { instantText, placeholder, readBytes, Statement, writeTogether } from '@open-payments-server/database'
 import type { CreationIdentity } from '../../domain/idempotency.js'
 import type { Quote } from '../../domain/quote.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
@@ -59,9 +59,12 @@ const INSERT = Prisma.sql`
       })}`
 
 /** A quote without a key cannot exist already, so only whether it was stored is returned. */
-const CREATE_UNKEYED = new Statement<{ id: string }>('create-quotes', Prisma.sql`${INSERT} returning id`)
+const CREATE_UNKEYED = new Statement<{ id: string }>(
+  'create-quotes',
+  Prisma.sql`with created as (${INSERT} returning id) select id from created`
+)
 
-type CreatedRow = QuoteRow & { readonly request_hash: Uint8Array | null }
+type CreatedRow = QuoteRow & { readonly request_hash: string | null }
 
 /**
  * One statement. The insert waits for a concurrent request with the same key, but the select, whose snapshot is older, does
@@ -89,7 +92,10 @@ const FIND = new Statement<CreatedRow>(
 /** Stores quotes in the database. */
 export function createQuoteStore({ database, urls }: { database: Queries; urls: ResourceUrls }): QuoteStore {
   const read = ([row]: readonly CreatedRow[]): StoredQuote | undefined =>
-    row && { quote: readQuoteRow(row, urls), requestHash: row.request_hash }
+    row && {
+      quote: readQuoteRow(row, urls),
+      requestHash: row.request_hash === null ? null : readBytes(row.request_hash)
+    }
   const createUnkeyed = writeTogether((quotes: readonly NewQuote[]) => createAll(quotes, database))
   return {
     findCreated: async (idempotencyHash) => read(await FIND.rows(database, { idempotencyHash })),
