@@ -68,7 +68,7 @@ export function createDomainPorts(
     ),
     heldTokens,
     interactions: createInteractionReader(database),
-    tokens: createTokenReader({ database, cache: new TokenCache(), configuredInteraction }),
+    tokens: createTokenReader({ database, cache: new TokenCache() }),
     tokenMaker: {
       clock,
       random,

@@ -114,11 +114,7 @@ describe('the gRPC server of the auth server', () => {
         GRPC_CONNECTION_AGE_SECONDS: 180
       },
       services: createGrpcServices({
-        tokens: createTokenReader({
-          database: unreachable,
-          cache: new TokenCache(),
-          configuredInteraction: new Set()
-        }),
+        tokens: createTokenReader({ database: unreachable, cache: new TokenCache() }),
         database: unreachable,
         patientDatabase: unreachable,
         clock: auth.clock,

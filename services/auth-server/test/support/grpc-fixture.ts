@@ -59,8 +59,8 @@ export interface GrantOptions {
   readonly expiresAtMs?: number
   /** What the account holder was asked, and said; unless given, approved where outgoing payments are asked for. */
   readonly interaction?: 'PENDING' | 'APPROVED' | 'DENIED' | 'nobody was asked'
-  /** Wallet address whose holder the client wants to be told of. */
-  readonly subject?: string
+  /** Wallet address whose account holder was asked; that of the first access item unless given. */
+  readonly askedWalletAddress?: string
 }
 
 /** A grant that was written into the database. */
@@ -155,11 +155,7 @@ export class GrpcFixture {
         logger,
         revocations: bus,
         counters: COUNT_NOTHING,
-        tokens: createTokenReader({
-          database: prisma,
-          cache: new TokenCache(),
-          configuredInteraction: new Set(['incoming-payment:create'])
-        }),
+        tokens: createTokenReader({ database: prisma, cache: new TokenCache() }),
         directory: {
           findKey: (walletAddress, kid) => {
             const found = publishedKeys.get(`${walletAddress} ${kid}`)
@@ -217,16 +213,13 @@ export class GrpcFixture {
             position
           }))
         },
-        ...(options.subject === undefined
-          ? {}
-          : { subject: { sub_ids: [{ id: options.subject, format: 'uri' }] } }),
         ...(interaction === 'nobody was asked'
           ? {}
           : {
               interaction: {
                 create: {
                   id: this.newId(),
-                  walletAddress: options.access[0]?.identifier ?? ALICE,
+                  walletAddress: options.askedWalletAddress ?? options.access[0]?.identifier ?? ALICE,
                   nonce: 'nonce',
                   reference: 'reference',
                   state: interaction,
