@@ -7,7 +7,7 @@ import type { HeldToken } from './held-tokens.js'
  * Counts a request whose signature was verified. Forged requests, and those beyond a limit, store nothing.
  *
  * @param client the signer: a key for a grant request, the token holder after that
- * @throws PublicError 429 when the client is over its limit
+ * @throws Refusal `too-many-requests` when the client is over its limit
  */
 export type CountVerified = (signature: ReceivedSignature, client: string) => void
 
