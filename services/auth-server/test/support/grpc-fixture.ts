@@ -19,7 +19,6 @@ import type pg from 'pg'
 import type { AccessItem } from '../../src/domain/access.js'
 import { createGrpcServices } from '../../src/compose/grpc-services.js'
 import type { ClientKey } from '../../src/domain/clients.js'
-import { TokenCache } from '../../src/domain/token-record.js'
 import type { RevocationBus } from '../../src/domain/revocations.js'
 import { type GrantState, PrismaClient } from '../../src/generated/prisma/client.js'
 import { startAuthGrpcServer } from '../../src/grpc/server.js'
@@ -155,7 +154,7 @@ export class GrpcFixture {
         logger,
         revocations: bus,
         counters: COUNT_NOTHING,
-        tokens: createTokenReader({ database: prisma, cache: new TokenCache() }),
+        tokens: createTokenReader(prisma),
         directory: {
           findKey: (walletAddress, kid) => {
             const found = publishedKeys.get(`${walletAddress} ${kid}`)

@@ -23,7 +23,7 @@ import {
 import fc from 'fast-check'
 import { maxAgeSeconds } from '../../../../../packages/http-client/src/max-age.js'
 import { parseTarget } from '../../../../../packages/http-client/src/target.js'
-import { createInteractionCookie } from '../../../../../services/auth-server/src/domain/interaction-cookie.js'
+import { createInteractionCookie } from '../../../../../services/auth-server/src/http/interaction-cookie.js'
 import { isSameSecret, parseGnapToken } from '../../../../../services/auth-server/src/domain/secrets.js'
 import {
   createAddresses,

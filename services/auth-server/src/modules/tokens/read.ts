@@ -1,11 +1,10 @@
 import { createLookup, placeholder, Statement } from '@open-payments-server/database'
 import { parseRepeatingInterval } from '@open-payments-server/value-types/intervals'
-import type { HeldToken } from '../../domain/held-tokens.js'
 import type {
   GrantedAccessItem,
   IssuedToken,
+  ManagedToken,
   TokenAccessReader,
-  TokenCache,
   TokenRecord
 } from '../../domain/token-record.js'
 import { Prisma, type Queries } from '../database.js'
@@ -19,6 +18,7 @@ import {
   type StoredHolder
 } from '../grants/index.js'
 import { consentedWalletAddressOf } from '../interactions/index.js'
+import { TokenCache } from './token-cache.js'
 
 /** Reads tokens. */
 export interface TokenReader extends TokenAccessReader {
@@ -84,15 +84,9 @@ const FIND_ACTIVE = new Statement<ActiveRow & { readonly id: string }>(
    where t.value_hash = any (${placeholder('hashes')}::bytea[])`
 )
 
-/** What reading tokens needs. */
-export interface TokenReaderDependencies {
-  readonly database: Queries
-  /** Receives the tokens that are found. */
-  readonly cache: TokenCache
-}
-
 /** Reads tokens from the database; what never changes of them is cached in memory. */
-export function createTokenReader({ database, cache }: TokenReaderDependencies): TokenReader {
+export function createTokenReader(database: Queries): TokenReader {
+  const cache = new TokenCache()
   const lookUpActive = createLookup((hashes) => FIND_ACTIVE.rows(database, { hashes }))
   const read = async (hash: Buffer): Promise<{ issued: IssuedToken; active: boolean } | undefined> => {
     const [row] = await FIND_TOKEN.rows(database, { hash })
@@ -153,7 +147,7 @@ const FIND_MANAGED = new Statement<ManagedRow>(
  * Finds tokens that clients manage, active or not, by their management ids (UUID), batching concurrent lookups into one
  * statement.
  */
-export function createManagedTokens(on: Queries): (id: string) => Promise<HeldToken | undefined> {
+export function createManagedTokens(on: Queries): (id: string) => Promise<ManagedToken | undefined> {
   const lookUp = createLookup((ids) => FIND_MANAGED.rows(on, { ids }))
   return async (id) => {
     const row = await lookUp(id)
