@@ -55,6 +55,13 @@ module.exports = {
       '(http|grpc|metrics|workers|features)/'
     ),
     {
+      name: 'modules-without-wire-forms',
+      comment: 'What goes over gRPC is written and read in grpc/.',
+      severity: 'error',
+      from: { path: `${serviceSource}modules/`, pathNot: tests },
+      to: { path: '^proto/' }
+    },
+    {
       name: 'modules-by-their-face',
       comment: 'Whoever uses a module knows its index.ts alone.',
       severity: 'error',

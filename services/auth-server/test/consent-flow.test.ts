@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { callUnary, createClient } from '@open-payments-server/grpc-transport'
+import { auth as contract } from '@open-payments-server/proto'
 import {
   CONSENT_PAGE_URL,
   PUBLIC_URL,
@@ -8,11 +10,14 @@ import {
   type TestClient
 } from './auth-server.js'
 import {
+  approve,
   CLIENT_NONCE,
   continueGrant,
   createAccountHolder,
   decide,
+  FINISH_URI,
   finishUrl,
+  requestGrant,
   requestPendingGrant,
   startInBrowser
 } from './grants.js'
@@ -125,5 +130,71 @@ describe('a client that asks for outgoing payments', () => {
     const query = new URL(finish.headers.get('location') ?? '').searchParams
     const text = `${CLIENT_NONCE}\n${grant.nonce}\n${query.get('interact_ref') ?? ''}\n${PUBLIC_URL}`
     expect(query.get('hash')).toBe(createHash('sha256').update(text).digest('base64url'))
+  })
+})
+
+describe('a setting that was changed after tokens were issued', () => {
+  const access = [{ type: 'incoming-payment', actions: ['create'] }]
+  let before: TestAuthServer
+  let after: TestAuthServer
+  let shop: TestClient
+  let alice: string
+
+  beforeAll(async () => {
+    before = await startTestAuthServer({
+      INTERACTION_REQUIRED_FOR: 'incoming-payment:create',
+      CONTINUATION_WAIT_SECONDS: '0'
+    })
+    after = await startTestAuthServer({ DATABASE_URL: before.database.url })
+    shop = before.createClient('shop')
+    alice = createAccountHolder(before)
+  })
+  afterAll(async () => {
+    await after.stop()
+    await before.stop()
+  })
+
+  /** Whose consent a token has, as a server that never saw it before reads it. */
+  const consentedAt = async (auth: TestAuthServer, token: string): Promise<string> => {
+    const client = createClient(contract.IntrospectionServiceClient, {
+      target: `127.0.0.1:${String(auth.server.grpcPort)}`,
+      deadlineMs: 20_000,
+      retriesMax: 0,
+      messageBytesMax: 1 << 20
+    })
+    const worth = await callUnary(
+      client,
+      'introspect',
+      { accessToken: token, keyId: '' },
+      { idempotent: false }
+    )
+    client.close()
+    expect(worth.status).toBe(contract.TokenStatus.TOKEN_STATUS_ACTIVE)
+    return worth.consentedWalletAddress
+  }
+
+  it('does not take away the consent that an old token has', async () => {
+    const grant = await requestGrant(shop, {
+      client: shop.walletAddress,
+      access_token: { access: access.map((item) => ({ ...item, identifier: alice })) },
+      interact: {
+        start: ['redirect'],
+        finish: { method: 'redirect', uri: FINISH_URI, nonce: CLIENT_NONCE }
+      }
+    })
+    const continued = await continueGrant(shop, grant, await approve(before, grant))
+    const token = continued.textAt('access_token.value')
+    expect(await Promise.all([before, after].map((auth) => consentedAt(auth, token)))).toEqual([alice, alice])
+  })
+
+  it('does not give an old token consent that it never had', async () => {
+    const granted = await after.signWith(shop.key).request('POST', PUBLIC_URL, {
+      body: {
+        client: shop.walletAddress,
+        access_token: { access: access.map((item) => ({ ...item, identifier: alice })) }
+      }
+    })
+    const token = granted.textAt('access_token.value')
+    expect(await Promise.all([before, after].map((auth) => consentedAt(auth, token)))).toEqual(['', ''])
   })
 })

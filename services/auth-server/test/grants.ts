@@ -70,6 +70,11 @@ export async function requestPendingGrant(
   options: GrantRequestOptions = {}
 ): Promise<PendingGrant> {
   const body = outgoingPaymentRequest(client.walletAddress, createAccountHolder(auth), options)
+  return requestGrant(client, body)
+}
+
+/** Asks for a grant, up to the point where the account holder is asked. */
+export async function requestGrant(client: TestClient, body: Record<string, unknown>): Promise<PendingGrant> {
   const answer = await client.request('POST', PUBLIC_URL, { body })
   const redirect = answer.textAt('interact.redirect')
   const [, , interactionId = '', nonce = ''] = new URL(redirect).pathname.split('/')

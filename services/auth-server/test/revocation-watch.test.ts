@@ -74,7 +74,7 @@ describe('WatchRevocations', () => {
     await auth.bus.publish({ kind: 'grant', grantId })
     for (const events of await Promise.all(heard)) {
       expect(events).toEqual([
-        { $case: 'tokenRevoked', value: { accessTokenHash } },
+        { $case: 'tokensRevoked', value: { accessTokenHashes: [accessTokenHash] } },
         { $case: 'grantRevoked', value: { grantId } }
       ])
     }

@@ -27,8 +27,6 @@ const ROWS_SECONDS = 86_400
 export interface RateLimitSurroundings {
   /** Name of the service: prefix of every key in Redis. */
   readonly service: string
-  /** Code of a refusal. */
-  readonly refusalCode: string
   /** Paths of the app's liveness check, which are never limited; none without such a route. */
   readonly exemptPaths: readonly string[]
   readonly clock: Clock
@@ -45,7 +43,7 @@ export interface RateLimitSurroundings {
  */
 export async function openRateLimits(
   settings: RateLimitSettings,
-  { service, refusalCode, exemptPaths, clock, logger, metrics, lifecycle }: RateLimitSurroundings
+  { service, exemptPaths, clock, logger, metrics, lifecycle }: RateLimitSurroundings
 ): Promise<RateLimits | undefined> {
   const onRefused = metrics.addCounters(
     {
@@ -77,7 +75,6 @@ export async function openRateLimits(
     keyPrefix: `${service}:`,
     clock,
     logger,
-    refusalCode,
     trustsProxies: settings.TRUSTED_PROXIES !== undefined && settings.TRUSTED_PROXIES !== 0,
     exemptPaths,
     onRefused

@@ -1,13 +1,13 @@
-import { PublicError } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
+import { Refusal } from '@open-payments-server/value-types/refusals'
 import { type AddressedRequest, type Answer, createAddressLimit } from './address-limit.js'
 import { type Count, LIMIT_KINDS, type LimitKind, type RateLimit } from './counter.js'
 import { limitItem, secondsUntilReset } from './fields.js'
 import { LimitedKind } from './limited-kind.js'
 import { type Schedule, SharedCounts } from './shared-counts.js'
 
-/** How limits are counted, and what is answered beyond them. */
+/** How limits are counted. */
 export interface RateLimitsOptions {
   readonly limits: Readonly<Record<LimitKind, RateLimit>>
   /** `redis://` or `rediss://`; undefined counts in this process alone. */
@@ -16,8 +16,6 @@ export interface RateLimitsOptions {
   readonly keyPrefix: string
   readonly clock: Clock
   readonly logger: Logger
-  /** Code of a refusal: `too_many_attempts` on the auth server (RFC 9635 §3.6), `429` on the resource server. */
-  readonly refusalCode: string
   /** Whether proxies are trusted to state a client's address. */
   readonly trustsProxies: boolean
   /** Paths where GET and HEAD are never limited, so that nobody can block health checks. */
@@ -40,14 +38,14 @@ export interface RateLimits {
    * Counts a request by its network, before anything else is done with it. Sets `request.answer` and `request.network` for
    * later counts.
    *
-   * @throws PublicError 429 with `Retry-After` when the limit is exceeded
+   * @throws Refusal `too-many-requests`, which says when to try again, when the limit is exceeded
    */
   readonly admit: (request: AddressedRequest, answer: Answer) => void
   /**
    * Counts a request by what is known of it now.
    *
    * @param answer the answer to it: `request.answer` after `admit`; undefined when its fields cannot be written
-   * @throws PublicError 429 with `Retry-After` when one of the limits is exceeded
+   * @throws Refusal `too-many-requests`, which says when to try again, when one of the limits is exceeded
    */
   count(answer: Answer | undefined, keys: LimitKeys): void
   /** Synchronizes with the other replicas now, rather than a moment later. */
@@ -68,7 +66,7 @@ export async function createRateLimits(options: RateLimitsOptions): Promise<Rate
     if (answer?.isSent === false) tell(answer, counted)
     const refused = counted.filter(({ isOver }) => isOver)
     for (const { limited } of refused) options.onRefused(limited.kind)
-    if (refused.length > 0) throw tooManyRequests(refused, options.refusalCode)
+    if (refused.length > 0) throw tooManyRequests(refused)
   }
 
   return {
@@ -115,12 +113,8 @@ function tell(answer: Answer, counted: readonly KindCount[]): void {
   answer.addField('RateLimit', counted.map((count) => limitItem(count.limited.kind, count)).join(', '))
 }
 
-function tooManyRequests(refused: readonly Count[], code: string): PublicError {
-  const seconds = Math.max(...refused.map(secondsUntilReset))
-  return new PublicError({
-    status: 429,
-    code,
-    description: 'too many requests',
-    headers: { 'Retry-After': String(seconds) }
+function tooManyRequests(refused: readonly Count[]): Refusal {
+  return new Refusal('too-many-requests', 'too many requests', {
+    retryAfterSeconds: Math.max(...refused.map(secondsUntilReset))
   })
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { PublicError } from '@open-payments-server/http-server'
 import { createLogger, systemClock } from '@open-payments-server/runtime'
+import { Refusal } from '@open-payments-server/value-types/refusals'
 import { startTcpProxy, type TcpProxy } from '@open-payments-server/local-services'
 import { Redis } from 'ioredis'
 import { createRateLimits, type RateLimits, type RateLimitsOptions } from '../../src/rate-limits/index.js'
@@ -38,7 +38,6 @@ async function open(options: Partial<RateLimitsOptions> = {}): Promise<RateLimit
     keyPrefix,
     clock: systemClock,
     logger: createLogger({ service: 'test', level: 'silent' }),
-    refusalCode: '429',
     trustsProxies: false,
     exemptPaths: [],
     onRefused: () => undefined,
@@ -62,12 +61,12 @@ function ask(limits: RateLimits, times: number, client = 'shop'): number {
   return through
 }
 
-function refusalOf(limits: RateLimits, client: string): PublicError | undefined {
+function refusalOf(limits: RateLimits, client: string): Refusal | undefined {
   try {
     limits.count(undefined, { client })
     return undefined
   } catch (error) {
-    if (error instanceof PublicError) return error
+    if (error instanceof Refusal) return error
     throw error
   }
 }
@@ -162,7 +161,7 @@ describeWithRedis('replicas that count together', () => {
     await short.flush()
     ask(long, POINTS)
     await long.flush()
-    const seconds = Number(refusalOf(long, 'shop')?.headers['Retry-After'])
+    const seconds = refusalOf(long, 'shop')?.retryAfterSeconds
     expect(seconds).toBeGreaterThan(0)
     expect(seconds).toBeLessThanOrEqual(DURATION_SECONDS)
   })

@@ -2,6 +2,8 @@
 export interface RefusalOptions {
   /** More for the caller, by field: a malformed field's name and what was expected of it. */
   readonly details?: Readonly<Record<string, unknown>> | undefined
+  /** When the caller may try again, in seconds; undefined when that is not known. */
+  readonly retryAfterSeconds?: number | undefined
   /** The actual cause; only for the log. */
   readonly cause?: unknown
 }
@@ -13,14 +15,16 @@ export interface RefusalOptions {
 export class Refusal extends Error {
   override readonly name: string = 'Refusal'
   readonly details: Readonly<Record<string, unknown>> | undefined
+  readonly retryAfterSeconds: number | undefined
 
   /** @param because the reason, which transports and counters branch on */
   constructor(
     readonly because: string,
     message: string,
-    { details, cause }: RefusalOptions = {}
+    { details, retryAfterSeconds, cause }: RefusalOptions = {}
   ) {
     super(message, { cause })
     this.details = details
+    this.retryAfterSeconds = retryAfterSeconds
   }
 }

@@ -1,7 +1,5 @@
 import type { RateLimits } from '@open-payments-server/service-kit/rate-limits'
 import { parseConfiguredInteraction } from '../domain/access.js'
-import { HeldTokens } from '../domain/held-tokens.js'
-import { TokenCache } from '../domain/token-record.js'
 import { createAddresses } from '../domain/urls.js'
 import { createClientAuthenticator } from '../features/authenticate-client/client-authenticator.js'
 import { createContinuableGrants } from '../features/authorize-holder/find-grants.js'
@@ -12,7 +10,12 @@ import { countFailures } from '../metrics/authentication-metrics.js'
 import { countFetches } from '../metrics/directory-metrics.js'
 import { createClientDirectory } from '../modules/clients/index.js'
 import { createInteractionReader } from '../modules/interactions/index.js'
-import { createManagedTokens, createRevocationBus, createTokenReader } from '../modules/tokens/index.js'
+import {
+  createManagedTokens,
+  createRevocationBus,
+  createTokenReader,
+  TokenHolders
+} from '../modules/tokens/index.js'
 import type { Context } from './context.js'
 import type { ServedMetrics } from './metrics.js'
 import type { Resources } from './resources.js'
@@ -55,7 +58,7 @@ export function createDomainPorts(
   })
   const authenticator = attachAnswers(countFailures(uncounted, counters.countAuthenticationFailure))
   const configuredInteraction = parseConfiguredInteraction(config.INTERACTION_REQUIRED_FOR)
-  const heldTokens = new HeldTokens()
+  const tokenHolders = new TokenHolders()
   return {
     directory,
     authenticator,
@@ -64,11 +67,11 @@ export function createDomainPorts(
     holders: createHolderAuthorizer(
       { findGrant: createContinuableGrants(database), findToken: createManagedTokens(database) },
       authenticator,
-      heldTokens
+      tokenHolders
     ),
-    heldTokens,
+    tokenHolders,
     interactions: createInteractionReader(database),
-    tokens: createTokenReader({ database, cache: new TokenCache(), configuredInteraction }),
+    tokens: createTokenReader(database),
     tokenMaker: {
       clock,
       random,

@@ -1,12 +1,4 @@
-import { isTransient } from '@open-payments-server/database'
-import {
-  type CallObserver,
-  createHandlers,
-  type GrpcService,
-  RpcError,
-  status,
-  type UnaryHandler
-} from '@open-payments-server/grpc-transport'
+import { type CallObserver, createHandlers, type GrpcService } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
@@ -36,6 +28,7 @@ import {
 } from '../features/reserve-limits/reserve-limits.js'
 import type { Database } from '../modules/database.js'
 import type { TokenReader } from '../modules/tokens/index.js'
+import { answer } from '../grpc/answer.js'
 import { allowedClients, type GrpcClientLists } from '../grpc/allowed-clients.js'
 import { createListGrantsRpc, createRevokeGrantRpc } from '../grpc/grant-operator.js'
 import { createIntrospectRpc } from '../grpc/introspection.js'
@@ -97,8 +90,8 @@ function introspectionService({
     }
   )
   return {
-    introspect: handlers.unary(retriable(createIntrospectRpc(introspectToken))),
-    watchRevocations: handlers.serverStreaming(createWatchRevocationsRpc(revocations))
+    introspect: handlers.unary(answer(createIntrospectRpc(introspectToken))),
+    watchRevocations: handlers.serverStreaming(answer(createWatchRevocationsRpc(revocations)))
   }
 }
 
@@ -114,11 +107,11 @@ function grantLimitsService({
   const reserveLimits = countingReservations(createReserveLimits({ database, tokenAccess, clock }), counters)
   const getSpent = createGetSpentAmounts({ database, tokenAccess, clock })
   return {
-    reserve: handlers.unary(retriable(createReserveRpc(reserveLimits, logger))),
-    end: handlers.unary(retriable(createEndRpc(createEndReservations(database), logger))),
-    getSpentAmounts: handlers.unary(retriable(createGetSpentAmountsRpc(getSpent))),
-    listOpenReservations: handlers.unary(retriable(createListOpenReservationsRpc(database))),
-    listReservations: handlers.unary(retriable(createListReservationsRpc(database)))
+    reserve: handlers.unary(answer(createReserveRpc(reserveLimits, logger))),
+    end: handlers.unary(answer(createEndRpc(createEndReservations(database), logger))),
+    getSpentAmounts: handlers.unary(answer(createGetSpentAmountsRpc(getSpent))),
+    listOpenReservations: handlers.unary(answer(createListOpenReservationsRpc(database))),
+    listReservations: handlers.unary(answer(createListReservationsRpc(database)))
   }
 }
 
@@ -137,9 +130,9 @@ function grantOperatorService({
     counters.countGrant('revoked')
   })
   return {
-    listGrants: handlers.unary(retriable(createListGrantsRpc(database))),
-    revokeGrant: handlers.unary(retriable(revokeAndCount)),
-    auditLimits: handlers.unary(retriable(createAuditLimitsRpc(createLimitsAuditRepository(patientDatabase))))
+    listGrants: handlers.unary(answer(createListGrantsRpc(database))),
+    revokeGrant: handlers.unary(answer(revokeAndCount)),
+    auditLimits: handlers.unary(answer(createAuditLimitsRpc(createLimitsAuditRepository(patientDatabase))))
   }
 }
 
@@ -168,22 +161,5 @@ function answerTo(outcome: ReserveOutcome): ReservationAnswer {
     case 'mismatch':
     case 'other-amounts':
       return outcome.outcome
-  }
-}
-
-/**
- * Answers UNAVAILABLE when the database could not be reached, or gave up on a statement: every call is idempotent, and
- * callers retry what is unavailable.
- */
-function retriable<Request, Response>(
-  handler: UnaryHandler<Request, Response>
-): UnaryHandler<Request, Response> {
-  return async (request, context) => {
-    try {
-      return await handler(request, context)
-    } catch (error) {
-      if (!isTransient(error)) throw error
-      throw new RpcError({ code: status.UNAVAILABLE, message: 'Service unavailable', cause: error })
-    }
   }
 }

@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url'
 import { databaseDependency, Readiness } from '@open-payments-server/service-kit/health'
-import { createInteractionCookie } from '../domain/interaction-cookie.js'
 import { acceptGrantRoute } from '../features/accept-grant/routes.js'
 import { createAcceptGrantService } from '../features/accept-grant/accept-grant.js'
 import { cancelGrantRoute } from '../features/end-grant/cancel-route.js'
@@ -27,6 +26,7 @@ import { startInteractionRoute } from '../features/start-interaction/routes.js'
 import { createStartInteractionService } from '../features/start-interaction/start-interaction.js'
 import { createRotateToken } from '../modules/tokens/index.js'
 import type { IdentityProviderRoutes } from '../http/identity-provider-app.js'
+import { createInteractionCookie } from '../http/interaction-cookie.js'
 import { DONE_PAGE } from '../http/pages.js'
 import type { PublicRoutes } from '../http/public-app.js'
 import { countUnresolved } from '../metrics/authentication-metrics.js'
@@ -56,7 +56,7 @@ export function createRoutes(parts: RouteParts): PublicRoutes {
   const { context, resources, domain, counters } = parts
   const { config, clock, random, logger } = context
   const { database } = resources
-  const { revocations, authenticator, holders, heldTokens, interactions, tokenMaker } = domain
+  const { revocations, authenticator, holders, tokenHolders, interactions, tokenMaker } = domain
   const { PUBLIC_URL: publicUrl } = config
   const { addresses } = tokenMaker
   const counted = countGrants(counters)
@@ -80,7 +80,7 @@ export function createRoutes(parts: RouteParts): PublicRoutes {
   })
   const continueGrant = createContinueGrantService({
     ...tokenMaker,
-    heldTokens,
+    tokenHolders,
     database,
     continuationWaitSeconds: config.CONTINUATION_WAIT_SECONDS
   })
@@ -89,10 +89,10 @@ export function createRoutes(parts: RouteParts): PublicRoutes {
     ...tokenMaker,
     revocations,
     logger,
-    heldTokens,
+    tokenHolders,
     rotate: createRotateToken(database)
   })
-  const revokeToken = createRevokeTokenService({ database, clock, revocations, heldTokens })
+  const revokeToken = createRevokeTokenService({ database, clock, revocations, tokenHolders })
   return {
     requestGrant: requestGrantRoute(createRequestGrant(parts), authenticator, publicUrl),
     discover: discoverRoute(addresses.grantEndpoint),
@@ -115,12 +115,12 @@ export function createRoutes(parts: RouteParts): PublicRoutes {
 
 function createRequestGrant({ context, resources, domain, counters }: RouteParts): RequestGrantService {
   const { config } = context
-  const { directory, authenticator, heldTokens, tokenMaker, configuredInteraction } = domain
+  const { directory, authenticator, tokenHolders, tokenMaker, configuredInteraction } = domain
   const requestGrant = createRequestGrantService({
     ...tokenMaker,
     authenticator,
     directory,
-    heldTokens,
+    tokenHolders,
     beginGrant: createBeginGrant(resources.database),
     configuredInteraction,
     ownOrigins: config.WALLET_ADDRESS_ORIGINS ?? [],

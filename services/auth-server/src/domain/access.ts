@@ -80,28 +80,6 @@ export function needsInteraction(access: readonly AccessItem[], configured: Conf
 }
 
 /**
- * The wallet address whose account holder must consent to a grant: the one that every item which needs consent, and every
- * subject, names.
- *
- * @returns undefined when they name none, or several: a grant has the consent of one account holder
- */
-export function findConsentingWalletAddress(
-  request: {
-    readonly access: readonly AccessItem[]
-    readonly subject: { readonly sub_ids: readonly { readonly id: string }[] } | undefined
-  },
-  configured: ConfiguredInteraction
-): string | undefined {
-  const [first, ...others] = new Set([
-    ...request.access.flatMap((item) =>
-      item.identifier !== undefined && needsInteraction([item], configured) ? [item.identifier] : []
-    ),
-    ...(request.subject?.sub_ids ?? []).map(({ id }) => id)
-  ])
-  return others.length === 0 ? first : undefined
-}
-
-/**
  * Reads the setting INTERACTION_REQUIRED_FOR: `type:action`, separated by commas.
  *
  * @throws Error naming the entry that is not a type and one of its actions

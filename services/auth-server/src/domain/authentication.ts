@@ -1,13 +1,13 @@
 import type { HttpRequestParts, ReceivedSignature } from '@open-payments-server/http-signatures'
 import type { BoundClient, ClientKey } from './clients.js'
 import type { ContinuedGrant } from './continuation.js'
-import type { HeldToken } from './held-tokens.js'
+import type { ManagedToken } from './token-record.js'
 
 /**
  * Counts a request whose signature was verified. Forged requests, and those beyond a limit, store nothing.
  *
  * @param client the signer: a key for a grant request, the token holder after that
- * @throws PublicError 429 when the client is over its limit
+ * @throws Refusal `too-many-requests` when the client is over its limit
  */
 export type CountVerified = (signature: ReceivedSignature, client: string) => void
 
@@ -59,5 +59,5 @@ export interface HolderAuthorizer {
    *
    * @throws Refusal `unknown-token` for an unknown or wrong token, or another's key
    */
-  authorizeManagement(tokenId: string, request: HttpRequestParts): Promise<HeldToken>
+  authorizeManagement(tokenId: string, request: HttpRequestParts): Promise<ManagedToken>
 }

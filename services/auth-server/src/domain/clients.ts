@@ -60,9 +60,10 @@ export class DocumentGone extends DocumentUnavailable {
 export class DirectoryBusy extends Refusal {
   override readonly name = 'DirectoryBusy'
 
-  /** @param cause the cause, for the log, or the limit that was reached */
+  /** @param cause the refusal by a rate limit, which is then the reason of this one too; anything else is for the log */
   constructor(cause?: unknown) {
-    super('directory-busy' satisfies RefusedBecause, 'temporarily unavailable', { cause })
+    if (cause instanceof Refusal) super(cause.because, cause.message, cause)
+    else super('directory-busy' satisfies RefusedBecause, 'temporarily unavailable', { cause })
   }
 }
 

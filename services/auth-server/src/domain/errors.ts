@@ -34,6 +34,8 @@ export type RefusedBecause =
   | 'invalid-session'
   /** Too many fetches are running, or one document was fetched too often. */
   | 'directory-busy'
+  /** Over a rate limit: thrown by the limits themselves. */
+  | 'too-many-requests'
 
 function refusal(because: RefusedBecause, description: string, options?: RefusalOptions): Refusal {
   return new Refusal(because, description, options)

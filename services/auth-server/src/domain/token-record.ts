@@ -1,5 +1,4 @@
 import type { RepeatingInterval } from '@open-payments-server/value-types/intervals'
-import { LRUCache } from 'lru-cache'
 import type { AccessItem } from './access.js'
 import type { BoundClient } from './clients.js'
 
@@ -44,25 +43,12 @@ export interface TokenAccessReader {
   accessOf(tokenHash: Buffer): Promise<TokenAccess | undefined>
 }
 
-/** Maximum number of access items cached over all tokens. A token without any counts as one. */
-export const ACCESS_ITEMS_KEPT_MAX = 50_000
-
-/** Caches tokens, dropping the least recently used. Only what never changes is cached here. */
-export class TokenCache {
-  readonly #kept = new LRUCache<string, IssuedToken>({
-    maxSize: ACCESS_ITEMS_KEPT_MAX,
-    sizeCalculation: ({ access }) => Math.max(1, access.items.length)
-  })
-
-  get(tokenHash: Buffer): IssuedToken | undefined {
-    return this.#kept.get(keyOf(tokenHash))
-  }
-
-  set(tokenHash: Buffer, token: IssuedToken): void {
-    this.#kept.set(keyOf(tokenHash), token)
-  }
-}
-
-function keyOf(tokenHash: Buffer): string {
-  return tokenHash.toString('base64')
+/** A token as its token holder manages it. Never changes, whatever happens to the token. */
+export interface ManagedToken {
+  /** Its management id (UUID). */
+  readonly id: string
+  /** SHA-256 of its value. */
+  readonly secretHash: Buffer
+  /** The token holder: only that client may rotate and revoke it. */
+  readonly holder: BoundClient
 }

@@ -1,7 +1,9 @@
 import { isTransient } from '@open-payments-server/database'
-import { RpcError, status } from '@open-payments-server/grpc-transport'
+import { status } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
 import { type Logger, type Outcome, rejected } from '@open-payments-server/runtime'
+import { CallRefused } from '../domain/call-refused.js'
+import { rpcErrorOf } from './answer.js'
 import { invalidField } from './request-fields.js'
 
 /** Maximum number of requests of one call. */
@@ -31,7 +33,7 @@ export interface FailureAnswer {
  * Processes the requests of one call and answers each separately, in order, as if they had been called one after the other:
  * those for different payments in order, then repetitions for the same payment.
  *
- * @throws RpcError INVALID_ARGUMENT for more than {@link REQUESTS_MAX}. If the database could not be reached, its error is
+ * @throws CallRefused `invalid` for more than {@link REQUESTS_MAX}. If the database could not be reached, its error is
  *   thrown unchanged, whatever was done: every request is idempotent, and so is the call.
  */
 export async function answerEach<Request, Asked extends { readonly paymentId: string }, Result, Answer>(
@@ -80,8 +82,9 @@ async function doEach<Asked extends { readonly paymentId: string }, Result>(
 /** The reason why one failed. */
 function failureOf(error: unknown, logger: Logger): FailureAnswer {
   if (isTransient(error)) throw error
-  if (error instanceof RpcError) {
-    return failure(error.code, error.message, error.field)
+  if (error instanceof CallRefused) {
+    const { code, message, field } = rpcErrorOf(error)
+    return failure(code, message, field)
   }
   logger.error({ err: error }, 'one request of several failed')
   return failure(status.INTERNAL, 'Internal error')

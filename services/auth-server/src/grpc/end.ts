@@ -1,6 +1,7 @@
-import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
+import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
+import { CallRefused } from '../domain/call-refused.js'
 import type { End, EndOutcome } from '../domain/ends.js'
 import { answerEach } from './answer-each.js'
 import { invalidField, readAmountValue, readUuid } from './request-fields.js'
@@ -33,13 +34,13 @@ function readEnd({ paymentId: id, end }: auth.ReservationEnd): End {
   }
 }
 
-/** @throws RpcError for every outcome but `ended` */
+/** @throws CallRefused for every outcome but `ended` */
 function toAnswer(outcome: EndOutcome): auth.EndResult['outcome'] {
   switch (outcome) {
     case 'ended':
       return { $case: 'ended', value: {} }
     case 'unknown':
-      throw new RpcError({ code: status.NOT_FOUND, message: 'The payment is unknown', field: 'payment_id' })
+      throw new CallRefused('not-found', 'The payment is unknown', { field: 'payment_id' })
     case 'ended-otherwise':
       throw endedOtherwise('The reservation ended otherwise, or never held room')
     case 'was-settled':
@@ -51,6 +52,6 @@ function toAnswer(outcome: EndOutcome): auth.EndResult['outcome'] {
   }
 }
 
-function endedOtherwise(message: string): RpcError {
-  return new RpcError({ code: status.FAILED_PRECONDITION, message, field: 'payment_id' })
+function endedOtherwise(message: string): Error {
+  return new CallRefused('ended-otherwise', message, { field: 'payment_id' })
 }

@@ -1,10 +1,11 @@
-import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
+import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import { toAccessItemMessage, toClientMessage } from './messages.js'
 import { cutPage, readPageToken } from './page-token.js'
 import { invalidField, readPageSize, readUrl, readUuid } from './request-fields.js'
+import { CallRefused } from '../domain/call-refused.js'
 import type { Queries } from '../modules/database.js'
-import { type RevokeGrant, RevocationUntold } from '../features/end-grant/revoke-grant.js'
+import type { RevokeGrant } from '../features/end-grant/revoke-grant.js'
 import { listGrants, type OperatedGrant } from '../modules/grants/index.js'
 
 /** `GrantOperatorService.ListGrants`. */
@@ -35,21 +36,11 @@ export function createRevokeGrantRpc(
   revokeGrant: RevokeGrant
 ): UnaryHandler<auth.RevokeGrantRequest, auth.RevokeGrantResponse> {
   return async (request) => {
-    const grant = await revokeOrSay(revokeGrant, readUuid(request.grantId, 'grant_id'))
+    const grant = await revokeGrant(readUuid(request.grantId, 'grant_id'))
     if (grant === undefined) {
-      throw new RpcError({ code: status.NOT_FOUND, message: 'The grant is unknown', field: 'grant_id' })
+      throw new CallRefused('not-found', 'The grant is unknown', { field: 'grant_id' })
     }
     return { grant: toMessage(grant) }
-  }
-}
-
-async function revokeOrSay(revokeGrant: RevokeGrant, grantId: string): Promise<OperatedGrant | undefined> {
-  try {
-    return await revokeGrant(grantId)
-  } catch (cause) {
-    if (!(cause instanceof RevocationUntold)) throw cause
-    const message = 'The grant is revoked, but not every service could be told: repeat the call'
-    throw new RpcError({ code: status.UNAVAILABLE, message, cause })
   }
 }
 

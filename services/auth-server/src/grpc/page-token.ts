@@ -16,7 +16,7 @@ export function writePageToken({ createdAtMs, id }: PageEnd): string {
 /**
  * Reads a token that {@link writePageToken} created.
  *
- * @throws RpcError INVALID_ARGUMENT for any other text
+ * @throws CallRefused `invalid` for any other text
  */
 export function readPageToken(token: string): PageEnd {
   const text = token.length > PAGE_TOKEN_LENGTH_MAX ? '' : Buffer.from(token, 'base64url').toString('utf8')

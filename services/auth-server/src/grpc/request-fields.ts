@@ -1,4 +1,3 @@
-import { RpcError, status } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
 import {
@@ -7,6 +6,7 @@ import {
   parseAmount,
   parseAmountValue
 } from '@open-payments-server/value-types/amounts'
+import { CallRefused } from '../domain/call-refused.js'
 import { parseHttpUrl, URL_LENGTH_MAX } from '../domain/urls.js'
 
 /** Default number of items of a page. */
@@ -17,15 +17,15 @@ export const PAGE_SIZE_MAX = 1000
 
 const SHA256_BYTES = 32
 
-/** An INVALID_ARGUMENT that names the field at fault. */
-export function invalidField(field: string, problem: string): RpcError {
-  return new RpcError({ code: status.INVALID_ARGUMENT, message: `${field} ${problem}`, field })
+/** Refuses a field that is missing or wrong. */
+export function invalidField(field: string, problem: string): Error {
+  return new CallRefused('invalid', `${field} ${problem}`, { field })
 }
 
 /**
  * Reads an id.
  *
- * @throws RpcError INVALID_ARGUMENT
+ * @throws CallRefused `invalid`
  */
 export function readUuid(text: string, field: string): string {
   if (!isUuid(text)) throw invalidField(field, 'must be a UUID in lower case')
@@ -35,7 +35,7 @@ export function readUuid(text: string, field: string): string {
 /**
  * Reads an access token. Any text may be one: a lookup says whether it was issued here.
  *
- * @throws RpcError INVALID_ARGUMENT when there is none
+ * @throws CallRefused `invalid` when there is none
  */
 export function readAccessToken(text: string): string {
   if (text === '') throw invalidField('access_token', 'must be given')
@@ -45,7 +45,7 @@ export function readAccessToken(text: string): string {
 /**
  * Reads the URL of a resource.
  *
- * @throws RpcError INVALID_ARGUMENT
+ * @throws CallRefused `invalid`
  */
 export function readUrl(text: string, field: string): string {
   // Parsing a URL drops white space and control characters, which would give one address two spellings.
@@ -58,7 +58,7 @@ export function readUrl(text: string, field: string): string {
 /**
  * Reads a SHA-256.
  *
- * @throws RpcError INVALID_ARGUMENT
+ * @throws CallRefused `invalid`
  */
 export function readSha256(bytes: Uint8Array, field: string): Buffer {
   if (bytes.length !== SHA256_BYTES) throw invalidField(field, `must be ${String(SHA256_BYTES)} bytes`)
@@ -68,7 +68,7 @@ export function readSha256(bytes: Uint8Array, field: string): Buffer {
 /**
  * Reads an amount.
  *
- * @throws RpcError INVALID_ARGUMENT naming the member at fault, for example `debit_amount.asset_code`
+ * @throws CallRefused `invalid` naming the member at fault, for example `debit_amount.asset_code`
  */
 export function readAmount(amount: auth.Amount | undefined, field: string): Amount {
   if (amount === undefined) throw invalidField(field, 'must be given')
@@ -78,7 +78,7 @@ export function readAmount(amount: auth.Amount | undefined, field: string): Amou
 /**
  * Reads the value of an amount.
  *
- * @throws RpcError INVALID_ARGUMENT
+ * @throws CallRefused `invalid`
  */
 export function readAmountValue(text: string, field: string): bigint {
   try {
@@ -92,7 +92,7 @@ export function readAmountValue(text: string, field: string): bigint {
 /**
  * Reads the size of a page; 0 stands for {@link PAGE_SIZE_DEFAULT}.
  *
- * @throws RpcError INVALID_ARGUMENT
+ * @throws CallRefused `invalid`
  */
 export function readPageSize(size: number): number {
   if (size > PAGE_SIZE_MAX) throw invalidField('page_size', `must be at most ${String(PAGE_SIZE_MAX)}`)

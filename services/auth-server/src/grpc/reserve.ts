@@ -1,8 +1,9 @@
-import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
+import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { formatAmount } from '@open-payments-server/value-types/amounts'
+import { CallRefused } from '../domain/call-refused.js'
 import type { PaymentContent, RefusalReason } from '../domain/limits.js'
 import { answerEach } from './answer-each.js'
 import { readAccessToken, readAmount, readSha256, readUrl, readUuid } from './request-fields.js'
@@ -50,17 +51,11 @@ function toAnswer(outcome: ReserveOutcome, { content }: Payment): auth.Reservati
     case 'refused':
       return { $case: 'refused', value: { reason: REASONS[outcome.reason] } }
     case 'mismatch':
-      throw new RpcError({
-        code: status.ALREADY_EXISTS,
-        message: 'payment_id was used by another request',
+      throw new CallRefused('different-request', 'payment_id was used by another request', {
         field: 'payment_id'
       })
     case 'other-amounts':
-      throw new RpcError({
-        code: status.ABORTED,
-        message: 'payment_id holds room for other amounts',
-        field: 'payment_id'
-      })
+      throw new CallRefused('other-amounts', 'payment_id has reserved other amounts', { field: 'payment_id' })
   }
 }
 

@@ -1,8 +1,9 @@
-import { RpcError, status, type StreamHandler } from '@open-payments-server/grpc-transport'
+import type { StreamHandler } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
+import { CallRefused } from '../domain/call-refused.js'
 import type { RevocationBus, RevocationEvent, RevocationSubscription } from '../domain/revocations.js'
-import { toRevocationMessages } from '../modules/tokens/index.js'
 import { Backlog } from './backlog.js'
+import { toRevocationMessages } from './revocation-messages.js'
 
 /** Maximum number of revocations waiting for a slow watcher. */
 export const BACKLOG_LENGTH_MAX = 1000
@@ -64,6 +65,6 @@ async function subscribe(
   }
 }
 
-function interrupted(message: string, cause?: unknown): RpcError {
-  return new RpcError({ code: status.UNAVAILABLE, message, cause })
+function interrupted(message: string, cause?: unknown): Error {
+  return new CallRefused('untold', message, { cause })
 }

@@ -8,7 +8,6 @@ import { makeClientConstructor, type ServiceDefinition } from '@grpc/grpc-js'
 import { COUNT_NOTHING } from '../../test/support/count-nothing.js'
 import { GrpcFixture, refusalOf, release } from '../../test/support/grpc-fixture.js'
 import { createGrpcServices } from '../compose/grpc-services.js'
-import { TokenCache } from '../domain/token-record.js'
 import { PrismaClient } from '../generated/prisma/client.js'
 import { createTokenReader } from '../modules/tokens/index.js'
 import { startAuthGrpcServer } from './server.js'
@@ -114,11 +113,7 @@ describe('the gRPC server of the auth server', () => {
         GRPC_CONNECTION_AGE_SECONDS: 180
       },
       services: createGrpcServices({
-        tokens: createTokenReader({
-          database: unreachable,
-          cache: new TokenCache(),
-          configuredInteraction: new Set()
-        }),
+        tokens: createTokenReader(unreachable),
         database: unreachable,
         patientDatabase: unreachable,
         clock: auth.clock,

@@ -1,6 +1,7 @@
-import { RpcError, status, type UnaryHandler } from '@open-payments-server/grpc-transport'
+import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
 import { formatAmount } from '@open-payments-server/value-types/amounts'
+import { CallRefused } from '../domain/call-refused.js'
 import { readAccessToken } from './request-fields.js'
 import type { GetSpentAmounts, SpentAmountsOutcome } from '../features/get-spent-amounts/get-spent-amounts.js'
 
@@ -22,12 +23,8 @@ function toResponse(result: SpentAmountsOutcome): auth.GetSpentAmountsResponse {
         spentReceiveAmount: result.spent && formatAmount(result.spent.received)
       }
     case 'token-unknown':
-      throw new RpcError({ code: status.NOT_FOUND, message: 'The token is unknown', field: 'access_token' })
+      throw new CallRefused('not-found', 'The token is unknown', { field: 'access_token' })
     case 'token-inactive':
-      throw new RpcError({
-        code: status.FAILED_PRECONDITION,
-        message: 'The token is not active',
-        field: 'access_token'
-      })
+      throw new CallRefused('inactive-token', 'The token is not active', { field: 'access_token' })
   }
 }

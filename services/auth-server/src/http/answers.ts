@@ -16,6 +16,7 @@ type GnapErrorCode =
   | 'invalid_interaction'
   | 'unknown_interaction'
   | 'request_denied'
+  | 'too_many_attempts'
   | 'too_fast'
   | 'user_denied'
 
@@ -36,7 +37,8 @@ const ANSWERS: Readonly<Record<RefusedBecause, readonly [status: number, code: G
   'interaction-not-active': [401, 'invalid_interaction'],
   'interaction-not-startable': [403, 'invalid_interaction'],
   'invalid-session': [401, 'invalid_request'],
-  'directory-busy': [503, 'request_denied']
+  'directory-busy': [503, 'request_denied'],
+  'too-many-requests': [429, 'too_many_attempts']
 }
 
 /**
@@ -46,9 +48,7 @@ const ANSWERS: Readonly<Record<RefusedBecause, readonly [status: number, code: G
  */
 export function answerOf(error: unknown): PublicError | undefined {
   if (error instanceof Refusal) {
-    // An exceeded limit says when to retry.
-    if (error.cause instanceof PublicError) return error.cause
-    const { message: description, details, cause } = error
+    const { message: description, details, retryAfterSeconds, cause } = error
     const because = error.because as RefusedBecause // nothing else is thrown here
     if (because === 'directory-busy') return serviceUnavailable(UNAVAILABLE_CODE, cause)
     const [status, code] = ANSWERS[because]
@@ -57,7 +57,8 @@ export function answerOf(error: unknown): PublicError | undefined {
       code,
       description,
       cause,
-      ...(details === undefined ? {} : { details })
+      ...(details === undefined ? {} : { details }),
+      ...(retryAfterSeconds === undefined ? {} : { headers: { 'Retry-After': String(retryAfterSeconds) } })
     })
   }
   const passesByItself = isTransient(error) || error instanceof SharedStoreUnavailable

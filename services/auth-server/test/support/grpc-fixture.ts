@@ -19,7 +19,6 @@ import type pg from 'pg'
 import type { AccessItem } from '../../src/domain/access.js'
 import { createGrpcServices } from '../../src/compose/grpc-services.js'
 import type { ClientKey } from '../../src/domain/clients.js'
-import { TokenCache } from '../../src/domain/token-record.js'
 import type { RevocationBus } from '../../src/domain/revocations.js'
 import { type GrantState, PrismaClient } from '../../src/generated/prisma/client.js'
 import { startAuthGrpcServer } from '../../src/grpc/server.js'
@@ -59,8 +58,8 @@ export interface GrantOptions {
   readonly expiresAtMs?: number
   /** What the account holder was asked, and said; unless given, approved where outgoing payments are asked for. */
   readonly interaction?: 'PENDING' | 'APPROVED' | 'DENIED' | 'nobody was asked'
-  /** Wallet address whose holder the client wants to be told of. */
-  readonly subject?: string
+  /** Wallet address whose account holder was asked; that of the first access item unless given. */
+  readonly askedWalletAddress?: string
 }
 
 /** A grant that was written into the database. */
@@ -155,11 +154,7 @@ export class GrpcFixture {
         logger,
         revocations: bus,
         counters: COUNT_NOTHING,
-        tokens: createTokenReader({
-          database: prisma,
-          cache: new TokenCache(),
-          configuredInteraction: new Set(['incoming-payment:create'])
-        }),
+        tokens: createTokenReader(prisma),
         directory: {
           findKey: (walletAddress, kid) => {
             const found = publishedKeys.get(`${walletAddress} ${kid}`)
@@ -217,16 +212,13 @@ export class GrpcFixture {
             position
           }))
         },
-        ...(options.subject === undefined
-          ? {}
-          : { subject: { sub_ids: [{ id: options.subject, format: 'uri' }] } }),
         ...(interaction === 'nobody was asked'
           ? {}
           : {
               interaction: {
                 create: {
                   id: this.newId(),
-                  walletAddress: options.access[0]?.identifier ?? ALICE,
+                  walletAddress: options.askedWalletAddress ?? options.access[0]?.identifier ?? ALICE,
                   nonce: 'nonce',
                   reference: 'reference',
                   state: interaction,

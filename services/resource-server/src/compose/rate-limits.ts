@@ -11,6 +11,6 @@ export function startRateLimits(
   { config, clock, logger, lifecycle }: Context,
   metrics: RateLimitSurroundings['metrics']
 ): Promise<RateLimits | undefined> {
-  const service = { service: 'resource-server', refusalCode: '429', exemptPaths: [HEALTH_PATH] }
+  const service = { service: 'resource-server', exemptPaths: [HEALTH_PATH] }
   return openRateLimits(config, { ...service, clock, logger, lifecycle, metrics })
 }

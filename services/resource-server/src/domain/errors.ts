@@ -22,10 +22,15 @@ export type RefusedBecause =
   | 'not-payable'
   /** The idempotency key, or the id derived from it, belongs to another request. */
   | 'different-request'
+  /** Over a rate limit: thrown by the limits themselves. */
+  | 'too-many-requests'
   /** The auth server, or something else that is needed, cannot be asked now. */
   | 'unavailable'
   /** Exchange rates cannot be had now. */
   | 'rates-unavailable'
+
+/** When a client may try again that was refused for want of exchange rates, in seconds. */
+const RATES_RETRY_AFTER_SECONDS = 5
 
 // Every error that clients of the resource server can get, with the exact words that existing clients branch on.
 
@@ -137,7 +142,10 @@ export function temporarilyUnavailable(cause: unknown): Error {
 
 /** Exchange rates cannot be had now. */
 export function ratesUnavailable(cause: unknown): Error {
-  return refusal('rates-unavailable', 'exchange rates are temporarily unavailable', { cause })
+  return refusal('rates-unavailable', 'exchange rates are temporarily unavailable', {
+    retryAfterSeconds: RATES_RETRY_AFTER_SECONDS,
+    cause
+  })
 }
 
 /** The idempotency key, or the id derived from it, belongs to another request. */

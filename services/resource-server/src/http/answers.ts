@@ -3,9 +3,6 @@ import { PublicError, serviceUnavailable } from '@open-payments-server/http-serv
 import { Refusal } from '@open-payments-server/value-types/refusals'
 import type { RefusedBecause } from '../domain/errors.js'
 
-/** Seconds after which a client may retry when no exchange rates are available. */
-const RATES_RETRY_AFTER_SECONDS = 5
-
 /** The HTTP status of each refusal. The code is the status as a string. */
 const STATUSES: Readonly<Record<RefusedBecause, number>> = {
   'invalid-field': 400,
@@ -18,6 +15,7 @@ const STATUSES: Readonly<Record<RefusedBecause, number>> = {
   conflict: 409,
   'not-payable': 400,
   'different-request': 422,
+  'too-many-requests': 429,
   unavailable: 503,
   'rates-unavailable': 503
 }
@@ -29,7 +27,7 @@ const STATUSES: Readonly<Record<RefusedBecause, number>> = {
  */
 export function answerOf(error: unknown): PublicError | undefined {
   if (error instanceof Refusal) {
-    const { message: description, details, cause } = error
+    const { message: description, details, retryAfterSeconds, cause } = error
     const because = error.because as RefusedBecause // operators' refusals are answered over gRPC
     if (because === 'unavailable') return serviceUnavailable('503', cause)
     const status = STATUSES[because]
@@ -39,9 +37,7 @@ export function answerOf(error: unknown): PublicError | undefined {
       description,
       cause,
       ...(details === undefined ? {} : { details }),
-      ...(because === 'rates-unavailable'
-        ? { headers: { 'Retry-After': String(RATES_RETRY_AFTER_SECONDS) } }
-        : {})
+      ...(retryAfterSeconds === undefined ? {} : { headers: { 'Retry-After': String(retryAfterSeconds) } })
     })
   }
   return isTransient(error) ? serviceUnavailable('503', error) : undefined

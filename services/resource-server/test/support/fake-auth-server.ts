@@ -142,9 +142,7 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
   }
 
   async revokeToken(token: TestToken): Promise<void> {
-    token.status = 'inactive'
-    const accessTokenHash = createHash('sha256').update(token.accessToken).digest()
-    await this.#tell({ event: { $case: 'tokenRevoked', value: { accessTokenHash } } })
+    await this.revokeTokens([token])
   }
 
   async revokeTokens(tokens: readonly TestToken[]): Promise<void> {

@@ -1,6 +1,5 @@
 import { BlockList, isIP } from 'node:net'
 import { parse as parseQuery } from 'node:querystring'
-import { isRpcError } from '@open-payments-server/grpc-transport'
 import { isPublicAddress, OutgoingRequestError, URL_LENGTH_MAX } from '@open-payments-server/http-client'
 import { targetUri } from '@open-payments-server/http-server'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
@@ -23,7 +22,8 @@ import {
 import fc from 'fast-check'
 import { maxAgeSeconds } from '../../../../../packages/http-client/src/max-age.js'
 import { parseTarget } from '../../../../../packages/http-client/src/target.js'
-import { createInteractionCookie } from '../../../../../services/auth-server/src/domain/interaction-cookie.js'
+import { CallRefused } from '../../../../../services/auth-server/src/domain/call-refused.js'
+import { createInteractionCookie } from '../../../../../services/auth-server/src/http/interaction-cookie.js'
 import { isSameSecret, parseGnapToken } from '../../../../../services/auth-server/src/domain/secrets.js'
 import {
   createAddresses,
@@ -67,7 +67,7 @@ const TEXT_LENGTH_MAX = 65_536
 
 const ofField: RefusalKind = (error) =>
   error instanceof Refusal && error.because === 'invalid-field' ? 'invalid field' : undefined
-const ofRpc: RefusalKind = (error) => (isRpcError(error) ? 'refused' : undefined)
+const ofRpc: RefusalKind = (error) => (error instanceof CallRefused ? 'refused' : undefined)
 
 // URLs
 

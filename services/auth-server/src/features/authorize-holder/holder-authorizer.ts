@@ -3,14 +3,15 @@ import { isUuid } from '@open-payments-server/value-types/identifiers'
 import type { ClientAuthenticator, HolderAuthorizer } from '../../domain/authentication.js'
 import type { BoundClient } from '../../domain/clients.js'
 import { invalidContinuation, invalidToken } from '../../domain/errors.js'
-import type { HeldToken, HeldTokens } from '../../domain/held-tokens.js'
+import type { ManagedToken } from '../../domain/token-record.js'
+import type { TokenHolders } from '../../modules/tokens/index.js'
 import { matchesHash, parseGnapToken } from '../../domain/secrets.js'
 import type { ContinuableGrant } from './find-grants.js'
 
 /** Finds what clients continue and manage, by their ids (UUID). */
 export interface HeldByClients {
   readonly findGrant: (id: string) => Promise<ContinuableGrant | undefined>
-  readonly findToken: (id: string) => Promise<HeldToken | undefined>
+  readonly findToken: (id: string) => Promise<ManagedToken | undefined>
 }
 
 /** Used when nothing was found. No secret has this hash. */
@@ -26,7 +27,7 @@ const NO_HASH = Buffer.alloc(32)
 export function createHolderAuthorizer(
   { findGrant, findToken }: HeldByClients,
   authenticator: Pick<ClientAuthenticator, 'receive' | 'verifyHolder'>,
-  tokens: Pick<HeldTokens, 'find'>
+  tokens: Pick<TokenHolders, 'find'>
 ): HolderAuthorizer {
   /** What was found, and the token that was presented for it; undefined for everyone but its token holder. */
   const authorize = async <Found extends { readonly holder: BoundClient; readonly secretHash: Uint8Array }>(

@@ -1,11 +1,11 @@
 import { type ContinuedGrant, decideContinuation } from '../../domain/continuation.js'
 import { requestDenied, tooFast, userDenied, wrongInteractionReference } from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire, SubjectRequest } from '../../domain/grants.js'
-import type { HeldTokens } from '../../domain/held-tokens.js'
-import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
+import { makeToken, type TokenMaker } from '../../domain/new-token.js'
 import { isSameSecret } from '../../domain/secrets.js'
 import type { Queries } from '../../modules/database.js'
 import { restartWait } from '../../modules/grants/index.js'
+import type { TokenHolders } from '../../modules/tokens/index.js'
 import { issueGrant } from './issue-grant.js'
 
 /** The answer to a continuation (interface 2.2). */
@@ -18,7 +18,7 @@ export interface ContinuationResponse {
 /** What continuing grants needs. */
 export interface ContinueGrantDependencies extends TokenMaker {
   readonly database: Queries
-  readonly heldTokens: Pick<HeldTokens, 'remember'>
+  readonly tokenHolders: Pick<TokenHolders, 'remember'>
   readonly continuationWaitSeconds: number
 }
 
@@ -86,7 +86,7 @@ async function issue(
   const isOurs = await issueGrant(dependencies.database, grant.id, token, nowMs)
   if (!isOurs) throw requestDenied('the grant is not to be continued any more')
   if (token !== undefined) {
-    dependencies.heldTokens.remember({ id: token.id, secretHash: token.hash, holder: grant.holder })
+    dependencies.tokenHolders.remember({ id: token.id, secretHash: token.hash, holder: grant.holder })
   }
   return {
     ...(token === undefined ? {} : { access_token: token.tellClient(grant.access) }),

@@ -1,5 +1,5 @@
 import { instantText, Statement } from '@open-payments-server/database'
-import type { IssuedToken } from '../../domain/issued-token.js'
+import type { NewToken } from '../../domain/new-token.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { issuedGrants } from '../../modules/grants/index.js'
 import { insertedTokens, newTokenValues } from '../../modules/tokens/index.js'
@@ -21,7 +21,7 @@ const ISSUE_GRANT = new Statement(
 export async function issueGrant(
   on: Queries,
   grantId: string,
-  token: IssuedToken | undefined,
+  token: NewToken | undefined,
   nowMs: number
 ): Promise<boolean> {
   const tokens = token === undefined ? [] : [{ ...token, grantId, createdAtMs: nowMs }]

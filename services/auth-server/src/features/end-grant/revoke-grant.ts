@@ -1,13 +1,9 @@
 import type { Clock } from '@open-payments-server/value-types/clock'
+import { CallRefused } from '../../domain/call-refused.js'
 import type { RevocationBus } from '../../domain/revocations.js'
 import type { Queries } from '../../modules/database.js'
 import { findGrant, type OperatedGrant } from '../../modules/grants/index.js'
 import { endGrant } from './end-grant.js'
-
-/** The grant is revoked, but not everyone who relies on its tokens could be notified. */
-export class RevocationUntold extends Error {
-  override readonly name = 'RevocationUntold'
-}
 
 /**
  * Revokes a grant and its tokens for an operator, whatever the grant's state, and publishes it to everyone who relies on
@@ -15,7 +11,7 @@ export class RevocationUntold extends Error {
  *
  * @param grantId its id (UUID)
  * @returns the grant as it is now; undefined when there is none
- * @throws RevocationUntold; repeating the call publishes it again
+ * @throws CallRefused `untold`: the grant is revoked, and repeating the call publishes it again
  */
 export type RevokeGrant = (grantId: string) => Promise<OperatedGrant | undefined>
 
@@ -33,7 +29,8 @@ export function createRevokeGrant(dependencies: {
     try {
       await revocations.publish({ kind: 'grant', grantId })
     } catch (cause) {
-      throw new RevocationUntold('the grant is revoked, and not every service could be told', { cause })
+      const message = 'The grant is revoked, but not every service could be told: repeat the call'
+      throw new CallRefused('untold', message, { cause })
     }
     return grant
   }

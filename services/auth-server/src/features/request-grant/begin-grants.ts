@@ -1,5 +1,5 @@
 import { Statement, writeTogether } from '@open-payments-server/database'
-import type { IssuedToken } from '../../domain/issued-token.js'
+import type { NewToken } from '../../domain/new-token.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { insertedGrants, type NewGrant, newGrantValues } from '../../modules/grants/index.js'
 import {
@@ -12,7 +12,7 @@ import { insertedTokens, newTokenValues } from '../../modules/tokens/index.js'
 /** A new grant, and what it begins with: a token at once, or an interaction with the account holder. */
 export interface GrantBeginning {
   readonly grant: NewGrant
-  readonly token?: IssuedToken
+  readonly token?: NewToken
   readonly interaction?: Omit<NewInteraction, 'grantId'>
 }
 

@@ -11,11 +11,11 @@ import {
 } from '../../domain/clients.js'
 import { invalidField, unresolvedClient } from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire } from '../../domain/grants.js'
-import type { HeldTokens } from '../../domain/held-tokens.js'
 import type { FinishRequest } from '../../domain/interactions.js'
-import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
+import { makeToken, type TokenMaker } from '../../domain/new-token.js'
 import { withQuery } from '../../domain/urls.js'
 import type { NewGrant } from '../../modules/grants/index.js'
+import type { TokenHolders } from '../../modules/tokens/index.js'
 import type { BeginGrant } from './begin-grants.js'
 import { checkConsentable, checkFinishUri, checkIdentifiers, type Consent } from './request-checks.js'
 import type { GrantRequest, RequestingClient } from './request.js'
@@ -32,7 +32,7 @@ export interface RequestGrantDependencies extends TokenMaker {
   readonly authenticator: Pick<ClientAuthenticator, 'verify' | 'importKey'>
   readonly directory: ClientDirectory
   readonly beginGrant: BeginGrant
-  readonly heldTokens: Pick<HeldTokens, 'remember'>
+  readonly tokenHolders: Pick<TokenHolders, 'remember'>
   readonly configuredInteraction: ConfiguredInteraction
   readonly allowHttp: boolean
   /** Origins of this provider's own wallet addresses. */
@@ -144,7 +144,7 @@ async function issueAtOnce(
     grant: { ...grant, state: 'issued', aliveUntilMs: token.expiresAtMs },
     token
   })
-  dependencies.heldTokens.remember({ id: token.id, secretHash: token.hash, holder })
+  dependencies.tokenHolders.remember({ id: token.id, secretHash: token.hash, holder })
   return { access_token: token.tellClient(request.access), continue: continuation }
 }
 

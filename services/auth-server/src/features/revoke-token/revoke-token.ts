@@ -1,9 +1,9 @@
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { invalidToken } from '../../domain/errors.js'
-import type { HeldToken, HeldTokens } from '../../domain/held-tokens.js'
 import type { RevocationBus } from '../../domain/revocations.js'
+import type { ManagedToken } from '../../domain/token-record.js'
 import type { Queries } from '../../modules/database.js'
-import { revokeToken } from '../../modules/tokens/index.js'
+import { revokeToken, type TokenHolders } from '../../modules/tokens/index.js'
 
 /** Revokes tokens (RFC 9635 §6.2). */
 export interface RevokeTokenService {
@@ -14,21 +14,21 @@ export interface RevokeTokenService {
    * @throws Refusal `unknown-token` when it is gone; Error when it cannot be published: the token has ended, and repeating
    *   the call publishes it again
    */
-  revokeToken(token: HeldToken): Promise<void>
+  revokeToken(token: ManagedToken): Promise<void>
 }
 
 /** Revokes tokens. */
 export function createRevokeTokenService(dependencies: {
   readonly database: Queries
-  readonly heldTokens: Pick<HeldTokens, 'forget'>
+  readonly tokenHolders: Pick<TokenHolders, 'forget'>
   readonly revocations: Pick<RevocationBus, 'publish'>
   readonly clock: Clock
 }): RevokeTokenService {
-  const { database, heldTokens, revocations, clock } = dependencies
+  const { database, tokenHolders, revocations, clock } = dependencies
   return {
     async revokeToken(token) {
       const isThere = await revokeToken(database, token.id, clock.now())
-      heldTokens.forget(token.id)
+      tokenHolders.forget(token.id)
       if (!isThere) throw invalidToken()
       await revocations.publish({ kind: 'token', accessTokenHash: token.secretHash })
     }

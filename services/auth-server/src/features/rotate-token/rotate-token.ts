@@ -1,15 +1,15 @@
 import type { Logger } from '@open-payments-server/runtime'
 import { invalidRotation, invalidToken } from '../../domain/errors.js'
 import type { AccessTokenWire } from '../../domain/grants.js'
-import type { HeldToken, HeldTokens } from '../../domain/held-tokens.js'
-import { makeToken, type TokenMaker } from '../../domain/issued-token.js'
+import { makeToken, type TokenMaker } from '../../domain/new-token.js'
 import type { RevocationBus } from '../../domain/revocations.js'
-import type { RotateToken } from '../../modules/tokens/index.js'
+import type { ManagedToken } from '../../domain/token-record.js'
+import type { RotateToken, TokenHolders } from '../../modules/tokens/index.js'
 
 /** What rotating tokens needs. */
 export interface RotateTokenDependencies extends TokenMaker {
   readonly rotate: RotateToken
-  readonly heldTokens: Pick<HeldTokens, 'remember' | 'forget'>
+  readonly tokenHolders: Pick<TokenHolders, 'remember' | 'forget'>
   readonly revocations: Pick<RevocationBus, 'publish'>
   readonly logger: Pick<Logger, 'error'>
 }
@@ -24,20 +24,20 @@ export interface RotateTokenService {
    * @throws Refusal `not-rotatable` when it was rotated or revoked, or another rotation won; `unknown-token` when it is
    *   gone
    */
-  rotateToken(token: HeldToken): Promise<{ access_token: AccessTokenWire }>
+  rotateToken(token: ManagedToken): Promise<{ access_token: AccessTokenWire }>
 }
 
 /** Rotates tokens. */
 export function createRotateTokenService(dependencies: RotateTokenDependencies): RotateTokenService {
-  const { rotate, heldTokens, revocations, logger } = dependencies
+  const { rotate, tokenHolders, revocations, logger } = dependencies
   return {
     async rotateToken(old) {
       const token = makeToken(dependencies)
       const rotation = await rotate(old.id, token)
-      heldTokens.forget(old.id)
+      tokenHolders.forget(old.id)
       if (rotation.outcome === 'unknown') throw invalidToken()
       if (rotation.outcome === 'over') throw invalidRotation()
-      heldTokens.remember({ id: token.id, secretHash: token.hash, holder: old.holder })
+      tokenHolders.remember({ id: token.id, secretHash: token.hash, holder: old.holder })
       try {
         await revocations.publish({ kind: 'token', accessTokenHash: old.secretHash })
       } catch (error) {

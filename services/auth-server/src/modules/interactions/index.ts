@@ -9,10 +9,10 @@ export {
   openInteraction
 } from './change.js'
 export {
+  consentedWalletAddressOf,
   createInteractionReader,
   INTERACTION_OF_GRANT_COLUMNS,
   interactionEndOf,
   interactionOf,
-  type InteractionOfGrantRow,
-  isApproved
+  type InteractionOfGrantRow
 } from './read.js'

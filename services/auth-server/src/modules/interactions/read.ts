@@ -71,12 +71,12 @@ export function interactionOf(grantId: Prisma.Sql, grantIds: Prisma.Sql): Prisma
 }
 
 /**
- * Whether the account holder consented to a grant.
+ * Selects the URL of the wallet address whose account holder consented to a grant; null when nobody did.
  *
  * @param grantId names the grant's id
  */
-export function isApproved(grantId: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`coalesce((select i.state = 'APPROVED' from interaction i where i.grant_id = ${grantId}), false)`
+export function consentedWalletAddressOf(grantId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(select i.wallet_address from interaction i where i.grant_id = ${grantId} and i.state = 'APPROVED')`
 }
 
 /**

@@ -1,9 +1,9 @@
 import { instantText, placeholder } from '@open-payments-server/database'
-import type { IssuedToken } from '../../domain/issued-token.js'
+import type { NewToken } from '../../domain/new-token.js'
 import { Prisma } from '../database.js'
 
 /** A token to be written, and the id of its grant. */
-export type NewToken = Pick<IssuedToken, 'id' | 'hash' | 'createdAtMs' | 'expiresAtMs'> & {
+export type NewTokenRow = Pick<NewToken, 'id' | 'hash' | 'createdAtMs' | 'expiresAtMs'> & {
   readonly grantId: string
 }
 
@@ -23,11 +23,11 @@ export function insertedTokens(where = Prisma.empty): Prisma.Sql {
 }
 
 /** The value of {@link insertedTokens}. */
-export function newTokenValues(tokens: readonly NewToken[]): { readonly tokens: string } {
+export function newTokenValues(tokens: readonly NewTokenRow[]): { readonly tokens: string } {
   return { tokens: JSON.stringify(tokens.map(toRecord)) }
 }
 
-function toRecord({ id, grantId, hash, createdAtMs, expiresAtMs }: NewToken): object {
+function toRecord({ id, grantId, hash, createdAtMs, expiresAtMs }: NewTokenRow): object {
   return {
     id,
     grantId,

@@ -1,13 +1,10 @@
 import { createLookup, placeholder, readBytes, Statement } from '@open-payments-server/database'
 import { parseRepeatingInterval } from '@open-payments-server/value-types/intervals'
-import { type ConfiguredInteraction, findConsentingWalletAddress } from '../../domain/access.js'
-import type { SubjectRequest } from '../../domain/grants.js'
-import type { HeldToken } from '../../domain/held-tokens.js'
 import type {
   GrantedAccessItem,
   IssuedToken,
+  ManagedToken,
   TokenAccessReader,
-  TokenCache,
   TokenRecord
 } from '../../domain/token-record.js'
 import { Prisma, type Queries } from '../database.js'
@@ -20,7 +17,8 @@ import {
   type StoredAccessItem,
   type StoredHolder
 } from '../grants/index.js'
-import { isApproved } from '../interactions/index.js'
+import { consentedWalletAddressOf } from '../interactions/index.js'
+import { TokenCache } from './token-cache.js'
 
 /** Reads tokens. */
 export interface TokenReader extends TokenAccessReader {
@@ -44,8 +42,7 @@ interface ActiveRow {
 interface TokenRow extends ActiveRow, StoredHolder {
   readonly grantId: string
   readonly expiresAt: Date
-  readonly subject: SubjectRequest | null
-  readonly consented: boolean
+  readonly consentedWalletAddress: string | null
   readonly access: readonly (StoredAccessItem & { readonly id: string })[]
 }
 
@@ -70,8 +67,8 @@ export const usableTokens = Prisma.sql`
 const FIND_TOKEN = new Statement<TokenRow>(
   'find-token',
   Prisma.sql`
-  select ${ACTIVE} as active, g.id as "grantId", t.expires_at as "expiresAt", g.subject, ${HOLDER_COLUMNS},
-         ${isApproved(Prisma.sql`g.id`)} as consented, ${accessOf(Prisma.sql`g.id`)} as access
+  select ${ACTIVE} as active, g.id as "grantId", t.expires_at as "expiresAt", ${HOLDER_COLUMNS},
+         ${consentedWalletAddressOf(Prisma.sql`g.id`)} as "consentedWalletAddress", ${accessOf(Prisma.sql`g.id`)} as access
     from access_token t
     join grant_request g on g.id = t.grant_id
    where t.value_hash = ${placeholder('hash')}::bytea`
@@ -87,26 +84,14 @@ const FIND_ACTIVE = new Statement<ActiveRow & { readonly id: string }>(
    where t.value_hash = any (${placeholder('hashes')}::bytea[])`
 )
 
-/** What reading tokens needs. */
-export interface TokenReaderDependencies {
-  readonly database: Queries
-  /** Receives the tokens that are found. */
-  readonly cache: TokenCache
-  /** Says which items of a grant needed its account holder's consent. */
-  readonly configuredInteraction: ConfiguredInteraction
-}
-
 /** Reads tokens from the database; what never changes of them is cached in memory. */
-export function createTokenReader({
-  database,
-  cache,
-  configuredInteraction
-}: TokenReaderDependencies): TokenReader {
+export function createTokenReader(database: Queries): TokenReader {
+  const cache = new TokenCache()
   const lookUpActive = createLookup((hashes) => FIND_ACTIVE.rows(database, { hashes }))
   const read = async (hash: Buffer): Promise<{ issued: IssuedToken; active: boolean } | undefined> => {
     const [row] = await FIND_TOKEN.rows(database, { hash })
     if (row === undefined) return undefined
-    const issued = restoreToken(row, configuredInteraction)
+    const issued = restoreToken(row)
     cache.set(hash, issued)
     return { issued, active: row.active }
   }
@@ -128,16 +113,12 @@ function toRecord(issued: IssuedToken, active: boolean, nowMs: number): TokenRec
   return { ...issued, active: active && issued.expiresAtMs > nowMs }
 }
 
-function restoreToken(row: TokenRow, configuredInteraction: ConfiguredInteraction): IssuedToken {
-  const items = row.access.map(restoreGrantedItem)
-  const asked = { access: items, subject: row.subject ?? undefined }
+function restoreToken(row: TokenRow): IssuedToken {
   return {
     expiresAtMs: row.expiresAt.getTime(),
     client: restoreHolder(row),
-    access: { grantId: row.grantId, items },
-    consentedWalletAddress: row.consented
-      ? findConsentingWalletAddress(asked, configuredInteraction)
-      : undefined
+    access: { grantId: row.grantId, items: row.access.map(restoreGrantedItem) },
+    consentedWalletAddress: row.consentedWalletAddress ?? undefined
   }
 }
 
@@ -166,7 +147,7 @@ const FIND_MANAGED = new Statement<ManagedRow>(
  * Finds tokens that clients manage, active or not, by their management ids (UUID), batching concurrent lookups into one
  * statement.
  */
-export function createManagedTokens(on: Queries): (id: string) => Promise<HeldToken | undefined> {
+export function createManagedTokens(on: Queries): (id: string) => Promise<ManagedToken | undefined> {
   const lookUp = createLookup((ids) => FIND_MANAGED.rows(on, { ids }))
   return async (id) => {
     const row = await lookUp(id)

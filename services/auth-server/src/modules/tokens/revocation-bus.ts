@@ -1,8 +1,7 @@
-import { auth } from '@open-payments-server/proto'
 import { BATCH_PATIENCE_MS, fulfilled, gather, type Logger } from '@open-payments-server/runtime'
 import type { SharedStore } from '@open-payments-server/shared-store'
+import { z } from 'zod'
 import type { RevocationBus, RevocationEvent } from '../../domain/revocations.js'
-import { toRevocationMessages } from './revocation-messages.js'
 
 /** Channel of the shared store that carries revocations between replicas. */
 export const REVOCATIONS_CHANNEL = 'revocations'
@@ -10,10 +9,17 @@ export const REVOCATIONS_CHANNEL = 'revocations'
 /** Maximum number of revocations in one message. */
 const TOGETHER_MAX = 100
 
+/** Revocations in one message, in order, as JSON. A replica that knows more kinds of them is not understood by this one. */
+const messageSchema = z.array(
+  z.union([
+    z.strictObject({ token: z.base64() }), // SHA-256 of its value
+    z.strictObject({ grant: z.uuid() })
+  ])
+)
+
 /**
- * Carries revocations over the shared store, as the messages of the revocation stream
- * (`openpayments.auth.v1.WatchRevocationsResponse`), so that replicas of different versions understand each other. Tokens
- * that are revoked at the same time, such as those rotated by one statement, share one message.
+ * Carries revocations over the shared store. Those that are published at the same time, such as those of tokens rotated by
+ * one statement, share one message.
  */
 export function createRevocationBus(store: SharedStore, logger: Logger): RevocationBus {
   const publish = gather<RevocationEvent, undefined>({
@@ -21,8 +27,7 @@ export function createRevocationBus(store: SharedStore, logger: Logger): Revocat
     patienceMs: BATCH_PATIENCE_MS,
     wholeTurn: true,
     async runBatch(events) {
-      const messages = toRevocationMessages(events)
-      await Promise.all(messages.map((message) => store.publish(REVOCATIONS_CHANNEL, encode(message))))
+      await store.publish(REVOCATIONS_CHANNEL, encode(events))
       return events.map(() => fulfilled(undefined))
     }
   })
@@ -51,33 +56,29 @@ export function createRevocationBus(store: SharedStore, logger: Logger): Revocat
   }
 }
 
-function encode(message: auth.WatchRevocationsResponse): Uint8Array {
-  return auth.WatchRevocationsResponse.encode(message).finish()
+function encode(events: readonly RevocationEvent[]): Uint8Array {
+  const message: z.input<typeof messageSchema> = events.map((event) =>
+    event.kind === 'token'
+      ? { token: Buffer.from(event.accessTokenHash).toString('base64') }
+      : { grant: event.grantId }
+  )
+  return Buffer.from(JSON.stringify(message))
 }
 
-/** Undefined when the message contains nothing that this version knows. */
+/** Undefined when the message contains anything that this version does not know. */
 function decode(bytes: Uint8Array): RevocationEvent[] | undefined {
-  const message = tryDecode(bytes)
-  switch (message?.event?.$case) {
-    case 'tokenRevoked':
-      return [{ kind: 'token', accessTokenHash: message.event.value.accessTokenHash }]
-    case 'tokensRevoked':
-      return message.event.value.accessTokenHashes.map((accessTokenHash) => ({
-        kind: 'token',
-        accessTokenHash
-      }))
-    case 'grantRevoked':
-      return [{ kind: 'grant', grantId: message.event.value.grantId }]
-    case 'started':
-    case 'heartbeat':
-    case undefined:
-      return undefined
-  }
+  return messageSchema
+    .safeParse(parseJson(bytes))
+    .data?.map((revoked) =>
+      'token' in revoked
+        ? { kind: 'token', accessTokenHash: Buffer.from(revoked.token, 'base64') }
+        : { kind: 'grant', grantId: revoked.grant }
+    )
 }
 
-function tryDecode(bytes: Uint8Array): auth.WatchRevocationsResponse | undefined {
+function parseJson(bytes: Uint8Array): unknown {
   try {
-    return auth.WatchRevocationsResponse.decode(bytes)
+    return JSON.parse(Buffer.from(bytes).toString('utf8'))
   } catch {
     return undefined
   }

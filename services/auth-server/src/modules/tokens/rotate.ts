@@ -1,6 +1,6 @@
 import { instantText, placeholder, Statement, writeTogether } from '@open-payments-server/database'
 import type { AccessItem } from '../../domain/access.js'
-import type { IssuedToken } from '../../domain/issued-token.js'
+import type { NewToken } from '../../domain/new-token.js'
 import { Prisma, type Queries } from '../database.js'
 import { accessOf, IS_ISSUED, restoreAccessItem, type StoredAccessItem } from '../grants/index.js'
 
@@ -17,7 +17,7 @@ export type Rotation =
  *
  * @param oldTokenId management id (UUID) of the old one
  */
-export type RotateToken = (oldTokenId: string, token: IssuedToken) => Promise<Rotation>
+export type RotateToken = (oldTokenId: string, token: NewToken) => Promise<Rotation>
 
 interface RotatedRow {
   readonly id: string
@@ -52,7 +52,7 @@ const ROTATE = new Statement<RotatedRow>(
 
 interface Wanted {
   readonly oldTokenId: string
-  readonly token: IssuedToken
+  readonly token: NewToken
 }
 
 /** Rotates tokens in the database, batching concurrent rotations into one statement. */

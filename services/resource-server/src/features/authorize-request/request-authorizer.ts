@@ -30,7 +30,7 @@ export interface RequestAuthorizerOptions {
   readonly policy: VerificationPolicy
   /**
    * Counts a request whose token and signature were checked, before anything is stored for it: whoever only forged them, or asks
-   * too often, leaves nothing behind. Throws PublicError 429 when one of the limits is reached; undefined where nobody is limited.
+   * too often, leaves nothing behind. Throws Refusal `too-many-requests` when one of the limits is reached; undefined where nobody is limited.
    */
   readonly countVerified?: ((request: IncomingRequest, authorized: AuthorizedRequest) => void) | undefined
 }

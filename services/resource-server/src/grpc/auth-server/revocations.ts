@@ -44,9 +44,6 @@ function tell({ event }: auth.WatchRevocationsResponse, listener: RevocationList
     case 'started':
       listener.onStarted()
       return
-    case 'tokenRevoked':
-      listener.onTokenRevoked(Buffer.from(event.value.accessTokenHash))
-      return
     case 'tokensRevoked':
       for (const hash of event.value.accessTokenHashes) listener.onTokenRevoked(Buffer.from(hash))
       return

@@ -1,10 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import {
-  ACCESS_ITEMS_KEPT_MAX,
-  type GrantedAccessItem,
-  type IssuedToken,
-  TokenCache
-} from './token-record.js'
+import type { GrantedAccessItem, IssuedToken } from '../../domain/token-record.js'
+import { ACCESS_ITEMS_KEPT_MAX, TokenCache } from './token-cache.js'
 
 const item: GrantedAccessItem = { id: 'item', type: 'quote', actions: ['create'], interval: undefined }
 const tokenOf = (grantId: string, items: readonly GrantedAccessItem[]): IssuedToken => ({

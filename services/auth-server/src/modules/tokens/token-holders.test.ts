@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { describe, expect, it } from '@jest/globals'
-import { HELD_TOKENS_CHARACTERS_MAX, type HeldToken, HeldTokens } from './held-tokens.js'
+import type { ManagedToken } from '../../domain/token-record.js'
+import { TOKEN_HOLDERS_CHARACTERS_MAX, TokenHolders } from './token-holders.js'
 
-const heldBy = (walletAddress: string): HeldToken => ({
+const heldBy = (walletAddress: string): ManagedToken => ({
   id: randomUUID(),
   secretHash: hashSecret(randomUUID()),
   holder: { walletAddress, jwkThumbprint: undefined, keyId: 'key', keyX: 'x'.repeat(43) }
@@ -11,7 +12,7 @@ const heldBy = (walletAddress: string): HeldToken => ({
 
 describe('what is remembered of tokens', () => {
   it('is whose they are, until they are forgotten', () => {
-    const tokens = new HeldTokens()
+    const tokens = new TokenHolders()
     const token = heldBy('https://shop.test')
     tokens.remember(token)
     expect(tokens.find(token.id)).toEqual(token)
@@ -20,7 +21,7 @@ describe('what is remembered of tokens', () => {
   })
 
   it('never grows beyond its limit, however many there are: those that were not used for longest go first', () => {
-    const tokens = new HeldTokens()
+    const tokens = new TokenHolders()
     const [oldest, used] = [heldBy('https://shop.test'), heldBy('https://shop.test')]
     tokens.remember(oldest)
     tokens.remember(used)
@@ -35,7 +36,7 @@ describe('what is remembered of tokens', () => {
   })
 
   it('holds one object for all tokens of a client, and never takes one client for another', () => {
-    const tokens = new HeldTokens()
+    const tokens = new TokenHolders()
     const [one, another, other] = [
       heldBy('https://shop.test'),
       heldBy('https://shop.test'),
@@ -47,9 +48,9 @@ describe('what is remembered of tokens', () => {
   })
 
   it('never holds more text than it may, however long the addresses of clients are', () => {
-    const tokens = new HeldTokens()
+    const tokens = new TokenHolders()
     const walletAddress = `https://shop.test/${'x'.repeat(2_000)}`
     for (let count = 0; count < 5_000; count += 1) tokens.remember(heldBy(walletAddress))
-    expect(tokens.size * walletAddress.length).toBeLessThan(HELD_TOKENS_CHARACTERS_MAX)
+    expect(tokens.size * walletAddress.length).toBeLessThan(TOKEN_HOLDERS_CHARACTERS_MAX)
   })
 })

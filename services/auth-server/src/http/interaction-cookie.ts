@@ -1,23 +1,11 @@
 import { parseCookie, stringifySetCookie } from 'cookie'
-import type { FinishingBrowser } from './interactions.js'
-import type { ServiceAddresses } from './urls.js'
+import type { InteractionCookie } from '../domain/interactions.js'
+import type { ServiceAddresses } from '../domain/urls.js'
 
 const NAME = 'interaction'
 
 /** Separates the two secrets of a cookie: neither, in base64url, contains it. */
 const SEPARATOR = '.'
-
-/**
- * The cookie that binds an interaction to the browser that opened it first. After that browser has finished, it also
- * contains the code of the approval: it proves that the account holder consented in this browser, when the link is opened
- * again.
- */
-export interface InteractionCookie {
-  /** Reads the cookie from a `Cookie` header. */
-  read(header: string | undefined): FinishingBrowser
-  /** A `Set-Cookie` header that sets it in a browser. */
-  write(interactionId: string, kept: { readonly cookie: string; readonly finishCode?: string }): string
-}
 
 /**
  * Defines the cookie's attributes. Its path is that of the interaction, so that several in one browser do not collide. Over

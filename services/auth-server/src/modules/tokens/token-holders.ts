@@ -1,18 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import type { BoundClient } from './clients.js'
-
-/** The token holder of a token. Never changes, whatever happens to the token. */
-export interface HeldToken {
-  /** Its management id (UUID). */
-  readonly id: string
-  /** SHA-256 of its value. */
-  readonly secretHash: Buffer
-  /** The token holder: only that client may rotate and revoke it. */
-  readonly holder: BoundClient
-}
+import type { BoundClient } from '../../domain/clients.js'
+import type { ManagedToken } from '../../domain/token-record.js'
 
 /** Maximum size of the cache, in characters: room for some 11,000 tokens, and never more than 8 MiB. */
-export const HELD_TOKENS_CHARACTERS_MAX = 4_000_000
+export const TOKEN_HOLDERS_CHARACTERS_MAX = 4_000_000
 
 /** Maximum number of clients whose tokens share one object. */
 const SHARED_HOLDERS_MAX = 1_000
@@ -30,9 +21,9 @@ interface Remembered {
  * Caches the token holders of tokens, dropping the least recently used, so that managing one needs no statement before its
  * signature is verified. Whether a token is still active is not cached: the statement that changes it checks.
  */
-export class HeldTokens {
+export class TokenHolders {
   readonly #remembered = new LRUCache<string, Remembered>({
-    maxSize: HELD_TOKENS_CHARACTERS_MAX,
+    maxSize: TOKEN_HOLDERS_CHARACTERS_MAX,
     sizeCalculation: ({ holder }) => TOKEN_CHARACTERS + charactersOf(holder)
   })
 
@@ -45,7 +36,7 @@ export class HeldTokens {
   }
 
   /** @returns undefined for a token that is not cached, which says nothing about it */
-  find(id: string): HeldToken | undefined {
+  find(id: string): ManagedToken | undefined {
     const remembered = this.#remembered.get(id)
     return (
       remembered && {
@@ -57,7 +48,7 @@ export class HeldTokens {
   }
 
   /** To be called for existing tokens: those that were written or read. */
-  remember({ id, secretHash, holder }: HeldToken): void {
+  remember({ id, secretHash, holder }: ManagedToken): void {
     this.#remembered.set(id, { secretHash: secretHash.toString('base64'), holder: this.#shared(holder) })
   }
 

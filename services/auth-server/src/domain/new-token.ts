@@ -13,7 +13,7 @@ export interface TokenMaker {
 }
 
 /** A new access token: what is stored, and what only the client gets. */
-export interface IssuedToken {
+export interface NewToken {
   /** Management id (UUID). */
   readonly id: string
   /** SHA-256 of its value. */
@@ -25,7 +25,7 @@ export interface IssuedToken {
 }
 
 /** Creates an access token of 256 bits from the random source, with a full lifetime and its own management address. */
-export function makeToken({ clock, random, addresses, tokenLifetimeSeconds }: TokenMaker): IssuedToken {
+export function makeToken({ clock, random, addresses, tokenLifetimeSeconds }: TokenMaker): NewToken {
   const value = randomSecret(random)
   const id = newId(clock, random)
   const createdAtMs = clock.now()
