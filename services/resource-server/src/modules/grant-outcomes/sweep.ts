@@ -56,6 +56,7 @@ export interface LostPaymentId {
   readonly isOpen: boolean
 }
 
+/** One statement, so that either all are given up or none. In the order of ids, like {@link SWEEP}, to avoid deadlocks. */
 const GIVE_UP_LOST = new Statement<{ payment_id: string }>(
   'give-up-lost-payments',
   Prisma.sql`
