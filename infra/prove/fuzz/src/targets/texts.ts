@@ -35,11 +35,11 @@ import {
 import { checkFinishUri } from '../../../../../services/auth-server/src/features/request-grant/request-checks.js'
 import { readPageToken, writePageToken } from '../../../../../services/auth-server/src/grpc/page-token.js'
 import { readUrl } from '../../../../../services/auth-server/src/grpc/request-fields.js'
-import { OperationRefused } from '../../../../../services/resource-server/src/domain/operation-refused.js'
+import { OperationRefused } from '../../../../../services/resource-server/src/features/operation-refused.js'
 import {
   readTextToken,
   writeTextToken
-} from '../../../../../services/resource-server/src/domain/operator-pages.js'
+} from '../../../../../services/resource-server/src/features/operator-pages.js'
 import {
   formatCursor,
   parseListQuery

@@ -10,7 +10,7 @@ import {
   type OperatorPageResult,
   readPageSize,
   unknownPageToken
-} from '../../domain/operator-pages.js'
+} from '../operator-pages.js'
 import { findWalletAddress } from './wallet-addresses.js'
 
 /** A payment as operators see it. Values are in units of its asset. */

@@ -8,7 +8,7 @@ import { wallet } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { ResourceServerConfig } from '../../config.js'
-import { OperationRefused } from '../../domain/operation-refused.js'
+import { OperationRefused } from '../../features/operation-refused.js'
 import { auditMoney, type AuditMoneyDependencies } from '../../features/audit-money/audit-money.js'
 import {
   type GiveUpLostDependencies,
