@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { createPool } from '@open-payments-server/database'
-import { createLogger, type Outcome } from '@open-payments-server/runtime'
+import { createLogger, type ItemResult } from '@open-payments-server/runtime'
 import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import fc from 'fast-check'
 import type { Pool, PoolClient } from 'pg'
 import { roomOf } from '../src/domain/receiver.js'
-import { type PersistOutcome, persistTogether } from '../src/features/create-outgoing-payment/persist.js'
+import { type PersistResult, persistTogether } from '../src/features/create-outgoing-payment/persist.js'
 import type { NewPayment } from '../src/modules/outgoing-payments/index.js'
 import { openDatabase } from './support/open-database.js'
 
@@ -252,8 +252,8 @@ async function contents({ database }: Ledger, payments: readonly NewPayment[]): 
   ])
 }
 
-const nameOf = (outcome: Outcome<PersistOutcome>): string =>
-  outcome.status === 'fulfilled' ? outcome.value.outcome : 'failed'
+const nameOf = (result: ItemResult<PersistResult>): string =>
+  result.status === 'fulfilled' ? result.value.kind : 'failed'
 
 /** What became of payments that were persisted by simple statements: all together, or each in its own transaction. */
 async function persistPlainly(
@@ -400,18 +400,18 @@ function byDebit(left: NewPayment, right: NewPayment): number {
   return Number(left.terms.amounts.debit - right.terms.amounts.debit) || (left.id < right.id ? -1 : 1)
 }
 
-const said = (outcome: Outcome<PersistOutcome> | undefined): unknown =>
-  outcome?.status === 'fulfilled' ? outcome.value : 'failed'
+const said = (result: ItemResult<PersistResult> | undefined): unknown =>
+  result?.status === 'fulfilled' ? result.value : 'failed'
 
 /** The order in which one by one comes to what together comes to: whoever took what others want, then those others. */
 function inOrder(
   payments: readonly NewPayment[],
-  outcomes: readonly Outcome<PersistOutcome>[]
+  results: readonly ItemResult<PersistResult>[]
 ): NewPayment[] {
   if (undone.mock.calls.length > 0) return [...payments]
   const rank = (payment: NewPayment): number => {
-    const outcome = outcomes[payments.indexOf(payment)]
-    return outcome?.status === 'fulfilled' && outcome.value.outcome === 'taken' ? 1 : 0
+    const result = results[payments.indexOf(payment)]
+    return result?.status === 'fulfilled' && result.value.kind === 'taken' ? 1 : 0
   }
   return payments.toSorted((left, right) => rank(left) - rank(right) || byDebit(left, right))
 }
@@ -423,25 +423,25 @@ describe('payments that are persisted together', () => {
       fc.asyncProperty(scenes, async (scene) => {
         const payments = await setUp(scene)
         undone.mockClear()
-        const outcomes = await persist(together, payments)
+        const results = await persist(together, payments)
         if (!scene.payments.some(spoils)) expect(undone).not.toHaveBeenCalled()
-        const ordered = inOrder(payments, outcomes)
-        const alone = new Map<NewPayment, Outcome<PersistOutcome> | undefined>()
+        const ordered = inOrder(payments, results)
+        const alone = new Map<NewPayment, ItemResult<PersistResult> | undefined>()
         for (const payment of ordered) alone.set(payment, (await persist(oneByOne, [payment]))[0])
-        expect(outcomes.map(said)).toEqual(payments.map((payment) => said(alone.get(payment))))
+        expect(results.map(said)).toEqual(payments.map((payment) => said(alone.get(payment))))
         const written = await contents(together, payments)
         expect(written).toEqual(await contents(oneByOne, payments))
         const plainly = await persistPlainly(plain, payments)
-        expect(outcomes.map(nameOf)).toEqual(payments.map((payment) => plainly.get(payment)))
+        expect(results.map(nameOf)).toEqual(payments.map((payment) => plainly.get(payment)))
         expect(written).toEqual(await contents(plain, payments))
         const way = undone.mock.calls.length === 0 ? 'together' : 'after all one by one'
-        for (const outcome of outcomes) {
-          seen.add(`${nameOf(outcome)}, ${way}`)
+        for (const result of results) {
+          seen.add(`${nameOf(result)}, ${way}`)
         }
       }),
       { numRuns: 40, examples: [[TWINS], [NOT_PAYABLE], [SPOILT]] }
     )
-    const usual = ['persisted', 'receiver-not-payable', 'taken'].map((outcome) => `${outcome}, together`)
+    const usual = ['persisted', 'receiver-not-payable', 'taken'].map((result) => `${result}, together`)
     expect([...seen]).toEqual(expect.arrayContaining([...usual, 'failed, after all one by one']))
   })
 
@@ -465,7 +465,7 @@ describe('payments that are persisted together', () => {
     try {
       await holder.query('begin')
       await holder.query('select 1 from account where id = $1 for no key update', [middle])
-      const outcomes = persist(beside, batch.toReversed())
+      const results = persist(beside, batch.toReversed())
       await untilWaiting(database, 1)
       await expect(lockNow(database, lowest)).rejects.toMatchObject({ code: LOCK_NOT_AVAILABLE })
       await lockNow(database, highest)
@@ -473,10 +473,10 @@ describe('payments that are persisted together', () => {
       const lost = persist(beside, [rival])
       await untilWaiting(database, 2)
       await holder.query('commit')
-      expect((await outcomes).map(said)).toEqual(
-        batch.map(() => expect.objectContaining({ outcome: 'persisted' }))
+      expect((await results).map(said)).toEqual(
+        batch.map(() => expect.objectContaining({ kind: 'persisted' }))
       )
-      expect((await lost).map(said)).toEqual([{ outcome: 'taken' }])
+      expect((await lost).map(said)).toEqual([{ kind: 'taken' }])
     } finally {
       holder.release(true)
       await pool.end()
