@@ -80,10 +80,11 @@ module.exports = {
     },
     {
       name: 'features-apart',
-      comment: 'A feature never imports another; what two need belongs to the domain or to a package.',
+      comment:
+        'A feature never imports another; what two need belongs to the domain, to a package, or to a file beside them.',
       severity: 'error',
       from: { path: '^services/([^/]+)/src/features/([^/]+)/', pathNot: tests },
-      to: { path: '^services/$1/src/features/', pathNot: '^services/$1/src/features/$2/' }
+      to: { path: '^services/$1/src/features/[^/]+/', pathNot: '^services/$1/src/features/$2/' }
     },
     {
       name: 'domain-without-input-or-output',

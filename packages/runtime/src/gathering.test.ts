@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
 import { context, createContextKey, ROOT_CONTEXT } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
-import { fulfilled, gather, type GatheringOptions, type Outcome, rejected } from './index.js'
+import { fulfilled, gather, type GatheringOptions, type ItemResult, rejected } from './index.js'
 
 /** A batch that runs until the test says what it came to. */
 interface RunningBatch {
   readonly items: readonly number[]
-  answer(outcomes: readonly Outcome<string>[]): void
+  answer(outcomes: readonly ItemResult<string>[]): void
   fail(error: unknown): void
 }
 

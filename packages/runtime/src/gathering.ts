@@ -1,7 +1,7 @@
 import { type Context, context } from '@opentelemetry/api'
 
 /** The result of one item of a batch: its value, or its own error. In the shape of `Promise.allSettled`. */
-export type Outcome<Result> = PromiseSettledResult<Result>
+export type ItemResult<Result> = PromiseSettledResult<Result>
 
 /**
  * How long others wait for a batch that is one statement or call, in milliseconds: far longer than one takes, and short of
@@ -15,7 +15,7 @@ export interface GatheringOptions<Item, Result> {
    * Processes some items together, and returns the result of each, in order. If it throws, each of them fails. It must end:
    * items that arrive meanwhile wait for it.
    */
-  readonly runBatch: (items: readonly Item[]) => Promise<readonly Outcome<Result>[]>
+  readonly runBatch: (items: readonly Item[]) => Promise<readonly ItemResult<Result>[]>
   /** Maximum number of items of one batch, at least 1. */
   readonly itemsMax: number
   /** Maximum number of concurrent batches; default one. */
@@ -138,7 +138,7 @@ function oncePerTurn(action: () => void): () => void {
 
 function settle<Result>(
   { resolve, reject }: Pick<Waiting<unknown, Result>, 'resolve' | 'reject'>,
-  outcome: Outcome<Result> | undefined
+  outcome: ItemResult<Result> | undefined
 ): void {
   if (outcome === undefined) reject(new Error('a batch did not say what became of one of its items'))
   else if (outcome.status === 'fulfilled') resolve(outcome.value)
@@ -146,7 +146,7 @@ function settle<Result>(
 }
 
 /** The result of an item that succeeded. */
-export function fulfilled<Result>(value: Result): Outcome<Result> {
+export function fulfilled<Result>(value: Result): ItemResult<Result> {
   return { status: 'fulfilled', value }
 }
 

@@ -4,7 +4,7 @@ export {
   fulfilled,
   gather,
   type GatheringOptions,
-  type Outcome,
+  type ItemResult,
   rejected
 } from './gathering.js'
 export { CLOSING_MAX_MS, Lifecycle, type Part, type RunningService, runProcess } from './lifecycle.js'

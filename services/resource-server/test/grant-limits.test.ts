@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { RpcError, status } from '@open-payments-server/grpc-transport'
-import { createLogger, type Outcome } from '@open-payments-server/runtime'
+import { createLogger, type ItemResult } from '@open-payments-server/runtime'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { AuthServerUnavailable, type GrantLimits, type ReservationRequest } from '../src/domain/ports.js'
 import { type AuthServerConnection, connectAuthServer } from '../src/grpc/auth-server/connection.js'
@@ -55,7 +55,7 @@ const times = <Value>(count: number, make: (index: number) => Value): Value[] =>
   Array.from({ length: count }, (_, index) => make(index))
 const reserveAll = (requests: readonly ReservationRequest[]) =>
   Promise.allSettled(requests.map((one) => limits.reserve(one)))
-const valuesOf = (outcomes: readonly Outcome<unknown>[]): unknown[] =>
+const valuesOf = (outcomes: readonly ItemResult<unknown>[]): unknown[] =>
   outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.reason))
 
 describe('reservations that are asked for at the same time', () => {

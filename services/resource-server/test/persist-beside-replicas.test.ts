@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
 import { AuthServerUnavailable, type ReservationOutcome } from '../src/domain/ports.js'
 import { createResourceUrls } from '../src/domain/resource-urls.js'
-import { createPersist, type PersistOutcome } from '../src/features/create-outgoing-payment/persist.js'
+import { createPersist, type PersistResult } from '../src/features/create-outgoing-payment/persist.js'
 import { createLocalPaymentMethod } from '../src/features/process-outgoing-payments/local-payment-method.js'
 import { connectAuthServer } from '../src/grpc/auth-server/connection.js'
 import { createGrantLimits } from '../src/grpc/auth-server/grant-limits.js'
@@ -132,7 +132,7 @@ function startReplica() {
   })
   return {
     /** Reserves and persists, as the service does; `unavailable` where it would have to ask again. */
-    async create(payment: NewPayment): Promise<PersistOutcome['outcome'] | 'unavailable'> {
+    async create(payment: NewPayment): Promise<PersistResult['kind'] | 'unavailable'> {
       let reserved: ReservationOutcome
       try {
         const { amounts, receiver } = payment.terms
@@ -151,9 +151,9 @@ function startReplica() {
       }
       // Of an id that another replica gave up there is no instant, and no payment may be persisted either.
       const chargedAtMs = reserved.outcome === 'reserved' ? reserved.chargedAtMs : 0
-      const { outcome } = await persist({ ...payment, chargedAtMs })
-      if (outcome === 'taken') await giveUpPayment(database, payment, 'id-taken')
-      return outcome
+      const { kind } = await persist({ ...payment, chargedAtMs })
+      if (kind === 'taken') await giveUpPayment(database, payment, 'id-taken')
+      return kind
     },
     process: () => method.processPending(7),
     async stop() {
@@ -180,14 +180,14 @@ it('several replicas that persist and process the same payments in other orders 
   const holding = (async () => {
     while (creating) await world.database.query(holdOf(SENDERS[below(SENDERS.length)]))
   })()
-  const outcomes: { payment: NewPayment; outcome: string }[] = []
+  const results: { payment: NewPayment; result: string }[] = []
   const clients = replicas.flatMap((replica, index) => {
     // Every payment at two replicas: the same request, sent twice.
     const own = payments.filter((_payment, place) => place % REPLICAS !== index).toSorted(() => below(3) - 1)
     return Array.from({ length: CLIENTS }, async (_, client) => {
       for (let place = client; place < own.length; place += CLIENTS) {
         const payment = own[place]
-        if (payment !== undefined) outcomes.push({ payment, outcome: await replica.create(payment) })
+        if (payment !== undefined) results.push({ payment, result: await replica.create(payment) })
       }
     })
   })
@@ -197,17 +197,17 @@ it('several replicas that persist and process the same payments in other orders 
   await Promise.all(replicas.map((replica) => replica.stop()))
   await world.whenDelivered()
 
-  expect(new Set(outcomes.map(({ outcome }) => outcome))).toEqual(
+  expect(new Set(results.map(({ result }) => result))).toEqual(
     new Set(['persisted', 'receiver-not-payable', 'taken'])
   )
-  const persisted = outcomes.filter(({ outcome }) => outcome === 'persisted').map(({ payment }) => payment)
+  const persisted = results.filter(({ result }) => result === 'persisted').map(({ payment }) => payment)
   const found = await world.database.query<{ id: string }>('select id from outgoing_payment order by id')
   expect(found.map(({ id }) => id)).toEqual(persisted.map(({ id }) => id).sort())
   // Whoever lost was told so because another had won: the same id, or the same quote.
   const won = new Set(persisted.flatMap(({ id, terms }) => [id, terms.quoteId ?? id]))
-  const lost = outcomes.filter(({ outcome }) => outcome === 'taken').map(({ payment }) => payment)
+  const lost = results.filter(({ result }) => result === 'taken').map(({ payment }) => payment)
   const refused = new Set(
-    outcomes.filter(({ outcome }) => outcome === 'receiver-not-payable').map(({ payment }) => payment.id)
+    results.filter(({ result }) => result === 'receiver-not-payable').map(({ payment }) => payment.id)
   )
   expect(
     lost.filter(({ id, terms }) => !won.has(id) && !won.has(terms.quoteId ?? id) && !refused.has(id))

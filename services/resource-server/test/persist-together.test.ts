@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { createPool } from '@open-payments-server/database'
-import { createLogger, type Outcome } from '@open-payments-server/runtime'
+import { createLogger, type ItemResult } from '@open-payments-server/runtime'
 import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import fc from 'fast-check'
-import type { Pool } from 'pg'
-import { type PersistOutcome, persistTogether } from '../src/features/create-outgoing-payment/persist.js'
+import type { Pool, PoolClient } from 'pg'
+import { roomOf } from '../src/domain/receiver.js'
+import { type PersistResult, persistTogether } from '../src/features/create-outgoing-payment/persist.js'
 import type { NewPayment } from '../src/modules/outgoing-payments/index.js'
 import { openDatabase } from './support/open-database.js'
 
@@ -24,12 +25,13 @@ interface Ledger {
 
 let together: Ledger
 let oneByOne: Ledger
+let plain: Ledger
 
 beforeAll(async () => {
-  ;[together, oneByOne] = await Promise.all([openLedger(), openLedger()])
+  ;[together, oneByOne, plain] = await Promise.all([openLedger(), openLedger(), openLedger()])
 })
 afterAll(async () => {
-  for (const { pool, database } of [together, oneByOne]) {
+  for (const { pool, database } of [together, oneByOne, plain]) {
     await pool.end()
     await database.drop()
   }
@@ -62,7 +64,7 @@ const openPool = ({ url }: TestDatabase, connectionsMax: number): Pool =>
 const persist = ({ pool }: Ledger, payments: readonly NewPayment[]) =>
   persistTogether(payments, { database: openDatabase(pool), logger, clock: { now: () => NOW_MS } })
 
-/** What a round begins with, the same in both databases. */
+/** What a round begins with, the same in all databases. */
 interface Scene {
   readonly balances: readonly number[]
   readonly payments: readonly PaymentDraft[]
@@ -141,7 +143,7 @@ const SPOILT: Scene = {
   payments: [ORDINARY, { ...ORDINARY, metadata: 'unreadable' }, ORDINARY]
 }
 
-/** Writes what a scene begins with into both databases. */
+/** Writes what a scene begins with into all databases. */
 async function setUp(scene: Scene): Promise<NewPayment[]> {
   const accounts = scene.balances.map((balance) => ({ id: randomUUID(), walletId: randomUUID(), balance }))
   const receivers = new Map(Object.keys(RECEIVERS).map((kind) => [kind, randomUUID()]))
@@ -180,7 +182,7 @@ async function setUp(scene: Scene): Promise<NewPayment[]> {
       metadata: METADATA[draft.metadata]
     })
   }
-  for (const ledger of [together, oneByOne]) {
+  for (const ledger of [together, oneByOne, plain]) {
     const { database } = ledger
     for (const { id, walletId, balance } of accounts) {
       await database.query(
@@ -238,7 +240,8 @@ async function contents({ database }: Ledger, payments: readonly NewPayment[]): 
   return Promise.all([
     database.query('select * from outgoing_payment where id = any($1) order by id', ids),
     database.query(
-      'select payment_id, outcome from grant_reservation where payment_id = any($1) order by payment_id',
+      `select payment_id, outcome, quote_id, fee_value, charged_at, given_up_cause from grant_reservation
+        where payment_id = any($1) order by payment_id`,
       ids
     ),
     database.query('select * from transfer where id = any($1) order by id', ids),
@@ -249,25 +252,168 @@ async function contents({ database }: Ledger, payments: readonly NewPayment[]): 
   ])
 }
 
-const said = (outcome: Outcome<PersistOutcome> | undefined): unknown =>
-  outcome?.status === 'fulfilled' ? outcome.value : 'failed'
+const nameOf = (result: ItemResult<PersistResult>): string =>
+  result.status === 'fulfilled' ? result.value.kind : 'failed'
+
+/** What became of payments that were persisted by simple statements: all together, or each in its own transaction. */
+async function persistPlainly(
+  { pool }: Ledger,
+  payments: readonly NewPayment[]
+): Promise<ReadonlyMap<NewPayment, string>> {
+  const separate = undone.mock.calls.length > 0
+  const results = new Map<NewPayment, string>()
+  const client = await pool.connect()
+  for (const batch of separate ? payments.map((payment) => [payment]) : [payments]) {
+    try {
+      await client.query('begin')
+      for (const [payment, result] of await writePlainly(client, batch)) results.set(payment, result)
+      await client.query('commit')
+    } catch {
+      await client.query('rollback')
+      for (const payment of batch) results.set(payment, 'failed')
+    }
+  }
+  client.release()
+  return results
+}
+
+async function writePlainly(
+  client: PoolClient,
+  payments: readonly NewPayment[]
+): Promise<ReadonlyMap<NewPayment, string>> {
+  const results = new Map<NewPayment, string>(payments.map((payment) => [payment, 'taken']))
+  const metadata = payments.map((payment) => JSON.stringify(payment.metadata ?? null))
+  await client.query('select $1::jsonb[]', [metadata])
+  const { rows: known } = await client.query<{ payment_id: string }>(
+    'select payment_id from grant_reservation'
+  )
+  const taken = new Set(known.map(({ payment_id: id }) => id))
+  const fresh: NewPayment[] = []
+  for (const payment of payments) {
+    if (!taken.has(payment.id)) fresh.push(payment)
+    taken.add(payment.id)
+  }
+  const { rows: receivers } = await client.query<StoredReceiver>('select * from incoming_payment')
+  const isPayable = ({ terms }: NewPayment): boolean => {
+    const found = receivers.find(({ id }) => id === terms.receiver.incomingPaymentId)
+    return found !== undefined && canTakeNow(found, terms.amounts.receive)
+  }
+  const inserted: NewPayment[] = []
+  for (const payment of fresh.filter(isPayable).toSorted(byQuote)) {
+    if (await insertPayment(client, payment)) inserted.push(payment)
+  }
+  for (const payment of inserted.toSorted(byDebit)) {
+    await holdIfCovered(client, payment)
+    await client.query(
+      'insert into grant_reservation (payment_id, quote_id, fee_value, charged_at) values ($1, $2, $3, $4)',
+      [payment.id, payment.terms.quoteId, payment.terms.amounts.fee, new Date(payment.chargedAtMs)]
+    )
+    results.set(payment, 'persisted')
+  }
+  for (const payment of fresh.filter((each) => !isPayable(each))) {
+    await client.query(
+      `insert into grant_reservation (payment_id, outcome, given_up_cause) values ($1, 'release', 'receiver_not_payable')`,
+      [payment.id]
+    )
+    results.set(payment, 'receiver-not-payable')
+  }
+  return results
+}
+
+interface StoredReceiver {
+  readonly id: string
+  readonly incoming_value: string | null
+  readonly received_value: string
+  readonly completed: boolean
+  readonly expires_at: Date
+}
+
+function canTakeNow(found: StoredReceiver, value: bigint): boolean {
+  const { completed, expired, room } = roomOf(
+    {
+      incomingValue: found.incoming_value === null ? undefined : BigInt(found.incoming_value),
+      receivedValue: BigInt(found.received_value),
+      completed: found.completed,
+      expiresAtMs: found.expires_at.getTime()
+    },
+    NOW_MS
+  )
+  return !completed && !expired && room >= value
+}
+
+/** @returns false when its id, its signed request or its quote is taken */
+async function insertPayment(client: PoolClient, payment: NewPayment): Promise<boolean> {
+  const { amounts, receiver, quoteId } = payment.terms
+  const now = new Date(NOW_MS)
+  const columns = {
+    id: payment.id,
+    signature_id: payment.signatureId,
+    request_hash: payment.requestHash,
+    wallet_address_id: payment.walletAddressId,
+    client: payment.client,
+    grant_id: payment.grantId,
+    quote_id: quoteId,
+    receiver: receiver.url,
+    debit_value: amounts.debit,
+    fee_value: amounts.fee,
+    receive_value: amounts.receive,
+    receive_asset_id: receiver.assetId,
+    state: 'pending',
+    metadata: payment.metadata,
+    grant_spent_debit_value: payment.grantSpentDebitValue,
+    grant_spent_receive_value: payment.grantSpentReceiveValue,
+    created_at: now,
+    updated_at: now
+  }
+  const places = Object.keys(columns).map((_, index) => `$${String(index + 1)}`)
+  const { rowCount } = await client.query(
+    `insert into outgoing_payment (${Object.keys(columns).join(', ')}) values (${places.join(', ')}) on conflict do nothing`,
+    Object.values(columns)
+  )
+  return rowCount === 1
+}
+
+async function holdIfCovered(client: PoolClient, { id, accountId, terms }: NewPayment): Promise<void> {
+  const { rowCount } = await client.query(
+    `update account set debits_pending = debits_pending + $2
+      where id = $1 and credits_posted - debits_posted - debits_pending >= $2`,
+    [accountId, terms.amounts.debit]
+  )
+  if (rowCount === 0) return
+  await client.query(
+    `insert into transfer (id, kind, state, payment_id, debit_account_id, debit_account_kind, credit_account_id,
+       credit_account_kind, asset_id, amount, created_at)
+     select $1, 'payment', 'pending', $1, $2, 'wallet', clearing.id, 'clearing', clearing.asset_id, $3, $4
+       from account clearing where kind = 'clearing'`,
+    [id, accountId, terms.amounts.debit, new Date(NOW_MS)]
+  )
+}
+
+/** By quote, those without one last, then by id. */
+function byQuote(left: NewPayment, right: NewPayment): number {
+  const keyOf = ({ id, terms }: NewPayment): string => `${terms.quoteId ?? 'without'} ${id}`
+  return keyOf(left) < keyOf(right) ? -1 : 1
+}
+
+/** The smallest first, so that one that the account cannot cover takes nothing from the others. */
+function byDebit(left: NewPayment, right: NewPayment): number {
+  return Number(left.terms.amounts.debit - right.terms.amounts.debit) || (left.id < right.id ? -1 : 1)
+}
+
+const said = (result: ItemResult<PersistResult> | undefined): unknown =>
+  result?.status === 'fulfilled' ? result.value : 'failed'
 
 /** The order in which one by one comes to what together comes to: whoever took what others want, then those others. */
 function inOrder(
   payments: readonly NewPayment[],
-  outcomes: readonly Outcome<PersistOutcome>[]
+  results: readonly ItemResult<PersistResult>[]
 ): NewPayment[] {
   if (undone.mock.calls.length > 0) return [...payments]
   const rank = (payment: NewPayment): number => {
-    const outcome = outcomes[payments.indexOf(payment)]
-    return outcome?.status === 'fulfilled' && outcome.value.outcome === 'taken' ? 1 : 0
+    const result = results[payments.indexOf(payment)]
+    return result?.status === 'fulfilled' && result.value.kind === 'taken' ? 1 : 0
   }
-  return payments.toSorted(
-    (left, right) =>
-      rank(left) - rank(right) ||
-      Number(left.terms.amounts.debit - right.terms.amounts.debit) ||
-      (left.id < right.id ? -1 : 1)
-  )
+  return payments.toSorted((left, right) => rank(left) - rank(right) || byDebit(left, right))
 }
 
 describe('payments that are persisted together', () => {
@@ -277,21 +423,25 @@ describe('payments that are persisted together', () => {
       fc.asyncProperty(scenes, async (scene) => {
         const payments = await setUp(scene)
         undone.mockClear()
-        const outcomes = await persist(together, payments)
+        const results = await persist(together, payments)
         if (!scene.payments.some(spoils)) expect(undone).not.toHaveBeenCalled()
-        const ordered = inOrder(payments, outcomes)
-        const alone = new Map<NewPayment, Outcome<PersistOutcome> | undefined>()
+        const ordered = inOrder(payments, results)
+        const alone = new Map<NewPayment, ItemResult<PersistResult> | undefined>()
         for (const payment of ordered) alone.set(payment, (await persist(oneByOne, [payment]))[0])
-        expect(outcomes.map(said)).toEqual(payments.map((payment) => said(alone.get(payment))))
-        expect(await contents(together, payments)).toEqual(await contents(oneByOne, payments))
+        expect(results.map(said)).toEqual(payments.map((payment) => said(alone.get(payment))))
+        const written = await contents(together, payments)
+        expect(written).toEqual(await contents(oneByOne, payments))
+        const plainly = await persistPlainly(plain, payments)
+        expect(results.map(nameOf)).toEqual(payments.map((payment) => plainly.get(payment)))
+        expect(written).toEqual(await contents(plain, payments))
         const way = undone.mock.calls.length === 0 ? 'together' : 'after all one by one'
-        for (const outcome of outcomes) {
-          seen.add(`${outcome.status === 'fulfilled' ? outcome.value.outcome : 'failed'}, ${way}`)
+        for (const result of results) {
+          seen.add(`${nameOf(result)}, ${way}`)
         }
       }),
       { numRuns: 40, examples: [[TWINS], [NOT_PAYABLE], [SPOILT]] }
     )
-    const usual = ['persisted', 'receiver-not-payable', 'taken'].map((outcome) => `${outcome}, together`)
+    const usual = ['persisted', 'receiver-not-payable', 'taken'].map((result) => `${result}, together`)
     expect([...seen]).toEqual(expect.arrayContaining([...usual, 'failed, after all one by one']))
   })
 
@@ -315,7 +465,7 @@ describe('payments that are persisted together', () => {
     try {
       await holder.query('begin')
       await holder.query('select 1 from account where id = $1 for no key update', [middle])
-      const outcomes = persist(beside, batch.toReversed())
+      const results = persist(beside, batch.toReversed())
       await untilWaiting(database, 1)
       await expect(lockNow(database, lowest)).rejects.toMatchObject({ code: LOCK_NOT_AVAILABLE })
       await lockNow(database, highest)
@@ -323,10 +473,10 @@ describe('payments that are persisted together', () => {
       const lost = persist(beside, [rival])
       await untilWaiting(database, 2)
       await holder.query('commit')
-      expect((await outcomes).map(said)).toEqual(
-        batch.map(() => expect.objectContaining({ outcome: 'persisted' }))
+      expect((await results).map(said)).toEqual(
+        batch.map(() => expect.objectContaining({ kind: 'persisted' }))
       )
-      expect((await lost).map(said)).toEqual([{ outcome: 'taken' }])
+      expect((await lost).map(said)).toEqual([{ kind: 'taken' }])
     } finally {
       holder.release(true)
       await pool.end()

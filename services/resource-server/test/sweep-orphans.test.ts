@@ -11,7 +11,7 @@ import { openDatabase } from './support/open-database.js'
 import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
 /** What each pass over all open reservations left to an operator. */
-const held: number[] = []
+const kept: number[] = []
 
 const PAGE_SIZE = 3
 /** Older than any reservation that is still on its way. */
@@ -32,7 +32,7 @@ afterEach(async () => {
   await world.database.query(
     'delete from grant_reservation; delete from database_timeline where timeline_id = 0'
   )
-  held.length = 0
+  kept.length = 0
   world.limits.reservations.clear()
 })
 afterAll(async () => {
@@ -95,7 +95,7 @@ function sweep(beforePage: (asked: number) => void = () => undefined): (string |
     intervalSeconds: 3_600,
     pageSize: PAGE_SIZE,
     logger: createLogger({ service: 'test', level: 'silent' }),
-    counters: { countGivenUp: () => undefined, showHeld: (count) => held.push(count) },
+    counters: { countGivenUp: () => undefined, showKeptForOperator: (count) => kept.push(count) },
     onReservationEnded: () => undefined
   })
   return asked
@@ -193,8 +193,8 @@ describe('after a change of the timeline', () => {
     )
     const late = reserve(PAGE_SIZE, AGE_SECONDS + 10)
     sweep()
-    await until(() => held.length === 1)
-    expect(held).toEqual([early.length])
+    await until(() => kept.length === 1)
+    expect(kept).toEqual([early.length])
     expect((await givenUp()).length).toBe(late.length + 1)
     expect(await givenUp()).toEqual(expect.arrayContaining(late))
     expect(statesOf(early)).toEqual(early.map(() => 'open'))
@@ -203,8 +203,8 @@ describe('after a change of the timeline', () => {
       [early]
     )
     worker?.wake()
-    await until(() => held.length === 2)
-    expect(held).toEqual([early.length, 0])
+    await until(() => kept.length === 2)
+    expect(kept).toEqual([early.length, 0])
   })
 
   it('nothing is given up by whoever did not meet the new one yet', async () => {
@@ -216,18 +216,18 @@ describe('after a change of the timeline', () => {
         paymentIds.map((paymentId) => ({ paymentId, createdAtMs: Date.now() + 1_000 }))
       )
     await world.database.query('update database_timeline set timeline_id = 0')
-    expect(await sweepAll()).toEqual({ givenUp: [], held: paymentIds })
+    expect(await sweepAll()).toEqual({ givenUp: [], keptForOperator: paymentIds })
     expect(await givenUp()).toEqual([])
     await meetTimeline(database)
-    expect((await sweepAll()).held).toEqual([])
+    expect((await sweepAll()).keptForOperator).toEqual([])
     expect((await givenUp()).sort()).toEqual(paymentIds.sort())
   })
 
   it('a database that was met on one timeline alone holds nothing', async () => {
     const orphans = reserve(2, 365 * 24 * 3_600)
     sweep()
-    await until(() => held.length === 1)
-    expect(held).toEqual([0])
+    await until(() => kept.length === 1)
+    expect(kept).toEqual([0])
     expect((await givenUp()).sort()).toEqual(orphans.sort())
   })
 })

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { COMPUTED, findTableWrites, tablesOfModels } from '@open-payments-server/testing'
+import { COMPUTED, findTableReads, findTableWrites, tablesOfModels } from '@open-payments-server/testing'
 import { expect, it } from '@jest/globals'
 import { Prisma } from '../src/generated/prisma/client.js'
 
@@ -38,6 +38,35 @@ it('a table is written by the module that owns it, and by nothing else', async (
   const computed = writes.filter(({ table }) => table === COMPUTED)
   expect(new Set(computed.map(({ file }) => file))).toEqual(new Set(['modules/purge-statement.ts']))
 })
+
+// The audit compares what the modules keep, so it must not read through their eyes.
+it('a table is read by the module that owns it, through the fragments of that module, and by the audit', async () => {
+  const reads = await findTableReads(SOURCES, TABLES)
+  const foreign = reads.filter(({ file, table }) => !file.startsWith(`modules/${OWNERS[table] ?? ''}/`))
+  expect(foreign.filter(({ file }) => !file.startsWith('features/audit-money/'))).toEqual([])
+  expect(new Set(reads.map(({ table }) => table))).toEqual(new Set(Object.keys(OWNERS)))
+})
+
+it.each([
+  ['select 1 from wallet_address w', ['wallet_address']],
+  ['select 1 from x left join  "asset" s on true', ['asset']],
+  ['select 1 from quote q, account a', ['quote', 'account']],
+  ['with y as (delete from x using public.transfer t) select 1', ['transfer']],
+  ['{ table: Prisma.sql`outgoing_payment`, columns: COLUMNS }', ['outgoing_payment']],
+  ['await on.walletAddress.findMany({})', ['wallet_address']],
+  ['select account_id from quotes', []]
+])('%s reads %j', async (text, tables) => {
+  expect(await readsOf(text)).toEqual(tables)
+})
+
+/** The tables that a file with a text reads. */
+async function readsOf(text: string): Promise<readonly string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'table-owners-'))
+  await writeFile(join(folder, 'planted.ts'), `// from account\nconst text = \`${text}\`\n`)
+  const reads = await findTableReads(folder, TABLES)
+  await rm(folder, { recursive: true })
+  return reads.map(({ table }) => table)
+}
 
 it.each([
   ['insert into quote (id) values (1)', 'quote'],

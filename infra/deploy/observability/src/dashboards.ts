@@ -112,7 +112,7 @@ const OVERVIEW_ROWS: readonly Row[] = [
         description: 'Payments that asked for room under a grant, by the answer.',
         kind: 'timeseries',
         unit: 'cpm',
-        queries: [perMinute('open_payments_reservations_total', 'outcome')]
+        queries: [perMinute('open_payments_reservations_total', 'result')]
       },
       {
         title: 'Callers that were not authenticated',

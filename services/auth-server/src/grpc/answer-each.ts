@@ -1,7 +1,7 @@
 import { isTransient } from '@open-payments-server/database'
 import { status } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
-import { type Logger, type Outcome, rejected } from '@open-payments-server/runtime'
+import { type Logger, type ItemResult, rejected } from '@open-payments-server/runtime'
 import { CallRefused } from '../domain/call-refused.js'
 import { rpcErrorOf } from './answer.js'
 import { invalidField } from './request-fields.js'
@@ -16,7 +16,7 @@ export interface ManyCall<Request, Asked extends { readonly paymentId: string },
   /** Reads one; throws the error in it. */
   readonly read: (request: Request) => Asked
   /** Processes some, each for another payment, and returns the result of each, in order. */
-  readonly together: (asked: readonly Asked[]) => Promise<readonly Outcome<Result>[]>
+  readonly together: (asked: readonly Asked[]) => Promise<readonly ItemResult<Result>[]>
   /** Answers one; throws why it failed. */
   readonly answer: (result: Result, asked: Asked) => Answer
   /** Called for internal failures. */
@@ -63,7 +63,7 @@ export async function answerEach<Request, Asked extends { readonly paymentId: st
 async function doEach<Asked extends { readonly paymentId: string }, Result>(
   asked: readonly Asked[],
   { together }: Pick<ManyCall<never, Asked, Result, never>, 'together'>
-): Promise<ReadonlyMap<Asked, Outcome<Result>>> {
+): Promise<ReadonlyMap<Asked, ItemResult<Result>>> {
   const firstOf = new Map<string, Asked>()
   for (const one of asked) if (!firstOf.has(one.paymentId)) firstOf.set(one.paymentId, one)
   const firsts = [...firstOf.values()]

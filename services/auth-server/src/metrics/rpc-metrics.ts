@@ -28,7 +28,7 @@ export function publishRpcs(metrics: Pick<Metrics, 'addCounters'>): RpcCounters 
       name: 'open_payments_reservations_total',
       help: 'Payments that asked for room under a grant, by what they were answered.'
     },
-    'outcome',
+    'result',
     RESERVATION_ANSWERS.map(snakeCase)
   )
   const countIntrospection = metrics.addCounters(

@@ -10,6 +10,7 @@ import { createGrantLimits } from '../grpc/auth-server/grant-limits.js'
 import { createIntrospection } from '../grpc/auth-server/introspection.js'
 import { createLimitsAuditor } from '../grpc/auth-server/limits-auditor.js'
 import { createRevocationFeed } from '../grpc/auth-server/revocations.js'
+import { createChooseRepresentation } from '../http/representation.js'
 import { countFailures } from '../metrics/authentication-metrics.js'
 import { publishRevocationStream } from '../metrics/revocation-metrics.js'
 import { createReceiverDirectory, rememberReceivers } from '../modules/incoming-payments/index.js'
@@ -92,6 +93,6 @@ export function createDomainPorts(
         logger.error({ keyId }, 'the key of a shared secret is missing from SHARED_SECRET_KEYS_OTHER')
       }
     }),
-    representation: config.PAYMENT_REPRESENTATION
+    chooseRepresentation: createChooseRepresentation(config.PAYMENT_REPRESENTATION)
   }
 }

@@ -76,11 +76,3 @@ export function findReach(
 export function nameClient(client: { walletAddress: string; jwkThumbprint: string }): string {
   return client.walletAddress === '' ? `jwk:${client.jwkThumbprint}` : client.walletAddress
 }
-
-/** Headers that carry credentials (interface 5). */
-const CREDENTIAL_HEADERS = ['authorization', 'signature', 'signature-input']
-
-/** Whether a request carries credentials: a token or a signature. */
-export function carriesCredentials(request: { get(name: string): string | undefined }): boolean {
-  return CREDENTIAL_HEADERS.some((name) => request.get(name) !== undefined)
-}

@@ -25,7 +25,7 @@ export interface PaymentCounters {
   /** Payment ids were given up. */
   countGivenUp(cause: GivenUpCause, count?: number): void
   /** A sweep has seen all open reservations, and left this many to an operator because their payments may be lost. */
-  showHeld(count: number): void
+  showKeptForOperator(count: number): void
   /** A payment is no longer pending. */
   countEnded(state: 'completed' | 'failed'): void
 }

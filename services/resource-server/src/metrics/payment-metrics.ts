@@ -46,7 +46,7 @@ export function publishPayments(metrics: Metrics, database: Queries): PaymentCou
       ['acknowledged', 'unavailable', 'refused', 'failed']
     ),
     countGivenUp: publishGivenUp(metrics),
-    showHeld: publishHeld(metrics),
+    showKeptForOperator: publishKeptForOperator(metrics),
     countEnded: metrics.addCounters(
       {
         name: 'open_payments_outgoing_payments_ended_total',
@@ -72,17 +72,17 @@ function publishGivenUp(metrics: Metrics): PaymentCounters['countGivenUp'] {
   }
 }
 
-function publishHeld(metrics: Metrics): PaymentCounters['showHeld'] {
-  let held = 0
+function publishKeptForOperator(metrics: Metrics): PaymentCounters['showKeptForOperator'] {
+  let kept = 0
   metrics.addLiveGauge(
     {
-      name: 'open_payments_reservations_held',
+      name: 'open_payments_reservations_kept_for_operator',
       help: 'Open reservations that the last sweep left to an operator: the database changed its timeline since, and may have lost their payments.'
     },
-    () => held
+    () => kept
   )
   return (count) => {
-    held = count
+    kept = count
   }
 }
 

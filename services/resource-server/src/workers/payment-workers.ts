@@ -76,14 +76,14 @@ export function createSweepingWorker(
     intervalSeconds: number
     onBatchFailed?: (() => void) | undefined
     onReservationEnded: () => void
-    readonly counters: Pick<PaymentCounters, 'showHeld'>
+    readonly counters: Pick<PaymentCounters, 'showKeptForOperator'>
     /** Number of reservations checked together; default {@link RESERVATIONS_PER_SWEEP_MAX}. */
     pageSize?: number
   }
 ): Worker {
   const { pageSize = RESERVATIONS_PER_SWEEP_MAX } = dependencies
   let pageToken: string | undefined
-  let heldBefore = 0
+  let keptBefore = 0
   return startWorker({
     name: 'orphan sweeping',
     pollMs: dependencies.intervalSeconds * 1_000,
@@ -91,10 +91,13 @@ export function createSweepingWorker(
     onBatchFailed: dependencies.onBatchFailed,
     async runBatch() {
       try {
-        const { givenUp, held, nextPageToken } = await sweepOrphans(dependencies, { pageSize, pageToken })
-        heldBefore = (pageToken === undefined ? 0 : heldBefore) + held
+        const { givenUp, keptForOperator, nextPageToken } = await sweepOrphans(dependencies, {
+          pageSize,
+          pageToken
+        })
+        keptBefore = (pageToken === undefined ? 0 : keptBefore) + keptForOperator
         pageToken = nextPageToken
-        if (pageToken === undefined) dependencies.counters.showHeld(heldBefore)
+        if (pageToken === undefined) dependencies.counters.showKeptForOperator(keptBefore)
         if (givenUp > 0) dependencies.onReservationEnded()
       } catch (error) {
         // A page token that the auth server no longer knows must not block the sweep for ever.

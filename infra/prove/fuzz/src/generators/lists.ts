@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { writePageToken } from '../../../../../services/auth-server/src/grpc/page-token.js'
-import { writeTextToken } from '../../../../../services/resource-server/src/domain/operator-pages.js'
+import { writeTextToken } from '../../../../../services/resource-server/src/features/operator-pages.js'
 import { formatCursor } from '../../../../../services/resource-server/src/domain/pagination.js'
 import { anyText, attempts, joined, mixed, word } from './text.js'
 

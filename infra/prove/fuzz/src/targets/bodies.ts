@@ -12,7 +12,7 @@ import {
   readReceiverAsset,
   readWalletAddress
 } from '../../../../../services/auth-server/src/modules/clients/documents.js'
-import { METADATA_BYTES_MAX } from '../../../../../services/resource-server/src/domain/wire.js'
+import { METADATA_BYTES_MAX } from '../../../../../services/resource-server/src/features/request-schemas.js'
 import { readOrder as readIncomingPayment } from '../../../../../services/resource-server/src/features/create-incoming-payment/request.js'
 import { readOrder as readOutgoingPayment } from '../../../../../services/resource-server/src/features/create-outgoing-payment/request.js'
 import { readOrder as readQuote } from '../../../../../services/resource-server/src/features/create-quote/request.js'

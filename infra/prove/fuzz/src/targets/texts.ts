@@ -35,23 +35,21 @@ import {
 import { checkFinishUri } from '../../../../../services/auth-server/src/features/request-grant/request-checks.js'
 import { readPageToken, writePageToken } from '../../../../../services/auth-server/src/grpc/page-token.js'
 import { readUrl } from '../../../../../services/auth-server/src/grpc/request-fields.js'
-import { OperationRefused } from '../../../../../services/resource-server/src/domain/operation-refused.js'
+import { OperationRefused } from '../../../../../services/resource-server/src/features/operation-refused.js'
 import {
   readTextToken,
   writeTextToken
-} from '../../../../../services/resource-server/src/domain/operator-pages.js'
-import {
-  formatCursor,
-  parseListQuery
-} from '../../../../../services/resource-server/src/domain/pagination.js'
+} from '../../../../../services/resource-server/src/features/operator-pages.js'
+import { formatCursor } from '../../../../../services/resource-server/src/domain/pagination.js'
 import { readIdempotencyKey } from '../../../../../services/resource-server/src/domain/payment-identity.js'
-import { chooseRepresentation } from '../../../../../services/resource-server/src/domain/representation.js'
 import { createResourceUrls } from '../../../../../services/resource-server/src/domain/resource-urls.js'
 import {
   findPathProblem,
   PATHLESS_WALLET_ADDRESS
 } from '../../../../../services/resource-server/src/domain/wallet-address.js'
 import { readAccessToken } from '../../../../../services/resource-server/src/features/authorize-request/read-access-token.js'
+import { parseListQuery } from '../../../../../services/resource-server/src/features/list-payments/query.js'
+import { createChooseRepresentation } from '../../../../../services/resource-server/src/http/representation.js'
 import { listQueries, pageTokens, TARGET_LENGTH_MAX } from '../generators/lists.js'
 import { interval } from '../generators/requests.js'
 import { attempts, characterOf, joined, mixed, word } from '../generators/text.js'
@@ -340,6 +338,8 @@ const cookies = ['https://auth.wallet.example/', 'http://localhost:4000/'].map((
   createInteractionCookie(createAddresses(url), 600)
 )
 
+const chooseRepresentation = createChooseRepresentation('negotiated')
+
 const headers = target({
   name: 'values of headers',
   share: 300,
@@ -360,7 +360,7 @@ const headers = target({
       'both services read the same token':
         token === undefined || parseGnapToken(authorization.trim()) === token,
       'two tokens are none': readAccessToken([authorization, authorization]) === undefined,
-      'there are two shapes': ['full', 'published'].includes(chooseRepresentation(accept, 'negotiated')),
+      'there are two shapes': ['full', 'published'].includes(chooseRepresentation({ get: () => accept })),
       'an age is seconds': seconds >= 0 && seconds <= 2 ** 31,
       'what a cookie keeps is text': read.every((type) => type === 'string' || type === 'undefined'),
       'only the same secret is the same': isSameSecret(secret, 'the-secret') === (secret === 'the-secret')

@@ -23,11 +23,11 @@ export const INPUT_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'metadata is measured with its numbers written out',
-    file: 'services/resource-server/src/domain/wire.ts',
+    file: 'services/resource-server/src/features/request-schemas.ts',
     text: 'JSON.stringify(metadata, writtenOut)',
     broken: 'JSON.stringify(metadata)',
     test: {
-      file: 'services/resource-server/src/domain/wire.test.ts',
+      file: 'services/resource-server/src/features/request-schemas.test.ts',
       title: 'is measured with numbers such as 1e+308 written out, as it is kept'
     }
   },

@@ -1,4 +1,4 @@
-import { fulfilled, type Outcome, rejected } from '@open-payments-server/runtime'
+import { fulfilled, type ItemResult, rejected } from '@open-payments-server/runtime'
 import { decideEnd, type End, type EndOutcome } from '../../domain/ends.js'
 import type { Database } from '../../modules/database.js'
 import { end } from '../../modules/limits/index.js'
@@ -8,7 +8,7 @@ import { end } from '../../modules/limits/index.js'
  *
  * @returns the result of each, in order
  */
-export type EndReservations = (ends: readonly End[]) => Promise<readonly Outcome<EndOutcome>[]>
+export type EndReservations = (ends: readonly End[]) => Promise<readonly ItemResult<EndOutcome>[]>
 
 /**
  * How often one is tried. It may lose once against the reservation being written, and once against another end of it; the

@@ -1,4 +1,4 @@
-import type { Outcome } from '@open-payments-server/runtime'
+import type { ItemResult } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { type Amount, isSameAsset } from '@open-payments-server/value-types/amounts'
 import {
@@ -56,7 +56,7 @@ export interface Payment {
  *
  * @returns the result of each, in order
  */
-export type ReserveLimits = (payments: readonly Payment[]) => Promise<readonly Outcome<ReserveOutcome>[]>
+export type ReserveLimits = (payments: readonly Payment[]) => Promise<readonly ItemResult<ReserveOutcome>[]>
 
 /** What reserving needs. */
 export interface ReserveLimitsDependencies {

@@ -1,6 +1,6 @@
 import type { Logger } from '@open-payments-server/runtime'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
-import { OperationRefused } from '../../domain/operation-refused.js'
+import { OperationRefused } from '../operation-refused.js'
 import {
   cutPage,
   type OperatorPage,
@@ -9,7 +9,7 @@ import {
   readTextToken,
   unknownPageToken,
   writeTextToken
-} from '../../domain/operator-pages.js'
+} from '../operator-pages.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import { AuthServerUnavailable, type Reservation } from '../../domain/ports.js'
 import type { Database } from '../../modules/database.js'

@@ -1,9 +1,14 @@
-import { type IncomingRequest, type Route, sendResource } from '@open-payments-server/http-server'
+import {
+  type HttpRequest,
+  type IncomingRequest,
+  type Route,
+  sendResource
+} from '@open-payments-server/http-server'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderIncomingPayment } from '../../domain/incoming-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
-import { chooseRepresentation, type RepresentationSetting } from '../../domain/representation.js'
+import type { ChooseRepresentation } from '../../domain/representation.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import type { Queries } from '../../modules/database.js'
 import { completeIncomingPayment } from './complete-incoming-payment.js'
@@ -14,7 +19,7 @@ export interface CompleteIncomingPaymentRouteDependencies {
   readonly authorizer: RequestAuthorizer<IncomingRequest>
   readonly urls: ResourceUrls
   readonly clock: Clock
-  readonly representation: RepresentationSetting
+  readonly chooseRepresentation: ChooseRepresentation<HttpRequest>
   readonly counters: Pick<PaymentCounters, 'countIncomingCompleted'>
 }
 
@@ -26,7 +31,7 @@ export function completeIncomingPaymentRoute(dependencies: CompleteIncomingPayme
     handle: async (request, response) => {
       const authorized = await dependencies.authorizer.authorize(request)
       const payment = await completeIncomingPayment(authorized, request.param('id'), dependencies)
-      const representation = chooseRepresentation(request.get('accept'), dependencies.representation)
+      const representation = dependencies.chooseRepresentation(request)
       sendResource(request, response, renderIncomingPayment(payment, dependencies.urls, representation), {
         updatedAtMs: payment.updatedAtMs,
         vary: 'Accept'

@@ -1,6 +1,6 @@
 import { validate } from '@open-payments-server/http-server'
 import { z } from 'zod'
-import { amountSchema, instantSchema, metadataSchema, urlSchema } from '../../domain/wire.js'
+import { amountSchema, instantSchema, metadataSchema, urlSchema } from '../request-schemas.js'
 import { invalidField } from '../../domain/errors.js'
 
 /** How far ahead an incoming payment may expire: 10 years, in milliseconds. */

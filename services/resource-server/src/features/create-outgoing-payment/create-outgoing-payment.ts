@@ -35,7 +35,7 @@ import { isTaken } from '../../modules/grant-outcomes/index.js'
 import * as outgoingPayments from '../../modules/outgoing-payments/index.js'
 import type { FoundPayment, NewPayment } from '../../modules/outgoing-payments/index.js'
 import type { PayableQuotes } from '../../modules/quotes/index.js'
-import type { PersistOutcome } from './persist.js'
+import type { PersistResult } from './persist.js'
 import type { OutgoingPaymentOrder } from './request.js'
 import { termsOfIncomingPayment, termsOfQuote } from './terms.js'
 import { untilAnswered, type UntilAnswered } from './until-answered.js'
@@ -44,7 +44,7 @@ import { untilAnswered, type UntilAnswered } from './until-answered.js'
 export interface CreateOutgoingPaymentDependencies {
   readonly database: Queries
   /** Persists a payment, its entry among the outcomes and the hold on its debit. */
-  readonly persist: (payment: NewPayment) => Promise<PersistOutcome>
+  readonly persist: (payment: NewPayment) => Promise<PersistResult>
   readonly quotes: PayableQuotes
   readonly walletAddresses: WalletAddressDirectory
   readonly receivers: RememberedReceivers
@@ -218,7 +218,7 @@ async function persist(
     identity,
     context
   )
-  switch (result.outcome) {
+  switch (result.kind) {
     case 'persisted':
       context.counters.countCreated('outgoing-payment')
       context.onPaymentCreated()
@@ -261,7 +261,7 @@ async function persistOrGiveUp(
   payment: NewPayment,
   identity: PaymentIdentity,
   context: Context
-): Promise<PersistOutcome> {
+): Promise<PersistResult> {
   try {
     return await context.persist(payment)
   } catch (error) {
@@ -338,7 +338,7 @@ async function giveUp(
 
 function refusal(reason: Exclude<RefusalReason, 'released'>): Error {
   switch (reason) {
-    case 'token-inactive':
+    case 'inactive-token':
       return inactiveToken()
     case 'insufficient-grant':
       return insufficientGrant()

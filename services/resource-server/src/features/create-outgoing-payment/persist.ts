@@ -11,7 +11,7 @@ import {
   fulfilled,
   gather,
   type Logger,
-  type Outcome,
+  type ItemResult,
   rejected
 } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
@@ -23,17 +23,17 @@ import { held } from '../../modules/ledger/index.js'
 import { inserted, type NewPayment, wanted, wantedPayments } from '../../modules/outgoing-payments/index.js'
 
 /** The result of persisting a payment. */
-export type PersistOutcome =
+export type PersistResult =
   /** It exists. `metadata` is as it will be read later. */
   | {
-      readonly outcome: 'persisted'
+      readonly kind: 'persisted'
       readonly metadata: OutgoingPayment['metadata']
       readonly createdAtMs: number
     }
   /** The receiver cannot take it. The release of its reservation is recorded. */
-  | { readonly outcome: 'receiver-not-payable' }
+  | { readonly kind: 'receiver-not-payable' }
   /** Its id, its signed request or its quote is taken, or its id was given up. Nothing is recorded. */
-  | { readonly outcome: 'taken' }
+  | { readonly kind: 'taken' }
 
 /** What persisting payments needs. */
 export interface PersistDependencies {
@@ -60,7 +60,7 @@ const STATEMENTS_MAX = 2
  */
 export function createPersist(
   dependencies: PersistDependencies
-): (payment: NewPayment) => Promise<PersistOutcome> {
+): (payment: NewPayment) => Promise<PersistResult> {
   return gather({
     runBatch: (payments) => persistTogether(payments, dependencies),
     itemsMax: PAYMENTS_MAX,
@@ -112,7 +112,7 @@ const PERSIST = new Statement<PersistedRow>(
 export async function persistTogether(
   payments: readonly NewPayment[],
   dependencies: PersistDependencies
-): Promise<readonly Outcome<PersistOutcome>[]> {
+): Promise<readonly ItemResult<PersistResult>[]> {
   try {
     return (await persistAll(payments, dependencies)).map(fulfilled)
   } catch (error) {
@@ -124,9 +124,9 @@ export async function persistTogether(
   }
 }
 
-async function persistAlone(payment: NewPayment, dependencies: PersistDependencies): Promise<PersistOutcome> {
-  const [outcome] = await persistAll([payment], dependencies)
-  return outcome ?? { outcome: 'taken' }
+async function persistAlone(payment: NewPayment, dependencies: PersistDependencies): Promise<PersistResult> {
+  const [result] = await persistAll([payment], dependencies)
+  return result ?? { kind: 'taken' }
 }
 
 /**
@@ -137,7 +137,7 @@ async function persistAlone(payment: NewPayment, dependencies: PersistDependenci
 async function persistAll(
   payments: readonly NewPayment[],
   { database, clock }: PersistDependencies
-): Promise<readonly PersistOutcome[]> {
+): Promise<readonly PersistResult[]> {
   // A request that arrived twice has one id: the first keeps it, and it is taken for the second.
   const firstOfId = new Map(payments.toReversed().map((payment) => [payment.id, payment]))
   const values = wantedPayments([...firstOfId.values()])
@@ -150,12 +150,12 @@ async function persistAll(
       const rowOfId = new Map(rows.map((row) => [row.id, row]))
       return payments.map((payment) => {
         const row = firstOfId.get(payment.id) === payment ? rowOfId.get(payment.id) : undefined
-        if (row === undefined) return { outcome: 'taken' }
-        if (!row.persisted) return { outcome: 'receiver-not-payable' }
-        return { outcome: 'persisted', metadata: row.metadata ?? undefined, createdAtMs }
+        if (row === undefined) return { kind: 'taken' }
+        if (!row.persisted) return { kind: 'receiver-not-payable' }
+        return { kind: 'persisted', metadata: row.metadata ?? undefined, createdAtMs }
       })
     } catch (error) {
-      if (payments.length === 1 && isUniqueViolation(error)) return [{ outcome: 'taken' }]
+      if (payments.length === 1 && isUniqueViolation(error)) return [{ kind: 'taken' }]
       if (!isSerializationFailure(error) || retries >= RETRIES_MAX) throw error
     }
   }

@@ -1,7 +1,7 @@
 import { validate } from '@open-payments-server/http-server'
 import type { Amount } from '@open-payments-server/value-types/amounts'
 import { z } from 'zod'
-import { amountSchema, metadataSchema, urlSchema } from '../../domain/wire.js'
+import { amountSchema, metadataSchema, urlSchema } from '../request-schemas.js'
 
 /** The two forms of the request; both name the paying wallet address (interface 4.3). */
 export type OutgoingPaymentOrder = OrderFromQuote | OrderFromIncomingPayment

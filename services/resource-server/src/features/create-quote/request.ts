@@ -1,7 +1,7 @@
 import { validate } from '@open-payments-server/http-server'
 import { z } from 'zod'
 import type { FixedAmount } from '../../domain/quoting.js'
-import { amountSchema, urlSchema } from '../../domain/wire.js'
+import { amountSchema, urlSchema } from '../request-schemas.js'
 
 const orderSchema = z
   .strictObject({

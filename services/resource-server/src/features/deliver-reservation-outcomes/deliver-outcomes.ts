@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { Logger, Outcome } from '@open-payments-server/runtime'
+import type { Logger, ItemResult } from '@open-payments-server/runtime'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import { AuthServerUnavailable, type EndOutcome, type GrantLimits } from '../../domain/ports.js'
 import type { Queries } from '../../modules/database.js'
@@ -64,7 +64,7 @@ interface Delivery {
 
 function read(
   outcome: DueOutcome,
-  answer: Outcome<EndOutcome> | undefined,
+  answer: ItemResult<EndOutcome> | undefined,
   { logger, counters }: DeliverOutcomesDependencies
 ): Delivery {
   const { paymentId, attempts, kind } = outcome

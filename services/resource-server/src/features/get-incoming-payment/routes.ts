@@ -8,7 +8,7 @@ import {
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { formatAmount } from '@open-payments-server/value-types/amounts'
-import { carriesCredentials, type RequestAuthorizer } from '../../domain/authorization.js'
+import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { notFound } from '../../domain/errors.js'
 import { renderPayableIncomingPayment } from '../../domain/incoming-payment.js'
 import type { PaymentMethods } from '../../domain/payment-methods.js'
@@ -34,6 +34,9 @@ export interface GetIncomingPaymentDependencies {
 /** Both forms have the same URL; the credentials decide which one is returned. */
 const VARY = 'Accept, Authorization, Signature, Signature-Input'
 
+/** Headers that carry credentials (interface 5). */
+const CREDENTIAL_HEADERS = ['authorization', 'signature', 'signature-input']
+
 /**
  * `GET /incoming-payments/{id}`: the whole payment for a client that may read it, and its public form for a request without
  * credentials.
@@ -48,6 +51,11 @@ export function getIncomingPaymentRoute(dependencies: GetIncomingPaymentDependen
       else await answerPublic(request, response, dependencies, reader)
     }
   }
+}
+
+/** Whether a request carries credentials: a token or a signature. */
+function carriesCredentials(request: HttpRequest): boolean {
+  return CREDENTIAL_HEADERS.some((name) => request.get(name) !== undefined)
 }
 
 async function answerClient(

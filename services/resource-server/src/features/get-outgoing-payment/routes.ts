@@ -1,7 +1,12 @@
-import { type IncomingRequest, type Route, sendResource } from '@open-payments-server/http-server'
+import {
+  type HttpRequest,
+  type IncomingRequest,
+  type Route,
+  sendResource
+} from '@open-payments-server/http-server'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { renderOutgoingPayment } from '../../domain/outgoing-payment.js'
-import { chooseRepresentation, type RepresentationSetting } from '../../domain/representation.js'
+import type { ChooseRepresentation } from '../../domain/representation.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { readVisible } from '../../domain/visibility.js'
 import type { Queries } from '../../modules/database.js'
@@ -12,7 +17,7 @@ export interface GetOutgoingPaymentDependencies {
   readonly database: Queries
   readonly authorizer: RequestAuthorizer<IncomingRequest>
   readonly urls: ResourceUrls
-  readonly representation: RepresentationSetting
+  readonly chooseRepresentation: ChooseRepresentation<HttpRequest>
 }
 
 /** `GET /outgoing-payments/{id}` (interface 4.5). */
@@ -27,7 +32,7 @@ export function getOutgoingPaymentRoute(dependencies: GetOutgoingPaymentDependen
     path: '/outgoing-payments/:id',
     handle: async (request, response) => {
       const payment = await readVisible(request, request.param('id'), read)
-      const representation = chooseRepresentation(request.get('accept'), dependencies.representation)
+      const representation = dependencies.chooseRepresentation(request)
       sendResource(request, response, renderOutgoingPayment(payment, dependencies.urls, representation), {
         updatedAtMs: payment.updatedAtMs,
         vary: 'Accept'

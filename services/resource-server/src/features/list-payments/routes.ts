@@ -1,26 +1,24 @@
-import { type IncomingRequest, type Route, sendRendered, tagJson } from '@open-payments-server/http-server'
+import {
+  type HttpRequest,
+  type IncomingRequest,
+  type Route,
+  sendRendered,
+  tagJson
+} from '@open-payments-server/http-server'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { unknownWalletAddress } from '../../domain/errors.js'
 import { renderIncomingPayment } from '../../domain/incoming-payment.js'
 import { renderOutgoingPayment } from '../../domain/outgoing-payment.js'
-import {
-  type FoundPage,
-  type PageRequest,
-  parseListQuery,
-  type Position,
-  writePage
-} from '../../domain/pagination.js'
-import {
-  chooseRepresentation,
-  type Representation,
-  type RepresentationSetting
-} from '../../domain/representation.js'
+import type { FoundPage, PageRequest, Position } from '../../domain/pagination.js'
+import type { ChooseRepresentation, Representation } from '../../domain/representation.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddressDirectory } from '../../domain/wallet-address.js'
 import type { Queries } from '../../modules/database.js'
 import { listIncomingPayments } from '../../modules/incoming-payments/index.js'
 import { listOutgoingPayments } from '../../modules/outgoing-payments/index.js'
+import { writePage } from './page.js'
+import { parseListQuery } from './query.js'
 
 /** What the routes need. */
 export interface ListPaymentsDependencies {
@@ -28,7 +26,7 @@ export interface ListPaymentsDependencies {
   readonly authorizer: RequestAuthorizer<IncomingRequest>
   readonly walletAddresses: WalletAddressDirectory
   readonly urls: ResourceUrls
-  readonly representation: RepresentationSetting
+  readonly chooseRepresentation: ChooseRepresentation<HttpRequest>
 }
 
 /**
@@ -87,7 +85,7 @@ function createListRoute<Payment extends Position>(
       const reach = requireReach(authorized, type, 'list', walletAddress.url)
       const client = reach === 'own' ? authorized.client : undefined
       const found = await list(walletAddress.id, client, query.page)
-      const representation = chooseRepresentation(request.get('accept'), dependencies.representation)
+      const representation = dependencies.chooseRepresentation(request)
       const page = writePage(query.page, found, (payment) =>
         render(payment, dependencies.urls, representation)
       )

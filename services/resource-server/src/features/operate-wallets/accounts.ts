@@ -1,6 +1,6 @@
 import { newId } from '@open-payments-server/value-types/identifiers'
 import type { Asset } from '@open-payments-server/value-types/amounts'
-import { OperationRefused } from '../../domain/operation-refused.js'
+import { OperationRefused } from '../operation-refused.js'
 import * as ledger from '../../modules/ledger/index.js'
 import { findAssetId } from './assets.js'
 import type { OperatorDependencies } from './dependencies.js'
@@ -11,7 +11,7 @@ import {
   readPageSize,
   readTextToken,
   writeTextToken
-} from '../../domain/operator-pages.js'
+} from '../operator-pages.js'
 
 /** Allowed names of an account. */
 const ACCOUNT_NAME = /^[a-z0-9._-]{1,64}$/

@@ -1,6 +1,6 @@
 import { newId } from '@open-payments-server/value-types/identifiers'
 import { type Asset, AmountError, parseAmount } from '@open-payments-server/value-types/amounts'
-import { OperationRefused } from '../../domain/operation-refused.js'
+import { OperationRefused } from '../operation-refused.js'
 import * as ledger from '../../modules/ledger/index.js'
 import type { OperatorDependencies } from './dependencies.js'
 

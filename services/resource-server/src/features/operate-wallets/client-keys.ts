@@ -1,5 +1,5 @@
 import { parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
-import { OperationRefused } from '../../domain/operation-refused.js'
+import { OperationRefused } from '../operation-refused.js'
 import { addKey, countKeys, hasKey, revokeKey } from '../../modules/wallet-addresses/index.js'
 import type { OperatorDependencies } from './dependencies.js'
 import { findWalletAddress } from './wallet-addresses.js'

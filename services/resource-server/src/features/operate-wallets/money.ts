@@ -1,6 +1,6 @@
 import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { AmountError, parseAmountValue } from '@open-payments-server/value-types/amounts'
-import { OperationRefused } from '../../domain/operation-refused.js'
+import { OperationRefused } from '../operation-refused.js'
 import type { Database } from '../../modules/database.js'
 import { findMovement, move, type MovementKind } from '../../modules/ledger/index.js'
 import { getAccount, type OperatedAccount } from './accounts.js'

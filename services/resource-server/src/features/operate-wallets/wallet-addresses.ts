@@ -1,6 +1,6 @@
 import { newId } from '@open-payments-server/value-types/identifiers'
 import type { Asset } from '@open-payments-server/value-types/amounts'
-import { OperationRefused } from '../../domain/operation-refused.js'
+import { OperationRefused } from '../operation-refused.js'
 import { findPathProblem, PATHLESS_WALLET_ADDRESS } from '../../domain/wallet-address.js'
 import * as walletAddresses from '../../modules/wallet-addresses/index.js'
 import { getAccount } from './accounts.js'
@@ -12,7 +12,7 @@ import {
   readPageSize,
   readTextToken,
   writeTextToken
-} from '../../domain/operator-pages.js'
+} from '../operator-pages.js'
 
 /**
  * Allowed paths: of everything that a URL could contain, what people can tell apart and type. Wallet addresses that differ

@@ -27,7 +27,7 @@ export interface Sweep {
   /** Number of ids that were given up. */
   readonly givenUp: number
   /** Number of reservations from before the database changed its timeline, left to an operator. */
-  readonly held: number
+  readonly keptForOperator: number
   /** Where the next sweep continues; undefined when this one reached the end. */
   readonly nextPageToken: string | undefined
 }
@@ -51,18 +51,18 @@ export async function sweepOrphans(
     olderThanSeconds: dependencies.orphanAgeSeconds,
     ...range
   })
-  if (reservations.length === 0) return { givenUp: 0, held: 0, nextPageToken }
+  if (reservations.length === 0) return { givenUp: 0, keptForOperator: 0, nextPageToken }
   // Every payment has its row from the moment it is persisted, so an id without a row is not a payment and never will be.
-  const { givenUp, held } = await sweep(database, reservations)
+  const { givenUp, keptForOperator } = await sweep(database, reservations)
   for (const paymentId of givenUp) {
     logger.warn({ paymentId }, 'reservation without a payment: to be released')
   }
-  if (held.length > 0) {
+  if (keptForOperator.length > 0) {
     logger.error(
-      { count: held.length },
+      { count: keptForOperator.length },
       'reservations from before the database changed its timeline are unknown here: their payments may be lost'
     )
   }
   dependencies.counters.countGivenUp('swept', givenUp.length)
-  return { givenUp: givenUp.length, held: held.length, nextPageToken }
+  return { givenUp: givenUp.length, keptForOperator: keptForOperator.length, nextPageToken }
 }

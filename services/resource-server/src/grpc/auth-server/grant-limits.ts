@@ -8,7 +8,13 @@ import {
   type UnaryMethodName
 } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
-import { BATCH_PATIENCE_MS, fulfilled, gather, type Outcome, rejected } from '@open-payments-server/runtime'
+import {
+  BATCH_PATIENCE_MS,
+  fulfilled,
+  gather,
+  type ItemResult,
+  rejected
+} from '@open-payments-server/runtime'
 import { type Amount, parseAmountValue } from '@open-payments-server/value-types/amounts'
 import type {
   CallOptions,
@@ -139,7 +145,7 @@ function answerTo<Answer>(error: unknown, answers: Answers<Answer>): Answer {
 }
 
 /** The result of one of several. */
-function decided<Answer>(decide: () => Answer): Outcome<Answer> {
+function decided<Answer>(decide: () => Answer): ItemResult<Answer> {
   try {
     return fulfilled(decide())
   } catch (error) {
@@ -148,7 +154,7 @@ function decided<Answer>(decide: () => Answer): Outcome<Answer> {
 }
 
 /** The result of one of several that failed, as if the call for it alone had failed. */
-function failed<Answer>({ code, message }: auth.Failure, answers: Answers<Answer>): Outcome<Answer> {
+function failed<Answer>({ code, message }: auth.Failure, answers: Answers<Answer>): ItemResult<Answer> {
   return decided(() => answerTo(new RpcError({ code: CODES.get(code) ?? status.UNKNOWN, message }), answers))
 }
 
@@ -195,7 +201,7 @@ function toEnd(end: ReservationEnd): auth.ReservationEnd {
   return { paymentId, end: { $case: 'settlement', value } }
 }
 
-function fromEnd(result: auth.EndResult | undefined): Outcome<EndOutcome> {
+function fromEnd(result: auth.EndResult | undefined): ItemResult<EndOutcome> {
   const outcome = result?.outcome
   switch (outcome?.$case) {
     case 'ended':
@@ -210,7 +216,7 @@ function fromEnd(result: auth.EndResult | undefined): Outcome<EndOutcome> {
 function fromReason(reason: auth.RefusalReason): RefusalReason {
   switch (reason) {
     case auth.RefusalReason.REFUSAL_REASON_TOKEN_INACTIVE:
-      return 'token-inactive'
+      return 'inactive-token'
     case auth.RefusalReason.REFUSAL_REASON_INSUFFICIENT_GRANT:
       return 'insufficient-grant'
     case auth.RefusalReason.REFUSAL_REASON_LIMIT_EXCEEDED:

@@ -1,6 +1,6 @@
 import { isTransient } from '@open-payments-server/database'
 import { RpcError, status, type UnaryContext, type UnaryHandler } from '@open-payments-server/grpc-transport'
-import { OperationRefused, type OperationRefusedBecause } from '../../domain/operation-refused.js'
+import { OperationRefused, type OperationRefusedBecause } from '../../features/operation-refused.js'
 
 /** The gRPC status of each refusal. */
 const CODES: Readonly<Record<OperationRefusedBecause, status>> = {

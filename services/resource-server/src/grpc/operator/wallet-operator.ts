@@ -1,14 +1,6 @@
-import {
-  type CallObserver,
-  createHandlers,
-  type GrpcService,
-  type Handlers
-} from '@open-payments-server/grpc-transport'
+import type { Handlers } from '@open-payments-server/grpc-transport'
 import { wallet } from '@open-payments-server/proto'
-import type { Logger } from '@open-payments-server/runtime'
-import type { Clock } from '@open-payments-server/value-types/clock'
-import type { ResourceServerConfig } from '../../config.js'
-import { OperationRefused } from '../../domain/operation-refused.js'
+import { OperationRefused } from '../../features/operation-refused.js'
 import { auditMoney, type AuditMoneyDependencies } from '../../features/audit-money/audit-money.js'
 import {
   type GiveUpLostDependencies,
@@ -30,39 +22,33 @@ import {
   toWalletAddressMessage
 } from './messages.js'
 
-/** What the operator services need. */
-export interface OperatorServiceDependencies
-  extends OperatorDependencies, AuditMoneyDependencies, GiveUpLostDependencies {
-  readonly clock: Clock
-  readonly logger: Logger
-  /** Observes every call; none unless given. */
-  readonly callObserver?: CallObserver | undefined
-  /** Who may operate when clients present certificates, and what audits regard as lost. */
-  readonly config: Pick<ResourceServerConfig, 'GRPC_OPERATOR_CLIENTS' | 'ORPHAN_AGE_SECONDS'>
-}
+/** What the operators' calls need. */
+export type WalletOperatorDependencies = OperatorDependencies &
+  AuditMoneyDependencies &
+  GiveUpLostDependencies
 
 type Methods<Name extends keyof wallet.WalletOperatorServiceServer> = Pick<
   wallet.WalletOperatorServiceServer,
   Name
 >
 
-/** The operators' calls for wallets, money and payments, over gRPC. */
-export function createGrpcServices(dependencies: OperatorServiceDependencies): GrpcService[] {
-  const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
-  const implementation: wallet.WalletOperatorServiceServer = {
+/** The operators' calls for wallets, money and payments. */
+export function createWalletOperator(
+  handlers: Handlers,
+  dependencies: WalletOperatorDependencies
+): wallet.WalletOperatorServiceServer {
+  return {
     ...walletMethods(handlers, dependencies),
     ...keyMethods(handlers, dependencies),
     ...moneyMethods(handlers, dependencies),
     ...auditMethods(handlers, dependencies)
   }
-  const clients = { everyMethod: dependencies.config.GRPC_OPERATOR_CLIENTS ?? [] }
-  return [{ definition: wallet.WalletOperatorServiceService, implementation, clients }]
 }
 
 /** Assets, accounts and wallet addresses. */
 function walletMethods(
   handlers: Handlers,
-  dependencies: OperatorServiceDependencies
+  dependencies: WalletOperatorDependencies
 ): Methods<
   | 'createAsset'
   | 'listAssets'
@@ -106,7 +92,7 @@ function walletMethods(
 /** Keys of client wallet addresses. */
 function keyMethods(
   handlers: Handlers,
-  dependencies: OperatorServiceDependencies
+  dependencies: WalletOperatorDependencies
 ): Methods<'addClientKey' | 'revokeClientKey'> {
   return {
     addClientKey: handlers.unary(
@@ -127,7 +113,7 @@ function keyMethods(
 /** Money and payments. */
 function moneyMethods(
   handlers: Handlers,
-  dependencies: OperatorServiceDependencies
+  dependencies: WalletOperatorDependencies
 ): Methods<'deposit' | 'withdraw' | 'listPayments'> {
   return {
     deposit: handlers.unary(
@@ -155,7 +141,7 @@ function moneyMethods(
 /** The audit, and decisions about lost money. */
 function auditMethods(
   handlers: Handlers,
-  dependencies: OperatorServiceDependencies
+  dependencies: WalletOperatorDependencies
 ): Methods<'listLostPayments' | 'giveUpLostPayments' | 'audit'> {
   return {
     listLostPayments: handlers.unary(

@@ -16,6 +16,7 @@ interface DueRow {
   readonly attempts: number
 }
 
+/** Claims with one statement: Prisma's models cannot skip locked rows. */
 const CLAIM_DUE = new Statement<DueRow>(
   'claim-reservation-outcomes',
   Prisma.sql`
@@ -51,6 +52,7 @@ export async function claimDue(on: Queries, limit: number, leaseMs: number): Pro
   )
 }
 
+/** By the database's clock, which Prisma's models cannot name. */
 const ACKNOWLEDGE = new Statement(
   'mark-outcomes-delivered',
   Prisma.sql`update grant_reservation set delivered_at = now() where payment_id = any(${placeholder('ids')}::uuid[])`
@@ -68,6 +70,7 @@ export async function postpone(
 ): Promise<void> {
   const ids = failed.map(({ paymentId }) => paymentId)
   const pauses = failed.map(({ retryAfterMs }) => retryAfterMs)
+  // One statement for different times, by the database's clock. It is not prepared, because only failures need it.
   await on.$queryRaw(Prisma.sql`
     update grant_reservation r set next_attempt_at = now() + f.retry_after_ms * interval '1 millisecond'
       from unnest(${ids}::uuid[], ${pauses}::double precision[]) as f(payment_id, retry_after_ms)

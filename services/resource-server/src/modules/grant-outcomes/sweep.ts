@@ -14,12 +14,12 @@ export interface SweptReservations {
   /** Ids that were given up. */
   readonly givenUp: readonly string[]
   /** Ids from before the database changed its timeline. Their payments may be lost, so an operator decides. */
-  readonly held: readonly string[]
+  readonly keptForOperator: readonly string[]
 }
 
 // One statement, so that the ids are given up on the timeline that was checked. They are written in the order of ids, like
 // persisting payments does, to avoid deadlocks.
-const SWEEP = new Statement<{ payment_id: string; held: boolean }>(
+const SWEEP = new Statement<{ payment_id: string; kept_for_operator: boolean }>(
   'give-up-payment-ids',
   Prisma.sql`
   with given as materialized (
@@ -30,7 +30,7 @@ const SWEEP = new Statement<{ payment_id: string; held: boolean }>(
     select given.id, 'release', 'swept' from given where not is_before_change order by given.id
     on conflict do nothing returning payment_id
   )
-  select payment_id, false as held from swept
+  select payment_id, false as kept_for_operator from swept
    union all
   select given.id, true from given
    where is_before_change and not exists (select from grant_reservation r where r.payment_id = given.id)`
@@ -45,9 +45,9 @@ export async function sweep(
     ids: reservations.map(({ paymentId }) => paymentId),
     createdAt: reservations.map(({ createdAtMs }) => instantText(createdAtMs))
   })
-  const idsOf = (held: boolean): string[] =>
-    rows.filter((row) => row.held === held).map(({ payment_id: id }) => id)
-  return { givenUp: idsOf(false), held: idsOf(true) }
+  const idsOf = (kept: boolean): string[] =>
+    rows.filter((row) => row.kept_for_operator === kept).map(({ payment_id: id }) => id)
+  return { givenUp: idsOf(false), keptForOperator: idsOf(true) }
 }
 
 /** A lost payment, and whether its reservation is to be released: not if it was settled before the payment was lost. */
@@ -56,6 +56,7 @@ export interface LostPaymentId {
   readonly isOpen: boolean
 }
 
+/** One statement, so that either all are given up or none. In the order of ids, like {@link SWEEP}, to avoid deadlocks. */
 const GIVE_UP_LOST = new Statement<{ payment_id: string }>(
   'give-up-lost-payments',
   Prisma.sql`

@@ -10,6 +10,7 @@ const CURRENT = Prisma.sql`
   select c.system_identifier, ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint as timeline_id
     from pg_control_system() c`
 
+/** Reads the timeline and records it with one statement: Prisma's models cannot call PostgreSQL's functions. */
 const MEET = new Statement(
   'meet-timeline',
   Prisma.sql`
@@ -33,6 +34,7 @@ const CHANGED_AT = Prisma.sql`(
 /** Fragment: whether a reservation of that age, without a payment here, may belong to a lost payment. */
 export const isBeforeChange = (createdAt: Prisma.Sql): Prisma.Sql => Prisma.sql`${createdAt} < ${CHANGED_AT}`
 
+/** Reads the timeline, as {@link MEET} does. The instant is text, because it may be infinite. */
 const READ_CHANGED_AT = new Statement<{ changed_at_ms: string }>(
   'read-timeline-change',
   Prisma.sql`select (extract(epoch from ${CHANGED_AT}) * 1000)::text as changed_at_ms`

@@ -3,6 +3,7 @@ import type { IncomingPayment } from '../../domain/incoming-payment.js'
 import type { FoundPage, PageRequest } from '../../domain/pagination.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
+import { createNewestPayments } from '../newest-payments.js'
 import {
   INCOMING_PAYMENT_COLUMNS,
   INCOMING_PAYMENT_JOINS,
@@ -45,3 +46,10 @@ export function listIncomingPayments(dependencies: {
     return { rows: rows.map((row) => readIncomingPaymentRow(row, dependencies.urls)), hasOpposite }
   }
 }
+
+/** Lists the incoming payments of all wallet addresses, or of one, for operators, newest first. */
+export const listNewestIncomingPayments = createNewestPayments({
+  table: Prisma.sql`incoming_payment`,
+  columns: Prisma.sql`case when p.completed then 'completed' else 'pending' end as state, p.expires_at,
+    '' as failure_reason, p.incoming_value::text as value, p.received_value::text as moved_value, '' as receiver`
+})

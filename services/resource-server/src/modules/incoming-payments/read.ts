@@ -15,6 +15,7 @@ export interface IncomingPaymentReader {
   find(id: string): Promise<IncomingPayment | undefined>
 }
 
+/** One statement over four tables for all that arrive together: Prisma's models would send one for each table. */
 const BY_ID = new Statement<IncomingPaymentRow>(
   'get-incoming-payments',
   Prisma.sql`select ${INCOMING_PAYMENT_COLUMNS} from incoming_payment p ${INCOMING_PAYMENT_JOINS}

@@ -15,6 +15,7 @@ interface ReceiverRow {
   readonly scale: number
 }
 
+/** One statement over four tables for all that arrive together: Prisma's models would send one for each table. */
 const BY_ID = new Statement<ReceiverRow>(
   'find-receivers',
   Prisma.sql`select p.id, p.incoming_value::text, p.received_value::text, p.completed, p.expires_at, s.id as asset_id, s.code,

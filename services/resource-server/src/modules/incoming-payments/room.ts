@@ -1,5 +1,6 @@
 import { UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import { Prisma } from '../database.js'
+import { accountOf } from '../wallet-addresses/index.js'
 
 /** Maximum that an open payment may receive: {@link UINT64_MAX}, as PostgreSQL reads it. */
 const LARGEST = Prisma.raw(UINT64_MAX.toString())
@@ -60,7 +61,7 @@ export function lockedReceivers(ids: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`receiver as (
     select i.id as receiver_id, i.incoming_value::text, i.received_value::text, i.completed, i.expires_at,
            w.account_id as receiver_account_id
-      from incoming_payment i join wallet_address w on w.id = i.wallet_address_id
+      from incoming_payment i ${accountOf(Prisma.sql`i.wallet_address_id`)}
      where i.id = any (${ids}) order by i.id
        for no key update of i
   )`

@@ -9,8 +9,27 @@ import { PROVIDER_ACCOUNT_KINDS } from './provider-accounts.js'
  * @param accountId names the account, such as `w.account_id`
  */
 export const ASSET_OF_ACCOUNT = (accountId: Prisma.Sql): Prisma.Sql => Prisma.sql`
-  join account a on a.id = ${accountId}
-  join asset s on s.id = a.asset_id`
+  ${accountById(accountId)}
+  ${assetById(Prisma.sql`a.asset_id`, Prisma.sql`s`)}`
+
+/**
+ * Fragment: joins an account `a` (`id`, `asset_id`) by its id.
+ *
+ * @param accountId names the account, such as `w.account_id`
+ */
+export function accountById(accountId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`join account a on a.id = ${accountId}`
+}
+
+/**
+ * Fragment: joins an asset (`id`, `code`, `scale`) by its id.
+ *
+ * @param assetId names the asset, such as `q.receive_asset_id`
+ * @param alias of the joined asset
+ */
+export function assetById(assetId: Prisma.Sql, alias: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`join asset ${alias} on ${alias}.id = ${assetId}`
+}
 
 /**
  * Creates an asset and the provider's accounts in it, in one transaction.

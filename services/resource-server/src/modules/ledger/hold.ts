@@ -35,3 +35,12 @@ export const held = Prisma.sql`
            ${placeholder('now')}::timestamptz
       from covered
   )`
+
+/**
+ * Fragment: joins the pending hold `hold` (`id`) of a payment, if there is one.
+ *
+ * @param paymentId names the payment's id
+ */
+export function holdOf(paymentId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`left join transfer hold on hold.id = ${paymentId} and hold.state = 'pending'`
+}

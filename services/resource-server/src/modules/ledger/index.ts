@@ -3,8 +3,8 @@
  * these tables.
  */
 export { type Account, createAccount, findAccount, listAccounts, type NewAccount } from './accounts.js'
-export { ASSET_OF_ACCOUNT, createAsset, findAssetId, listAssets } from './assets.js'
-export { held } from './hold.js'
+export { accountById, ASSET_OF_ACCOUNT, assetById, createAsset, findAssetId, listAssets } from './assets.js'
+export { held, holdOf } from './hold.js'
 export { findMovement, move, type Movement, type MovementKind } from './move.js'
 export {
   type AccountTotals,

@@ -23,6 +23,7 @@ export function createProviderAccounts(): ProviderAccountDirectory {
     async find(on, assetIds) {
       const missing = [...new Set(assetIds)].filter((id) => !known.has(id))
       if (missing.length === 0) return known
+      // Prisma's models would return one row per account. It is not a prepared statement, because it is sent once per asset.
       const rows = await on.$queryRaw<(ProviderAccounts & { asset_id: number })[]>(
         Prisma.sql`select clearing.asset_id, clearing.id as clearing, exchange.id as exchange, fees.id as fees
              from account clearing

@@ -17,6 +17,7 @@ export {
   createOutgoingPaymentReader,
   isPaidFrom,
   isQuoteUsed,
+  listNewestOutgoingPayments,
   listOutgoingPayments,
   type OutgoingPaymentReader,
   paymentOfQuote

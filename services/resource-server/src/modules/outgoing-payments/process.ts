@@ -2,6 +2,8 @@ import { placeholder } from '@open-payments-server/database'
 import type { QuotedAmounts } from '@open-payments-server/value-types/amounts'
 import type { Settlement } from '../../domain/settlement.js'
 import { Prisma } from '../database.js'
+import { accountById, holdOf } from '../ledger/index.js'
+import { accountOf } from '../wallet-addresses/index.js'
 
 /** Which pending payments to claim: the oldest, or certain ones. */
 export interface Claim {
@@ -55,9 +57,9 @@ export const claimed = Prisma.sql`
                        ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
                 then substring(p.receiver from length(${placeholder('receivers')}::text) + 1)::uuid end as incoming_payment_id
       from outgoing_payment p
-      join wallet_address w on w.id = p.wallet_address_id
-      join account a on a.id = w.account_id
-      left join transfer hold on hold.id = p.id and hold.state = 'pending'
+      ${accountOf(Prisma.sql`p.wallet_address_id`)}
+      ${accountById(Prisma.sql`w.account_id`)}
+      ${holdOf(Prisma.sql`p.id`)}
      where p.state = 'pending' and starts_with(p.receiver, ${placeholder('receivers')}::text)
        and (${placeholder('ids')}::uuid[] is null or p.id = any(${placeholder('ids')}::uuid[]))
        and not (p.id = any(${placeholder('except')}::uuid[]))

@@ -9,6 +9,7 @@ import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
 import type { FoundPage, PageRequest } from '../../domain/pagination.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
+import { createNewestPayments } from '../newest-payments.js'
 import {
   OUTGOING_PAYMENT_COLUMNS,
   OUTGOING_PAYMENT_JOINS,
@@ -28,6 +29,7 @@ export interface OutgoingPaymentReader {
   find(id: string): Promise<OutgoingPayment | undefined>
 }
 
+/** One statement over five tables for all that arrive together: Prisma's models would send one for each table. */
 const BY_ID = new Statement<OutgoingPaymentRow>(
   'get-outgoing-payments',
   Prisma.sql`select ${OUTGOING_PAYMENT_COLUMNS} from outgoing_payment p ${OUTGOING_PAYMENT_JOINS}
@@ -80,6 +82,13 @@ export function listOutgoingPayments({
     return { rows: rows.map((row) => readOutgoingPaymentRow(row, urls)), hasOpposite }
   }
 }
+
+/** Lists the outgoing payments of all wallet addresses, or of one, for operators, newest first. */
+export const listNewestOutgoingPayments = createNewestPayments({
+  table: Prisma.sql`outgoing_payment`,
+  columns: Prisma.sql`p.state::text, null::timestamptz as expires_at, coalesce(p.failure_reason, '') as failure_reason,
+    p.debit_value::text as value, p.sent_value::text as moved_value, p.receiver`
+})
 
 /** Whether any payment used a quote. */
 export async function isQuoteUsed(on: Queries, quoteId: string): Promise<boolean> {

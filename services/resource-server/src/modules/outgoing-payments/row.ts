@@ -1,6 +1,7 @@
 import type { OutgoingPayment, OutgoingPaymentState } from '../../domain/outgoing-payment.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma } from '../database.js'
+import { assetById } from '../ledger/index.js'
 import { WALLET_ADDRESS } from '../wallet-addresses/index.js'
 
 /** The columns of an {@link OutgoingPaymentRow}: `p` is the payment, joined by {@link OUTGOING_PAYMENT_JOINS}. */
@@ -12,7 +13,7 @@ export const OUTGOING_PAYMENT_COLUMNS = Prisma.sql`
 /** Joins the wallet address and the assets to the payments `p`: one row for each payment. */
 export const OUTGOING_PAYMENT_JOINS = Prisma.sql`
   ${WALLET_ADDRESS(Prisma.sql`p.wallet_address_id`)}
-  join asset ra on ra.id = p.receive_asset_id`
+  ${assetById(Prisma.sql`p.receive_asset_id`, Prisma.sql`ra`)}`
 
 /** An outgoing payment as the database returns it: numbers of arbitrary size are text. */
 export interface OutgoingPaymentRow {

@@ -32,6 +32,7 @@ interface TwinRow extends OutgoingPaymentRow {
 const IDS = Prisma.sql`${placeholder('ids')}::uuid[]`
 const STOOD_FOR = stoodFor(IDS)
 
+/** One statement, because what it finds by id, by alias and by signed request must be of one instant. */
 const TWIN = new Statement<TwinRow>(
   'find-twin-payment',
   Prisma.sql`
@@ -58,6 +59,7 @@ export async function findTwin(
   )
 }
 
+/** One statement, so that the payment that the id stands for is looked up as the id is given up. */
 const GIVE_UP = new Statement(
   'give-up-payment-id',
   givingUp(

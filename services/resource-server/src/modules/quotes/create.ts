@@ -83,6 +83,7 @@ const CREATE = new Statement<CreatedRow>(
     ${QUOTE_JOINS}`
 )
 
+/** One statement over five tables, with the row that {@link CREATE} returns. */
 const FIND = new Statement<CreatedRow>(
   'find-created-quote',
   Prisma.sql`select ${QUOTE_COLUMNS}, q.request_hash from quote q ${QUOTE_JOINS}

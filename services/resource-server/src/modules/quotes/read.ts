@@ -2,6 +2,7 @@ import { createLookup, placeholder, Statement } from '@open-payments-server/data
 import { isOwnedBy, type PayableQuote, type Quote, type QuoteOwner } from '../../domain/quote.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
+import { assetById } from '../ledger/index.js'
 import { paymentOfQuote } from '../outgoing-payments/index.js'
 import { QUOTE_COLUMNS, QUOTE_JOINS, type QuoteRow, readQuoteRow } from './row.js'
 
@@ -11,6 +12,7 @@ export interface QuoteReader {
   find(id: string): Promise<Quote | undefined>
 }
 
+/** One statement over five tables for all that arrive together: Prisma's models would send one for each table. */
 const BY_ID = new Statement<QuoteRow>(
   'get-quotes',
   Prisma.sql`select ${QUOTE_COLUMNS} from quote q ${QUOTE_JOINS} where q.id = any(${placeholder('ids')}::uuid[])`
@@ -58,7 +60,7 @@ const PAYABLE = new Statement<PayableQuoteRow>(
   select q.id, q.wallet_address_id, q.client, q.receiver, q.debit_value::text, q.fee_value::text, q.receive_value::text,
          q.receive_asset_id, s.code, s.scale, q.expires_at, used.id is not null as used
     from quote q
-    join asset s on s.id = q.receive_asset_id
+    ${assetById(Prisma.sql`q.receive_asset_id`, Prisma.sql`s`)}
     ${paymentOfQuote(Prisma.sql`q.id`, Prisma.sql`${placeholder('ids')}::uuid[]`)}
    where q.id = any(${placeholder('ids')}::uuid[])`
 )

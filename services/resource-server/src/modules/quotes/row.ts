@@ -1,9 +1,10 @@
 import type { Quote } from '../../domain/quote.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma } from '../database.js'
+import { assetById } from '../ledger/index.js'
 import { WALLET_ADDRESS } from '../wallet-addresses/index.js'
 
-/** The columns of a {@link QuoteRow}: `q` is the quote, `w` its wallet address, `da` and `ra` the two assets. */
+/** The columns of a {@link QuoteRow}: `q` is the quote, joined by {@link QUOTE_JOINS}. */
 export const QUOTE_COLUMNS = Prisma.sql`
   q.id, q.client, q.receiver, q.debit_value::text, q.receive_value::text, q.method, q.expires_at, q.created_at,
   w.path, s.code as debit_code, s.scale as debit_scale, ra.code as receive_code, ra.scale as receive_scale`
@@ -11,7 +12,7 @@ export const QUOTE_COLUMNS = Prisma.sql`
 /** Joins the wallet address and the assets to a quote `q`. */
 export const QUOTE_JOINS = Prisma.sql`
   ${WALLET_ADDRESS(Prisma.sql`q.wallet_address_id`)}
-  join asset ra on ra.id = q.receive_asset_id`
+  ${assetById(Prisma.sql`q.receive_asset_id`, Prisma.sql`ra`)}`
 
 /** A quote as the database returns it: numbers of arbitrary size are text. */
 export interface QuoteRow {

@@ -22,7 +22,17 @@ const REMEMBERED_MS = 60_000
  * @param walletAddressId names the wallet address, such as `p.wallet_address_id`
  */
 export const WALLET_ADDRESS = (walletAddressId: Prisma.Sql): Prisma.Sql => Prisma.sql`
-  join wallet_address w on w.id = ${walletAddressId} ${ASSET_OF_ACCOUNT(Prisma.sql`w.account_id`)}`
+  ${accountOf(walletAddressId)} ${ASSET_OF_ACCOUNT(Prisma.sql`w.account_id`)}`
+
+/**
+ * Fragment: joins the wallet address `w` (`path`, `account_id`): its account alone, without the asset that {@link
+ * WALLET_ADDRESS} joins too.
+ *
+ * @param walletAddressId names the wallet address, such as `p.wallet_address_id`
+ */
+export function accountOf(walletAddressId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`join wallet_address w on w.id = ${walletAddressId}`
+}
 
 interface WalletAddressRow {
   readonly id: string

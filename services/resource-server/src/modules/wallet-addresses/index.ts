@@ -6,7 +6,7 @@ export {
   type NewWalletAddress,
   type StoredWalletAddress
 } from './administration.js'
-export { createWalletAddressDirectory, WALLET_ADDRESS } from './directory.js'
+export { accountOf, createWalletAddressDirectory, WALLET_ADDRESS } from './directory.js'
 export {
   addKey,
   type ClientKeyId,

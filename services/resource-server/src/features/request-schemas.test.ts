@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { METADATA_BYTES_MAX, metadataSchema } from './wire.js'
+import { METADATA_BYTES_MAX, metadataSchema } from './request-schemas.js'
 
 function isMetadata(value: unknown): boolean {
   return metadataSchema.safeParse(value).success
