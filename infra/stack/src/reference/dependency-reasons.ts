@@ -27,7 +27,7 @@ export const DEPENDENCY_REASONS: Readonly<Record<string, string>> = {
   'structured-headers': 'Parses and writes structured fields (RFC 8941, RFC 9651), which signatures use.',
   cookie: 'Parses and writes cookies (RFC 6265).',
   accepts: 'Chooses between a page and JSON, as the client prefers.',
-  express: "Routes pages and identity providers' requests.",
+  express: "Serves the identity provider's listener.",
   ioredis: 'Redis: single-use marks, rate limits, and messages between replicas.',
   jose: 'Imports JSON Web Keys (RFC 7517, RFC 8037), and computes their thumbprints (RFC 7638).',
   luxon: 'Calendar arithmetic for repeating intervals.',
