@@ -12,8 +12,6 @@ export const DEPENDENCY_REASONS: Readonly<Record<string, string>> = {
     'Records traces, and sends them in batches. Version 2: 3 does not run on Node 20.',
   '@prisma/adapter-pg': 'Connects Prisma to the one `pg` pool of each service.',
   '@prisma/client': 'Database client. Its query engine is WebAssembly: nothing native.',
-  '@prisma/driver-adapter-utils': 'Types of the adapter that applies migrations.',
-  '@prisma/schema-engine-wasm': 'Applies migrations without a native engine that would be downloaded.',
   'http-message-signatures': 'Builds the signature base for signing (RFC 9421).',
   'grpc-health-check': 'The standard gRPC health service.',
   'ipaddr.js': 'Distinguishes public addresses from private, mapped and reserved ones.',
