@@ -17,7 +17,7 @@ export {
   type ReadKeyset
 } from './keyset.js'
 export { createLookup } from './lookup.js'
-export { migrateDatabase, MigrationFailed, migrationSql, type MigrateOptions } from './migrate.js'
+export { migrateDatabase, MigrationFailed, type MigrateOptions } from './migrate.js'
 export { type ClientOptions, type OpenDatabase, openDatabase } from './open-database.js'
 export {
   createPatientPool,

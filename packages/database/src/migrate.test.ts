@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createHash, randomBytes } from 'node:crypto'
@@ -6,19 +6,12 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import pg from 'pg'
 import { failureOf } from '../test/support/failure-of.js'
 import { createDatabaseIfMissing } from './create-database.js'
-import { migrateDatabase, MigrationFailed, type MigrateOptions, migrationSql } from './migrate.js'
+import { type SchemaEngine, withSchemaEngine } from '../test/support/schema-engine.js'
+import { migrateDatabase, MigrationFailed, type MigrateOptions } from './migrate.js'
 
+const NO_FILTERS = { externalTables: [], externalEnums: [] }
 const adminUrl = process.env.TEST_POSTGRES_URL ?? ''
-const schema = `
-datasource db {
-  provider = "postgresql"
-}
-model Wallet {
-  id      String @id @db.Uuid
-  balance Decimal @db.Decimal(20, 0)
-  @@map("wallet")
-}
-`
+const firstMigration = 'create table wallet (id uuid primary key, balance numeric(20, 0) not null);'
 /** Semicolons where they do not end a statement, and a function body. */
 const secondMigration = `
 alter table wallet add column note text not null default 'a;b'; -- why; because
@@ -35,11 +28,10 @@ let url: string
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'migrate-test-'))
-  await writeFile(join(folder, 'schema.prisma'), schema)
   database = `migrate_${randomBytes(6).toString('hex')}`
   url = Object.assign(new URL(adminUrl), { pathname: `/${database}` }).href
   await createDatabaseIfMissing({ adminUrl, name: database })
-  await addMigration('20260101000000_first', await migrationSql(schema))
+  await addMigration('20260101000000_first', firstMigration)
 })
 
 afterEach(async () => {
@@ -48,7 +40,7 @@ afterEach(async () => {
 })
 
 describe('migrateDatabase', () => {
-  it('makes an empty database into what the schema describes', async () => {
+  it('applies the migrations to an empty database', async () => {
     await expect(migrate()).resolves.toEqual({ applied: ['20260101000000_first'] })
     await query(
       url,
@@ -68,7 +60,6 @@ describe('migrateDatabase', () => {
     const failure = await failureOf(
       migrateDatabase({
         url: wrong,
-        schemaPath: join(folder, 'schema.prisma'),
         migrationsPath: join(folder, 'migrations')
       })
     )
@@ -246,7 +237,7 @@ describe('migrateDatabase', () => {
 
   it('refuses a migration that was edited after it was applied', async () => {
     await migrate()
-    await addMigration('20260101000000_first', `${await migrationSql(schema)}\ncreate table more (id int);`)
+    await addMigration('20260101000000_first', `${firstMigration}\ncreate table more (id int);`)
     await expect(migrate()).rejects.toThrow(
       'edited after it was applied to this database: 20260101000000_first'
     )
@@ -257,6 +248,87 @@ describe('migrateDatabase', () => {
     await migrate()
     await rm(join(folder, 'migrations', '20260102000000_second'), { recursive: true })
     await expect(migrate()).resolves.toEqual({ applied: [] })
+  })
+})
+
+describe("Prisma's own schema engine", () => {
+  const UP_TO_DATE = {
+    editedMigrationNames: [],
+    failedMigrationNames: [],
+    hasMigrationsTable: true,
+    history: null
+  }
+  const migrations = async () => ({
+    baseDir: folder,
+    lockfile: { path: 'migration_lock.toml', content: 'provider = "postgresql"' },
+    shadowDbInitScript: '',
+    migrationDirectories: await Promise.all(
+      (await readdir(join(folder, 'migrations'))).sort().map(async (path) => ({
+        path,
+        migrationFile: {
+          path: 'migration.sql',
+          content: {
+            tag: 'ok' as const,
+            value: await readFile(join(folder, 'migrations', path, 'migration.sql'), 'utf8')
+          }
+        }
+      }))
+    )
+  })
+  const diagnose = async (engine: SchemaEngine) =>
+    engine.diagnoseMigrationHistory({
+      migrationsList: await migrations(),
+      optInToShadowDatabase: false,
+      filters: NO_FILTERS
+    })
+  const apply = async (engine: SchemaEngine) =>
+    (await engine.applyMigrations({ migrationsList: await migrations(), filters: NO_FILTERS }))
+      .appliedMigrationNames
+  const historyColumns = () =>
+    query(
+      url,
+      `select column_name, data_type, character_maximum_length, is_nullable, column_default
+         from information_schema.columns where table_name = '_prisma_migrations' order by ordinal_position`
+    )
+
+  it('agrees with the recorded history: nothing is missing, edited or failed', async () => {
+    await addMigration('20260102000000_second', secondMigration)
+    await addMigration(
+      '20260103000000_fill',
+      '-- run: in batches\nupdate wallet set balance = 0 where false;'
+    )
+    await migrate()
+    await withSchemaEngine(url, async (engine) => {
+      expect(await diagnose(engine)).toEqual(UP_TO_DATE)
+      expect(await apply(engine)).toEqual([])
+    })
+  })
+
+  it('applies what comes next, and its history is taken up here', async () => {
+    await migrate()
+    await addMigration('20260102000000_second', 'create table second (id int)')
+    await withSchemaEngine(url, async (engine) => {
+      expect(await apply(engine)).toEqual(['20260102000000_second'])
+    })
+    await expect(migrate()).resolves.toEqual({ applied: [] })
+  })
+
+  it('makes the same history table, and one row of it looks like the other', async () => {
+    const row = 'select checksum, logs, rolled_back_at, applied_steps_count from _prisma_migrations'
+    await migrate()
+    const ours = [await historyColumns(), await query(url, row)]
+    await query(url, 'drop table wallet, _prisma_migrations')
+    await withSchemaEngine(url, apply)
+    expect([await historyColumns(), await query(url, row)]).toEqual(ours)
+  })
+
+  it('reports a migration that failed here as failed', async () => {
+    await migrate()
+    await addMigration('20260102000000_broken', 'select 1 / 0')
+    await failureOf(migrate())
+    await withSchemaEngine(url, async (engine) => {
+      expect(await diagnose(engine)).toMatchObject({ failedMigrationNames: ['20260102000000_broken'] })
+    })
   })
 })
 
@@ -285,7 +357,6 @@ async function eventually(condition: () => Promise<boolean>): Promise<void> {
 function migrate(log?: (line: string) => void, lockWaiting?: MigrateOptions['lockWaiting']) {
   return migrateDatabase({
     url,
-    schemaPath: join(folder, 'schema.prisma'),
     migrationsPath: join(folder, 'migrations'),
     ...(log && { log }),
     ...(lockWaiting && { lockWaiting })

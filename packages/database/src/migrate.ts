@@ -1,30 +1,45 @@
+import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { adapterWithoutDatabase, MigrationAdapterFactory } from './migration-adapter.js'
-import { LocksHeld, type LockWaiting, modeOf } from './run-migration.js'
-import { openSchemaEngine, type MigrationList, type SchemaEngine } from './schema-engine.js'
+import { LocksHeld, type LockWaiting, modeOf, runMigration } from './run-migration.js'
 
-/** The advisory lock of the process that migrates a database. Differs from Prisma's number, which the engine locks too. */
-const migrationLockKey = 7_281_904_535
+/** The advisory lock of the process that migrates a database: Prisma's own, so `prisma migrate` cannot run at the same time. */
+const MIGRATION_LOCK_KEY = 72_707_369
 /** How long to wait for another process that migrates. */
-const otherMigrationMaxMs = 1_800_000
+const OTHER_MIGRATION_MAX_MS = 1_800_000
 /** How often to check whether it has finished. */
-const lockPollMs = 200
-const noFilters = { externalTables: [], externalEnums: [] }
+const LOCK_POLL_MS = 200
+
+/** Prisma's own history table, as its schema engine creates it. A test compares the two. */
+const CREATE_HISTORY = `create table if not exists _prisma_migrations (
+  id varchar(36) primary key,
+  checksum varchar(64) not null,
+  finished_at timestamptz,
+  migration_name varchar(255) not null,
+  logs text,
+  rolled_back_at timestamptz,
+  started_at timestamptz not null default now(),
+  applied_steps_count integer not null default 0
+)`
 
 /** What to migrate, and from where. */
 export interface MigrateOptions {
   /** URL of the database, as a user who may change its schema. */
   readonly url: string
-  /** The Prisma schema file. */
-  readonly schemaPath: string
   /** The folder with one folder per migration, each with a `migration.sql`. */
   readonly migrationsPath: string
   readonly log?: (line: string) => void
   /** How a migration that waits for locks is retried. */
   readonly lockWaiting?: Omit<LockWaiting, 'log'>
+}
+
+interface Migration {
+  readonly name: string
+  readonly script: string
+  /** SHA-256 of the script in hexadecimal, as in Prisma's history. */
+  readonly checksum: string
 }
 
 /** The database cannot be migrated. The message says why and what to do. */
@@ -34,109 +49,59 @@ export class MigrationFailed extends Error {
 
 /**
  * Applies the migrations that the database does not have yet, in the order of their names, each as one transaction unless
- * it requests otherwise (see `runMigration`). Others may use the database meanwhile. Uses Prisma's own `_prisma_migrations`
- * table. If several processes migrate at once, one does the work and the others then find nothing to do. After any
- * interruption, running it again continues where it stopped.
+ * it requests otherwise (see `runMigration`). Others may use the database meanwhile. The history is Prisma's own, so that
+ * `prisma migrate deploy` and `prisma migrate status` agree with it. If several processes migrate at once, one does the work and
+ * the others then find nothing to do. After any interruption, running it again continues where it stopped.
  *
  * @param options.url connects to PostgreSQL directly, or through a pool that gives each client its own session
  * @returns the names of the migrations applied by this call
  * @throws MigrationFailed when the database cannot be reached, a migration fails, or one was edited after it was applied
  */
 export async function migrateDatabase(options: MigrateOptions): Promise<{ applied: string[] }> {
-  const schema = { path: resolve(options.schemaPath), content: await readFile(options.schemaPath, 'utf8') }
-  const migrationsList = await readMigrations(resolve(options.migrationsPath))
-  return withMigrationLock(options.url, async () => {
-    const pool = new pg.Pool({
-      connectionString: options.url,
-      // One connection, so that everything the engine does happens in one session.
-      max: 1,
-      application_name: 'migrations',
-      // Without the user's own limit: scanning a big table takes as long as it takes.
-      statement_timeout: 0
-    })
-    pool.on('error', (error) => options.log?.(`connection lost: ${error.message}`))
-    try {
-      await forgetInterrupted(pool, options.log)
-      const factory = new MigrationAdapterFactory(pool, { ...options.lockWaiting, log: options.log })
-      const engine = await openSchemaEngine(schema, factory)
-      try {
-        await refuseEdited(engine, migrationsList)
-        return await applyMissing(engine, factory, migrationsList, options.log)
-      } finally {
-        engine.free()
-      }
-    } finally {
-      await pool.end()
+  const { url, log, lockWaiting } = options
+  const migrations = await readMigrations(resolve(options.migrationsPath))
+  return withMigrationLock(url, async (client) => {
+    const missing = await findMissing(client, migrations, log)
+    for (const migration of missing) {
+      await apply(client, migration, { ...lockWaiting, log })
+      log?.(`applied ${migration.name}`)
     }
+    return { applied: missing.map(({ name }) => name) }
   })
 }
 
-/**
- * The SQL that turns an empty database into what a Prisma schema describes: the draft of a first migration.
- *
- * @param schemaText the content of a schema file
- */
-export async function migrationSql(schemaText: string): Promise<string> {
-  const schema = { path: 'schema.prisma', content: schemaText }
-  const engine = await openSchemaEngine(schema, adapterWithoutDatabase)
-  try {
-    const { stdout } = await engine.diff({
-      from: { tag: 'empty' },
-      to: { tag: 'schemaDatamodel', files: [schema] },
-      script: true,
-      exitCode: null,
-      filters: noFilters
-    })
-    return stdout ?? ''
-  } finally {
-    engine.free()
-  }
-}
-
-async function readMigrations(baseDir: string): Promise<MigrationList> {
-  const entries = await readdir(baseDir, { withFileTypes: true })
+async function readMigrations(folder: string): Promise<Migration[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
-  return {
-    baseDir,
-    lockfile: {
-      path: './migration_lock.toml',
-      content: await readOptional(join(baseDir, 'migration_lock.toml'))
-    },
-    shadowDbInitScript: '',
-    migrationDirectories: await Promise.all(
-      names.sort().map(async (path) => ({
-        path,
-        migrationFile: {
-          path: 'migration.sql',
-          content: { tag: 'ok' as const, value: await readFile(join(baseDir, path, 'migration.sql'), 'utf8') }
-        }
-      }))
-    )
-  }
-}
-
-async function readOptional(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw error
-  }
+  return Promise.all(
+    names.sort().map(async (name) => {
+      const script = await readFile(join(folder, name, 'migration.sql'), 'utf8')
+      return { name, script, checksum: createHash('sha256').update(script).digest('hex') }
+    })
+  )
 }
 
 /**
  * Polls instead of waiting in the database: `create index concurrently` waits for a session that waits there for a lock, so
  * both would wait for ever.
  */
-async function withMigrationLock<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
-  const client = new pg.Client({ connectionString: url, application_name: 'migrations-lock' })
-  // A lost connection releases the lock; the work then fails, or has failed, by itself.
+async function withMigrationLock<Result>(
+  url: string,
+  work: (client: pg.Client) => Promise<Result>
+): Promise<Result> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'migrations',
+    // Without the user's own limit: scanning a big table takes as long as it takes.
+    statement_timeout: 0
+  })
+  // A lost connection releases the lock, and the statement that runs on it fails.
   client.on('error', () => undefined)
   await client.connect().catch((error: unknown) => {
     throw new MigrationFailed(describeUnreachable(error), { cause: error })
   })
   try {
-    const givesUpAt = Date.now() + otherMigrationMaxMs
+    const givesUpAt = Date.now() + OTHER_MIGRATION_MAX_MS
     while (!(await tryLock(client))) {
       if (Date.now() > givesUpAt) {
         throw new MigrationFailed(
@@ -144,9 +109,9 @@ async function withMigrationLock<Result>(url: string, work: () => Promise<Result
             "(select * from pg_stat_activity where application_name = 'migrations')"
         )
       }
-      await delay(lockPollMs)
+      await delay(LOCK_POLL_MS)
     }
-    return await work()
+    return await work(client)
   } finally {
     await client.end()
   }
@@ -171,65 +136,62 @@ function describeUnreachable(error: unknown): string {
 
 async function tryLock(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
-    migrationLockKey
+    MIGRATION_LOCK_KEY
   ])
   return rows[0]?.locked === true
 }
 
 /**
- * A migration without a recorded end left nothing behind, or can be run again: see `runMigration`. Prisma would refuse all
- * others because of it.
+ * A migration without a recorded end left nothing behind, or can be run again: see `runMigration`. It is marked as rolled back,
+ * because Prisma would refuse all others because of it.
+ *
+ * @throws MigrationFailed when a migration was edited after it was applied
  */
-async function forgetInterrupted(pool: pg.Pool, log: ((line: string) => void) | undefined): Promise<void> {
-  const { rows: found } = await pool.query<{ exists: boolean }>(
-    `select to_regclass('_prisma_migrations') is not null as exists`
-  )
-  if (found[0]?.exists !== true) return
-  const { rows } = await pool.query<{ name: string }>(
+async function findMissing(
+  client: pg.Client,
+  migrations: readonly Migration[],
+  log: ((line: string) => void) | undefined
+): Promise<Migration[]> {
+  await client.query(CREATE_HISTORY)
+  const interrupted = await client.query<{ name: string }>(
     `update _prisma_migrations set rolled_back_at = now()
       where finished_at is null and rolled_back_at is null returning migration_name as name`
   )
-  for (const { name } of rows) log?.(`${name} failed or was interrupted before: it is applied anew`)
-}
-
-async function refuseEdited(engine: SchemaEngine, migrationsList: MigrationList): Promise<void> {
-  const { editedMigrationNames } = await engine.diagnoseMigrationHistory({
-    migrationsList,
-    optInToShadowDatabase: false,
-    filters: noFilters
-  })
-  if (editedMigrationNames.length > 0) {
+  for (const { name } of interrupted.rows) {
+    log?.(`${name} failed or was interrupted before: it is applied anew`)
+  }
+  const { rows } = await client.query<{ name: string; checksum: string }>(
+    `select migration_name as name, checksum from _prisma_migrations
+      where finished_at is not null and rolled_back_at is null`
+  )
+  const applied = new Map(rows.map(({ name, checksum }) => [name, checksum]))
+  const edited = migrations.filter(({ name, checksum }) => (applied.get(name) ?? checksum) !== checksum)
+  if (edited.length > 0) {
     throw new MigrationFailed(
-      `edited after it was applied to this database: ${editedMigrationNames.join(', ')}. ` +
+      `edited after it was applied to this database: ${edited.map(({ name }) => name).join(', ')}. ` +
         'Restore the file and put the change into a new migration'
     )
   }
+  return migrations.filter(({ name }) => !applied.has(name))
 }
 
-async function applyMissing(
-  engine: SchemaEngine,
-  factory: MigrationAdapterFactory,
-  migrationsList: MigrationList,
-  log: ((line: string) => void) | undefined
-): Promise<{ applied: string[] }> {
+/** @throws MigrationFailed when the migration fails */
+async function apply(
+  client: pg.Client,
+  { name, script, checksum }: Migration,
+  waiting: LockWaiting
+): Promise<void> {
+  const id = randomUUID()
   try {
-    const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: noFilters })
-    for (const name of appliedMigrationNames) log?.(`applied ${name}`)
-    return { applied: appliedMigrationNames }
+    await client.query('insert into _prisma_migrations (id, checksum, migration_name) values ($1, $2, $3)', [
+      id,
+      checksum,
+      name
+    ])
+    await runMigration(client, { id, script }, waiting)
   } catch (error) {
-    if (factory.failure === undefined) throw new MigrationFailed(readableEngineError(error), { cause: error })
-    const { script, error: reason } = factory.failure
-    throw new MigrationFailed(describeFailure(nameOf(script, migrationsList), script, reason), {
-      cause: reason
-    })
+    throw new MigrationFailed(describeFailure(name, script, error), { cause: error })
   }
-}
-
-function nameOf(script: string, { migrationDirectories }: MigrationList): string {
-  const found = migrationDirectories.find(
-    ({ migrationFile: { content } }) => content.tag === 'ok' && content.value === script
-  )
-  return found?.path ?? 'a migration'
 }
 
 function describeFailure(name: string, script: string, error: unknown): string {
@@ -252,11 +214,4 @@ function describeFailure(name: string, script: string, error: unknown): string {
 /** The server ended the session: an administrator, a crash, or a shutdown (SQLSTATE 57P01 to 57P03). */
 function isEnded(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^57P0[123]$/.test(error.code ?? '')
-}
-
-/** The engine's own message ends in a stack trace of its source. */
-function readableEngineError(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
-  const [reason = message] = message.split(/\n\s*0: /)
-  return `the migrations could not be applied: ${reason}. Mend the cause, and migrate again`
 }

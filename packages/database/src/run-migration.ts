@@ -42,14 +42,19 @@ export class LocksHeld extends Error {
  *
  * The last two can be run again after any failure.
  *
- * @param pool of a single connection, on which `_prisma_migrations` has exactly one row without an end
+ * @param migration.id of its row in `_prisma_migrations`, which has no end yet
  * @throws LocksHeld when it did not get its locks; PostgreSQL's errors in the script
  */
-export async function runMigration(pool: pg.Pool, script: string, waiting: LockWaiting = {}): Promise<void> {
+export async function runMigration(
+  client: pg.Client,
+  { id, script }: { readonly id: string; readonly script: string },
+  waiting: LockWaiting = {}
+): Promise<void> {
   const mode = modeOf(script)
-  if (mode === 'alone') return runAlone(pool, script)
-  if (mode === 'in batches') return runInBatches(pool, script)
-  return runAsTransaction(pool, script, waiting)
+  if (mode === 'as a transaction') return runAsTransaction(client, id, script, waiting)
+  if (mode === 'alone') await runAlone(client, script)
+  else await runInBatches(client, script)
+  await client.query(recordEnd(id))
 }
 
 /** How a script requests to be run. */
@@ -63,16 +68,23 @@ export function modeOf(script: string): MigrationMode {
 
 /**
  * Comes first in the transaction, so that the row is locked until its end is known, even if the client is gone: others that
- * check whether the migration is done wait.
+ * check whether the migration is done wait. It fails where another process gave the migration up meanwhile.
  */
-const RECORD_END = `do $record$ begin
-  update _prisma_migrations set finished_at = clock_timestamp(), applied_steps_count = 0
-   where finished_at is null and rolled_back_at is null;
+function recordEnd(id: string): string {
+  return `do $record$ begin
+  update _prisma_migrations set finished_at = clock_timestamp(), applied_steps_count = 1
+   where id = ${pg.escapeLiteral(id)} and rolled_back_at is null;
   if not found then raise exception 'another process migrates this database'; end if;
 end $record$;
 `
+}
 
-async function runAsTransaction(pool: pg.Pool, script: string, waiting: LockWaiting): Promise<void> {
+async function runAsTransaction(
+  client: pg.Client,
+  id: string,
+  script: string,
+  waiting: LockWaiting
+): Promise<void> {
   const {
     lockTimeoutMs = LOCK_TIMEOUT_MS,
     retryPauseMs = RETRY_PAUSE_MS,
@@ -83,26 +95,26 @@ async function runAsTransaction(pool: pg.Pool, script: string, waiting: LockWait
   for (;;) {
     try {
       // Sent as one text, PostgreSQL runs it as one transaction.
-      await pool.query(`set local lock_timeout = ${String(lockTimeoutMs)};\n${RECORD_END}${script}`)
+      await client.query(`set local lock_timeout = ${String(lockTimeoutMs)};\n${recordEnd(id)}${script}`)
       return
     } catch (error) {
       if (!isLockTimeout(error)) throw error
-      if (Date.now() > givesUpAt) throw new LocksHeld(await describeHolders(pool), { cause: error })
+      if (Date.now() > givesUpAt) throw new LocksHeld(await describeHolders(client), { cause: error })
       log?.('others hold a lock that the migration needs; it is tried again')
       await delay(retryPauseMs * (1 + Math.random()))
     }
   }
 }
 
-async function runAlone(pool: pg.Pool, script: string): Promise<void> {
+async function runAlone(client: pg.Client, script: string): Promise<void> {
   const index = concurrentIndexOf(script)
-  if (index !== undefined) await dropIfInvalid(pool, index)
-  await pool.query(script)
+  if (index !== undefined) await dropIfInvalid(client, index)
+  await client.query(script)
 }
 
-async function runInBatches(pool: pg.Pool, script: string): Promise<void> {
+async function runInBatches(client: pg.Client, script: string): Promise<void> {
   for (;;) {
-    const { rowCount } = await pool.query(script)
+    const { rowCount } = await client.query(script)
     if (rowCount === null || rowCount === 0) return
     await delay(BATCH_PAUSE_MS)
   }
@@ -114,12 +126,12 @@ export function concurrentIndexOf(script: string): string | undefined {
 }
 
 /** An interrupted attempt leaves an index that is maintained but never used. */
-async function dropIfInvalid(pool: pg.Pool, index: string): Promise<void> {
-  const { rowCount } = await pool.query(
+async function dropIfInvalid(client: pg.Client, index: string): Promise<void> {
+  const { rowCount } = await client.query(
     'select 1 from pg_index where indexrelid = to_regclass($1) and not indisvalid',
     [index]
   )
-  if (rowCount !== 0) await pool.query(`drop index concurrently if exists ${pg.escapeIdentifier(index)}`)
+  if (rowCount !== 0) await client.query(`drop index concurrently if exists ${pg.escapeIdentifier(index)}`)
 }
 
 function isLockTimeout(error: unknown): boolean {
@@ -133,8 +145,8 @@ interface Holder {
 }
 
 /** Names the oldest transactions: a session with a long-lived lock is one of them. */
-async function describeHolders(pool: pg.Pool): Promise<string> {
-  const { rows } = await pool.query<Holder>(
+async function describeHolders(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<Holder>(
     `select pid, application_name, round(extract(epoch from now() - xact_start)) as seconds
        from pg_stat_activity
       where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()

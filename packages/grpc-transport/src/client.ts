@@ -7,8 +7,8 @@ import type { WatchedTlsFiles } from './watched-tls-files.js'
 export const RETRIES_MAX = 3
 
 /**
- * How often the client sends a keepalive, and how long the server has to answer: on a silent connection every call fails.
- * The servers here accept any number of them.
+ * How often the client sends a keepalive, and how long the server has to answer. Every call on a silent connection fails at its
+ * deadline, so both are short: see docs/decisions/introspection-cache.md. The servers here accept any number of keepalives.
  */
 const KEEPALIVE: Partial<ClientOptions> = {
   'grpc.keepalive_time_ms': 2_000,
@@ -43,9 +43,9 @@ export interface ChannelOptions {
   readonly deadlineMs: number
   /**
    * Whether calls must not be cut off, because they take long or may not be repeated. Off by default: the channel then
-   * sends a keepalive every 2 seconds, so that a silent connection is detected. Node answers none on a connection whose
-   * server is shutting down (GOAWAY), and grpc-js takes that for a lost connection: calls still running on it end with
-   * UNAVAILABLE. If on, no keepalive is sent: such calls finish, and on a silent connection they end at their deadline.
+   * sends a keepalive every 2 seconds, so that a silent connection is detected. Node's HTTP/2 answers none once its server is
+   * shutting down (GOAWAY), and grpc-js takes that for a lost connection: calls that still run two to four seconds after GOAWAY
+   * end with UNAVAILABLE. If on, no keepalive is sent: such calls finish, and on a silent connection they end at their deadline.
    */
   readonly callsAreLong?: boolean | undefined
   /** How often a call that may be repeated is retried; at most {@link RETRIES_MAX}. */

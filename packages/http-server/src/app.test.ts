@@ -178,7 +178,7 @@ describe('an HTTP app', () => {
     expect(await response.json()).toEqual({ error: { code: '409', description: 'taken' } })
   })
 
-  it('answers an unknown path with 404 as JSON, and does not tell what it is made of', async () => {
+  it('answers an unknown path with 404 as JSON, without revealing its framework', async () => {
     const response = await fetch(`${url}/unknown`)
     expect(response.status).toBe(404)
     expect(response.headers.get('x-powered-by')).toBeNull()

@@ -75,7 +75,7 @@ function fieldValue(value: string): string {
     : withoutSpaceAround(value)
 }
 
-/** Not by a pattern: one that looks for the end tries at every space inside, and a header may be thousands of them. */
+/** No regular expression: trimming the end would be quadratic in inner spaces. */
 function withoutSpaceAround(value: string): string {
   let start = 0
   let end = value.length

@@ -19,9 +19,9 @@ const SIGNATURE_BYTES = 64
 
 /**
  * Reads the headers `signature-input` and `signature` (RFC 9421 §4). They must carry exactly one signature, under one
- * label: which of several a verifier should trust is a question this profile does not ask.
+ * label, so this profile never has to choose between several.
  *
- * @param releasedClientForms whether the forms of {@link readReleasedClientForm} are read, too
+ * @param releasedClientForms whether the forms of {@link readReleasedClientForm} are also read
  * @throws SignatureError `missing`, `several`, `malformed`, or `coverage` for a component that is not supported
  */
 export function readSignatureHeaders(

@@ -12,7 +12,7 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 /** A log level. */
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Fields that are struck out wherever they turn up, should one slip into a log call. */
+/** Fields redacted wherever they appear. */
 const REDACTED_FIELDS = [
   'authorization',
   'signature',
@@ -45,7 +45,7 @@ export function createLogger(options: {
     base: { service: options.service },
     mixin: traceFields,
     timestamp: createTimeField(),
-    // Errors are told under `err`; what somebody calls otherwise is told in the same way.
+    // Errors are logged under `err`; the key `error` is serialized the same way.
     serializers: { err: describeError, error: describeError },
     hooks: { logMethod: logWithoutSecrets },
     redact: {

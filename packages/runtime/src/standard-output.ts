@@ -1,25 +1,24 @@
 import { type DestinationStream, pino } from 'pino'
 
-/** Most that waits for a standard output that takes nothing, in bytes; what comes on top of that is lost. */
+/** Maximum size of buffered lines while standard output accepts nothing, in bytes; further lines are lost. */
 const WAITING_MAX = 1_048_576
 
-/** From how much on lines are written without waiting for more, in bytes: each write is a call of the system. */
+/** Buffered size that triggers a write, in bytes: each write is a system call. */
 const GATHERED_MIN = 4_096
 
-/** How long lines wait for others at most, and how often those are tried again that there was no room for, in milliseconds. */
+/** How often buffered lines are written, and failed writes retried, in milliseconds. */
 const WRITE_INTERVAL_MS = 100
 
-/** How often a process that ends tries again, a tenth of a second later, when its reader does not keep up. */
+/** Number of retries on exit, a tenth of a second apart, when the reader is slow. */
 const LAST_TRIES = 10
 
 let opened: DestinationStream | undefined
 
 /**
- * Standard output for logs, of which a process has one. When it takes nothing, as on a full disk or when nobody reads it, lines
- * wait for room, and are lost when they are too many: the service goes on, because no payment fails for want of a log. A process
- * that ends waits a second for a reader that does not keep up, and for no disk.
+ * Standard output for logs, opened once per process. While it accepts nothing (a full disk, or no reader), lines are buffered, and
+ * lost beyond a maximum. Logging never fails a payment. On exit it waits up to 1 s for a slow reader, never for a full disk.
  *
- * @param onLost is told how many lines were lost, to log it: once there is room again. Only that of the first who asks is
+ * @param onLost called with the number of lost lines, to log it, once writing works again. Only the first caller's is used
  */
 export function openStandardOutput(onLost: (count: number) => void): DestinationStream {
   opened ??= open(onLost)
@@ -28,8 +27,8 @@ export function openStandardOutput(onLost: (count: number) => void): Destination
 
 function open(onLost: (count: number) => void): DestinationStream {
   let lastTries = 0
-  // Without a descriptor it is that of `process.stdout`, which Node keeps from blocking where it is a pipe. Where it is written
-  // to in threads, pino ends with `flushSync`, which tries for ever while a disk is full.
+  // Without a descriptor, pino uses that of `process.stdout`, which Node makes non-blocking for a pipe. Asynchronous destinations
+  // end with `flushSync`, which retries for ever while a disk is full.
   const stream = pino.destination({
     sync: true,
     minLength: GATHERED_MIN,
@@ -37,7 +36,7 @@ function open(onLost: (count: number) => void): DestinationStream {
     periodicFlush: WRITE_INTERVAL_MS,
     retryEAGAIN: () => lastTries-- > 0
   })
-  // The lines stay in what waits, and are tried again. There is no other place to tell of it.
+  // The lines stay buffered and are retried. There is nowhere else to report the error.
   stream.on('error', () => undefined)
   let lost = 0
   stream.on('drop', () => {

@@ -93,7 +93,7 @@ describeWithRedis(`Redis store that lost its marks (${withRedis})`, () => {
     await expect(newStore().markOnce('older', 60, startSeconds - 1)).resolves.toBe(false)
   })
 
-  it('takes nothing for unused that may have been used before the loss, whoever notices first', async () => {
+  it('refuses nonces that may predate the data loss, whichever replica detects it', async () => {
     const [one, other] = [newStore(), newStore()]
     await expect(one.markOnce('used', 330, startSeconds)).resolves.toBe(true)
     // By a clock that is ahead as far as is allowed.

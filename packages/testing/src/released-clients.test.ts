@@ -19,8 +19,8 @@ const rfcPrivateKey = createPrivateKey({
 })
 const key = { kid: 'key-1', publicKey: createPublicKey(rfcPrivateKey) }
 
-/** What was recorded of each client: its grant request and its payment, signed with the key of RFC 9421. */
-const RECORDED = RELEASED_CLIENTS.flatMap((client) =>
+/** The grant request and the payment of each client, built as the release's source builds them, signed with the key of RFC 9421. */
+const FIXTURES = RELEASED_CLIENTS.flatMap((client) =>
   (['grant', 'payment'] as const).map((kind) => {
     const file = `${client.name
       .toLowerCase()
@@ -32,7 +32,7 @@ const RECORDED = RELEASED_CLIENTS.flatMap((client) =>
 )
 const origins = { grant: 'https://auth.example', payment: 'https://wallet.example' }
 
-/** Reads a recorded request as a server does. */
+/** Reads a request as a server does. */
 function parse(bytes: Buffer, origin: string): HttpRequestParts {
   const end = bytes.indexOf('\r\n\r\n')
   const [first = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n')
@@ -72,18 +72,18 @@ function changed(
   return { ...request, headers: { ...request.headers, 'signature-input': input, signature } }
 }
 
-function recorded(name: string): HttpRequestParts {
-  const found = RECORDED.find(({ client, kind }) => client.name.startsWith(name) && kind === 'payment')
-  if (found === undefined) throw new Error(`nothing was recorded of ${name}`)
+function fixtureOf(name: string): HttpRequestParts {
+  const found = FIXTURES.find(({ client, kind }) => client.name.startsWith(name) && kind === 'payment')
+  if (found === undefined) throw new Error(`there is no fixture of ${name}`)
   return parse(found.bytes, origins.payment)
 }
 
-describe.each(RECORDED.map((record) => [record.file, record] as const))(
+describe.each(FIXTURES.map((fixture) => [fixture.file, fixture] as const))(
   '%s',
   (_file, { client, kind, bytes }) => {
     const request = parse(bytes, origins[kind])
 
-    it('is what the client writes, byte for byte', () => {
+    it('is built as the source of the release builds it, byte for byte', () => {
       const walletAddress = 'https://wallet.example/alice'
       const written =
         kind === 'grant'
@@ -112,7 +112,7 @@ describe.each(RECORDED.map((record) => [record.file, record] as const))(
       expect(wireBytes(wire).toString()).toBe(bytes.toString())
     })
 
-    it('is accepted, and outside RFC 9421 only with the setting', () => {
+    it('is accepted; a form outside RFC 9421 only with the setting', () => {
       expect(outcome(request)).toBe('accepted')
       expect(outcome(request, false)).toBe(client.isOutsideRfc ? 'malformed' : 'accepted')
     })
@@ -133,7 +133,7 @@ describe.each(RECORDED.map((record) => [record.file, record] as const))(
 )
 
 describe.each(['Rust', 'PHP'])('the form of the %s client', (name) => {
-  const request = recorded(name)
+  const request = fixtureOf(name)
 
   it.each<[string, (headers: { input: string; signature: string }) => { input: string; signature: string }]>([
     ['another label', (headers) => ({ ...headers, input: headers.input.replace('sig1', 'sig2') })],
@@ -166,9 +166,9 @@ describe.each(['Rust', 'PHP'])('the form of the %s client', (name) => {
     expect(outcome(changed(request, change))).toMatch(/^(malformed|several)$/)
   })
 
-  it('is refused for a request that it does not cover all of', () => {
+  it('is refused when it does not cover everything required', () => {
     const headers = { ...request.headers, authorization: undefined }
-    const grant = RECORDED.find(({ client, kind }) => client.name.startsWith(name) && kind === 'grant')
+    const grant = FIXTURES.find(({ client, kind }) => client.name.startsWith(name) && kind === 'grant')
     const uncovered = parse(grant?.bytes ?? Buffer.alloc(0), origins.grant)
     expect(outcome({ ...uncovered, headers: { ...uncovered.headers, authorization: 'GNAP other' } })).toBe(
       'coverage'
@@ -177,8 +177,8 @@ describe.each(['Rust', 'PHP'])('the form of the %s client', (name) => {
   })
 })
 
-it('a signature in the one form never fits the other: the Rust client signs its unquoted list', () => {
-  const rust = recorded('Rust')
+it('a signature in one form never verifies in the other: the Rust client signs its unquoted list', () => {
+  const rust = fixtureOf('Rust')
   const quotedInput = String(rust.headers['signature-input']).replace(/\(.*\)/, (list) =>
     list.replace(/[^() ]+/g, (component) => `"${component}"`)
   )

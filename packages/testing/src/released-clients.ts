@@ -10,12 +10,12 @@ export interface ClientCall {
   readonly body?: string
 }
 
-/** With what a client signs, and when. */
+/** The key and time of a signature. */
 export interface ClientSigning {
   readonly privateKey: KeyObject
   readonly keyId: string
   readonly createdSeconds: number
-  /** A component that is left out of what is signed: what no release does, to be refused. */
+  /** A component to leave uncovered. No release does this, so it must be refused. */
   readonly omitted?: string
 }
 
@@ -23,12 +23,12 @@ export interface ClientSigning {
 export interface WireRequest {
   readonly method: string
   readonly target: string
-  /** Names and values in the client's order and letters. */
+  /** Names and values in the client's order and case. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: Buffer
 }
 
-/** Whom a grant to pay is asked for, and how much. */
+/** The client, wallet address and amount of a grant request. */
 export interface PaymentGrantParts {
   readonly client: string
   readonly walletAddress: string
@@ -37,7 +37,7 @@ export interface PaymentGrantParts {
   readonly nonce: string
 }
 
-/** What is paid, with a note that may hold any text. */
+/** The quote that is paid, and a note of any text. */
 export interface PaymentParts {
   readonly walletAddress: string
   readonly quoteId: string
@@ -46,12 +46,13 @@ export interface PaymentParts {
 
 /**
  * How a release of an official client writes its requests: the URL, the bytes of the body, which headers in which order, and
- * what it signs. Written after the sources of the release and of the HTTP library beneath it, and with nothing of this project's
- * signing, so that both can be wrong only apart.
+ * what it signs. It follows the sources at the release's tag (`v0.2.0` of Go, `v1.0.1` of .NET, `v1.1.0` of PHP, `v0.1.2` of Rust)
+ * and those of the HTTP library beneath; nothing was captured from a running release. It uses none of this project's signing code,
+ * so a mistake there cannot hide here.
  */
 export interface ReleasedClient {
   readonly name: string
-  /** Whether its signatures are none of RFC 9421. */
+  /** Whether its signature headers violate RFC 9421. */
   readonly isOutsideRfc: boolean
   /** Where it sends a grant request, given the advertised auth server. */
   grantUrl(authServer: string): string

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from './index.js'
 
 const prisma = fileURLToPath(new URL('../../../services/auth-server/prisma/', import.meta.url))
-const service = { schemaPath: `${prisma}schema.prisma`, migrationsPath: `${prisma}migrations` }
+const service = { migrationsPath: `${prisma}migrations` }
 const made: TestDatabase[] = []
 
 afterAll(async () => {

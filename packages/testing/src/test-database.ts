@@ -7,10 +7,8 @@ import pg from 'pg'
 /** The advisory lock of the test process that creates a template; the others wait for it. */
 const TEMPLATE_LOCK_KEY = 7_281_904_536
 
-/** The schema files of a service. */
+/** The migrations of a service. */
 export interface ServiceSchema {
-  /** Path of the Prisma schema. */
-  readonly schemaPath: string
   /** Folder of its migrations. */
   readonly migrationsPath: string
 }

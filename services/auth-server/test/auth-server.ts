@@ -70,7 +70,6 @@ export async function startTestAuthServer(
   overrides: AuthServerOverrides = {}
 ): Promise<TestAuthServer> {
   const database = await createTestDatabase({
-    schemaPath: `${prisma}schema.prisma`,
     migrationsPath: `${prisma}migrations`
   })
   const wallet = await startClientWallet()

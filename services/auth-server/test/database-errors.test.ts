@@ -21,7 +21,6 @@ let prisma: PrismaClient
 
 beforeAll(async () => {
   database = await createTestDatabase({
-    schemaPath: `${prismaFolder}schema.prisma`,
     migrationsPath: `${prismaFolder}migrations`
   })
   pool = newPool(database.url)

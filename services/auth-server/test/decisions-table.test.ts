@@ -117,6 +117,16 @@ describe('what the auth server answers', () => {
       expect(answer).toMatchObject(refusal(400, 'invalid_client'))
       expect(answer.textAt('error.description')).toContain('from http://127.0.0.1:1/nobody/jwks.json')
     })
+    it('when its wallet address document cannot be fetched: the answer says where it looked', async () => {
+      const unreadable = auth.createClient('unreadable')
+      auth.wallet.setDocument('/unreadable', {}, 503)
+      const holder = auth.wallet.setWalletAddress('alice', { authServer: PUBLIC_URL })
+      const answer = await unreadable.request('POST', PUBLIC_URL, {
+        body: outgoingPaymentRequest(unreadable.walletAddress, holder)
+      })
+      expect(answer).toMatchObject(refusal(400, 'invalid_client'))
+      expect(answer.textAt('error.description')).toContain(`from ${unreadable.walletAddress}`)
+    })
     it('when its keys are no JWK Set', async () => {
       const url = auth.wallet.setDocument('/odd/jwks.json', { keys: 'none' }).replace('/jwks.json', '')
       expect(await request(url)).toMatchObject(refusal(400, 'invalid_client'))

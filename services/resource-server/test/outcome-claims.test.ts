@@ -18,7 +18,6 @@ let client: PrismaClient
 beforeAll(async () => {
   const prisma = fileURLToPath(new URL('../prisma/', import.meta.url))
   database = await createTestDatabase({
-    schemaPath: `${prisma}schema.prisma`,
     migrationsPath: `${prisma}migrations`
   })
   pool = createPool({

@@ -40,7 +40,6 @@ afterAll(async () => {
 async function openLedger(): Promise<Ledger> {
   const prisma = fileURLToPath(new URL('../prisma/', import.meta.url))
   const database = await createTestDatabase({
-    schemaPath: `${prisma}schema.prisma`,
     migrationsPath: `${prisma}migrations`
   })
   await database.query(`insert into asset (code, scale) values ('USD', 2)`)

@@ -182,7 +182,7 @@ describe('after a change of the timeline', () => {
     )
   }
 
-  it('the sweeper holds what was reserved before and nothing here knows, and gives up what came later', async () => {
+  it('keeps unknown reservations from before the change for an operator', async () => {
     await change(AGE_SECONDS + 30)
     const early = reserve(2 * PAGE_SIZE, AGE_SECONDS + 60)
     const known = reserve(1, AGE_SECONDS + 50)

@@ -170,7 +170,7 @@ describe('the keys of a wallet address', () => {
     expect(record.statements).toHaveLength(1)
   })
 
-  it('of a wallet address that comes to be are found at once, though it was asked for before', async () => {
+  it('finds the keys of a wallet address created after a failed lookup', async () => {
     expect(await service.send('GET', '/later/jwks.json')).toMatchObject({ status: 404 })
     await service.database.query(
       `insert into wallet_address (id, path, account_id) select $1, '/later', account_id from wallet_address where path = '/bob'`,

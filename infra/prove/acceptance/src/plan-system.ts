@@ -172,7 +172,6 @@ function sharedSettings(instanceCount: number): Settings {
   return { ...settings, REDIS_URL: redisUrl }
 }
 
-function schemaOf(service: ServiceName, root: string): { schemaPath: string; migrationsPath: string } {
-  const folder = join(root, 'services', service, 'prisma')
-  return { schemaPath: join(folder, 'schema.prisma'), migrationsPath: join(folder, 'migrations') }
+function schemaOf(service: ServiceName, root: string): { migrationsPath: string } {
+  return { migrationsPath: join(root, 'services', service, 'prisma', 'migrations') }
 }

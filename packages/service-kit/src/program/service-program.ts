@@ -85,7 +85,6 @@ async function migrate<Config extends ProgramConfig>({
   const logger = createLogger({ service: name, level })
   const { applied } = await migrateDatabase({
     url: url.reveal(),
-    schemaPath: fileURLToPath(new URL('prisma/schema.prisma', folder)),
     migrationsPath: fileURLToPath(new URL('prisma/migrations', folder)),
     log: (line) => {
       logger.info(line)

@@ -166,7 +166,7 @@ describeWithRedis('replicas that count together', () => {
     expect(seconds).toBeLessThanOrEqual(DURATION_SECONDS)
   })
 
-  it('tell all keys in one call, and nothing where nothing is counted: not of who is over, either', async () => {
+  it('send all keys in one call, and none for refused requests', async () => {
     const limits = await open()
     ask(limits, 1)
     await limits.flush()

@@ -59,6 +59,12 @@ export const DECIDED_CODES: readonly DecidedCode[] = [
     reason: 'a body or field is malformed'
   },
   {
+    code: 'invalid_client',
+    statuses: [400],
+    operations: ['POST /token/{id}'],
+    reason: "the client's keys cannot be fetched: the same answer as for continuing and revoking"
+  },
+  {
     code: 'invalid_request',
     statuses: [404],
     operations: [

@@ -12,7 +12,7 @@ export function createAuditLimitsRpc(
   return async () => {
     const { windowCount, reservationCount, violations } = await repository.audit(VIOLATIONS_MAX + 1)
     const told = violations.slice(0, VIOLATIONS_MAX)
-    if (violations.length > told.length) told.push('There are more violations than can be told here.')
+    if (violations.length > told.length) told.push('There are more violations than can be listed here.')
     return { windowCount, reservationCount, violations: told }
   }
 }

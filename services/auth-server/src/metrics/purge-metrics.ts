@@ -6,7 +6,7 @@ export function publishPurge(metrics: Metrics): PurgeCounter {
   return metrics.addCounters(
     {
       name: 'open_payments_purged_total',
-      help: 'What was deleted because it was over: grants with all that belongs to them, rotated tokens of grants that stay, and refusals of payments.'
+      help: 'Deleted rows: ended grants with their dependents, rotated tokens of other grants, and refused payments.'
     },
     'kind',
     PURGED_KINDS

@@ -120,7 +120,6 @@ export class GrpcFixture {
   ): Promise<GrpcFixture> {
     const directory = new URL('../..', import.meta.url).pathname
     const database = await createTestDatabase({
-      schemaPath: `${directory}prisma/schema.prisma`,
       migrationsPath: `${directory}prisma/migrations`
     })
     const pool = createPool({

@@ -33,7 +33,7 @@ export function publishTokenLookups(metrics: Pick<Metrics, 'addCounters'>): Toke
   return metrics.addCounters(
     {
       name: 'open_payments_token_lookups_total',
-      help: 'Lookups of what tokens are worth, by where the answer came from.'
+      help: 'Token introspections, by source.'
     },
     'source',
     TOKEN_RECORD_SOURCES

@@ -10,7 +10,7 @@ export function publishRevocationStream(
   metrics.addLiveGauge(
     {
       name: 'open_payments_revocation_stream_connected',
-      help: 'Whether the auth server tells of revocations now (1); when not (0), every request asks it.'
+      help: 'Whether the revocation stream is live (1). If not (0), every request asks the auth server.'
     },
     () => connected
   )

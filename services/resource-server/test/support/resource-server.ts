@@ -76,7 +76,6 @@ export async function startTestResourceServer(
   const level = process.env.TEST_LOG_LEVEL === 'debug' ? 'debug' : 'silent'
   const logger = createLogger({ service: 'resource-server', level })
   const database = await createTestDatabase({
-    schemaPath: `${prisma}schema.prisma`,
     migrationsPath: `${prisma}migrations`
   })
   await seed(database)

@@ -13,7 +13,7 @@ const caching = (title: string): TestReference => ({
   title
 })
 
-/** What keeps grants and tokens to those whose they are, and to one at a time. */
+/** Grants and tokens: one at a time, and only for their holders. */
 export const GRANT_GUARDS: readonly Mutation[] = [
   {
     guard: 'a grant is issued once, however many continuations race',
@@ -37,7 +37,7 @@ export const GRANT_GUARDS: readonly Mutation[] = [
     test: racing('one of five rotations wins, the others get 404 invalid_rotation')
   },
   {
-    guard: 'a token is rotated only under a grant that is alive, whatever is remembered of it',
+    guard: 'a token is rotated only under a live grant, even if the token is cached',
     file: ROTATE,
     text: 'and g.id = t.grant_id and ${IS_ISSUED}',
     broken: 'and g.id = t.grant_id',
@@ -47,21 +47,21 @@ export const GRANT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'the account holder chooses once',
+    guard: 'the account holder decides once',
     file: CHANGE,
     text: "where g.id = i.grant_id and g.state = 'pending'",
     broken: 'where g.id = i.grant_id',
     test: racing('one of several choices counts, and grant and interaction agree on it')
   },
   {
-    guard: 'a grant ends only from the states in which whoever ends it may end it',
+    guard: 'a grant ends only from the states that its caller may end',
     file: CHANGE,
     text: "and g.state = any (${placeholder('from')}::grant_state[])",
     broken: '',
     test: racing('one of several choices counts, and grant and interaction agree on it')
   },
   {
-    guard: 'nothing is remembered of tokens while no revocations are heard',
+    guard: 'tokens are not cached while the revocation stream is down',
     file: TOKEN_RECORDS,
     text: `
     this.#live = false
@@ -70,21 +70,21 @@ export const GRANT_GUARDS: readonly Mutation[] = [
     test: caching('is asked every time while the stream is down, and kept again when it is back')
   },
   {
-    guard: 'a revoked token is forgotten',
+    guard: 'a revoked token leaves the cache',
     file: TOKEN_RECORDS,
     text: 'this.#tokens.delete(tokenHash)\n    for (const pending of this.#pending) if',
     broken: 'for (const pending of this.#pending) if',
     test: caching('is void as soon as the token is revoked')
   },
   {
-    guard: 'the tokens of a revoked grant are forgotten',
+    guard: 'the tokens of a revoked grant leave the cache',
     file: TOKEN_RECORDS,
     text: 'for (const tokenHash of [...(this.#tokensOfGrants.get(grantId) ?? [])]) this.#tokens.delete(tokenHash)',
     broken: '',
     test: caching('is void as soon as its grant is revoked')
   },
   {
-    guard: 'an answer that a revocation overtook is not remembered',
+    guard: 'an answer overtaken by a revocation is not cached',
     file: TOKEN_RECORDS,
     text: 'if (pending.void || pending.revokedGrants.has(record.grantId)) return',
     broken: '',

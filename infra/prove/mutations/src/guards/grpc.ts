@@ -10,17 +10,17 @@ const connecting = (title: string): TestReference => ({
   title
 })
 
-/** Who is let in over gRPC. */
+/** Callers of gRPC. */
 export const GRPC_GUARDS: readonly Mutation[] = [
   {
-    guard: 'only clients that are named make a call',
+    guard: 'only named clients may call',
     file: CLIENT_NAMES,
     text: 'clientNames.some((name) => names.has(name))',
     broken: 'names.size > 0',
     test: connecting('refuses a client with another URI, and tells it nothing')
   },
   {
-    guard: 'a DNS name is not taken for a URI that reads like it',
+    guard: 'a DNS name never matches a URI with the same text',
     file: CLIENT_NAMES,
     text: "kind === 'DNS' && !name.includes(':')",
     broken: "kind === 'DNS'",
@@ -30,21 +30,21 @@ export const GRPC_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'a client whose certificate does not hold is not talked to',
+    guard: 'connections with an invalid client certificate are refused',
     file: CREDENTIALS,
     text: 'rejectUnauthorized: true',
     broken: 'rejectUnauthorized: false',
     test: connecting('does not take one that comes with one that has expired either')
   },
   {
-    guard: 'a server is not known by its common name',
+    guard: 'a server is never identified by its common name',
     file: CREDENTIALS,
     text: "CN: ''",
     broken: 'CN: certificate.subject.CN',
     test: connecting('does not talk to a server whose name is its common name alone')
   },
   {
-    guard: 'the resource server revokes no grant',
+    guard: 'the resource server cannot revoke a grant',
     file: ALLOWED_CLIENTS,
     text: 'furtherOf: { AuditLimits: limits }',
     broken: 'furtherOf: { AuditLimits: limits, RevokeGrant: limits }',
@@ -54,7 +54,7 @@ export const GRPC_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'plain text is not spoken over gRPC in production',
+    guard: 'gRPC without TLS is refused in production',
     file: UNSAFE_GRPC,
     text: "  if (config.ENVIRONMENT === 'production') {",
     broken: "  if (config.ENVIRONMENT === 'production' && !place.isLoopback) {",

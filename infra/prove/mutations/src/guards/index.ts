@@ -13,15 +13,15 @@ import { SECRET_GUARDS } from './secrets.js'
 
 /** Every guard that a test must fail for, by what it guards. */
 export const GUARDS: readonly { readonly title: string; readonly mutations: readonly Mutation[] }[] = [
-  { title: 'What a grant has spent', mutations: RESERVATION_GUARDS },
+  { title: 'Spending under a grant', mutations: RESERVATION_GUARDS },
   { title: 'Grants and tokens', mutations: GRANT_GUARDS },
-  { title: 'Keys, nonces and strangers', mutations: KEY_GUARDS },
-  { title: 'Consent, and what is kept of it', mutations: INTERACTION_GUARDS },
-  { title: 'Who is let in over gRPC', mutations: GRPC_GUARDS },
-  { title: 'Creating payments, and telling how they ended', mutations: PAYMENT_GUARDS },
+  { title: 'Keys, nonces and lookups', mutations: KEY_GUARDS },
+  { title: 'Consent and retention', mutations: INTERACTION_GUARDS },
+  { title: 'Callers of gRPC', mutations: GRPC_GUARDS },
+  { title: 'Creating payments and reporting outcomes', mutations: PAYMENT_GUARDS },
   { title: 'Money', mutations: LEDGER_GUARDS },
-  { title: 'What strangers send', mutations: INPUT_GUARDS },
-  { title: 'What anybody may cost', mutations: LIMIT_GUARDS },
-  { title: 'What is told, in logs and in answers', mutations: SECRET_GUARDS },
-  { title: 'What the schemas refuse, whatever the code does', mutations: SCHEMA_GUARDS }
+  { title: 'Untrusted input', mutations: INPUT_GUARDS },
+  { title: 'Resource limits', mutations: LIMIT_GUARDS },
+  { title: 'Information in logs and responses', mutations: SECRET_GUARDS },
+  { title: 'Database constraints', mutations: SCHEMA_GUARDS }
 ]

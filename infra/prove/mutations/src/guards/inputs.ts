@@ -2,10 +2,10 @@ import type { Mutation } from '../mutation.js'
 
 const FUNCTIONS = 'infra/prove/fuzz/test/functions.test.ts'
 
-/** What strangers may send. */
+/** Untrusted input. */
 export const INPUT_GUARDS: readonly Mutation[] = [
   {
-    guard: 'trimming a header takes a time that follows its length',
+    guard: 'trimming a header takes linear time',
     file: 'packages/http-signatures/src/components.ts',
     text: '    : withoutSpaceAround(value)\n',
     broken: "    : value.replace(/^[ \\t]+|[ \\t]+$/g, '')\n",
@@ -15,7 +15,7 @@ export const INPUT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'what is added to the query of a client is parameters of their own',
+    guard: "parameters added to a client's query stay separate from its own",
     file: 'services/auth-server/src/domain/urls.ts',
     text: "/^[^?]*\\?(?:.*&)?$/.test(address) ? ''",
     broken: "/[?&]$/.test(address) ? ''",
@@ -32,7 +32,7 @@ export const INPUT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'nothing is measured but the texts and lists that are asked for',
+    guard: 'only the expected strings and lists are measured',
     file: 'packages/value-types/src/schemas/measured.ts',
     text: 'return z.string(message).pipe(schema)',
     broken: 'return schema as never',

@@ -16,52 +16,52 @@ const asked = (title: string): TestReference => ({
   title
 })
 
-/** What ties consent to one account holder, one browser and one moment, and what the purge must not touch. */
+/** Consent belongs to one account holder, browser and moment; the purge deletes nothing that matters. */
 export const INTERACTION_GUARDS: readonly Mutation[] = [
   {
-    guard: 'of the browsers that open an interaction, one keeps it',
+    guard: 'only one of the browsers that open an interaction keeps it',
     file: START,
     text: 'where: { id: interactionId, browserHash: null }',
     broken: 'where: { id: interactionId }',
     test: binding('however many open it at once')
   },
   {
-    guard: 'an interaction ends in the browser in which the account holder agreed',
+    guard: 'an interaction ends in the browser in which the account holder consented',
     file: INTERACTIONS,
     text: 'return isBoundTo(interaction, browser.cookie) && hasCode',
     broken: 'return isBoundTo(interaction, browser.cookie)',
     test: binding('is finished neither by who began without agreeing, nor by who agreed without beginning')
   },
   {
-    guard: 'one consent is for one wallet address, spelled as it spells itself',
+    guard: 'one consent covers one wallet address, in the spelling of its own document',
     file: CHECKS,
     text: 'for (const named of [first, ...others]) checkSpelling(named, walletAddress)',
     broken: '',
     test: asked('is refused for a final slash in the subject')
   },
   {
-    guard: 'a quote that needs consent reaches no wallet but the one that is asked',
+    guard: 'a quote that needs consent is limited to the wallet that is asked',
     file: CHECKS,
     text: 'needsConsent(item) && item.identifier === undefined ? { ...item, identifier: first.url } : item',
     broken: 'item',
     test: asked('holds quotes that need it and name no wallet to the one that is named')
   },
   {
-    guard: 'what was decided is told to the browser in which it was, and to no other',
+    guard: 'only the deciding browser learns the decision',
     file: 'services/auth-server/src/features/start-interaction/start-interaction.ts',
     text: 'if (!mayFinish(interaction, browser)) return undefined',
     broken: '',
     test: binding('says what was decided to the browser in which it was, and to no other')
   },
   {
-    guard: 'an approval is continued in time, or never',
+    guard: 'an approval can be continued only in time',
     file: CONTINUATION,
     text: "if (!isPending && isPast(grant.continueBeforeMs, nowMs)) return 'too-late'",
     broken: '',
     test: binding('by a client that polls, too')
   },
   {
-    guard: 'a grant under which money moved is kept for good',
+    guard: 'a grant that moved money is kept for good',
     file: PURGE,
     text: 'when ${isSpentUnder(Prisma.sql`asked.id`)} then null',
     broken: '',
@@ -72,7 +72,7 @@ export const INTERACTION_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'a clock that runs ahead deletes nothing',
+    guard: 'a fast clock deletes nothing',
     file: 'services/auth-server/src/modules/purge-statement.ts',
     text: "least(${placeholder('now')}::timestamptz, now())",
     broken: "${placeholder('now')}::timestamptz",

@@ -1,9 +1,9 @@
 import type { Mutation } from '../mutation.js'
 
-/** What keeps requests to those whose keys signed them, each nonce to one of them, and strangers from learning or blocking anything. */
+/** Signatures, nonces, and lookups that strangers cannot exploit. */
 export const KEY_GUARDS: readonly Mutation[] = [
   {
-    guard: 'a key is imported only from its one canonical text, and never a point of small order',
+    guard: 'a key is imported only from its canonical encoding, and never a point of small order',
     file: 'packages/http-signatures/src/ed25519-jwk.ts',
     text: '  assertPublicKey(x)\n  try {',
     broken: '  try {',
@@ -13,7 +13,7 @@ export const KEY_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'a key that its client took out is none',
+    guard: 'a key that its client removed is not accepted',
     file: 'services/auth-server/src/domain/clients.ts',
     text: 'if (walletAddress !== undefined) return',
     broken: 'if (walletAddress !== undefined && keyId !== boundKeyId) return',
@@ -24,7 +24,7 @@ export const KEY_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'nobody makes us fetch keys with a token that is not right',
+    guard: 'a wrong token never causes a key fetch',
     file: 'services/auth-server/src/features/authorize-holder/holder-authorizer.ts',
     text: 'isRight ? found?.holder : undefined',
     broken: 'found?.holder',
@@ -34,7 +34,7 @@ export const KEY_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'refusing costs the same whether or not it is remembered whose a token is',
+    guard: 'a refusal costs the same whether or not the token is cached',
     file: 'services/auth-server/src/features/authorize-holder/holder-authorizer.ts',
     text: 'if (recalled !== undefined) await find(id)',
     broken: '',
@@ -44,7 +44,7 @@ export const KEY_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'where there is no key, as much is verified as elsewhere',
+    guard: 'a signature is verified even if there is no key',
     file: 'services/resource-server/src/features/authorize-request/request-authorizer.ts',
     text: 'const isSigned = isSignedWith(',
     broken: 'const isSigned = key !== undefined && isSignedWith(',
@@ -55,17 +55,17 @@ export const KEY_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'a nonce that may have been used before its mark was lost is not taken',
+    guard: 'a nonce whose mark may have been lost is refused',
     file: 'packages/shared-store/src/redis-marks.ts',
     text: 'return marked === 1 && isRemembered(createdSeconds, epochMs)',
     broken: 'return marked === 1 && (isRemembered(createdSeconds, epochMs) || true)',
     test: {
       file: 'packages/shared-store/src/shared-store.test.ts',
-      title: 'takes nothing for unused that may have been used before the loss, whoever notices first'
+      title: 'refuses nonces that may predate the data loss, whichever replica detects it'
     }
   },
   {
-    guard: 'hosts that never answer leave room for those that somebody vouched for',
+    guard: 'hosts that never answer leave room for vouched-for hosts',
     file: 'packages/http-client/src/admission.ts',
     text: "  { standings: ['stranger'], max: REQUESTS_TO_STRANGERS_MAX },\n",
     broken: '',
@@ -75,7 +75,7 @@ export const KEY_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'a look-up that nobody waits for ends',
+    guard: 'an abandoned DNS lookup is cancelled',
     file: 'packages/http-client/src/lookup.ts',
     text: "signal.addEventListener('abort', cancel, { once: true })",
     broken: '',
@@ -85,7 +85,7 @@ export const KEY_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: "a client sees another's quote only when the holder of its wallet address agreed",
+    guard: "a client sees another client's quote only with the consent of its account holder",
     file: 'services/resource-server/src/domain/visibility.ts',
     text: "type !== 'quote' || request.consentedWalletAddress === resource.walletAddressUrl",
     broken: 'true',

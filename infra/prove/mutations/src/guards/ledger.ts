@@ -35,10 +35,10 @@ const converting = (title: string): TestReference => ({
   title
 })
 
-/** What keeps money from appearing, disappearing, or going where it may not. */
+/** Money never appears, disappears or goes to the wrong account. */
 export const LEDGER_GUARDS: readonly Mutation[] = [
   {
-    guard: 'a receiver that is completed gets nothing',
+    guard: 'a completed receiver gets nothing',
     file: SETTLEMENT,
     text: "if (receiver.completed) return nothingSent('the receiver is completed')",
     broken: '',
@@ -47,7 +47,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     )
   },
   {
-    guard: 'a receiver that expired gets nothing',
+    guard: 'an expired receiver gets nothing',
     file: SETTLEMENT,
     text: "if (receiver.expired) return nothingSent('the receiver is expired')",
     broken: '',
@@ -63,14 +63,14 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     test: settling('never gives the receiver more than fits, nor takes more than was agreed, at any amounts')
   },
   {
-    guard: 'a payment that failed has not sent its whole debit',
+    guard: 'a failed payment has not sent its whole debit',
     file: SETTLEMENT,
     text: '((quoted.debit - 1n) * quoted.receive) / quoted.debit',
     broken: 'quoted.receive',
     test: settling('sends nothing rather than the whole debit for a part: a debit of one unit has no part')
   },
   {
-    guard: 'a payment without the money sends nothing',
+    guard: 'a payment without sufficient funds sends nothing',
     file: BATCH,
     text: `payment.held
       ? settle(payment.amounts, receiver && roomOf(after(receiver, already), nowMs))
@@ -80,7 +80,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     test: batching('changes no account for a payment without a hold')
   },
   {
-    guard: 'what one payment of a batch delivers is gone from the room of the next',
+    guard: 'each payment of a batch reduces the room of the next',
     file: BATCH,
     text: 'receivedValue: receiver.receivedValue + value',
     broken: 'receivedValue: receiver.receivedValue + value * 0n',
@@ -94,42 +94,42 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     test: batching('takes nothing at the instant of expiry')
   },
   {
-    guard: 'within one asset what goes out of clearing is what came in',
+    guard: 'within one asset, clearing pays out what it received',
     file: BATCH,
     text: 'if (sent !== fee + delivered) throw',
     broken: 'if (sent < 0n) throw',
     test: batching('refuses amounts that do not add up in one asset, rather than lose or make money')
   },
   {
-    guard: 'a payment that ended meanwhile is not ended again',
+    guard: 'a payment that has ended is not ended again',
     file: ENDED,
     text: "p.id = any (array(select id from ending)) and p.state::text = 'pending' returning 1",
     broken: 'p.id = any (array(select id from ending)) returning 1',
     test: writing('is not settled when it has ended meanwhile')
   },
   {
-    guard: 'an outcome that is recorded is not changed',
+    guard: 'a recorded outcome never changes',
     file: DETERMINED,
     text: 'r.payment_id = any (array(select id from ending)) and r.outcome is null returning 1',
     broken: 'r.payment_id = any (array(select id from ending)) returning 1',
     test: writing('is not settled when its outcome is recorded already')
   },
   {
-    guard: 'a hold that ended is not ended again',
+    guard: 'a hold that has ended is not ended again',
     file: POST,
     text: "t.id = any (array(select id from ending)) and t.state = 'pending' returning 1",
     broken: 't.id = any (array(select id from ending)) returning 1',
     test: writing('is not settled when its hold has ended already')
   },
   {
-    guard: 'a batch that changed less than it settles is undone',
+    guard: 'a batch that changes fewer rows than it settles is rolled back',
     file: WRITE,
     text: 'if (found !== count)',
     broken: 'if (found === undefined)',
     test: writing('is not settled when it has ended meanwhile')
   },
   {
-    guard: 'a deposit is made once for each id',
+    guard: 'a deposit id is used once',
     file: MONEY,
     text: 'on conflict (id) do nothing\n    returning credit_account_id',
     broken: 'on conflict (id) do update set id = excluded.id\n    returning credit_account_id',
@@ -139,7 +139,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'no more is taken out than is available',
+    guard: 'a withdrawal never exceeds the available balance',
     file: MONEY,
     text: 'where name = ${NAME} and credits_posted - debits_posted - debits_pending >= ${VALUE}',
     broken: 'where name = ${NAME}',
@@ -149,7 +149,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'a receiver is never promised more than the debit covers',
+    guard: 'a quote never promises more than the debit covers',
     file: RATE,
     text: "return assertUint64((assertUint64(value, 'value') * multiplier) / divisor, 'value')",
     broken:
@@ -157,14 +157,14 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     test: converting('gives the most that the source covers, and never a unit more')
   },
   {
-    guard: 'a debit covers what it promises',
+    guard: 'a debit covers what the quote promises',
     file: RATE,
     text: 'return (dividend + divisor - 1n) / divisor',
     broken: 'return dividend / divisor',
     test: converting('needs the least that covers the target, and one unit less would not')
   },
   {
-    guard: 'a part of a payment costs its share, rounded up',
+    guard: 'a partial delivery costs its share, rounded up',
     file: QUOTED,
     text: 'divideRoundedUp(quoted.debit * received, quoted.receive)',
     broken: '(quoted.debit * received) / quoted.receive',
@@ -174,7 +174,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'no request needs a second connection while it holds one',
+    guard: 'no request waits for a second connection while it has one',
     file: AUDIT,
     text: 'await snapshot.$queryRaw<{ violation: string }[]>(',
     broken: 'await patientDatabase.$queryRaw<{ violation: string }[]>(',
@@ -184,7 +184,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'the audit finds a limit that is evaded because its window counts another asset',
+    guard: 'the audit finds a limit evaded by a window that counts another asset',
     file: AUDIT,
     text: 'or (w.receive_code, w.receive_scale) <> (a.limit_receive_code, a.limit_receive_scale)',
     broken: '',
@@ -194,7 +194,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'the audit finds a grant to which another account holder agreed',
+    guard: 'the audit finds a grant with the consent of another account holder',
     file: AUDIT,
     text: 'and i.wallet_address is distinct from a.identifier',
     broken: 'and false',
@@ -204,7 +204,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'rates of a service are refused when going there and back gains',
+    guard: 'fetched rates that gain there and back are refused',
     file: RATE_SERVICE,
     text: 'const cycle = findGainfulCycle(rates, inUse)',
     broken: 'const cycle = findGainfulCycle(rates.slice(1), inUse)',
@@ -213,7 +213,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     )
   },
   {
-    guard: 'rates of a service are refused when going round over others in use gains',
+    guard: 'fetched rates that gain in a cycle with rates in use are refused',
     file: RATE_SERVICE,
     text: 'findGainfulCycle(rates, inUse)',
     broken: 'findGainfulCycle(rates)',

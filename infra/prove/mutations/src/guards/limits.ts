@@ -15,17 +15,17 @@ const keying = (title: string): TestReference => ({
   title
 })
 
-/** What keeps a listener from being misled, and from being kept busy by one. */
+/** Resource limits: listeners, rates and rows. */
 export const LIMIT_GUARDS: readonly Mutation[] = [
   {
-    guard: 'no header is dropped: a signature may cover it',
+    guard: 'no header is dropped, because a signature may cover it',
     file: 'packages/http-server/src/refusals.ts',
     text: "if (rawHeaders.length > 2 * HEADER_COUNT_MAX) return { status: 431, description: 'too many header fields' }",
     broken: 'if (rawHeaders.length < 0) return undefined',
     test: listening('header, instead of dropping it')
   },
   {
-    guard: 'nothing that follows a refused request on its connection is acted on',
+    guard: 'requests behind a refused one on its connection have no effect',
     file: 'packages/http-server/src/connections.ts',
     text: 'if (connection.isEnding) return false',
     broken: '',
@@ -34,21 +34,21 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
     )
   },
   {
-    guard: 'an error after a whole request is not told as its answer',
+    guard: 'a parse error after a complete request is never its answer',
     file: 'packages/http-server/src/connections.ts',
     text: 'else if (last.req.complete) this.#closeAfter(last, socket)',
     broken: '',
     test: listening('when what follows a request on its connection cannot be read')
   },
   {
-    guard: 'a client that is over its limit uses up nothing of a wallet address',
+    guard: 'a client over its limit does not count for wallet addresses',
     file: 'packages/service-kit/src/rate-limits/rate-limits.ts',
     text: 'if (known.length > 0) return known',
     broken: '',
     test: limiting('let a client that is over use up nothing of a wallet address')
   },
   {
-    guard: 'replicas hold a limit together',
+    guard: 'replicas share a limit',
     file: 'packages/service-kit/src/rate-limits/shared-counts.ts',
     text: 'window.count = count + window.untold',
     broken: '',
@@ -58,21 +58,21 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'strangers use up nothing that a wallet address has for those whom its account holder let pay',
+    guard: "strangers cannot use up a wallet address's budget for clients with consent",
     file: COUNTED_REQUESTS,
     text: "return `${isConsented ? 'consented' : 'unasked'}:${path}`",
     broken: 'return `unasked:${path}`',
     test: keying('that it does not name is about the only one its token reaches')
   },
   {
-    guard: 'a token uses up nothing of a wallet address that it does not reach',
+    guard: 'a token never counts for a wallet address that it does not reach',
     file: COUNTED_REQUESTS,
     text: 'if (reaching.length === 0) return undefined',
     broken: '',
     test: keying('that its token does not reach counts for the client alone')
   },
   {
-    guard: 'a request beyond the limit of its client marks no nonce at the resource server',
+    guard: "a request over its client's limit marks no nonce at the resource server",
     file: 'services/resource-server/src/features/authorize-request/request-authorizer.ts',
     text: 'options.countVerified?.(request, authorized)',
     broken: '',
@@ -82,7 +82,7 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'a grant request beyond the limit of its client marks no nonce',
+    guard: "a grant request over its client's limit marks no nonce",
     file: 'services/auth-server/src/features/authenticate-client/client-authenticator.ts',
     text: 'countVerified?.(signature, `key:${key.x}`)',
     broken: '',
@@ -92,7 +92,7 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'what is kept of a nonce has one length',
+    guard: 'nonce marks have a fixed length',
     file: 'services/auth-server/src/features/authenticate-client/client-authenticator.ts',
     text: "`nonce:${hashSecret(`${key.x}\\n${nonce}`).toString('base64url')}`",
     broken: '`nonce:${key.x}:${nonce}`',
@@ -102,7 +102,7 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'an identifier that is not hosted here is no longer than what is stored for anybody',
+    guard: 'identifiers hosted elsewhere have a maximum length',
     file: 'services/auth-server/src/features/request-grant/request-checks.ts',
     text: 'const STRANGE_IDENTIFIER_LENGTH_MAX = 256',
     broken: 'const STRANGE_IDENTIFIER_LENGTH_MAX = 2_048',
@@ -112,7 +112,7 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'metadata that no account holder agreed to is bounded',
+    guard: "metadata without the account holder's consent is limited",
     file: 'services/resource-server/src/features/create-incoming-payment/create-incoming-payment.ts',
     text: 'metadataBytes(metadata) > UNASKED_METADATA_BYTES_MAX',
     broken: 'metadataBytes(metadata) > Infinity',
@@ -123,7 +123,7 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'rows of a day that no account holder agreed to are limited',
+    guard: "rows per day without the account holder's consent are limited",
     file: COUNTED_REQUESTS,
     text: "? { 'address-rows': request.network, 'client-rows': authorized.client }",
     broken: '? {}',
@@ -133,7 +133,7 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'what one account holder agreed to is no consent of another to rows',
+    guard: "the consent of one account holder does not count for another's rows",
     file: COUNTED_REQUESTS,
     text: 'walletAddressPathOf(consented) !== path',
     broken: 'false',

@@ -40,17 +40,17 @@ const together: TestReference = {
   title: 'are as if they were persisted one by one'
 }
 
-/** What lets a payment be created once, and only where it may be, and what tells the auth server how it ended. */
+/** A payment is created once and only where it may be, and its outcome reaches the auth server. */
 export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
-    guard: 'no payment is created to a receiver that is completed',
+    guard: 'no payment is created to a completed receiver',
     file: ROOM,
     text: 'where i.id = ${id} and not i.completed and i.expires_at > ${now}',
     broken: 'where i.id = ${id} and i.expires_at > ${now}',
     test: creating('refuses a receiver that is completed with 400 `invalid receiver`, known before or not')
   },
   {
-    guard: 'no payment is created to a receiver that expired',
+    guard: 'no payment is created to an expired receiver',
     file: ROOM,
     text: 'where i.id = ${id} and not i.completed and i.expires_at > ${now}',
     broken: 'where i.id = ${id} and not i.completed and ${now} is not null',
@@ -72,14 +72,14 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     test: ending('whose request was only slow: the tombstone wins, 503, and nothing is paid')
   },
   {
-    guard: 'what cannot be persisted has its reservation released with the same statement',
+    guard: 'the statement that cannot persist a payment releases its reservation',
     file: OPENED,
     text: 'from wanted where not payable order by id',
     broken: 'from wanted where not payable and false order by id',
     test: creating('refuses a receiver that is completed with 400 `invalid receiver`, known before or not')
   },
   {
-    guard: 'money is held where it is, and nowhere else',
+    guard: "a hold is placed only on the payer's account",
     file: HOLD,
     text: ' and counted.with_smaller <= sender.available',
     broken: '',
@@ -89,21 +89,21 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'no payment of several is created to a receiver that is completed',
+    guard: 'no payment of a batch is created to a completed receiver',
     file: ROOM,
     text: 'where i.id = ${id} and not i.completed and i.expires_at > ${now}',
     broken: 'where i.id = ${id} and i.expires_at > ${now}',
     test: together
   },
   {
-    guard: 'no payment of several is created that its receiver has no room for',
+    guard: 'no payment of a batch is created that its receiver has no room for',
     file: ROOM,
     text: 'and i.received_value + ${value} <= coalesce(i.incoming_value, ${LARGEST}))',
     broken: 'and ${value} <= ${LARGEST})',
     test: together
   },
   {
-    guard: 'no payment of several is created under an id that was given up',
+    guard: 'no payment of a batch is created under an id that was given up',
     file: OPENED,
     text: 'select id, quote_id, fee_value, charged_at from placed join wanted using (id) order by id',
     broken:
@@ -111,14 +111,14 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     test: together
   },
   {
-    guard: 'several payments together hold no more than there is',
+    guard: 'the payments of a batch never hold more than the balance',
     file: HOLD,
     text: ' and counted.with_smaller <= sender.available',
     broken: ' and counted.debit_value <= sender.available',
     test: together
   },
   {
-    guard: 'a request that came twice among several is one payment',
+    guard: 'a request that occurs twice in a batch is one payment',
     file: PERSIST,
     text: 'firstOfId.get(payment.id) === payment ? rowOfId.get(payment.id) : undefined',
     broken: 'rowOfId.get(payment.id)',
@@ -143,7 +143,7 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'a payment that lost its quote to another gives its reservation back',
+    guard: 'a payment that lost its quote to another releases its reservation',
     file: CREATE,
     text: `
       await giveUp(paymentId, 'id-taken', identity, context)
@@ -153,14 +153,14 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     test: creating('answers 400 `invalid quote`, and the grant has spent nothing for it')
   },
   {
-    guard: 'a quote that was used is said to be, whatever its grant lacks by then',
+    guard: 'a used quote is reported as used, even if the grant has no room left',
     file: CREATE,
     text: '(await isQuoteUsed(request.terms, context)) ? invalidQuote() : refusal(reservation.reason)',
     broken: 'refusal(reservation.reason)',
     test: creating('answers the same where the grant has no room for it, either')
   },
   {
-    guard: 'a quote is paid by the client and for the wallet address that it was made for',
+    guard: 'a quote is paid only by its client and from its wallet address',
     file: QUOTES,
     text: 'isOwnedBy(quote, owner) ? quote : undefined',
     broken: 'quote',
@@ -169,7 +169,7 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     )
   },
   {
-    guard: 'a quote that is remembered is handed to nobody but whoever it was made for',
+    guard: 'a cached quote is returned only to its owner',
     file: REMEMBERED,
     text: 'if (quote === undefined || !isOwnedBy(quote, owner)) return undefined',
     broken: 'if (quote === undefined) return undefined',
@@ -178,7 +178,7 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     )
   },
   {
-    guard: 'a quote that is remembered is handed out once',
+    guard: 'a cached quote is used once',
     file: REMEMBERED,
     text: `
       remembered.delete(id)`,
@@ -188,31 +188,31 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     )
   },
   {
-    guard: 'the id of a payment that exists is never given up',
+    guard: 'the id of an existing payment is never given up',
     file: SWEEP,
     text: 'on conflict do nothing returning payment_id\n  )',
     broken: "on conflict (payment_id) do update set outcome = 'release' returning payment_id\n  )",
     test: ending('of a payment that is just being processed is left alone')
   },
   {
-    guard: 'a reservation that no payment came of is given up',
+    guard: 'a reservation without a payment is given up',
     file: SWEEP,
     text: 'from given where not is_before_change order by given.id',
     broken: 'from given where false order by given.id',
     test: ending('left behind by a process that died is swept and released')
   },
   {
-    guard: 'a reservation from before a failover is held for an operator',
+    guard: 'a reservation from before a failover is left to an operator',
     file: SWEEP,
     text: 'from given where not is_before_change order by given.id',
     broken: 'from given order by given.id',
     test: {
       file: 'services/resource-server/test/sweep-orphans.test.ts',
-      title: 'the sweeper holds what was reserved before and nothing here knows, and gives up what came later'
+      title: 'keeps unknown reservations from before the change for an operator'
     }
   },
   {
-    guard: 'nobody decides about reservations on a timeline that was not met yet',
+    guard: 'reservations are not given up on a timeline that has not been recorded',
     file: TIMELINE,
     text: "then 'infinity'",
     broken: "then '-infinity'",
@@ -222,7 +222,7 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'an operator gives up lost payments alone',
+    guard: 'an operator can give up only lost payments',
     file: 'services/resource-server/src/features/audit-money/lost-payments.ts',
     text: '    reservation.createdAtMs < lossBoundMs',
     broken: '    lossBoundMs > 0',
@@ -232,7 +232,7 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'both services know when a payment was charged, which decides its interval',
+    guard: 'both services record when a payment was charged, which decides its interval',
     file: 'services/resource-server/src/features/audit-money/reservation-checks.ts',
     text: "'time of charge': [describeInstant(payment.chargedAtMs), describeInstant(reservation.chargedAtMs)]",
     broken: "'time of charge': [describeInstant(0), describeInstant(0)]",
@@ -242,14 +242,14 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'one request to pay means one content',
+    guard: 'a repeated payment request must have the same content',
     file: CREATE,
     text: 'found.requestHash.equals(identity.requestHash)',
     broken: 'true',
     test: replaying('with other metadata answers 422, and pays nothing')
   },
   {
-    guard: 'one idempotency key means one content',
+    guard: 'a repeated idempotency key must have the same content',
     file: IDEMPOTENCY,
     text: '(found.requestHash !== null && identity.requestHash.equals(found.requestHash))',
     broken: 'found.requestHash !== null',
@@ -263,21 +263,21 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     test: receiving('lets exactly one of many at once succeed')
   },
   {
-    guard: 'an incoming payment that expired is not completed',
+    guard: 'an expired incoming payment is not completed',
     file: COMPLETE,
     text: 'and not p.completed and p.expires_at > ${NOW}',
     broken: 'and not p.completed',
     test: receiving('answers 409 when it has expired, and leaves it as it is')
   },
   {
-    guard: 'an outcome that was delivered is not delivered again',
+    guard: 'a delivered outcome is not delivered again',
     file: DELIVER,
     text: 'where outcome is not null and delivered_at is null and next_attempt_at <= now()',
     broken: 'where outcome is not null and next_attempt_at <= now()',
     test: claiming('is never claimed again once it was delivered')
   },
   {
-    guard: 'a payment that is pending has no outcome to deliver',
+    guard: 'a pending payment has no outcome to deliver',
     file: DELIVER,
     text: 'where outcome is not null and delivered_at is null and next_attempt_at <= now()',
     broken: 'where delivered_at is null and next_attempt_at <= now()',
@@ -291,14 +291,14 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     test: claiming('is claimed again as soon as a failed delivery has paused')
   },
   {
-    guard: 'an outcome stays with whoever claimed it',
+    guard: 'a claimed outcome stays with its claimant',
     file: DELIVER,
     text: "next_attempt_at = now() + ${placeholder('leaseMs')}::integer * interval '1 millisecond'",
     broken: "next_attempt_at = r.next_attempt_at + ${placeholder('leaseMs')}::integer * interval '0'",
     test: claiming('is claimed by one of several that ask, until its lease is over')
   },
   {
-    guard: 'whoever claims outcomes does not wait for another that does',
+    guard: 'concurrent claims of outcomes do not wait for each other',
     file: DELIVER,
     text: 'for no key update skip locked',
     broken: 'for no key update',

@@ -30,38 +30,38 @@ const together = (title: string): TestReference => ({
   title
 })
 
-/** What keeps reservations within the limits of their grant, and gives each one effect. */
+/** Reservations stay within the limits of their grant, and each has one effect. */
 export const RESERVATION_GUARDS: readonly Mutation[] = [
   {
-    guard: 'a payment id that is recorded takes no room, and does not even wait for it',
+    guard: 'a recorded payment id takes no room and does not wait for any',
     file: RESERVE,
     text: 'where not exists (select 1 from reservation r where r.payment_id = a.payment_id)',
     broken: 'where true',
     test: reserving('is answered without waiting for the window, whether it was reserved or refused')
   },
   {
-    guard: 'the first payments of an interval are within the debit limit together',
+    guard: 'the first payments of an interval are together within the debit limit',
     file: RESERVE,
     text: 'having sum(debit) <= coalesce(debit_limit, ${LARGEST_VALUE})\n       and',
     broken: 'having',
     test: together('that are the first of their interval are within the debit limit together')
   },
   {
-    guard: 'the first payments of an interval are within the receive limit together',
+    guard: 'the first payments of an interval are together within the receive limit',
     file: RESERVE,
     text: 'and sum(receive) <= coalesce(receive_limit, ${LARGEST_VALUE})',
     broken: '',
     test: together('that are the first of their interval are within the receive limit together')
   },
   {
-    guard: 'further payments are within the debit limit together',
+    guard: 'later payments are together within the debit limit',
     file: RESERVE,
     text: 'and w.debited + excluded.debited <= coalesce(w.debit_cap, ${LARGEST_VALUE})',
     broken: '',
     test: together('are taken in their order while there is room, those without any not hindering the others')
   },
   {
-    guard: 'a payment that waited for its window is within the receive limit as it is then',
+    guard: 'a payment that waited for its window is checked against its current receive total',
     file: RESERVE,
     text: 'then w.received + excluded.received <= coalesce(w.receive_cap, ${LARGEST_VALUE})',
     broken: 'then true',
@@ -75,7 +75,7 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     test: racing('finds the window as it is then: in another debit asset')
   },
   {
-    guard: 'a window counts as received what is in its asset',
+    guard: 'a window counts received amounts only in its asset',
     file: RESERVE,
     text: 'case\n             when w.receive_code = excluded.receive_code and w.receive_scale = excluded.receive_scale',
     broken: 'case\n             when true',
@@ -106,28 +106,28 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     test: together('is that of its windows, to reserve')
   },
   {
-    guard: 'a token that was rotated or revoked reserves nothing, though it is known from before',
+    guard: 'a rotated or revoked token reserves nothing, even if it is cached',
     file: TOKENS,
     text: ' and t.end_reason is null',
     broken: '',
     test: reserving('refuses a token that was rotated or revoked, though it is known from before')
   },
   {
-    guard: 'a token that expired reserves nothing',
+    guard: 'an expired token reserves nothing',
     file: TOKENS,
     text: "t.expires_at > ${placeholder('now')}::timestamptz",
     broken: "${placeholder('now')}::timestamptz is not null",
     test: reserving('refuses a token from the instant it expires')
   },
   {
-    guard: 'a token of a grant that is over reserves nothing',
+    guard: 'a token of an ended grant reserves nothing',
     file: TOKENS,
     text: ' and ${IS_ISSUED})`',
     broken: ')`',
     test: reserving('refuses a token whose grant is over')
   },
   {
-    guard: 'a reservation that fails on the one recorded meanwhile is answered as that one is',
+    guard: 'a reservation that loses to a concurrent one gets its result',
     file: RESERVE,
     text: "if (isUniqueViolation(error, 'reservation_pkey')) return",
     broken: "if (isUniqueViolation(error, 'no_constraint')) return",
@@ -136,49 +136,49 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     )
   },
   {
-    guard: 'what was refused once is refused for ever',
+    guard: 'a refusal is final',
     file: REFUSE,
     text: "select payment_id, 'refused', content_hash,",
     broken: "select gen_random_uuid(), 'refused', content_hash,",
     test: reserving('refuses again what was refused, though there is room by now')
   },
   {
-    guard: 'one payment id means one content',
+    guard: 'a repeated payment id must have the same content',
     file: RESERVE_SERVICE,
     text: '!recorded.contentHash.equals(asked.request.contentHash)',
     broken: 'false',
     test: reserving('is ALREADY_EXISTS for any other request, and changes nothing')
   },
   {
-    guard: 'what was released is never answered as reserved',
+    guard: 'a released payment is never reported as reserved',
     file: RESERVE_SERVICE,
     text: "if (state === 'released') return",
     broken: "if (state === 'released' && window === undefined) return",
     test: reserving('is refused as released once it was released, whether it was reserved before or not')
   },
   {
-    guard: 'nothing is settled with more than it held',
+    guard: 'a settlement never exceeds its reservation',
     file: END,
     text: "r.state::text = 'open' and (a.debited is null or a.debited <= r.debit and a.received <= r.receive) as fits",
     broken: "r.state::text = 'open' as fits",
     test: settling('refuses more than was reserved, naming which, and changes nothing')
   },
   {
-    guard: 'what a payment did not use is given back to its window',
+    guard: "a payment's unused amount returns to its window",
     file: END,
     text: 'set debited = w.debited - e.debit, received = w.received - e.receive',
     broken: 'set debited = w.debited, received = w.received',
     test: settling('gives back what the payment did not use')
   },
   {
-    guard: 'only what was counted as received is given back',
+    guard: 'only the amount counted as received returns to the window',
     file: END,
     text: 'case when r.receive_counted then r.receive - coalesce(l.received, 0) else 0 end',
     broken: 'r.receive - coalesce(l.received, 0)',
     test: settling('leaves what other assets received alone')
   },
   {
-    guard: 'an end finds its reservation still open when it has waited for the window',
+    guard: 'an end checks its reservation again after waiting for the window',
     file: END,
     text: "(t.fits and r.state::text = 'open' or",
     broken: '(t.fits or',
@@ -201,14 +201,14 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     test: releasing('is FAILED_PRECONDITION for a payment that was settled, and changes nothing')
   },
   {
-    guard: 'a payment id that was released before it was reserved never is reserved',
+    guard: 'a payment id released before it is reserved is never reserved',
     file: END,
     text: "select payment_id, 'released', now()",
     broken: "select gen_random_uuid(), 'released', now()",
     test: releasing('bars a payment id that was never reserved, for good')
   },
   {
-    guard: 'a refusal that was released is recorded to be',
+    guard: 'the release of a refusal is recorded',
     file: END,
     text: "r.state::text = 'refused' and r.ended_at is null and a.debited is null as is_noted",
     broken: 'false as is_noted',
@@ -225,7 +225,7 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'there are as many intervals as the count says',
+    guard: 'the number of intervals is the stated count',
     file: INTERVALS,
     text: 'return index >= 0 && index < count',
     broken: 'return index >= 0 && index <= count',

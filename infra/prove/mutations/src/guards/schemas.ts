@@ -6,31 +6,31 @@ const WALLET =
 const AUTH_TEST = 'services/auth-server/test/constraints.test.ts'
 const WALLET_TEST = 'services/resource-server/test/constraints.test.ts'
 
-/** What the databases refuse, whatever the code does. */
+/** Database constraints, which hold whatever the code does. */
 export const SCHEMA_GUARDS: readonly Mutation[] = [
   {
-    guard: 'no window counts more as debited than its limit, or less than nothing',
+    guard: "a window's debited total stays between zero and its limit",
     file: AUTH,
     text: 'check (debited >= 0 and debited <= coalesce(debit_cap, 18446744073709551615))',
     broken: 'check (true)',
     test: { file: AUTH_TEST, title: 'a window that counts more as debited than its limit' }
   },
   {
-    guard: 'no window counts more as received than its limit, or less than nothing',
+    guard: "a window's received total stays between zero and its limit",
     file: AUTH,
     text: 'check (received >= 0 and received <= coalesce(receive_cap, 18446744073709551615))',
     broken: 'check (true)',
     test: { file: AUTH_TEST, title: 'a window that counts more as received than its limit' }
   },
   {
-    guard: 'no reservation is settled with more than it held',
+    guard: 'no settlement exceeds its reservation',
     file: AUTH,
     text: 'and settled_debit between 0 and debit and settled_receive between 0 and receive),',
     broken: '),',
     test: { file: AUTH_TEST, title: 'a reservation that is settled with more than it held' }
   },
   {
-    guard: 'every reservation holds room somewhere',
+    guard: 'every open or settled reservation belongs to a window',
     file: AUTH,
     text: "state not in ('open', 'settled')\n    or",
     broken: 'true or',
@@ -44,28 +44,28 @@ export const SCHEMA_GUARDS: readonly Mutation[] = [
     test: { file: AUTH_TEST, title: 'a refusal without a reason' }
   },
   {
-    guard: 'a grant has one living token at most',
+    guard: 'a grant has at most one live token',
     file: AUTH,
     text: 'create unique index access_token_one_living_per_grant',
     broken: 'create index access_token_one_living_per_grant',
     test: { file: AUTH_TEST, title: 'a second living token of one grant' }
   },
   {
-    guard: 'what was spent is never deleted with its grant',
+    guard: 'spent amounts are never deleted with their grant',
     file: AUTH,
     text: 'references access_item (id) on delete restrict',
     broken: 'references access_item (id) on delete cascade',
     test: { file: AUTH_TEST, title: 'to delete a grant under which money moved' }
   },
   {
-    guard: 'no wallet spends or holds what it does not have',
+    guard: 'no wallet spends or holds more than its balance',
     file: WALLET,
     text: "check (kind <> 'wallet' or credits_posted - debits_posted - debits_pending >= 0)",
     broken: 'check (true)',
     test: { file: WALLET_TEST, title: 'a wallet that has spent more than it has' }
   },
   {
-    guard: 'a payment id has one place among the outcomes, so that no payment is created after its tombstone',
+    guard: 'a payment id has one outcome row, so no payment is created after its tombstone',
     file: WALLET,
     text: `create table grant_reservation (
   payment_id uuid primary key,`,
@@ -77,14 +77,14 @@ export const SCHEMA_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'every account that holds money has a name, and no other',
+    guard: 'exactly the wallet accounts have names',
     file: WALLET,
     text: "check ((kind = 'wallet') = (name is not null))",
     broken: 'check (true)',
     test: { file: WALLET_TEST, title: 'a wallet without a name' }
   },
   {
-    guard: 'no wallet holds or moves less than nothing',
+    guard: 'no wallet total is negative',
     file: WALLET,
     text: 'check (debits_posted >= 0 and credits_posted >= 0 and debits_pending >= 0)',
     broken: 'check (true)',
@@ -105,7 +105,7 @@ export const SCHEMA_GUARDS: readonly Mutation[] = [
     test: { file: WALLET_TEST, title: 'an incoming payment that received more than its maximum' }
   },
   {
-    guard: 'an incoming payment that is full is completed',
+    guard: 'a full incoming payment is completed',
     file: WALLET,
     text: 'check (incoming_value is null or received_value < incoming_value or completed)',
     broken: 'check (true)',
@@ -133,7 +133,7 @@ export const SCHEMA_GUARDS: readonly Mutation[] = [
     test: { file: WALLET_TEST, title: 'a second payment from one quote' }
   },
   {
-    guard: 'a signed request pays once, whatever key it comes with',
+    guard: 'a signed request pays once, under any idempotency key',
     file: WALLET,
     text: 'create unique index outgoing_payment_signature_id_key',
     broken: 'create index outgoing_payment_signature_id_key',
@@ -143,14 +143,14 @@ export const SCHEMA_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'an outcome is whole',
+    guard: 'an outcome is complete',
     file: WALLET,
     text: "(outcome is not distinct from 'settle') = (debited_value is not null) and (debited_value is null) = (received_value is null)",
     broken: 'true',
     test: { file: WALLET_TEST, title: 'a settlement of an unknown amount' }
   },
   {
-    guard: 'no asset that has accounts is given another code or scale',
+    guard: 'the code and scale of an asset with accounts never change',
     file: WALLET,
     text: 'foreign key (asset_id, asset_code, asset_scale) references asset (id, code, scale)',
     broken: 'foreign key (asset_id) references asset (id)',
@@ -164,7 +164,7 @@ export const SCHEMA_GUARDS: readonly Mutation[] = [
     test: { file: WALLET_TEST, title: 'a transfer to an account in another asset' }
   },
   {
-    guard: 'every transfer is posted with no more than its amount',
+    guard: 'no transfer is posted with more than its amount',
     file: WALLET,
     text: "when 'posted' then posted_amount between 1 and amount and ended_at is not null",
     broken: "when 'posted' then ended_at is not null",

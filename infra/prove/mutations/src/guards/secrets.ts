@@ -5,10 +5,10 @@ const LOGGER_TEST = 'packages/runtime/src/logger.test.ts'
 const CONTRACT = 'packages/testing/src/contract/contract.ts'
 const CONTRACT_TEST = 'packages/testing/test/contract/contract.test.ts'
 
-/** What keeps secrets out of logs, and everything out of answers that is not described. */
+/** No secrets in logs, and nothing undescribed in answers. */
 export const SECRET_GUARDS: readonly Mutation[] = [
   {
-    guard: 'a log tells of an error no row, command or URL that it carries along',
+    guard: 'logged errors omit attached rows, commands and URLs',
     file: 'packages/runtime/src/logger.ts',
     text: 'serializers: { err: describeError, error: describeError },',
     broken: '',
@@ -18,7 +18,7 @@ export const SECRET_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'a log has no password of a connection',
+    guard: 'logs contain no database or Redis password',
     file: DESCRIBE_ERROR,
     text: ".replace(CREDENTIALS, '//[redacted]@')",
     broken: '',
@@ -29,7 +29,7 @@ export const SECRET_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'a secret that is taken for the path of its file is not printed',
+    guard: 'a secret given as the path of its file is not printed',
     file: 'packages/runtime/src/configuration/load.ts',
     text: "(error as NodeJS.ErrnoException).code ?? 'unknown reason'",
     broken: 'String((error as Error).message)',
@@ -39,7 +39,7 @@ export const SECRET_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'an answer with a member that is not described is found, also where the schema is open',
+    guard: 'an undescribed member of an answer is detected, even where the schema is open',
     file: CONTRACT,
     text: '...undescribedMembers(schema, decided).map((member) => `${member} is not described`)',
     broken: '',
@@ -49,7 +49,7 @@ export const SECRET_GUARDS: readonly Mutation[] = [
     }
   },
   {
-    guard: 'an answer without a described header is found',
+    guard: 'a missing described header is detected',
     file: CONTRACT,
     text: '...headerViolations(exchange, described),',
     broken: '',

@@ -18,6 +18,7 @@ import {
   type ClientKey,
   DocumentUnavailable,
   findHolderKey,
+  keysUrlOf,
   type PublicKey
 } from '../../domain/clients.js'
 import { invalidSignature, unresolvedClient } from '../../domain/errors.js'
@@ -100,9 +101,11 @@ async function findCurrentKey(
   try {
     return await findHolderKey(holder, keyId, directory)
   } catch (error) {
-    if (error instanceof DocumentUnavailable)
-      throw unresolvedClient("the client's keys cannot be fetched", error)
-    throw error
+    if (!(error instanceof DocumentUnavailable) || holder.walletAddress === undefined) throw error
+    throw unresolvedClient(
+      `the client's keys cannot be fetched from ${keysUrlOf(holder.walletAddress)}`,
+      error
+    )
   }
 }
 

@@ -104,6 +104,25 @@ describe('a client that changes its keys', () => {
       expect(await continueGrant(auth.signWith(newKey), grant)).toMatchObject(unresolved)
     })
 
+    it.each(['continues a grant', 'rotates a token', 'revokes a token'])(
+      'is told from which URL when it %s',
+      async (call) => {
+        const issued = call === 'continues a grant' ? undefined : await issueGrant(shop)
+        auth.wallet.setDocument(`/${nameOf(shop)}/jwks.json`, {}, 503)
+        auth.clock.advanceSeconds(CACHE_SECONDS + STALE_SECONDS + FAILURE_SECONDS)
+        const answer =
+          issued === undefined
+            ? await continueGrant(shop, grant)
+            : await shop.request(
+                call === 'rotates a token' ? 'POST' : 'DELETE',
+                issued.textAt('access_token.manage'),
+                { accessToken: issued.textAt('access_token.value') }
+              )
+        expect(answer).toMatchObject(unresolved)
+        expect(answer.textAt('error.description')).toContain(`from ${shop.walletAddress}/jwks.json`)
+      }
+    )
+
     it('is told 400 invalid_client when its host says that it has none any more', async () => {
       auth.wallet.remove(`/${nameOf(shop)}/jwks.json`)
       auth.clock.advanceSeconds(CACHE_SECONDS)

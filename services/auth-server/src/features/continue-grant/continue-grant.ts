@@ -50,7 +50,7 @@ export function createContinueGrantService(dependencies: ContinueGrantDependenci
         case 'wait':
           return wait(grant, dependencies)
         case 'over':
-          throw requestDenied('the grant is not to be continued any more')
+          throw requestDenied('the grant can no longer be continued')
         case 'rejected':
           throw userDenied(grant.rejectionReason)
         case 'expired':
@@ -84,7 +84,7 @@ async function issue(
   const token = grant.access.length === 0 ? undefined : makeToken(dependencies)
   const nowMs = dependencies.clock.now()
   const isOurs = await issueGrant(dependencies.database, grant.id, token, nowMs)
-  if (!isOurs) throw requestDenied('the grant is not to be continued any more')
+  if (!isOurs) throw requestDenied('the grant can no longer be continued')
   if (token !== undefined) {
     dependencies.tokenHolders.remember({ id: token.id, secretHash: token.hash, holder: grant.holder })
   }

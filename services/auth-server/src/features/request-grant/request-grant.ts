@@ -120,7 +120,7 @@ async function findClientName(
     return (await directory.getWalletAddress(walletAddress)).publicName ?? walletAddress
   } catch (error) {
     if (error instanceof DocumentUnavailable) {
-      throw unresolvedClient("the client's wallet address cannot be fetched", error)
+      throw unresolvedClient(`the client's wallet address cannot be fetched from ${walletAddress}`, error)
     }
     throw error
   }

@@ -42,7 +42,7 @@ export function createRotateTokenService(dependencies: RotateTokenDependencies):
         await revocations.publish({ kind: 'token', accessTokenHash: old.secretHash })
       } catch (error) {
         // Failing now would lose the only copy of the new value. Those who cached the old one ask again soon anyway.
-        logger.error({ err: error }, 'a rotation could not be told')
+        logger.error({ err: error }, 'a rotation could not be published')
       }
       return { access_token: token.tellClient(rotation.access) }
     }

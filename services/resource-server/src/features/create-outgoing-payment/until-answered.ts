@@ -36,10 +36,10 @@ export function untilAnswered(paymentId: string, logger: Logger): UntilAnswered 
         deadlineMs ??= performance.now() + ASKING_MAX_MS
         const pauseMs = Math.min(PAUSE_MAX_MS, PAUSE_INITIAL_MS * 2 ** failures)
         if (performance.now() + pauseMs > deadlineMs) {
-          throw new NoAnswer('what became of a payment is not known', { fields: { paymentId }, cause: error })
+          throw new NoAnswer('the result of a payment is not known', { fields: { paymentId }, cause: error })
         }
         if (failures === 0) {
-          logger.warn({ err: error, paymentId }, 'what became of a payment is not known yet: asking again')
+          logger.warn({ err: error, paymentId }, 'the result of a payment is not known yet: asking again')
         }
         await delay(pauseMs)
       }

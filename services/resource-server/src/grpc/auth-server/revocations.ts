@@ -53,6 +53,6 @@ function tell({ event }: auth.WatchRevocationsResponse, listener: RevocationList
     case 'heartbeat':
       return
     case undefined:
-      throw new Error('the auth server told of a revocation in words not known here')
+      throw new Error('the auth server sent an unknown revocation event')
   }
 }

@@ -1,18 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
+import { PrismaPg } from '@prisma/adapter-pg'
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils'
 import * as engineModule from '@prisma/schema-engine-wasm/schema_engine_bg'
-
-/** A Prisma schema as the engine takes it. */
-export interface SchemaFile {
-  readonly path: string
-  readonly content: string
-}
+import pg from 'pg'
 
 export type SchemaEngine = engineModule.SchemaEngine
-export type MigrationList = engineModule.MigrationList
 
 // Node has it, but its types belong to the browser's, which nothing else here may use.
 declare const WebAssembly: {
@@ -25,35 +19,45 @@ declare const WebAssembly: {
 let loaded: Promise<void> | undefined
 
 /**
- * Prisma's schema engine as WebAssembly, connected to the database through the adapter. The same engine as the native one
- * of `prisma migrate`, without a download.
+ * Runs Prisma's schema engine on a database: the same as the native one of `prisma migrate`, as WebAssembly, without a download.
+ *
+ * @param url of the database
  */
-export async function openSchemaEngine(
-  schema: SchemaFile,
-  adapterFactory: SqlMigrationAwareDriverAdapterFactory
-): Promise<SchemaEngine> {
+export async function withSchemaEngine<Result>(
+  url: string,
+  work: (engine: SchemaEngine) => Promise<Result>
+): Promise<Result> {
   await (loaded ??= load())
-  const log = (): void => undefined // the engine's own traces; anything important is returned or thrown
-  const datamodels: [string, string][] = [[schema.path, schema.content]]
-  return engineModule.SchemaEngine.new(
-    { datamodels },
-    log,
-    bindMigrationAwareSqlAdapterFactory(adapterFactory)
+  // Ended below, because the engine keeps its advisory lock for as long as its session lives.
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  const engine = await engineModule.SchemaEngine.new(
+    { datamodels: [['schema.prisma', 'datasource db { provider = "postgresql" }']] },
+    () => undefined, // the engine's own traces
+    bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool))
   )
+  try {
+    return await work(engine)
+  } finally {
+    engine.free()
+    await pool.end()
+  }
 }
 
 async function load(): Promise<void> {
   const script = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg')
   const code = await readFile(join(dirname(script), 'schema_engine_bg.wasm'))
   const { instance } = await WebAssembly.instantiate(code, {
-    './schema_engine_bg.js': { ...engineModule, ...timersThatLetGo() }
+    './schema_engine_bg.js': { ...engineModule, ...unreferencedTimers() }
   })
   engineModule.__wbg_set_wasm(instance.exports)
   ;(instance.exports.__wbindgen_start as () => void)()
 }
 
 /** The engine never clears its lock timer, which would keep a finished process alive for ten seconds. */
-function timersThatLetGo(): Record<string, (callback: () => void, milliseconds: number) => NodeJS.Timeout> {
+function unreferencedTimers(): Record<
+  string,
+  (callback: () => void, milliseconds: number) => NodeJS.Timeout
+> {
   const names = Object.keys(engineModule).filter((name) => name.startsWith('__wbg_setTimeout_'))
   return Object.fromEntries(
     names.map((name) => [name, (callback, milliseconds) => setTimeout(callback, milliseconds >>> 0).unref()])
