@@ -1,4 +1,4 @@
-/** Whether `updatedAt` is shown where the published API has no such field. */
+/** Whether what the published API does not have is shown: `updatedAt`, and the `failureReason` of an outgoing payment. */
 export type Representation = 'full' | 'published'
 
 /** The service's setting: `negotiated` follows each request's `Accept`. */
@@ -10,7 +10,7 @@ const WEIGHT_ZERO = /^q=0(?:\.0{0,3})?$/i
 /**
  * Chooses the representation for the four answers that the published API closes: list incoming, complete incoming, get
  * outgoing, list outgoing. The stock clients, which validate against the published schemas, accept only JSON; a client that
- * accepts anything gets `updatedAt` too.
+ * accepts anything gets everything.
  *
  * @param accept value of `Accept`; undefined when there is none
  */

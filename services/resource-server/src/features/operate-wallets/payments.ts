@@ -1,5 +1,6 @@
 import { instantText } from '@open-payments-server/database'
 import type { Asset } from '@open-payments-server/value-types/amounts'
+import { FAILURE_REASONS, type FailureReason } from '../../domain/failure-reasons.js'
 import { formatCursor, parseCursor, type Position } from '../../domain/pagination.js'
 import { Prisma } from '../../modules/database.js'
 import { WALLET_ADDRESS } from '../../modules/wallet-addresses/index.js'
@@ -21,8 +22,8 @@ export interface OperatedPayment {
   /** URL of the wallet address it belongs to. */
   readonly walletAddress: string
   readonly state: 'pending' | 'completed' | 'expired' | 'failed'
-  /** Empty unless it failed. */
-  readonly failureReason: string
+  /** undefined unless it failed. */
+  readonly failure: { readonly reason: FailureReason; readonly meaning: string } | undefined
   /** Incoming amount or debit amount; undefined when open. */
   readonly value: bigint | undefined
   /** Amount actually received, or actually sent. */
@@ -40,7 +41,7 @@ interface PaymentRow {
   readonly state: OperatedPayment['state']
   /** Null for outgoing payments. */
   readonly expires_at: Date | null
-  readonly failure_reason: string
+  readonly failure_reason: FailureReason | null
   readonly value: string | null
   readonly moved_value: string
   readonly code: string
@@ -55,11 +56,11 @@ const KINDS: Readonly<Record<OperatedPayment['kind'], { table: Prisma.Sql; colum
   incoming: {
     table: Prisma.sql`incoming_payment`,
     columns: Prisma.sql`case when p.completed then 'completed' else 'pending' end as state, p.expires_at,
-      '' as failure_reason, p.incoming_value::text as value, p.received_value::text as moved_value, '' as receiver`
+      null as failure_reason, p.incoming_value::text as value, p.received_value::text as moved_value, '' as receiver`
   },
   outgoing: {
     table: Prisma.sql`outgoing_payment`,
-    columns: Prisma.sql`p.state::text, null::timestamptz as expires_at, coalesce(p.failure_reason, '') as failure_reason,
+    columns: Prisma.sql`p.state::text, null::timestamptz as expires_at, p.failure_reason::text,
       p.debit_value::text as value, p.sent_value::text as moved_value, p.receiver`
   }
 }
@@ -126,7 +127,10 @@ function toOperatedPayment(
     kind,
     walletAddress: urls.ofWalletAddress(row.path),
     state: expired ? 'expired' : row.state,
-    failureReason: row.failure_reason,
+    failure:
+      row.failure_reason === null
+        ? undefined
+        : { reason: row.failure_reason, meaning: FAILURE_REASONS[row.failure_reason] },
     value: row.value === null ? undefined : BigInt(row.value),
     movedValue: BigInt(row.moved_value),
     asset: { code: row.code, scale: row.scale },
