@@ -86,8 +86,8 @@ export interface OperatorPayment {
   readonly walletAddress: string
   /** `pending`, `completed`, `expired` or `failed`. */
   readonly state: string
-  /** Why it failed; undefined unless it did. */
-  readonly failureReason: string | undefined
+  /** Why it failed, and what that means; undefined unless it did. */
+  readonly failure: { readonly reason: string; readonly meaning: string } | undefined
   /** Incoming amount, or debit amount; undefined for an incoming payment that is open. */
   readonly amount: Amount | undefined
   /** Amount actually received, or actually sent. */
@@ -421,7 +421,10 @@ function paymentOf(payment: wallet.Payment): OperatorPayment {
     id: payment.paymentId,
     walletAddress: payment.walletAddress,
     state: payment.state,
-    failureReason: textOf(payment.failureReason),
+    failure:
+      payment.failureReason === ''
+        ? undefined
+        : { reason: payment.failureReason, meaning: payment.failureMeaning },
     amount: payment.value === '' ? undefined : { value: parseAmountValue(payment.value), asset },
     moved: { value: parseAmountValue(payment.movedValue), asset },
     receiver: textOf(payment.receiver),

@@ -281,6 +281,7 @@ describe('lists', () => {
       paymentId: GRANT_ID,
       walletAddress: SHOP,
       failureReason: '',
+      failureMeaning: '',
       movedValue: '995',
       asset,
       receiver: '',
@@ -295,13 +296,19 @@ describe('lists', () => {
         kind: PAYMENT_KIND_OUTGOING,
         state: 'failed',
         value: '1000',
-        failureReason: 'receiver expired'
+        failureReason: 'receiver_expired',
+        failureMeaning: 'The incoming payment expired first.'
       }
     )
     expect(await json('payment', 'list', '--incoming')).toMatchObject([
       { state: 'pending', incomingAmount: null, receivedAmount: { value: '995' } }
     ])
-    expect((await run(['payment', 'list', '--outgoing'])).stdout).toContain('failed: receiver expired')
+    expect(await json('payment', 'list', '--outgoing')).toMatchObject([
+      { failureReason: 'receiver_expired', failureMeaning: 'The incoming payment expired first.' }
+    ])
+    const { stdout } = await run(['payment', 'list', '--outgoing'])
+    expect(stdout).toContain('failed: receiver_expired')
+    expect(stdout).toContain('The incoming payment expired first.')
     expect((await run(['payment', 'list'])).stderr).toContain('--incoming or --outgoing')
     expect((await run(['payment', 'list', '--incoming', '--outgoing'])).status).toBe(1)
   })

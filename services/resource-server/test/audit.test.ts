@@ -54,7 +54,7 @@ describe('an audit', () => {
     ],
     [
       'an outgoing payment that shows less than it sent',
-      `update outgoing_payment set state = 'failed', failure_reason = 'x', sent_value = 99, delivered_value = 99`,
+      `update outgoing_payment set state = 'failed', failure_reason = 'partially_delivered', sent_value = 99, delivered_value = 99`,
       `update outgoing_payment set state = 'completed', failure_reason = null, sent_value = 100, delivered_value = 100`,
       () => outgoingId
     ],

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { FAILURE_REASONS } from '../src/domain/failure-reasons.js'
 import { ALICE, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
 let world: PaymentWorld
@@ -99,7 +100,7 @@ describe('the database itself refuses', () => {
     ],
     [
       'a payment that failed and delivered everything',
-      `update outgoing_payment set state = 'failed', failure_reason = 'x'`,
+      `update outgoing_payment set state = 'failed', failure_reason = 'partially_delivered'`,
       'outgoing_payment_state_is_true'
     ],
     [
@@ -109,7 +110,7 @@ describe('the database itself refuses', () => {
     ],
     [
       'a payment that sent more than its debit',
-      `update outgoing_payment set state = 'failed', failure_reason = 'x', sent_value = debit_value + 1,
+      `update outgoing_payment set state = 'failed', failure_reason = 'partially_delivered', sent_value = debit_value + 1,
               delivered_value = 0`,
       'outgoing_payment_amounts_range'
     ],
@@ -222,4 +223,11 @@ describe('the database itself refuses', () => {
   ])('%s', async (_what, statement, constraint) => {
     await expect(world.database.query(statement)).rejects.toMatchObject({ constraint })
   })
+})
+
+it('the database knows the same reasons for a failure as the code, and takes no other', async () => {
+  const rows = await world.database.query<{ reason: string }>(
+    'select unnest(enum_range(null::outgoing_payment_failure_reason))::text as reason'
+  )
+  expect(rows.map(({ reason }) => reason)).toEqual(Object.keys(FAILURE_REASONS))
 })

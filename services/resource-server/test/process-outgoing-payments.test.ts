@@ -56,14 +56,16 @@ async function payBeforeChange(receiver: string, value: number, change: string):
 
 const read = (url: string): Promise<Answer> => world.request('GET', url.slice(PUBLIC_URL.length))
 const ended = (created: Answer): Promise<Answer> => world.whenEnded(created.textAt('id'))
-const reasonOf = async (created: Answer): Promise<string | undefined> => {
+/** Why it failed, as the operator is told. */
+const toldOf = async (created: Answer): Promise<string> => {
   const { payments } = await world.operate('listPayments', {
     kind: wallet.PaymentKind.PAYMENT_KIND_OUTGOING,
     walletAddress: '',
     pageSize: 0,
     pageToken: ''
   })
-  return payments.find(({ paymentId }) => created.textAt('id').endsWith(paymentId))?.failureReason
+  const payment = payments.find(({ paymentId }) => created.textAt('id').endsWith(paymentId))
+  return `${String(payment?.failureReason)}: ${String(payment?.failureMeaning)}`
 }
 
 describe('a payment in one asset', () => {
@@ -140,7 +142,9 @@ describe('a payment that the receiver can no longer take in full', () => {
       debited: spent.debited + 500n,
       received: spent.received + 490n
     })
-    expect(await reasonOf(created)).toBe('the receiver could take only a part')
+    expect(await toldOf(created)).toBe(
+      'partially_delivered: The incoming payment had room for a part, which was delivered.'
+    )
   })
 
   it('between assets debits what covers the part', async () => {
@@ -156,8 +160,8 @@ describe('a payment that the receiver can no longer take in full', () => {
   })
 
   it.each([
-    ['completed', 'completed = true', 'the receiver is completed'],
-    ['expired', "expires_at = '2020-01-01'", 'the receiver is expired']
+    ['completed', 'completed = true', 'receiver_completed: The incoming payment was completed first.'],
+    ['expired', "expires_at = '2020-01-01'", 'receiver_expired: The incoming payment expired first.']
   ])('because it is %s, sends nothing and gives all back', async (_what, change, reason) => {
     const receiver = await world.createReceiver({ incomingAmount: usd(980) })
     const before = await world.available('alice')
@@ -169,7 +173,29 @@ describe('a payment that the receiver can no longer take in full', () => {
     expect((await read(receiver)).at('receivedAmount')).toEqual(usd(0))
     await world.whenDelivered()
     expect(world.limits.spent(world.token)).toEqual(spent)
-    expect(await reasonOf(created)).toBe(reason)
+    expect(await toldOf(created)).toBe(reason)
+  })
+})
+
+describe('the reason for a failure', () => {
+  it('is told in the full representation, and never in the published one', async () => {
+    const receiver = await world.createReceiver()
+    const failed = await world.pay(receiver, (await world.available('alice')) + 1n)
+    const completed = await world.pay(receiver, 100)
+    expect((await ended(failed)).at('failureReason')).toBe('insufficient_funds')
+    expect((await ended(completed)).body).not.toHaveProperty('failureReason')
+
+    const path = failed.textAt('id').slice(PUBLIC_URL.length)
+    const list = `/outgoing-payments?wallet-address=${encodeURIComponent(ALICE)}`
+    const { result } = (await world.request('GET', list)).body as { result: { id: string }[] }
+    const listed = result.find(({ id }) => id === failed.textAt('id'))
+    expect(listed).toHaveProperty('failureReason', 'insufficient_funds')
+    expect(result.find(({ id }) => id === completed.textAt('id'))).not.toHaveProperty('failureReason')
+    for (const read of [path, list]) {
+      const published = await world.request('GET', read, { headers: { accept: 'application/json' } })
+      expect(published.status).toBe(200)
+      expect(published.text).not.toContain('failureReason')
+    }
   })
 })
 
@@ -182,7 +208,9 @@ describe('a payment that the sender cannot afford', () => {
     expect(created).toMatchObject({ status: 201 })
     expect((await ended(created)).body).toMatchObject({ failed: true, sentAmount: usd(0) })
     expect(await transfersOf(created)).toEqual([])
-    expect(await reasonOf(created)).toBe('insufficient balance')
+    expect(await toldOf(created)).toBe(
+      "insufficient_funds: The sender's account did not have the debit amount."
+    )
     await world.whenDelivered()
     expect(world.limits.spent(world.token)).toEqual(spent)
   })

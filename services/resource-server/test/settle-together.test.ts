@@ -45,7 +45,6 @@ afterAll(async () => {
 async function openLedger(): Promise<Ledger> {
   const prisma = fileURLToPath(new URL('../prisma/', import.meta.url))
   const database = await createTestDatabase({
-    schemaPath: `${prisma}schema.prisma`,
     migrationsPath: `${prisma}migrations`
   })
   const pool = createPool({

@@ -82,10 +82,10 @@ withRedis('across two instances of each service, which need Redis (TEST_REDIS_UR
       }
       expect((await endings()).sort()).toEqual([
         'completed',
-        'insufficient balance',
-        'the receiver could take only a part',
-        'the receiver is completed',
-        'the receiver is expired'
+        'insufficient_funds',
+        'partially_delivered',
+        'receiver_completed',
+        'receiver_expired'
       ])
       expect(await releasedWithoutPayment(mix.orphanIds)).toBe(mix.orphanIds.length)
       const spending = await mix.spending()
@@ -128,7 +128,7 @@ withRedis('across two instances of each service, which need Redis (TEST_REDIS_UR
 
   async function endings(): Promise<string[]> {
     const rows = await system.resourceDatabase.query<{ ending: string }>(
-      'select distinct coalesce(failure_reason, state::text) as ending from outgoing_payment'
+      'select distinct coalesce(failure_reason::text, state::text) as ending from outgoing_payment'
     )
     return rows.map(({ ending }) => ending)
   }

@@ -105,7 +105,7 @@ async function fillResourceServer(client: pg.Client, plan: GrowthPlan): Promise<
        grant_spent_receive_value, request_hash, signature_id, created_at, updated_at)
      select ${payment}, s.wallet_address_id, ${clientOf(plan)}, ${uuidOf('grant', plan)}, ${quote}, ${incomingUrl}, ${DEBIT},
             ${FEE}, ${RECEIVE}, s.asset_id, case when ${FAILED} then 'failed' else 'completed' end::outgoing_payment_state,
-            case when ${FAILED} then 'made to fail' end, case when ${FAILED} then 0 else ${DEBIT} end,
+            case when ${FAILED} then 'receiver_expired' end::outgoing_payment_failure_reason, case when ${FAILED} then 0 else ${DEBIT} end,
             case when ${FAILED} then 0 else ${RECEIVE} end, ${DEBIT}, ${RECEIVE}, sha256(n::text::bytea),
             ${uuidOf('signature', plan)}, ${at}, ${at}
        from ${both}`,

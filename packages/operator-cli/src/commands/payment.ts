@@ -36,11 +36,13 @@ export function paymentCommand(run: RunSession): Command {
             ['Wallet address', (item) => item.walletAddress],
             [
               'State',
-              (item) =>
-                item.failureReason === undefined ? item.state : `${item.state}: ${item.failureReason}`
+              (item) => (item.failure === undefined ? item.state : `${item.state}: ${item.failure.reason}`)
             ],
             [kind === 'incoming' ? 'Asked for' : 'Debit', ({ amount }) => amountCell(amount), 'right'],
-            [kind === 'incoming' ? 'Received' : 'Sent', ({ moved }) => amountCell(moved), 'right']
+            [kind === 'incoming' ? 'Received' : 'Sent', ({ moved }) => amountCell(moved), 'right'],
+            ...(kind === 'incoming'
+              ? []
+              : [['Why', ({ failure }: OperatorPayment) => failure?.meaning ?? '-'] as const])
           ],
           json: (item) => paymentJson(kind, item)
         })
@@ -68,7 +70,8 @@ function paymentJson(kind: 'incoming' | 'outgoing', payment: OperatorPayment): u
     id: payment.id,
     walletAddress: payment.walletAddress,
     state: payment.state,
-    failureReason: payment.failureReason ?? null,
+    failureReason: payment.failure?.reason ?? null,
+    failureMeaning: payment.failure?.meaning ?? null,
     ...amounts,
     createdAt: payment.createdAt ?? null,
     updatedAt: payment.updatedAt ?? null

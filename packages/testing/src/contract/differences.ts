@@ -30,6 +30,12 @@ export const DECIDED_MEMBERS: readonly DecidedMember[] = [
     when: acceptsMoreThanJson
   },
   {
+    name: 'failureReason',
+    operations: ['GET /outgoing-payments/{id}', 'GET /outgoing-payments'],
+    reason: 'why it failed; the full representation has it, and the published schemas are closed',
+    when: acceptsMoreThanJson
+  },
+  {
     name: 'updatedAt',
     operations: ['POST /incoming-payments', 'GET /incoming-payments/{id}', 'POST /outgoing-payments'],
     reason: 'the full representation has it, and these schemas are open'

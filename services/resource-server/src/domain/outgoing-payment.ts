@@ -1,4 +1,5 @@
 import { type AmountWire, type Asset, formatAmount } from '@open-payments-server/value-types/amounts'
+import type { FailureReason } from './failure-reasons.js'
 import type { Representation } from './representation.js'
 import type { ResourceUrls } from './resource-urls.js'
 
@@ -24,6 +25,8 @@ export interface OutgoingPayment {
   /** In the receive asset. */
   readonly receiveValue: bigint
   readonly state: OutgoingPaymentState
+  /** undefined unless it failed. */
+  readonly failureReason: FailureReason | undefined
   /** Amount actually debited, in the debit asset. */
   readonly sentValue: bigint
   /** Amount debited under the grant when the payment was created, itself included, in the debit asset. */
@@ -41,6 +44,7 @@ export interface OutgoingPaymentWire {
   readonly walletAddress: string
   readonly quoteId?: string
   readonly failed: boolean
+  readonly failureReason?: FailureReason
   readonly receiver: string
   readonly receiveAmount: AmountWire
   readonly debitAmount: AmountWire
@@ -64,7 +68,18 @@ export function renderOutgoingPayment(
     sentAmount: formatAmount({ value: payment.sentValue, asset: payment.debitAsset }),
     ...renderMetadata(payment),
     createdAt: renderTime(payment.createdAtMs),
-    ...(representation === 'full' ? { updatedAt: renderTime(payment.updatedAtMs) } : {})
+    ...(representation === 'full' ? renderUnpublished(payment) : {})
+  }
+}
+
+/** What only the full representation has. */
+function renderUnpublished({
+  failureReason,
+  updatedAtMs
+}: OutgoingPayment): Pick<OutgoingPaymentWire, 'failureReason' | 'updatedAt'> {
+  return {
+    ...(failureReason === undefined ? {} : { failureReason }),
+    updatedAt: renderTime(updatedAtMs)
   }
 }
 

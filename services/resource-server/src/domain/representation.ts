@@ -1,4 +1,4 @@
-/** Whether `updatedAt` is shown where the published API has no such field. */
+/** Whether what the published API does not have is shown: `updatedAt`, and the `failureReason` of an outgoing payment. */
 export type Representation = 'full' | 'published'
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { insufficientBalance, settle } from './settlement.js'
+import { insufficientFunds, settle } from './settlement.js'
 
 const open = (room: bigint) => ({ completed: false, expired: false, room })
 
@@ -39,7 +39,7 @@ describe('settling a payment', () => {
       settle(amounts, { ...open(980n), completed: true }),
       settle(amounts, { ...open(980n), expired: true }),
       settle(amounts, open(0n)),
-      insufficientBalance()
+      insufficientFunds()
     ]
     for (const settlement of settlements) {
       expect(settlement).toMatchObject({ state: 'failed', sent: 0n, fee: 0n, delivered: 0n })

@@ -1,11 +1,12 @@
 import { debitForPartialReceive, type QuotedAmounts } from '@open-payments-server/value-types/amounts'
+import type { FailureReason } from './failure-reasons.js'
 import type { ReceiverRoom } from './receiver.js'
 
 /** How a payment ended. */
 export interface Settlement {
   readonly state: 'completed' | 'failed'
-  /** The reason for a failure, for operators. */
-  readonly failureReason: string | undefined
+  /** undefined unless it failed. */
+  readonly failureReason: FailureReason | undefined
   /** Amount actually debited from the sender, including the fee, in the debit asset. */
   readonly sent: bigint
   /** Part of `sent` that is the provider's fee. */
@@ -27,27 +28,27 @@ export interface Settlement {
  * @param receiver undefined when there is no such incoming payment
  */
 export function settle(quoted: QuotedAmounts, receiver: ReceiverRoom | undefined): Settlement {
-  if (receiver === undefined) return nothingSent('the receiver does not exist')
-  if (receiver.completed) return nothingSent('the receiver is completed')
-  if (receiver.expired) return nothingSent('the receiver is expired')
+  if (receiver === undefined) return nothingSent('receiver_not_found')
+  if (receiver.completed) return nothingSent('receiver_completed')
+  if (receiver.expired) return nothingSent('receiver_expired')
   if (receiver.room >= quoted.receive) {
     const { debit: sent, fee, receive: delivered } = quoted
     return { state: 'completed', failureReason: undefined, sent, fee, delivered }
   }
   const coveredPart = ((quoted.debit - 1n) * quoted.receive) / quoted.debit
   const delivered = receiver.room < coveredPart ? receiver.room : coveredPart
-  if (delivered === 0n) return nothingSent('the receiver cannot take any of it')
+  if (delivered === 0n) return nothingSent('receiver_full')
   const sent = debitForPartialReceive(quoted, delivered)
   const net = { ...quoted, debit: quoted.debit - quoted.fee, fee: 0n }
   const fee = sent - debitForPartialReceive(net, delivered)
-  return { state: 'failed', failureReason: 'the receiver could take only a part', sent, fee, delivered }
+  return { state: 'failed', failureReason: 'partially_delivered', sent, fee, delivered }
 }
 
 /** A payment whose sender does not have the money. */
-export function insufficientBalance(): Settlement {
-  return nothingSent('insufficient balance')
+export function insufficientFunds(): Settlement {
+  return nothingSent('insufficient_funds')
 }
 
-function nothingSent(failureReason: string): Settlement {
+function nothingSent(failureReason: FailureReason): Settlement {
   return { state: 'failed', failureReason, sent: 0n, fee: 0n, delivered: 0n }
 }

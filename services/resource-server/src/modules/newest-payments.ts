@@ -1,5 +1,6 @@
 import { instantText } from '@open-payments-server/database'
 import type { Asset } from '@open-payments-server/value-types/amounts'
+import type { FailureReason } from '../domain/failure-reasons.js'
 import type { Position } from '../domain/pagination.js'
 import { Prisma, type Queries } from './database.js'
 import { WALLET_ADDRESS } from './wallet-addresses/index.js'
@@ -20,8 +21,8 @@ export interface ListedPayment extends Position {
   readonly state: 'pending' | 'completed' | 'failed'
   /** Undefined for outgoing payments. */
   readonly expiresAtMs: number | undefined
-  /** Empty unless it failed. */
-  readonly failureReason: string
+  /** Undefined unless it failed. */
+  readonly failureReason: FailureReason | undefined
   /** Incoming amount or debit amount; undefined when open. */
   readonly value: bigint | undefined
   /** Amount actually received, or actually sent. */
@@ -37,7 +38,7 @@ interface NewestRow {
   readonly path: string
   readonly state: ListedPayment['state']
   readonly expires_at: Date | null
-  readonly failure_reason: string
+  readonly failure_reason: FailureReason | null
   readonly value: string | null
   readonly moved_value: string
   readonly code: string
@@ -92,7 +93,7 @@ function readRow(row: NewestRow): ListedPayment {
     path: row.path,
     state: row.state,
     expiresAtMs: row.expires_at?.getTime(),
-    failureReason: row.failure_reason,
+    failureReason: row.failure_reason ?? undefined,
     value: row.value === null ? undefined : BigInt(row.value),
     movedValue: BigInt(row.moved_value),
     asset: { code: row.code, scale: row.scale },

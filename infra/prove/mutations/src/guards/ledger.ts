@@ -40,7 +40,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'a completed receiver gets nothing',
     file: SETTLEMENT,
-    text: "if (receiver.completed) return nothingSent('the receiver is completed')",
+    text: "if (receiver.completed) return nothingSent('receiver_completed')",
     broken: '',
     test: settling(
       'sends nothing to a receiver that is missing, completed, expired or full, nor without the money'
@@ -49,7 +49,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'an expired receiver gets nothing',
     file: SETTLEMENT,
-    text: "if (receiver.expired) return nothingSent('the receiver is expired')",
+    text: "if (receiver.expired) return nothingSent('receiver_expired')",
     broken: '',
     test: settling(
       'sends nothing to a receiver that is missing, completed, expired or full, nor without the money'
@@ -74,9 +74,9 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     file: BATCH,
     text: `payment.held
       ? settle(payment.amounts, receiver && roomOf(after(receiver, already), nowMs))
-      : insufficientBalance()`,
+      : insufficientFunds()`,
     broken:
-      'payment.held || settle !== undefined ? settle(payment.amounts, receiver && roomOf(after(receiver, already), nowMs)) : insufficientBalance()',
+      'payment.held || settle !== undefined ? settle(payment.amounts, receiver && roomOf(after(receiver, already), nowMs)) : insufficientFunds()',
     test: batching('changes no account for a payment without a hold')
   },
   {

@@ -1,5 +1,7 @@
 create type account_kind as enum ('wallet', 'outside', 'clearing', 'exchange', 'fees');
 create type outgoing_payment_state as enum ('pending', 'completed', 'failed');
+create type outgoing_payment_failure_reason as enum (
+  'insufficient_funds', 'receiver_not_found', 'receiver_completed', 'receiver_expired', 'receiver_full', 'partially_delivered');
 create type transfer_state as enum ('pending', 'posted', 'voided');
 create type transfer_kind as enum ('deposit', 'withdrawal', 'payment', 'fee', 'delivery', 'conversion');
 
@@ -123,7 +125,7 @@ create table outgoing_payment (
   receive_value numeric(20, 0) not null,
   receive_asset_id integer not null,
   state outgoing_payment_state not null,
-  failure_reason text,
+  failure_reason outgoing_payment_failure_reason,
   sent_value numeric(20, 0) not null default 0,
   delivered_value numeric(20, 0) not null default 0,
   metadata jsonb,

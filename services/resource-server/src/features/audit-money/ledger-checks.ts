@@ -138,7 +138,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
          cross join lateral (values
            ('payment', case when p.state = 'pending' then 'pending' when p.sent > 0 then 'posted' else 'voided' end,
             p.debit_account_id, clearing.id, p.debit_asset_id, p.debit_value, nullif(p.sent, 0), null::uuid,
-            p.failure_reason is distinct from 'insufficient balance', p.state = 'pending'),
+            p.failure_reason is distinct from 'insufficient_funds', p.state = 'pending'),
            ('fee', 'posted', clearing.id, fees.id, p.debit_asset_id, p.sent - p.net, p.sent - p.net, null,
             p.sent > p.net, false),
            ('delivery', 'posted', clearing.id,

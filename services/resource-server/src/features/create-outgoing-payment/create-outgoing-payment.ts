@@ -233,6 +233,7 @@ async function persist(
         receiveAsset: terms.receiver.asset,
         receiveValue: terms.amounts.receive,
         state: 'pending',
+        failureReason: undefined,
         sentValue: 0n,
         grantSpentDebitValue,
         grantSpentReceiveValue,

@@ -1,4 +1,5 @@
 import type { Asset } from '@open-payments-server/value-types/amounts'
+import { FAILURE_REASONS, type FailureReason } from '../../domain/failure-reasons.js'
 import { formatCursor, parseCursor, type Position } from '../../domain/pagination.js'
 import { listNewestIncomingPayments } from '../../modules/incoming-payments/index.js'
 import type { ListedPayment } from '../../modules/newest-payments.js'
@@ -21,8 +22,8 @@ export interface OperatedPayment {
   /** URL of the wallet address it belongs to. */
   readonly walletAddress: string
   readonly state: 'pending' | 'completed' | 'expired' | 'failed'
-  /** Empty unless it failed. */
-  readonly failureReason: string
+  /** undefined unless it failed. */
+  readonly failure: { readonly reason: FailureReason; readonly meaning: string } | undefined
   /** Incoming amount or debit amount; undefined when open. */
   readonly value: bigint | undefined
   /** Amount actually received, or actually sent. */
@@ -56,11 +57,17 @@ export async function listPayments(
 
 function toOperatedPayment(
   kind: OperatedPayment['kind'],
-  { path, expiresAtMs, state, ...payment }: ListedPayment,
+  { path, expiresAtMs, state, failureReason, ...payment }: ListedPayment,
   { urls, clock }: OperatorDependencies
 ): OperatedPayment {
   const expired = state === 'pending' && expiresAtMs !== undefined && expiresAtMs <= clock.now()
-  return { ...payment, kind, walletAddress: urls.ofWalletAddress(path), state: expired ? 'expired' : state }
+  return {
+    ...payment,
+    kind,
+    walletAddress: urls.ofWalletAddress(path),
+    state: expired ? 'expired' : state,
+    failure: failureReason && { reason: failureReason, meaning: FAILURE_REASONS[failureReason] }
+  }
 }
 
 function readPlace(pageToken: string): Position | undefined {

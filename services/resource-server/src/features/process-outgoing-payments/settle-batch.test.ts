@@ -43,7 +43,7 @@ describe('settling a batch', () => {
     const payments = ['a', 'b', 'c'].map((id) => paymentOf({ id }))
     const { endings, received } = settleThese(payments, receiverOf({ incomingValue: 135n }))
     expect(endings.map(({ settlement }) => settlement.delivered)).toEqual([90n, 45n, 0n])
-    expect(endings[2]?.settlement.failureReason).toBe('the receiver is completed')
+    expect(endings[2]?.settlement.failureReason).toBe('receiver_completed')
     expect(received).toEqual(new Map([['receiver-1', 135n]]))
   })
 
@@ -56,7 +56,7 @@ describe('settling a batch', () => {
 
   it('changes no account for a payment without a hold', () => {
     const { endings, totals, transfers } = settleThese([paymentOf({ held: false })], receiverOf())
-    expect(endings[0]?.settlement.failureReason).toBe('insufficient balance')
+    expect(endings[0]?.settlement.failureReason).toBe('insufficient_funds')
     expect([totals, transfers]).toEqual([[], []])
   })
 
@@ -72,7 +72,7 @@ describe('settling a batch', () => {
 
   it('takes nothing at the instant of expiry', () => {
     const { endings } = settleThese([paymentOf()], receiverOf({ expiresAtMs: NOW_MS }))
-    expect(endings[0]?.settlement.failureReason).toBe('the receiver is expired')
+    expect(endings[0]?.settlement.failureReason).toBe('receiver_expired')
   })
 
   it('refuses amounts that do not add up in one asset, rather than lose or make money', () => {

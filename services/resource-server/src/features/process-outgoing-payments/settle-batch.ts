@@ -1,5 +1,5 @@
 import { roomOf } from '../../domain/receiver.js'
-import { insufficientBalance, settle, type Settlement } from '../../domain/settlement.js'
+import { insufficientFunds, settle, type Settlement } from '../../domain/settlement.js'
 import type { LockedReceiver } from '../../modules/incoming-payments/index.js'
 import type { AccountTotals, PostedTransfer, ProviderAccounts } from '../../modules/ledger/index.js'
 import type { ClaimedPayment } from '../../modules/outgoing-payments/index.js'
@@ -42,7 +42,7 @@ export function settleBatch(
     const already = received.get(payment.incomingPaymentId ?? '') ?? 0n
     const settlement = payment.held
       ? settle(payment.amounts, receiver && roomOf(after(receiver, already), nowMs))
-      : insufficientBalance()
+      : insufficientFunds()
     if (payment.held) {
       totals.change(payment.senderAccountId, {
         debitsPending: -payment.amounts.debit,

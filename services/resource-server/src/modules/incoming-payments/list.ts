@@ -51,5 +51,5 @@ export function listIncomingPayments(dependencies: {
 export const listNewestIncomingPayments = createNewestPayments({
   table: Prisma.sql`incoming_payment`,
   columns: Prisma.sql`case when p.completed then 'completed' else 'pending' end as state, p.expires_at,
-    '' as failure_reason, p.incoming_value::text as value, p.received_value::text as moved_value, '' as receiver`
+    null as failure_reason, p.incoming_value::text as value, p.received_value::text as moved_value, '' as receiver`
 })

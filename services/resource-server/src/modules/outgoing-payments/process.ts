@@ -111,7 +111,7 @@ export interface Ending {
 export const ended = Prisma.sql`
   ending as (
     select * from json_to_recordset(${placeholder('endings')}::json)
-      as e(id uuid, state outgoing_payment_state, failure_reason text, sent numeric, delivered numeric)
+      as e(id uuid, state outgoing_payment_state, failure_reason outgoing_payment_failure_reason, sent numeric, delivered numeric)
   ), payment as (
     update outgoing_payment p
        set state = e.state, failure_reason = e.failure_reason, sent_value = e.sent, delivered_value = e.delivered,

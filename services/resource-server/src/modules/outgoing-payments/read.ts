@@ -86,7 +86,7 @@ export function listOutgoingPayments({
 /** Lists the outgoing payments of all wallet addresses, or of one, for operators, newest first. */
 export const listNewestOutgoingPayments = createNewestPayments({
   table: Prisma.sql`outgoing_payment`,
-  columns: Prisma.sql`p.state::text, null::timestamptz as expires_at, coalesce(p.failure_reason, '') as failure_reason,
+  columns: Prisma.sql`p.state::text, null::timestamptz as expires_at, p.failure_reason::text,
     p.debit_value::text as value, p.sent_value::text as moved_value, p.receiver`
 })
 

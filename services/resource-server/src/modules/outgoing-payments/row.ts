@@ -1,3 +1,4 @@
+import type { FailureReason } from '../../domain/failure-reasons.js'
 import type { OutgoingPayment, OutgoingPaymentState } from '../../domain/outgoing-payment.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma } from '../database.js'
@@ -6,8 +7,8 @@ import { WALLET_ADDRESS } from '../wallet-addresses/index.js'
 
 /** The columns of an {@link OutgoingPaymentRow}: `p` is the payment, joined by {@link OUTGOING_PAYMENT_JOINS}. */
 export const OUTGOING_PAYMENT_COLUMNS = Prisma.sql`
-  p.id, p.client, p.quote_id, p.receiver, p.debit_value::text, p.receive_value::text, p.state::text, p.sent_value::text,
-  p.grant_spent_debit_value::text, p.grant_spent_receive_value::text, p.metadata, p.created_at, p.updated_at,
+  p.id, p.client, p.quote_id, p.receiver, p.debit_value::text, p.receive_value::text, p.state::text, p.failure_reason::text,
+  p.sent_value::text,   p.grant_spent_debit_value::text, p.grant_spent_receive_value::text, p.metadata, p.created_at, p.updated_at,
   w.path, s.code as debit_code, s.scale as debit_scale, ra.code as receive_code, ra.scale as receive_scale`
 
 /** Joins the wallet address and the assets to the payments `p`: one row for each payment. */
@@ -24,6 +25,7 @@ export interface OutgoingPaymentRow {
   readonly debit_value: string
   readonly receive_value: string
   readonly state: OutgoingPaymentState
+  readonly failure_reason: FailureReason | null
   readonly sent_value: string
   readonly grant_spent_debit_value: string
   readonly grant_spent_receive_value: string
@@ -50,6 +52,7 @@ export function readOutgoingPaymentRow(row: OutgoingPaymentRow, urls: ResourceUr
     receiveAsset: { code: row.receive_code, scale: row.receive_scale },
     receiveValue: BigInt(row.receive_value),
     state: row.state,
+    failureReason: row.failure_reason ?? undefined,
     sentValue: BigInt(row.sent_value),
     grantSpentDebitValue: BigInt(row.grant_spent_debit_value),
     grantSpentReceiveValue: BigInt(row.grant_spent_receive_value),
