@@ -133,7 +133,7 @@ describe('an audit of payments between assets, with fees, and in part', () => {
     ],
     [
       'a part that is settled as a whole',
-      () => `update grant_reservation set debited_value = 1000 where payment_id = '${part}'`,
+      () => `update grant_reservation set settled_debit_value = 1000 where payment_id = '${part}'`,
       () => `with 114 sent and 100 delivered; its entry says settle of 1000 and 100`
     ]
   ])('finds %s', async (_what, damage, named) => {

@@ -85,8 +85,8 @@ describe('an audit', () => {
     ],
     [
       'a settlement of another amount',
-      `update grant_reservation set debited_value = 99`,
-      `update grant_reservation set debited_value = 100`,
+      `update grant_reservation set settled_debit_value = 99`,
+      `update grant_reservation set settled_debit_value = 100`,
       () => outgoingId
     ],
     [

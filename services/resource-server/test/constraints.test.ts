@@ -132,12 +132,12 @@ describe('the database itself refuses', () => {
     ],
     [
       'a settlement of an unknown amount',
-      `update grant_reservation set received_value = null where outcome = 'settle'`,
+      `update grant_reservation set settled_receive_value = null where outcome = 'settle'`,
       'grant_reservation_outcome_whole'
     ],
     [
       'a release of an amount',
-      `update grant_reservation set debited_value = 1, received_value = 1 where outcome = 'release'`,
+      `update grant_reservation set settled_debit_value = 1, settled_receive_value = 1 where outcome = 'release'`,
       'grant_reservation_outcome_whole'
     ],
     [

@@ -125,10 +125,10 @@ describe('reservations that end together', () => {
     await limits.end([{ kind: 'release', paymentId: ended.paymentId }])
     expect(fake.calls.end).toBe(1)
     const outcomes = await limits.end([
-      { kind: 'settle', paymentId: settled.paymentId, debitedValue: 7n, receivedValue: 6n },
+      { kind: 'settle', paymentId: settled.paymentId, settledDebitValue: 7n, settledReceiveValue: 6n },
       { kind: 'release', paymentId: released.paymentId },
-      { kind: 'settle', paymentId: ended.paymentId, debitedValue: 1n, receivedValue: 1n },
-      { kind: 'settle', paymentId: randomUUID(), debitedValue: 1n, receivedValue: 1n }
+      { kind: 'settle', paymentId: ended.paymentId, settledDebitValue: 1n, settledReceiveValue: 1n },
+      { kind: 'settle', paymentId: randomUUID(), settledDebitValue: 1n, settledReceiveValue: 1n }
     ])
     expect(valuesOf(outcomes)).toEqual(['ended', 'ended', 'ended-otherwise', 'not-found'])
     expect(fake.calls.end).toBe(2)

@@ -226,8 +226,8 @@ describe('a listed payment', () => {
     for (const { incoming, received, completed, expires, metadata, created, updated } of payments) {
       await service.database.query(
         `insert into incoming_payment (id, wallet_address_id, client, incoming_value, received_value, completed, expires_at,
-                                       metadata, created_at, updated_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+                                       metadata, created_at, updated_at, shared_secret_key_id)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'key')`,
         [
           newId(systemClock, systemRandom),
           walletAddressId,

@@ -205,6 +205,9 @@ describe('money', () => {
       )
     )
     expect(results.filter((result) => result === 'FAILED_PRECONDITION value')).toHaveLength(7)
+    await expect(
+      world.operate('withdraw', { withdrawalId: randomUUID(), accountName: 'frank', value: '30' })
+    ).rejects.toMatchObject({ message: 'the account frank has less than that available' })
     expect(await world.available('frank')).toBe(10n)
   })
 

@@ -197,7 +197,7 @@ async function setUp(scene: Scene): Promise<NewPayment[]> {
     for (const [kind, receiver] of Object.entries(RECEIVERS)) {
       await database.query(
         `insert into incoming_payment (id, wallet_address_id, client, incoming_value, received_value, completed, expires_at,
-           created_at, updated_at) values ($1, $2, 'c', $3, $4, $5, $6, $6, $6)`,
+           shared_secret_key_id, created_at, updated_at) values ($1, $2, 'c', $3, $4, $5, $6, 'key', $6, $6)`,
         [
           receivers.get(kind),
           accounts[0]?.walletId,

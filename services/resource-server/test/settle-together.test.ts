@@ -319,12 +319,12 @@ function settleComposed({ pool }: Ledger): Promise<SettledBatch> {
 async function settlePlainly({ pool }: Ledger, { endings, transfers }: SettledBatch): Promise<void> {
   const client = await pool.connect()
   const ended = JSON.stringify(
-    endings.map(({ id, settlement: { state, failureReason, sent, delivered } }) => ({
+    endings.map(({ id, settlement: { state, failureReason, sentValue, deliveredValue } }) => ({
       id,
       state,
       failure_reason: failureReason,
-      sent: String(sent),
-      delivered: String(delivered)
+      sent: String(sentValue),
+      delivered: String(deliveredValue)
     }))
   )
   const asEnded = `json_to_recordset($1) as e(id uuid, state outgoing_payment_state, failure_reason text, sent numeric,
@@ -337,7 +337,7 @@ async function settlePlainly({ pool }: Ledger, { endings, transfers }: SettledBa
       [ended, NOW]
     )
     await client.query(
-      `update grant_reservation r set outcome = 'settle', debited_value = e.sent, received_value = e.delivered,
+      `update grant_reservation r set outcome = 'settle', settled_debit_value = e.sent, settled_receive_value = e.delivered,
          outcome_since = now(), next_attempt_at = now() from ${asEnded} where r.payment_id = e.id and e.sent > 0`,
       [ended]
     )
@@ -414,8 +414,8 @@ async function contents({ database }: Ledger): Promise<unknown> {
 /** What kinds of payments were settled, by how they ended. */
 function kindsOf({ endings, transfers }: SettledBatch): string[] {
   return [
-    ...endings.map(({ held, settlement: { state, sent } }) =>
-      held ? `${state}, ${sent > 0n ? 'sent' : 'nothing sent'}` : 'without a hold'
+    ...endings.map(({ held, settlement: { state, sentValue } }) =>
+      held ? `${state}, ${sentValue > 0n ? 'sent' : 'nothing sent'}` : 'without a hold'
     ),
     ...transfers.map(({ kind }) => kind)
   ]

@@ -19,9 +19,9 @@ beforeAll(async () => {
   const settlement = {
     state: 'completed',
     failureReason: undefined,
-    sent: 100n,
-    fee: 0n,
-    delivered: 100n
+    sentValue: 100n,
+    feeValue: 0n,
+    deliveredValue: 100n
   } as const
   batch = {
     endings: [{ id: paymentId, held: true, settlement }],
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => world.stop())
 
 const PENDING_PAYMENT = `update outgoing_payment set state = 'pending', sent_value = 0, delivered_value = 0 where id = $1`
-const PENDING_OUTCOME = `update grant_reservation set outcome = null, debited_value = null, received_value = null,
+const PENDING_OUTCOME = `update grant_reservation set outcome = null, settled_debit_value = null, settled_receive_value = null,
   delivered_at = null where payment_id = $1`
 const PENDING_HOLD = `update transfer set state = 'pending', posted_amount = null, ended_at = null where id = $1`
 

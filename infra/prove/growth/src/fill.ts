@@ -109,7 +109,7 @@ async function fillResourceServer(client: pg.Client, plan: GrowthPlan): Promise<
             case when ${FAILED} then 0 else ${RECEIVE} end, ${DEBIT}, ${RECEIVE}, sha256(n::text::bytea),
             ${uuidOf('signature', plan)}, ${at}, ${at}
        from ${both}`,
-    `insert into grant_reservation (payment_id, quote_id, fee_value, charged_at, outcome, debited_value, received_value, attempts, next_attempt_at, delivered_at,
+    `insert into grant_reservation (payment_id, quote_id, fee_value, charged_at, outcome, settled_debit_value, settled_receive_value, attempts, next_attempt_at, delivered_at,
                                     created_at, outcome_since)
      select ${payment}, ${quote}, ${FEE}, ${at}, case when ${FAILED} then 'release' else 'settle' end, case when not ${FAILED} then ${DEBIT} end,
             case when not ${FAILED} then ${RECEIVE} end, 1, ${at}, ${at}, ${at}, ${at}

@@ -21,8 +21,8 @@ export interface IncomingPayment {
   readonly metadata: Readonly<Record<string, unknown>> | undefined
   readonly createdAtMs: number
   readonly updatedAtMs: number
-  /** Id of the key its shared secret is derived from; undefined for one created before keys had ids. */
-  readonly sharedSecretKeyId: string | undefined
+  /** Id of the key its shared secret is derived from. */
+  readonly sharedSecretKeyId: string
 }
 
 /** An incoming payment on the wire (interface 2.5). */

@@ -1,10 +1,31 @@
-import { type AmountWire, type Asset, formatAmount } from '@open-payments-server/value-types/amounts'
+import {
+  type AmountWire,
+  type Asset,
+  formatAmount,
+  type QuotedAmounts
+} from '@open-payments-server/value-types/amounts'
 import type { FailureReason } from './failure-reasons.js'
 import type { Representation } from './representation.js'
 import type { ResourceUrls } from './resource-urls.js'
 
 /** State of an outgoing payment. */
 export type OutgoingPaymentState = 'pending' | 'completed' | 'failed'
+
+/** The terms of a payment: fixed before anything is reserved for it. */
+export interface PaymentTerms {
+  readonly amounts: QuotedAmounts
+  readonly receiver: {
+    /** URL of the incoming payment. */
+    readonly url: string
+    /** Id (UUID) of the incoming payment. */
+    readonly incomingPaymentId: string
+    readonly asset: Asset
+    /** Id of the asset. */
+    readonly assetId: number
+  }
+  /** Id (UUID) of the quote they come from. */
+  readonly quoteId: string | undefined
+}
 
 /** An outgoing payment (interface 2.4). Values are in the smallest units of the asset named beside them. */
 export interface OutgoingPayment {

@@ -13,15 +13,15 @@ export interface PaymentMethodWire {
 export interface PayableByMethods {
   /** Id (UUID). */
   readonly id: string
-  /** Id of the key its shared secret is derived from; undefined for one created before keys had ids. */
-  readonly sharedSecretKeyId: string | undefined
+  /** Id of the key its shared secret is derived from. */
+  readonly sharedSecretKeyId: string
 }
 
 /** Creates the payment methods of incoming payments. */
 export interface PaymentMethods {
   /** Id of the key that new payments' shared secrets are derived from. */
   readonly keyId: string
-  /** The methods of a payment: unique to it, and always the same. None when its key is unknown. */
+  /** The methods of a payment: unique to it, and always the same. None when its key is unknown: a wrong secret would be worse. */
   of(payment: PayableByMethods): readonly PaymentMethodWire[]
 }
 
@@ -45,11 +45,9 @@ export function createPaymentMethods(options: PaymentMethodsOptions): PaymentMet
   const { ilpAddress, masterKey, otherMasterKeys, onUnknownKey } = options
   const keyId = nameKey(masterKey)
   const keysById = new Map([masterKey, ...otherMasterKeys].map((key) => [nameKey(key), key]))
-  // Only while there has been a single key is it certain which one was used. A wrong secret would be worse than none.
-  const unnamedKeyId = otherMasterKeys.length === 0 ? keyId : 'unknown'
   return {
     keyId,
-    of({ id, sharedSecretKeyId = unnamedKeyId }) {
+    of({ id, sharedSecretKeyId }) {
       const key = keysById.get(sharedSecretKeyId)
       if (key === undefined) {
         onUnknownKey(sharedSecretKeyId)

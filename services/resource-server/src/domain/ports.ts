@@ -122,8 +122,8 @@ export type ReservationEnd =
   | {
       readonly kind: 'settle'
       readonly paymentId: string
-      readonly debitedValue: bigint
-      readonly receivedValue: bigint
+      readonly settledDebitValue: bigint
+      readonly settledReceiveValue: bigint
     }
   /** For a payment that sent nothing, or does not exist: an id that was not reserved never will be. */
   | { readonly kind: 'release'; readonly paymentId: string }

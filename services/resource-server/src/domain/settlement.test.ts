@@ -24,9 +24,9 @@ describe('settling a payment', () => {
     const settlement = {
       state: 'completed',
       failureReason: undefined,
-      sent: 1000n,
-      fee: 20n,
-      delivered: 980n
+      sentValue: 1000n,
+      feeValue: 20n,
+      deliveredValue: 980n
     }
     expect(settle(amounts, open(980n))).toEqual(settlement)
     expect(settle(amounts, open(5000n))).toEqual(settlement)
@@ -42,7 +42,7 @@ describe('settling a payment', () => {
       insufficientFunds()
     ]
     for (const settlement of settlements) {
-      expect(settlement).toMatchObject({ state: 'failed', sent: 0n, fee: 0n, delivered: 0n })
+      expect(settlement).toMatchObject({ state: 'failed', sentValue: 0n, feeValue: 0n, deliveredValue: 0n })
     }
     expect(new Set(settlements.map(({ failureReason }) => failureReason)).size).toBe(settlements.length)
   })
@@ -50,27 +50,33 @@ describe('settling a payment', () => {
   it('delivers what fits and sends its share', () => {
     expect(settle({ debit: 1000n, fee: 20n, receive: 980n }, open(490n))).toMatchObject({
       state: 'failed',
-      sent: 500n,
-      fee: 10n,
-      delivered: 490n
+      sentValue: 500n,
+      feeValue: 10n,
+      deliveredValue: 490n
     })
   })
 
   it('sends nothing rather than the whole debit for a part: a debit of one unit has no part', () => {
     expect(settle({ debit: 1n, fee: 0n, receive: 100n }, open(99n))).toMatchObject({
-      sent: 0n,
-      delivered: 0n
+      sentValue: 0n,
+      deliveredValue: 0n
     })
     expect(settle({ debit: 2n, fee: 0n, receive: 100n }, open(99n))).toMatchObject({
-      sent: 1n,
-      delivered: 50n
+      sentValue: 1n,
+      deliveredValue: 50n
     })
   })
 
   it('never gives the receiver more than fits, nor takes more than was agreed, at any amounts', () => {
     fc.assert(
       fc.property(quoted, fc.bigInt(0n, 10n ** 12n), (amounts, room) => {
-        const { state, sent, fee, delivered, failureReason } = settle(amounts, open(room))
+        const {
+          state,
+          sentValue: sent,
+          feeValue: fee,
+          deliveredValue: delivered,
+          failureReason
+        } = settle(amounts, open(room))
         expect(delivered <= room && delivered <= amounts.receive && sent <= amounts.debit).toBe(true)
         expect(state === 'completed').toBe(delivered === amounts.receive)
         expect(state === 'completed').toBe(sent === amounts.debit)
@@ -87,7 +93,7 @@ describe('settling a payment', () => {
   it('adds up to the unit within one asset', () => {
     fc.assert(
       fc.property(quotedInOneAsset, fc.bigInt(0n, 10n ** 12n), (amounts, room) => {
-        const { sent, fee, delivered } = settle(amounts, open(room))
+        const { sentValue: sent, feeValue: fee, deliveredValue: delivered } = settle(amounts, open(room))
         expect(sent).toBe(fee + delivered)
       }),
       { numRuns: 2_000 }

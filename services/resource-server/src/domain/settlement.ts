@@ -8,11 +8,11 @@ export interface Settlement {
   /** undefined unless it failed. */
   readonly failureReason: FailureReason | undefined
   /** Amount actually debited from the sender, including the fee, in the debit asset. */
-  readonly sent: bigint
-  /** Part of `sent` that is the provider's fee. */
-  readonly fee: bigint
+  readonly sentValue: bigint
+  /** Part of `sentValue` that is the provider's fee. */
+  readonly feeValue: bigint
   /** Amount actually received, in the receive asset. */
-  readonly delivered: bigint
+  readonly deliveredValue: bigint
 }
 
 /**
@@ -20,7 +20,7 @@ export interface Settlement {
  *
  * The receiver gets what fits, and the sender pays its share of the debit, rounded up. Of that, the part that covers the
  * delivered amount (the same share of the debit less the fee, rounded up) is delivered or converted; the rest is the fee.
- * In one asset: sent = fee + delivered.
+ * In one asset: `sentValue` = `feeValue` + `deliveredValue`.
  *
  * If necessary, a part is reduced so that the sender keeps at least one unit: a failed payment has not sent its whole debit
  * (existing clients refuse one that says so).
@@ -32,16 +32,22 @@ export function settle(quoted: QuotedAmounts, receiver: ReceiverRoom | undefined
   if (receiver.completed) return nothingSent('receiver_completed')
   if (receiver.expired) return nothingSent('receiver_expired')
   if (receiver.room >= quoted.receive) {
-    const { debit: sent, fee, receive: delivered } = quoted
-    return { state: 'completed', failureReason: undefined, sent, fee, delivered }
+    const { debit: sentValue, fee: feeValue, receive: deliveredValue } = quoted
+    return { state: 'completed', failureReason: undefined, sentValue, feeValue, deliveredValue }
   }
   const coveredPart = ((quoted.debit - 1n) * quoted.receive) / quoted.debit
-  const delivered = receiver.room < coveredPart ? receiver.room : coveredPart
-  if (delivered === 0n) return nothingSent('receiver_full')
-  const sent = debitForPartialReceive(quoted, delivered)
+  const deliveredValue = receiver.room < coveredPart ? receiver.room : coveredPart
+  if (deliveredValue === 0n) return nothingSent('receiver_full')
+  const sentValue = debitForPartialReceive(quoted, deliveredValue)
   const net = { ...quoted, debit: quoted.debit - quoted.fee, fee: 0n }
-  const fee = sent - debitForPartialReceive(net, delivered)
-  return { state: 'failed', failureReason: 'partially_delivered', sent, fee, delivered }
+  const feeValue = sentValue - debitForPartialReceive(net, deliveredValue)
+  return {
+    state: 'failed',
+    failureReason: 'partially_delivered',
+    sentValue,
+    feeValue,
+    deliveredValue
+  }
 }
 
 /** A payment whose sender does not have the money. */
@@ -50,5 +56,5 @@ export function insufficientFunds(): Settlement {
 }
 
 function nothingSent(failureReason: FailureReason): Settlement {
-  return { state: 'failed', failureReason, sent: 0n, fee: 0n, delivered: 0n }
+  return { state: 'failed', failureReason, sentValue: 0n, feeValue: 0n, deliveredValue: 0n }
 }

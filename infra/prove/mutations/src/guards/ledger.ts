@@ -96,8 +96,8 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'within one asset, clearing pays out what it received',
     file: BATCH,
-    text: 'if (sent !== fee + delivered) throw',
-    broken: 'if (sent < 0n) throw',
+    text: 'if (sentValue !== feeValue + deliveredValue)',
+    broken: 'if (sentValue < 0n)',
     test: batching('refuses amounts that do not add up in one asset, rather than lose or make money')
   },
   {

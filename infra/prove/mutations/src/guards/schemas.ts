@@ -145,7 +145,7 @@ export const SCHEMA_GUARDS: readonly Mutation[] = [
   {
     guard: 'an outcome is complete',
     file: WALLET,
-    text: "(outcome is not distinct from 'settle') = (debited_value is not null) and (debited_value is null) = (received_value is null)",
+    text: "(outcome is not distinct from 'settle') = (settled_debit_value is not null) and (settled_debit_value is null) = (settled_receive_value is null)",
     broken: 'true',
     test: { file: WALLET_TEST, title: 'a settlement of an unknown amount' }
   },

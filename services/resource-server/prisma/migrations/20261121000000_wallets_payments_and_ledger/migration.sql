@@ -70,7 +70,7 @@ create table incoming_payment (
   metadata jsonb,
   request_hash bytea,
   idempotency_hash bytea,
-  shared_secret_key_id text,
+  shared_secret_key_id text not null,
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
   alive_until timestamptz(3) default now(),
@@ -164,8 +164,8 @@ create table grant_reservation (
   charged_at timestamptz(3),
   outcome text,
   outcome_since timestamptz(3) not null default now(),
-  debited_value numeric(20, 0),
-  received_value numeric(20, 0),
+  settled_debit_value numeric(20, 0),
+  settled_receive_value numeric(20, 0),
   attempts integer not null default 0,
   next_attempt_at timestamptz(3) not null default now(),
   delivered_at timestamptz(3),
@@ -176,7 +176,7 @@ create table grant_reservation (
   given_up_cause text,
   constraint grant_reservation_outcome_known check (outcome in ('settle', 'release')),
   constraint grant_reservation_outcome_whole check (
-    (outcome is not distinct from 'settle') = (debited_value is not null) and (debited_value is null) = (received_value is null)),
+    (outcome is not distinct from 'settle') = (settled_debit_value is not null) and (settled_debit_value is null) = (settled_receive_value is null)),
   constraint grant_reservation_delivers_an_outcome check (delivered_at is null or outcome is not null),
   constraint grant_reservation_stands_for_another_payment
     check (stands_for is null or (outcome is not distinct from 'release' and stands_for <> payment_id)),

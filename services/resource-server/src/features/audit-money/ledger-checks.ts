@@ -225,8 +225,8 @@ const INVARIANTS: readonly LedgerInvariant[] = [
     violations: `
       select format('payment %s: %s with %s sent and %s delivered; its entry says %s of %s and %s',
                     coalesce(p.id, r.payment_id), coalesce(p.state::text, 'missing'), coalesce(p.sent_value, 0),
-                    coalesce(p.delivered_value, 0), coalesce(r.outcome, 'nothing'), coalesce(r.debited_value, 0),
-                    coalesce(r.received_value, 0)) as violation
+                    coalesce(p.delivered_value, 0), coalesce(r.outcome, 'nothing'), coalesce(r.settled_debit_value, 0),
+                    coalesce(r.settled_receive_value, 0)) as violation
         from outgoing_payment p
         full join grant_reservation r on r.payment_id = p.id
        where case
@@ -235,7 +235,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
          when r.payment_id is null or r.given_up_cause is not null then true
          when p.state = 'pending' then r.outcome is not null
          when p.sent_value = 0 then r.outcome is distinct from 'release'
-         else (r.outcome, r.debited_value, r.received_value)
+         else (r.outcome, r.settled_debit_value, r.settled_receive_value)
               is distinct from ('settle', p.sent_value, p.delivered_value)
        end`
   }

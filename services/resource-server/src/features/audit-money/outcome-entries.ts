@@ -9,9 +9,9 @@ export interface OutcomeEntry {
   /** Null while the payment is pending. */
   readonly outcome: 'settle' | 'release' | null
   /** Present with a settlement. */
-  readonly debitedValue: bigint | undefined
+  readonly settledDebitValue: bigint | undefined
   /** Present with a settlement. */
-  readonly receivedValue: bigint | undefined
+  readonly settledReceiveValue: bigint | undefined
   /** Whether the auth server acknowledged the outcome. */
   readonly delivered: boolean
   /** Whether its payment was lost by a change of the database's timeline and given up by an operator. */
@@ -38,8 +38,8 @@ export interface PersistedPayment {
 interface Row {
   readonly payment_id: string
   readonly outcome: 'settle' | 'release' | null
-  readonly debited_value: string | null
-  readonly received_value: string | null
+  readonly settled_debit_value: string | null
+  readonly settled_receive_value: string | null
   readonly delivered: boolean
   readonly is_lost: boolean
   /** Null if there is no payment; then all that follows is null too. */
@@ -75,7 +75,7 @@ export async function* readOutcomeEntries(
       // The page is selected first, and then each payment separately. With a join, PostgreSQL would read all payments for
       // every page; `limit 1` prevents that.
       Prisma.sql`
-        select r.payment_id, r.outcome, r.debited_value::text, r.received_value::text, r.charged_at, r.delivered_at is not null as delivered,
+        select r.payment_id, r.outcome, r.settled_debit_value::text, r.settled_receive_value::text, r.charged_at, r.delivered_at is not null as delivered,
                r.given_up_cause is not distinct from 'lost' as is_lost, p.*
           from (select * from grant_reservation where payment_id > ${after}::uuid order by payment_id
                  limit ${pageSize}::integer) r
@@ -101,8 +101,8 @@ function toEntry(row: Row, urls: ResourceUrls): OutcomeEntry {
   return {
     paymentId: row.payment_id,
     outcome: row.outcome,
-    debitedValue: row.debited_value === null ? undefined : BigInt(row.debited_value),
-    receivedValue: row.received_value === null ? undefined : BigInt(row.received_value),
+    settledDebitValue: row.settled_debit_value === null ? undefined : BigInt(row.settled_debit_value),
+    settledReceiveValue: row.settled_receive_value === null ? undefined : BigInt(row.settled_receive_value),
     delivered: row.delivered,
     isLost: row.is_lost,
     payment:

@@ -126,8 +126,8 @@ function agrees(reservation: Reservation, entry: OutcomeEntry): boolean {
       return (
         entry.isLost ||
         (entry.outcome === 'settle' &&
-          reservation.settledDebitValue === entry.debitedValue &&
-          reservation.settledReceiveValue === entry.receivedValue)
+          reservation.settledDebitValue === entry.settledDebitValue &&
+          reservation.settledReceiveValue === entry.settledReceiveValue)
       )
     case 'released':
       return entry.outcome === 'release'
@@ -151,14 +151,20 @@ async function lookAgain(
   return unseen > 0 ? [...violations, `${unseen} more disagreements, not looked at again`] : violations
 }
 
-function describeEntry({ payment, outcome, debitedValue, receivedValue, delivered }: OutcomeEntry): string {
+function describeEntry({
+  payment,
+  outcome,
+  settledDebitValue,
+  settledReceiveValue,
+  delivered
+}: OutcomeEntry): string {
   const what =
     payment === undefined
       ? 'given up'
       : `a payment of ${payment.debitAmount.value} for ${payment.receiveAmount.value}`
   const ended =
     outcome === 'settle'
-      ? `, settled with ${String(debitedValue)} and ${String(receivedValue)}`
+      ? `, settled with ${String(settledDebitValue)} and ${String(settledReceiveValue)}`
       : outcome === 'release'
         ? ', released'
         : ', pending'

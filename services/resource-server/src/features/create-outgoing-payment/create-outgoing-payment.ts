@@ -14,10 +14,9 @@ import {
   unknownWalletAddress
 } from '../../domain/errors.js'
 import type { RequestCause } from '../../domain/given-up.js'
-import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
+import type { OutgoingPayment, PaymentTerms } from '../../domain/outgoing-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentIdentity } from '../../domain/payment-identity.js'
-import type { PaymentTerms } from '../../domain/payment-terms.js'
 import {
   AuthServerUnavailable,
   type GrantLimits,

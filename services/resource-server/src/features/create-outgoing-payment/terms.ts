@@ -1,5 +1,5 @@
 import { invalidQuote, invalidReceiver } from '../../domain/errors.js'
-import type { PaymentTerms } from '../../domain/payment-terms.js'
+import type { PaymentTerms } from '../../domain/outgoing-payment.js'
 import type { RememberedQuotes } from '../../domain/quote.js'
 import { quotePayment, type TermSources } from '../../domain/quoting.js'
 import type { ReceiverDirectory } from '../../domain/receiver.js'

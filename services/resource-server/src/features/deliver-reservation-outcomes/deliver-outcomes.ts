@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import type { Logger, ItemResult } from '@open-payments-server/runtime'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import { AuthServerUnavailable, type EndOutcome, type GrantLimits } from '../../domain/ports.js'
@@ -38,8 +37,6 @@ export async function deliverOutcomes(
 ): Promise<DeliveredRound> {
   const due = await claimDue(dependencies.database, limit, dependencies.callDeadlineMs + LEASE_MARGIN_MS)
   if (due.length === 0) return { due: 0, delivered: 0 }
-  // Every call listens to the signal while it runs: one per outcome with an auth server that knows no other call.
-  if (signal !== undefined) setMaxListeners(limit + 1, signal)
   const answers = await dependencies.grantLimits.end(due, signal === undefined ? {} : { signal })
   const results = due.map((outcome, index) => read(outcome, answers[index], dependencies))
   const delivered = results.filter(({ retryAfterMs }) => retryAfterMs === undefined)

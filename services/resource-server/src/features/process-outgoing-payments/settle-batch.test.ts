@@ -42,7 +42,7 @@ describe('settling a batch', () => {
   it('lets what one payment delivers be gone from the room of the next', () => {
     const payments = ['a', 'b', 'c'].map((id) => paymentOf({ id }))
     const { endings, received } = settleThese(payments, receiverOf({ incomingValue: 135n }))
-    expect(endings.map(({ settlement }) => settlement.delivered)).toEqual([90n, 45n, 0n])
+    expect(endings.map(({ settlement }) => settlement.deliveredValue)).toEqual([90n, 45n, 0n])
     expect(endings[2]?.settlement.failureReason).toBe('receiver_completed')
     expect(received).toEqual(new Map([['receiver-1', 135n]]))
   })
@@ -109,7 +109,7 @@ it('whatever the payments are, clearing is left empty and no receiver gets more 
         receiverOf({ id: 'receiver-2', accountId: 'carol', incomingValue: second })
       )
       const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n)
-      const sent = sum(batch.endings.map(({ settlement }) => settlement.sent))
+      const sent = sum(batch.endings.map(({ settlement }) => settlement.sentValue))
       const fromClearing = batch.transfers.filter(({ debitAccountId }) => debitAccountId === 'usd-clearing')
       expect(sum(fromClearing.map(({ amount }) => amount))).toBe(sent)
       expect((batch.received.get('receiver-1') ?? 0n) <= first).toBe(true)
@@ -143,15 +143,17 @@ it('paying in parts that race is never cheaper than paying at once, and saves le
         paymentOf({ id: `payment-${index}`, amounts: costOf(receive < room ? receive : room) })
       )
       const { endings } = settleThese(payments, receiverOf({ incomingValue: room }))
-      const delivering = endings.map(({ settlement }) => settlement).filter(({ delivered }) => delivered > 0n)
+      const delivering = endings
+        .map(({ settlement }) => settlement)
+        .filter(({ deliveredValue }) => deliveredValue > 0n)
       const parts = delivering.filter(({ state }) => state === 'failed')
       expect(parts.length).toBeLessThanOrEqual(1)
       const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n)
-      const sent = sum(delivering.map((settlement) => settlement.sent))
-      const delivered = sum(delivering.map((settlement) => settlement.delivered))
+      const sent = sum(delivering.map((settlement) => settlement.sentValue))
+      const delivered = sum(delivering.map((settlement) => settlement.deliveredValue))
       expect(sent >= costOf(delivered).debit).toBe(true)
       for (const part of parts) {
-        const saved = costOf(part.delivered).fee - part.fee
+        const saved = costOf(part.deliveredValue).fee - part.feeValue
         // The fixed part, the share that is taken of it, and a unit for rounding.
         expect(saved * BigInt(10_000 - fees.basisPoints) < (fees.fixed + 1n) * 10_000n).toBe(true)
       }

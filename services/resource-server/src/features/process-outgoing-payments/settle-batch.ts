@@ -46,12 +46,12 @@ export function settleBatch(
     if (payment.held) {
       totals.change(payment.senderAccountId, {
         debitsPending: -payment.amounts.debit,
-        debitsPosted: settlement.sent
+        debitsPosted: settlement.sentValue
       })
     }
-    if (receiver !== undefined && settlement.delivered > 0n) {
-      received.set(receiver.id, already + settlement.delivered)
-      totals.change(receiver.accountId, { creditsPosted: settlement.delivered })
+    if (receiver !== undefined && settlement.deliveredValue > 0n) {
+      received.set(receiver.id, already + settlement.deliveredValue)
+      totals.change(receiver.accountId, { creditsPosted: settlement.deliveredValue })
     }
     return { payment, receiver, settlement }
   })
@@ -83,21 +83,22 @@ function isFilled(receiver: LockedReceiver | undefined, received: bigint): boole
 function transfersOf(
   payment: ClaimedPayment,
   receiver: LockedReceiver,
-  { sent, fee, delivered }: Settlement,
+  { sentValue, feeValue, deliveredValue }: Settlement,
   provider: ReadonlyMap<number, ProviderAccounts>
 ): SettledTransfer[] {
-  if (delivered === 0n) return []
+  if (deliveredValue === 0n) return []
   const source = accountsOf(provider, payment.debitAssetId)
   const from = { paymentId: payment.id, debitAccountId: source.clearing, assetId: payment.debitAssetId }
-  const feeTransfer = { ...from, kind: 'fee', creditAccountId: source.fees, amount: fee } as const
-  const fees = fee > 0n ? [{ ...feeTransfer, incomingPaymentId: undefined }] : []
+  const feeTransfer = { ...from, kind: 'fee', creditAccountId: source.fees, amount: feeValue } as const
+  const fees = feeValue > 0n ? [{ ...feeTransfer, incomingPaymentId: undefined }] : []
   if (payment.debitAssetId === payment.receiveAssetId) {
     // Clearing must be left unchanged: any difference would be money from nowhere.
-    if (sent !== fee + delivered) throw new Error(`payment ${payment.id} does not add up in its asset`)
+    if (sentValue !== feeValue + deliveredValue)
+      throw new Error(`payment ${payment.id} does not add up in its asset`)
     const creditAccountId = receiver.accountId
     return [
       ...fees,
-      { ...from, kind: 'delivery', creditAccountId, amount: delivered, incomingPaymentId: receiver.id }
+      { ...from, kind: 'delivery', creditAccountId, amount: deliveredValue, incomingPaymentId: receiver.id }
     ]
   }
   const target = accountsOf(provider, payment.receiveAssetId)
@@ -107,7 +108,7 @@ function transfersOf(
       ...from,
       kind: 'delivery',
       creditAccountId: source.exchange,
-      amount: sent - fee,
+      amount: sentValue - feeValue,
       incomingPaymentId: undefined
     },
     {
@@ -116,7 +117,7 @@ function transfersOf(
       debitAccountId: target.exchange,
       creditAccountId: receiver.accountId,
       assetId: payment.receiveAssetId,
-      amount: delivered,
+      amount: deliveredValue,
       incomingPaymentId: receiver.id
     }
   ]

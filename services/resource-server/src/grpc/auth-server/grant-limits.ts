@@ -197,7 +197,10 @@ function fromReserve(
 function toEnd(end: ReservationEnd): auth.ReservationEnd {
   const { kind, paymentId } = end
   if (kind === 'release') return { paymentId, end: { $case: 'release', value: {} } }
-  const value = { debitedValue: end.debitedValue.toString(), receivedValue: end.receivedValue.toString() }
+  const value = {
+    debitedValue: end.settledDebitValue.toString(),
+    receivedValue: end.settledReceiveValue.toString()
+  }
   return { paymentId, end: { $case: 'settlement', value } }
 }
 

@@ -11,8 +11,8 @@ export type DueOutcome = ReservationEnd & {
 interface DueRow {
   readonly payment_id: string
   readonly outcome: 'settle' | 'release'
-  readonly debited_value: string | null
-  readonly received_value: string | null
+  readonly settled_debit_value: string | null
+  readonly settled_receive_value: string | null
   readonly attempts: number
 }
 
@@ -26,7 +26,7 @@ const CLAIM_DUE = new Statement<DueRow>(
            where outcome is not null and delivered_at is null and next_attempt_at <= now()
            order by next_attempt_at, payment_id limit ${placeholder('limit')}::integer for no key update skip locked) due
    where r.payment_id = due.payment_id
-  returning r.payment_id, r.outcome, r.debited_value::text, r.received_value::text, r.attempts`
+  returning r.payment_id, r.outcome, r.settled_debit_value::text, r.settled_receive_value::text, r.attempts`
 )
 
 /**
@@ -44,8 +44,8 @@ export async function claimDue(on: Queries, limit: number, leaseMs: number): Pro
           kind: 'settle',
           paymentId: row.payment_id,
           // A check constraint guarantees that a settlement has both.
-          debitedValue: BigInt(row.debited_value ?? ''),
-          receivedValue: BigInt(row.received_value ?? ''),
+          settledDebitValue: BigInt(row.settled_debit_value ?? ''),
+          settledReceiveValue: BigInt(row.settled_receive_value ?? ''),
           attempts: row.attempts
         }
       : { kind: 'release', paymentId: row.payment_id, attempts: row.attempts }

@@ -47,7 +47,7 @@ interface StoredRow {
   readonly expires_at: Date
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly created_at: Date
-  readonly shared_secret_key_id: string | null
+  readonly shared_secret_key_id: string
   readonly request_hash: string | null
   readonly idempotency_hash: string | null
 }
@@ -111,7 +111,7 @@ function readStored(row: StoredRow): StoredIncomingPayment {
       expiresAtMs: row.expires_at.getTime(),
       metadata: row.metadata ?? undefined,
       createdAtMs: row.created_at.getTime(),
-      sharedSecretKeyId: row.shared_secret_key_id ?? undefined
+      sharedSecretKeyId: row.shared_secret_key_id
     },
     requestHash: row.request_hash === null ? null : readBytes(row.request_hash)
   }

@@ -5,8 +5,7 @@ export { listIncomingPayments, listNewestIncomingPayments } from './list.js'
 export { purgeIncomingPayments } from './purge.js'
 export { createIncomingPaymentReader, type IncomingPaymentReader } from './read.js'
 export { received, receipts } from './receive.js'
-export { createReceiverDirectory } from './receivers.js'
-export { rememberReceivers } from './remembered-receivers.js'
+export { createReceiverDirectory, rememberReceivers } from './receivers.js'
 export {
   canTake,
   type LockedReceiver,

@@ -22,7 +22,7 @@ export interface IncomingPaymentRow {
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly created_at: Date
   readonly updated_at: Date
-  readonly shared_secret_key_id: string | null
+  readonly shared_secret_key_id: string
   readonly path: string
   readonly code: string
   readonly scale: number
@@ -42,6 +42,6 @@ export function readIncomingPaymentRow(row: IncomingPaymentRow, urls: ResourceUr
     metadata: row.metadata ?? undefined,
     createdAtMs: row.created_at.getTime(),
     updatedAtMs: row.updated_at.getTime(),
-    sharedSecretKeyId: row.shared_secret_key_id ?? undefined
+    sharedSecretKeyId: row.shared_secret_key_id
   }
 }

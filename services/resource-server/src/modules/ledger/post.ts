@@ -36,7 +36,7 @@ export interface PostedCounts {
 
 /**
  * Fragment: ends the holds of payments, posting what was sent and returning the rest, and writes the transfers that carry
- * it on. Reads the part `ending` (`id` of the payment, `sent`), and takes `now` and what {@link postings} returns.
+ * it on. Reads the part `ending` (`id` of the payment, `sent_value`), and takes `now` and what {@link postings} returns.
  *
  * Every account is locked, in the order of ids, before the first is changed: an update would lock them in arbitrary order.
  * They are looked up by "any (array": a plan that was made while the tables were small, and that a connection keeps, would
@@ -46,8 +46,8 @@ export const posted = {
   parts: Prisma.sql`
   hold as (
     update transfer t
-       set state = case when e.sent > 0 then 'posted' else 'voided' end::transfer_state,
-           posted_amount = nullif(e.sent, 0), ended_at = ${placeholder('now')}::timestamptz
+       set state = case when e.sent_value > 0 then 'posted' else 'voided' end::transfer_state,
+           posted_amount = nullif(e.sent_value, 0), ended_at = ${placeholder('now')}::timestamptz
       from ending e
      where t.id = e.id and t.id = any (array(select id from ending)) and t.state = 'pending' returning 1
   ), moved as (

@@ -1,5 +1,5 @@
 import { placeholder } from '@open-payments-server/database'
-import type { PaymentTerms } from '../../domain/payment-terms.js'
+import type { PaymentTerms } from '../../domain/outgoing-payment.js'
 import { Prisma } from '../database.js'
 
 /** A payment to be persisted. */

@@ -102,7 +102,7 @@ export interface Ending {
 }
 
 /**
- * Fragment: the part `ending` (`id`, `state`, `failure_reason`, `sent`, `delivered`), as {@link endings} returns it, and
+ * Fragment: the part `ending` (`id`, `state`, `failure_reason`, `sent_value`, `delivered_value`), as {@link endings} returns it, and
  * the part `payment`, which ends those of its payments that are still pending; counted as `payments`. Takes `now`.
  *
  * The state is compared as text: otherwise a plan could read the index of all pending payments, with thousands of entries
@@ -111,10 +111,10 @@ export interface Ending {
 export const ended = Prisma.sql`
   ending as (
     select * from json_to_recordset(${placeholder('endings')}::json)
-      as e(id uuid, state outgoing_payment_state, failure_reason outgoing_payment_failure_reason, sent numeric, delivered numeric)
+      as e(id uuid, state outgoing_payment_state, failure_reason outgoing_payment_failure_reason, sent_value numeric, delivered_value numeric)
   ), payment as (
     update outgoing_payment p
-       set state = e.state, failure_reason = e.failure_reason, sent_value = e.sent, delivered_value = e.delivered,
+       set state = e.state, failure_reason = e.failure_reason, sent_value = e.sent_value, delivered_value = e.delivered_value,
            updated_at = greatest(p.updated_at, ${placeholder('now')}::timestamptz)
       from ending e
      where p.id = e.id and p.id = any (array(select id from ending)) and p.state::text = 'pending' returning 1
@@ -128,8 +128,8 @@ export function endings(ending: readonly Ending[]): { readonly endings: string }
         id,
         state: settlement.state,
         failure_reason: settlement.failureReason,
-        sent: settlement.sent.toString(),
-        delivered: settlement.delivered.toString()
+        sent_value: settlement.sentValue.toString(),
+        delivered_value: settlement.deliveredValue.toString()
       }))
     )
   }

@@ -1,5 +1,10 @@
 /** Quotes: the amounts of one outgoing payment, usable once. */
 export { createQuoteStore, type NewQuote, type QuoteStore, type StoredQuote } from './create.js'
 export { purgeQuotes } from './purge.js'
-export { createPayableQuotes, createQuoteReader, type PayableQuotes, type QuoteReader } from './read.js'
-export { rememberQuotes } from './remembered-quotes.js'
+export {
+  createPayableQuotes,
+  createQuoteReader,
+  type PayableQuotes,
+  type QuoteReader,
+  rememberQuotes
+} from './read.js'

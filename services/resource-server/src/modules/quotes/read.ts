@@ -1,5 +1,12 @@
 import { createLookup, placeholder, Statement } from '@open-payments-server/database'
-import { isOwnedBy, type PayableQuote, type Quote, type QuoteOwner } from '../../domain/quote.js'
+import { LRUCache } from 'lru-cache'
+import {
+  isOwnedBy,
+  type PayableQuote,
+  type Quote,
+  type QuoteOwner,
+  type RememberedQuotes
+} from '../../domain/quote.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
 import { assetById } from '../ledger/index.js'
@@ -86,6 +93,28 @@ export function createPayableQuotes(dependencies: { database: Queries }): Payabl
         expiresAtMs: row.expires_at.getTime()
       }
       return isOwnedBy(quote, owner) ? quote : undefined
+    }
+  }
+}
+
+/** Maximum number of cached quotes. */
+const REMEMBERED_MAX = 10_000
+
+/**
+ * Caches the latest quotes, so that paying one on the replica that created it needs no statement beforehand. Each is handed
+ * out once: for a second payment, the database tells that it was used.
+ */
+export function rememberQuotes(): RememberedQuotes {
+  const remembered = new LRUCache<string, PayableQuote>({ max: REMEMBERED_MAX })
+  return {
+    remember: (id, quote) => {
+      remembered.set(id, quote)
+    },
+    take(id, owner) {
+      const quote = remembered.get(id)
+      if (quote === undefined || !isOwnedBy(quote, owner)) return undefined
+      remembered.delete(id)
+      return quote
     }
   }
 }
