@@ -94,7 +94,7 @@ const requests = [
 ]
 
 describe('whatever the headers of a request hold', () => {
-  it('it is authenticated or refused with a signature error, never another', () => {
+  it('it is authenticated or fails with a signature error, never another error', () => {
     const attempt = fc.constantFrom(...requests).chain((request) =>
       fc.record({
         request: fc.constant(request),
@@ -139,7 +139,7 @@ describe('whatever the headers of a request hold', () => {
     )
   })
 
-  it('it is never accepted with anything that was signed changed', () => {
+  it('it is never accepted with signed content changed', () => {
     const change = fc.record({
       method: fc.constantFrom('POST', 'PUT', 'GET'),
       targetUri: fc.oneof(fc.constant(creation.targetUri), mutated(creation.targetUri)),

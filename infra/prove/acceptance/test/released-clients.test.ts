@@ -160,7 +160,7 @@ describe.each(RELEASED_CLIENTS.map((client) => [client.name, client] as const))(
       })
     })
 
-    it('pays from a quote, and its text arrives as it was', async () => {
+    it('pays from a quote, and its text round-trips', async () => {
       const call = await paymentCall(client)
       const { status, body } = await send(call, write(client, call))
       expect({ status, body }).toMatchObject({
@@ -206,7 +206,7 @@ describe.each(RELEASED_CLIENTS.map((client) => [client.name, client] as const))(
   }
 )
 
-it('leaves no trace of what was refused', async () => {
+it('stores nothing of refused requests', async () => {
   const [row] = await system.resourceDatabase.query<{ count: string }>(
     'select count(*) from outgoing_payment'
   )
