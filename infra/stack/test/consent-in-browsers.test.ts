@@ -138,7 +138,7 @@ withBrowser('consent in browsers', () => {
       await picture(page, 'open')
       await choose(page, button)
       const again = await open(mine, grant.redirect)
-      // A refusal leads back to the client, which is told of it.
+      // A refusal redirects to the client, which learns of it.
       if (button === 'Decline') expect(again.url()).toContain('result=grant_rejected')
       else expect(await titleOf(again)).toBe(title)
       await picture(again, `${button}-again`)
@@ -184,7 +184,7 @@ withBrowser('consent in browsers', () => {
   })
 })
 
-/** Keeps what a page looks like, where somebody wants to see it. */
+/** Saves a screenshot of a page, if requested. */
 async function picture(page: Page, name: string): Promise<void> {
   const directory = process.env.CONSENT_PICTURES
   if (directory !== undefined) await page.screenshot({ path: join(directory, `${name}.png`), fullPage: true })

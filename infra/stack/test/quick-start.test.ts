@@ -37,7 +37,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** Seven ports in a row that nobody uses, below those that systems give out by themselves. */
+/** Seven consecutive free ports below the ephemeral range. */
 async function freePortBase(): Promise<string> {
   for (;;) {
     const base = String(randomInt(10_100, 30_000))

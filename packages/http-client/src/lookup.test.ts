@@ -4,7 +4,7 @@ import { GuardedLookups, type Lookup } from './lookup.js'
 
 const HOST = 'rebinding.invalid'
 
-/** Looks a name up as a connection does; resolves to the addresses it may connect to, or to why there are none. */
+/** Looks a name up as a connection does; resolves to the permitted addresses, or the error. */
 function lookUp(lookups: GuardedLookups): Promise<unknown> {
   return new Promise((resolve) => {
     lookups.lookup(HOST, { all: true }, (error, addresses) => {

@@ -136,7 +136,7 @@ describe('a host that is an address', () => {
 })
 
 describe('a host that resolves', () => {
-  // The look-up happens inside the real connect, which tells of every address that it is about to try.
+  // The lookup happens inside the real connect, which reports every address before trying it.
   let attempts: string[] = []
   const emit = jest.spyOn(Socket.prototype, 'emit')
   const realEmit = EventEmitter.prototype.emit

@@ -7,7 +7,7 @@ const REQUEST = 'GET / HTTP/1.1\r\nHost: service.test\r\n\r\n'
 let server: RunningHttpServer | undefined
 afterEach(() => server?.stop(0))
 
-/** A listener that answers each request when it is told to. */
+/** A listener whose answers the test triggers. */
 async function startHolding(): Promise<{ running: RunningHttpServer; next: () => Promise<() => void> }> {
   const held: (() => void)[] = []
   const takers: ((answer: () => void) => void)[] = []

@@ -125,7 +125,7 @@ describe('whatever the headers of a request hold', () => {
       }),
       { numRuns: 8_000 }
     )
-    // The garbage is worth something only when it reaches every check.
+    // Random input is useful only if it reaches every check.
     expect([...outcomes]).toEqual(
       expect.arrayContaining([
         'accepted',

@@ -26,7 +26,7 @@ afterEach(() => {
 
 const settled = (): Promise<void> => jest.advanceTimersByTimeAsync(0)
 
-/** A service that starts and stops when it is told to. */
+/** A service whose start and stop the test controls. */
 function heldService() {
   let start: (service: RunningService) => void = () => undefined
   let fail: (error: Error) => void = () => undefined

@@ -323,7 +323,7 @@ function contract(create: () => StoreUnderTest): void {
   })
 }
 
-/** Notes what a subscriber is told, and waits until it was told something. */
+/** Records a subscriber's messages, and waits for them. */
 function recorder(encoding: BufferEncoding = 'utf8') {
   const events: string[] = []
   const waiting = new Map<string, () => void>()

@@ -5,7 +5,7 @@ import { ContractViolation, takeContractViolations } from './contract-keeper.js'
 import { createSigningClient, send } from './signing-client.js'
 import { createTestKey } from './test-key.js'
 
-/** Answers everything with a quote that is none. */
+/** Answers every request with an invalid quote. */
 describe('a client of the tests', () => {
   let server: Server
   let url: string

@@ -271,7 +271,7 @@ async function prepareSystem(): Promise<System> {
   }
 }
 
-/** A database without tables, of a user whose password nobody would try: production refuses those that everybody does. */
+/** An empty database with a random password, because production refuses common ones. */
 async function createEmptyDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const adminUrl = process.env.TEST_POSTGRES_URL
   if (adminUrl === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests through jest')

@@ -211,7 +211,7 @@ function keyOf({ kind, metadata }: KubernetesObject): string {
   return `${kind} ${metadata.name}`
 }
 
-/** The same object, as whoever installs it without Helm has it. */
+/** The same object, as installed without Helm. */
 function withoutLabelsOfHelm(object: KubernetesObject): KubernetesObject {
   const labels = { ...object.metadata.labels }
   for (const label of LABELS_OF_HELM) {

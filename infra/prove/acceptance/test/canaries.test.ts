@@ -212,7 +212,7 @@ describe('what is secret', () => {
     )
   })
 
-  // What the database tells of a row that it refuses is the whole row.
+  // PostgreSQL's error detail contains the whole refused row.
   it.each(['authDatabase', 'resourceDatabase'] as const)(
     'is sent while no table takes a row: %s',
     async (name) => {

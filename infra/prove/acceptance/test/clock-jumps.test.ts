@@ -271,7 +271,7 @@ describe.each([
   })
 })
 
-/** Locks a row, and so holds up whoever needs it, until the answered function is called. */
+/** Locks a row, blocking other transactions, until the returned function is called. */
 async function lockRow(
   database: TestDatabase,
   table: string,

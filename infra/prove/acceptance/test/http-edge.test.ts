@@ -10,7 +10,7 @@ const CLOSE = 'Host: localhost\r\nConnection: close\r\n'
 const get = (target: string, headers = ''): string => `GET ${target} HTTP/1.1\r\n${CLOSE}${headers}\r\n`
 const post = (headers: string, body: string): string => `POST / HTTP/1.1\r\n${CLOSE}${headers}\r\n${body}`
 
-/** A listener: where it is, how it words bad requests, and what it answers to who asks for something that is there. */
+/** A listener: its address, its error code for bad requests, and an existing path. */
 interface Listener {
   readonly port: number
   readonly host: string

@@ -110,7 +110,7 @@ withRedis('across two instances of each service and one Redis, which need Redis 
   const isRefusedEverywhere = async (token: string): Promise<boolean> =>
     (await statusesOf(shop, token)).every((status) => status === 403)
 
-  /** Waits until both instances remember what the token is worth: they then ask no auth server. */
+  /** Waits until both instances have cached the token, and no longer ask the auth server. */
   const remembered = async (token: string): Promise<void> => {
     await eventually('both instances remember a token', async () => {
       await statusesOf(shop, token)

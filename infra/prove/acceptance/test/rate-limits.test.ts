@@ -12,7 +12,7 @@ const INSTANCES = 2
 const CLIENT_REQUESTS = 6
 const WALLET_ADDRESS_REQUESTS = 10
 const FETCHES = 6
-/** After this a signature with a key that nobody knows makes the auth server look again. */
+/** After this time, a signature with an unknown key makes the auth server fetch the keys again. */
 const REFETCH_SECONDS = 6
 /** Several times as long as a count waits to be told to the other instances. */
 const TOLD_WITHIN_MS = 500
@@ -29,7 +29,7 @@ describe('rate limits of two instances of each service with one Redis', () => {
   const redis = new Redis(process.env.TEST_REDIS_URL ?? '', { lazyConnect: true })
   let system: System
   let tokens: Readonly<Record<'shop' | 'market', string>>
-  /** What market needs to pay from alice: her consent, and somebody to pay. */
+  /** What market needs to pay from alice: her consent and a receiver. */
   let paying: { readonly token: string; readonly receiver: string }
 
   beforeAll(async () => {

@@ -43,7 +43,7 @@ async function send(
 function grantCall(client: ReleasedClient): ClientCall {
   return {
     method: 'POST',
-    // Wallet addresses advertise it with a slash; whoever has it from elsewhere may not.
+    // Wallet addresses advertise it with a slash; other sources may not.
     url: client.grantUrl(system.authServerUrl.replace(/\/$/, '')),
     body: client.grantBody({
       client: system.shop.walletAddress,
