@@ -114,7 +114,7 @@ function readIfThere(path) {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined
 }
 
-/** Runs the pnpm that package.json names, through npx, so that nobody needs to have it. */
+/** Runs the pnpm version of package.json through npx, so that it need not be installed. */
 function pnpm(parameters) {
   return new Promise((resolve, reject) => {
     const child = spawn('npx', ['--yes', packageManager, ...parameters], {

@@ -38,7 +38,7 @@ const longRuns = {
   }
 }
 
-/** @returns what jest is told and what its tests are told, for the parameters of this script */
+/** @returns the arguments of jest and the environment of its tests, for the parameters of this script */
 function readParameters([option, name, ...rest]) {
   if (option !== '--long') return { parameters: process.argv.slice(2), environment: {} }
   const run = longRuns[name]

@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }))
 
-it('compiles sources and generated code, tells where each line comes from, and leaves tests out', async () => {
+it('compiles sources and generated code with source maps, without tests', async () => {
   await write('src/main.ts', "import { refuse } from './generated/refuse.js'\n\nrefuse<number>(1)\n")
   await write(
     'src/generated/refuse.ts',
@@ -43,7 +43,7 @@ it('compiles sources and generated code, tells where each line comes from, and l
   expect(stderr).toContain(`${join(folder, 'src/main.ts')}:3:1`)
 })
 
-it('removes what has no source any more', async () => {
+it('removes output without a source', async () => {
   await write('src/kept.ts', 'export const kept: number = 1\n')
   await write('src/old/gone.ts', 'export const gone: number = 1\n')
   await compile()
@@ -52,7 +52,7 @@ it('removes what has no source any more', async () => {
   expect(await filesOf('dist')).toEqual(['kept.js', 'kept.js.map'])
 })
 
-it('fails for what is no TypeScript, and names the file', async () => {
+it('fails for invalid TypeScript, and names the file', async () => {
   await write('src/broken.ts', 'export const = 1\n')
   await expect(compile()).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('broken.ts') })
 })

@@ -81,7 +81,7 @@ withBrowser('consent in browsers', () => {
       body: { interact_ref: reference }
     })
 
-  it('goes on in several tabs at once, in whatever order, and each leads to its own grant', async () => {
+  it('works in several tabs at once, in any order, each for its own grant', async () => {
     const [first, second, third] = [await ask(), await ask(), await ask()]
     const tabs = {
       first: await open(mine, first.redirect),
@@ -101,7 +101,7 @@ withBrowser('consent in browsers', () => {
     expect((await continueGrant(second, referenceOfSecond ?? null)).status).toBe(200)
   })
 
-  it('is refused in another browser than the first, which is told so and goes on', async () => {
+  it('is refused in a second browser, while the first continues', async () => {
     const grant = await ask()
     const page = await open(mine, grant.redirect)
     const refused = await open(theirs, grant.redirect)
@@ -113,7 +113,7 @@ withBrowser('consent in browsers', () => {
     expect(back.searchParams.get('interact_ref')).toMatch(/^[\w-]{43}$/)
   })
 
-  it('is worth nothing to who begins it and lets somebody else agree', async () => {
+  it('is useless to an attacker who starts it and has somebody else consent', async () => {
     const grant = await ask()
     const attackersPage = await open(theirs, grant.redirect)
     const victimsPage = await open(mine, attackersPage.url())
@@ -126,7 +126,7 @@ withBrowser('consent in browsers', () => {
     expect((await continueGrant(grant, 'x'.repeat(43))).status).toBe(404)
   })
 
-  it('shows whose consent it is, and says afterwards what was decided, to the browser that decided', async () => {
+  it('names the account holder, and tells only the deciding browser the decision', async () => {
     for (const [button, title] of [
       ['Accept', 'You accepted this request already'],
       ['Decline', 'You declined this request already']
@@ -138,7 +138,7 @@ withBrowser('consent in browsers', () => {
       await picture(page, 'open')
       await choose(page, button)
       const again = await open(mine, grant.redirect)
-      // A refusal leads back to the client, which is told of it.
+      // A refusal redirects to the client, which learns of it.
       if (button === 'Decline') expect(again.url()).toContain('result=grant_rejected')
       else expect(await titleOf(again)).toBe(title)
       await picture(again, `${button}-again`)
@@ -153,7 +153,7 @@ withBrowser('consent in browsers', () => {
     }
   })
 
-  it('cannot be asked for in a frame of another page', async () => {
+  it('cannot be embedded in a frame', async () => {
     const grant = await ask()
     const page = await mine.context.newPage()
     const framed = page.waitForResponse((response) => response.url().startsWith(urlOf(consentPage)))
@@ -165,7 +165,7 @@ withBrowser('consent in browsers', () => {
     expect(await frame?.getByRole('button').count()).toBe(0)
   })
 
-  it('is not asked for any more when the time is over, also on a page that stands open', async () => {
+  it('ends at its expiry, even on an open page', async () => {
     const grant = await ask()
     const openPage = await open(mine, grant.redirect)
     const consentUrl = openPage.url()
@@ -184,7 +184,7 @@ withBrowser('consent in browsers', () => {
   })
 })
 
-/** Keeps what a page looks like, where somebody wants to see it. */
+/** Saves a screenshot of a page, if requested. */
 async function picture(page: Page, name: string): Promise<void> {
   const directory = process.env.CONSENT_PICTURES
   if (directory !== undefined) await page.screenshot({ path: join(directory, `${name}.png`), fullPage: true })

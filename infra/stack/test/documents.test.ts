@@ -22,7 +22,7 @@ const PERMISSIVE_LICENSES: ReadonlySet<string> = new Set([
 const read = (path: string): Promise<string> => readFile(join(ROOT, path), 'utf8')
 
 describe('the documents', () => {
-  it('list every setting as the services read it (else run: node infra/stack/scripts/write-docs.mjs)', async () => {
+  it('list every setting (else run: node infra/stack/scripts/write-docs.mjs)', async () => {
     expect(await read('docs/configuration.md')).toBe(configurationReference())
   })
 
@@ -30,7 +30,7 @@ describe('the documents', () => {
     expect(await read('docs/dependencies.md')).toBe(dependencyReference(ROOT))
   })
 
-  it('give a reason for each dependency that is chosen, and for no other', () => {
+  it('give a reason for exactly the direct dependencies', () => {
     const chosen = findDependencies(ROOT).filter(({ isDirect }) => isDirect)
     expect(chosen.map(({ name }) => name).sort()).toEqual(Object.keys(DEPENDENCY_REASONS).sort())
   })
@@ -45,7 +45,7 @@ describe('the documents', () => {
     expect(await read('README.md')).toContain(`\`\`\`js\n${example}\`\`\``)
   })
 
-  it('link to nothing that is not there', async () => {
+  it('have no broken links', async () => {
     const pages = [
       'README.md',
       ...(await readdir(join(ROOT, 'docs'), { recursive: true })).map((name) => `docs/${name}`)
@@ -61,7 +61,7 @@ describe('the documents', () => {
     }
   })
 
-  it('name only tests that are there, in the threat model', async () => {
+  it('name only existing tests in the threat model', async () => {
     const page = await read('docs/threat-model.md')
     const named = [...page.matchAll(/\[([^\]]+)\]\(\.\.\/([^)]+\.test\.ts)\)/g)]
     expect(named.length).toBeGreaterThan(50)

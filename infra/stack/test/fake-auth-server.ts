@@ -19,7 +19,7 @@ export interface FakeInteraction {
 export interface ConsentSetting {
   readonly pageUrl: string
   readonly authServer: string
-  /** Where the client is told of the outcome: another host. */
+  /** The client's finish URL: another host. */
   readonly callbackUrl: string
   readonly interactions: Map<string, FakeInteraction>
   /** Answers instead of the API when set. */

@@ -37,7 +37,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** Seven ports in a row that nobody uses, below those that systems give out by themselves. */
+/** Seven consecutive free ports below the ephemeral range. */
 async function freePortBase(): Promise<string> {
   for (;;) {
     const base = String(randomInt(10_100, 30_000))
@@ -99,7 +99,7 @@ describe('the ports', () => {
     expect(() => readSettings({ STACK_PORT_BASE: base })).toThrow(named)
   })
 
-  it('begin where browsers take all nine', () => {
+  it('begin where browsers allow all nine', () => {
     for (const base of ['4000', '5000', '6001', '10081']) {
       expect(readSettings({ STACK_PORT_BASE: base }).ports.authHttp).toBe(Number(base))
     }
@@ -139,7 +139,7 @@ describe('npm start', () => {
     START_TIMEOUT_MS
   )
 
-  it('answers under the very addresses it names', async () => {
+  it('answers at the printed addresses', async () => {
     for (const url of Object.values(first.walletAddresses)) {
       const walletAddress = (await (await fetch(url)).json()) as Record<string, unknown>
       expect(walletAddress).toMatchObject({
@@ -154,7 +154,7 @@ describe('npm start', () => {
     expect(jwks.keys.map(({ kid }) => kid)).toContain(first.client.keyId)
   })
 
-  it('keeps keys as PKCS#8 PEM and everything secret to its owner', async () => {
+  it('stores keys as PKCS#8 PEM, readable by their owner only', async () => {
     for (const { privateKeyFile } of [first.client, first.otherClient]) {
       expect(isAbsolute(privateKeyFile)).toBe(true)
       const pem = await readFile(privateKeyFile, 'utf8')
@@ -181,7 +181,7 @@ describe('npm start', () => {
     expect(elsewhere.said()).toContain('STACK_PORT_BASE')
   }, 60_000)
 
-  it('lets the demo pay bob, and the books are in order afterwards', async () => {
+  it('lets the demo pay bob, and the audit is clean afterwards', async () => {
     const demo = run('infra/stack/scripts/demo.mjs', ['--yes'])
     expect(await demo.ended).toBe(0)
     expect(demo.said()).toContain('Bob has received 10.00 USD.')
@@ -191,7 +191,7 @@ describe('npm start', () => {
     expect(audit.said()).toContain('invariants hold')
   }, 90_000)
 
-  it('lets the first payment by hand be made, with a consent that names whom it pays', async () => {
+  it('lets the first payment by hand succeed, with a consent that names the receiver', async () => {
     const cwd = join(directory, 'elsewhere')
     await mkdir(cwd)
     const tooEarly = run('infra/stack/examples/first-payment.mjs', [], {}, cwd)
@@ -261,7 +261,7 @@ describe('npm start', () => {
     START_TIMEOUT_MS
   )
 
-  it('holds more in an account than one amount can say, and the operator sees all of it', async () => {
+  it('supports balances above the maximum amount, which the operator sees in full', async () => {
     const targets = ['--auth', first.authGrpc, '--wallet', first.resourceGrpc]
     const operate = async (...words: string[]): Promise<unknown> => {
       const command = run('packages/operator-cli/dist/main.js', [...words, '--json', ...targets])
@@ -282,7 +282,7 @@ describe('npm start', () => {
     expect(await operate('audit')).toMatchObject({ holds: true })
   }, 60_000)
 
-  it('stops once, in order, when it is told to several times', async () => {
+  it('stops once, in order, after several signals', async () => {
     for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM'] as const) stack.child.kill(signal)
     expect(await stack.ended).toBe(0)
     await expectNothingLeft()

@@ -42,8 +42,8 @@ const ways: [string, (sql: string) => Promise<unknown>][] = [
   ['the adapter of Prisma', (sql) => throughAdapter(pool, sql)]
 ]
 
-describe.each(ways)('what the database says, through %s', (_way, run) => {
-  it('recognises a broken unique constraint, and which one', async () => {
+describe.each(ways)('database errors, through %s', (_way, run) => {
+  it('recognises a unique violation and its constraint', async () => {
     const error = await failureOf(run(`insert into item values (3, 'one', 1)`))
     expect(isUniqueViolation(error)).toBe(true)
     expect(isUniqueViolation(error, 'item_name')).toBe(true)
@@ -54,7 +54,7 @@ describe.each(ways)('what the database says, through %s', (_way, run) => {
     expectNothingElse(error, isUniqueViolation)
   })
 
-  it('recognises a broken check, and which one', async () => {
+  it('recognises a check violation and its constraint', async () => {
     const error = await failureOf(run('update item set room = -1'))
     expect(isCheckViolation(error)).toBe(true)
     expect(isCheckViolation(error, 'item_room')).toBe(true)
@@ -62,7 +62,7 @@ describe.each(ways)('what the database says, through %s', (_way, run) => {
     expectNothingElse(error, isCheckViolation)
   })
 
-  it('recognises a statement that took too long as unavailability', async () => {
+  it('recognises a statement timeout as unavailability', async () => {
     const error = await failureOf(run('select pg_sleep(60)'))
     expect(isUnavailable(error)).toBe(true)
     expectNothingElse(error, isUnavailable)
@@ -74,19 +74,19 @@ describe.each(ways)('what the database says, through %s', (_way, run) => {
     expectNothingElse(error, isUnavailable)
   })
 
-  it('takes a mistake in a statement for none of these', async () => {
+  it('does not classify a faulty statement', async () => {
     expectNothingElse(await failureOf(run('select nothing_like_this')))
     expectNothingElse(await failureOf(run('select 1 / 0')))
   })
 
-  it('still recognises it below an error of our own', async () => {
+  it('recognises it as the cause of another error', async () => {
     const cause = await failureOf(run(`insert into item values (1, 'x', 1)`))
     expect(isUniqueViolation(new Error('could not keep it', { cause }), 'item_id')).toBe(true)
   })
 })
 
-describe('transactions that lose', () => {
-  it('recognises one that could not be serialised', async () => {
+describe('lost transactions', () => {
+  it('recognises a serialization failure', async () => {
     await expect(race('begin isolation level repeatable read', 'select')).resolves.toBe('40001')
   })
 
@@ -127,7 +127,7 @@ describe('databases that cannot be reached', () => {
     await wrong.end()
   })
 
-  it('takes what has nothing to do with databases for none of these', () => {
+  it('does not classify errors that are not of a database', () => {
     for (const value of [
       undefined,
       null,
@@ -152,7 +152,7 @@ describe('createPool', () => {
     expect(rows).toEqual([{ name: 'errors-test', statement: '300ms', idle: '300ms' }])
   })
 
-  it('survives connections that break while idle, tells of them, and replaces them', async () => {
+  it('survives broken idle connections, reports and replaces them', async () => {
     const lost: Error[] = []
     const surviving = createPool({ ...settings, url, onIdleConnectionLost: (error) => lost.push(error) })
     const { rows } = await surviving.query<{ pid: number }>('select pg_backend_pid() as pid')

@@ -21,7 +21,7 @@ function newPool(poolUrl: URL, pooler: 'none' | 'transaction' = 'none'): pg.Pool
 }
 
 describe.each(['none', 'transaction'] as const)('a connection, pooler %s', (pooler) => {
-  it('that is not answered ends, with all it was asked, and the next one is a new one', async () => {
+  it('without an answer ends with all its statements, and is replaced', async () => {
     const pool = newPool(new URL(proxy.url), pooler)
     const [client, other] = [await pool.connect(), await pool.connect()]
     other.release()
@@ -41,7 +41,7 @@ describe.each(['none', 'transaction'] as const)('a connection, pooler %s', (pool
   })
 })
 
-it('an error of a statement has the stack of whoever asked', async () => {
+it('a statement error has the stack of its caller', async () => {
   const pool = newPool(url)
   const client = await pool.connect()
   async function whoAsks(): Promise<unknown> {

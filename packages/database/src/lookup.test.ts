@@ -15,7 +15,7 @@ const lookUp = (name: string, text: string) =>
     async (ids) => (await pool.query<{ id: string; asked: string[] }>({ name, text, values: [ids] })).rows
   )
 
-it('rows that are asked for together are read together, and each goes to whoever asked for it', async () => {
+it('concurrent lookups share a statement, and each caller gets its row', async () => {
   const find = lookUp(
     'lookup-together',
     `select id, $1::text[] as asked from unnest($1::text[]) as id where id <> 'missing'`
@@ -28,7 +28,7 @@ it('rows that are asked for together are read together, and each goes to whoever
   ])
 })
 
-it('a statement that fails is told to all who shared it, and the next one is tried again', async () => {
+it('a failed statement fails all its callers, and the next lookup retries', async () => {
   const find = lookUp(
     'lookup-failing',
     `select id::text, array[]::text[] as asked from unnest($1::integer[]) as id`

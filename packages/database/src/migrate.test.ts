@@ -98,7 +98,7 @@ describe('migrateDatabase', () => {
     await expect(recorded()).resolves.toEqual(['20260101000000_first', '20260102000000_second'])
   })
 
-  it('leaves nothing of a migration that fails, and applies it once it is mended', async () => {
+  it('leaves nothing of a failed migration, and applies the corrected one', async () => {
     await migrate()
     const broken = 'create table kept (id int); insert into kept values (1 / 0);'
     await addMigration('20260102000000_broken', broken)
@@ -112,7 +112,7 @@ describe('migrateDatabase', () => {
     await expect(migrate()).resolves.toEqual({ applied: ['20260102000000_broken'] })
   })
 
-  it('applies a migration anew whose process ended before its end was recorded', async () => {
+  it('reapplies a migration whose process ended before its end was recorded', async () => {
     await migrate()
     await addMigration('20260102000000_second', secondMigration)
     await query(
@@ -126,7 +126,7 @@ describe('migrateDatabase', () => {
     expect(lines[0]).toBe('20260102000000_second failed or was interrupted before: it is applied anew')
   })
 
-  it('knows what became of a migration whose connection was lost', async () => {
+  it('finds out whether a migration succeeded whose connection was lost', async () => {
     await migrate()
     await addMigration(
       '20260102000000_lost',
@@ -139,7 +139,7 @@ describe('migrateDatabase', () => {
     await expect(migrate()).resolves.toEqual({ applied: ['20260102000000_lost'] })
   })
 
-  it('does not apply a migration again that was done, but never heard to be', async () => {
+  it('does not reapply a migration that was committed after its client was gone', async () => {
     await migrate()
     const slow = 'select pg_sleep(0.5); create table once (id int)'
     await addMigration('20260102000000_slow', slow)
@@ -159,7 +159,7 @@ describe('migrateDatabase', () => {
     await abandoned
   })
 
-  it('lets nobody wait for longer than a moment, and takes its turn when others end', async () => {
+  it('blocks others only briefly, and continues when they end', async () => {
     await migrate()
     await addMigration('20260102000000_column', 'alter table wallet add column note text')
     const reader = new pg.Client({ connectionString: url })
@@ -178,7 +178,7 @@ describe('migrateDatabase', () => {
     expect(lines[0]).toBe('others hold a lock that the migration needs; it is tried again')
   })
 
-  it('gives up in the end, names who may hold the locks, and leaves nothing', async () => {
+  it('finally gives up, names the sessions that may hold the locks, and leaves nothing', async () => {
     await migrate()
     await addMigration('20260102000000_column', 'alter table wallet add column note text')
     const reader = new pg.Client({ connectionString: url, application_name: 'report' })
@@ -206,7 +206,7 @@ describe('migrateDatabase', () => {
       await expect(isValid()).resolves.toEqual([{ indisvalid: true }])
     })
 
-    it('takes the place of what an interrupted attempt left', async () => {
+    it('replaces the invalid index of an interrupted attempt', async () => {
       await migrate()
       await addMigration(name, index)
       await query(
@@ -304,7 +304,7 @@ describe("Prisma's own schema engine", () => {
     })
   })
 
-  it('applies what comes next, and its history is taken up here', async () => {
+  it('applies the next migration, and this runner continues from its history', async () => {
     await migrate()
     await addMigration('20260102000000_second', 'create table second (id int)')
     await withSchemaEngine(url, async (engine) => {
@@ -313,7 +313,7 @@ describe("Prisma's own schema engine", () => {
     await expect(migrate()).resolves.toEqual({ applied: [] })
   })
 
-  it('makes the same history table, and one row of it looks like the other', async () => {
+  it('creates the same history table and rows', async () => {
     const row = 'select checksum, logs, rolled_back_at, applied_steps_count from _prisma_migrations'
     await migrate()
     const ours = [await historyColumns(), await query(url, row)]
@@ -342,7 +342,7 @@ describe('createDatabaseIfMissing', () => {
     await query(adminUrl, `drop database ${pg.escapeIdentifier(name)}`)
   })
 
-  it('refuses a name that PostgreSQL would cut off', async () => {
+  it('refuses a name that PostgreSQL would truncate', async () => {
     await expect(createDatabaseIfMissing({ adminUrl, name: 'x'.repeat(64) })).rejects.toThrow(
       'longer than 63 bytes'
     )

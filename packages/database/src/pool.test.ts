@@ -10,7 +10,7 @@ it('a connection that breaks inside a transaction fails its next statement, and 
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   const broken = new Promise((resolve) => client.once('end', resolve))
   await pool.query('select pg_terminate_backend($1)', [rows[0]?.pid])
-  // Were nobody listening, the error event of this moment would end the process.
+  // Without a listener, this error event would end the process.
   await broken
   expect(isUnavailable(await failureOf(client.query('select 1')))).toBe(true)
   client.release(true)

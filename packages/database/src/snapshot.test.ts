@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const COUNT = raw(`select count(*)::integer as count from ${table}`)
 
-it('sees one moment, whatever is written meanwhile', async () => {
+it('sees one consistent snapshot', async () => {
   const writer = openPool()
   const counts = await readSnapshot(client, async (snapshot) => {
     const before = await snapshot.$queryRaw(COUNT)
@@ -43,7 +43,7 @@ it('writes nothing', async () => {
   expect(await failureOf(attempt)).toMatchObject({ cause: { originalCode: '25006' } })
 })
 
-it('leaves a connection as it was, also after a failure', async () => {
+it('restores its connection, even after a failure', async () => {
   const settings = raw(`select pg_backend_pid() as pid, current_setting('enable_seqscan') as scans,
                                current_setting('plan_cache_mode') as plans`)
   const [before] = await client.$queryRaw<object[]>(settings)

@@ -32,7 +32,7 @@ describe('a statement', () => {
     expect(await prepared()).toEqual(['double-numbers'])
   })
 
-  it('is prepared under no name where the next may reach another session', async () => {
+  it('is not prepared where the next one may reach another session', async () => {
     await pool.query('deallocate all')
     const other = openPool({ connectionsMax: 1, pooler: 'transaction' })
     await double.rows(openRawClient(other, 'transaction'), { numbers: [1] })
@@ -40,13 +40,13 @@ describe('a statement', () => {
     await other.end()
   })
 
-  it('tells which value is missing', async () => {
+  it('names a missing value', async () => {
     expect(await failureOf(double.rows(openRawClient(pool), {}))).toMatchObject({
       message: 'the statement double-numbers is sent without numbers'
     })
   })
 
-  it('has a name that can stand in a comment', () => {
+  it('has a name that is safe in a comment', () => {
     expect(() => new Statement('a */ b', sql`select 1`)).toThrow('does not name a statement')
   })
 })
@@ -99,7 +99,7 @@ describe('the rows of a statement', () => {
   })
 })
 
-it('neither what is rare nor what a model wrote is prepared', async () => {
+it('rare statements and those of Prisma models are not prepared', async () => {
   const client = openRawClient(openPoolOfOne())
   const rare = new Statement('rare-one', sql`select 1 as one`, { prepared: false })
   expect(await rare.rows(client, {})).toEqual([{ one: 1 }])

@@ -24,21 +24,21 @@ const open = () =>
     return values.map((value) => `kept ${String(value)}`)
   })
 
-it('items that come together share a statement, and each is told its own', async () => {
+it('concurrent items share a statement, and each gets its own result', async () => {
   statements.length = 0
   const kept = await Promise.all([1, 2, 3].map(open()))
   expect(kept).toEqual(['kept 1', 'kept 2', 'kept 3'])
   expect(statements).toEqual([[1], [2, 3]])
 })
 
-it('an item that the database refuses fails alone, and leaves the others whole', async () => {
+it('an item that the database refuses fails alone', async () => {
   const outcomes = await Promise.allSettled([20, 21, 13, 22].map(open()))
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
   const { rows } = await pool.query(`select value from ${table} where value between 13 and 29 order by value`)
   expect(rows).toEqual([{ value: 20 }, { value: 21 }, { value: 22 }])
 })
 
-it('what fails because the database cannot be reached is not tried one by one', async () => {
+it('an unreachable database fails the batch without retrying its items', async () => {
   let attempts = 0
   const write = writeTogether((): Promise<never[]> => {
     attempts += 1

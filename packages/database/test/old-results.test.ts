@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from '@jest/globals'
 
-it('a result that nobody needs any more does not grow old, as one does that pg itself limits', async () => {
+it('a discarded result is collected young, unlike with the query_timeout of pg', async () => {
   if (!existsSync(new URL('../dist/index.js', import.meta.url)))
     throw new Error('packages/database is not built: run the tests with npm test')
   const script = fileURLToPath(new URL('measure-old-results.mjs', import.meta.url))

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { readClientNames } from '../src/client-names.js'
 
 describe('the names of a client', () => {
-  it('are the URIs and DNS names of its certificate, and nothing else that it bears', () => {
+  it('are the URIs and DNS names of its certificate, and nothing else in it', () => {
     expect(
       readClientNames(
         'DNS:Resource-Server.internal, URI:spiffe://wallet.test/Resource, IP Address:10.0.0.1, email:a@b.test'
@@ -10,7 +10,7 @@ describe('the names of a client', () => {
     ).toEqual(['resource-server.internal', 'spiffe://wallet.test/Resource'])
   })
 
-  it('are none where there is no certificate, or it bears no such names', () => {
+  it('are empty without a certificate or such names', () => {
     expect(readClientNames(undefined)).toEqual([])
     expect(readClientNames('')).toEqual([])
     expect(readClientNames('IP Address:127.0.0.1')).toEqual([])

@@ -34,8 +34,8 @@ async function stopDuringCall(channel: { callsAreLong: boolean }) {
   return { running, stopping, release: release.resolve }
 }
 
-describe('a server that goes', () => {
-  it('still answers the calls that run, where they are long', async () => {
+describe('a server that shuts down', () => {
+  it('still answers running calls on a channel for long calls', async () => {
     const { running, stopping, release } = await stopDuringCall({ callsAreLong: true })
     await delay(PAST_KEEPALIVES_MS)
     release()
@@ -43,7 +43,7 @@ describe('a server that goes', () => {
     await stopping
   })
 
-  it('is given up within seconds where calls may be repeated: they are answered elsewhere', async () => {
+  it('is abandoned within seconds on other channels, whose calls can be repeated elsewhere', async () => {
     const { running, stopping, release } = await stopDuringCall({ callsAreLong: false })
     expect(await rejectionOf(running)).toMatchObject({ code: status.UNAVAILABLE })
     release()

@@ -37,7 +37,7 @@ describe('a call that may be repeated', () => {
     expect(calls).toHaveLength(4)
   })
 
-  it('waits longer from retry to retry', async () => {
+  it('waits longer before each retry', async () => {
     const { address, calls } = await startRefusing(3, UNAVAILABLE)
 
     await callUnary(limitsClient(address), 'reserve', reserveRequest(), { idempotent: true })
@@ -91,7 +91,7 @@ describe('a call that may be repeated', () => {
     }
   })
 
-  it('can be given up between two tries', async () => {
+  it('can be cancelled between two attempts', async () => {
     const { address, calls } = await startRefusing(10, UNAVAILABLE)
     const abort = new AbortController()
     const call = callUnary(limitsClient(address), 'reserve', reserveRequest(), {
@@ -130,7 +130,7 @@ describe('a call that may be repeated', () => {
     expect(new Set(calls).size).toBe(2)
   })
 
-  it('gets through to a server that went away and came back', async () => {
+  it('reaches a server that restarts', async () => {
     const implement = ({ unary }: Parameters<Parameters<typeof startServer>[0]>[0]) => ({
       limits: { reserve: unary(() => Promise.resolve(reserveResponse())) }
     })
@@ -168,7 +168,7 @@ describe('a channel', () => {
     }
   })
 
-  it('is needed for a call: a client made otherwise has no deadline to go by', async () => {
+  it('is needed for a call, because other clients have no deadline', async () => {
     const { credentials } = await import('@grpc/grpc-js')
     const client = new auth.GrantLimitsServiceClient('127.0.0.1:1', credentials.createInsecure())
     expect(

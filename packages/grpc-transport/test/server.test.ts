@@ -62,14 +62,14 @@ function reflectionRequest(fieldNumber: number, text: string): Buffer {
 const LIST_SERVICES = reflectionRequest(7, '*')
 
 describe('health', () => {
-  it('of a server that was just started is good, as a whole and service by service', async () => {
+  it('of a started server is SERVING, as a whole and for each service', async () => {
     const { server } = await startServer(NOTHING)
     for (const service of ['', INTROSPECTION, 'openpayments.auth.v1.GrantLimitsService']) {
       expect(await checkHealth(server.address, service)).toEqual({ status: 'SERVING' })
     }
   })
 
-  it('follows what the service says of itself', async () => {
+  it('follows the reported status', async () => {
     const { server } = await startServer(NOTHING)
     server.setServing(false)
     expect(await checkHealth(server.address, '')).toEqual({ status: 'NOT_SERVING' })
@@ -78,14 +78,14 @@ describe('health', () => {
     expect(await checkHealth(server.address, '')).toEqual({ status: 'SERVING' })
   })
 
-  it('of a service that is not here is unknown', async () => {
+  it('of an unknown service is an error', async () => {
     const { server } = await startServer(NOTHING)
     expect(await rejectionOf(checkHealth(server.address, 'other.Service'))).toMatchObject({
       code: status.NOT_FOUND
     })
   })
 
-  it('can be watched, and whoever watches is told that the server stops', async () => {
+  it('can be watched, until the server stops', async () => {
     const { server } = await startServer(NOTHING)
     const { Watch } = healthService
     if (Watch === undefined) throw new Error('the health service has no Watch')
@@ -133,7 +133,7 @@ describe('reflection', () => {
     }
   })
 
-  it('is not there when it is switched off', async () => {
+  it('is absent when it is off', async () => {
     const { server } = await startServer(NOTHING)
     expect(await rejectionOf(reflect(server.address, LIST_SERVICES))).toMatchObject({
       code: status.UNIMPLEMENTED
@@ -166,7 +166,7 @@ describe('a server', () => {
     ).toEqual(reserveResponse('own'))
   })
 
-  it('does not start where it cannot listen', async () => {
+  it('does not start when it cannot listen', async () => {
     const { server } = await startServer(NOTHING)
     // grpc-js complains on the console too.
     jest.spyOn(console, 'error').mockImplementation(() => undefined)
@@ -174,7 +174,7 @@ describe('a server', () => {
     jest.mocked(console.error).mockRestore()
   })
 
-  it('finishes the running calls before it has stopped, and takes no new ones', async () => {
+  it('finishes running calls before it stops, and accepts no new ones', async () => {
     const started = promiseWithResolvers()
     const release = promiseWithResolvers()
     const { server } = await startServer(({ unary }) => ({
@@ -207,7 +207,7 @@ describe('a server', () => {
     expect(server.stop(0)).toBe(server.stop(0))
   })
 
-  it('cuts off calls that outlast the grace period, and tells their handlers', async () => {
+  it('aborts calls that outlast the grace period, and signals their handlers', async () => {
     const started = promiseWithResolvers()
     const aborted = promiseWithResolvers()
     const { server, lines } = await startServer(({ unary }) => ({
@@ -238,7 +238,7 @@ describe('a server', () => {
     ])
   })
 
-  it('ends old connections gently: calls go on over new ones', async () => {
+  it('closes old connections gracefully: calls continue over new ones', async () => {
     const peers = new Set<string>()
     const { server } = await startServer(
       ({ unary }) => ({

@@ -77,7 +77,7 @@ describe('a server stream', () => {
     })
   })
 
-  it('ends opaquely when its handler fails, also at once', async () => {
+  it('ends with an opaque error when its handler fails, even immediately', async () => {
     const { server, lines } = await startWatch(() => {
       throw new Error('private')
     })
@@ -117,7 +117,7 @@ describe('a server stream', () => {
     await stream.return()
   })
 
-  it('that its reader leaves is cancelled for its writer, even one that waits', async () => {
+  it('whose reader leaves is cancelled for its writer, even while it waits', async () => {
     const failure = promiseWithResolvers<unknown>()
     const { server, lines } = await startWatch(async (_, { write }) => {
       try {
@@ -141,7 +141,7 @@ describe('a server stream', () => {
     expect(lines.filter(({ level }) => level === 'error')).toEqual([])
   })
 
-  it('can be given up by a signal on the reading side', async () => {
+  it('can be cancelled by a signal of the reader', async () => {
     const { server, started, reason } = await startIdleWatch()
     const abort = new AbortController()
     const stream = readStream(introspectionClient(server.address), 'watchRevocations', REQUEST, {
@@ -156,7 +156,7 @@ describe('a server stream', () => {
     expect(await reason).toMatchObject({ code: status.CANCELLED })
   })
 
-  it('is ended when the server stops, so that its reader looks for another', async () => {
+  it('ends when the server stops, so that its reader reconnects', async () => {
     const { server, started, reason, lines } = await startIdleWatch()
     const stream = readStream(introspectionClient(server.address), 'watchRevocations', REQUEST, {
       signal: NEVER
@@ -172,7 +172,7 @@ describe('a server stream', () => {
     expect(lines.filter(({ level }) => level !== 'info')).toEqual([])
   })
 
-  it('that falls silent is given up, though its connection lives', async () => {
+  it('that falls silent is abandoned, even if its connection is alive', async () => {
     const { server, reason } = await startIdleWatch()
     const client = introspectionClient(server.address)
     const stream = readStream(client, 'watchRevocations', REQUEST, { signal: NEVER, silenceMaxMs: 200 })
@@ -185,7 +185,7 @@ describe('a server stream', () => {
     expect(await reason).toMatchObject({ code: status.CANCELLED })
   })
 
-  it('is not silent while its messages come', async () => {
+  it('is not abandoned while messages arrive', async () => {
     const { server } = await startWatch(async (_, { write }) => {
       for (let count = 0; count < 10; count += 1) {
         await write(revoked(String(count)))
@@ -201,7 +201,7 @@ describe('a server stream', () => {
     expect(received).toHaveLength(10)
   })
 
-  it('ends with its connection, when that is old and the grace is over, whatever the client does', async () => {
+  it('ends with its connection at its maximum age plus grace', async () => {
     const { server, reason } = await startIdleWatch({ connectionAgeMaxMs: 50, connectionGraceMs: 50 })
     // Unlike clients of createClient, this one would hold on to the connection.
     const client = closing(new auth.IntrospectionServiceClient(server.address, credentials.createInsecure()))

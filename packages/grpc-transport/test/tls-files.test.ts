@@ -52,7 +52,7 @@ async function problemsOf(folder: TestTlsFolder): Promise<readonly string[]> {
 }
 
 describe('files that a service is started with', () => {
-  it('are named by their settings when they cannot be read, all of them', async () => {
+  it('are all named by their settings when unreadable', async () => {
     const folder = await writeTlsFiles(own, authority.certificate)
     await folder.remove()
     const { certificate, key, authority: ca } = folder.files
@@ -168,7 +168,7 @@ describe('files that are replaced while a service runs', () => {
     })
   })
 
-  it('are not used while they do not fit: those read before stay, and the log says why once', async () => {
+  it('are not used while they do not match: the previous ones stay, logged once', async () => {
     const { end, server } = await startRotating()
     const client = { ca: authority.certificate, cert: own.certificate, key: own.key }
     const before = await shownSerial(server.port, client)
@@ -196,7 +196,7 @@ describe('files that are replaced while a service runs', () => {
     expect(await shownSerial(server.port, client)).not.toBe(before)
   })
 
-  it('are used when each is written by itself, too', async () => {
+  it('are also used when written one by one', async () => {
     const { end, server } = await startRotating()
     const client = { ca: authority.certificate, cert: own.certificate, key: own.key }
     const before = await shownSerial(server.port, client)

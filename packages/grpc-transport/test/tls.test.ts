@@ -66,7 +66,7 @@ async function startTlsServer(): Promise<Awaited<ReturnType<typeof startServer>>
 }
 
 describe('a server with certificates', () => {
-  it('answers a client that bears a name on the list', async () => {
+  it('answers a client with a listed name', async () => {
     const { server } = await startTlsServer()
     const { options } = await clientTls(authority, { uris: [SHOP] })
     expect(await reserve(limitsClient(server.address, options))).toEqual(reserveResponse())
@@ -146,7 +146,7 @@ describe('a server with certificates', () => {
     })
   })
 
-  it('takes up no session again without a certificate', async () => {
+  it('resumes no session without a certificate', async () => {
     const { server } = await startTlsServer()
     const { certificate, key } = await authority.issue({ uris: [SHOP] })
     const open = (session?: Buffer): ReturnType<typeof connect> =>
@@ -194,7 +194,7 @@ describe('a client with certificates', () => {
     expect(await reserve(client)).toEqual(reserveResponse())
   })
 
-  it('gives up a server that accepts the connection and says nothing', async () => {
+  it('abandons a server that accepts the connection and stays silent', async () => {
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
     silent.on('connection', (socket) => {
@@ -253,14 +253,14 @@ describe('the list of clients', () => {
     ])
   })
 
-  it('takes DNS names as well, whatever their case', async () => {
+  it('accepts DNS names in any case', async () => {
     const { options } = await serverTls(authority)
     const { server } = await startServer(answering, options, { limits: only('shop.test') })
     const client = await clientTls(authority, { dnsNames: ['Shop.Test'] })
     expect(await reserve(limitsClient(server.address, client.options))).toEqual(reserveResponse())
   })
 
-  it('is one for each service, and opens single methods to others', async () => {
+  it('is per service, and can allow single methods', async () => {
     const { options } = await serverTls(authority)
     const { server } = await startServer(
       ({ unary }) => ({
@@ -290,7 +290,7 @@ describe('the list of clients', () => {
     expect(await rejectionOf(introspect)).toMatchObject({ code: status.PERMISSION_DENIED })
   })
 
-  it('refuses before the message is read, however large it is', async () => {
+  it('refuses before the message is read', async () => {
     const { options } = await serverTls(authority)
     const { server } = await startServer(answering, options, { limits: only(SHOP) })
     const client = await clientTls(authority, { uris: ['spiffe://wallet.test/other'] })
@@ -299,7 +299,7 @@ describe('the list of clients', () => {
     expect(await rejectionOf(large)).toMatchObject({ code: status.PERMISSION_DENIED })
   })
 
-  it('does not keep anyone from asking after the health, whom the authority knows', async () => {
+  it('does not restrict health checks to listed names', async () => {
     const { server } = await startTlsServer()
     const { certificate, key } = await authority.issue()
     const context = createSecureContext({ ca: authority.certificate, cert: certificate, key })

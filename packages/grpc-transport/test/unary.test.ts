@@ -21,7 +21,7 @@ function startReserve(reserve: Reserve) {
 }
 
 describe('a unary call', () => {
-  it('is answered, and tells its handler the deadline, the method and the caller', async () => {
+  it('is answered, and its handler gets the deadline, method and caller', async () => {
     const contexts: UnaryContext[] = []
     const { server, lines } = await startReserve((request, context) => {
       contexts.push(context)
@@ -69,7 +69,7 @@ describe('a unary call', () => {
     expect(calls).toBe(0)
   })
 
-  it('fails when the deadline passes, and its handler is told to give up', async () => {
+  it('fails at its deadline, and its handler is aborted', async () => {
     const aborted = promiseWithResolvers<unknown>()
     const { server, lines } = await startReserve(
       (_, { signal }) =>
@@ -97,7 +97,7 @@ describe('a unary call', () => {
     expect(lines.filter(({ level }) => level === 'error')).toEqual([])
   })
 
-  it('whose caller gives it up is cancelled on the server too', async () => {
+  it('cancelled by its caller is cancelled on the server too', async () => {
     const started = promiseWithResolvers()
     const aborted = promiseWithResolvers<unknown>()
     const { server } = await startReserve(async (_, { signal }) => {
@@ -121,7 +121,7 @@ describe('a unary call', () => {
     expect(await aborted.promise).toMatchObject({ code: status.CANCELLED })
   })
 
-  it('that was given up before it was made is not sent', async () => {
+  it('that was aborted beforehand is not sent', async () => {
     let calls = 0
     const { server } = await startReserve(() => {
       calls += 1
@@ -171,7 +171,7 @@ describe('an error of a handler', () => {
     ])
   })
 
-  it('has no field unless it is about one', async () => {
+  it('has a field only if it is about one', async () => {
     const { server } = await startReserve(() => {
       throw new RpcError({ code: status.NOT_FOUND, message: 'No such payment' })
     })
@@ -202,7 +202,7 @@ describe('an error of a handler', () => {
     ])
   })
 
-  it('whose message cannot be sent as it is reaches the caller all the same', async () => {
+  it('with an unencodable message still reaches the caller', async () => {
     const { server } = await startReserve(() => {
       throw new RpcError({ code: status.NOT_FOUND, message: `half a character \ud83d${'.'.repeat(100_000)}` })
     })
@@ -216,7 +216,7 @@ describe('an error of a handler', () => {
     expect(error.message).toHaveLength(1_000)
   })
 
-  it('must name its field in a form that can be sent', () => {
+  it('must name its field in an encodable form', () => {
     for (const field of ['', 'bétrag', 'two\nlines', ' padded ']) {
       expect(() => new RpcError({ code: status.INVALID_ARGUMENT, message: 'Wrong', field })).toThrow(
         RangeError
@@ -249,7 +249,7 @@ describe('a message', () => {
     expect(seen).toEqual(['before', 'after'])
   })
 
-  it('that is over the limit only when it is unpacked is refused too', async () => {
+  it('that exceeds the limit only when decompressed is refused too', async () => {
     const { server } = await startReserve(() => Promise.resolve(reserveResponse()))
     const packing = closing(
       new auth.GrantLimitsServiceClient(server.address, credentials.createInsecure(), {

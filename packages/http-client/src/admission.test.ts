@@ -47,7 +47,7 @@ function acquainted(): Admission {
 }
 
 describe('the places for requests', () => {
-  it('are few for one host however well it answers, and more once somebody vouched for it', () => {
+  it('are few for a host until it is vouched for', () => {
     const admission = new Admission()
     for (const leave of fill(admission, KNOWN)) leave('answered')
     const places = fill(admission, KNOWN)
@@ -57,7 +57,7 @@ describe('the places for requests', () => {
     expect(fill(admission, KNOWN)).toHaveLength(REQUESTS_TO_KNOWN_HOST_MAX)
   })
 
-  it('are kept in part for hosts that were vouched for: any number of strangers leave room for them', () => {
+  it('are partly reserved for vouched-for hosts, however many strangers there are', () => {
     const admission = acquainted()
     for (let host = 0; host < 2_000; host += 1) {
       admission.enter(`https://answers-${String(host)}.example`)('answered')
@@ -66,7 +66,7 @@ describe('the places for requests', () => {
     expect(fill(admission, KNOWN)).toHaveLength(REQUESTS_TO_OTHERS_MAX - REQUESTS_TO_STRANGERS_MAX)
   })
 
-  it('are kept in part for our own hosts, whoever else was vouched for', () => {
+  it('are partly reserved for our own hosts', () => {
     const admission = acquainted()
     const vouchFor = (origin: string): void => {
       admission.vouchFor(origin)
@@ -79,7 +79,7 @@ describe('the places for requests', () => {
     expect(fill(admission, OWN)).toHaveLength(places.length)
   })
 
-  it('are few again for a host that no longer answers, and stay more for one whose request was given up', () => {
+  it('are reduced for a host that stops answering, but not for a cancelled request', () => {
     const admission = acquainted()
     for (const leave of fill(admission, KNOWN, 1)) leave('given up')
     const places = fill(admission, KNOWN)

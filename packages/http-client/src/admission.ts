@@ -7,10 +7,10 @@ export const REQUESTS_AT_A_TIME_MAX = 500
 /** Maximum of these to hosts that are not our own. */
 export const REQUESTS_TO_OTHERS_MAX = 450
 
-/** Maximum of these to hosts that nobody vouched for. */
+/** Maximum of these to hosts that are not vouched for. */
 export const REQUESTS_TO_STRANGERS_MAX = 400
 
-/** Maximum number of concurrent requests to one host that nobody vouched for. */
+/** Maximum number of concurrent requests to one host that is not vouched for. */
 export const REQUESTS_TO_STRANGER_MAX = 16
 
 /** Maximum number of concurrent requests to any other host. */

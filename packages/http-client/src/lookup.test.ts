@@ -4,7 +4,7 @@ import { GuardedLookups, type Lookup } from './lookup.js'
 
 const HOST = 'rebinding.invalid'
 
-/** Looks a name up as a connection does; resolves to the addresses it may connect to, or to why there are none. */
+/** Looks a name up as a connection does; resolves to the permitted addresses, or the error. */
 function lookUp(lookups: GuardedLookups): Promise<unknown> {
   return new Promise((resolve) => {
     lookups.lookup(HOST, { all: true }, (error, addresses) => {
@@ -13,7 +13,7 @@ function lookUp(lookups: GuardedLookups): Promise<unknown> {
   })
 }
 
-describe('a name that leads elsewhere at every look-up', () => {
+describe('a name with another address at every lookup', () => {
   const PUBLIC: LookupAddress = { address: '93.184.216.34', family: 4 }
 
   it.each(['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1', '::ffff:127.0.0.1', '64:ff9b::7f00:1'])(
@@ -30,7 +30,7 @@ describe('a name that leads elsewhere at every look-up', () => {
 })
 
 describe('a look-up', () => {
-  it('ends with the last request that wants it, and is not made for none', async () => {
+  it('is cancelled with its last request, and not started without one', async () => {
     const signals: AbortSignal[] = []
     const lookup: Lookup = (_hostname, signal) => {
       signals.push(signal)

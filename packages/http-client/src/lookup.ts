@@ -9,7 +9,7 @@ const NAME_SERVER_TIMEOUT_MS = 1_500
 /**
  * Resolves the addresses of a host.
  *
- * @param signal aborts when nobody waits for them any longer
+ * @param signal aborts when its last caller gave up
  */
 export type Lookup = (hostname: string, signal: AbortSignal) => Promise<readonly LookupAddress[]>
 
@@ -21,7 +21,7 @@ export const systemLookup: Lookup = (hostname) => dns.lookup(hostname, { all: tr
 
 /**
  * Asks the system's name servers for both IPv4 and IPv6, each once. Uses no threads, so any number of names may be pending,
- * and ends when nobody waits for it. One kind of address is enough.
+ * and is cancelled with its last caller. One kind of address is enough.
  *
  * @param options.servers other name servers, as `address:port`
  * @param options.timeoutMs how long one name server may take

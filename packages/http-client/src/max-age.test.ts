@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { maxAgeSeconds } from './max-age.js'
 
-describe('how long an answer may be kept', () => {
+describe('the freshness of an answer', () => {
   it.each([
     ['max-age=60', undefined, 60],
     ['max-age=0', undefined, 0],
@@ -30,7 +30,7 @@ describe('how long an answer may be kept', () => {
     }
   )
 
-  it('is unknown where the answer does not say', () => {
+  it('is unknown without cache headers', () => {
     expect(maxAgeSeconds({})).toBeUndefined()
     expect(maxAgeSeconds({ 'cache-control': 'public, s-maxage=60' })).toBeUndefined()
   })

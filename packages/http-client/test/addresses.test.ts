@@ -136,7 +136,7 @@ describe('a host that is an address', () => {
 })
 
 describe('a host that resolves', () => {
-  // The look-up happens inside the real connect, which tells of every address that it is about to try.
+  // The lookup happens inside the real connect, which reports every address before trying it.
   let attempts: string[] = []
   const emit = jest.spyOn(Socket.prototype, 'emit')
   const realEmit = EventEmitter.prototype.emit
@@ -187,7 +187,7 @@ describe('a host that resolves', () => {
   })
 })
 
-describe('a name however it is written', () => {
+describe('a name in any spelling', () => {
   it.each([
     ['https://localhost/', 'localhost'],
     ['https://localhost./', 'localhost.'],
@@ -204,7 +204,7 @@ describe('a name however it is written', () => {
   })
 })
 
-it('a name with a letter such as ü is still a name when many were fetched', async () => {
+it('an internationalized name still works after many fetches', async () => {
   const lookup: Lookup = () => Promise.reject(new Error('is not looked up: the port is refused before'))
   const client = createSafeHttpClient({ ...OPTIONS, lookup })
   const reasons = new Set<string>()
@@ -233,7 +233,7 @@ describe('a name that changes its address between look-ups', () => {
     server.close()
   })
 
-  it('is connected to only at the address that was checked', async () => {
+  it('is connected to only at the checked address', async () => {
     connect.mockRestore()
     const { port } = server.address() as AddressInfo
     let lookups = 0

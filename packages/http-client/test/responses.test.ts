@@ -77,7 +77,7 @@ async function failureOf(request: Promise<unknown>): Promise<OutgoingRequestErro
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
 describe('a JSON document', () => {
-  it('is fetched, with its headers and how long it may be kept', async () => {
+  it('is fetched with its headers and freshness', async () => {
     const url = await serveAnswer(
       200,
       {
@@ -96,7 +96,7 @@ describe('a JSON document', () => {
     expect(response.headers).toMatchObject({ 'cache-control': 'max-age=60', 'x-two': 'a, b' })
   })
 
-  it('is asked for by name, uncompressed, at the path and query of the URL', async () => {
+  it('is requested by name, uncompressed, at the path and query of the URL', async () => {
     const seen: unknown[] = []
     const url = await serve(({ method, url: path, headers }, response) => {
       seen.push([method, path, headers.accept, headers['accept-encoding'], headers['user-agent']])
@@ -123,7 +123,7 @@ describe('a JSON document', () => {
     expect((await makeClient().getJson(url)).body).toEqual([])
   })
 
-  it('may be exactly as large as allowed, in however many pieces', async () => {
+  it('may be exactly as large as the limit, in any number of chunks', async () => {
     const url = await serve((_, response) => {
       response.writeHead(200, JSON_HEADERS)
       response.write('"')
@@ -227,7 +227,7 @@ describe('an answer', () => {
     expect((await failureOf(makeClient().getJson(url))).reason).toBe('content-type')
   })
 
-  it('that would be gathered from many redirects gathers nothing: the first ends it', async () => {
+  it('that redirects many times ends at the first redirect', async () => {
     const seen: string[] = []
     const url = await serve(({ url: path = '' }, response) => {
       seen.push(path)
@@ -244,7 +244,7 @@ describe('an answer', () => {
     expect((await failureOf(makeClient().getJson(url))).reason).toBe('malformed')
   })
 
-  it('that breaks off is a failure of the network', async () => {
+  it('that is cut off is a network failure', async () => {
     const headers = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n'
     const url = await serveRaw((socket) => {
       socket.once('data', () => socket.end(`${headers}{"a`))
@@ -287,12 +287,12 @@ describe('the time limit', () => {
     expect(error).toMatchObject({ reason: 'timeout', message: 'Not answered in time' })
   })
 
-  it('holds while a name is looked up', async () => {
+  it('includes the DNS lookup', async () => {
     const client = makeClient({ timeoutMs: 200, lookup: () => new Promise(() => undefined) })
     expect((await failureOf(client.getJson('https://wallet.example/'))).reason).toBe('timeout')
   })
 
-  it('holds while waiting for others to be done', async () => {
+  it('includes waiting for a free place', async () => {
     const url = await serveRaw(() => undefined)
     const client = makeClient({ timeoutMs: 200, connectionsMax: 1 })
     const failures = await Promise.all([1, 2, 3].map(() => failureOf(client.getJson(url))))
@@ -301,7 +301,7 @@ describe('the time limit', () => {
 })
 
 describe('a request', () => {
-  it('can be given up, and then fails with what its caller said', async () => {
+  it('can be aborted, and fails with the reason of its caller', async () => {
     const abort = new AbortController()
     const reason = new Error('no longer wanted')
     const url = await serveRaw(() => {
@@ -310,7 +310,7 @@ describe('a request', () => {
     await expect(makeClient().getJson(url, { signal: abort.signal })).rejects.toBe(reason)
   })
 
-  it('that was given up before it was made is not sent', async () => {
+  it('that was aborted beforehand is not sent', async () => {
     let requests = 0
     const url = await serve((_, response) => {
       requests += 1
@@ -321,7 +321,7 @@ describe('a request', () => {
     expect(requests).toBe(0)
   })
 
-  it('to a host that is not there fails, and names neither address nor port', async () => {
+  it('to an unreachable host fails, and names neither address nor port', async () => {
     const url = await serve(() => undefined)
     await Promise.all(cleanUps.splice(0).map((cleanUp) => cleanUp()))
     const error = await failureOf(makeClient().getJson(url))
@@ -330,7 +330,7 @@ describe('a request', () => {
     expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' })
   })
 
-  it('over one too many to its host fails at once, and there is room again later', async () => {
+  it('beyond the limit of its host fails at once, and succeeds later', async () => {
     const waiting: (() => void)[] = []
     let released = false
     const url = await serve((_, response) => {

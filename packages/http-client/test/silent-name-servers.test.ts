@@ -79,7 +79,7 @@ describe('names whose name server never answers', () => {
   const urlOf = (name: string): string =>
     `http://${name}.test:${String((wallet.address() as AddressInfo).port)}/`
 
-  it('keep no other name from being fetched, and their look-ups end with the requests', async () => {
+  it('do not block other names, and their lookups are cancelled with the requests', async () => {
     const requests = Array.from({ length: SILENT_NAMES }, (_, index) => {
       const abort = new AbortController()
       return { abort, response: client.getJson(urlOf(`silent-${String(index)}`), abort) }
@@ -95,7 +95,7 @@ describe('names whose name server never answers', () => {
     expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(SILENT_NAMES)
   })
 
-  it('are given up when the name server has had its time', async () => {
+  it('are abandoned after the timeout of the name server', async () => {
     const lookup = lookupAt(silentNameServer, 1)
     await expect(lookup('silent.test', new AbortController().signal)).rejects.toMatchObject({
       code: 'ETIMEOUT'

@@ -150,20 +150,20 @@ describe('an HTTP app', () => {
       headers: { 'content-type': 'application/json', ...headers }
     })
 
-  it('answers an error that nobody foresaw with an opaque 500', async () => {
+  it('answers an unexpected error with an opaque 500', async () => {
     const response = await fetch(`${url}/fails`)
     expect(response.status).toBe(500)
     expect(await response.json()).toEqual({ error: { code: '500', description: 'internal server error' } })
   })
 
-  it('answers what passes by itself with 503, and when to come again', async () => {
+  it('answers a transient error with 503 and Retry-After', async () => {
     const response = await fetch(`${url}/waits`)
     expect(response.status).toBe(503)
     expect(response.headers.get('retry-after')).toBe('1')
     expect(await response.json()).toEqual({ error: { code: '503', description: 'temporarily unavailable' } })
   })
 
-  it('ends the connection without an answer where nothing is known, and tells the log why', async () => {
+  it('closes the connection without an answer when the result is unknown, and logs why', async () => {
     const lines = jest.spyOn(logger, 'error').mockImplementation(() => undefined)
     await expect(fetch(`${url}/knows-nothing`)).rejects.toThrow('fetch failed')
     const [[line] = []] = lines.mock.calls
@@ -212,7 +212,7 @@ describe('an HTTP app', () => {
     expect([response.status, response.headers.get('allow')]).toEqual([404, null])
   })
 
-  it('hands what no route takes to express, with its body, and renders its errors alike', async () => {
+  it('passes unmatched requests to express, with their body, and renders its errors alike', async () => {
     const page = await fetch(`${url}/page`)
     expect(await page.text()).toBe('a page')
     const echoed = await fetch(`${url}/page/echo`, {
@@ -250,11 +250,11 @@ describe('an HTTP app', () => {
     }
   )
 
-  it('matches expressions against the path as it was sent', async () => {
+  it('matches expressions against the path as sent', async () => {
     expect(await (await fetch(`${url}/%61//b.txt?c`)).text()).toBe('/%61//b.txt')
   })
 
-  it('cuts an answer that was begun when it cannot be ended', async () => {
+  it('aborts a started answer that fails', async () => {
     const whole = fetch(`${url}/sends-half`).then((begun) => begun.text())
     await expect(whole).rejects.toThrow(/fetch failed|terminated/)
   })
@@ -333,7 +333,7 @@ describe('an HTTP app', () => {
     await stopped
   })
 
-  it('keeps no connection for more requests once it stops', async () => {
+  it('keeps no connection alive once it stops', async () => {
     let enter: () => void = () => undefined
     const entered = new Promise<void>((resolve) => {
       enter = resolve

@@ -12,7 +12,7 @@ export class HttpResponse {
   readonly #fields: string[]
 
   /**
-   * @param response nobody else may use it
+   * @param response used by nothing else
    * @param fields of every answer
    */
   constructor(response: ServerResponse, fields: Fields) {

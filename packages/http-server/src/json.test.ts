@@ -36,7 +36,7 @@ describe('a JSON body', () => {
   })
 })
 
-describe('a JSON body that is looked at before it is read', () => {
+describe('a JSON body that is parsed early', () => {
   it.each(['{"walletAddress":"https://wallet.example/alice"}', '{"walletAddress":'])(
     'is parsed once: %s',
     (text) => {
@@ -62,7 +62,7 @@ describe('a JSON body that is looked at before it is read', () => {
     expect(peekJson(body)).toBeUndefined()
   })
 
-  it('is still refused for what it holds', () => {
+  it('is still validated', () => {
     const body = Buffer.from('{"__proto__":{}}')
     expect(peekJson(body)).toBeDefined()
     expect(() => parseJsonObject(body, 'application/json', '400')).toThrow('invalid __proto__')
@@ -70,7 +70,7 @@ describe('a JSON body that is looked at before it is read', () => {
   })
 })
 
-describe('what a caller is told of a wrong field', () => {
+describe('the error for a wrong field', () => {
   const schema = z.strictObject({
     url: measuredText(z.string().max(10)),
     amount: z.strictObject({ value: z.string(), scale: z.int() }).optional(),

@@ -31,7 +31,7 @@ const ask = (headers: Record<string, string> = {}, method = 'GET'): Promise<Resp
   fetch(`http://127.0.0.1:${String(server.port)}/`, { headers, method })
 
 describe('a resource', () => {
-  it('is sent as JSON with its entity tag, kept by the client alone unless told otherwise', async () => {
+  it('is sent as JSON with its entity tag, and Cache-Control private by default', async () => {
     const response = await ask()
     expect(await response.json()).toEqual({ value: 'é' })
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -39,7 +39,7 @@ describe('a resource', () => {
     expect(response.headers.get('cache-control')).toBe('private, no-cache')
   })
 
-  it('carries what it is told of time, place and variation', async () => {
+  it('carries the given Cache-Control, Location and Vary', async () => {
     options = {
       status: 201,
       updatedAtMs: Date.UTC(2030, 0, 31, 12, 0, 0, 999),
@@ -56,14 +56,14 @@ describe('a resource', () => {
     expect(response.headers.get('location')).toBe('https://wallet.example/quotes/1')
   })
 
-  it('has another entity tag when it changed, and the same when it did not', async () => {
+  it('has a new entity tag exactly when it changes', async () => {
     const first = (await ask()).headers.get('etag')
     expect((await ask()).headers.get('etag')).toBe(first)
     resource = { value: 'e' }
     expect((await ask()).headers.get('etag')).not.toBe(first)
   })
 
-  it('is not sent again to who has it', async () => {
+  it('is not sent again if the entity tag matches', async () => {
     const etag = (await ask()).headers.get('etag') ?? ''
     for (const known of [etag, `W/${etag}`, `"a", ${etag} , "b"`, '*']) {
       const response = await ask({ 'if-none-match': known })
@@ -77,7 +77,7 @@ describe('a resource', () => {
     }
   })
 
-  it('is sent to who has another, asks with nonsense, or does not only read', async () => {
+  it('is sent for another tag, a malformed one, or an unsafe method', async () => {
     const etag = (await ask()).headers.get('etag') ?? ''
     for (const known of ['"other"', etag.slice(1, -1), '"', '']) {
       expect((await ask({ 'if-none-match': known })).status).toBe(200)

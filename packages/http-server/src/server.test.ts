@@ -69,7 +69,7 @@ function expectRefusal(answer: RawAnswer | undefined, status: number, code = Str
 const get = (target: string, headers = ''): string => `GET ${target} HTTP/1.1\r\n${CLOSE}${headers}\r\n`
 const post = (headers: string, body: string): string => `POST /echo HTTP/1.1\r\n${CLOSE}${headers}\r\n${body}`
 
-describe('a listener answers in the words of the app', () => {
+describe('a listener answers in the format of the app', () => {
   const messages: readonly [what: string, sent: string, status: number][] = [
     ['text that is no request', 'hello\r\n\r\n', 400],
     ['a method in small letters', `get / HTTP/1.1\r\n${HOST}\r\n`, 400],
@@ -136,7 +136,7 @@ describe('a listener answers in the words of the app', () => {
     }
   })
 
-  it('and tells the log why in one line, and nothing that was sent', async () => {
+  it('and logs the reason in one line, without the request', async () => {
     const logger = createLogger({ service: 'test', level: 'silent' })
     const lines = jest.spyOn(logger, 'info').mockImplementation(() => undefined)
     const port = await startAnswering({ logger })
@@ -149,7 +149,7 @@ describe('a listener answers in the words of the app', () => {
   })
 })
 
-describe('a listener takes what is at its limit, and refuses one more', () => {
+describe('a listener accepts its limit, and refuses one more', () => {
   it('byte of headers', async () => {
     const port = await startAnswering()
     const most = 'x'.repeat(HEADER_BYTES_MAX)
@@ -190,7 +190,7 @@ describe('a listener takes what is at its limit, and refuses one more', () => {
     expectRefusal((await sendRaw(port, get(`${target}a`)))[0], 414)
   })
 
-  it('byte of a body, whether its length is told or not', async () => {
+  it('byte of a body, with or without Content-Length', async () => {
     const port = await startApp()
     const body = (length: number): string => `{"note":"${'x'.repeat(length - 11)}"}`
     const whole = (length: number): string =>
@@ -216,7 +216,7 @@ describe('a listener takes what is at its limit, and refuses one more', () => {
     ])
   })
 
-  it('request after one that was refused: whatever follows it on its connection is not acted on', async () => {
+  it('request after a refused one: nothing behind it on its connection has an effect', async () => {
     const seen: (string | undefined)[] = []
     const port = await start((request, response) => {
       seen.push(request.url)
@@ -281,7 +281,7 @@ describe('a listener cuts off', () => {
     expect(socket.destroyed).toBe(false)
   })
 
-  it('nobody whose request it still works on', async () => {
+  it('never a client whose request it is processing', async () => {
     const port = await start(
       (request, response) => {
         request.socket.once('timeout', () => {
@@ -295,7 +295,7 @@ describe('a listener cuts off', () => {
     expect((await sendRaw(port, get('/')))[0]?.status).toBe(200)
   })
 
-  it('a client that does not come to the end of a body that was refused', async () => {
+  it('a client that does not finish a refused body', async () => {
     const { socket, ended } = await connectRaw(await startApp({ discardTimeoutMs: 20 }))
     sockets.add(socket)
     socket.write(`POST /echo HTTP/1.1\r\n${HOST}Content-Length: 1000000000\r\n\r\n`)
@@ -303,8 +303,8 @@ describe('a listener cuts off', () => {
   })
 })
 
-describe('a listener never lets one answer pass for another', () => {
-  it('when what follows a request on its connection cannot be read', async () => {
+describe('a listener never mixes up answers', () => {
+  it('when the bytes after a request cannot be parsed', async () => {
     let enter: (answer: () => void) => void = () => undefined
     const entered = new Promise<() => void>((resolve) => {
       enter = resolve

@@ -7,7 +7,7 @@ const REQUEST = 'GET / HTTP/1.1\r\nHost: service.test\r\n\r\n'
 let server: RunningHttpServer | undefined
 afterEach(() => server?.stop(0))
 
-/** A listener that answers each request when it is told to. */
+/** A listener whose answers the test triggers. */
 async function startHolding(): Promise<{ running: RunningHttpServer; next: () => Promise<() => void> }> {
   const held: (() => void)[] = []
   const takers: ((answer: () => void) => void)[] = []
@@ -32,8 +32,8 @@ async function startHolding(): Promise<{ running: RunningHttpServer; next: () =>
   }
 }
 
-describe('a listener that says that it will stop', () => {
-  it('goes on answering, and every answer ends its connection', async () => {
+describe('a listener that announces its stop', () => {
+  it('continues answering, and every answer closes its connection', async () => {
     const { running, next } = await startHolding()
     running.announceStop()
     for (let count = 0; count < 2; count += 1) {
@@ -43,7 +43,7 @@ describe('a listener that says that it will stop', () => {
     }
   })
 
-  it('ends connections with the answers that are under way', async () => {
+  it('closes connections after the running answers', async () => {
     const { running, next } = await startHolding()
     const answers = sendRaw(running.port, REQUEST)
     const answer = await next()
@@ -52,7 +52,7 @@ describe('a listener that says that it will stop', () => {
     expect(await answers).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
   })
 
-  it('answers what was sent together, and ends the connection with the last of it', async () => {
+  it('answers pipelined requests, and closes the connection after the last', async () => {
     const { running, next } = await startHolding()
     const answers = sendRaw(running.port, REQUEST + REQUEST)
     const [first, second] = [await next(), await next()]
@@ -67,7 +67,7 @@ describe('a listener that says that it will stop', () => {
 })
 
 describe('a listener that stops', () => {
-  it('waits for the answers that are under way, and takes nothing more', async () => {
+  it('waits for running answers, and accepts nothing new', async () => {
     const { running, next } = await startHolding()
     const { socket, ended } = await connectRaw(running.port)
     socket.write(REQUEST)

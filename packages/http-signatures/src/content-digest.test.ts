@@ -14,14 +14,14 @@ function checked(header: string, bytes: Uint8Array): Uint8Array {
 }
 
 describe('the digest of a body', () => {
-  it('is the one that RFC 9530 prints', () => {
+  it('matches RFC 9530', () => {
     expect(contentDigest(body, 'sha-256')).toBe(sha256)
     expect(contentDigest(body, 'sha-512')).toBe(
       'sha-512=:YMAam51Jz/jOATT6/zvHrLVgOYTGFy1d6GJiOHTohq4yP+pgk4vf2aCsyRZOtw8MjkM7iw7yZ/WkppmM44T3qg==:'
     )
   })
 
-  it('is the one that RFC 9421 prints of the same text without its line end (Appendix B.2)', () => {
+  it('matches RFC 9421 for the same text without its line end (Appendix B.2)', () => {
     const text = Buffer.from('{"hello": "world"}')
     expect(contentDigest(text, 'sha-256')).toBe('sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:')
     expect(contentDigest(text, 'sha-512')).toBe(
@@ -29,7 +29,7 @@ describe('the digest of a body', () => {
     )
   })
 
-  it('is, of a body that is empty, the digest of nothing', () => {
+  it('of an empty body is the digest of no bytes', () => {
     expect(contentDigest(new Uint8Array(), 'sha-256')).toBe(
       'sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:'
     )

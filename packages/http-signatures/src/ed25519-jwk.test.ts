@@ -27,11 +27,11 @@ describe('a client key', () => {
     expect(parseEd25519Jwk({ ...jwk, use: 'sig' })).toEqual({ ...jwk, use: 'sig' })
   })
 
-  it('has the thumbprint that RFC 8037 prints', async () => {
+  it('has the thumbprint of RFC 8037', async () => {
     expect(await jwkThumbprint(jwk)).toBe('kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k')
   })
 
-  it('comes back as it went out, from its public or its private half', async () => {
+  it('round-trips, from its public or private half', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519')
     const exported = exportEd25519Jwk(publicKey, 'k')
     expect(exportEd25519Jwk(privateKey, 'k')).toEqual(exported)
@@ -41,7 +41,7 @@ describe('a client key', () => {
     expect(exportEd25519Jwk(rfcPublicKey, 'rfc').x).toBe('JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs')
   })
 
-  it('is never exported with its private half', () => {
+  it('is never exported with its private key', () => {
     expect(exportEd25519Jwk(rfcPrivateKey, 'rfc')).not.toHaveProperty('d')
   })
 

@@ -39,7 +39,7 @@ describe.each([openSsl(), libsodium()])('signatures verified by $name', ({ verif
     expect(verify(hex(`${message}00`), hex(signature), key)).toBe(false)
   })
 
-  it('are not changed at any byte, and by no other key', () => {
+  it('fail with any byte changed, or another key', () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519')
     const message = Buffer.from('pay 5 USD')
     const signature = sign(null, message, privateKey)
@@ -52,7 +52,7 @@ describe.each([openSsl(), libsodium()])('signatures verified by $name', ({ verif
     expect(verify(message, signature, publicKey)).toBe(true)
   })
 
-  it('have one form: that with a multiple of the group order added is another, and wrong (RFC 8032 §5.1.7)', () => {
+  it('have one encoding: S plus the group order is refused (RFC 8032 §5.1.7)', () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519')
     const message = Buffer.from('once')
     const signature = sign(null, message, privateKey)
@@ -82,7 +82,7 @@ describe.each([openSsl(), libsodium()])('signatures verified by $name', ({ verif
   })
 })
 
-it('both libraries say the same of any signature', () => {
+it('both libraries agree on any signature', () => {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const anything = fc.record({
     message: fc.uint8Array({ maxLength: 300 }),
@@ -101,12 +101,12 @@ it('both libraries say the same of any signature', () => {
 })
 
 describe('the library of a process', () => {
-  it('is libsodium where there is one', () => {
+  it('is libsodium where available', () => {
     expect(ED25519_LIBRARY.name).toBe('libsodium')
     expect(chooseLibrary(false)).toEqual({ name: 'libsodium', verify: expect.any(Function) })
   })
 
-  it('is OpenSSL where there is none, and it says why', () => {
+  it('is OpenSSL otherwise, with the reason', () => {
     const none = () => {
       throw new Error('no build for this C library')
     }

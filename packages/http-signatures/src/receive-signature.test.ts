@@ -42,7 +42,7 @@ describe('a signed request', () => {
     expect(outcomeOf(() => accept(signed({ ...reading, body: new Uint8Array() })))).toBe('accepted')
   })
 
-  it('tells what its signature says', () => {
+  it('exposes the parameters of its signature', () => {
     const options = {
       label: 'gnap-1',
       nonce: 'n-0S6',
@@ -74,7 +74,7 @@ describe('a signed request', () => {
     })
   })
 
-  it('may cover anything besides, in any order, and have any other white space between its parameters', () => {
+  it('may cover more components, in any order, with any white space between parameters', () => {
     const components = [
       'content-type',
       '@query',
@@ -93,7 +93,7 @@ describe('a signed request', () => {
     ).toBe('accepted')
   })
 
-  it('may have parameters this profile does not know, which are then part of what is signed', () => {
+  it('may have unknown parameters, which are then covered by the signature', () => {
     const request = edited((input) => `${input};ext="x"`)
     expect(outcomeOf(() => receive(request))).toBe('accepted')
     expect(outcomeOf(() => accept(request))).toBe('mismatch')
@@ -121,7 +121,7 @@ describe('a request is refused as', () => {
     expect(outcomeOf(() => receive(withHeaders(one, listed)))).toBe('several')
   })
 
-  it('several, when one label is used twice, which a dictionary would hide', () => {
+  it('several, when one label occurs twice, which a dictionary parser would hide', () => {
     const one = signed(reading)
     const other = signed(reading, { nonce: 'a, b' })
     for (const name of ['signature', 'signature-input']) {
@@ -130,7 +130,7 @@ describe('a request is refused as', () => {
     }
   })
 
-  it('no such thing, when only a parameter has a comma in it', () => {
+  it('none of these, when only a parameter contains a comma', () => {
     expect(outcomeOf(() => accept(signed(reading, { nonce: 'a, sig1=b' })))).toBe('accepted')
   })
 
@@ -262,7 +262,7 @@ describe('a request is refused as', () => {
     expect(outcomeOf(() => receive(signed(reading, { tag: 'gnap' }), { tagRequired: true }))).toBe('accepted')
   })
 
-  it('key, when it does not say which, or says another', () => {
+  it('key, when keyid is missing or another', () => {
     expect(outcomeOf(() => receive(edited((input) => input.replace(/;keyid="[^"]*"/, ''))))).toBe('key')
     const received = receive(signed(reading))
     expect(outcomeOf(() => verified(received, { ...client, kid: 'Client-Key' }))).toBe('key')
@@ -339,8 +339,8 @@ describe('a request is refused as', () => {
   })
 })
 
-describe('what a refusal says', () => {
-  it('holds neither the token nor the signature nor the base', () => {
+describe('the text of a refusal', () => {
+  it('contains neither token, signature nor signature base', () => {
     const request = signed(creation)
     const tampered = [
       withHeaders(request, { authorization: 'GNAP 8aXc0secret\u0000' }),
@@ -361,7 +361,7 @@ describe('what a refusal says', () => {
     }
   })
 
-  it('is short, whatever the request said', () => {
+  it('is short, whatever the request', () => {
     const long = edited((input) => input.replace('"@method"', `"@${'m'.repeat(3_000)}"`))
     expect(() => receive(long)).toThrow(
       expect.objectContaining({ message: expect.stringMatching(/^.{1,200}$/) })

@@ -94,7 +94,7 @@ const requests = [
 ]
 
 describe('whatever the headers of a request hold', () => {
-  it('it is authenticated or refused with a signature error, never another', () => {
+  it('it is authenticated or fails with a signature error, never another error', () => {
     const attempt = fc.constantFrom(...requests).chain((request) =>
       fc.record({
         request: fc.constant(request),
@@ -125,7 +125,7 @@ describe('whatever the headers of a request hold', () => {
       }),
       { numRuns: 8_000 }
     )
-    // The garbage is worth something only when it reaches every check.
+    // Random input is useful only if it reaches every check.
     expect([...outcomes]).toEqual(
       expect.arrayContaining([
         'accepted',
@@ -139,7 +139,7 @@ describe('whatever the headers of a request hold', () => {
     )
   })
 
-  it('it is never accepted with anything that was signed changed', () => {
+  it('it is never accepted with signed content changed', () => {
     const change = fc.record({
       method: fc.constantFrom('POST', 'PUT', 'GET'),
       targetUri: fc.oneof(fc.constant(creation.targetUri), mutated(creation.targetUri)),

@@ -45,7 +45,7 @@ it('the library and this package verify what the client signed', async () => {
   }
 })
 
-describe('the library refuses a request whose target was signed as it was sent', () => {
+describe('the library refuses a request whose target was signed as sent', () => {
   it.each([
     ['@request-target', 'an empty query', 'https://wallet.example/a?', '/a?'],
     ['@request-target', 'a path with dots', 'https://wallet.example/a/../b', '/a/../b'],
@@ -68,11 +68,11 @@ describe('the library verifies', () => {
     here: outcomeOf(() => accept(request))
   })
 
-  it('another spelling of the method than was signed', async () => {
+  it('a method in another case than was signed', async () => {
     expect(await both({ ...signed(reading), method: 'get' })).toEqual({ library: true, here: 'mismatch' })
   })
 
-  it('a header with other white space around it than RFC 9110 allows', async () => {
+  it('a header surrounded by white space that RFC 9110 does not allow', async () => {
     const request = withHeaders(signed(reading), { authorization: `\u00a0${token}\ufeff` })
     expect(await both(request)).toEqual({ library: true, here: 'malformed' })
   })
@@ -96,7 +96,7 @@ describe('the library verifies', () => {
     expect(await both(wrong)).toEqual({ library: true, here: 'several' })
   })
 
-  it('a body that is not the one whose digest was signed', async () => {
+  it('a body that does not match its signed digest', async () => {
     const request = { ...signed(creation), body: Buffer.from('{"value":"999"}') }
     expect(await both(request)).toEqual({ library: true, here: 'digest' })
   })

@@ -35,7 +35,7 @@ afterEach(async () => {
 })
 
 describe('a PostgreSQL on this machine', () => {
-  it('serves its superuser on 127.0.0.1 only, with the settings it was given, and leaves nothing behind', async () => {
+  it('serves its superuser on 127.0.0.1 only, with the given settings, and leaves nothing behind', async () => {
     const server = await start({ settings: { max_connections: '42' } })
     expect(server.url).toMatch(/^postgresql:\/\/postgres:[^@]{20,}@127\.0\.0\.1:\d+\/postgres$/)
     const [settings] = await query(
@@ -67,7 +67,7 @@ describe('a PostgreSQL on this machine', () => {
     await expect(query(second.url, 'select what from kept')).resolves.toEqual([{ what: 'still here' }])
   })
 
-  it('can crash on purpose: what was committed is there again after the next start, on the same port', async () => {
+  it('can be crashed: committed data is there after the next start, on the same port', async () => {
     const first = await start({ persistent: true })
     await query(first.url, `create table kept as select 'still here' as what`)
     const session = new pg.Client({ connectionString: first.url })
@@ -80,7 +80,7 @@ describe('a PostgreSQL on this machine', () => {
     await expect(query(second.url, 'select what from kept')).resolves.toEqual([{ what: 'still here' }])
   })
 
-  it('starts empty when it is not persistent, whatever an earlier run left', async () => {
+  it('starts empty if it is not persistent', async () => {
     const first = await start({ persistent: true })
     await query(first.url, 'create table gone (id int)')
     await first.stop()
@@ -88,7 +88,7 @@ describe('a PostgreSQL on this machine', () => {
     await expect(query(second.url, `select to_regclass('gone') as gone`)).resolves.toEqual([{ gone: null }])
   })
 
-  it('makes the cluster again when an earlier run was interrupted while making it', async () => {
+  it('recreates a cluster whose creation was interrupted', async () => {
     const half = join(directory, 'initialising-999999999', 'data')
     await mkdir(half, { recursive: true })
     await writeFile(join(half, 'PG_VERSION'), '18\n')
@@ -97,12 +97,12 @@ describe('a PostgreSQL on this machine', () => {
     expect((await readdir(directory)).sort()).toEqual(['cluster'])
   })
 
-  it('tells what initdb or the server said when it cannot start', async () => {
+  it('reports the output of initdb or the server when it cannot start', async () => {
     await expect(start({ settings: { no_such_setting: '1' } })).rejects.toThrow('no_such_setting')
     expect(existsSync(directory)).toBe(false)
   })
 
-  it('says that a port is taken, and by whom it must be freed', async () => {
+  it('reports a port in use', async () => {
     const occupant = createServer().listen(0, '127.0.0.1')
     await once(occupant, 'listening')
     const { port } = occupant.address() as AddressInfo
@@ -131,14 +131,14 @@ describe('a PostgreSQL whose run ends badly', () => {
     }
   )
 
-  it('can be started again at once after a kill, while the old server is still going away', async () => {
+  it('can be restarted right after a kill, while the old server is still stopping', async () => {
     const run = await startRun('persistent')
     run.process.kill('SIGKILL')
     const next = await start({ persistent: true })
     await expect(query(next.url, 'select 1 as one')).resolves.toEqual([{ one: 1 }])
   })
 
-  it('removes its data even then when it is not persistent', async () => {
+  it('removes its data even then if it is not persistent', async () => {
     const run = await startRun('temporary')
     const processId = await serverProcess()
     run.process.kill('SIGKILL')
@@ -158,7 +158,7 @@ describe('a PostgreSQL whose run ends badly', () => {
     await expect(query(next.url, 'select 1 as one')).resolves.toEqual([{ one: 1 }])
   })
 
-  it('does not mistake another process for its own that has got the number of the old one', async () => {
+  it('does not mistake a process with a reused pid for its own', async () => {
     const first = await start({ persistent: true })
     await first.stop()
     const lock = join(directory, 'cluster', 'data', 'postmaster.pid')

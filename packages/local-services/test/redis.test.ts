@@ -11,7 +11,7 @@ afterEach(() => {
 })
 
 describe('a Redis on this machine', () => {
-  it('is not there when no redis-server is on the PATH, which is no error', async () => {
+  it('is absent without an error when no redis-server is on the PATH', async () => {
     process.env.PATH = '/nowhere'
     await expect(startRedis()).resolves.toBeUndefined()
   })

@@ -65,7 +65,7 @@ async function createAlice(): Promise<void> {
 }
 
 describe('a balance above 2^64 − 1', () => {
-  it('is shown whole, whatever asks for it', async () => {
+  it('is shown in full by every command', async () => {
     await json('asset', 'create', 'ETH', '18')
     await json('account', 'create', 'vault', '--asset', 'ETH')
     await json('deposit', 'vault', '10')
@@ -77,7 +77,7 @@ describe('a balance above 2^64 − 1', () => {
     expect((await run(['account', 'show', 'vault'])).stdout).toContain('20.000000000000000000 ETH')
   })
 
-  it('is no reason to move more than that at once', async () => {
+  it('does not allow larger single amounts', async () => {
     await json('asset', 'create', 'ETH', '18')
     await json('account', 'create', 'vault', '--asset', 'ETH')
     const { status, stderr } = await run(['deposit', 'vault', '20'])
@@ -127,7 +127,7 @@ describe('help', () => {
     }
   )
 
-  it('is offered with what was wrong when the words are', async () => {
+  it('is shown with the error for a wrong command', async () => {
     const { status, stdout, stderr } = await run(['asset', 'create', 'USD', '300'])
     expect(status).toBe(1)
     expect(stdout).toBe('')
@@ -143,7 +143,7 @@ describe('where the services are', () => {
     expect((await run(['asset', 'list', ...flags], {})).stdout).toBe('No assets.\n')
   })
 
-  it('is taken from the running stack when nothing else says it', async () => {
+  it('is taken from the running stack by default', async () => {
     await writeFile(
       join(directory, 'stack.json'),
       JSON.stringify({ authGrpc: services.target, resourceGrpc: services.target })
@@ -151,14 +151,14 @@ describe('where the services are', () => {
     expect((await run(['asset', 'list'], {})).status).toBe(0)
   })
 
-  it('is asked for when it is nowhere said', async () => {
+  it('is requested when it is nowhere given', async () => {
     const { status, stderr } = await run(['asset', 'list'], {})
     expect(status).toBe(1)
     expect(stderr).toContain('npm start')
     expect(stderr).toContain('--auth')
   })
 
-  it('is doubted when nobody answers there', async () => {
+  it('is named when nothing answers there', async () => {
     const target = services.target
     await services.stop()
     const { status, stderr } = await run(['asset', 'list', '--auth', target, '--wallet', target], {})
@@ -198,7 +198,7 @@ describe('accounts and money', () => {
     expect(services.movementIds).toEqual([])
   })
 
-  it('says with words and field why the service refused', async () => {
+  it('says why the service refused, with the field', async () => {
     await createAlice()
     const { status, stdout, stderr } = await run(['withdraw', 'alice', '5'])
     expect(status).toBe(1)
@@ -210,14 +210,14 @@ describe('accounts and money', () => {
     })
   })
 
-  it('has effect once for one id', async () => {
+  it('applies an id once', async () => {
     await createAlice()
     await json('deposit', 'alice', '10', '--id', DEPOSIT_ID)
     await json('deposit', 'alice', '10', '--id', DEPOSIT_ID)
     expect(services.accounts.get('alice')?.balance).toBe(1000n)
   })
 
-  it('tells how to ask again when an answer was lost, and repeats only with the same id', async () => {
+  it('says how to retry after a lost answer, with the same id', async () => {
     await createAlice()
     services.lostAnswers = 10
     const { status, stderr } = await run(['deposit', 'alice', '10'])
@@ -238,7 +238,7 @@ describe('accounts and money', () => {
     }
   })
 
-  it('asks which asset is meant when a code names several', async () => {
+  it('asks which asset is meant when several share a code', async () => {
     await json('asset', 'create', 'USD', '2')
     await json('asset', 'create', 'USD', '9')
     expect((await run(['account', 'create', 'a', '--asset', 'USD'])).stderr).toContain('USD/2')
@@ -250,7 +250,7 @@ describe('accounts and money', () => {
 })
 
 describe('lists', () => {
-  it('goes through all pages up to the limit, and says when there is more', async () => {
+  it('reads all pages up to the limit, and says when there is more', async () => {
     await json('asset', 'create', 'USD', '2')
     for (const name of ['a', 'b', 'c', 'd', 'e']) await json('account', 'create', name, '--asset', 'USD')
     expect(await json('account', 'list')).toHaveLength(5)
@@ -259,7 +259,7 @@ describe('lists', () => {
     expect(cut.stderr).toContain('--limit')
   })
 
-  it('shows nothing that could steer the terminal', async () => {
+  it('removes terminal control characters', async () => {
     await createAlice()
     await json(
       'wallet-address',
@@ -275,7 +275,7 @@ describe('lists', () => {
     expect(stdout).not.toContain('\u001b')
   })
 
-  it('shows payments of the kind that was asked for', async () => {
+  it('shows payments of the requested kind', async () => {
     const asset = { code: 'USD', scale: 2 }
     const payment = {
       paymentId: GRANT_ID,
@@ -378,7 +378,7 @@ describe('client keys', () => {
     expect(services.keys.size).toBe(0)
   })
 
-  it('must be named one way or the other', async () => {
+  it('must be given in exactly one way', async () => {
     expect((await run(['client-key', 'add', SHOP])).stderr).toContain('--public-key or --generate')
     expect((await run(['client-key', 'add', 'shop', '--public-key', x])).stderr).toContain(
       'http or https URL'

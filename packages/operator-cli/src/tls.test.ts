@@ -77,7 +77,7 @@ describe('an operator with a certificate', () => {
     expect(await run(['grant', 'list', '--json'], environment)).toMatchObject({ status: 0, stderr: '' })
   })
 
-  it('is told when it is not one, and when the service is another', async () => {
+  it('is told when its certificate or the service is wrong', async () => {
     const shop = await filesOf({ uris: ['spiffe://wallet.test/shop'] })
     const refused = await run([...flagsOf(shop), 'account', 'list'])
     expect(refused).toMatchObject({ status: 1, stdout: '' })
@@ -88,7 +88,7 @@ describe('an operator with a certificate', () => {
     expect((await run([...flags, 'account', 'list'])).stderr).toContain('does it take these certificates?')
   })
 
-  it('is told what is missing of it', async () => {
+  it('is told which TLS option is missing', async () => {
     const files = await filesOf({ uris: [OPERATOR] })
     expect((await run(['--tls-ca', files.authority, 'account', 'list'])).stderr).toMatch(
       /given by halves: give --tls-certificate \(OPERATOR_TLS_CERTIFICATE_FILE\) and --tls-key \(OPERATOR_TLS_KEY_FILE\) too/
@@ -103,7 +103,7 @@ describe('an operator with a certificate', () => {
   })
 })
 
-it('an operator without a certificate speaks to nobody beyond this machine', async () => {
+it('an operator without a certificate connects to loopback only', async () => {
   const { status, stderr } = await run(['account', 'list'], { WALLET_GRPC_TARGET: 'wallet.example:3002' })
   expect(status).toBe(1)
   expect(stderr).toMatch(

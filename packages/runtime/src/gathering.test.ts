@@ -31,7 +31,7 @@ function gathering(options: Omit<GatheringOptions<number, string>, 'runBatch'>) 
 const named = (items: readonly number[]) => items.map((item) => fulfilled(`item ${item}`))
 
 describe('gathering', () => {
-  it('begins a lone item at once, and those that come meanwhile together in their order', async () => {
+  it('begins a lone item at once, and batches those that arrive meanwhile in order', async () => {
     const { one, items, batch } = gathering({ itemsMax: 10 })
     const first = one(1)
     expect(items()).toEqual([[1]])
@@ -46,7 +46,7 @@ describe('gathering', () => {
     expect(items()).toHaveLength(3)
   })
 
-  it('takes no more than it may into a batch, and no more batches at a time', async () => {
+  it('limits the size and number of batches', async () => {
     const { one, items, batch } = gathering({ itemsMax: 2, batchesMax: 2 })
     const all = [1, 2, 3, 4, 5, 6, 7].map((item) => one(item))
     expect(items()).toEqual([[1], [2]])
@@ -64,7 +64,7 @@ describe('gathering', () => {
     await expect(Promise.all(all)).resolves.toEqual([1, 2, 3, 4, 5, 6, 7].map((item) => `item ${item}`))
   })
 
-  it('never works on one key in two batches at a time, and lets other keys go on', async () => {
+  it('never has one key in two batches at once, and continues other keys', async () => {
     const keyOf = (item: number) => String(item % 10)
     const { one, items, batch } = gathering({ itemsMax: 10, batchesMax: 2, keyOf })
     const all = [1, 11, 21, 2, 31, 3].map((item) => one(item))
@@ -83,7 +83,7 @@ describe('gathering', () => {
     expect(items()).toEqual([[1], [2], [3], [11, 21, 31], [41]])
   })
 
-  it('does not let a batch that takes long keep others waiting, unless they work on the same', async () => {
+  it('does not let a slow batch delay others, except for its own keys', async () => {
     const batches: number[][] = []
     const begun: (() => void)[] = []
     const one = gather<number, string>({
@@ -107,7 +107,7 @@ describe('gathering', () => {
     expect(batches).toEqual([[1], [2], [3], [3]])
   })
 
-  it('takes all that comes in one turn of the event loop into a batch, where it is to', async () => {
+  it('batches all items of one event loop turn, if configured', async () => {
     const { one, items, batch } = gathering({ itemsMax: 10, wholeTurn: true })
     const turn = () => new Promise(setImmediate)
     const first = [one(1), Promise.resolve().then(() => one(2))]
@@ -130,7 +130,7 @@ describe('gathering', () => {
     await expect(Promise.all(again)).resolves.toEqual(['item 3', 'item 3'])
   })
 
-  it('tells an item its own error, and the others nothing of it', async () => {
+  it('fails an item alone with its own error', async () => {
     const { one, batch } = gathering({ itemsMax: 10 })
     const first = one(0)
     const others = [one(1), one(2), one(3)]
@@ -144,7 +144,7 @@ describe('gathering', () => {
     ])
   })
 
-  it('tells each the error of a batch that fails, and goes on with those that wait', async () => {
+  it('fails all items of a failed batch, and continues with those waiting', async () => {
     const { one, batch } = gathering({ itemsMax: 2 })
     const outcomes = Promise.allSettled([one(1), one(2), one(3), one(4)])
     batch(0).fail(new Error('away'))
@@ -159,7 +159,7 @@ describe('gathering', () => {
     ).toEqual([new Error('away'), new Error('still away'), new Error('still away'), 'item 4'])
   })
 
-  it('leaves nobody waiting when a batch throws before it begins, or forgets an item', async () => {
+  it('settles every item when a batch throws synchronously or omits a result', async () => {
     const throwing = gather<number, string>({
       itemsMax: 1,
       runBatch: () => {
@@ -172,7 +172,7 @@ describe('gathering', () => {
     await expect(forgetful(1)).rejects.toThrow('did not say what became of one of its items')
   })
 
-  it('goes on in the context of each caller, and runs a batch in that of its first item', async () => {
+  it('resumes in the context of each caller, and runs a batch in that of its first item', async () => {
     const manager = new AsyncLocalStorageContextManager().enable()
     context.setGlobalContextManager(manager)
     try {

@@ -26,7 +26,7 @@ afterEach(() => {
 
 const settled = (): Promise<void> => jest.advanceTimersByTimeAsync(0)
 
-/** A service that starts and stops when it is told to. */
+/** A service whose start and stop the test controls. */
 function heldService() {
   let start: (service: RunningService) => void = () => undefined
   let fail: (error: Error) => void = () => undefined
@@ -46,7 +46,7 @@ function heldService() {
 }
 
 describe('a process', () => {
-  it('stops its service when it is told to, and then exits', async () => {
+  it('stops its service on a signal, and then exits', async () => {
     const service = heldService()
     runProcess({ logger, stopMs: 30_000, start: () => service.started })
     service.start()
@@ -61,7 +61,7 @@ describe('a process', () => {
     expect(exits).toEqual([0])
   })
 
-  it('stops what was started when it is told to while it starts', async () => {
+  it('stops the started parts on a signal during startup', async () => {
     const service = heldService()
     runProcess({ logger, stopMs: 30_000, start: () => service.started })
     process.emit('SIGTERM')
@@ -75,7 +75,7 @@ describe('a process', () => {
     expect(exits).toEqual([0])
   })
 
-  it('exits all the same when its service does not stop in time', async () => {
+  it('exits even if its service does not stop in time', async () => {
     const service = heldService()
     runProcess({ logger, stopMs: 30_000, start: () => service.started })
     service.start()
@@ -87,7 +87,7 @@ describe('a process', () => {
     expect(exits).toEqual([1])
   })
 
-  it('says that it failed when its service cannot start', async () => {
+  it('exits with an error when its service cannot start', async () => {
     const service = heldService()
     runProcess({ logger, stopMs: 30_000, start: () => service.started })
     service.fail(new Error('no database'))
@@ -95,7 +95,7 @@ describe('a process', () => {
     expect(exits).toEqual([1])
   })
 
-  it('says that it failed after an error that nobody caught, and stops its service', async () => {
+  it('exits with an error after an uncaught error, and stops its service', async () => {
     const service = heldService()
     runProcess({ logger, stopMs: 30_000, start: () => service.started })
     service.start()

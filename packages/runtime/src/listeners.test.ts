@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals'
 import { type Listener, Listeners } from './index.js'
 
 describe('listeners', () => {
-  it('first all say that they stop, go on for the delay, and then stop together', async () => {
+  it('announce their stop, serve during the delay, and then stop together', async () => {
     jest.useFakeTimers()
     const events: string[] = []
     const ends: (() => void)[] = []

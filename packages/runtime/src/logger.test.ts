@@ -12,12 +12,12 @@ function logged(fields: object, message?: string): Record<string, unknown> {
 }
 
 describe('a log', () => {
-  it('stays one object a line, whatever it is told', () => {
+  it('writes one object per line, whatever is logged', () => {
     const text = 'a\n{"level":60}\r\n\u001b[31m'
     expect(logged({ text }, text)).toMatchObject({ level: 30, service: 'test', text, msg: text })
   })
 
-  it('tells of an error what it is and where, and of what it carries along only codes and names', () => {
+  it('logs an error with its stack, and of its properties only codes and names', () => {
     const refused = Object.assign(new Error('new row violates check constraint "positive"'), {
       code: '23514',
       constraint: 'positive',
@@ -56,7 +56,7 @@ describe('a log', () => {
     expect(JSON.stringify(logged({ err: new Error(message, { cause: message }) }))).not.toContain('canary')
   })
 
-  it('strikes them out of messages of its own, too, and of errors that stand for the fields', () => {
+  it('redacts them in messages too, and in errors passed as fields', () => {
     const secret = 'redis://:canary@host'
     expect(JSON.stringify(logged({}, secret))).not.toContain('canary')
     const line = logged(new Error(secret))
@@ -67,20 +67,20 @@ describe('a log', () => {
     })
   })
 
-  it('leaves messages that only speak of secrets, and cuts off what is too long', () => {
+  it('keeps messages that only mention secrets, and truncates long ones', () => {
     const message = 'unknown token, or not signed by the client that holds it'
     expect(logged({ err: new Error(message) })).toMatchObject({ err: { message } })
     const { err } = logged({ err: new Error('x'.repeat(5_000)) }) as { err: { message: string } }
     expect(err.message).toHaveLength(2_000)
   })
 
-  it('ends with causes that lead back to themselves', () => {
+  it('handles circular causes', () => {
     const error = new Error('first')
     error.cause = new Error('second', { cause: error })
     expect(logged({ err: error })).toMatchObject({ err: { cause: { cause: { message: 'first' } } } })
   })
 
-  it('strikes out fields that are secret by their name', () => {
+  it('redacts fields with secret names', () => {
     const headers = {
       authorization: 'canary',
       'x-idp-secret': 'canary',
@@ -95,7 +95,7 @@ describe('a log', () => {
     expect(JSON.stringify(line)).not.toContain('canary')
   })
 
-  it('says of what is thrown and is no error only what it is', () => {
+  it('logs only the type of a thrown value that is not an error', () => {
     expect(logged({ err: { secret: 'canary' } }).err).toBe('object')
   })
 })

@@ -19,7 +19,7 @@ describe('random bytes that are drawn ahead', () => {
     expect(draws).toHaveLength(1)
   })
 
-  it('are kept nowhere else, and change with nothing that is drawn later', () => {
+  it('are not shared with later draws', () => {
     const { random, draws } = countingSource()
     const first = random.bytes(32)
     const copy = Buffer.from(first)
@@ -28,7 +28,7 @@ describe('random bytes that are drawn ahead', () => {
     expect(draws[0]?.subarray(0, 64)).toEqual(Buffer.alloc(64))
   })
 
-  it('are drawn anew when what is left is too little, and as many as are asked for when that is much', () => {
+  it('are refilled when too few are left, and drawn directly when many are requested', () => {
     const { random, draws } = countingSource()
     random.bytes(4_090)
     expect(random.bytes(10)).toEqual(Buffer.from(Array.from({ length: 10 }, (_, index) => index + 1)))

@@ -46,7 +46,7 @@ function open(onLost: (count: number) => void): DestinationStream {
     if (lost === 0) return
     const told = lost
     onLost(told)
-    // The line that tells of it may be one too many, too.
+    // The line that reports it may itself be dropped.
     lost = lost === told ? 0 : told
   })
   // Pino sees to it only where it writes in threads.

@@ -32,7 +32,7 @@ describe('a worker', () => {
     await worker.stop()
   })
 
-  it('does in one batch what wakes it while it rests', async () => {
+  it('runs one batch for all wake-ups during a pause', async () => {
     const begun: (() => void)[] = []
     const next = (): Promise<void> => new Promise((resolve) => begun.push(resolve))
     let batches = 0
@@ -61,7 +61,7 @@ describe('a worker', () => {
     await worker.stop()
   })
 
-  it('stops while it rests', async () => {
+  it('stops during a pause', async () => {
     const worker = startWorker({
       name: 'test',
       pollMs: NEVER_MS,
@@ -125,7 +125,7 @@ describe('a worker', () => {
 })
 
 describe('a lifecycle', () => {
-  it('stops its parts in reverse, each once, and those after one that fails', async () => {
+  it('stops its parts in reverse, each once, even after one fails', async () => {
     const stopped: string[] = []
     const lifecycle = new Lifecycle(logger)
     for (const name of ['database', 'broken', 'http']) {

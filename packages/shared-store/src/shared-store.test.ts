@@ -35,7 +35,7 @@ describe('in-process store', () => {
     return { stores: [store, store], advance }
   })
 
-  it('refuses new marks when a million are alive, keeps those it has, and recovers when they expire', async () => {
+  it('refuses new marks when a million are live, keeps those, and recovers when they expire', async () => {
     let now = 0
     const store = createInProcessStore(() => now)
     for (let index = 0; index < 1_000_000; index++) await store.markOnce(`key ${String(index)}`, 60)
@@ -47,7 +47,7 @@ describe('in-process store', () => {
 })
 
 describe('in-process store, started anew,', () => {
-  it('takes nothing for unused that was made before it started, and what was made since', async () => {
+  it('refuses nonces from before its start, and accepts later ones', async () => {
     const startSeconds = 1_767_225_600
     const store = createInProcessStore(() => startSeconds * 1_000 + 500)
     await expect(store.markOnce('before', 60, startSeconds - 1)).resolves.toBe(false)
@@ -87,7 +87,7 @@ describeWithRedis(`Redis store that lost its marks (${withRedis})`, () => {
     redis.disconnect()
   })
 
-  it('takes what is made from its first start on, without a wait', async () => {
+  it('accepts nonces from its first start on, without delay', async () => {
     await expect(newStore().markOnce('first', 60, startSeconds)).resolves.toBe(true)
     await expect(newStore().markOnce('second', 60, startSeconds)).resolves.toBe(true)
     await expect(newStore().markOnce('older', 60, startSeconds - 1)).resolves.toBe(false)
@@ -104,7 +104,7 @@ describeWithRedis(`Redis store that lost its marks (${withRedis})`, () => {
     await expect(one.markOnce('at no known time', 330)).resolves.toBe(true)
   })
 
-  it('takes what is made later than that, at every replica, and also at one that starts then', async () => {
+  it('accepts later nonces at every replica, and at one that starts then', async () => {
     const one = newStore()
     await one.check()
     await flush()
@@ -116,7 +116,7 @@ describeWithRedis(`Redis store that lost its marks (${withRedis})`, () => {
     await expect(newStore().markOnce('old', 330, createdSeconds - 2)).resolves.toBe(false)
   })
 
-  it('does not wait for a clock that was wrong by a day', async () => {
+  it('ignores a clock that is wrong by a day', async () => {
     now += 86_400_000
     await newStore().check()
     now -= 86_400_000
@@ -133,7 +133,7 @@ describeWithRedis(`Redis store (${withRedis})`, () => {
 
   contract(() => ({ stores: [newStore(), newStore()], advance: (milliseconds) => delay(milliseconds) }))
 
-  it('takes no more memory for a mark than docs/limits.md says', async () => {
+  it('uses at most the memory per mark that docs/limits.md states', async () => {
     // As long as the longer of the two services' prefixes, and as what both mark of a nonce.
     const prefix = randomUUID().slice(0, 'resource-server:'.length)
     const store = createRedisStore({ url: redisUrl, keyPrefix: prefix, commandTimeoutMs })
@@ -153,7 +153,7 @@ describeWithRedis(`Redis store (${withRedis})`, () => {
     }
   })
 
-  it('keeps marks apart by their prefix', async () => {
+  it('separates marks by prefix', async () => {
     const key = randomUUID()
     const [one, other] = [
       newStore(),
@@ -164,7 +164,7 @@ describeWithRedis(`Redis store (${withRedis})`, () => {
     await Promise.all([one.close(), other.close()])
   })
 
-  it('tells when the connection of a subscription was lost, and when it is back', async () => {
+  it('reports when the connection of a subscription is lost, and when it is back', async () => {
     const proxy = await startTcpProxy(redisUrl)
     const store = newStore(proxy.url)
     const seen = recorder()
@@ -180,7 +180,7 @@ describeWithRedis(`Redis store (${withRedis})`, () => {
     await proxy.stop()
   })
 
-  it('notices a connection that hangs without closing, and answers in time meanwhile', async () => {
+  it('detects a silent connection, and answers in time meanwhile', async () => {
     const proxy = await startTcpProxy(redisUrl)
     const store = createRedisStore({ url: proxy.url, keyPrefix, commandTimeoutMs: 300 })
     const seen = recorder()
@@ -213,7 +213,7 @@ describeWithRedis(`Redis store (${withRedis})`, () => {
     await proxy.stop()
   })
 
-  it('says that it cannot tell when there is no server, and works once there is one', async () => {
+  it('fails without a server, and works once there is one', async () => {
     const proxy = await startTcpProxy(redisUrl)
     await proxy.refuse()
     const store = newStore(proxy.url)
@@ -246,7 +246,7 @@ function contract(create: () => StoreUnderTest): void {
     await expect(other.markOnce(randomUUID(), 10)).resolves.toBe(true)
   })
 
-  it('gives one of a hundred racing callers the mark', async () => {
+  it('gives the mark to one of a hundred racing callers', async () => {
     const key = randomUUID()
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, i) => (i % 2 ? one : other).markOnce(key, 10))
@@ -254,7 +254,7 @@ function contract(create: () => StoreUnderTest): void {
     expect(answers.filter(Boolean)).toHaveLength(1)
   })
 
-  it('forgets a mark after its lifetime, not before, and a second use does not prolong it', async () => {
+  it('forgets a mark exactly after its lifetime, which a second use does not prolong', async () => {
     const key = randomUUID()
     await one.markOnce(key, 1)
     await underTest.advance(600)
@@ -272,7 +272,7 @@ function contract(create: () => StoreUnderTest): void {
     await expect(one.markOnce(randomUUID().padEnd(keyLengthMax, 'k'), 1)).resolves.toBe(true)
   })
 
-  it('brings each message to every subscriber of the channel, byte for byte and in order', async () => {
+  it('delivers each message to every subscriber of the channel, byte for byte and in order', async () => {
     const [first, second, elsewhere] = [recorder('hex'), recorder('hex'), recorder('hex')]
     await one.subscribe('news', first.handlers)
     await other.subscribe('news', second.handlers)
@@ -323,7 +323,7 @@ function contract(create: () => StoreUnderTest): void {
   })
 }
 
-/** Notes what a subscriber is told, and waits until it was told something. */
+/** Records a subscriber's messages, and waits for them. */
 function recorder(encoding: BufferEncoding = 'utf8') {
   const events: string[] = []
   const waiting = new Map<string, () => void>()

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 
-/** Stands for a table whose name a statement computes: nobody can tell by reading which one it writes. */
+/** A table whose name a statement computes, so that it cannot be read from the text. */
 export const COMPUTED = '(computed)'
 
 /** A place in the sources that writes or reads a table. */

@@ -5,7 +5,7 @@ import { ContractViolation, takeContractViolations } from './contract-keeper.js'
 import { createSigningClient, send } from './signing-client.js'
 import { createTestKey } from './test-key.js'
 
-/** Answers everything with a quote that is none. */
+/** Answers every request with an invalid quote. */
 describe('a client of the tests', () => {
   let server: Server
   let url: string
@@ -21,7 +21,7 @@ describe('a client of the tests', () => {
     server.closeAllConnections()
   })
 
-  it('takes no answer that breaks the contract, signed for or not', async () => {
+  it('refuses any answer that violates the contract, signed or not', async () => {
     const client = createSigningClient(createTestKey('key'))
     await expect(send('POST', url)).rejects.toThrow(ContractViolation)
     await expect(client.request('POST', url, { body: {} })).rejects.toThrow(/\/id must be string/)
@@ -29,7 +29,7 @@ describe('a client of the tests', () => {
     expect(takeContractViolations()).toEqual([])
   })
 
-  it('takes it where a test says why', async () => {
+  it('accepts it where a test says why', async () => {
     const outsideContract = { reason: 'a server of this test answers' }
     expect((await send('POST', url, {}, undefined, outsideContract)).at('id')).toBe(7)
     const client = createSigningClient(createTestKey('key'))

@@ -11,7 +11,7 @@ afterAll(async () => {
 })
 
 describe('a test database', () => {
-  it('is migrated, and apart from every other one, also when several are made at once', async () => {
+  it('is migrated and isolated, even when several are created at once', async () => {
     made.push(...(await Promise.all([createTestDatabase(service), createTestDatabase(service)])))
     const [first, second] = made
     await first?.query('create table only_here (id int)')

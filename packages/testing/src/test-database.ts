@@ -37,7 +37,7 @@ export async function createTestDatabase(
   if (adminUrl === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests through jest')
   const name = `test_${randomBytes(8).toString('hex')}`
   await withAdmin(adminUrl, async (admin) => {
-    // A session lock: one process creates the template while the others wait, and nobody copies an incomplete template.
+    // A session lock: one process creates the template while the others wait, so no incomplete template is copied.
     await admin.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK_KEY])
     const template = await ensureTemplate(admin, adminUrl, service)
     await admin.query(`create database ${name} template ${template}`)

@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 
 describe('compose', () => {
-  it('has settings that both services start and migrate with', () => {
+  it('has settings with which both services start and migrate', () => {
     const [auth, resource] = [settingsOf('auth-server'), settingsOf('resource-server')]
     expect(() => authServer.refuseUnsafeStart(authServer.loadConfig(auth))).not.toThrow()
     expect(() => resourceServer.refuseUnsafeStart(resourceServer.loadConfig(resource))).not.toThrow()
@@ -44,7 +44,7 @@ describe('compose', () => {
     expect(resource.AUTH_SERVER_URL).toBe(auth.PUBLIC_URL)
   })
 
-  it('has no setting that a service does not know', () => {
+  it('has only known settings', () => {
     const known = (schema: { shape: object }) => Object.keys(schema.shape)
     expect(known(authServerSchema)).toEqual(expect.arrayContaining(Object.keys(settingsOf('auth-server'))))
     expect(known(resourceServerSchema)).toEqual(
@@ -59,7 +59,7 @@ describe('compose', () => {
     }
   })
 
-  it('mounts files that are there, and scrapes the ports that metrics are on', async () => {
+  it('mounts existing files, and scrapes the metrics ports', async () => {
     const mounted = Object.values(services)
       .flatMap(({ volumes = [] }) => volumes.map((volume) => volume.split(':')[0]!))
       .filter((path) => /^\.\/.+\.\w+$/.test(path))

@@ -11,7 +11,7 @@ import { send } from '@open-payments-server/testing'
 const run = promisify(execFile)
 const assembleScript = fileURLToPath(new URL('../scripts/assemble.mjs', import.meta.url))
 
-/** Whom the image runs as. Only root can become somebody else: for anyone else it is themselves. */
+/** The user of the image. Only root can switch to it; otherwise the current user. */
 const IMAGE_USER = process.getuid?.() === 0 ? { uid: 65_532, gid: 65_532 } : {}
 const START_TIMEOUT_MS = 20_000
 const POLL_MS = 50
@@ -22,7 +22,7 @@ export interface Ended {
   readonly output: string
 }
 
-/** What is in the image of a service, in a folder that nobody may write to. */
+/** The files of a service's image, in a read-only folder. */
 export class AssembledTree {
   private constructor(readonly directory: string) {}
 

@@ -37,7 +37,7 @@ afterAll(async () => {
   await Promise.all([...trees.values()].map((tree) => tree.remove()))
 })
 
-it('starts Node as everything else starts it for a service', async () => {
+it('starts Node with the same options as elsewhere', async () => {
   const text = await readFile(join(ROOT, 'infra/deploy/docker/Dockerfile'), 'utf8')
   const [, entrypoint = ''] = /^ENTRYPOINT (.*)$/m.exec(text) ?? []
   expect(JSON.parse(entrypoint)).toEqual(['/usr/local/bin/node', ...NODE_FLAGS])
@@ -47,13 +47,13 @@ it('starts Node as everything else starts it for a service', async () => {
 })
 
 describe.each(SERVICES)('the image of the %s', (service) => {
-  it('holds what it runs, and its migrations', async () => {
+  it('contains its program and migrations', async () => {
     const files = await treeOf(service).files()
     expect(files).toEqual(expect.arrayContaining(['dist/main.js', 'prisma/schema.prisma', 'sbom.cdx.json']))
     expect(files.some((path) => /^prisma\/migrations\/[^/]+\/migration\.sql$/.test(path))).toBe(true)
   })
 
-  it('stays small, and holds neither sources nor tests, maps, keys, settings or native programs but one', async () => {
+  it('is small, without sources, tests, maps, keys or settings, and with one native module', async () => {
     const tree = treeOf(service)
     expect(await tree.size()).toBeLessThan(SIZE_MAX)
     const files = await tree.files()
@@ -68,7 +68,7 @@ describe.each(SERVICES)('the image of the %s', (service) => {
     expect(files.filter((path) => sources.test(path))).toEqual([])
   })
 
-  it('holds no package of development', async () => {
+  it('contains no development dependency', async () => {
     const { components } = await readSbom(service)
     const names = components.map(({ name }) => name)
     for (const { name } of await developmentPackages()) expect(names).not.toContain(name)
@@ -90,7 +90,7 @@ describe.each(SERVICES)('the image of the %s', (service) => {
     }
   })
 
-  it('may not be written to by whom it runs as', async () => {
+  it('is not writable by its user', async () => {
     const writing = treeOf(service).spawn(['--eval', "require('node:fs').writeFileSync('dist/main.js', '')"])
     const { code, output } = await writing.ended
     expect({ code, output }).toMatchObject({ code: 1, output: expect.stringMatching(/EACCES|EROFS/) })
@@ -124,7 +124,7 @@ describe('both images, as a user without rights', () => {
     await system.remove()
   })
 
-  it('bring their databases up to date, and find nothing to do the second time', async () => {
+  it('migrate their databases, and find nothing to do the second time', async () => {
     const migrate = async (service: Service) =>
       treeOf(service).spawn(['dist/main.js', 'migrate'], system.settings[service]).ended
     for (const ended of await Promise.all(SERVICES.map(migrate))) {
@@ -136,7 +136,7 @@ describe('both images, as a user without rights', () => {
     })
   }, 60_000)
 
-  it('start with the settings of production, are ready over mutual TLS, and end when they are asked to', async () => {
+  it('start with production settings, are ready over mutual TLS, and stop on SIGTERM', async () => {
     const authServer = treeOf('auth-server').spawn(['dist/main.js'], system.settings['auth-server'])
     running.push(authServer)
     await authServer.answers(system.probePorts['auth-server'], '/readyz')
@@ -271,7 +271,7 @@ async function prepareSystem(): Promise<System> {
   }
 }
 
-/** A database without tables, of a user whose password nobody would try: production refuses those that everybody does. */
+/** An empty database with a random password, because production refuses common ones. */
 async function createEmptyDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const adminUrl = process.env.TEST_POSTGRES_URL
   if (adminUrl === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests through jest')

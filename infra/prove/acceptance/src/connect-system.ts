@@ -20,7 +20,7 @@ export interface TestClient extends SigningClient {
   readonly key: TestKey
 }
 
-/** A system that runs somewhere, seen from outside: by its clients, its operators and whoever looks into its databases. */
+/** A running system as its clients, operators and database users see it. */
 export interface ConnectedSystem extends SystemPlan {
   /** What its clients sign by. */
   readonly clock: Clock

@@ -45,7 +45,7 @@ const DIRECTLY_SPENT: Spending = { debited: 7n, received: 5n }
 export class PaymentMix {
   /** By interval. */
   readonly answers: IntervalAnswers[] = [{ accepted: 0, refused: 0 }]
-  /** Ids (UUID) of reservations that were settled or released although no payment came of them. */
+  /** Ids (UUID) of reservations that were settled or released without a payment. */
   readonly directIds: string[] = []
   /** Ids (UUID) of reservations that were left alone. */
   readonly orphanIds: string[] = []

@@ -48,7 +48,7 @@ const AGAIN_AFTER_MS = 100
 
 /**
  * A system whose clients send a request again while they are told to: where far more run at once than the machine has
- * cores, some are answered 503, which promises that nothing came of them.
+ * cores, some are answered 503, which promises that they had no effect.
  */
 export function withPersistentClients(system: System): System {
   const persistent = (client: TestClient): TestClient => ({
@@ -211,7 +211,7 @@ function itHoldsReceiversAndQuotes(system: () => System, sizes: RaceSizes): void
       )
       const received = BigInt(row?.received ?? -1)
       const whole = receiverRoom / 150n
-      // Whoever comes after those were delivered finds too little room; whoever was created before gets what is left of it.
+      // Later payments find too little room; earlier ones get what is left of it.
       expect([whole * 150n, receiverRoom]).toContain(received)
       expect(row?.completed).toBe(received === receiverRoom)
       const created = answers.filter(({ status }) => status === 201)

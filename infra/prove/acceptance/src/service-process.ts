@@ -30,7 +30,7 @@ const CHECKOUT = fileURLToPath(new URL('../../../../', import.meta.url))
 const START_TIMEOUT_MS = 60_000
 /** Also how exactly it is known how long a start took. */
 const READY_POLL_MS = 20
-/** What is kept of its output for whoever must find out what went wrong. */
+/** The part of its output kept for error reports. */
 const OUTPUT_LENGTH_MAX = 20_000
 
 /** A service as it runs in production: its build, in a process of its own, which can be ended and started again. */

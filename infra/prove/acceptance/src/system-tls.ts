@@ -21,7 +21,7 @@ const RESOURCE_SERVER_NAME = 'resource-server.wallet.test'
 /** How a channel speaks TLS. */
 export type ChannelTls = Required<Pick<ChannelOptions, 'tls' | 'serverName'>>
 
-/** Certificates of one authority for both services of a system, and for whoever calls them. */
+/** Certificates of one authority for both services of a system, and for their callers. */
 export interface SystemTls {
   /** Settings of the auth server. */
   readonly auth: Readonly<Record<string, string>>

@@ -17,7 +17,7 @@ export interface Wallet {
 
 const NOT_REPEATED = { idempotent: false }
 
-/** Opens an account in an asset, which is made where there is none, with a wallet address and money. */
+/** Opens an account with a wallet address and money; creates its asset if necessary. */
 export async function openWallet(
   { operator }: ConnectedSystem,
   name: string,

@@ -212,7 +212,7 @@ describe('what is secret', () => {
     )
   })
 
-  // What the database tells of a row that it refuses is the whole row.
+  // PostgreSQL's error detail contains the whole refused row.
   it.each(['authDatabase', 'resourceDatabase'] as const)(
     'is sent while no table takes a row: %s',
     async (name) => {
@@ -297,7 +297,7 @@ describe('what is secret', () => {
     await outputs.addMetrics(service, running?.metricsPort)
   }
 
-  it('is nowhere but where it is needed', async () => {
+  it('is nowhere else', async () => {
     await Promise.all(underWay)
     await allSettled(system)
     await scrape('auth-server')
@@ -318,7 +318,7 @@ describe('what is secret', () => {
     expect(unneeded).toEqual([])
   })
 
-  it('splits no line of a log, and makes none', () => {
+  it('never splits or forges a log line', () => {
     expect(outputs.logLines.length).toBeGreaterThan(0)
     for (const line of outputs.logLines) {
       // One line, without anything that a terminal or a reader would take for more than text.
@@ -357,7 +357,7 @@ describe('a search for canaries', () => {
     expect(found(`before ${encode(issued)} after`)).toEqual(['theirs'])
   })
 
-  it('finds the bytes that a token stands for, and nothing where there is nothing', () => {
+  it('finds the decoded bytes of a token, and has no false positives', () => {
     expect(found(`\\x${Buffer.from(issued, 'base64url').toString('hex')}`)).toEqual(['theirs'])
     expect(found('a log line about a canary')).toEqual([])
   })

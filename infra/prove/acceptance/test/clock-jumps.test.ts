@@ -271,7 +271,7 @@ describe.each([
   })
 })
 
-/** Locks a row, and so holds up whoever needs it, until the answered function is called. */
+/** Locks a row, blocking other transactions, until the returned function is called. */
 async function lockRow(
   database: TestDatabase,
   table: string,
@@ -289,7 +289,7 @@ function idOf(url: string): string {
   return url.split('/').at(-1) ?? ''
 }
 
-describe('a payment that is held up while the clock jumps', () => {
+describe('a payment that is delayed while the clock jumps', () => {
   let system: System
   let startMs: number
   let payer: Correspondence
@@ -429,7 +429,7 @@ describe.each([
   })
   afterAll(() => stop())
 
-  it('pays within the limits of the interval that the auth server is in, and nothing is lost', async () => {
+  it("pays within the limits of the auth server's current interval, and loses nothing", async () => {
     const asset = { code: 'USD', scale: 2 }
     const wallets = {
       from: await openWallet(system, 'sender', asset, 10_000n),
@@ -450,7 +450,7 @@ describe.each([
     expect(await system.audit()).toEqual([])
   })
 
-  it('refuses whoever goes by the clock of the other', async () => {
+  it('refuses requests dated by the other clock', async () => {
     const token = await requestToken(system, system.shop, [{ type: 'quote', actions: ['create'] }])
     const answer = await system.shop.request('POST', `${system.resourceServerUrl}/quotes`, {
       accessToken: token,

@@ -106,7 +106,7 @@ describe('amounts at the edges of 64 bits', () => {
     }
   })
 
-  it('a quote of nothing is refused with the least that can be sent, one beyond 64 bits by its field', async () => {
+  it('a quote of zero is refused with the minimum, one beyond 64 bits by its field', async () => {
     for (const side of ['debitAmount', 'receiveAmount']) {
       const quote = (value: bigint) => (): Promise<Answer> =>
         payer.quote(receiver, { [side]: amountOf(rich, value) } as { debitAmount: object })
@@ -130,7 +130,7 @@ describe('amounts at the edges of 64 bits', () => {
     })
   })
 
-  it('payments of one unit, and of half of all there is, arrive; more than an incoming payment can hold does not', async () => {
+  it('payments of one unit and of half the range arrive; more than an incoming payment can receive does not', async () => {
     const before = await balanceOf(system, 'rich')
     const target = await payer.createReceiver()
     expect(await endOf(payer, system, await payer.pay(target, amountOf(rich, 1n)))).toEqual([false, '1'])
@@ -160,7 +160,7 @@ describe('amounts at the edges of 64 bits', () => {
     expect((await payer.pay(await payer.createReceiver(), amountOf(rich, 1n))).status).toBe(403)
   })
 
-  it('a payment of all that an amount can say is made in one piece, in and out of balances that are larger', async () => {
+  it('a payment of the maximum amount works between larger balances', async () => {
     const other = await Correspondence.open(system, system.shop, { from: rich, to: shop })
     const before = { rich: await balanceOf(system, 'rich'), shelf: await balanceOf(system, 'shelf') }
     const target = await other.createReceiver({ incomingAmount: amountOf(shop, UINT64_MAX) })
@@ -173,7 +173,7 @@ describe('amounts at the edges of 64 bits', () => {
     expect((await balanceOf(system, 'shelf')) - before.shelf).toBe(UINT64_MAX)
   })
 
-  it('a payment of more than the account has fails, and leaves account, receiver and grant as they were', async () => {
+  it('a payment over the balance fails, and changes neither account, receiver nor grant', async () => {
     const poor = await openWallet(system, 'poor', USD, 5n)
     const other = await Correspondence.open(system, system.shop, { from: poor, to: shop })
     const target = await other.createReceiver()
@@ -252,7 +252,7 @@ describe('operators', () => {
   })
   afterAll(() => system.stop())
 
-  it('move amounts of every size that there is, exactly, and no other', async () => {
+  it('move every valid amount exactly, and no other', async () => {
     await openWallet(system, 'vault', USD)
     const move = (direction: 'deposit' | 'withdraw', value: bigint): Promise<string> => {
       const movement = { accountName: 'vault', value: String(value) }
@@ -286,7 +286,7 @@ describe('operators', () => {
     expect(await system.audit()).toEqual([])
   })
 
-  it('create assets of every scale from 0 to 255, and no other', async () => {
+  it('create assets of scale 0 to 255 only', async () => {
     const create = (scale: number): Promise<string> =>
       outcomeOf(callUnary(system.operator, 'createAsset', { asset: { code: 'EVERY', scale } }, ONCE))
     const scales = Array.from({ length: 256 }, (_, scale) => scale)
@@ -403,7 +403,7 @@ describe('payments between assets of any scale', () => {
     ])
   })
 
-  it('an amount that comes to less than one unit is refused with the least that does not', async () => {
+  it('an amount below one unit is refused with the minimum', async () => {
     const payer = await between(19, 0)
     const receiver = await payer.createReceiver()
     for (const pay of [
@@ -512,7 +512,7 @@ describe('exchange rates and fees at their extremes', () => {
     }
   })
 
-  it('a fee of nearly everything leaves the receiver exactly the rest, or the payment is refused', async () => {
+  it('a fee of nearly everything leaves exactly the rest, or the payment is refused', async () => {
     const payer = await feePayer('SHARE')
     const receiver = await payer.createReceiver()
     const refused = await expectRefused(system, () => payer.pay(receiver, amountOf(payer.from, 9_999n)), {
@@ -554,8 +554,8 @@ describe('exchange rates and fees at their extremes', () => {
   }
 })
 
-describe('a resource server with a table that cannot be read', () => {
-  it('does not start, and says which setting is wrong and where', async () => {
+describe('a resource server with an invalid table', () => {
+  it('does not start, and names the setting and position', async () => {
     const plan = await planSystem()
     const logger = createLogger({ service: 'acceptance', level: 'silent' })
     const start = async (settings: Record<string, string>): Promise<void> => {
@@ -592,7 +592,7 @@ describe('a resource server with a table that cannot be read', () => {
   })
 })
 
-describe('a rate service that answers anything', () => {
+describe('a rate service with arbitrary answers', () => {
   let system: System
   let answer: RequestListener
   let payer: Correspondence
@@ -745,7 +745,7 @@ describe('intervals of grants', () => {
     expect(await stateOf(system)).toEqual(before)
   })
 
-  it('hold, however long, short, many or far away they are', async () => {
+  it('apply, however long, short, many or distant they are', async () => {
     const now = new Date(system.clock.now())
     const payer = await openWallet(system, 'regular', USD, 1_000n)
     const shop = await openWallet(system, 'regular-shop', USD)

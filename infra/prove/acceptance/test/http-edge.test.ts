@@ -10,7 +10,7 @@ const CLOSE = 'Host: localhost\r\nConnection: close\r\n'
 const get = (target: string, headers = ''): string => `GET ${target} HTTP/1.1\r\n${CLOSE}${headers}\r\n`
 const post = (headers: string, body: string): string => `POST / HTTP/1.1\r\n${CLOSE}${headers}\r\n${body}`
 
-/** A listener: where it is, how it words bad requests, and what it answers to who asks for something that is there. */
+/** A listener: its address, its error code for bad requests, and an existing path. */
 interface Listener {
   readonly port: number
   readonly host: string
@@ -91,7 +91,7 @@ describe.each(listeners)('%s', (_name, find) => {
     })
   })
 
-  it('acts on nothing that is smuggled behind a refused request', async () => {
+  it('ignores requests smuggled behind a refused one', async () => {
     const { port, host, there } = find()
     const answers = await sendRaw(port, `GET / HTTP/1.1\r\n\r\n${get(there)}`, host)
     expect(answers.map(({ status }) => status)).toEqual([400])
@@ -145,12 +145,12 @@ describe('a target', () => {
   const listTarget = (): string =>
     `/incoming-payments?wallet-address=${encodeURIComponent(system.walletAddresses.bob)}`
 
-  it('is served under the spelling that was signed, with or without a slash at its end', async () => {
+  it('is served under the signed spelling, with or without a trailing slash', async () => {
     expect((await sendSigned('GET', listTarget()))?.status).toBe(200)
     expect((await sendSigned('GET', listTarget().replace('?', '/?')))?.status).toBe(200)
   })
 
-  it('is never served under another spelling than the one that was signed', async () => {
+  it('is never served under another spelling than the signed one', async () => {
     const signedTarget = listTarget()
     for (const target of [
       signedTarget.replace('?', '/?'),
@@ -182,7 +182,7 @@ describe('a target', () => {
   })
 })
 
-describe('a header of authentication that is given twice is not judged by one of them:', () => {
+describe('a repeated authentication header is refused:', () => {
   it.each([
     ['authorization', 'Authorization: GNAP another\r\n'],
     ['signature-input', 'Signature-Input: sig2=("@method");created=1;keyid="x"\r\n'],
@@ -202,7 +202,7 @@ describe('a body', () => {
       body: `{"walletAddress":"${system.walletAddresses.bob}","metadata":${metadata}}`
     })
 
-  it('with names that objects have gives them back as they were', async () => {
+  it('with names of object properties round-trips', async () => {
     const metadata =
       '{"constructor":{"prototype":{"admin":true}},"toString":"a","hasOwnProperty":1,"prototype":null}'
     const created = await create(metadata)
@@ -283,7 +283,7 @@ describe('a list', () => {
   })
 })
 
-it('a token that was got before is good after all of this', async () => {
+it('a token issued before still works afterwards', async () => {
   expect(await requestToken(system, system.shop, [{ type: 'quote', actions: ['create'] }])).toEqual(
     expect.any(String)
   )

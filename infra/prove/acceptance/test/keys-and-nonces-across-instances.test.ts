@@ -110,7 +110,7 @@ withRedis('across two instances of each service and one Redis, which need Redis 
   const isRefusedEverywhere = async (token: string): Promise<boolean> =>
     (await statusesOf(shop, token)).every((status) => status === 403)
 
-  /** Waits until both instances remember what the token is worth: they then ask no auth server. */
+  /** Waits until both instances have cached the token, and no longer ask the auth server. */
   const remembered = async (token: string): Promise<void> => {
     await eventually('both instances remember a token', async () => {
       await statusesOf(shop, token)
@@ -130,7 +130,7 @@ withRedis('across two instances of each service and one Redis, which need Redis 
   const rotate = (client: SigningClient, { manage, token }: Issued) =>
     client.request('POST', manage, { accessToken: token })
 
-  it('a nonce that one took is refused by the other', async () => {
+  it('a nonce accepted by one is refused by the other', async () => {
     const { token } = await issue(shop[0]!)
     const nonce = randomUUID()
     expect((await read(shop[0]!, token, { nonce })).status).toBe(200)
@@ -150,7 +150,7 @@ withRedis('across two instances of each service and one Redis, which need Redis 
     await eventually('both refuse the token', () => isRefusedEverywhere(issued.token))
   })
 
-  it('a key that its client took out is refused by all within the time that is stated, and a new one is taken', async () => {
+  it('a removed key is refused by all within the stated time, and a new one accepted', async () => {
     const { market } = system
     const atEach = signAtEach(market.key)
     const issued = await issue(atEach[0]!, market)
@@ -226,7 +226,7 @@ withRedis('across two instances of each service and one Redis, which need Redis 
     }
   )
 
-  it('a Redis that lost its data lets nobody use a nonce twice: they are refused until no older one can come', async () => {
+  it('no nonce is accepted twice after Redis lost its data: nonces are refused until older ones have expired', async () => {
     const { token } = await issue(shop[0]!)
     const used = { nonce: randomUUID(), createdSeconds: Math.floor(system.clock.now() / 1_000) }
     expect((await read(shop[0]!, token, used)).status).toBe(200)

@@ -94,7 +94,7 @@ async function letIn(certificate: CertificateOptions, services: Services): Promi
   return refused === 0
 }
 
-describe('a client whose certificate bears', () => {
+describe('a client whose certificate has', () => {
   it.each<[string, CertificateOptions, Services[]]>([
     [
       'the name of the resource server',
@@ -113,8 +113,8 @@ describe('a client whose certificate bears', () => {
   })
 })
 
-describe('a resource server that the auth server does not let in', () => {
-  it('makes no payment, and says 503', async () => {
+describe('a resource server that the auth server refuses', () => {
+  it('makes no payment, and answers 503', async () => {
     const other = await startSystem({ tls, auth: { GRPC_LIMITS_CLIENTS: 'other.wallet.test' } })
     try {
       const receiver = await createReceiver(other, other.shop)
@@ -129,7 +129,7 @@ describe('a resource server that the auth server does not let in', () => {
 })
 
 describe('a service is not started with certificates', () => {
-  it('that cannot be read, and says which', async () => {
+  it('that are unreadable, and names them', async () => {
     const [authServer] = system.authServers
     const [resourceServer] = system.resourceServers
     await expect(
@@ -144,7 +144,7 @@ describe('a service is not started with certificates', () => {
     ).rejects.toThrow(/- AUTH_GRPC_TLS_CA_FILE: \/nowhere\/ca\.crt cannot be read: ENOENT/)
   })
 
-  it('that do not fit together, and says which', async () => {
+  it('that do not match, and names them', async () => {
     const settings = system.authServers[0]?.settings
     const other = system.resourceServers[0]?.settings['GRPC_TLS_KEY_FILE'] ?? ''
     await expect(

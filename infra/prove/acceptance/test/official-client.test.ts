@@ -208,7 +208,7 @@ describe('the official client library, with its response validation on', () => {
     expect(completed.completed).toBe(true)
   })
 
-  it('rotates a token and revokes it; each time the one before is refused', async () => {
+  it('rotates a token and revokes it; each time the previous one is refused', async () => {
     const { access_token } = await token({
       access: [{ type: 'incoming-payment', actions: ['create', 'read'], identifier: wallets.bob.id }]
     })
@@ -249,7 +249,7 @@ describe('the official client library, with its response validation on', () => {
     await expect(create()).rejects.toBeInstanceOf(OpenPaymentsClientError)
   })
 
-  it('needs no key for what is public', async () => {
+  it('needs no key for public resources', async () => {
     const anyone = await createUnauthenticatedClient({
       useHttp: true,
       validateResponses: true,

@@ -12,7 +12,7 @@ const INSTANCES = 2
 const CLIENT_REQUESTS = 6
 const WALLET_ADDRESS_REQUESTS = 10
 const FETCHES = 6
-/** After this a signature with a key that nobody knows makes the auth server look again. */
+/** After this time, a signature with an unknown key makes the auth server fetch the keys again. */
 const REFETCH_SECONDS = 6
 /** Several times as long as a count waits to be told to the other instances. */
 const TOLD_WITHIN_MS = 500
@@ -29,7 +29,7 @@ describe('rate limits of two instances of each service with one Redis', () => {
   const redis = new Redis(process.env.TEST_REDIS_URL ?? '', { lazyConnect: true })
   let system: System
   let tokens: Readonly<Record<'shop' | 'market', string>>
-  /** What market needs to pay from alice: her consent, and somebody to pay. */
+  /** What market needs to pay from alice: her consent and a receiver. */
   let paying: { readonly token: string; readonly receiver: string }
 
   beforeAll(async () => {
@@ -156,7 +156,7 @@ describe('rate limits of two instances of each service with one Redis', () => {
     expect((await list('market', system.walletAddresses.bob)).status).toBe(200)
   })
 
-  it('hold for all strangers to a wallet address together, and never hold up whom its account holder let pay', async () => {
+  it('apply to all strangers of a wallet address together, and never to clients with consent', async () => {
     const { alice, carol } = system.walletAddresses
     const [ask, askToo] = [await comeAsStranger(), await comeAsStranger()]
     await untilInStep()
@@ -179,7 +179,7 @@ describe('rate limits of two instances of each service with one Redis', () => {
     expect(payments.status).toBe(200)
   })
 
-  it('use up nothing of a wallet address that a token does not reach', async () => {
+  it('do not count for a wallet address that the token does not reach', async () => {
     const { bob } = system.walletAddresses
     const answer = await system.market.request('GET', listOf('outgoing-payments', bob), {
       accessToken: paying.token
@@ -189,7 +189,7 @@ describe('rate limits of two instances of each service with one Redis', () => {
     expect(answer.headers.get('ratelimit-policy')).not.toContain('"wallet-address"')
   })
 
-  it('hold for fetching the keys of a client, and never lock out the client itself', async () => {
+  it('apply to fetching the keys of a client, and never lock out the client', async () => {
     const statuses: number[] = []
     for (let asked = 0; asked < 4 * FETCHES; asked += 1) {
       system.clock.advanceSeconds(REFETCH_SECONDS)

@@ -43,7 +43,7 @@ async function send(
 function grantCall(client: ReleasedClient): ClientCall {
   return {
     method: 'POST',
-    // Wallet addresses advertise it with a slash; whoever has it from elsewhere may not.
+    // Wallet addresses advertise it with a slash; other sources may not.
     url: client.grantUrl(system.authServerUrl.replace(/\/$/, '')),
     body: client.grantBody({
       client: system.shop.walletAddress,
@@ -160,7 +160,7 @@ describe.each(RELEASED_CLIENTS.map((client) => [client.name, client] as const))(
       })
     })
 
-    it('pays from a quote, and its text arrives as it was', async () => {
+    it('pays from a quote, and its text round-trips', async () => {
       const call = await paymentCall(client)
       const { status, body } = await send(call, write(client, call))
       expect({ status, body }).toMatchObject({
@@ -206,7 +206,7 @@ describe.each(RELEASED_CLIENTS.map((client) => [client.name, client] as const))(
   }
 )
 
-it('leaves no trace of what was refused', async () => {
+it('stores nothing of refused requests', async () => {
   const [row] = await system.resourceDatabase.query<{ count: string }>(
     'select count(*) from outgoing_payment'
   )

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startSystem, type System } from '../src/system.js'
 
-describe('with SIGNATURE_TAG_REQUIRED, as RFC 9635 §7.3.1 says,', () => {
+describe('with SIGNATURE_TAG_REQUIRED (RFC 9635 §7.3.1)', () => {
   let system: System
 
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describe('with SIGNATURE_TAG_REQUIRED, as RFC 9635 §7.3.1 says,', () => {
       signature
     })
 
-  it('the auth server takes signatures with the tag gnap, and no others', async () => {
+  it('the auth server accepts only signatures with the tag gnap', async () => {
     expect((await ask({ tag: 'gnap' })).status).toBe(200)
     for (const signature of [{}, { tag: 'other' }, { tag: 'GNAP' }]) {
       expect(await ask(signature)).toMatchObject({
@@ -29,7 +29,7 @@ describe('with SIGNATURE_TAG_REQUIRED, as RFC 9635 §7.3.1 says,', () => {
     }
   })
 
-  it('the resource server takes signatures with the tag gnap, and no others', async () => {
+  it('the resource server accepts only signatures with the tag gnap', async () => {
     const accessToken = (await ask({ tag: 'gnap' })).textAt('access_token.value')
     const wallet = encodeURIComponent(system.walletAddresses.bob)
     const url = `${system.resourceServerUrl}/incoming-payments?wallet-address=${wallet}`

@@ -69,7 +69,7 @@ describe('a trace', () => {
   const statementsOf = (spans: readonly CollectedSpan[]): CollectedSpan[] =>
     spans.filter(({ attributes }) => attributes['db.system.name'] === 'postgresql')
 
-  it('goes from a request over gRPC to the statements of both services, each under what asked for it', async () => {
+  it('spans a request, gRPC, and the statements of both services, each under its parent', async () => {
     const [traceId, clientSpanId] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')]
     await pay(`00-${traceId}-${clientSpanId}-00`)
 
@@ -99,7 +99,7 @@ describe('a trace', () => {
     expect(spans.filter(({ parentSpanId }) => !known.has(parentSpanId ?? ''))).toEqual([])
   })
 
-  it('is named in the lines that both services write about it', async () => {
+  it('is named in the log lines of both services', async () => {
     const traceId = randomBytes(16).toString('hex')
     await pay(`00-${traceId}-${randomBytes(8).toString('hex')}-01`)
     const told = lines.filter(({ trace_id }) => trace_id === traceId)
@@ -111,7 +111,7 @@ describe('a trace', () => {
     )
   })
 
-  it('holds nothing secret, no address, and nothing else that its sender says of it', async () => {
+  it('contains no secret, address or other data of its sender', async () => {
     const traceId = randomBytes(16).toString('hex')
     const { secrets } = await pay(`00-${traceId}-${randomBytes(8).toString('hex')}-01`)
     const received = collector.received.join('\n')

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
-/** Does what it is told, a word and a number a line, and says that it has; ends when nothing more comes. */
+/** Executes commands, one word and number per line, and acknowledges each; ends with its input. */
 const PROGRAM = `
 import { createInterface } from 'node:readline'
 import { createLogger, runProcess } from '@open-payments-server/runtime'
@@ -71,7 +71,7 @@ export class Chatterer {
     this.#write(`exit ${String(status)}`)
   }
 
-  /** Has it throw what nobody catches. */
+  /** Makes it throw an uncaught error. */
   crash(): void {
     this.#write('crash')
   }

@@ -81,7 +81,7 @@ export class DatabaseProxy {
     client.once('close', () => this.#connections.delete(connection))
   }
 
-  /** Whoever waits for this statement at this moment: each is told of one. */
+  /** Callers that wait for this statement now; each gets one. */
   #take(statement: string, moment: StatementPoint['moment']): Watch['onReached'] | undefined {
     for (const watch of this.#watches) {
       if (watch.point.moment !== moment || !watch.point.statement.test(statement)) continue

@@ -11,12 +11,12 @@ import { type OtherRequest, prepareOtherRequests } from './other-requests.js'
 import { converged, type Order, PaymentLoad } from './payment-load.js'
 
 const PAYERS = 10
-/** How often a client sends a payment at most while it is told nothing that decides. */
+/** Maximum number of times that a client sends a payment without a final answer. */
 const SENDINGS_MAX = 8
 /** Payments that are made before something gets in the way. */
 const PAYMENTS_BEFORE = 30
 
-/** What a client is told that comes at a bad moment: JSON, when to come again, and nothing else. */
+/** The answer to a client at a bad moment: JSON and Retry-After, nothing else. */
 const UNAVAILABLE =
   /^503 1 \{"error":\{"code":"(503|request_denied)","description":"temporarily unavailable"\}\}$/
 
@@ -36,7 +36,7 @@ export interface LoadedSystem {
 export interface Recovery {
   /** From when nothing was in the way any more until everything was as it should be, in milliseconds. */
   readonly recoveredMs: number
-  /** Answers that nobody should get. */
+  /** Answers that should never occur. */
   readonly wrong: ReadonlySet<string>
   /** How often each status was answered to requests other than payments. */
   readonly counts: Readonly<Record<number, number>>
@@ -94,7 +94,7 @@ export interface RunningLoad {
   readonly counts: Readonly<Record<number, number>>
   /** Waits until so many further requests other than payments are refused; those that wait for a lock are after 5 s. */
   whenRefused(count: number): Promise<void>
-  /** Answers that nobody should get. */
+  /** Answers that should never occur. */
   readonly wrong: ReadonlySet<string>
   /** Resolves once all that was sent is answered. */
   stop(): Promise<void>

@@ -18,7 +18,7 @@ export interface OtherRequest {
   readonly send: () => Promise<Answer>
 }
 
-/** Requests of every kind but payments, which can be sent again and again whatever came of them before. */
+/** Requests of every kind but payments, which can be repeated at any time. */
 export async function prepareOtherRequests(system: System, payToken: string): Promise<OtherRequest[]> {
   const { shop, resourceServerUrl, authServerUrl, walletAddresses } = system
   const receiver = await createReceiver(system, shop)

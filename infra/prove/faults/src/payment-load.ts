@@ -13,7 +13,7 @@ export interface OrderedPayment {
   readonly mark: string
   /** The very same for every time that it is sent. */
   readonly request: SignedRequestOptions
-  /** What came of each time that it was sent; undefined where no answer came. */
+  /** The status of each attempt; undefined without an answer. */
   readonly answers: (Answer | undefined)[]
 }
 
@@ -36,7 +36,7 @@ interface StoredPayment {
 /** How many payments are sent again beside each other: enough to race, and too few to keep a machine busy. */
 const REPEATED_AT_ONCE = 6
 
-/** Payments of alice's that a client sends, and what it was told of each. */
+/** Payments from alice that a client sends, and their answers. */
 export class PaymentLoad {
   readonly payments: OrderedPayment[] = []
   readonly #system: ConnectedSystem
@@ -50,7 +50,7 @@ export class PaymentLoad {
     this.#name = name
   }
 
-  /** Makes a payment, signed for good: whoever sends it again sends the very same. */
+  /** Creates a payment, signed once, so that repeats are identical. */
   order({ token, receiver, debit }: Order): OrderedPayment {
     const mark = `${this.#name}, payment ${String(this.payments.length)}`
     const payment = {

@@ -72,7 +72,7 @@ export class RestartablePostgres {
     const taken: pg.Client[] = []
     let othersHad: number
     do {
-      // Several at a time, because whoever is cut off comes back as fast.
+      // Several at a time, because clients reconnect as fast.
       const attempts = await Promise.all(Array.from({ length: TAKEN_AT_ONCE }, () => this.#takeConnection()))
       taken.push(...attempts.filter((client) => client !== undefined))
       const [first] = taken

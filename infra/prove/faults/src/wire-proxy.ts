@@ -3,7 +3,7 @@ import { type RandomSequence, randomSequence, wholeNumber } from './random.js'
 
 /**
  * What can happen to bytes on their way. Those of a stream cannot be lost alone: what comes after a gap is lost with them,
- * and the connection is then cut. `left hanging`: both ways lose theirs, and nothing is cut until somebody loses patience.
+ * and the connection is then cut. `left hanging`: both ways lose theirs, and nothing is cut until one side times out.
  */
 export type WireFault =
   'requests dropped' | 'replies dropped' | 'both dropped' | 'delayed' | 'reset' | 'left hanging'
@@ -48,7 +48,7 @@ export interface WireProxyOptions {
   readonly cutAfterMs: readonly [least: number, most: number]
 }
 
-/** Stands between a client and a server of any protocol over TCP. It passes everything on until it is told to disturb. */
+/** Stands between a client and a server of any protocol over TCP. It forwards everything until disturbances are switched on. */
 export class WireProxy {
   readonly #options: WireProxyOptions
   readonly #server: Server

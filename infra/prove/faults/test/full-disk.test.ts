@@ -38,7 +38,7 @@ describe('while payments and other requests go on, a database whose disk', () =>
       const { wrong, counts } = await loaded.during(async (running) => {
         await disk?.keepFull(running.whenRefused(loaded.others.length))
         await disk?.free()
-        // A server that has no room for its log gives up; whoever runs it starts it again.
+        // PostgreSQL stops when it has no room for its log; its supervisor restarts it.
         if (hasEnded) await postgres.restart()
       })
       expect(wrong).toEqual(new Set())

@@ -21,14 +21,14 @@ function start(standardOutput: number | 'pipe' = 'pipe'): Chatterer {
 }
 
 describe('the log of a process', () => {
-  it('tells a line soon, also when no other comes', async () => {
+  it('writes a line soon, even without others', async () => {
     const quiet = start()
     await quiet.chat(1)
     // It goes on: nothing but time brings the line.
     expect(await quiet.lines().next()).toMatchObject({ value: { index: 0 } })
   })
 
-  it('is whole when the process has nothing more to do', async () => {
+  it('is complete when the process ends by itself', async () => {
     const finishing = start()
     const ended = finishing.ended()
     await finishing.chat(20)
@@ -37,7 +37,7 @@ describe('the log of a process', () => {
     expect(await ended).toEqual({ status: 0, signal: null })
   })
 
-  it('is whole when the process exits at once', async () => {
+  it('is complete when the process exits immediately', async () => {
     const exiting = start()
     const ended = exiting.ended()
     // More than its pipe holds: it waits for its reader.
@@ -47,7 +47,7 @@ describe('the log of a process', () => {
     expect(await ended).toEqual({ status: 3, signal: null })
   })
 
-  it('says why the process ended when nobody caught an error', async () => {
+  it('contains the uncaught error that ended the process', async () => {
     const crashing = start()
     const ended = crashing.ended()
     crashing.crash()
@@ -57,8 +57,8 @@ describe('the log of a process', () => {
   })
 })
 
-describe('a process whose standard output nobody reads', () => {
-  it('goes on, keeps no more than it may, and tells what was lost once somebody reads', async () => {
+describe('a process whose standard output has no reader', () => {
+  it('continues, buffers up to its limit, and reports lost lines once there is a reader', async () => {
     const unread = start()
     await unread.chat(TOO_MUCH)
     await unread.despair()

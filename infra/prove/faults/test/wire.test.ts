@@ -141,7 +141,7 @@ async function endingsOf(system: System): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ ending, count }) => [ending, count]))
 }
 
-/** Takes order after order until there are none. Some payers repeat what was not answered, or answered with 503. */
+/** Processes orders until there are none. Some payers repeat requests without an answer or with a 503. */
 async function runPayer(load: PaymentLoad, orders: Order[], payerSeed: number): Promise<void> {
   const random = randomSequence(payerSeed)
   for (let order = orders.shift(); order !== undefined; order = orders.shift()) {

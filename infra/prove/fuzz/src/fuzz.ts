@@ -6,7 +6,7 @@ import { ACCEPTED, type AnyTarget } from './target.js'
 const { FUZZ_TEST_CASES, FUZZ_TEST_SEED, FUZZ_TEST_PATH } = process.env
 /** Cases of all targets together: unless told, few enough for every test run. */
 const CASES = Number(FUZZ_TEST_CASES ?? 10_000)
-/** The seed of each target's first batch, which the others are counted from. A failure is told with its own. */
+/** The seed of each target's first batch, which the others are counted from. A failure is reported with its own. */
 const FIRST_SEED = Number(FUZZ_TEST_SEED ?? randomInt(0x4000_0000))
 /** Cases of one seed. */
 const BATCH_CASES = 2_000
@@ -15,13 +15,13 @@ const BATCH_CASES = 2_000
 const CASE_MS_MAX = 50
 /** How often a case that took longer is tried again. */
 const REPETITIONS = 10
-/** How long a case that failed is made smaller before it is told, in milliseconds. */
+/** How long a failed case is minimised before it is reported, in milliseconds. */
 const SHRINKING_MS = 20_000
 /** Longest that a target may take, in milliseconds. */
 const TARGET_MS_MAX = 120_000 + 10 * CASES
 
 /**
- * A test for each target: its cases hold, and enough of them are accepted. A long run tells what came of them.
+ * A test for each target: its cases hold, and enough of them are accepted. A long run reports the results.
  *
  * @param part how many of all cases are tried here, from 0 to 1
  */
@@ -53,7 +53,7 @@ export function fuzzTests(what: string, targets: readonly AnyTarget[], part: num
   })
 }
 
-/** What came of a case, and what it took, in milliseconds. */
+/** The result of a case, and its duration in milliseconds. */
 interface Attempt {
   readonly outcome: string
   readonly elapsedMs: number
@@ -68,7 +68,7 @@ async function fuzz(target: AnyTarget, cases: number, tell: (attempt: Attempt) =
   for (let seed = FIRST_SEED, left = cases; left > 0; seed += 1, left -= BATCH_CASES) {
     let triedUntilMs = Infinity
     const property = target.property(async (attack) => {
-      // When the time is over, what could be tried yet passes, and what failed before is told.
+      // When the time is over, remaining candidates count as passed, and the earlier failure is reported.
       if (Date.now() > triedUntilMs) return
       try {
         tell(await attemptInTime(attack))

@@ -25,7 +25,7 @@ export interface Target<Case> {
 /** The kind of refusal that an error is; undefined for an error that must not come out. */
 export type RefusalKind = (error: unknown) => string | undefined
 
-/** What came of a case that was taken for good. */
+/** The result of an accepted case. */
 export const ACCEPTED = 'accepted'
 
 /** A target whose cases only it knows, so that a list may hold targets of different cases. */

@@ -16,7 +16,7 @@ describe('both services', () => {
 
   fuzzTests('whatever they are sent', [...clientTargets(world), ...rawTargets(world)], 0.02)
 
-  it('have every unit of money where it belongs after all of that', async () => {
+  it('account for every unit of money afterwards', async () => {
     await allSettled(running.system)
     expect(await running.system.audit()).toEqual([])
   })

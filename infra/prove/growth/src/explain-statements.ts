@@ -164,7 +164,7 @@ function elementOf(value: unknown): string {
   return text === undefined ? 'null' : `"${text.replaceAll(/["\\]/g, '\\$&')}"`
 }
 
-/** The statement that `query` was called with; undefined for what is none, or was sent to be explained. */
+/** The statement that `query` was called with; undefined for other calls, and for explained statements. */
 function readStatement([first, second]: readonly unknown[]): SentStatement | undefined {
   const config = typeof first === 'string' ? { text: first } : first
   if (typeof config !== 'object' || config === null || !('text' in config)) return undefined

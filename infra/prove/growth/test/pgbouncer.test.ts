@@ -75,7 +75,7 @@ describeBehind('behind PgBouncer in transaction mode, with fewer sessions than c
     TEST_TIMEOUT_MS
   )
 
-  it('sessions are really shared: no more than PgBouncer may open, for many more connections', async () => {
+  it('sessions are shared: PgBouncer opens no more than its limit for many more connections', async () => {
     const [row] = await system.resourceDatabase.query<{ count: number }>(
       `select count(*)::integer as count from pg_stat_activity
         where datname = current_database() and application_name = 'resource-server'`
@@ -84,7 +84,7 @@ describeBehind('behind PgBouncer in transaction mode, with fewer sessions than c
     const names = await system.resourceDatabase.query('select 1 from pg_prepared_statements')
     expect(names).toEqual([])
   })
-  it('a service that was not told of it does not connect, and says why', async () => {
+  it('a service not configured for it does not connect, and says why', async () => {
     const pool = createPool({
       url: system.resourceServers[0]?.settings.DATABASE_URL ?? '',
       connectionsMax: 2,

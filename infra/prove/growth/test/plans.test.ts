@@ -12,7 +12,7 @@ import { fillSystem } from '../src/fill.js'
 import { findBigTables, pretendGrowth } from '../src/pretend-growth.js'
 import { reportGrowth } from '../src/report.js'
 
-/** Payments that are really made. Without any, PostgreSQL is told that there are. */
+/** Payments that are really made. The rest exist only in PostgreSQL's statistics. */
 const PAYMENT_COUNT = Number(process.env.GROWTH_TEST_PAYMENTS ?? '0')
 const FILL_TIMEOUT_MS = 3_600_000
 /** Rows from which on a table is big. */

@@ -153,7 +153,7 @@ describeTrial('backups of both databases, taken at different moments while payme
       await startOn(urls)
       const before = await audit()
       console.log(tell('auth server earlier, as found', before, await spent(urls)))
-      // The documented step: whatever was acknowledged in the time that is lost is told again.
+      // The documented step: outcomes acknowledged in the lost time are delivered again.
       await query(
         urls.resource,
         `update grant_reservation set delivered_at = null, next_attempt_at = now() where delivered_at is not null`

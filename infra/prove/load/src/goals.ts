@@ -1,7 +1,7 @@
 import { CALLS } from './calls.js'
 import type { Measurement, StackResults, SteadyMeasurement } from './results.js'
 
-/** A goal, and what came of it. */
+/** A goal and its result. */
 export interface Goal {
   readonly title: string
   readonly bound: string

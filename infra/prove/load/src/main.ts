@@ -10,7 +10,7 @@ Object.assign(globalThis, {
   answersHeldToContract: { violationsOf: () => Promise.resolve([]), takeViolations: () => [] }
 })
 
-// Whatever was started ends with this process, however it is told to end.
+// Everything that was started ends with this process, on any signal.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
 
 process.exitCode = (await run(readOptions(process.argv.slice(2)))) ? 0 : 1

@@ -35,7 +35,7 @@ export function readOptions(parameters: readonly string[]): BenchOptions {
     .option('--replicas <number>', 'of each service', Number, 1)
     .option('--no-rate-limits', 'count no requests; else they are counted, with limits that nothing reaches')
     .option('--short', 'the short form that only fails when a share of a floor is far too low', false)
-    .option('--profile', 'says where the time of both services goes', false)
+    .option('--profile', 'writes CPU profiles of both services, and prints SQL statements by time', false)
     .option('--memory <requests>', 'looks at heaps over so many requests, and at nothing else', Number, 0)
     .option('--plot <file>', 'draws throughput and floors (SVG)')
     .option('--document <file>', 'puts the measurements into a document, between its marks')

@@ -68,7 +68,7 @@ export interface Results {
   /** When it began (ISO 8601). */
   readonly at: string
   readonly machine: string
-  /** How many processes wanted to run in the minute before: above 0.5, somebody else was busy. */
+  /** Load average of the minute before: above 0.5, other work was running. */
   readonly loadBefore: number
   readonly commit: string
   readonly stacks: readonly StackResults[]

@@ -209,7 +209,7 @@ async function startServices(
   const options = async (service: ServiceName, settings: Settings, readyUrl: string, index: number) => ({
     service,
     name: nameOf(service, index),
-    // Scraped by nobody here, but counted as in production.
+    // Not scraped here, but counted as in production.
     settings: { ...settings, METRICS_PORT: String(await findFreePort()) },
     readyUrl,
     logFile: join(folder, `${service}-${String(index)}.log`),

@@ -43,7 +43,7 @@ function missed(stacks: readonly StackResults[]): string[] {
 }
 
 describe('goals', () => {
-  it('ask more of reads than of what is created', () => {
+  it('are higher for reads than for creations', () => {
     const one = stack([
       measurement('incoming-get', 10_000, 0.55),
       measurement('incoming-create', 10_000, 0.55)

@@ -13,7 +13,7 @@ describe('statistics', () => {
     expect(summariseLatencies(Float64Array.of(9, 1, 5))).toEqual({ p50Ms: 5, p99Ms: 9, maxMs: 9 })
   })
 
-  it('know the one in the middle, the higher of two, and none of none', () => {
+  it('take the middle one, the higher of two, and none of an empty list', () => {
     const valueOf = ({ value }: { value: number }): number => value
     expect(middleBy([{ value: 3 }, { value: 1 }, { value: 2 }], valueOf)).toEqual({ value: 2 })
     expect(middleBy([{ value: 4 }, { value: 1 }], valueOf)).toEqual({ value: 4 })

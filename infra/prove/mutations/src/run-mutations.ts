@@ -6,7 +6,7 @@ import { GUARDS } from './guards/index.js'
 import { breakGuard, type Mutation } from './mutation.js'
 import { runTests, type TestResult } from './run-tests.js'
 
-/** What became of a broken guard. */
+/** The result of breaking a guard. */
 interface Verdict {
   readonly mutation: Mutation
   /** `failed` is what must happen. */

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What became of a test. */
+/** The result of a test. */
 export interface TestResult {
   readonly outcome: 'passed' | 'failed' | 'not run'
   /** Why it failed, or was not run: what jest says, without colours. */
@@ -29,7 +29,7 @@ interface JestReport {
  * @param clone folder of the clone, prepared
  * @param file path of the tests, from the root of the repository
  * @param titles as jest prints them
- * @returns what became of each, by title
+ * @returns the result of each, by title
  */
 export async function runTests(
   clone: string,
@@ -59,7 +59,7 @@ export async function runTests(
 }
 
 /**
- * What became of a test. One that runs several times, as for each implementation of a port, has failed when it did once.
+ * The result of a test. One that runs several times, as for each implementation of a port, has failed if it failed once.
  *
  * @param output what jest printed, for a test that it did not even begin
  */

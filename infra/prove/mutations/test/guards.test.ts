@@ -18,7 +18,7 @@ const GUARD: Mutation = {
 }
 
 describe('a guard', () => {
-  it('is broken where it stands, and nothing else is', () => {
+  it('is replaced in place, and nothing else is', () => {
     expect(breakGuard('a\nif (spent) return\nb', GUARD)).toBe('a\n\nb')
   })
 
@@ -28,7 +28,7 @@ describe('a guard', () => {
 })
 
 describe('the list of guards', () => {
-  it('names what is in the code, and tests that are there', async () => {
+  it('names existing source texts and tests', async () => {
     for (const mutation of MUTATIONS) {
       const whole = await readFile(join(ROOT, mutation.file), 'utf8')
       expect(breakGuard(whole, mutation)).not.toBe(whole)
@@ -36,12 +36,12 @@ describe('the list of guards', () => {
     }
   })
 
-  it('says everything once', () => {
+  it('has no duplicates', () => {
     const guards = MUTATIONS.map(({ guard }) => guard)
     expect(new Set(guards).size).toBe(guards.length)
   })
 
-  it('is the one that the documents show (else run: node infra/prove/mutations/scripts/write-docs.mjs)', async () => {
+  it('matches the documents (else run: node infra/prove/mutations/scripts/write-docs.mjs)', async () => {
     const page = await readFile(join(ROOT, 'docs/testing.md'), 'utf8')
     expect(page).toBe(withGuardsList(page))
   })

@@ -20,7 +20,7 @@ interface Route extends Endpoint {
 
 /**
  * What an ingress of Kubernetes is: hands each request to one of the ready replicas in turn, over connections that it keeps,
- * and tries none again, because it cannot know what became of it.
+ * and never retries, because it cannot know the result.
  */
 export class Balancer {
   /** What did not go well, one sentence each. */

@@ -30,7 +30,7 @@ export interface FleetOptions {
 
 const SERVICES = ['auth-server', 'resource-server'] as const
 const REPLICAS = 2
-/** The one name that plain text may be sent to. Whoever asks our name server for it is told where the replicas are. */
+/** The one name that may be used without TLS. Our name server resolves it to the replicas. */
 const AUTH_NAME = 'localhost'
 /** A replica has an address of its own, and the same ports as all others of its service. */
 const FIRST_HOST_NUMBER = 10

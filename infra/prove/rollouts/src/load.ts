@@ -43,7 +43,7 @@ export class Load {
     return new Load(groundwork, runsOlder ? await findKnown(kinds, groundwork) : kinds)
   }
 
-  /** Sends requests until it is told to stop. */
+  /** Sends requests until it is stopped. */
   async run(): Promise<void> {
     await Promise.all(
       Array.from({ length: SENDERS }, async () => {
@@ -94,7 +94,7 @@ const PAYMENTS: RequestKind = {
     })
 }
 
-/** Sends one of each, and looks whether there is such a call at all; what else becomes of it is found out later. */
+/** Sends one of each to check that the call exists; its result is checked later. */
 async function findKnown(kinds: readonly RequestKind[], groundwork: Groundwork): Promise<RequestKind[]> {
   const known = []
   for (const kind of kinds) {

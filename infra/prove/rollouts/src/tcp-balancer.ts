@@ -47,7 +47,7 @@ export class TcpBalancer {
     ] as const) {
       this.#sockets.add(socket)
       socket.setNoDelay(true)
-      // How one side ends, the other is told.
+      // The end of one side is passed on to the other.
       socket.on('error', () => other.destroy())
       socket.once('close', () => {
         this.#sockets.delete(socket)

@@ -73,7 +73,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-describe('a migration keeps nobody from working for longer than a moment', () => {
+describe('a migration blocks others only briefly', () => {
   it.each(migrations.map((file) => [relative(SERVICES, file), file]))('%s', (_name, file) => {
     expect(findingsOf(file)).toEqual([])
   })

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { InteractionAddress } from './identity-provider.js'
 
-/** What a proof is for: one of a kind is none of the other. */
+/** The purpose of a proof, which is valid for no other. */
 export type ProofPurpose =
   /** In a form: it was given to the browser that sends it. */
   | 'form'

@@ -90,7 +90,7 @@ describe('the consent page', () => {
     expect((await show(setting.consentUrl('one'))).text).not.toContain('Wallet that is asked')
   })
 
-  it('runs no script, stands in no frame and is not kept', async () => {
+  it('has no script, cannot be framed and is not cached', async () => {
     const { headers, text } = await show(setting.consentUrl('one'))
     const policy = headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'none'")
@@ -120,7 +120,7 @@ describe('the consent page', () => {
     expect(response.headers.get('location')).toBe(`${setting.authServer}interact/one/n0nce/finish${code}`)
   })
 
-  it('escapes everything that others wrote', async () => {
+  it('escapes all untrusted text', async () => {
     const evil = `"><script>alert('1')</script>`
     setting.interactions.set('evil', {
       state: 'PENDING',
@@ -131,7 +131,7 @@ describe('the consent page', () => {
     expect(text).not.toContain('<script')
   })
 
-  it('does not let a name pretend to be another: it is quoted, on one line, short, and follows no other direction', async () => {
+  it('shows a name quoted, on one line, truncated, and without bidirectional control', async () => {
     const clientName = `Your bank\u202e\u0000\n\u200bsays: ${'x'.repeat(500)}`
     const { text } = await show(setting.consentUrl('one', { clientName }))
     const shown = /“<bdi>([^<]*)<\/bdi>”/.exec(text)?.[1] ?? ''
@@ -140,7 +140,7 @@ describe('the consent page', () => {
     expect(text).toContain('Anyone can choose any name')
   })
 
-  it('believes the auth server, not the link, about who asks', async () => {
+  it('trusts the auth server, not the link, for the name of the client', async () => {
     const { text } = await show(
       setting.consentUrl('one', { clientUri: 'https://bank.example/', clientName: 'Bank' })
     )
@@ -150,7 +150,7 @@ describe('the consent page', () => {
     expect(text).toContain('Someone without a name')
   })
 
-  it('takes the name that the auth server knows, where it says one', async () => {
+  it('shows the name that the auth server knows, if any', async () => {
     setting.interactions.set('named', {
       state: 'PENDING',
       details: { access: [payingAccess], client: CLIENT, clientName: 'The Real Shop' }
@@ -160,7 +160,7 @@ describe('the consent page', () => {
     expect(text).not.toContain('Bank')
   })
 
-  it('shows international host names in the form that cannot deceive', async () => {
+  it('shows international host names in punycode', async () => {
     setting.interactions.set('idn', { state: 'PENDING', details: { access: [] } })
     const { text } = await show(setting.consentUrl('idn', { clientUri: 'https://аррle.example/' }))
     expect(text).toContain('<strong>xn--')
@@ -168,13 +168,13 @@ describe('the consent page', () => {
 })
 
 describe('a choice is refused and changes nothing', () => {
-  it('without the cookie that the page gave', async () => {
+  it('without the cookie of the page', async () => {
     const { proof } = await show(setting.consentUrl('one'))
     expect((await choose({ proof }, {})).status).toBe(403)
     expect(stateOf('one')).toBe('PENDING')
   })
 
-  it('with a proof of another browser, or made up', async () => {
+  it('with the proof of another browser, or a forged one', async () => {
     const [mine, theirs] = [await show(setting.consentUrl('one')), await show(setting.consentUrl('one'))]
     for (const proof of [theirs.proof, '', 'x'.repeat(43), 'ü']) {
       expect((await choose({ proof }, { cookie: mine.cookie })).status).toBe(403)
@@ -224,7 +224,7 @@ describe('a friendly page is shown', () => {
     expect((await choose({ proof: first.proof }, { cookie: first.cookie })).status).toBe(303)
   })
 
-  it('for an interaction that is not known', async () => {
+  it('for an unknown interaction', async () => {
     const { status, text } = await show(setting.consentUrl('none'))
     expect(status).toBe(404)
     expect(text).toContain('This request is over')
@@ -245,7 +245,7 @@ describe('a friendly page is shown', () => {
     }
   )
 
-  it('for every other browser, which is not told what was decided', async () => {
+  it('for every other browser, without the decision', async () => {
     const mine = await show(setting.consentUrl('one'))
     setting.interactions.set('two', { state: 'PENDING', details: { access: [payingAccess] } })
     const other = await show(setting.consentUrl('two'))
@@ -277,7 +277,7 @@ describe('a friendly page is shown', () => {
     expect([...texts][0]).not.toContain('/finish')
   })
 
-  it('for a request that has expired, which nobody can accept any more', async () => {
+  it('for an expired request, without a way to accept', async () => {
     const details = { access: [payingAccess], expiresAt: '2026-01-01T12:00:00.000Z' }
     setting.interactions.set('late', { state: 'PENDING', details })
     const { status, text } = await show(setting.consentUrl('late'))
@@ -286,7 +286,7 @@ describe('a friendly page is shown', () => {
     expect(text).not.toMatch(/<form|<button|Accept</)
   })
 
-  it('in place of an open one when its time is over, without a script', async () => {
+  it('in place of an open page when it expires, without a script', async () => {
     const expiresAt = new Date(Date.now() + 90_000)
     setting.interactions.set('soon', {
       state: 'PENDING',

@@ -127,7 +127,7 @@ function ask(options: ConsentPageOptions, antiForgery: AntiForgery): RequestHand
     const details = await options.identityProvider.getGrant(address)
     const cookie = readCookie(request, antiForgery, options)
     if (details.state !== 'PENDING') {
-      // Who decided is told what; everybody else, that nothing can be done any more.
+      // The deciding browser is shown the decision; all others, that the request is over.
       if (!hasDecided(request, cookie, address, antiForgery, options)) throw new InteractionOver('ended')
       send(response, 409, decidedPage(options, address, details.state))
       return
@@ -137,7 +137,7 @@ function ask(options: ConsentPageOptions, antiForgery: AntiForgery): RequestHand
       send(response, 410, expiredPage())
       return
     }
-    // A page that stands open when the time is over is replaced by one that nobody can accept on.
+    // An open page is replaced at its expiry by one without a way to accept.
     if (leftMs < Infinity) response.set('Refresh', String(Math.ceil(leftMs / 1_000)))
     const client = askingClient(details, clientName, clientUri)
     const proof = antiForgery.proofFor('form', cookie ?? giveCookie(response, antiForgery, options), address)

@@ -14,7 +14,7 @@ describe('the html tag', () => {
     expect(html`<p>${items}${undefined}${false}</p>`.text).toBe('<p><li>&lt;</li><li>2</li></p>')
   })
 
-  it('takes nothing for markup that only looks like it', () => {
+  it('treats look-alikes of markup as text', () => {
     const forged = { text: '<script>' } as unknown as string
     expect(() => html`${forged}`).toThrow()
   })

@@ -85,7 +85,7 @@ function clientAddress({ uri }: AskingClient): Html {
   </p>`
 }
 
-/** Whose consent it is: a page that knows who sits before it would ask nobody else. */
+/** The account holder whose consent is needed. A page with a login would ask only them. */
 function askedWallet({ walletAddress }: GrantDetails): Html | false {
   if (typeof walletAddress !== 'string') return false
   return html`<p class="client wallet">

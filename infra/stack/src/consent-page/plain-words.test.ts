@@ -24,8 +24,8 @@ function fact(words: AskedForWords, name: string): string | undefined {
   return words.facts.find(([candidate]) => candidate === name)?.[1]
 }
 
-describe('what is asked for, in plain words', () => {
-  it('says how much may be paid in all', () => {
+describe('the request, in plain words', () => {
+  it('states the total that may be paid', () => {
     const words = paying({ debitAmount: usd })
     expect(words.amount).toEqual({ figure: '25.00 USD', explanation: 'is the most you pay, in total' })
     expect(words.warning).toBeUndefined()
@@ -34,7 +34,7 @@ describe('what is asked for, in plain words', () => {
     expect(fact(words, 'How often')).toBe('in one payment or in several, until that is used up')
   })
 
-  it('says how often the amount begins anew', () => {
+  it('states how often the amount restarts', () => {
     const words = paying({ debitAmount: usd, interval: 'R12/2026-01-01T00:00:00Z/P1M' })
     expect(words.amount?.explanation).toBe('is the most you pay, in each period')
     expect(fact(words, 'How often')).toBe(
@@ -42,7 +42,7 @@ describe('what is asked for, in plain words', () => {
     )
   })
 
-  it('names both amounts when both hold, and the one receiver', () => {
+  it('names both amounts when both apply, and the one receiver', () => {
     const words = paying({ debitAmount: usd, receiveAmount: eur, receiver: RECEIVER })
     expect(fact(words, 'How much')).toBe(
       'at most 25.00 USD leaves your wallet, and receivers get at most 20.00 EUR'
@@ -50,7 +50,7 @@ describe('what is asked for, in plain words', () => {
     expect(fact(words, 'To')).toBe(RECEIVER)
   })
 
-  it('does not call what receivers get what the account holder pays', () => {
+  it('distinguishes what receivers get from what the account holder pays', () => {
     const words = paying({ receiveAmount: eur })
     expect(words.amount?.explanation).toBe('is the most that is received, in total')
     expect(fact(words, 'How much')).toContain('you pay what it costs')
@@ -71,7 +71,7 @@ describe('what is asked for, in plain words', () => {
     expect(paying({ receiver: RECEIVER }).warning).toContain('no limit on the amount')
   })
 
-  it('says what can be seen, and of whose payments', () => {
+  it('states what can be seen, and of whose payments', () => {
     expect(fact(paying({}, ['create', 'list-all']), 'Also')).toContain('every payment you made')
     const words = paying({}, ['read', 'list'])
     expect(words.title).toBe('See payments from your wallet')
@@ -80,7 +80,7 @@ describe('what is asked for, in plain words', () => {
     expect(fact(words, 'Your money')).toContain('no money leaves')
   })
 
-  it('describes every item of a request, and the question whose wallet it is', () => {
+  it('describes every item, and asks whose wallet it is', () => {
     const words = describeRequest({
       access: [
         { type: 'incoming-payment', actions: ['create', 'complete'], identifier: ALICE },
@@ -128,7 +128,7 @@ describe('what is asked for, in plain words', () => {
     expect(JSON.stringify(words)).not.toContain('of yours')
   })
 
-  it('shows the raw text rather than no page for an amount or interval that cannot be read', () => {
+  it('shows the raw text of an amount or interval that cannot be parsed', () => {
     const words = paying({ debitAmount: { ...usd, value: '-1' }, interval: 'often' })
     expect(words.amount?.figure).toBe('-1 units of USD')
     expect(fact(words, 'How often')).toContain('often')

@@ -116,13 +116,13 @@ function noMoney(
   }
 }
 
-/** An item that needs nobody's consent may be about the wallets of others. */
+/** An item that needs no consent may be about other people's wallets. */
 function whichWallet({ identifier }: AskedAccessItem, asked: string | undefined): string {
   if (identifier === undefined) return 'any wallet'
   return asked === undefined || identifier === asked ? 'your wallet' : 'another wallet'
 }
 
-/** Without an identifier the auth server and the resource server let it reach every wallet, whoever holds it. */
+/** Without an identifier, both services let it reach every wallet. */
 function walletFact(name: string, { identifier }: AskedAccessItem): AskedForWords['facts'] {
   return identifier === undefined
     ? [[name, 'every wallet here, also those of others: nobody’s consent is needed for that']]

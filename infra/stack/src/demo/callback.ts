@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 const LOOPBACK = '127.0.0.1'
 const PATH = '/callback'
 
-/** What the client is told when the account holder has chosen. */
+/** The callback of the client after the account holder's decision. */
 export type Outcome =
   | { readonly kind: 'accepted'; readonly hash: string; readonly interactRef: string }
   | { readonly kind: 'ended'; readonly result: string }

@@ -26,7 +26,7 @@ const CONSENT_TIMEOUT_MS = 600_000
 
 const TIMED_OUT: Outcome = { kind: 'ended', result: 'nobody chose within 10 minutes' }
 
-/** What the payment is told with. */
+/** What the payment is reported with. */
 export interface Telling {
   readonly client: AuthenticatedClient
   readonly stack: StackFile
@@ -112,7 +112,7 @@ async function createOutgoingPayment(
   )
 }
 
-/** Asks for a grant that needs nobody's consent. */
+/** Requests a grant that needs no consent. */
 async function requestGrant(
   client: AuthenticatedClient,
   walletAddress: WalletAddress,

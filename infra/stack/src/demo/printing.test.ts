@@ -5,7 +5,7 @@ const token = 'x'.repeat(43)
 const page = 'y'.repeat(43)
 
 describe('what the demo shows', () => {
-  it('holds no token, reference or shared secret in full, and leaves amounts and the page to open alone', () => {
+  it('truncates tokens, references and shared secrets, and shows amounts and the consent URL in full', () => {
     const shown = withoutSecrets({
       access_token: { value: token, manage: 'https://auth.example/token/1' },
       continue: { access_token: { value: token } },

@@ -10,7 +10,7 @@ export interface Databases {
   readonly resourceUrl: string
   /** Where they are, for people; without a password. */
   readonly description: string
-  /** Resolves when the server has ended that was started for them; never when it is somebody else's. */
+  /** Resolves when the server started for them has ended; never for an external server. */
   readonly ended: Promise<unknown>
   stop(): Promise<void>
 }

@@ -28,7 +28,7 @@ async function isFree(port: number, address: string): Promise<boolean> {
   try {
     await once(server, 'listening')
   } catch (error) {
-    // Machines without IPv6 have no ::1, and then nobody listens there.
+    // Machines without IPv6 have no ::1, so nothing listens there.
     const { code } = error as NodeJS.ErrnoException
     return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT'
   }

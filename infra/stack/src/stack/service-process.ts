@@ -40,7 +40,7 @@ export class ServiceProcess {
 
   constructor(options: ServiceOptions) {
     this.#options = options
-    // It writes to the file itself: its last words are kept even when nobody is left to pass them on.
+    // It writes to the file itself, so its last lines are kept even if its parent is gone.
     const log = openSync(options.logFile, options.append === true ? 'a' : 'w')
     this.#child = spawn(
       process.execPath,

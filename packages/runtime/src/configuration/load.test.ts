@@ -27,7 +27,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('loading the configuration', () => {
-  it('parses what is set and fills in what is not', () => {
+  it('parses settings and fills in defaults', () => {
     const config = loadConfiguration(schema, { ...complete, REFLECTION: 'TRUE', UNRELATED: 'kept out' })
     expect(config).toMatchObject({
       PUBLIC_URL: 'https://wallet.example',
@@ -57,7 +57,7 @@ describe('loading the configuration', () => {
     }
   )
 
-  it('says which setting was meant by a misspelt one', () => {
+  it('suggests the setting for a misspelt one', () => {
     expect(problemsOf({ ...complete, HTTP_PROT: '1' })).toEqual([
       'HTTP_PROT is not a setting: did you mean HTTP_PORT?'
     ])

@@ -6,7 +6,7 @@ const schema = z.object({ TRUSTED_PROXIES: setting.proxies({ description: 'Proxi
 const read = (value: string) => loadConfiguration(schema, { TRUSTED_PROXIES: value }).TRUSTED_PROXIES
 
 describe('the setting of proxies', () => {
-  it('takes how many there are, or where they are', () => {
+  it('takes a number or networks', () => {
     expect(read('0')).toBe(0)
     expect(read('10')).toBe(10)
     expect(read('10.0.0.0/8')).toEqual(['10.0.0.0/8'])

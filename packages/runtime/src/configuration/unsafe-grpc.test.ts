@@ -26,7 +26,7 @@ const find = (changed: Partial<GuardedGrpcListener> & { CLIENTS?: readonly strin
   findUnsafeGrpcListener<'CLIENTS'>({ ...SAFE, CLIENTS, ...changed }, ['CLIENTS'])
 
 describe('a gRPC listener', () => {
-  it('is safe with TLS and clients that are named, and in plain text on this machine in development', () => {
+  it('is safe with TLS and named clients, and without TLS on loopback in development', () => {
     expect(find({})).toEqual([])
     expect(
       find({ ...PLAIN, ENVIRONMENT: 'development', GRPC_HOST: '127.0.0.1', CLIENTS: undefined })
@@ -34,7 +34,7 @@ describe('a gRPC listener', () => {
     expect(find({ ENVIRONMENT: 'development', CLIENTS: undefined })).toEqual([])
   })
 
-  it('is unsafe in plain text in production, on this machine too: every setting is named', () => {
+  it('is unsafe without TLS in production, even on loopback: every setting is named', () => {
     for (const GRPC_HOST of ['0.0.0.0', '127.0.0.1']) {
       expect(find({ ...PLAIN, GRPC_HOST })).toEqual([
         expect.stringMatching(/^GRPC_TLS_CERTIFICATE_FILE: must be set in production/),
@@ -66,7 +66,7 @@ describe('a gRPC listener', () => {
     }
   )
 
-  it('needs clients that are named, in production', () => {
+  it('needs named clients in production', () => {
     expect(find({ CLIENTS: undefined })).toEqual([
       expect.stringMatching(/^CLIENTS: must be set in production/)
     ])

@@ -13,18 +13,18 @@ const find = (changed: Partial<GuardedSettings> & { PUBLIC_URL?: string; PAGE_UR
   findUnsafeSettings<'PUBLIC_URL' | 'PAGE_URL'>({ ...SAFE, ...changed }, ['PUBLIC_URL', 'PAGE_URL'])
 
 describe('settings that are unsafe together', () => {
-  it('are not those of one process with https URLs, nor of replicas with Redis', () => {
+  it('do not include one process with https URLs, or replicas with Redis', () => {
     expect(find({})).toEqual([])
     expect(find({ REPLICA_COUNT: 3, REDIS_URL: new Secret('redis://redis:6379') })).toEqual([])
   })
 
-  it('are replicas that share nothing, in development too', () => {
+  it('include replicas without Redis, in development too', () => {
     const problem = [expect.stringMatching(/^REDIS_URL: must be set when REPLICA_COUNT is above 1/)]
     expect(find({ REPLICA_COUNT: 2 })).toEqual(problem)
     expect(find({ REPLICA_COUNT: 2, ENVIRONMENT: 'development' })).toEqual(problem)
   })
 
-  it('are, in production, limits that know nothing of the proxies in front', () => {
+  it('include, in production, rate limits without TRUSTED_PROXIES', () => {
     const problem = [expect.stringMatching(/^TRUSTED_PROXIES: must be set in production/)]
     expect(find({ TRUSTED_PROXIES: undefined })).toEqual(problem)
     expect(find({ TRUSTED_PROXIES: undefined, RATE_LIMITS: true })).toEqual(problem)
@@ -33,7 +33,7 @@ describe('settings that are unsafe together', () => {
     expect(find({ TRUSTED_PROXIES: undefined, ENVIRONMENT: 'development' })).toEqual([])
   })
 
-  it('are, in production, http URLs and reflection: each is named', () => {
+  it('include, in production, http URLs and reflection: each is named', () => {
     const unsafe = {
       PUBLIC_URL: 'http://wallet.example',
       PAGE_URL: 'http://page.example',

@@ -18,7 +18,7 @@ const problemsOf = (environment: Record<string, string>): string[] =>
   findWeakSecrets(schema, loadConfiguration(schema, environment))
 
 describe('weak secrets', () => {
-  it('are none that were drawn at random', () => {
+  it('do not include random ones', () => {
     const DATABASE_URL = 'postgresql://wallet:kq8Lm2Tz@postgres/wallet'
     expect(problemsOf({ API_SECRET: STRONG, RETIRED_SECRETS: OTHER, DATABASE_URL })).toEqual([])
     expect(problemsOf({ API_SECRET: STRONG, DATABASE_URL: 'postgresql://postgres/wallet' })).toEqual([])
@@ -46,7 +46,7 @@ describe('weak secrets', () => {
     for (const value of Object.values(environment)) expect(problems[0]).not.toContain(value)
   })
 
-  it('a list holds only secrets of a fair length', () => {
+  it('a list contains only secrets of sufficient length', () => {
     expect(() =>
       loadConfiguration(schema, { API_SECRET: STRONG, RETIRED_SECRETS: `${OTHER},short` })
     ).toThrow(/RETIRED_SECRETS: expected values of at least 16 characters, separated by commas/)

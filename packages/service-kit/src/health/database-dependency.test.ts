@@ -42,7 +42,7 @@ describe('a database', () => {
     expect(await look()).toBe('has not been migrated to this version')
   })
 
-  it('with the migration before, or with half of the newest, has not been either', async () => {
+  it('with the previous migration, or half of the newest, has not been migrated either', async () => {
     // As Prisma keeps it, as far as it is read.
     await pool.query(`create table _prisma_migrations
       (migration_name text, finished_at timestamptz, rolled_back_at timestamptz)`)
@@ -51,19 +51,19 @@ describe('a database', () => {
     expect(await look()).toBe('has not been migrated to this version')
   })
 
-  it('with the newest migration is as it should be, also when there are newer ones', async () => {
+  it('with the newest migration has no problem, even if there are newer ones', async () => {
     await pool.query(`update _prisma_migrations set finished_at = now()`)
     await pool.query(`insert into _prisma_migrations values ('20260303000000_third', now(), null)`)
     expect(await look()).toBeUndefined()
   })
 
-  it('that takes no changes is read-only', async () => {
+  it('that refuses writes is read-only', async () => {
     await pool.query(`alter database ${database} set default_transaction_read_only = on`)
     await asAdmin(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`)
     await expect(look().catch(look)).resolves.toBe('is read-only')
   })
 
-  it('that is gone does not answer', async () => {
+  it('that has stopped does not answer', async () => {
     await asAdmin(`drop database ${database} with (force)`)
     await expect(look().catch(look)).rejects.toThrow()
     await asAdmin(`create database ${database}`)

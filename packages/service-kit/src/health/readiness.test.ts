@@ -18,7 +18,7 @@ function readinessOf(
 }
 
 describe('a service', () => {
-  it('is ready while everything it needs can be worked with', async () => {
+  it('is ready while all its dependencies work', async () => {
     const { readiness } = readinessOf([{ name: 'database', needed: 'always', check: UP }])
     expect(await readiness.report()).toEqual({
       status: 'ready',
@@ -27,7 +27,7 @@ describe('a service', () => {
     })
   })
 
-  it('says why it is not ready, and not what the error said', async () => {
+  it('says why it is not ready, without the error text', async () => {
     const failed = (): Promise<never> => Promise.reject(new Error('password of 10.0.0.7 refused'))
     const { readiness, lines } = readinessOf([
       { name: 'database', needed: 'always', check: () => Promise.resolve('is read-only') },
@@ -45,7 +45,7 @@ describe('a service', () => {
     expect(lines.join('')).toContain('password of 10.0.0.7 refused')
   })
 
-  it('waits for nobody too long', async () => {
+  it('limits how long it waits for a dependency', async () => {
     const { readiness } = readinessOf(
       [{ name: 'database', needed: 'always', check: () => new Promise(() => undefined) }],
       1
@@ -53,7 +53,7 @@ describe('a service', () => {
     expect((await readiness.report()).reasons).toEqual(['database: does not answer'])
   })
 
-  it('does without what is needed at the start only, once it was there', async () => {
+  it('needs a start-only dependency only once', async () => {
     let wrong: string | undefined = 'is away'
     const { readiness } = readinessOf([
       { name: 'auth-server', needed: 'at-start', check: () => Promise.resolve(wrong) }
@@ -75,7 +75,7 @@ describe('a service', () => {
     expect(await readiness.report()).toMatchObject({ status: 'not ready', reasons: ['stopping'] })
   })
 
-  it('looks once for all who ask at the same time, and logs only what changes', async () => {
+  it('checks once for concurrent callers, and logs only changes', async () => {
     let looks = 0
     let wrong: string | undefined = 'is read-only'
     const check = (): Promise<string | undefined> => {

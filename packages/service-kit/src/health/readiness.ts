@@ -17,7 +17,7 @@ export interface Dependency {
   /**
    * Checks whether it is usable.
    *
-   * @returns the problem, in fixed words that anyone may read; undefined when there is none
+   * @returns the problem, in a fixed text without details; undefined if there is none
    * @throws any failure; only the log gets it
    */
   check(): Promise<string | undefined>

@@ -35,7 +35,7 @@ export class Metrics {
     })
   }
 
-  /** Adds what every process can tell of itself: processor, memory, event loop, garbage collection. */
+  /** Adds the process metrics: CPU, memory, event loop, garbage collection. */
   addProcessMetrics(): void {
     collectDefaultMetrics({ register: this.#registry })
   }

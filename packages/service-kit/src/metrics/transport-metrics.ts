@@ -12,15 +12,15 @@ export interface MeasuredPool {
   readonly options: { readonly max: number }
 }
 
-/** What transports tell of their work. */
+/** Observers of the transports. */
 export interface TransportMetrics<Listener extends string> {
-  /** Is told of the requests of a listener. */
+  /** Observes the requests of a listener. */
   readonly http: Readonly<Record<Listener, RequestObserver>>
   /** Looks at the connections of a listener whenever they are scraped. */
   readonly watchListener: (listener: Listener, server: { readonly openConnections: number }) => void
-  /** Is told of calls that are answered here. */
+  /** Observes answered calls. */
   readonly grpcServer: (method: string, code: string, durationSeconds: number) => void
-  /** Is told of calls that are made from here. */
+  /** Observes outgoing calls. */
   readonly grpcClient: {
     readonly ended: (method: string, code: string, durationSeconds: number) => void
     readonly retried: (method: string) => void

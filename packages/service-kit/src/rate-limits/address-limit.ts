@@ -25,7 +25,7 @@ export interface AddressedRequest {
 export interface AddressLimitOptions {
   /** Whether proxies are trusted to state a client's address. */
   readonly trustsProxies: boolean
-  /** Paths where GET and HEAD are never limited, so that nobody can block health checks. */
+  /** Paths where GET and HEAD are never limited, so health checks cannot be blocked. */
   readonly exemptPaths: readonly string[]
   readonly logger: Logger
   readonly count: (answer: Answer, keys: { readonly address: string }) => void

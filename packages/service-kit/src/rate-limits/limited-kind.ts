@@ -72,7 +72,7 @@ export class LimitedKind {
 
   #findOpen(key: string, nowMs: number): Window | undefined {
     const window = this.#windows.get(nameOf(key))
-    // A time before its beginning means that the clock was set back: nobody may have to wait for that.
+    // A time before its beginning means that the clock was set back, which must not delay anyone.
     return window !== undefined && window.fromMs <= nowMs && nowMs < window.untilMs ? window : undefined
   }
 

@@ -18,7 +18,7 @@ export interface RateLimitsOptions {
   readonly logger: Logger
   /** Whether proxies are trusted to state a client's address. */
   readonly trustsProxies: boolean
-  /** Paths where GET and HEAD are never limited, so that nobody can block health checks. */
+  /** Paths where GET and HEAD are never limited, so health checks cannot be blocked. */
   readonly exemptPaths: readonly string[]
   /** Observes every refusal. */
   readonly onRefused: (kind: LimitKind) => void

@@ -17,7 +17,7 @@ const ask = (path: string, method = 'GET') => fetch(`http://127.0.0.1:${server.p
 const scrape = () => scrapeMetrics(server.port)
 
 describe('the metrics server', () => {
-  it("answers GET /metrics in Prometheus' text format, with what the process tells of itself", async () => {
+  it("answers GET /metrics in Prometheus' text format, with the process metrics", async () => {
     const response = await ask('/metrics?name=any')
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
@@ -59,7 +59,7 @@ describe('gauges', () => {
   }
   const up = 'open_payments_metrics_source_up{source="outcomes"}'
 
-  it('are read anew at every scrape, all with one question', async () => {
+  it('are read at every scrape, all with one query', async () => {
     let questions = 0
     metrics.addGauges({
       name: 'outcomes',
@@ -74,7 +74,7 @@ describe('gauges', () => {
     expect([second.at('oldest_age_seconds'), second.at('waiting'), second.at(up)]).toEqual([1, 2, 1])
   })
 
-  it('are left out while their source fails, everything else is answered, and they come back', async () => {
+  it('are omitted while their source fails, and return afterwards', async () => {
     let fails = true
     metrics.addGauges({
       name: 'outcomes',
@@ -98,7 +98,7 @@ describe('gauges', () => {
     expect([restored.at('waiting'), restored.at(up)]).toEqual([1, 1])
   })
 
-  it('are left out when their source does not answer in time, and it is not asked again meanwhile', async () => {
+  it('are omitted when their source is too slow, which is not queried again meanwhile', async () => {
     type Values = Record<keyof typeof gauges, number>
     const answers: ((values: Values) => void)[] = []
     metrics.addGauges({

@@ -27,7 +27,7 @@ async function seriesOf(metrics: Metrics): Promise<string[]> {
     .flatMap((line) => (line.startsWith('#') ? [] : [line.slice(0, line.lastIndexOf(' '))]))
 }
 
-it('requests are measured by route, and what strangers make up makes no new series', async () => {
+it('requests are measured by route, and invented paths and methods add no series', async () => {
   const metrics = new Metrics({ logger })
   const { http, watchListener } = publishTransports(metrics, { listeners: ['public'], version: '1.2.3' })
   const app = createHttpApp({
@@ -69,7 +69,7 @@ it('requests are measured by route, and what strangers make up makes no new seri
   expect(text).toContain(`open_payments_build_info{version="1.2.3",node="${process.versions.node}"} 1`)
 })
 
-it('connections of a pool are told as they are at the scrape', async () => {
+it('pool connections are reported as of the scrape', async () => {
   const metrics = new Metrics({ logger })
   const transports = publishTransports(metrics, { listeners: [], version: '1.2.3' })
   const pool = { totalCount: 3, idleCount: 1, waitingCount: 4, options: { max: 16 } }

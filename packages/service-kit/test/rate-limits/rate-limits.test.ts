@@ -75,33 +75,33 @@ function askTimes(limits: RateLimits, client: string, times: number): boolean[] 
 }
 
 describe('rate limits', () => {
-  it('let through as many as the limit says, and not one more', async () => {
+  it('allow exactly as many requests as the limit', async () => {
     const limits = await open()
     expect(askTimes(limits, 'shop', POINTS + 2)).toEqual([...ONCE, false, false])
     expect(refused).toEqual(['client', 'client'])
   })
 
-  it('count each key and each kind apart', async () => {
+  it('count each key and each kind separately', async () => {
     const limits = await open()
     askTimes(limits, 'shop', POINTS + 1)
     expect(isLetThrough(limits, 'market')).toBe(true)
     expect(refusalOf(limits, { 'wallet-address': 'shop' })).toBeUndefined()
   })
 
-  it('count long keys apart that differ in their last character', async () => {
+  it('count long keys separately that differ only in their last character', async () => {
     const limits = await open()
     const start = 'https://wallet.example/'.padEnd(2_000, 'x')
     expect(askTimes(limits, `${start}1`, POINTS + 1)).toEqual([...ONCE, false])
     expect(isLetThrough(limits, `${start}2`)).toBe(true)
   })
 
-  it('say when to come again', async () => {
+  it('say when to retry', async () => {
     const limits = await open()
     askTimes(limits, 'shop', POINTS)
     expect(refusalOf(limits, { client: 'shop' })?.retryAfterSeconds).toBe(DURATION_SECONDS)
   })
 
-  it('let a client that is over use up nothing of a wallet address', async () => {
+  it('count nothing for a wallet address when the client is over its limit', async () => {
     const limits = await open()
     askTimes(limits, 'shop', POINTS + 1)
     for (let asked = 0; asked < 2 * POINTS; asked += 1) {
@@ -113,7 +113,7 @@ describe('rate limits', () => {
     expect(refused.filter((kind) => kind === 'wallet-address')).toEqual([])
   })
 
-  it('begin anew when the window is over, and never wait for a clock that was set back', async () => {
+  it('restart when the window ends, even if the clock was set back', async () => {
     const moving = new TestClock()
     const limits = await open({ clock: moving })
     expect(askTimes(limits, 'shop', POINTS + 1).at(-1)).toBe(false)
@@ -125,7 +125,7 @@ describe('rate limits', () => {
     expect(isLetThrough(limits, 'shop')).toBe(true)
   })
 
-  it('forget whoever was silent for longest rather than grow without bounds', async () => {
+  it('forget the longest idle key instead of growing without bounds', async () => {
     const limits = await open()
     askTimes(limits, 'silent', POINTS + 1)
     askTimes(limits, 'loud', POINTS + 1)
@@ -193,7 +193,7 @@ describe('rate limits by address', () => {
   const statuses = async (answers: readonly Promise<Told>[]): Promise<number[]> =>
     (await Promise.all(answers)).map(({ status }) => status)
 
-  it('tell with every answer what is left, in structured fields', async () => {
+  it('report the remaining quota with every answer, in structured fields', async () => {
     const get = await serve()
     const first = await get()
     expect(first.headers.get('ratelimit-policy')).toBe('"address";q=3;w=60, "client";q=3;w=60')
@@ -206,7 +206,7 @@ describe('rate limits by address', () => {
     expect(over.headers.get('ratelimit')).toBe('"address";r=0;t=60')
   })
 
-  it('count what is not found too, and never who asks whether the process lives', async () => {
+  it('count 404s too, but never health checks', async () => {
     const get = await serve()
     for (let asked = 0; asked < POINTS; asked += 1) expect((await get({}, '/nothing')).status).toBe(404)
     expect((await get({}, '/nothing')).status).toBe(429)
@@ -214,7 +214,7 @@ describe('rate limits by address', () => {
     expect((await get({}, '/healthz', 'HEAD')).status).toBe(200)
   })
 
-  it('count whoever asks that path for something else', async () => {
+  it('count other methods on the health path', async () => {
     const get = await serve()
     for (let asked = 0; asked < POINTS; asked += 1) {
       expect((await get({}, '/healthz', 'POST')).status).toBe(405)
@@ -223,7 +223,7 @@ describe('rate limits by address', () => {
     expect((await get({}, '/healthz/')).status).toBe(429)
   })
 
-  it('do not believe X-Forwarded-For unless told whom to believe', async () => {
+  it('ignore X-Forwarded-For unless proxies are trusted', async () => {
     const get = await serve()
     for (let asked = 0; asked < POINTS; asked += 1)
       await get({ 'x-forwarded-for': `198.51.100.${String(asked)}` })
@@ -245,7 +245,7 @@ describe('rate limits by address', () => {
     }
   )
 
-  it('count a /64 of IPv6 as one, the writings of one IPv4 address as one, and what is no address as the proxy', async () => {
+  it('count an IPv6 /64 as one, all spellings of an IPv4 address as one, and anything else as the proxy', async () => {
     const get = await serve(1)
     const from = (address: string): Promise<Told> => get({ 'x-forwarded-for': address }, '/nothing')
     const sameNetwork = ['2001:db8::1', '2001:db8:0:0:ffff::2', '2001:DB8::3', '2001:db8::4']

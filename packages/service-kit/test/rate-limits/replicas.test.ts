@@ -104,7 +104,7 @@ describeWithRedis('replicas that count together', () => {
     return keys.length === 0 ? [] : (await redis.mget(...keys)).map(Number)
   }
 
-  it('refuse what goes beyond the limit of all as soon as they are in step', async () => {
+  it('refuse requests over the shared limit once synchronized', async () => {
     const [one, other] = [await open(), await open()]
     expect(ask(one, POINTS - 1)).toBe(POINTS - 1)
     await one.flush()
@@ -115,7 +115,7 @@ describeWithRedis('replicas that count together', () => {
     expect(ask(one, 2)).toBe(1)
   })
 
-  it('let through no more beyond the limit than comes to each of them before it is in step', async () => {
+  it('exceed the limit by at most what each receives before synchronizing', async () => {
     const replicas = await openThree()
     const atATime = 2
     let through = 0
@@ -128,12 +128,12 @@ describeWithRedis('replicas that count together', () => {
     expect(replicas.map((replica) => ask(replica, 1))).toEqual([0, 0, 0])
   })
 
-  it('each hold the limit by themselves before they are in step', async () => {
+  it('each enforce the limit alone before synchronizing', async () => {
     const replicas = await openThree()
     expect(replicas.map((replica) => ask(replica, 2 * POINTS))).toEqual([POINTS, POINTS, POINTS])
   })
 
-  it('count every request once, however often and at the same time they are brought in step', async () => {
+  it('count every request once, however often they synchronize concurrently', async () => {
     const limits = await open()
     const flushes: Promise<void>[] = []
     for (let asked = 0; asked < POINTS; asked += 1) {
@@ -199,7 +199,7 @@ describeWithRedis('replicas that count together', () => {
     }
   })
 
-  it('come in step by themselves', async () => {
+  it('synchronize by themselves', async () => {
     const [one, other] = [await open(), await open({ schedule: (run, delayMs) => setTimeout(run, delayMs) })]
     ask(one, POINTS)
     await one.flush()
@@ -209,7 +209,7 @@ describeWithRedis('replicas that count together', () => {
     await once(() => Promise.resolve(refusalOf(other, 'shop') !== undefined))
   })
 
-  it('tell soon what is near its limit, and everything else a moment later', async () => {
+  it('synchronize keys near their limit first', async () => {
     const { delaysMs, schedule } = manualSchedule()
     const limits = await open({ schedule })
     ask(limits, POINTS / 2)
@@ -218,7 +218,7 @@ describeWithRedis('replicas that count together', () => {
     expect(delaysMs).toEqual([FLUSH_INTERVAL_MS, SOON_MS])
   })
 
-  it('hear what is left to tell from a replica that stops', async () => {
+  it('get the remaining counts of a replica that stops', async () => {
     const [one, other] = [await open(), await open()]
     ask(one, POINTS)
     await one.close()
@@ -248,7 +248,7 @@ describeWithRedis('replicas that count together', () => {
     }
   )
 
-  it('hold the limit from the beginning when Redis is away, and tell what they counted when it comes', async () => {
+  it('enforce the limit without Redis, and send their counts when it is back', async () => {
     await proxy.refuse()
     const back = manualSchedule()
     const limits = await open({ redisUrl: proxy.url, schedule: back.schedule })
@@ -265,7 +265,7 @@ describeWithRedis('replicas that count together', () => {
     expect(ask(other, 1)).toBe(0)
   })
 
-  it('never tell twice what Redis may have counted already', async () => {
+  it('never send counts twice that Redis may have added', async () => {
     const limits = await open({ redisUrl: proxy.url })
     proxy.loseAnswers()
     ask(limits, 2)
@@ -281,7 +281,7 @@ describeWithRedis('replicas that count together', () => {
     await limits.close()
   })
 
-  it('know what they counted when Redis has lost it', async () => {
+  it('keep their counts when Redis loses its data', async () => {
     const limits = await open()
     ask(limits, POINTS)
     await limits.flush()
@@ -292,8 +292,8 @@ describeWithRedis('replicas that count together', () => {
   })
 })
 
-describe('what is left to tell', () => {
-  it('is forgotten with its key, and when its window is followed by another', () => {
+describe('unsent counts', () => {
+  it('are dropped with their key, and when the next window begins', () => {
     const untold = new Set<unknown>()
     const kind = new LimitedKind('client', LIMIT, {
       counted: (window) => untold.add(window),

@@ -34,7 +34,7 @@ async function startRefusingCollector() {
   return { keys, endpoint, stop: () => server.close() }
 }
 
-it('a service stops after its last traces were sent, and a collector that refuses them is told once, without its key', async () => {
+it('a service stops after sending its last traces, and logs a refusing collector once, without its key', async () => {
   const collector = await startRefusingCollector()
   const stopped: string[] = []
   const service = await withTelemetry(

@@ -28,20 +28,20 @@ describe('what is recorded', () => {
     expect(isRecorded({ ratio: 0 })).toBe(false)
   })
 
-  it('is the same share of those that strangers began, whatever they ask for and whichever id they chose', () => {
+  it('is the same share of traces that strangers began, whatever flags and ids they sent', () => {
     for (const traceparent of [RECORDED, NOT_RECORDED]) {
       expect(isRecorded({ ratio: 0.51 }, traceparent)).toBe(true)
       expect(isRecorded({ ratio: 0.5 }, traceparent)).toBe(false)
     }
   })
 
-  it('is decided by who stands in front, where it is trusted', () => {
+  it('is decided by the proxy in front, if it is trusted', () => {
     expect(isRecorded({ ratio: 0, strangersTrusted: true }, RECORDED)).toBe(true)
     expect(isRecorded({ ratio: 1, strangersTrusted: true }, NOT_RECORDED)).toBe(false)
     expect(isRecorded({ ratio: 0.51, strangersTrusted: true })).toBe(true)
   })
 
-  it('is decided once for a whole trace: by the service that calls, and by the span above', () => {
+  it('is decided once for a whole trace, by the calling service or the parent span', () => {
     expect(isRecorded({ ratio: 0 }, RECORDED, 'service')).toBe(true)
     expect(isRecorded({ ratio: 1 }, NOT_RECORDED, 'service')).toBe(false)
     const begun = continueTrace(NOT_RECORDED, 'stranger')

@@ -81,7 +81,7 @@ describe('the contract', () => {
     return contract.violations(exchange)
   }
 
-  it('is kept by what the published descriptions say', () => {
+  it('is met by the published examples', () => {
     expect(violations('POST /quotes', 201, quote)).toEqual([])
     expect(violations('GET https://wallet.example/quotes/1?x=y', 200, quote)).toEqual([])
     expect(violations('DELETE /token/1', 204, undefined)).toEqual([])
@@ -102,7 +102,7 @@ describe('the contract', () => {
     expect(violations('POST /quotes', 201, body).join()).toMatch(expected)
   })
 
-  it('is broken by a member that an open schema does not name, in whatever depth', () => {
+  it('is violated by an undescribed member at any depth, even in an open schema', () => {
     const created = { ...incomingPayment, methods: [], metadata: { anything: { goes: 'here' } } }
     expect(violations('POST /incoming-payments', 201, created)).toEqual([])
     expect(violations('POST /incoming-payments', 201, { ...created, accountId: 7 }).join()).toContain(
@@ -114,7 +114,7 @@ describe('the contract', () => {
     expect(violations('POST /incoming-payments', 201, own).join()).toContain('toString')
   })
 
-  it('is broken by a body of another media type, and by one where none is described', () => {
+  it('is violated by another media type, and by an undescribed body', () => {
     expect(violations('POST /quotes', 201, quote, { 'content-type': 'text/html' }).join()).toContain(
       'text/html'
     )
@@ -124,11 +124,11 @@ describe('the contract', () => {
     expect(violations('HEAD /quotes/1', 200, undefined)).toEqual([])
   })
 
-  it('is broken by a described header that is missing', () => {
+  it('is violated by a missing described header', () => {
     expect(violations('GET /quotes/1', 401, error).join()).toContain('WWW-Authenticate is missing')
   })
 
-  it('is broken by a status that is neither described nor named as different', () => {
+  it('is violated by a status that is neither described nor decided', () => {
     expect(violations('POST /quotes', 202, undefined).join()).toContain('202 is not described')
     expect(violations('POST /quotes', 418, error).join()).toContain('418 is not described')
   })
@@ -148,7 +148,7 @@ describe('the contract', () => {
     expect(violations('PUT /who/knows/this', 404, body)).not.toEqual([])
   })
 
-  it('is broken by an error page where none is described', () => {
+  it('is violated by an undescribed error page', () => {
     expect(violations('POST /quotes', 500, '<html>', { 'content-type': 'text/html' })).not.toEqual([])
   })
 
@@ -171,13 +171,13 @@ describe('the contract', () => {
     }
   })
 
-  it('lets nothing but discovery succeed undescribed', () => {
+  it('allows only discovery to succeed undescribed', () => {
     expect(violations('OPTIONS https://auth.example/', 200, {})).toEqual([])
     expect(violations('OPTIONS https://auth.example/continue/1', 200, {})).not.toEqual([])
     expect(violations('PUT https://auth.example/', 200, {})).not.toEqual([])
   })
 
-  it('lets browsers have error pages below /interact, and nobody else nor anywhere else', () => {
+  it('allows error pages only for browsers below /interact', () => {
     const plain = { ...page, 'content-type': 'text/plain' }
     expect(violations('POST /interact/1', 404, '<html>', page)).toEqual([])
     expect(violations('POST /interact/1', 200, '<html>', page)).not.toEqual([])
@@ -186,7 +186,7 @@ describe('the contract', () => {
     expect(violations('POST /interactive/1', 404, '<html>', page)).not.toEqual([])
   })
 
-  it('is broken by an error code that the description does not have, but for the decided ones', () => {
+  it('is violated by an undescribed error code, except the decided ones', () => {
     const refusal = (code: string) => ({ error: { code, description: 'no' } })
     expect(violations('POST /continue/1', 401, refusal('invalid_client'))).toEqual([])
     expect(violations('POST /continue/1', 401, refusal('user_denied'))).toEqual([])
@@ -194,7 +194,7 @@ describe('the contract', () => {
     expect(violations('POST /', 401, refusal('user_denied'))).not.toEqual([])
   })
 
-  it('lets closed answers have updatedAt, but not for clients that accept JSON alone', () => {
+  it('allows updatedAt in closed answers, except for clients that accept JSON alone', () => {
     const closed: [string, unknown][] = [
       ['POST /incoming-payments/1/complete', { ...incomingPayment, updatedAt }],
       ['GET /incoming-payments', { pagination: pages, result: [{ ...incomingPayment, updatedAt }] }],
@@ -225,7 +225,7 @@ describe('the contract', () => {
     expect(violations('GET /alice/jwks.json', 200, walletAddress)).not.toEqual([])
   })
 
-  it('is kept and broken by what our own descriptions say', () => {
+  it('follows our own descriptions', () => {
     expect(violations('POST /ours/1', 202, undefined)).toEqual([])
     expect(violations('POST /ours/1', 202, { code: 'x' })).toEqual([])
     expect(violations('POST /ours/1', 202, { codes: 'x' })).not.toEqual([])
@@ -238,7 +238,7 @@ describe('the contract', () => {
     expect(violations('POST /ours/1', 403, {})).not.toEqual([])
   })
 
-  it('says nothing about what answers those who run the services', () => {
+  it("does not apply to operators' endpoints", () => {
     expect(violations('GET /readyz', 503, { status: 'not ready', unavailable: ['database'] })).toEqual([])
     expect(violations('OPTIONS /readyz', 200, 'GET', { 'content-type': 'text/plain' })).not.toEqual([])
   })

@@ -64,7 +64,7 @@ describe('the value of an amount on the wire', () => {
     expect(fieldRefused(() => parseAmountValue(value as unknown as string))).toBe('value')
   })
 
-  it('every unsigned 64-bit integer comes back as it went out', () => {
+  it('every unsigned 64-bit integer round-trips', () => {
     fc.assert(
       fc.property(uint64, asset, (value, ofAsset) => {
         const amount = { value, asset: ofAsset }
@@ -102,7 +102,7 @@ describe('an amount on the wire', () => {
     )
   })
 
-  it('two assets are the same only when code and scale agree', () => {
+  it('two assets are equal only if code and scale are', () => {
     expect(isSameAsset(USD, { code: 'USD', scale: 2 })).toBe(true)
     expect(isSameAsset(USD, { code: 'USD', scale: 6 })).toBe(false)
     expect(isSameAsset(USD, { code: 'usd', scale: 2 })).toBe(false)
@@ -147,7 +147,7 @@ describe('an amount for people', () => {
     expect(fieldRefused(() => parseMajorUnits(text, USD))).toBe('value')
   })
 
-  it('what is shown reads back as the same amount, at every scale', () => {
+  it('round-trips at every scale', () => {
     fc.assert(
       fc.property(uint64, asset, (value, ofAsset) => {
         const [text = ''] = describeAmount({ value, asset: ofAsset }).split(' ')

@@ -31,7 +31,7 @@ describe('a fee', () => {
     expect(feeFor(debit, { fixed, basisPoints })).toBe(fee)
   })
 
-  it('is never more than the debit, and what it leaves never shrinks as the debit grows', () => {
+  it('never exceeds the debit, and the remainder never shrinks as the debit grows', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: UINT64_MAX - 1n }), feeSchedule, (debit, fees) => {
         const left = debit - feeFor(debit, fees)
@@ -70,7 +70,7 @@ describe('a quote', () => {
     expect(quoteFromReceive(9_126n, terms)).toEqual({ debit: 10_000n, fee: 80n, receive: 9_126n })
   })
 
-  it('from a debit too small to deliver anything receives nothing, and the minimum debit delivers something', () => {
+  it('from a debit too small delivers nothing, and from the minimum debit something', () => {
     expect(quoteFromDebit(31n, terms).receive).toBe(0n)
     expect(minimumDebit(terms)).toBe(33n)
     expect(quoteFromDebit(33n, terms)).toEqual({ debit: 33n, fee: 31n, receive: 1n })
@@ -82,7 +82,7 @@ describe('a quote', () => {
     expect(quoteFromDebit(0n, terms)).toEqual({ debit: 0n, fee: 0n, receive: 0n })
   })
 
-  it('between accounts of one asset leaves no unit over, whatever the fee', () => {
+  it('between accounts of one asset loses no unit, whatever the fee', () => {
     fc.assert(
       fc.property(uint64, feeSchedule, (amount, fees) => {
         const same = { source: USD, target: USD, rate: RATE_ONE, fees }
@@ -109,7 +109,7 @@ describe('a quote', () => {
     )
   })
 
-  it('holds to that over the whole range: it refuses only what no debit can deliver', () => {
+  it('takes it over the whole range, and refuses only what no debit can deliver', () => {
     fc.assert(
       fc.property(uint64, quoteTerms, (receive, between) => {
         const quoted = answerOf(() => quoteFromReceive(receive, between), AmountError)
@@ -146,7 +146,7 @@ describe('a quote', () => {
     )
   })
 
-  it('is refused when the debit would leave the range', () => {
+  it('is refused when the debit is out of range', () => {
     const same = { source: USD, target: USD, rate: RATE_ONE, fees: { fixed: 1n, basisPoints: 0 } }
     expect(quoteFromReceive(UINT64_MAX - 1n, same).debit).toBe(UINT64_MAX)
     expect(() => quoteFromReceive(UINT64_MAX, same)).toThrow(AmountError)
@@ -159,7 +159,7 @@ describe('a quote', () => {
 describe('a payment delivered in part', () => {
   const quoted = { debit: 10_000n, fee: 80n, receive: 9_126n }
 
-  it('keeps the whole debit when all was received and nothing when nothing was', () => {
+  it('keeps the whole debit if all was delivered, and nothing if nothing was', () => {
     expect(debitForPartialReceive(quoted, 9_126n)).toBe(10_000n)
     expect(debitForPartialReceive(quoted, 0n)).toBe(0n)
     expect(debitForPartialReceive({ debit: 5n, fee: 5n, receive: 0n }, 0n)).toBe(0n)
@@ -182,7 +182,7 @@ describe('a payment delivered in part', () => {
     )
   })
 
-  it('cannot have received more than was quoted, or less than nothing', () => {
+  it('cannot have delivered more than was quoted, or a negative amount', () => {
     expect(() => debitForPartialReceive(quoted, 9_127n)).toThrow(AmountError)
     expect(() => debitForPartialReceive(quoted, -1n)).toThrow(AmountError)
   })

@@ -59,7 +59,7 @@ describe('a rate', () => {
     )
   })
 
-  it('of up to 30 digits is held without loss', () => {
+  it('of up to 30 digits is exact', () => {
     fc.assert(
       fc.property(rateText, (text) => {
         const { numerator, denominator } = parseRate(text)
@@ -84,7 +84,7 @@ describe('converting between assets', () => {
     expect(convertRoundedUp(108n, USD, USD, euroToDollar)).toBe(100n) // 99.769…
   })
 
-  it('gives the most that the source covers, and never a unit more', () => {
+  it('gives the maximum that the source covers', () => {
     fc.assert(
       fc.property(uint64, asset, asset, rate, (value, from, to, at) => {
         const converted = answerOf(() => convertRoundedDown(value, from, to, at), AmountError)
@@ -96,7 +96,7 @@ describe('converting between assets', () => {
     )
   })
 
-  it('needs the least that covers the target, and one unit less would not', () => {
+  it('needs the minimum that covers the target', () => {
     fc.assert(
       fc.property(uint64, asset, asset, rate, (value, from, to, at) => {
         const needed = answerOf(() => convertRoundedUp(value, from, to, at), AmountError)

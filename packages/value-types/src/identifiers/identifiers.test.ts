@@ -17,7 +17,7 @@ describe('identifiers', () => {
     expect(uuidV7(1000, Buffer.alloc(10, 0xff)) < uuidV7(1001, Buffer.alloc(10))).toBe(true)
   })
 
-  it('may be derived from a hash, and are then the same for the same hash', () => {
+  it('may be derived from a hash, deterministically', () => {
     const id = uuidV8(Buffer.alloc(32, 0xff))
     expect(id).toBe('ffffffff-ffff-8fff-bfff-ffffffffffff')
     expect(isUuid(id)).toBe(true)

@@ -5,8 +5,8 @@ import { measuredList, measuredText } from './measured.js'
 /** What has a length that cannot be compared, and could come in any JSON. */
 const IMMEASURABLE: unknown = JSON.parse('{ "length": { "toString": 0 } }')
 
-describe('what has bounds on its length', () => {
-  it('is refused when it is something else, whatever that says of its length', () => {
+describe('a schema with a length limit', () => {
+  it('refuses other types, even with a length property', () => {
     expect(measuredText(z.string().min(1).max(2)).safeParse(IMMEASURABLE).success).toBe(false)
     expect(measuredList(z.array(z.string()).min(1).max(2)).safeParse(IMMEASURABLE).success).toBe(false)
     expect(measuredText(z.string(), 'must be a text').safeParse(IMMEASURABLE).error?.issues).toMatchObject([

@@ -33,7 +33,7 @@ export class Outputs {
     return createLogger({ service, level: 'trace', destination })
   }
 
-  /** Keeps what is written to the streams of this process and to the console until it is told to stop. */
+  /** Captures the output of this process and its console until it is stopped. */
   catchStreams(): () => void {
     const streams = [
       { name: 'standard output', stream: process.stdout },

@@ -10,7 +10,7 @@ import type { Outputs } from './outputs.js'
 /** What ends a line, begins another, colours a terminal and ends a statement, wherever texts are put together carelessly. */
 export const INJECTION = `\n{"level":60,"msg":"injected"}\r\n\u001b[31m\u2028'; drop table grant_request; --\${x}%s`
 
-/** Members of answers that are secret, whoever is answered. */
+/** Members of answers that are always secret. */
 const SECRET_MEMBERS = ['sharedSecret', 'finishCode']
 /** Parameters of redirects that are secret. */
 const SECRET_PARAMETERS = ['interact_ref', 'hash']

@@ -187,7 +187,7 @@ const strangersDocuments = target({
   }
 })
 
-/** What the client that fetches documents makes of one; undefined when it is not JSON in UTF-8, which it does not take. */
+/** A document as the fetching client parses it; undefined if it is not JSON in UTF-8. */
 function readJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))

@@ -8,7 +8,7 @@ export interface CheckedAnswer {
 }
 
 /**
- * Checks an answer: the service is well, and whatever it refuses is told as documented.
+ * Checks an answer: no server error, and refusals as documented.
  *
  * @param method of the request; the answer to `HEAD` has no body
  * @returns that it was accepted, or its status in words
@@ -22,7 +22,7 @@ export function checkAnswer({ status, header, body }: CheckedAnswer, method: str
   mustHold({ 'nothing is told of what the service is made of': !madeOf.test(body) })
   const contentType = header('content-type') ?? ''
   const isJson = contentType.startsWith('application/json')
-  // A browser of an account holder is told in a page.
+  // A browser gets a page.
   const isError = status >= 400 && !contentType.startsWith('text/html')
   mustHold({ [`an error is JSON, not "${contentType}"`]: isJson || !isError || method === 'HEAD' })
   const value: unknown = isJson && body !== '' ? JSON.parse(body) : {}

@@ -106,7 +106,7 @@ function write(
 /**
  * Sends bytes over a connection of their own, and reads what comes until it ends.
  *
- * @param isEnded whether the listener, where it may wait for more, is told that there is none
+ * @param isEnded whether the listener, if it may wait for more, gets the end of the input
  */
 async function exchange([host, port]: Listener, bytes: Uint8Array, isEnded: boolean): Promise<RawAnswer[]> {
   const { socket, ended } = await connectRaw(port, host)
@@ -148,7 +148,7 @@ const brokenMessages = joined(
 
 const messages = mixed([2, brokenMessages], [1, mutated(brokenMessages)])
 
-/** What anyone can send to a listener: requests that nobody signed, and what is no request. */
+/** Anonymous input of a listener: unsigned requests, and bytes that are no request. */
 export function rawTargets(world: () => World): readonly AnyTarget[] {
   return [
     target({

@@ -69,6 +69,6 @@ async function startProgram(
     throw new Error(`the floors of the ${options.role} server did not start`)
   })
   const [addresses] = (await Promise.race([once(program, 'message'), ended])) as [FloorAddresses]
-  ended.catch(() => undefined) // it ends when it is told to
+  ended.catch(() => undefined) // it is stopped on purpose
   return { program, addresses }
 }

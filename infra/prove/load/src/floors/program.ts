@@ -19,7 +19,7 @@ import { FloorDatabase, type FloorKind } from './statements.js'
 const CONNECTIONS_MAX = 16
 const DEADLINE_MS = 10_000
 
-/** What the program is told at start. */
+/** Options of the program. */
 export interface FloorOptions {
   readonly role: 'auth' | 'resource'
   readonly databaseUrl: string
@@ -124,7 +124,7 @@ async function serveHttp(work: Work): Promise<string> {
   return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`
 }
 
-/** Every floor answers 200: the generator is told which status it waits for. */
+/** Every floor answers 200: the generator is configured with the expected status. */
 async function answer(_request: IncomingMessage, response: ServerResponse, work: Work): Promise<void> {
   try {
     const body = Buffer.from(JSON.stringify(await work()))

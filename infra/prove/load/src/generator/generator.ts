@@ -70,7 +70,7 @@ export class Generator {
       if ('failure' in answer) throw new Error(answer.failure)
       return answer
     } finally {
-      ended.catch(() => undefined) // nobody waits for its end any more
+      ended.catch(() => undefined) // its end is no longer awaited
       over.abort()
     }
   }

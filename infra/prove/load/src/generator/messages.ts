@@ -57,7 +57,7 @@ export interface Send {
 /** What is asked of the generator. */
 export type GeneratorTask = PrepareHttp | PrepareGrpc | Send
 
-/** What came of sending. */
+/** The result of sending. */
 export interface Sent extends LatencySummary {
   readonly count: number
   readonly seconds: number

@@ -1,4 +1,4 @@
-// The load generator: a process of its own, so that what it costs is told apart and delays nobody else's answers.
+// The load generator: a separate process, so that its CPU time is measured separately and delays no answers.
 import type { GeneratorAnswer, GeneratorTask } from './messages.js'
 import { prepareGrpc, sendGrpc } from './send-grpc.js'
 import { type PreparedRequest, prepareHttp, sendHttp } from './send-http.js'

@@ -1,22 +1,6 @@
 import { once } from 'node:events'
 import { request, WebSocket } from 'undici'
 
-/** A V8 CPU profile, as the inspector gives it. */
-export interface CpuProfile {
-  readonly nodes: readonly ProfileNode[]
-  /** Id of the node that ran, for each sample. */
-  readonly samples: readonly number[]
-  /** Microseconds before each sample. */
-  readonly timeDeltas: readonly number[]
-}
-
-/** A function as it was called from one place. */
-export interface ProfileNode {
-  readonly id: number
-  readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
-  readonly children?: readonly number[]
-}
-
 interface InspectorAnswer {
   readonly id?: number
   readonly result?: unknown
@@ -58,9 +42,9 @@ export class Inspector {
     await this.#ask('Profiler.start')
   }
 
-  /** Ends it. */
-  async stopProfile(): Promise<CpuProfile> {
-    const { profile } = (await this.#ask('Profiler.stop')) as { profile: CpuProfile }
+  /** Ends it. @returns the content of a `*.cpuprofile` file */
+  async stopProfile(): Promise<object> {
+    const { profile } = (await this.#ask('Profiler.stop')) as { profile: object }
     return profile
   }
 

@@ -3,18 +3,16 @@ import { join } from 'node:path'
 import type { ServiceName } from '@open-payments-server/acceptance'
 import type { Stack, StatementTime } from '../stack.js'
 import { Inspector } from './inspector.js'
-import { type ProfileShare, type ProfileSummary, summariseProfile } from './summarise.js'
 
-const SHOWN = 25
 const STATEMENTS_SHOWN = 12
 const STATEMENT_LENGTH = 110
 
 /**
- * Profiles the services while something runs, keeps the profiles (`*.cpuprofile`, for the developer tools of a browser) and
- * shows where the time went. Of several replicas the first one is looked at.
+ * Profiles the first replica of each service while `work` runs, writes `<name>-<service>.cpuprofile` files for the developer tools of a
+ * browser, and prints the SQL statements by time.
  *
- * @param folder where profiles are kept
- * @param name of what runs
+ * @param folder of the profiles
+ * @param name of the measured call
  */
 export async function profiling(
   stack: Stack,
@@ -35,20 +33,7 @@ export async function profiling(
     const profile = await inspector.stopProfile()
     inspector.close()
     await writeFile(join(folder, `${name}-${service}.cpuprofile`), JSON.stringify(profile))
-    console.log(describeProfile(`${name}, ${service}`, summariseProfile(profile)))
   }
-}
-
-function describeProfile(title: string, { idle, packages, functions, inclusive }: ProfileSummary): string {
-  return [
-    `\n  ${title}: ${percent(idle)} of the time idle. Of the rest:`,
-    '  by package, with what it calls of Node and V8',
-    ...packages.slice(0, SHOWN).map(describeShare),
-    '  by function, in the functions themselves',
-    ...functions.slice(0, SHOWN).map(describeShare),
-    '  by function of this repository, with all that it calls',
-    ...inclusive.slice(0, SHOWN).map(describeShare)
-  ].join('\n')
 }
 
 /** Statements by the time that they took together. Waiting counts: for locks, and for the disk where they commit. */
@@ -71,12 +56,4 @@ function describeStatements(
     return `    ${milliseconds.toFixed(0).padStart(6)} ms  ${String(calls).padStart(6)} × ${each} ms  ${text}`
   })
   return [`\n  ${name}: statements, by the time that PostgreSQL took for them`, ...lines].join('\n')
-}
-
-function describeShare({ name, share }: ProfileShare): string {
-  return `    ${percent(share).padStart(7)}  ${name}`
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`
 }

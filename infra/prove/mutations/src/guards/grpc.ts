@@ -60,7 +60,7 @@ export const GRPC_GUARDS: readonly Mutation[] = [
     broken: "  if (config.ENVIRONMENT === 'production' && !place.isLoopback) {",
     test: {
       file: 'packages/runtime/src/configuration/unsafe-grpc.test.ts',
-      title: 'is unsafe in plain text in production, on this machine too: every setting is named'
+      title: 'is unsafe without TLS in production, even on loopback: every setting is named'
     }
   }
 ]

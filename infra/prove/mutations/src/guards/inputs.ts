@@ -38,7 +38,7 @@ export const INPUT_GUARDS: readonly Mutation[] = [
     broken: 'return schema as never',
     test: {
       file: 'packages/value-types/src/schemas/measured.test.ts',
-      title: 'is refused when it is something else, whatever that says of its length'
+      title: 'refuses other types, even with a length property'
     }
   }
 ]

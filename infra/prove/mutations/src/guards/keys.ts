@@ -71,7 +71,7 @@ export const KEY_GUARDS: readonly Mutation[] = [
     broken: '',
     test: {
       file: 'packages/http-client/src/admission.test.ts',
-      title: 'are kept in part for hosts that were vouched for: any number of strangers leave room for them'
+      title: 'are partly reserved for vouched-for hosts, however many strangers there are'
     }
   },
   {
@@ -81,7 +81,7 @@ export const KEY_GUARDS: readonly Mutation[] = [
     broken: '',
     test: {
       file: 'packages/http-client/test/silent-name-servers.test.ts',
-      title: 'keep no other name from being fetched, and their look-ups end with the requests'
+      title: 'do not block other names, and their lookups are cancelled with the requests'
     }
   },
   {

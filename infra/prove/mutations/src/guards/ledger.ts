@@ -154,14 +154,14 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     text: "return assertUint64((assertUint64(value, 'value') * multiplier) / divisor, 'value')",
     broken:
       "return assertUint64(divideRoundedUp(assertUint64(value, 'value') * multiplier, divisor), 'value')",
-    test: converting('gives the most that the source covers, and never a unit more')
+    test: converting('gives the maximum that the source covers')
   },
   {
     guard: 'a debit covers what the quote promises',
     file: RATE,
     text: 'return (dividend + divisor - 1n) / divisor',
     broken: 'return dividend / divisor',
-    test: converting('needs the least that covers the target, and one unit less would not')
+    test: converting('needs the minimum that covers the target')
   },
   {
     guard: 'a partial delivery costs its share, rounded up',

@@ -29,23 +29,21 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
     file: 'packages/http-server/src/connections.ts',
     text: 'if (connection.isEnding) return false',
     broken: '',
-    test: listening(
-      'request after one that was refused: whatever follows it on its connection is not acted on'
-    )
+    test: listening('request after a refused one: nothing behind it on its connection has an effect')
   },
   {
     guard: 'a parse error after a complete request is never its answer',
     file: 'packages/http-server/src/connections.ts',
     text: 'else if (last.req.complete) this.#closeAfter(last, socket)',
     broken: '',
-    test: listening('when what follows a request on its connection cannot be read')
+    test: listening('when the bytes after a request cannot be parsed')
   },
   {
     guard: 'a client over its limit does not count for wallet addresses',
     file: 'packages/service-kit/src/rate-limits/rate-limits.ts',
     text: 'if (known.length > 0) return known',
     broken: '',
-    test: limiting('let a client that is over use up nothing of a wallet address')
+    test: limiting('count nothing for a wallet address when the client is over its limit')
   },
   {
     guard: 'replicas share a limit',
@@ -54,7 +52,7 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
     broken: '',
     test: {
       file: 'packages/service-kit/test/rate-limits/replicas.test.ts',
-      title: 'let through no more beyond the limit than comes to each of them before it is in step'
+      title: 'exceed the limit by at most what each receives before synchronizing'
     }
   },
   {

@@ -231,7 +231,7 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     broken: 'return index >= 0 && index <= count',
     test: {
       file: 'packages/value-types/src/intervals/repeating-interval.test.ts',
-      title: 'are exactly as many as the count says'
+      title: 'number exactly the stated count'
     }
   }
 ]

@@ -14,7 +14,7 @@ export const SECRET_GUARDS: readonly Mutation[] = [
     broken: '',
     test: {
       file: LOGGER_TEST,
-      title: 'tells of an error what it is and where, and of what it carries along only codes and names'
+      title: 'logs an error with its stack, and of its properties only codes and names'
     }
   },
   {
@@ -45,7 +45,7 @@ export const SECRET_GUARDS: readonly Mutation[] = [
     broken: '',
     test: {
       file: CONTRACT_TEST,
-      title: 'is broken by a member that an open schema does not name, in whatever depth'
+      title: 'is violated by an undescribed member at any depth, even in an open schema'
     }
   },
   {
@@ -53,6 +53,6 @@ export const SECRET_GUARDS: readonly Mutation[] = [
     file: CONTRACT,
     text: '...headerViolations(exchange, described),',
     broken: '',
-    test: { file: CONTRACT_TEST, title: 'is broken by a described header that is missing' }
+    test: { file: CONTRACT_TEST, title: 'is violated by a missing described header' }
   }
 ]
