@@ -1,7 +1,14 @@
 export { type ClientWallet, startClientWallet, type WalletAddressOptions } from './client-wallet.js'
 export { connectRaw, parseAnswers, type RawAnswer, type RawConnection, sendRaw } from './raw-connection.js'
 export { ContractViolation, holdToContract, type OutsideContract } from './contract-keeper.js'
-export { COMPUTED, findTableReads, findTableWrites, tablesOfModels, type TableUse } from './find-writes.js'
+export {
+  COMPUTED,
+  findTableReads,
+  findTableWrites,
+  NESTED,
+  tablesOfModels,
+  type TableUse
+} from './find-writes.js'
 export { recordStatements, type StatementRecord } from './record-statements.js'
 export {
   type Answer,

@@ -39,7 +39,7 @@ export const GRANT_GUARDS: readonly Mutation[] = [
   {
     guard: 'a token is rotated only under a live grant, even if the token is cached',
     file: ROTATE,
-    text: 'and g.id = t.grant_id and ${IS_ISSUED}',
+    text: 'and ${GRANT_ID} = t.grant_id and ${IS_ISSUED}',
     broken: 'and g.id = t.grant_id',
     test: {
       file: 'services/auth-server/test/remembered-tokens.test.ts',

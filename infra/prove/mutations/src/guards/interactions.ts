@@ -63,7 +63,7 @@ export const INTERACTION_GUARDS: readonly Mutation[] = [
   {
     guard: 'a grant that moved money is kept for good',
     file: PURGE,
-    text: 'when ${isSpentUnder(Prisma.sql`asked.id`)} then null',
+    text: 'when ${isSpentUnder(DUE_ID)} then null',
     broken: '',
     test: {
       file: 'services/auth-server/src/features/purge-grants/purge.test.ts',

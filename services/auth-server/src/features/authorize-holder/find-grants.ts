@@ -4,13 +4,16 @@ import { Prisma, type Queries } from '../../modules/database.js'
 import {
   CONTINUABLE_COLUMNS,
   type ContinuableRow,
-  restoreAccessItem,
+  GRANT_ID,
+  GRANTS,
+  restoreContinuable,
   restoreHolder
 } from '../../modules/grants/index.js'
 import {
   INTERACTION_OF_GRANT_COLUMNS,
   interactionOf,
-  type InteractionOfGrantRow
+  type InteractionOfGrantRow,
+  restoreInteractionOfGrant
 } from '../../modules/interactions/index.js'
 
 /** A grant, and what authorizes a client to continue it. */
@@ -30,8 +33,8 @@ const FIND_GRANTS = new Statement<GrantRow>(
   'find-grants',
   Prisma.sql`
   select ${CONTINUABLE_COLUMNS}, ${INTERACTION_OF_GRANT_COLUMNS}
-    from grant_request g ${interactionOf(Prisma.sql`g.id`, IDS)}
-   where g.id = any(${IDS})`
+    from ${GRANTS} ${interactionOf(GRANT_ID, IDS)}
+   where ${GRANT_ID} = any(${IDS})`
 )
 
 /** Finds grants that clients continue by their ids (UUID), batching concurrent lookups into one statement. */
@@ -44,21 +47,9 @@ export function createContinuableGrants(on: Queries): (id: string) => Promise<Co
 }
 
 function restoreGrant(row: GrantRow): ContinuableGrant {
-  const { reference, expiresAt } = row
   return {
     holder: restoreHolder(row),
     secretHash: readBytes(row.continuationTokenHash),
-    grant: {
-      id: row.id,
-      state: row.state,
-      access: row.access.map(restoreAccessItem),
-      subject: row.subject ?? undefined,
-      hasFinish: row.hasFinish,
-      continueAfterMs: row.continueAfter?.getTime(),
-      continueBeforeMs: row.continueBefore?.getTime(),
-      rejectionReason: row.rejectionReason ?? undefined,
-      interaction:
-        reference === null || expiresAt === null ? undefined : { reference, expiresAtMs: expiresAt.getTime() }
-    }
+    grant: { ...restoreContinuable(row), interaction: restoreInteractionOfGrant(row) }
   }
 }

@@ -2,8 +2,13 @@ import { placeholder, Statement } from '@open-payments-server/database'
 import type { PurgedBatch, PurgeStatements } from '@open-payments-server/service-kit/purge'
 import type { PurgedKind } from '../../domain/counters.js'
 import { Prisma } from '../../modules/database.js'
-import { dueGrants, purgedGrants } from '../../modules/grants/index.js'
-import { interactionEndOf } from '../../modules/interactions/index.js'
+import { dueGrants, grantEnd, IS_DUE_ISSUED, purgedGrants } from '../../modules/grants/index.js'
+import {
+  byInteraction,
+  INTERACTION_EXPIRY,
+  interactionEndOf,
+  IS_CONSENTED
+} from '../../modules/interactions/index.js'
 import { isSpentUnder, purgeRefusals } from '../../modules/limits/index.js'
 import { interval, PURGE_NOW } from '../../modules/purge-statement.js'
 import { lastTokenEndOf, livingTokens, purgeRotatedTokens } from '../../modules/tokens/index.js'
@@ -15,6 +20,8 @@ export interface PurgeRetention {
   /** A grant that needed no consent, in seconds from the end of its last token; and a token that was rotated. */
   readonly unconsentedSeconds: number
 }
+
+const DUE_ID = Prisma.sql`due.id`
 
 const DAYS = Prisma.sql`make_interval(secs => ${placeholder('retentionSeconds')}::integer)`
 
@@ -35,23 +42,18 @@ function purgeGrants({ undecidedSeconds, unconsentedSeconds }: PurgeRetention): 
       from (select ${PURGE_NOW} as now,
                    least(${DAYS}, ${interval(undecidedSeconds)}, ${interval(unconsentedSeconds)}) as shortest) as i),
   ${dueGrants}, ${livingTokens},
-  asked as (
-    select due.*, interaction_expires_at as expires_at, interaction_state,
-           case when interaction_state is null then ${interval(unconsentedSeconds)}
-                when interaction_state = 'PENDING' then ${interval(undecidedSeconds)}
-                else ${DAYS} end as kept_for
-      from due ${interactionEndOf(Prisma.sql`due.id`)}),
   looked_at as (
-    select asked.id,
-           asked.kept_for - instant.shortest + case
-             when ${isSpentUnder(Prisma.sql`asked.id`)} then null
-             when asked.state = 'issued' and living.grant_id is not null and asked.interaction_state = 'APPROVED' then null
-             when asked.state in ('rejected', 'revoked') then asked.updated_at
-             when asked.state = 'issued' then coalesce(
-               ${lastTokenEndOf(Prisma.sql`asked.id`, Prisma.sql`living.expires_at, instant.now`)}, asked.updated_at)
-             else coalesce(asked.continue_before, asked.expires_at)
+    select due.id,
+           ${byInteraction({ none: interval(unconsentedSeconds), undecided: interval(undecidedSeconds), decided: DAYS })}
+             - instant.shortest + case
+             when ${isSpentUnder(DUE_ID)} then null
+             when ${IS_DUE_ISSUED} and living.grant_id is not null and ${IS_CONSENTED} then null
+             else ${grantEnd({
+               lastToken: lastTokenEndOf(DUE_ID, Prisma.sql`living.expires_at, instant.now`),
+               interaction: INTERACTION_EXPIRY
+             })}
            end as alive_until
-      from asked cross join instant left join living on living.grant_id = asked.id),
+      from due cross join instant left join living on living.grant_id = due.id ${interactionEndOf(DUE_ID)}),
   ${purgedGrants}
   select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`
 }

@@ -13,17 +13,21 @@ export {
   restartWait
 } from './change.js'
 export { HOLDER_COLUMNS, restoreHolder, type StoredHolder } from './holder.js'
-export { dueGrants, purgedGrants } from './purge.js'
+export { dueGrants, grantEnd, IS_DUE_ISSUED, purgedGrants } from './purge.js'
 export {
   clientOf,
   CONTINUABLE_COLUMNS,
   type ContinuableRow,
   findGrant,
+  GRANT_ID,
   GRANT_WITH_ACCESS,
+  grantByKey,
   type GrantQuery,
+  GRANTS,
   IS_ISSUED,
   ITEM_LIMITS,
   listGrants,
   type OperatedGrant,
-  restoreAccess
+  restoreContinuable,
+  restoreGrantOfInteraction
 } from './read.js'

@@ -14,6 +14,25 @@ export const dueGrants = Prisma.sql`
      limit ${placeholder('countMax')}::integer
        for update skip locked)`
 
+/** Whether a grant of {@link dueGrants} is issued: its tokens can be used and rotated. */
+export const IS_DUE_ISSUED = Prisma.sql`due.state = 'issued'`
+
+/**
+ * When a grant of {@link dueGrants} ended, or will have.
+ *
+ * @param ends.lastToken when its last token ended, or does; null without any
+ * @param ends.interaction when its account holder can no longer decide
+ */
+export function grantEnd(ends: {
+  readonly lastToken: Prisma.Sql
+  readonly interaction: Prisma.Sql
+}): Prisma.Sql {
+  return Prisma.sql`
+  case when due.state in ('rejected', 'revoked') then due.updated_at
+       when ${IS_DUE_ISSUED} then coalesce(${ends.lastToken}, due.updated_at)
+       else coalesce(due.continue_before, ${ends.interaction}) end`
+}
+
 /**
  * Deletes those grants of `looked_at (id, alive_until)` that ended before `instant (cutoff)`, with everything that belongs
  * to them. Postpones the others to when they may have ended, and never looks again at those without an instant. Returns

@@ -1,5 +1,7 @@
 import type { AccessItem } from '../../domain/access.js'
+import type { ContinuedGrant } from '../../domain/continuation.js'
 import type { GrantState, SubjectRequest } from '../../domain/grants.js'
+import type { FinishRequest, InteractionRecord } from '../../domain/interactions.js'
 import type { PageEnd } from '../../domain/page-end.js'
 import { Prisma, type Queries } from '../database.js'
 import { accessOf, restoreAccessItem, type StoredAccessItem } from './access-items.js'
@@ -12,8 +14,7 @@ export const GRANT_WITH_ACCESS = {
 
 type GrantRow = Prisma.GrantGetPayload<typeof GRANT_WITH_ACCESS>
 
-/** The access of a grant that was read with {@link GRANT_WITH_ACCESS}. */
-export function restoreAccess({ accessItems }: Pick<GrantRow, 'accessItems'>): AccessItem[] {
+function restoreAccess({ accessItems }: Pick<GrantRow, 'accessItems'>): AccessItem[] {
   return accessItems.map((item) =>
     restoreAccessItem({
       ...item,
@@ -22,6 +23,26 @@ export function restoreAccess({ accessItems }: Pick<GrantRow, 'accessItems'>): A
       limitReceiveValue: item.limitReceiveValue?.toFixed() ?? null
     })
   )
+}
+
+/** Restores the grant of an interaction, read with {@link GRANT_WITH_ACCESS}. */
+export function restoreGrantOfInteraction(grant: GrantRow): InteractionRecord['grant'] {
+  const client = grant.clientWalletAddress ?? ''
+  return {
+    id: grant.id,
+    state: grant.state,
+    continueBeforeMs: grant.continueBefore?.getTime(),
+    client,
+    clientName: grant.clientName ?? client,
+    access: restoreAccess(grant),
+    subject: (grant.subject ?? undefined) as SubjectRequest | undefined, // only validated subjects are stored
+    finish: restoreFinish(grant)
+  }
+}
+
+function restoreFinish({ finishUri, finishNonce, finishHashMethod }: GrantRow): FinishRequest | undefined {
+  if (finishUri === null || finishNonce === null) return undefined
+  return { uri: finishUri, nonce: finishNonce, hashMethod: finishHashMethod ?? undefined }
 }
 
 /** A grant in an operator's list. */
@@ -113,6 +134,22 @@ export interface ContinuableRow extends StoredHolder {
   readonly access: readonly StoredAccessItem[]
 }
 
+/** Restores a grant from its {@link CONTINUABLE_COLUMNS}. */
+export function restoreContinuable(
+  row: ContinuableRow
+): Omit<ContinuedGrant, 'holder' | 'interaction' | 'continuationToken'> {
+  return {
+    id: row.id,
+    state: row.state,
+    access: row.access.map(restoreAccessItem),
+    subject: row.subject ?? undefined,
+    hasFinish: row.hasFinish,
+    continueAfterMs: row.continueAfter?.getTime(),
+    continueBeforeMs: row.continueBefore?.getTime(),
+    rejectionReason: row.rejectionReason ?? undefined
+  }
+}
+
 /** Access items with their limits: `access_item_id`, `grant_id`, `debit_limit`, `receive_limit`; null for no limit. */
 export const ITEM_LIMITS = Prisma.sql`(
     select id as access_item_id, grant_id, limit_debit_value as debit_limit, limit_receive_value as receive_limit
@@ -127,6 +164,22 @@ export const ITEM_LIMITS = Prisma.sql`(
 export function clientOf(grantId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(
     select coalesce(client_wallet_address, 'jwk:' || client_jwk_thumbprint) from grant_request where id = ${grantId} limit 1)`
+}
+
+/** All grants, each as `g`: to be joined by {@link GRANT_ID}, and read by the other fragments of this module. */
+export const GRANTS = Prisma.sql`grant_request g`
+
+/** The id of a grant `g`. */
+export const GRANT_ID = Prisma.sql`g.id`
+
+/**
+ * The grant `g` with an id, to be joined. "lateral" and "limit" make PostgreSQL look up each grant by its key: a plan made
+ * while there were few would read all of them instead.
+ *
+ * @param grantId names the grant's id
+ */
+export function grantByKey(grantId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`lateral (select * from grant_request where id = ${grantId} limit 1) g`
 }
 
 /** The condition under which tokens of a grant `g` can be used. */

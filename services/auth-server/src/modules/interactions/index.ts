@@ -9,10 +9,14 @@ export {
   openInteraction
 } from './change.js'
 export {
+  byInteraction,
   consentedWalletAddressOf,
   createInteractionReader,
+  INTERACTION_EXPIRY,
   INTERACTION_OF_GRANT_COLUMNS,
   interactionEndOf,
   interactionOf,
-  type InteractionOfGrantRow
+  type InteractionOfGrantRow,
+  IS_CONSENTED,
+  restoreInteractionOfGrant
 } from './read.js'

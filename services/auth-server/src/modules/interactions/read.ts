@@ -1,9 +1,9 @@
 import { isUuid } from '@open-payments-server/value-types/identifiers'
-import type { SubjectRequest } from '../../domain/grants.js'
-import type { FinishRequest, InteractionReader, InteractionRecord } from '../../domain/interactions.js'
+import type { ContinuedGrant } from '../../domain/continuation.js'
+import type { InteractionReader, InteractionRecord } from '../../domain/interactions.js'
 import { isSameSecret } from '../../domain/secrets.js'
 import { Prisma, type Queries } from '../database.js'
-import { GRANT_WITH_ACCESS, restoreAccess } from '../grants/index.js'
+import { GRANT_WITH_ACCESS, restoreGrantOfInteraction } from '../grants/index.js'
 
 const WITH_GRANT = { include: { grant: GRANT_WITH_ACCESS } } as const satisfies Prisma.InteractionDefaultArgs
 
@@ -22,7 +22,6 @@ export function createInteractionReader(on: Queries): InteractionReader {
 
 function restoreInteraction(row: InteractionRow): InteractionRecord {
   const { id, walletAddress, nonce, reference, state, expiresAt, browserHash, finishCodeHash, grant } = row
-  const client = grant.clientWalletAddress ?? ''
   return {
     id,
     walletAddress,
@@ -32,23 +31,8 @@ function restoreInteraction(row: InteractionRow): InteractionRecord {
     expiresAtMs: expiresAt.getTime(),
     browserHash: browserHash ?? undefined,
     finishCodeHash: finishCodeHash ?? undefined,
-    grant: {
-      id: grant.id,
-      state: grant.state,
-      continueBeforeMs: grant.continueBefore?.getTime(),
-      client,
-      clientName: grant.clientName ?? client,
-      access: restoreAccess(grant),
-      subject: (grant.subject ?? undefined) as SubjectRequest | undefined, // only validated subjects are stored
-      finish: restoreFinish(grant)
-    }
+    grant: restoreGrantOfInteraction(grant)
   }
-}
-
-function restoreFinish(grant: InteractionRow['grant']): FinishRequest | undefined {
-  const { finishUri, finishNonce, finishHashMethod } = grant
-  if (finishUri === null || finishNonce === null) return undefined
-  return { uri: finishUri, nonce: finishNonce, hashMethod: finishHashMethod ?? undefined }
 }
 
 /** The fields that a continuation depends on: the columns of {@link InteractionOfGrantRow}, from {@link interactionOf}. */
@@ -58,6 +42,16 @@ export const INTERACTION_OF_GRANT_COLUMNS = Prisma.sql`i.reference, i.expires_at
 export interface InteractionOfGrantRow {
   readonly reference: string | null
   readonly expiresAt: Date | null
+}
+
+/** Restores the interaction of a grant from its {@link INTERACTION_OF_GRANT_COLUMNS}; undefined when there is none. */
+export function restoreInteractionOfGrant({
+  reference,
+  expiresAt
+}: InteractionOfGrantRow): ContinuedGrant['interaction'] {
+  return reference === null || expiresAt === null
+    ? undefined
+    : { reference, expiresAtMs: expiresAt.getTime() }
 }
 
 /**
@@ -80,14 +74,33 @@ export function consentedWalletAddressOf(grantId: Prisma.Sql): Prisma.Sql {
 }
 
 /**
- * Joins the result of a grant's interaction, if there is one: `interaction_state` and `interaction_expires_at`. Limited, so
- * that it is looked up by its index and not joined with a table that is read as a whole.
+ * Joins the end of a grant's interaction, if there is one, to be read by {@link INTERACTION_EXPIRY}, {@link IS_CONSENTED} and
+ * {@link byInteraction}. Limited, so that it is looked up by its index and not joined with a table that is read as a whole.
  *
  * @param grantId names the grant's id
  */
 export function interactionEndOf(grantId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
   left join lateral (
-    select state as interaction_state, expires_at as interaction_expires_at
-      from interaction where grant_id = ${grantId} limit 1) interaction_end on true`
+    select state, expires_at from interaction where grant_id = ${grantId} limit 1) interaction_end on true`
+}
+
+/** When the interaction of {@link interactionEndOf} expires. */
+export const INTERACTION_EXPIRY = Prisma.sql`interaction_end.expires_at`
+
+/** Whether the account holder consented in the interaction of {@link interactionEndOf}. */
+export const IS_CONSENTED = Prisma.sql`interaction_end.state = 'APPROVED'`
+
+/** One of several values, by what became of the interaction of {@link interactionEndOf}. */
+export function byInteraction(values: {
+  /** There is no interaction. */
+  readonly none: Prisma.Sql
+  /** The account holder did not answer. */
+  readonly undecided: Prisma.Sql
+  readonly decided: Prisma.Sql
+}): Prisma.Sql {
+  return Prisma.sql`
+  case when interaction_end.state is null then ${values.none}
+       when interaction_end.state = 'PENDING' then ${values.undecided}
+       else ${values.decided} end`
 }

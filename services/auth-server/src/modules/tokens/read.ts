@@ -10,6 +10,9 @@ import type {
 import { Prisma, type Queries } from '../database.js'
 import {
   accessOf,
+  GRANT_ID,
+  grantByKey,
+  GRANTS,
   HOLDER_COLUMNS,
   IS_ISSUED,
   restoreAccessItem,
@@ -56,7 +59,7 @@ export const usableTokens = Prisma.sql`
   living as (
     select t.value_hash as token_hash, t.grant_id
       from access_token t
-      join grant_request g on g.id = t.grant_id
+      join ${GRANTS} on ${GRANT_ID} = t.grant_id
      where t.value_hash = any (array(select token_hash from wanted)) and t.end_reason is null
        and t.expires_at > ${placeholder('now')}::timestamptz and ${IS_ISSUED})`
 
@@ -67,10 +70,10 @@ export const usableTokens = Prisma.sql`
 const FIND_TOKEN = new Statement<TokenRow>(
   'find-token',
   Prisma.sql`
-  select ${ACTIVE} as active, g.id as "grantId", t.expires_at as "expiresAt", ${HOLDER_COLUMNS},
-         ${consentedWalletAddressOf(Prisma.sql`g.id`)} as "consentedWalletAddress", ${accessOf(Prisma.sql`g.id`)} as access
+  select ${ACTIVE} as active, t.grant_id as "grantId", t.expires_at as "expiresAt", ${HOLDER_COLUMNS},
+         ${consentedWalletAddressOf(GRANT_ID)} as "consentedWalletAddress", ${accessOf(GRANT_ID)} as access
     from access_token t
-    join grant_request g on g.id = t.grant_id
+    join ${GRANTS} on ${GRANT_ID} = t.grant_id
    where t.value_hash = ${placeholder('hash')}::bytea`
 )
 
@@ -80,7 +83,7 @@ const FIND_ACTIVE = new Statement<ActiveRow & { readonly id: string }>(
   Prisma.sql`
   select '\\x' || encode(t.value_hash, 'hex') as id, ${ACTIVE} as active
     from access_token t
-    join grant_request g on g.id = t.grant_id
+    join ${GRANTS} on ${GRANT_ID} = t.grant_id
    where t.value_hash = any (${placeholder('hashes')}::bytea[])`
 )
 
@@ -133,13 +136,11 @@ interface ManagedRow extends StoredHolder {
   readonly secretHash: string
 }
 
-// "lateral" and "limit" make PostgreSQL look up each grant by its key: a plan made while there were few would read all of
-// them instead.
 const FIND_MANAGED = new Statement<ManagedRow>(
   'find-managed-tokens',
   Prisma.sql`
   select t.id, t.value_hash as "secretHash", ${HOLDER_COLUMNS}
-    from access_token t cross join lateral (select * from grant_request where id = t.grant_id limit 1) g
+    from access_token t cross join ${grantByKey(Prisma.sql`t.grant_id`)}
    where t.id = any (${placeholder('ids')}::uuid[])`
 )
 

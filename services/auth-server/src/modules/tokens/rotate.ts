@@ -2,7 +2,14 @@ import { instantText, placeholder, Statement, writeTogether } from '@open-paymen
 import type { AccessItem } from '../../domain/access.js'
 import type { NewToken } from '../../domain/new-token.js'
 import { Prisma, type Queries } from '../database.js'
-import { accessOf, IS_ISSUED, restoreAccessItem, type StoredAccessItem } from '../grants/index.js'
+import {
+  accessOf,
+  GRANT_ID,
+  GRANTS,
+  IS_ISSUED,
+  restoreAccessItem,
+  type StoredAccessItem
+} from '../grants/index.js'
 
 /** The result of a rotation: what the new token allows, or why there is none. */
 export type Rotation =
@@ -40,9 +47,9 @@ const ROTATE = new Statement<RotatedRow>(
      order by id for no key update
   ), ended as (
     update access_token t set ended_at = w.created_at, end_reason = 'rotated'
-      from wanted w, grant_request g
-     where t.id = w.old_id and t.id = any (array(select id from living)) and g.id = t.grant_id and ${IS_ISSUED}
-    returning t.grant_id, w.id, w.value_hash, w.expires_at, w.created_at, ${accessOf(Prisma.sql`g.id`)} as access
+      from wanted w cross join ${GRANTS}
+     where t.id = w.old_id and t.id = any (array(select id from living)) and ${GRANT_ID} = t.grant_id and ${IS_ISSUED}
+    returning t.grant_id, w.id, w.value_hash, w.expires_at, w.created_at, ${accessOf(GRANT_ID)} as access
   ), made as (
     insert into access_token (id, grant_id, value_hash, expires_at, created_at)
     select id, grant_id, value_hash, expires_at, created_at from ended
