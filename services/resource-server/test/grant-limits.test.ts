@@ -77,7 +77,15 @@ describe('reservations that are asked for at the same time', () => {
       )
     )
     expect(answers.slice(MANY)).toEqual([
-      { outcome: 'refused', reason: 'limit-exceeded' },
+      {
+        outcome: 'refused',
+        reason: 'limit-exceeded',
+        remaining: {
+          debitAmount: { value: 1n, asset: USD },
+          receiveAmount: undefined,
+          nextIntervalAtMs: undefined
+        }
+      },
       { outcome: 'other-amounts' },
       { outcome: 'mismatch' }
     ])

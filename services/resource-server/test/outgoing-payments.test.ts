@@ -221,6 +221,24 @@ describe('the grant of an outgoing payment', () => {
     expect(world.limits.spent(world.token).debited).toBe(spent.debited + 100n)
   })
 
+  it('says what one payment may still have, and when the next interval begins, for as long as it is repeated', async () => {
+    const receiver = await world.createReceiver()
+    const next = '2030-02-01T00:00:00.000Z'
+    world.limits.nextIntervalTime = new Date(next)
+    world.limits.debitLimits.set(world.token, world.limits.spent(world.token).debited + 100n)
+    const body = { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(101) }
+    const headers = { 'idempotency-key': randomUUID() }
+    const ask = () => world.request('POST', '/outgoing-payments', { body, headers })
+    const told = (remaining: number) => ({
+      code: '403',
+      description: 'unauthorized',
+      details: { remainingDebitAmount: usd(remaining), nextIntervalAt: next }
+    })
+    expect((await ask()).at('error')).toEqual(told(100))
+    expect(await world.pay(receiver, 60)).toMatchObject({ status: 201 })
+    expect((await ask()).at('error')).toEqual(told(40))
+  })
+
   it('whose token ended meanwhile answers 403 `Inactive Token`', async () => {
     const receiver = await world.createReceiver()
     world.limits.inactive.add(world.token)

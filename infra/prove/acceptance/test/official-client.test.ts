@@ -8,8 +8,8 @@ import {
   isPendingGrant,
   OpenPaymentsClientError
 } from '@interledger/open-payments'
-import { FINISH_URI, interact } from '../src/consent.js'
-import { allSettled, eventually } from '../src/payments.js'
+import { consentedToken, FINISH_URI, interact, outgoingAccess } from '../src/consent.js'
+import { allSettled, createReceiver, eventually } from '../src/payments.js'
 import { startSystem, type System } from '../src/system.js'
 
 describe('the official client library, with its response validation on', () => {
@@ -191,6 +191,27 @@ describe('the official client library, with its response validation on', () => {
     expect(incomingList.result.map(({ id }) => id)).toEqual([incoming.id])
     expect(await system.balance('bob')).toBe(1250n)
     expect(await system.audit()).toEqual([])
+  })
+
+  it('learns from a refusal what one payment may still have, and when the next interval begins', async () => {
+    const { url: incomingPayment } = await createReceiver(system, system.shop)
+    const usd = (value: string) => ({ value, assetCode: 'USD', assetScale: 2 })
+    const interval = 'R/2020-01-01T00:00:00Z/P1000Y'
+    const access = outgoingAccess(system, { debitAmount: usd('700'), interval })
+    const { token: accessToken } = await consentedToken(system, system.shop, [access])
+    const pay = (value: string) =>
+      client.outgoingPayment.create(
+        { url: wallets.alice.resourceServer, accessToken },
+        { walletAddress: wallets.alice.id, incomingPayment, debitAmount: usd(value) }
+      )
+    await pay('300')
+    await expect(pay('401')).rejects.toMatchObject({
+      status: 403,
+      code: '403',
+      description: 'unauthorized',
+      details: { remainingDebitAmount: usd('400'), nextIntervalAt: '3020-01-01T00:00:00.000Z' }
+    })
+    await allSettled(system)
   })
 
   it('completes an incoming payment', async () => {

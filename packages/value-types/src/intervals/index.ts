@@ -5,6 +5,7 @@ export {
   INTERVAL_LENGTH_MAX,
   intervalBounds,
   intervalIndexAt,
+  nextIntervalStart,
   parseRepeatingInterval,
   type RepeatingInterval
 } from './repeating-interval.js'

@@ -5,6 +5,7 @@ import {
   intervalBounds,
   IntervalError,
   intervalIndexAt,
+  nextIntervalStart,
   parseRepeatingInterval
 } from './index.js'
 
@@ -332,6 +333,52 @@ describe('the text of an interval', () => {
         }
       }),
       { numRuns: 2_000 }
+    )
+  })
+})
+
+describe('the start of the next interval', () => {
+  const nextOf = (text: string, instant: string): string | undefined => {
+    const startMs = nextIntervalStart(parseRepeatingInterval(text), Date.parse(instant))
+    return startMs === undefined ? undefined : new Date(startMs).toISOString()
+  }
+
+  it.each([
+    ['before the first', 'R2/2026-02-01T00:00:00Z/P1M', '2026-01-15T00:00:00Z', '2026-02-01T00:00:00.000Z'],
+    ['at a start', 'R2/2026-02-01T00:00:00Z/P1M', '2026-02-01T00:00:00Z', '2026-03-01T00:00:00.000Z'],
+    ['within one', 'R/2026-01-31T00:00:00Z/P1M', '2026-02-27T23:59:59Z', '2026-02-28T00:00:00.000Z'],
+    ['in the last', 'R2/2026-02-01T00:00:00Z/P1M', '2026-03-01T00:00:00Z', undefined],
+    ['after the last', 'R2/2026-02-01T00:00:00Z/P1M', '2030-01-01T00:00:00Z', undefined],
+    [
+      'before a chain with an end',
+      'R2/P1M/2026-03-01T00:00:00Z',
+      '2025-01-01T00:00:00Z',
+      '2026-01-01T00:00:00.000Z'
+    ],
+    [
+      'in a chain without a first',
+      'R/P1M/2026-03-01T00:00:00Z',
+      '2026-01-15T00:00:00Z',
+      '2026-02-01T00:00:00.000Z'
+    ],
+    ['in the last without a first', 'R/P1M/2026-03-01T00:00:00Z', '2026-02-15T00:00:00Z', undefined],
+    ['after a chain without a first', 'R/P1M/2026-03-01T00:00:00Z', '2026-03-01T00:00:00Z', undefined],
+    ['in the year 9999', 'R/2026-01-01T00:00:00Z/P1Y', '9999-06-01T00:00:00Z', undefined]
+  ])('%s', (_where, text, instant, start) => {
+    expect(nextOf(text, instant)).toBe(start)
+  })
+
+  it('is where the interval of any instant ends, unless it is the last', () => {
+    const interval = parseRepeatingInterval('R/2026-01-31T12:00:00Z/P1M3D')
+    fc.assert(
+      fc.property(
+        fc.integer({ min: Date.parse('2026-02-01'), max: Date.parse('2400-01-01') }),
+        (instantMs) => {
+          const index = intervalIndexAt(interval, instantMs)
+          expect(index).toBeDefined()
+          expect(nextIntervalStart(interval, instantMs)).toBe(intervalBounds(interval, index ?? 0n).endMs)
+        }
+      )
     )
   })
 })

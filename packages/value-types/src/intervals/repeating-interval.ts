@@ -115,6 +115,21 @@ export function intervalBounds(
   return { startMs, endMs }
 }
 
+/**
+ * When the next interval after an instant begins, in milliseconds since 1970; `undefined` when none does, or not before the
+ * year 10000.
+ *
+ * @param instantMs milliseconds since 1970
+ * @throws IntervalError for NaN
+ */
+export function nextIntervalStart(interval: RepeatingInterval, instantMs: number): number | undefined {
+  const index = intervalIndexAt(interval, instantMs)
+  const next = index === undefined ? 0 : Number(index) + 1
+  if (!isNumberOf(interval, next)) return undefined
+  const startMs = boundaryMs(interval, next)
+  return startMs > instantMs && startMs <= INSTANT_MAX_MS ? startMs : undefined
+}
+
 /** Which boundary the named instant is. */
 function anchorBoundaryOf({ anchor, count }: RepeatingInterval): number {
   return anchor === 'start' ? 0 : (count ?? 0)

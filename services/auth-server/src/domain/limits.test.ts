@@ -48,6 +48,7 @@ describe('which access items cover a payment', () => {
     const incoming = { ...item('incoming'), type: 'incoming-payment' as const }
     expect(cover(reading, incoming, item('a', {}, `${ALICE}/`), item('b', {}, ALICE.slice(0, -1)))).toEqual({
       candidates: [],
+      allowing: [],
       refusal: 'insufficient-grant'
     })
   })
@@ -58,12 +59,12 @@ describe('which access items cover a payment', () => {
     ['receive asset', { receiveAmount: usd(1_000n) }],
     ['receiver', { receiver: ALICE }]
   ])('are not those with a limit on another %s', (_what, limits) => {
-    expect(cover(item('one', limits))).toEqual({ candidates: [], refusal: 'limit-exceeded' })
+    expect(cover(item('one', limits))).toEqual({ candidates: [], allowing: [], refusal: 'limit-exceeded' })
   })
 
   it('are none when all that would allow it are outside their intervals', () => {
     const outside = item('outside', { interval: LAST_YEAR })
-    expect(cover(outside)).toEqual({ candidates: [], refusal: 'outside-interval' })
+    expect(cover(outside)).toEqual({ candidates: [], allowing: [outside], refusal: 'outside-interval' })
     expect(cover(outside, item('other', { receiver: ALICE })).refusal).toBe('outside-interval')
     expect(cover(outside, item('inside')).candidates).toEqual([{ accessItemId: 'inside', intervalIndex: 0n }])
   })

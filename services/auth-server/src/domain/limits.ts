@@ -44,6 +44,8 @@ export type RefusalReason =
 export interface Coverage {
   /** In the order in which to try them: the payment is charged to the first with room. */
   readonly candidates: readonly Window[]
+  /** The items that allow its wallet address, receiver and assets, whatever their room and interval. */
+  readonly allowing: readonly GrantedAccessItem[]
   /** Why the payment is refused if none of them has room. */
   readonly refusal: RefusalReason
 }
@@ -59,11 +61,11 @@ export function coverPayment(
   nowMs: number
 ): Coverage {
   const covering = items.filter((item) => coversCreation(item, payment.walletAddress))
-  if (covering.length === 0) return { candidates: [], refusal: 'insufficient-grant' }
+  if (covering.length === 0) return { candidates: [], allowing: [], refusal: 'insufficient-grant' }
   const allowing = covering.filter((item) => allowsReceiverAndAssets(item, payment))
-  if (allowing.length === 0) return { candidates: [], refusal: 'limit-exceeded' }
+  if (allowing.length === 0) return { candidates: [], allowing, refusal: 'limit-exceeded' }
   const candidates = currentWindows(allowing, nowMs)
-  return { candidates, refusal: candidates.length === 0 ? 'outside-interval' : 'limit-exceeded' }
+  return { candidates, allowing, refusal: candidates.length === 0 ? 'outside-interval' : 'limit-exceeded' }
 }
 
 /** The items to which payments can be charged. */

@@ -5,6 +5,7 @@ import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { formatAmount } from '@open-payments-server/value-types/amounts'
 import { CallRefused } from '../domain/call-refused.js'
 import type { PaymentContent, RefusalReason } from '../domain/limits.js'
+import type { Remaining } from '../domain/remaining.js'
 import { answerEach } from './answer-each.js'
 import { readAccessToken, readAmount, readSha256, readUrl, readUuid } from './request-fields.js'
 import type { Payment, ReserveLimits, ReserveOutcome } from '../features/reserve-limits/reserve-limits.js'
@@ -49,13 +50,30 @@ function toAnswer(outcome: ReserveOutcome, { content }: Payment): auth.Reservati
       return { $case: 'reserved', value }
     }
     case 'refused':
-      return { $case: 'refused', value: { reason: REASONS[outcome.reason] } }
+      return {
+        $case: 'refused',
+        value: {
+          reason: REASONS[outcome.reason],
+          remaining: outcome.remaining && toRemainingMessage(outcome.remaining, content)
+        }
+      }
     case 'mismatch':
       throw new CallRefused('different-request', 'payment_id was used by another request', {
         field: 'payment_id'
       })
     case 'other-amounts':
       throw new CallRefused('other-amounts', 'payment_id has reserved other amounts', { field: 'payment_id' })
+  }
+}
+
+function toRemainingMessage(
+  { debit, receive, nextIntervalAtMs }: Remaining,
+  { debitAmount, receiveAmount }: PaymentContent
+): auth.Remaining {
+  return {
+    debitAmount: debit === undefined ? undefined : formatAmount({ ...debitAmount, value: debit }),
+    receiveAmount: receive === undefined ? undefined : formatAmount({ ...receiveAmount, value: receive }),
+    nextIntervalTime: nextIntervalAtMs === undefined ? undefined : new Date(nextIntervalAtMs)
   }
 }
 

@@ -88,6 +88,14 @@ export type Answer =
   | { readonly refused: string }
   | { readonly error: string; readonly field?: string | undefined }
 
+/** What remains, in short. */
+export interface RemainingAnswer {
+  readonly debit: string
+  readonly receive: string
+  /** When the next interval begins, or `never`. */
+  readonly next: string
+}
+
 /** The gRPC side of the auth server on a database of its own, called over the network as services call it. */
 export class GrpcFixture {
   readonly #stopServer: () => Promise<void>
@@ -286,6 +294,20 @@ export class GrpcFixture {
     const [answer] = await this.reserveMany([request]).catch((error: unknown) => [refusalOf(error)])
     if (answer === undefined) throw new Error('a request without an answer')
     return answer
+  }
+
+  /** What a refusal says that remains, in short; undefined when it says nothing, or nothing was refused. */
+  async remaining(request: auth.ReservationRequest): Promise<RemainingAnswer | undefined> {
+    const { results } = await this.call('reserve', { reservations: [request] })
+    const outcome = results[0]?.outcome
+    const remaining = outcome?.$case === 'refused' ? outcome.value.remaining : undefined
+    return (
+      remaining && {
+        debit: describe(remaining.debitAmount),
+        receive: describe(remaining.receiveAmount),
+        next: remaining.nextIntervalTime?.toISOString() ?? 'never'
+      }
+    )
   }
 
   /** Reserves with one call, and answers of each in short. */

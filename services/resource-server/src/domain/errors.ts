@@ -1,4 +1,6 @@
+import { type Amount, type AmountWire, formatAmount } from '@open-payments-server/value-types/amounts'
 import { Refusal, type RefusalOptions } from '@open-payments-server/value-types/refusals'
+import type { Remaining } from './ports.js'
 
 /** Why a client's request is refused. `http/answers.ts` maps reasons to HTTP. */
 export type RefusedBecause =
@@ -63,9 +65,27 @@ export function insufficientGrant(): Error {
   return refusal('insufficient-grant', 'Insufficient Grant')
 }
 
-/** Over the grant's limits, or outside its interval. */
-export function overLimits(): Error {
-  return refusal('over-limits', 'unauthorized')
+/**
+ * Over the grant's limits, or outside its interval. The details are what one payment may still have now; only the token
+ * holder gets here.
+ *
+ * @param remaining undefined when no amount would fit, now or later
+ */
+export function overLimits(remaining: Remaining | undefined): Error {
+  return refusal('over-limits', 'unauthorized', {
+    details: remaining && {
+      remainingDebitAmount: wireOf(remaining.debitAmount),
+      remainingReceiveAmount: wireOf(remaining.receiveAmount),
+      nextIntervalAt:
+        remaining.nextIntervalAtMs === undefined
+          ? undefined
+          : new Date(remaining.nextIntervalAtMs).toISOString()
+    }
+  })
+}
+
+function wireOf(amount: Amount | undefined): AmountWire | undefined {
+  return amount && formatAmount(amount)
 }
 
 /** There is no such resource, or the client may not know of it. */
@@ -125,11 +145,7 @@ export function noRate(source: string, target: string): Error {
  *
  * @param minSendAmount the smallest debit that would deliver something, as an amount on the wire
  */
-export function nonPositiveReceiveAmount(minSendAmount: {
-  value: string
-  assetCode: string
-  assetScale: number
-}): Error {
+export function nonPositiveReceiveAmount(minSendAmount: AmountWire): Error {
   return refusal('not-payable', 'non-positive receive amount: the amount is too small to deliver anything', {
     details: { minSendAmount }
   })

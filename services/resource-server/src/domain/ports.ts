@@ -95,6 +95,16 @@ export type RefusalReason =
   /** The caller has given this payment id up. */
   | 'released'
 
+/** What still fits under a grant that refused a payment, in one payment to the same receiver in the same assets. */
+export interface Remaining {
+  /** Maximum debit; undefined when it is not limited. */
+  readonly debitAmount: Amount | undefined
+  /** Maximum to be received; undefined when it is not limited. */
+  readonly receiveAmount: Amount | undefined
+  /** When the next interval of the grant begins, in milliseconds since the Unix epoch; undefined when none does. */
+  readonly nextIntervalAtMs: number | undefined
+}
+
 /** The result of a reservation; the same payment id gets the same result again. */
 export type ReservationOutcome =
   | {
@@ -107,7 +117,12 @@ export type ReservationOutcome =
       /** The instant that decided its interval, by the auth server's clock, in milliseconds since the Unix epoch. */
       readonly chargedAtMs: number
     }
-  | { readonly outcome: 'refused'; readonly reason: RefusalReason }
+  | {
+      readonly outcome: 'refused'
+      readonly reason: RefusalReason
+      /** undefined when no amount would fit, now or later. */
+      readonly remaining: Remaining | undefined
+    }
   /** The id belongs to a reservation of another request. */
   | { readonly outcome: 'mismatch' }
   /** The same request has reserved under this id at another rate. */

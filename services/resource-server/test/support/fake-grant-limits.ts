@@ -51,6 +51,8 @@ export class FakeGrantLimits {
   readonly debitLimits = new Map<string, bigint>()
   /** The grant (UUID) of a token; undefined gives it {@link GRANT}. */
   grantOf: (accessToken: string) => string | undefined = () => undefined
+  /** When the next interval of every grant begins. */
+  nextIntervalTime: Date | undefined
   /** Tokens that may no longer be used. */
   readonly inactive = new Set<string>()
   /** Who holds the grant of a token; undefined is {@link client}. */
@@ -149,7 +151,7 @@ export class FakeGrantLimits {
     if (known !== undefined && known.content !== '' && known.content !== content) {
       throw refuse(status.ALREADY_EXISTS)
     }
-    if (known?.reason !== undefined) return refusal(known.reason)
+    if (known?.reason !== undefined) return this.#overLimits(known.reason, request)
     const isForOtherAmounts =
       known !== undefined &&
       JSON.stringify([known.debitAmount, known.receiveAmount]) !==
@@ -181,7 +183,7 @@ export class FakeGrantLimits {
           ? { ...reservation, ...amounts, state: 'open' }
           : { ...reservation, debited: 0n, received: 0n, state: 'refused', reason }
       )
-      if (reason !== undefined) return refusal(reason)
+      if (reason !== undefined) return this.#overLimits(reason, request)
     }
     return {
       $case: 'reserved',
@@ -191,6 +193,18 @@ export class FakeGrantLimits {
         chargeTime: (known ?? reservation).chargedAt
       }
     }
+  }
+
+  /** Tells what remains of a debit limit, and when the next interval begins. */
+  #overLimits(reason: auth.RefusalReason, { accessToken, debitAmount }: auth.ReservationRequest): Decided {
+    const limit = this.debitLimits.get(accessToken)
+    if (limit === undefined || debitAmount === undefined) return refusal(reason)
+    const left = limit - this.spent(accessToken).debited
+    return refusal(reason, {
+      debitAmount: { ...debitAmount, value: (left < 0n ? 0n : left).toString() },
+      receiveAmount: undefined,
+      nextIntervalTime: this.nextIntervalTime
+    })
   }
 
   #reasonAgainst(accessToken: string, debit: bigint): auth.RefusalReason | undefined {
@@ -277,8 +291,8 @@ function refuse(code: status): RpcError {
   return new RpcError({ code, message: 'refused' })
 }
 
-function refusal(reason: auth.RefusalReason): Decided {
-  return { $case: 'refused', value: { reason } }
+function refusal(reason: auth.RefusalReason, remaining?: auth.Remaining): Decided {
+  return { $case: 'refused', value: { reason, remaining } }
 }
 
 const STATES = {

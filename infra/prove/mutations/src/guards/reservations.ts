@@ -157,6 +157,15 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     test: reserving('is refused as released once it was released, whether it was reserved before or not')
   },
   {
+    guard: 'a refusal says what remains under a grant to an active token of it alone',
+    file: RESERVE_SERVICE,
+    text: 'return tokenActive ? remainingUnder(',
+    broken: 'return tokenActive || true ? remainingUnder(',
+    test: reserving(
+      'is said to nobody else: another request, an inactive token, a payment that no item allows'
+    )
+  },
+  {
     guard: 'a settlement never exceeds its reservation',
     file: END,
     text: "r.state::text = 'open' and (a.debited is null or a.debited <= r.debit and a.received <= r.receive) as fits",

@@ -11,6 +11,7 @@ import {
   type RefusalReason,
   type Window
 } from '../../domain/limits.js'
+import { type Remaining, remainingUnder } from '../../domain/remaining.js'
 import type { GrantedAccessItem, TokenAccessReader } from '../../domain/token-record.js'
 import type { Database } from '../../modules/database.js'
 import {
@@ -36,8 +37,11 @@ export type ReserveOutcome =
       readonly chargedAtMs: number
       readonly repeated: boolean
     }
-  /** It was refused, and always will be for this payment id unless the reason is `token_inactive`. */
-  | { readonly outcome: 'refused'; readonly reason: RefusalReason }
+  /**
+   * It was refused, and always will be for this payment id unless the reason is `token_inactive`. `remaining` is what fits
+   * now, for another payment id.
+   */
+  | { readonly outcome: 'refused'; readonly reason: RefusalReason; readonly remaining: Remaining | undefined }
   /** The payment id was used by another request. */
   | { readonly outcome: 'mismatch' }
   /** The payment id was used by the same request, which has reserved other amounts. */
@@ -65,7 +69,7 @@ export interface ReserveLimitsDependencies {
   readonly clock: Clock
 }
 
-const TOKEN_INACTIVE: ReserveOutcome = { outcome: 'refused', reason: 'token-inactive' }
+const TOKEN_INACTIVE: ReserveOutcome = { outcome: 'refused', reason: 'token-inactive', remaining: undefined }
 
 /** A payment to be reserved, and the windows that may have room. */
 interface Asked extends Coverage {
@@ -114,12 +118,12 @@ function createAsk({
   return async ({ paymentId, content }, nowMs) => {
     const access = await tokenAccess.accessOf(content.tokenHash)
     const items = access?.items ?? []
-    const { candidates, refusal } = coverPayment(items, content, nowMs)
+    const coverage = coverPayment(items, content, nowMs)
     return {
       request: { paymentId, content, contentHash: contentHash(content, access?.grantId), nowMs },
       grantId: access?.grantId,
-      candidates,
-      refusal: access === undefined ? 'token-inactive' : refusal,
+      ...coverage,
+      refusal: access === undefined ? 'token-inactive' : coverage.refusal,
       chargeable: chargeableItems(items)
     }
   }
@@ -183,7 +187,7 @@ async function toReserved(
 async function refuseRecorded(database: Database, asked: Asked): Promise<ReserveOutcome> {
   // It is unknown which grant the request belongs to, and so whether the record is its own.
   if (asked.grantId === undefined) return TOKEN_INACTIVE
-  return answer(database, await refuse(database, asked.request, asked.refusal), asked)
+  return answer(database, await refuse(database, asked.request, asked.refusal, asked.candidates), asked)
 }
 
 /** Answers from what is recorded under the payment id: this refusal, or an earlier record. */
@@ -196,16 +200,26 @@ async function answer(
   const { state, refusalReason, grantId, window, chargedAtMs } = recorded
   // Its caller released it after giving up, so a repeated request must not believe that anything is reserved. Whatever the
   // content, this id has ended, and the caller may continue with another.
-  if (state === 'released') return { outcome: 'refused', reason: 'released' }
+  if (state === 'released') return { outcome: 'refused', reason: 'released', remaining: undefined }
   if (recorded.contentHash !== undefined && !recorded.contentHash.equals(asked.request.contentHash)) {
     return { outcome: 'mismatch' }
   }
-  if (refusalReason !== undefined) return { outcome: 'refused', reason: refusalReason }
+  if (refusalReason !== undefined) {
+    return { outcome: 'refused', reason: refusalReason, remaining: remainingFor(asked, recorded) }
+  }
   if (!isForAmountsOf(recorded, asked.request.content)) return { outcome: 'other-amounts' }
   if (grantId === undefined || window === undefined || chargedAtMs === undefined)
     throw new Error(`a reservation is ${state} without a window`)
   const spent = recorded.spent ?? (await addUpSpent(database, asked, window))
   return { outcome: 'reserved', grantId, spent, chargedAtMs, repeated: true }
+}
+
+/** Only for an active token: without one, what the grant has spent is not told either. */
+function remainingFor(
+  { allowing, request }: Asked,
+  { tokenActive, counted }: RecordedReservation
+): Remaining | undefined {
+  return tokenActive ? remainingUnder(allowing, request.content, counted, request.nowMs) : undefined
 }
 
 function isForAmountsOf({ amounts }: RecordedReservation, content: PaymentContent): boolean {

@@ -390,7 +390,132 @@ describe('Reserve: malformed requests', () => {
   })
 })
 
+describe('Reserve: what a refusal says that remains', () => {
+  const nothing = { debit: '0 USD', receive: '0 USD', next: 'never' }
+  const left = (debit: string, receive: string) => ({ debit, receive, next: 'never' })
+
+  it('is what one payment may still have of each limit', async () => {
+    const limits = { debitAmount: usd(250n), receiveAmount: eur(200n) }
+    const { token } = await auth.grant({ access: [spending(limits)] })
+    const over = auth.payment(token, { debit: usd(251n), receive: eur(1n) })
+    expect(await auth.remaining(over)).toEqual(left('250 USD', '200 EUR'))
+    expect(await auth.reserve(token, { receive: eur(90n) })).toEqual(reserved('100 USD', '90 EUR'))
+    const second = auth.payment(token, { debit: usd(1n), receive: eur(111n) })
+    expect(await auth.remaining(second)).toEqual(left('150 USD', '110 EUR'))
+    expect(await auth.reserve(token, { debit: usd(150n), receive: eur(110n) })).toEqual(
+      reserved('250 USD', '200 EUR')
+    )
+  })
+
+  it('is what fits now, for a repeated request that stays refused', async () => {
+    const { token } = await auth.grant({ access: [spending({ debitAmount: usd(100n) })] })
+    const [paid, refused] = [auth.payment(token), auth.payment(token)]
+    await auth.reserveAs(paid)
+    expect(await auth.remaining(refused)).toEqual(left('0 USD', 'none'))
+    await auth.release(paid.paymentId)
+    expect(await auth.remaining(refused)).toEqual(left('100 USD', 'none'))
+    expect(await auth.reserveAs(refused)).toEqual(LIMIT_EXCEEDED)
+  })
+
+  it('is of the item under which most of the payment fits, as it is charged to one', async () => {
+    const { token } = await auth.grant({
+      access: [
+        spending({ debitAmount: usd(20n) }),
+        spending({ receiveAmount: usd(0n) }),
+        spending({ receiver: `${RECEIVER}0`, debitAmount: usd(90n) }),
+        spending({ debitAmount: usd(80n), receiveAmount: usd(70n) }),
+        spending({ debitAmount: usd(70n), receiveAmount: usd(99n) })
+      ]
+    })
+    expect(await auth.remaining(auth.payment(token))).toEqual(left('80 USD', '70 USD'))
+    expect(await auth.reserve(token, { debit: usd(80n), receive: usd(70n) })).toHaveProperty('reserved')
+    expect(await auth.remaining(auth.payment(token))).toEqual(left('70 USD', '99 USD'))
+  })
+
+  it('names an amount without a limit if it is what does not fit', async () => {
+    const { token } = await auth.grant({ access: [spending()] })
+    await auth.reserve(token, { debit: usd(18_446_744_073_709_551_614n), receive: usd(5n) })
+    const over = auth.payment(token, { debit: usd(2n), receive: usd(1n) })
+    expect(await auth.remaining(over)).toEqual(left('1 USD', 'none'))
+    expect(await auth.remaining(auth.payment(token, { debit: eur(1n) }))).toEqual(left('0 EUR', 'none'))
+  })
+
+  it('does not count what was received in another asset', async () => {
+    const { token } = await auth.grant({ access: [spending({ debitAmount: usd(150n) })] })
+    await auth.reserve(token, { receive: usd(18_446_744_073_709_551_615n) })
+    expect(await auth.remaining(auth.payment(token, { receive: eur(1n) }))).toEqual(left('50 USD', 'none'))
+  })
+
+  it('is nothing outside every interval, until the next begins', async () => {
+    const spendingIn = (interval: string) => spending({ interval, debitAmount: usd(1_000n) })
+    const over = await auth.grant({ access: [spendingIn('R1/2025-01-01T00:00:00Z/P1M')] })
+    expect(await auth.remaining(auth.payment(over.token))).toEqual(nothing)
+    const early = await auth.grant({
+      access: [
+        spendingIn('R/2026-03-01T00:00:00Z/P1M'),
+        spendingIn('R1/2026-02-01T00:00:00Z/P1D'),
+        spending({ interval: 'R/2026-01-20T00:00:00Z/P1D', receiver: `${RECEIVER}0` })
+      ]
+    })
+    expect(await auth.remaining(auth.payment(early.token))).toEqual({
+      ...nothing,
+      next: '2026-02-01T00:00:00.000Z'
+    })
+  })
+
+  it('says when the next interval begins, and nothing of it in the last one', async () => {
+    const interval = 'R2/2026-01-01T00:00:00Z/P1M'
+    const { token } = await auth.grant({ access: [spending({ interval, debitAmount: usd(100n) })] })
+    await auth.reserve(token, { debit: usd(70n) })
+    const january = auth.clock.now()
+    const over = auth.payment(token)
+    const next = '2026-02-01T00:00:00.000Z'
+    expect(await auth.remaining(over)).toEqual({ ...left('30 USD', 'none'), next })
+    auth.clock.set(Date.parse(next))
+    expect(await auth.remaining(over)).toEqual(left('100 USD', 'none'))
+    auth.clock.set(january)
+  })
+
+  it('is said to nobody else: another request, an inactive token, a payment that no item allows', async () => {
+    const limits = { debitAmount: usd(50n) }
+    const { token, ...grant } = await auth.grant({ access: [spending(limits)] })
+    const other = await auth.grant({ access: [spending({ debitAmount: usd(1n) })] })
+    const over = auth.payment(token)
+    expect(await auth.remaining(over)).toEqual(left('50 USD', 'none'))
+    expect(await auth.remaining({ ...over, accessToken: other.token })).toBeUndefined()
+    for (const options of [
+      { walletAddress: `${ALICE}2` },
+      { debit: eur(1n) },
+      { paymentId: await releasedId() }
+    ]) {
+      expect(await auth.remaining(auth.payment(token, options))).toBeUndefined()
+    }
+    const rotated = await auth.rotate(grant)
+    expect(await auth.remaining(over)).toBeUndefined()
+    expect(await auth.reserveAs(over)).toEqual(LIMIT_EXCEEDED)
+    expect(await auth.remaining({ ...over, accessToken: rotated })).toEqual(left('50 USD', 'none'))
+  })
+
+  async function releasedId(): Promise<string> {
+    const id = auth.newId()
+    await auth.release(id)
+    return id
+  }
+})
+
 describe('Reserve: cost', () => {
+  it('is two statements for a payment that is refused, or was: one finds no room, one tells what is recorded and what remains', async () => {
+    const { token } = await auth.grant({ access: [spending({ debitAmount: usd(100n) })] })
+    const [paid, refused] = [auth.payment(token), auth.payment(token)]
+    await auth.reserveAs(paid)
+    const record = recordStatements(auth.pool)
+    expect(await auth.remaining(refused)).toBeDefined()
+    expect(record.statements).toHaveLength(2)
+    expect(await auth.remaining(refused)).toBeDefined()
+    expect(record.statements).toHaveLength(4)
+    record.stop()
+  })
+
   it('is one statement for a token that was seen before, two for a new one', async () => {
     const { token } = await auth.grant({ access: [spending({ debitAmount: usd(1_000n) })] })
     const record = recordStatements(auth.pool)

@@ -2,8 +2,10 @@ import { instantText, placeholder, readBytes, Statement } from '@open-payments-s
 import { kebabCase, snakeCase } from '@open-payments-server/runtime'
 import type { Amount } from '@open-payments-server/value-types/amounts'
 import type { RefusalReason, Window } from '../../domain/limits.js'
+import type { CountedAmounts } from '../../domain/remaining.js'
 import { Prisma, type Queries } from '../database.js'
 import { usableTokens } from '../tokens/index.js'
+import { charged, chargedWindows } from './charged.js'
 import type { ReservationRequest } from './reserve.js'
 import {
   type AmountColumns,
@@ -29,6 +31,10 @@ export interface RecordedReservation {
   readonly amounts: { readonly debit: Amount; readonly receive: Amount } | undefined
   /** undefined if nothing was ever reserved, and until it was summed up. */
   readonly spent: SpentValues | undefined
+  /** Whether the token that came with the request is active. */
+  readonly tokenActive: boolean
+  /** What is counted in the windows to which the payment might have been charged. */
+  readonly counted: readonly CountedAmounts[]
 }
 
 /** How often a refusal is retried after losing against a twin that is not visible yet. */
@@ -49,6 +55,7 @@ const REFUSE = new Statement<RecordedRow>(
     select ${placeholder('paymentId')}::uuid as payment_id, ${placeholder('tokenHash')}::bytea as token_hash,
            ${placeholder('contentHash')}::bytea as content_hash, ${placeholder('reason')}::text as reason),
   ${usableTokens},
+  ${charged},
   recorded as (
     insert into reservation (payment_id, state, content_hash, refusal_reason)
     select payment_id, 'refused', content_hash, reason from wanted cross join living
@@ -59,7 +66,14 @@ const REFUSE = new Statement<RecordedRow>(
     select * from recorded
     union all
     select ${RECORDED_COLUMNS} from reservation where payment_id = (select payment_id from wanted))
-  select exists (select 1 from living) as token_lives, found.* from (select) as one left join found on true`
+  select exists (select 1 from living) as token_lives, found.*,
+         (select coalesce(json_agg(json_build_object(
+                   'accessItemId', w.access_item_id,
+                   'debited', w.debited::text, 'debitCode', w.debit_code, 'debitScale', w.debit_scale,
+                   'received', w.received::text, 'receiveCode', w.receive_code, 'receiveScale', w.receive_scale)), '[]')
+            from limit_window w join charged using (access_item_id, interval_index)
+           where w.access_item_id = any (array(select access_item_id from charged))) as counted
+    from (select) as one left join found on true`
 )
 
 interface RecordedRow extends SpentColumns, AmountColumns {
@@ -72,24 +86,39 @@ interface RecordedRow extends SpentColumns, AmountColumns {
   readonly access_item_id: string | null
   readonly interval_index: string | null
   readonly charged_at: Date | null
+  readonly counted: readonly CountedWindow[]
+}
+
+/** What is counted in a window, as JSON. */
+interface CountedWindow {
+  readonly accessItemId: string
+  readonly debited: string
+  readonly debitCode: string
+  readonly debitScale: number
+  readonly received: string
+  readonly receiveCode: string
+  readonly receiveScale: number
 }
 
 /**
  * Records a refusal, unless something is recorded under the payment id, and reads what is recorded then. With an inactive
  * token it records nothing: the refusal is due to the token, and the same request may be repeated with another one.
  *
+ * @param candidates the windows to which the payment might have been charged
  * @returns undefined when nothing is recorded, because the token is not active
  */
 export async function refuse(
   on: Queries,
   { paymentId, content, contentHash, nowMs }: ReservationRequest,
-  reason: RefusalReason
+  reason: RefusalReason,
+  candidates: readonly Window[]
 ): Promise<RecordedReservation | undefined> {
   const values = {
     paymentId,
     tokenHash: content.tokenHash,
     contentHash,
     reason: snakeCase(reason),
+    ...chargedWindows(candidates),
     now: instantText(nowMs)
   }
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -114,6 +143,17 @@ function recordedOf(row: RecordedRow, state: ReservationState): RecordedReservat
         ? undefined
         : { accessItemId: row.access_item_id, intervalIndex: BigInt(row.interval_index) },
     chargedAtMs: row.charged_at?.getTime(),
-    spent: spentOf(row)
+    spent: spentOf(row),
+    tokenActive: row.token_lives,
+    counted: row.counted.map(countedOf)
+  }
+}
+
+function countedOf(window: CountedWindow): CountedAmounts {
+  const { accessItemId, debited, debitCode, debitScale, received, receiveCode, receiveScale } = window
+  return {
+    accessItemId,
+    debited: { value: BigInt(debited), asset: { code: debitCode, scale: debitScale } },
+    received: { value: BigInt(received), asset: { code: receiveCode, scale: receiveScale } }
   }
 }

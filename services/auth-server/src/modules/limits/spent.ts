@@ -3,6 +3,7 @@ import type { Amount } from '@open-payments-server/value-types/amounts'
 import type { Window } from '../../domain/limits.js'
 import { Prisma, type Queries } from '../database.js'
 import { usableTokens } from '../tokens/index.js'
+import { charged, chargedWindows } from './charged.js'
 import type { ReservationRequest } from './reserve.js'
 import { LARGEST_VALUE, type SpentColumns, spentOf, type SpentValues } from './values.js'
 
@@ -11,19 +12,6 @@ export interface SpentAmounts {
   readonly debited: Amount
   /** In the asset of the first receiver that was paid. */
   readonly received: Amount
-}
-
-/** Fragment: the part `charged`, windows in their order: `access_item_id`, `interval_index`, `place`. */
-const charged = Prisma.sql`
-  charged as (
-    select * from unnest(${placeholder('itemIds')}::uuid[], ${placeholder('intervals')}::bigint[])
-      with ordinality as c (access_item_id, interval_index, place))`
-
-function chargedWindows(windows: readonly Window[]): { itemIds: string[]; intervals: string[] } {
-  return {
-    itemIds: windows.map(({ accessItemId }) => accessItemId),
-    intervals: windows.map(({ intervalIndex }) => intervalIndex.toString())
-  }
 }
 
 /**

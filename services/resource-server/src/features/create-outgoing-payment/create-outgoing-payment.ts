@@ -21,6 +21,7 @@ import {
   AuthServerUnavailable,
   type GrantLimits,
   type RefusalReason,
+  type Remaining,
   type ReservationOutcome
 } from '../../domain/ports.js'
 import type { RememberedQuotes } from '../../domain/quote.js'
@@ -143,9 +144,10 @@ async function reserveAndPersist(
   const reservation = await reserve(request, paymentId, context)
   if (reservation.outcome === 'reserved') return persist(request, paymentId, reservation, context)
   if (reservation.outcome !== 'refused') throw await taken(reservation.outcome, paymentId, context)
-  if (reservation.reason !== 'released') {
+  const { reason, remaining } = reservation
+  if (reason !== 'released') {
     // This is checked first: the payment that used the quote has most likely spent what the grant lacks.
-    throw (await isQuoteUsed(request.terms, context)) ? invalidQuote() : refusal(reservation.reason)
+    throw (await isQuoteUsed(request.terms, context)) ? invalidQuote() : refusal(reason, remaining)
   }
   // The reservation may have ended with its payment since this request was first answered.
   return findEarlier(request, context)
@@ -336,7 +338,7 @@ async function giveUp(
   return recorded
 }
 
-function refusal(reason: Exclude<RefusalReason, 'released'>): Error {
+function refusal(reason: Exclude<RefusalReason, 'released'>, remaining: Remaining | undefined): Error {
   switch (reason) {
     case 'inactive-token':
       return inactiveToken()
@@ -344,6 +346,6 @@ function refusal(reason: Exclude<RefusalReason, 'released'>): Error {
       return insufficientGrant()
     case 'limit-exceeded':
     case 'outside-interval':
-      return overLimits()
+      return overLimits(remaining)
   }
 }

@@ -21,6 +21,7 @@ import type {
   EndOutcome,
   GrantLimits,
   RefusalReason,
+  Remaining,
   Reservation,
   ReservationEnd,
   ReservationOutcome,
@@ -188,10 +189,24 @@ function fromReserve(
       }
     }
     case 'refused':
-      return { outcome: 'refused', reason: fromReason(outcome.value.reason) }
+      return {
+        outcome: 'refused',
+        reason: fromReason(outcome.value.reason),
+        remaining: fromRemaining(outcome.value.remaining)
+      }
     case undefined:
       throw new Error('the auth server answered a reservation without an outcome')
   }
+}
+
+function fromRemaining(message: auth.Remaining | undefined): Remaining | undefined {
+  return (
+    message && {
+      debitAmount: optionalAmount(message.debitAmount),
+      receiveAmount: optionalAmount(message.receiveAmount),
+      nextIntervalAtMs: message.nextIntervalTime?.getTime()
+    }
+  )
 }
 
 function toEnd(end: ReservationEnd): auth.ReservationEnd {
