@@ -327,7 +327,7 @@ async function settlePlainly({ pool }: Ledger, { endings, transfers }: SettledBa
       delivered: String(deliveredValue)
     }))
   )
-  const asEnded = `json_to_recordset($1) as e(id uuid, state outgoing_payment_state, failure_reason text, sent numeric,
+  const asEnded = `json_to_recordset($1) as e(id uuid, state outgoing_payment_state, failure_reason outgoing_payment_failure_reason, sent numeric,
     delivered numeric)`
   try {
     await client.query('begin')
