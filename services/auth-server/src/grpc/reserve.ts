@@ -7,7 +7,7 @@ import { CallRefused } from '../domain/call-refused.js'
 import type { PaymentContent, RefusalReason } from '../domain/limits.js'
 import { answerEach } from './answer-each.js'
 import { readAccessToken, readAmount, readSha256, readUrl, readUuid } from './request-fields.js'
-import type { Payment, ReserveLimits, ReserveOutcome } from '../features/reserve-limits/reserve-limits.js'
+import type { Payment, ReserveLimits, ReserveResult } from '../features/reserve-limits/reserve-limits.js'
 
 /** `GrantLimitsService.Reserve`. */
 export function createReserveRpc(
@@ -36,10 +36,10 @@ function readContent(request: auth.ReservationRequest): PaymentContent {
   }
 }
 
-function toAnswer(outcome: ReserveOutcome, { content }: Payment): auth.ReservationResult['outcome'] {
-  switch (outcome.outcome) {
+function toAnswer(result: ReserveResult, { content }: Payment): auth.ReservationResult['outcome'] {
+  switch (result.outcome) {
     case 'reserved': {
-      const { grantId, spent, chargedAtMs } = outcome
+      const { grantId, spent, chargedAtMs } = result
       const value = {
         grantId,
         spentDebitAmount: formatAmount({ value: spent.debit, asset: content.debitAmount.asset }),
@@ -49,7 +49,7 @@ function toAnswer(outcome: ReserveOutcome, { content }: Payment): auth.Reservati
       return { $case: 'reserved', value }
     }
     case 'refused':
-      return { $case: 'refused', value: { reason: REASONS[outcome.reason] } }
+      return { $case: 'refused', value: { reason: REASONS[result.reason] } }
     case 'mismatch':
       throw new CallRefused('different-request', 'payment_id was used by another request', {
         field: 'payment_id'
@@ -60,7 +60,7 @@ function toAnswer(outcome: ReserveOutcome, { content }: Payment): auth.Reservati
 }
 
 const REASONS: Readonly<Record<RefusalReason, auth.RefusalReason>> = {
-  'token-inactive': auth.RefusalReason.REFUSAL_REASON_TOKEN_INACTIVE,
+  'inactive-token': auth.RefusalReason.REFUSAL_REASON_INACTIVE_TOKEN,
   'insufficient-grant': auth.RefusalReason.REFUSAL_REASON_INSUFFICIENT_GRANT,
   'limit-exceeded': auth.RefusalReason.REFUSAL_REASON_LIMIT_EXCEEDED,
   'outside-interval': auth.RefusalReason.REFUSAL_REASON_OUTSIDE_INTERVAL,

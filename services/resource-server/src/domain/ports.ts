@@ -88,7 +88,7 @@ export interface ReservationRequest {
 /** Why there was no room for a payment. */
 export type RefusalReason =
   /** Nothing is recorded: the same request may be repeated with an active token of the grant. */
-  | 'token-inactive'
+  | 'inactive-token'
   | 'insufficient-grant'
   | 'limit-exceeded'
   | 'outside-interval'

@@ -338,7 +338,7 @@ async function giveUp(
 
 function refusal(reason: Exclude<RefusalReason, 'released'>): Error {
   switch (reason) {
-    case 'token-inactive':
+    case 'inactive-token':
       return inactiveToken()
     case 'insufficient-grant':
       return insufficientGrant()

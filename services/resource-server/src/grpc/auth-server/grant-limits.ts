@@ -209,8 +209,8 @@ function fromEnd(result: auth.EndResult | undefined): Outcome<EndOutcome> {
 
 function fromReason(reason: auth.RefusalReason): RefusalReason {
   switch (reason) {
-    case auth.RefusalReason.REFUSAL_REASON_TOKEN_INACTIVE:
-      return 'token-inactive'
+    case auth.RefusalReason.REFUSAL_REASON_INACTIVE_TOKEN:
+      return 'inactive-token'
     case auth.RefusalReason.REFUSAL_REASON_INSUFFICIENT_GRANT:
       return 'insufficient-grant'
     case auth.RefusalReason.REFUSAL_REASON_LIMIT_EXCEEDED:
