@@ -13,7 +13,7 @@ import { publishCertificates } from '@open-payments-server/service-kit/metrics'
 import { countErrors } from '@open-payments-server/shared-store'
 import type { AuthServerOverrides, Context } from './compose/context.js'
 import { createDomainPorts } from './compose/domain-ports.js'
-import { createGrpcServices } from './compose/grpc-services.js'
+import { createGrpcServices, startGrpcServices } from './compose/grpc-services.js'
 import { startMetrics } from './compose/metrics.js'
 import { startRateLimits } from './compose/rate-limits.js'
 import { openResources } from './compose/resources.js'
@@ -26,7 +26,6 @@ import {
 import { measureTransports } from './compose/transports.js'
 import { startPurge } from './compose/workers.js'
 import type { AuthServerConfig } from './config.js'
-import { startAuthGrpcServer } from './grpc/server.js'
 import { createIdentityProviderApp, type IdentityProviderAppOptions } from './http/identity-provider-app.js'
 import { createPublicApp } from './http/public-app.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
@@ -91,7 +90,7 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
   })
   lifecycle.add(listeners)
   const callObserver = transports?.grpcServer
-  const grpcServer = await startAuthGrpcServer({
+  const grpcServer = await startGrpcServices({
     config,
     tls: opened.tls,
     logger,

@@ -340,7 +340,7 @@ describe('a token that is rotated while a payment is reserved with the old one a
       const withNewToken = await Promise.all(late)
       expect(withNewToken).toEqual(late.map(() => ({ reserved: ['100 USD', '100 USD'] })))
       for (const answer of await Promise.all(early)) {
-        expect([{ refused: 'TOKEN_INACTIVE' }, withNewToken[0]]).toContainEqual(answer)
+        expect([{ refused: 'INACTIVE_TOKEN' }, withNewToken[0]]).toContainEqual(answer)
       }
       expect(await auth.reserveAs(payment)).toEqual(withNewToken[0])
       expect(await countedBy(itemIds[0])).toEqual({ debited: 100n, received: 100n })
@@ -355,6 +355,6 @@ describe('a grant that is revoked while payments are reserved', () => {
     await auth.prisma.grant.update({ where: { id: grantId }, data: { state: 'revoked' } })
     const after = await Promise.all(Array.from({ length: 20 }, () => auth.reserve(token)))
     await Promise.all(before)
-    expect(after).toEqual(after.map(() => ({ refused: 'TOKEN_INACTIVE' })))
+    expect(after).toEqual(after.map(() => ({ refused: 'INACTIVE_TOKEN' })))
   })
 })

@@ -132,7 +132,7 @@ describe('RevokeGrant', () => {
     expect([grant?.grantId, grant?.state]).toEqual([grantId, GrantState.GRANT_STATE_REVOKED])
     expect(grant?.updateTime).toEqual(new Date(auth.clock.now()))
     expect((await auth.introspect(token)).status).toBe(TokenStatus.TOKEN_STATUS_INACTIVE)
-    expect(await auth.reserve(token)).toEqual({ refused: 'TOKEN_INACTIVE' })
+    expect(await auth.reserve(token)).toEqual({ refused: 'INACTIVE_TOKEN' })
     const stored = await auth.prisma.accessToken.findUniqueOrThrow({ where: { id: tokenId } })
     expect([stored.endReason, stored.endedAt]).toEqual(['revoked', new Date(auth.clock.now())])
     await new Promise((resolve) => setImmediate(resolve))

@@ -8,6 +8,13 @@ import type { Lifecycle, Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { openSharedStore, type SharedStore } from '@open-payments-server/shared-store'
 
+/** Longest that one SQL statement may take, in milliseconds. */
+const STATEMENT_TIMEOUT_MS = 5_000
+/** Longest that a database connection is waited for, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 3_000
+/** Longest that one operation of the shared store may take, in milliseconds: every signed request waits for one. */
+const SHARED_STORE_TIMEOUT_MS = 500
+
 /** What opening the stores of a service takes from its context. */
 export interface StoresContext {
   readonly config: {
@@ -27,12 +34,6 @@ export interface StoresContext {
 export interface StoresOptions<Client> {
   /** Its name, as the database and Redis are told it. */
   readonly service: string
-  /** Longest that one SQL statement may take, in milliseconds. */
-  readonly statementTimeoutMs: number
-  /** Longest that a database connection is waited for, in milliseconds. */
-  readonly connectTimeoutMs: number
-  /** Longest that one operation of the shared store may take, in milliseconds. */
-  readonly sharedStoreTimeoutMs: number
   /** Makes the service's generated `PrismaClient`. */
   readonly createClient: (options: ClientOptions) => Client
   /** Stands in for the shared store of the settings, and is not closed. */
@@ -47,15 +48,15 @@ export function openStores<Client extends { $disconnect(): Promise<void> }>(
   { config, clock, logger, lifecycle }: StoresContext,
   options: StoresOptions<Client>
 ): Stores<Client> {
-  const { service, connectTimeoutMs, statementTimeoutMs, createClient } = options
+  const { service, createClient } = options
   const { close, ...opened } = openDatabase(
     {
       url: config.DATABASE_URL.reveal(),
       applicationName: service,
       pooler: config.DATABASE_POOLER,
       connectionsMax: config.DATABASE_CONNECTIONS_MAX,
-      connectTimeoutMs,
-      statementTimeoutMs,
+      connectTimeoutMs: CONNECT_TIMEOUT_MS,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       onIdleConnectionLost: (error) => {
         logger.warn({ err: error }, 'idle database connection lost')
       }
@@ -68,7 +69,7 @@ export function openStores<Client extends { $disconnect(): Promise<void> }>(
   const sharedStore = openSharedStore({
     url: config.REDIS_URL?.reveal(),
     service,
-    commandTimeoutMs: options.sharedStoreTimeoutMs,
+    commandTimeoutMs: SHARED_STORE_TIMEOUT_MS,
     aheadMaxSeconds: config.SIGNATURE_FUTURE_MAX_SECONDS,
     clock,
     logger

@@ -1,8 +1,16 @@
-import { type CallObserver, createHandlers, type GrpcService } from '@open-payments-server/grpc-transport'
-import { auth } from '@open-payments-server/proto'
+import {
+  type CallObserver,
+  createHandlers,
+  type GrpcService,
+  type RunningGrpcServer,
+  startGrpcServer,
+  type WatchedTlsFiles
+} from '@open-payments-server/grpc-transport'
+import { auth, fileDescriptors } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { counting } from '@open-payments-server/service-kit/metrics'
+import type { AuthServerConfig } from '../config.js'
 import type { ClientDirectory } from '../domain/clients.js'
 import type {
   GrantCounters,
@@ -24,7 +32,7 @@ import { createReserveRpc } from '../grpc/reserve.js'
 import {
   createReserveLimits,
   type ReserveLimits,
-  type ReserveOutcome
+  type ReserveResult
 } from '../features/reserve-limits/reserve-limits.js'
 import type { Database } from '../modules/database.js'
 import type { TokenReader } from '../modules/tokens/index.js'
@@ -71,6 +79,42 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
       clients: clients.operator
     }
   ]
+}
+
+/** Maximum size of a message: a full page of grants or reservations, with room to spare. */
+const GRPC_MESSAGE_BYTES_MAX = 4 * 1024 * 1024
+
+/** What the gRPC server needs. */
+interface GrpcServerOptions {
+  readonly config: Pick<
+    AuthServerConfig,
+    'GRPC_HOST' | 'GRPC_PORT' | 'GRPC_REFLECTION' | 'GRPC_CONNECTION_AGE_SECONDS'
+  >
+  /** From {@link createGrpcServices}. */
+  readonly services: readonly GrpcService[]
+  readonly logger: Logger
+  /** Its certificate, and the authorities of its clients; plain text without. */
+  readonly tls?: WatchedTlsFiles | undefined
+}
+
+/**
+ * Starts the gRPC server: the services, health, and reflection if enabled.
+ *
+ * @throws Error when it cannot listen
+ */
+export function startGrpcServices(options: GrpcServerOptions): Promise<RunningGrpcServer> {
+  const { config, services, logger, tls } = options
+  return startGrpcServer({
+    host: config.GRPC_HOST,
+    port: config.GRPC_PORT,
+    tls,
+    services,
+    reflection: config.GRPC_REFLECTION,
+    fileDescriptors,
+    logger,
+    connectionAgeMaxMs: config.GRPC_CONNECTION_AGE_SECONDS * 1_000,
+    messageBytesMax: GRPC_MESSAGE_BYTES_MAX
+  })
 }
 
 function introspectionService({
@@ -145,21 +189,21 @@ function countingReservations(
   reserveLimits: ReserveLimits,
   counters: Pick<RpcCounters, 'countReservation'>
 ): ReserveLimits {
-  return counting(reserveLimits, (outcomes) => {
-    for (const outcome of outcomes) {
-      if (outcome.status === 'fulfilled') counters.countReservation(answerTo(outcome.value))
+  return counting(reserveLimits, (results) => {
+    for (const result of results) {
+      if (result.status === 'fulfilled') counters.countReservation(answerTo(result.value))
     }
   })
 }
 
-function answerTo(outcome: ReserveOutcome): ReservationAnswer {
-  switch (outcome.outcome) {
+function answerTo(result: ReserveResult): ReservationAnswer {
+  switch (result.outcome) {
     case 'reserved':
-      return outcome.repeated ? 'repeated' : 'reserved'
+      return result.repeated ? 'repeated' : 'reserved'
     case 'refused':
-      return outcome.reason
+      return result.reason
     case 'mismatch':
     case 'other-amounts':
-      return outcome.outcome
+      return result.outcome
   }
 }

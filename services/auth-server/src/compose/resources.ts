@@ -5,12 +5,6 @@ import { openStores } from '@open-payments-server/service-kit/stores'
 import { PrismaClient } from '../generated/prisma/client.js'
 import type { AuthServerOverrides, Context } from './context.js'
 
-/** Maximum duration of one SQL statement, in milliseconds. */
-const STATEMENT_TIMEOUT_MS = 10_000
-/** Maximum time to wait for a database connection, in milliseconds. */
-const CONNECT_TIMEOUT_MS = 5_000
-/** Maximum duration of one operation of the shared store, in milliseconds. */
-const SHARED_STORE_TIMEOUT_MS = 2_000
 /** Maximum duration of fetching a document of a client or wallet, in milliseconds. */
 const FETCH_TIMEOUT_MS = 5_000
 /** Maximum size of a document of a client or wallet, in bytes. */
@@ -28,9 +22,6 @@ export async function openResources(context: Context, overrides: AuthServerOverr
   const tls = await openTls(GRPC_LISTENER_TLS, context)
   const stores = openStores(context, {
     service: 'auth-server',
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    connectTimeoutMs: CONNECT_TIMEOUT_MS,
-    sharedStoreTimeoutMs: SHARED_STORE_TIMEOUT_MS,
     createClient: (options) => new PrismaClient(options),
     sharedStore: overrides.sharedStore
   })

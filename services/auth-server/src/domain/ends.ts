@@ -31,7 +31,7 @@ export interface FoundReservation {
 }
 
 /** The result of a call that ends a reservation. */
-export type EndOutcome =
+export type EndResult =
   /** It ended as requested, by this call or an earlier one. A released one has no room, and never will. */
   | 'ended'
   /** There is no reservation of the payment to be settled. */
@@ -48,12 +48,12 @@ export type EndOutcome =
  *
  * @returns `raced` when it was changed after it was read: the next attempt sees the change
  */
-export function decideEnd({ spent }: End, found: FoundReservation): EndOutcome | 'raced' {
+export function decideEnd({ spent }: End, found: FoundReservation): EndResult | 'raced' {
   if (found.ended) return 'ended'
   return spent === undefined ? decideRelease(found) : decideSettlement(spent, found)
 }
 
-function decideRelease({ before }: FoundReservation): EndOutcome | 'raced' {
+function decideRelease({ before }: FoundReservation): EndResult | 'raced' {
   switch (before?.state) {
     case 'released':
       return 'ended'
@@ -69,7 +69,7 @@ function decideRelease({ before }: FoundReservation): EndOutcome | 'raced' {
   }
 }
 
-function decideSettlement(spent: SettledValues, { before }: FoundReservation): EndOutcome | 'raced' {
+function decideSettlement(spent: SettledValues, { before }: FoundReservation): EndResult | 'raced' {
   if (before === undefined) return 'unknown'
   const { state, reserved, settled } = before
   if (state === 'released' || state === 'refused' || reserved === undefined) return 'ended-otherwise'

@@ -30,7 +30,7 @@ export interface Window {
 /** Why a payment is refused. */
 export type RefusalReason =
   /** The token is not active, or was not issued here. Never recorded: a token says nothing about the payment. */
-  | 'token-inactive'
+  | 'inactive-token'
   /** No item covers creating outgoing payments from the wallet address. */
   | 'insufficient-grant'
   /** Exceeds the amounts, or goes to another receiver or asset than every covering item allows. */

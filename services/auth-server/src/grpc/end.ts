@@ -2,7 +2,7 @@ import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import { CallRefused } from '../domain/call-refused.js'
-import type { End, EndOutcome } from '../domain/ends.js'
+import type { End, EndResult } from '../domain/ends.js'
 import { answerEach } from './answer-each.js'
 import { invalidField, readAmountValue, readUuid } from './request-fields.js'
 import type { EndReservations } from '../features/end-reservations/end-reservations.js'
@@ -34,15 +34,15 @@ function readEnd({ paymentId: id, end }: auth.ReservationEnd): End {
   }
 }
 
-/** @throws CallRefused for every outcome but `ended` */
-function toAnswer(outcome: EndOutcome): auth.EndResult['outcome'] {
-  switch (outcome) {
+/** @throws CallRefused for every result but `ended` */
+function toAnswer(result: EndResult): auth.EndResult['outcome'] {
+  switch (result) {
     case 'ended':
       return { $case: 'ended', value: {} }
     case 'unknown':
       throw new CallRefused('not-found', 'The payment is unknown', { field: 'payment_id' })
     case 'ended-otherwise':
-      throw endedOtherwise('The reservation ended otherwise, or never held room')
+      throw endedOtherwise('The reservation ended otherwise, or nothing was ever reserved')
     case 'was-settled':
       throw endedOtherwise('The reservation was settled')
     case 'more-debited-than-reserved':

@@ -8,7 +8,7 @@ import type { PaymentContent, RefusalReason } from '../domain/limits.js'
 import type { Remaining } from '../domain/remaining.js'
 import { answerEach } from './answer-each.js'
 import { readAccessToken, readAmount, readSha256, readUrl, readUuid } from './request-fields.js'
-import type { Payment, ReserveLimits, ReserveOutcome } from '../features/reserve-limits/reserve-limits.js'
+import type { Payment, ReserveLimits, ReserveResult } from '../features/reserve-limits/reserve-limits.js'
 
 /** `GrantLimitsService.Reserve`. */
 export function createReserveRpc(
@@ -37,10 +37,10 @@ function readContent(request: auth.ReservationRequest): PaymentContent {
   }
 }
 
-function toAnswer(outcome: ReserveOutcome, { content }: Payment): auth.ReservationResult['outcome'] {
-  switch (outcome.outcome) {
+function toAnswer(result: ReserveResult, { content }: Payment): auth.ReservationResult['outcome'] {
+  switch (result.outcome) {
     case 'reserved': {
-      const { grantId, spent, chargedAtMs } = outcome
+      const { grantId, spent, chargedAtMs } = result
       const value = {
         grantId,
         spentDebitAmount: formatAmount({ value: spent.debit, asset: content.debitAmount.asset }),
@@ -53,8 +53,8 @@ function toAnswer(outcome: ReserveOutcome, { content }: Payment): auth.Reservati
       return {
         $case: 'refused',
         value: {
-          reason: REASONS[outcome.reason],
-          remaining: outcome.remaining && toRemainingMessage(outcome.remaining, content)
+          reason: REASONS[result.reason],
+          remaining: result.remaining && toRemainingMessage(result.remaining, content)
         }
       }
     case 'mismatch':
@@ -78,7 +78,7 @@ function toRemainingMessage(
 }
 
 const REASONS: Readonly<Record<RefusalReason, auth.RefusalReason>> = {
-  'token-inactive': auth.RefusalReason.REFUSAL_REASON_TOKEN_INACTIVE,
+  'inactive-token': auth.RefusalReason.REFUSAL_REASON_INACTIVE_TOKEN,
   'insufficient-grant': auth.RefusalReason.REFUSAL_REASON_INSUFFICIENT_GRANT,
   'limit-exceeded': auth.RefusalReason.REFUSAL_REASON_LIMIT_EXCEEDED,
   'outside-interval': auth.RefusalReason.REFUSAL_REASON_OUTSIDE_INTERVAL,

@@ -7,10 +7,9 @@ import { createPool } from '@open-payments-server/database'
 import { makeClientConstructor, type ServiceDefinition } from '@grpc/grpc-js'
 import { COUNT_NOTHING } from '../../test/support/count-nothing.js'
 import { GrpcFixture, refusalOf, release } from '../../test/support/grpc-fixture.js'
-import { createGrpcServices } from '../compose/grpc-services.js'
+import { createGrpcServices, startGrpcServices } from '../compose/grpc-services.js'
 import { PrismaClient } from '../generated/prisma/client.js'
 import { createTokenReader } from '../modules/tokens/index.js'
-import { startAuthGrpcServer } from './server.js'
 
 const logger = createLogger({ service: 'test', level: 'silent' })
 let auth: GrpcFixture
@@ -57,7 +56,7 @@ describe('the gRPC server of the auth server', () => {
 
   it('describes itself where that is switched on, and not otherwise', async () => {
     const reflection = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
-    const silent = await startAuthGrpcServer({
+    const silent = await startGrpcServices({
       config: {
         GRPC_HOST: '127.0.0.1',
         GRPC_PORT: 0,
@@ -105,7 +104,7 @@ describe('the gRPC server of the auth server', () => {
       connectTimeoutMs: 1_000
     })
     const unreachable = new PrismaClient({ adapter: new PrismaPg(nowhere) })
-    const cut = await startAuthGrpcServer({
+    const cut = await startGrpcServices({
       config: {
         GRPC_HOST: '127.0.0.1',
         GRPC_PORT: 0,

@@ -3,7 +3,7 @@ import type { auth } from '@open-payments-server/proto'
 import { formatAmount } from '@open-payments-server/value-types/amounts'
 import { CallRefused } from '../domain/call-refused.js'
 import { readAccessToken } from './request-fields.js'
-import type { GetSpentAmounts, SpentAmountsOutcome } from '../features/get-spent-amounts/get-spent-amounts.js'
+import type { GetSpentAmounts, SpentAmountsResult } from '../features/get-spent-amounts/get-spent-amounts.js'
 
 /**
  * `GrantLimitsService.GetSpentAmounts`. NOT_FOUND for a token that was not issued here, FAILED_PRECONDITION for one that
@@ -15,16 +15,16 @@ export function createGetSpentAmountsRpc(
   return async ({ accessToken }) => toResponse(await getSpentAmounts(readAccessToken(accessToken)))
 }
 
-function toResponse(result: SpentAmountsOutcome): auth.GetSpentAmountsResponse {
+function toResponse(result: SpentAmountsResult): auth.GetSpentAmountsResponse {
   switch (result.outcome) {
     case 'found':
       return {
         spentDebitAmount: result.spent && formatAmount(result.spent.debited),
         spentReceiveAmount: result.spent && formatAmount(result.spent.received)
       }
-    case 'token-unknown':
+    case 'unknown-token':
       throw new CallRefused('not-found', 'The token is unknown', { field: 'access_token' })
-    case 'token-inactive':
+    case 'inactive-token':
       throw new CallRefused('inactive-token', 'The token is not active', { field: 'access_token' })
   }
 }

@@ -7,7 +7,7 @@ const RESERVATION_ANSWERS: readonly ReservationAnswer[] = [
   'repeated',
   'mismatch',
   'other-amounts',
-  'token-inactive',
+  'inactive-token',
   'insufficient-grant',
   'limit-exceeded',
   'outside-interval',

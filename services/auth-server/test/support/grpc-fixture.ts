@@ -17,11 +17,10 @@ import { createTestDatabase, type TestDatabase, TestClock } from '@open-payments
 import type { Amount } from '@open-payments-server/value-types/amounts'
 import type pg from 'pg'
 import type { AccessItem } from '../../src/domain/access.js'
-import { createGrpcServices } from '../../src/compose/grpc-services.js'
+import { createGrpcServices, startGrpcServices } from '../../src/compose/grpc-services.js'
 import type { ClientKey } from '../../src/domain/clients.js'
 import type { RevocationBus } from '../../src/domain/revocations.js'
 import { type GrantState, PrismaClient } from '../../src/generated/prisma/client.js'
-import { startAuthGrpcServer } from '../../src/grpc/server.js'
 import { storeAccessItem } from '../../src/modules/grants/index.js'
 import { createRevocationBus, createTokenReader } from '../../src/modules/tokens/index.js'
 import { COUNT_NOTHING } from './count-nothing.js'
@@ -147,7 +146,7 @@ export class GrpcFixture {
     const publishedKeys = new Map<string, ClientKey | Error>([
       [`${SHOP} ${BOUND_KEY.kid}`, { ...BOUND_KEY, publicKey: boundKey }]
     ])
-    const server = await startAuthGrpcServer({
+    const server = await startGrpcServices({
       config: {
         GRPC_HOST: '127.0.0.1',
         GRPC_PORT: 0,

@@ -5,12 +5,6 @@ import { PrismaClient } from '../generated/prisma/client.js'
 import { connectAuthServer } from '../grpc/auth-server/connection.js'
 import type { Context, ResourceServerOverrides } from './context.js'
 
-/** Maximum duration of one SQL statement, in milliseconds. */
-const STATEMENT_TIMEOUT_MS = 5_000
-/** Maximum time to wait for a database connection, in milliseconds. */
-const CONNECT_TIMEOUT_MS = 3_000
-/** Maximum duration of one operation of the shared store, in milliseconds. */
-const SHARED_STORE_TIMEOUT_MS = 500
 /** Maximum size of a gRPC message, in bytes. */
 export const MESSAGE_BYTES_MAX = 4_194_304
 
@@ -26,9 +20,6 @@ export async function openResources(context: Context, overrides: ResourceServerO
   const tls = await openTls(AUTH_GRPC_TLS, context)
   const stores = openStores(context, {
     service: 'resource-server',
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    connectTimeoutMs: CONNECT_TIMEOUT_MS,
-    sharedStoreTimeoutMs: SHARED_STORE_TIMEOUT_MS,
     createClient: (options) => new PrismaClient(options),
     sharedStore: overrides.sharedStore
   })

@@ -172,7 +172,7 @@ export class FakeGrantLimits {
     }
     if (known === undefined) {
       const reason = this.#reasonAgainst(accessToken, BigInt(debitAmount?.value ?? ''))
-      if (reason === auth.RefusalReason.REFUSAL_REASON_TOKEN_INACTIVE) return refusal(reason)
+      if (reason === auth.RefusalReason.REFUSAL_REASON_INACTIVE_TOKEN) return refusal(reason)
       const amounts = {
         debited: BigInt(debitAmount?.value ?? ''),
         received: BigInt(receiveAmount?.value ?? '')
@@ -208,7 +208,7 @@ export class FakeGrantLimits {
   }
 
   #reasonAgainst(accessToken: string, debit: bigint): auth.RefusalReason | undefined {
-    if (this.inactive.has(accessToken)) return auth.RefusalReason.REFUSAL_REASON_TOKEN_INACTIVE
+    if (this.inactive.has(accessToken)) return auth.RefusalReason.REFUSAL_REASON_INACTIVE_TOKEN
     const limit = this.debitLimits.get(accessToken)
     const spent = this.spent(accessToken).debited
     return limit !== undefined && spent + debit > limit

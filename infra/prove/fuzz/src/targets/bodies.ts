@@ -4,7 +4,7 @@ import { parseAmountValue, UINT64_MAX } from '@open-payments-server/value-types/
 import { parseRepeatingInterval } from '@open-payments-server/value-types/intervals'
 import fc from 'fast-check'
 import { continuationSchema } from '../../../../../services/auth-server/src/features/continue-grant/routes.js'
-import { rejectionSchema } from '../../../../../services/auth-server/src/features/end-grant/reject-route.js'
+import { rejectionSchema } from '../../../../../services/auth-server/src/features/end-grant/routes.js'
 import { grantRequestSchema } from '../../../../../services/auth-server/src/features/request-grant/request.js'
 import {
   KEYS_MAX,

@@ -45,19 +45,19 @@ describe('AuditLimits', () => {
     [
       'a counter of debits that drifted',
       () => `update limit_window set debited = debited + 1`,
-      () => [`${item()}: counts 231 as debited, its reservations hold 230`]
+      () => [`${item()}: counts 231 as debited, its reservations 230`]
     ],
     [
       'a counter of receipts that drifted',
       () => `update limit_window set received = received - 1`,
-      () => [`${item()}: counts 119 as received, its reservations hold 120`]
+      () => [`${item()}: counts 119 as received, its reservations 120`]
     ],
     [
       'a reservation that vanished',
       () => `delete from reservation where payment_id = '${paymentId}'`,
       () => [
-        `${item()}: counts 230 as debited, its reservations hold 130`,
-        `${item()}: counts 120 as received, its reservations hold 20`
+        `${item()}: counts 230 as debited, its reservations 130`,
+        `${item()}: counts 120 as received, its reservations 20`
       ]
     ],
     [

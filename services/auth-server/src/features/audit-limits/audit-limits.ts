@@ -25,7 +25,7 @@ const COUNT = Prisma.sql`
 
 /** Sums all reservations beside all windows: a full join and many kinds of violation, which Prisma cannot express. */
 const VIOLATIONS = Prisma.sql`
-  with held as (
+  with reserved as (
     select access_item_id, interval_index,
            sum(case state when 'settled' then settled_debit else debit end) as debited,
            sum(case when not receive_counted then 0
@@ -38,25 +38,25 @@ const VIOLATIONS = Prisma.sql`
            format('Access item %s, interval %s', access_item_id, interval_index) as name,
            w.access_item_id is not null as has_window,
            w.debited, w.received, w.debit_cap, w.receive_cap,
-           coalesce(h.debited, 0) as held_debited, coalesce(h.received, 0) as held_received,
+           coalesce(r.debited, 0) as reserved_debited, coalesce(r.received, 0) as reserved_received,
            a.limit_debit_value, a.limit_receive_value
       from limit_window w
-      full join held h using (access_item_id, interval_index)
+      full join reserved r using (access_item_id, interval_index)
       left join access_item a on a.id = access_item_id)
   select name || ': reservations without a window' as violation from audited where not has_window
   union all
-  select format('%s: counts %s as debited, its reservations hold %s', name, debited, held_debited)
-    from audited where debited <> held_debited
+  select format('%s: counts %s as debited, its reservations %s', name, debited, reserved_debited)
+    from audited where debited <> reserved_debited
   union all
-  select format('%s: counts %s as received, its reservations hold %s', name, received, held_received)
-    from audited where received <> held_received
+  select format('%s: counts %s as received, its reservations %s', name, received, reserved_received)
+    from audited where received <> reserved_received
   union all
-  select format('%s: %s debited is more than the limit of %s', name, greatest(debited, held_debited), limit_debit_value)
-    from audited where greatest(debited, held_debited) > limit_debit_value
+  select format('%s: %s debited is more than the limit of %s', name, greatest(debited, reserved_debited), limit_debit_value)
+    from audited where greatest(debited, reserved_debited) > limit_debit_value
   union all
-  select format('%s: %s received is more than the limit of %s', name, greatest(received, held_received),
+  select format('%s: %s received is more than the limit of %s', name, greatest(received, reserved_received),
                 limit_receive_value)
-    from audited where greatest(received, held_received) > limit_receive_value
+    from audited where greatest(received, reserved_received) > limit_receive_value
   union all
   select name || ': its caps are not the limits of the access item'
     from audited

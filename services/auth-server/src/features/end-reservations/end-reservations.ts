@@ -1,5 +1,5 @@
 import { fulfilled, type ItemResult, rejected } from '@open-payments-server/runtime'
-import { decideEnd, type End, type EndOutcome } from '../../domain/ends.js'
+import { decideEnd, type End, type EndResult } from '../../domain/ends.js'
 import type { Database } from '../../modules/database.js'
 import { end } from '../../modules/limits/index.js'
 
@@ -8,7 +8,7 @@ import { end } from '../../modules/limits/index.js'
  *
  * @returns the result of each, in order
  */
-export type EndReservations = (ends: readonly End[]) => Promise<readonly ItemResult<EndOutcome>[]>
+export type EndReservations = (ends: readonly End[]) => Promise<readonly ItemResult<EndResult>[]>
 
 /**
  * How often one is tried. It may lose once against the reservation being written, and once against another end of it; the
@@ -19,20 +19,20 @@ const ATTEMPTS_MAX = 4
 /** Ends all with one statement, and again those that others changed while it ran. */
 export function createEndReservations(database: Database): EndReservations {
   return async (ends) => {
-    const outcomes = new Map<End, EndOutcome>()
+    const results = new Map<End, EndResult>()
     let undecided = ends
     for (let attempt = 0; attempt < ATTEMPTS_MAX && undecided.length > 0; attempt += 1) {
       for (const { asked, ...found } of await end(database, undecided)) {
-        const outcome = decideEnd(asked, found)
-        if (outcome !== 'raced') outcomes.set(asked, outcome)
+        const result = decideEnd(asked, found)
+        if (result !== 'raced') results.set(asked, result)
       }
-      undecided = undecided.filter((one) => !outcomes.has(one))
+      undecided = undecided.filter((one) => !results.has(one))
     }
     return ends.map((one) => {
-      const outcome = outcomes.get(one)
-      return outcome === undefined
+      const result = results.get(one)
+      return result === undefined
         ? rejected(new Error('a reservation is open and cannot be ended'))
-        : fulfilled(outcome)
+        : fulfilled(result)
     })
   }
 }

@@ -6,21 +6,21 @@ import type { Database } from '../../modules/database.js'
 import { readSpent, type SpentAmounts } from '../../modules/limits/index.js'
 
 /** The result of a call. */
-export type SpentAmountsOutcome =
+export type SpentAmountsResult =
   /**
    * `spent` is undefined before any payment reserved in the current interval. From then on it is a number: a payment that
    * failed, or was never made, returns its room, which leaves zero in the assets that were reported before.
    */
   | { readonly outcome: 'found'; readonly spent: SpentAmounts | undefined }
-  | { readonly outcome: 'token-unknown' }
-  | { readonly outcome: 'token-inactive' }
+  | { readonly outcome: 'unknown-token' }
+  | { readonly outcome: 'inactive-token' }
 
 /**
  * Returns what the grant of a token has spent in the current interval.
  *
  * @param accessToken value of the token
  */
-export type GetSpentAmounts = (accessToken: string) => Promise<SpentAmountsOutcome>
+export type GetSpentAmounts = (accessToken: string) => Promise<SpentAmountsResult>
 
 /** What it needs. */
 export interface GetSpentAmountsDependencies {
@@ -35,9 +35,9 @@ export function createGetSpentAmounts(dependencies: GetSpentAmountsDependencies)
     const nowMs = clock.now()
     const tokenHash = hashSecret(accessToken)
     const access = await tokenAccess.accessOf(tokenHash)
-    if (access === undefined) return { outcome: 'token-unknown' }
+    if (access === undefined) return { outcome: 'unknown-token' }
     const windows = currentWindows(chargeableItems(access.items), nowMs)
     const { tokenActive, spent } = await readSpent(database, tokenHash, nowMs, windows)
-    return tokenActive ? { outcome: 'found', spent } : { outcome: 'token-inactive' }
+    return tokenActive ? { outcome: 'found', spent } : { outcome: 'inactive-token' }
   }
 }

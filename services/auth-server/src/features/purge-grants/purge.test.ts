@@ -265,11 +265,11 @@ describe('a grant', () => {
     const expired = await auth.introspect(token)
     expect(expired.status).toBe(protocol.TokenStatus.TOKEN_STATUS_INACTIVE)
     // Its access is remembered from here on.
-    expect(await auth.reserve(token)).toEqual({ refused: 'TOKEN_INACTIVE' })
+    expect(await auth.reserve(token)).toEqual({ refused: 'INACTIVE_TOKEN' })
     await purge()
     const gone = await auth.introspect(token)
     expect(gone.status).toBe(protocol.TokenStatus.TOKEN_STATUS_UNKNOWN)
-    expect(await auth.reserve(token)).toEqual({ refused: 'TOKEN_INACTIVE' })
+    expect(await auth.reserve(token)).toEqual({ refused: 'INACTIVE_TOKEN' })
     expect(await auth.windows()).toEqual({})
   })
 })
@@ -317,7 +317,7 @@ describe('a refusal', () => {
       'update access_item set limit_debit_value = null, limit_debit_code = null, limit_debit_scale = null'
     )
     await auth.database.query('update access_token set expires_at = $1', [hoursAgo(25)])
-    expect(await auth.reserveAs(old)).toEqual({ refused: 'TOKEN_INACTIVE' })
+    expect(await auth.reserveAs(old)).toEqual({ refused: 'INACTIVE_TOKEN' })
     expect(await auth.windows()).toEqual({})
   })
 

@@ -21,13 +21,13 @@ import {
   refuse,
   type ReservationRequest,
   reserve,
-  type ReserveResult,
+  type WindowResult,
   type ReserveTogether,
   type SpentValues
 } from '../../modules/limits/index.js'
 
 /** The result for a payment. */
-export type ReserveOutcome =
+export type ReserveResult =
   /** It was reserved, by this call, or `repeated` by an earlier one. `spent` includes the payment. */
   | {
       readonly outcome: 'reserved'
@@ -38,7 +38,7 @@ export type ReserveOutcome =
       readonly repeated: boolean
     }
   /**
-   * It was refused, and always will be for this payment id unless the reason is `token_inactive`. `remaining` is what fits
+   * It was refused, and always will be for this payment id unless the reason is `inactive-token`. `remaining` is what fits
    * now, for another payment id.
    */
   | { readonly outcome: 'refused'; readonly reason: RefusalReason; readonly remaining: Remaining | undefined }
@@ -60,7 +60,7 @@ export interface Payment {
  *
  * @returns the result of each, in order
  */
-export type ReserveLimits = (payments: readonly Payment[]) => Promise<readonly ItemResult<ReserveOutcome>[]>
+export type ReserveLimits = (payments: readonly Payment[]) => Promise<readonly ItemResult<ReserveResult>[]>
 
 /** What reserving needs. */
 export interface ReserveLimitsDependencies {
@@ -69,7 +69,7 @@ export interface ReserveLimitsDependencies {
   readonly clock: Clock
 }
 
-const TOKEN_INACTIVE: ReserveOutcome = { outcome: 'refused', reason: 'token-inactive', remaining: undefined }
+const INACTIVE_TOKEN: ReserveResult = { outcome: 'refused', reason: 'inactive-token', remaining: undefined }
 
 /** A payment to be reserved, and the windows that may have room. */
 interface Asked extends Coverage {
@@ -90,7 +90,7 @@ export function createReserveLimits(dependencies: ReserveLimitsDependencies): Re
     const asked = asking.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     const attempts = await attemptTogether(asked, reserveTogether)
     const inTurn = createTurns()
-    const decide = async (one: Asked): Promise<ReserveOutcome> => {
+    const decide = async (one: Asked): Promise<ReserveResult> => {
       const attempt = attempts.get(one)
       switch (attempt?.result.outcome) {
         case 'reserved':
@@ -123,7 +123,7 @@ function createAsk({
       request: { paymentId, content, contentHash: contentHash(content, access?.grantId), nowMs },
       grantId: access?.grantId,
       ...coverage,
-      refusal: access === undefined ? 'token-inactive' : coverage.refusal,
+      refusal: access === undefined ? 'inactive-token' : coverage.refusal,
       chargeable: chargeableItems(items)
     }
   }
@@ -132,7 +132,7 @@ function createAsk({
 /** The result for a payment that was tried together with others. */
 interface Attempt {
   readonly window: Window
-  readonly result: ReserveResult
+  readonly result: WindowResult
 }
 
 /**
@@ -160,7 +160,7 @@ async function attemptTogether(
 }
 
 /** Reserves in the first window with room. */
-async function reserveAlone(database: Database, asked: Asked): Promise<ReserveOutcome> {
+async function reserveAlone(database: Database, asked: Asked): Promise<ReserveResult> {
   const { request, candidates, chargeable } = asked
   for (const window of candidates) {
     const onlyItem = chargeable.length === 1
@@ -174,8 +174,8 @@ async function toReserved(
   database: Database,
   asked: Asked,
   window: Window,
-  { grantId, spent }: Extract<ReserveResult, { outcome: 'reserved' }>
-): Promise<ReserveOutcome> {
+  { grantId, spent }: Extract<WindowResult, { outcome: 'reserved' }>
+): Promise<ReserveResult> {
   const all = spent ?? (await addUpSpent(database, asked, window))
   return { outcome: 'reserved', grantId, spent: all, chargedAtMs: asked.request.nowMs, repeated: false }
 }
@@ -184,9 +184,9 @@ async function toReserved(
  * Records a refusal, unless something is recorded under the payment id, or the token is not active; answers from what is
  * recorded then.
  */
-async function refuseRecorded(database: Database, asked: Asked): Promise<ReserveOutcome> {
+async function refuseRecorded(database: Database, asked: Asked): Promise<ReserveResult> {
   // It is unknown which grant the request belongs to, and so whether the record is its own.
-  if (asked.grantId === undefined) return TOKEN_INACTIVE
+  if (asked.grantId === undefined) return INACTIVE_TOKEN
   return answer(database, await refuse(database, asked.request, asked.refusal, asked.candidates), asked)
 }
 
@@ -195,8 +195,8 @@ async function answer(
   database: Database,
   recorded: RecordedReservation | undefined,
   asked: Asked
-): Promise<ReserveOutcome> {
-  if (recorded === undefined) return TOKEN_INACTIVE
+): Promise<ReserveResult> {
+  if (recorded === undefined) return INACTIVE_TOKEN
   const { state, refusalReason, grantId, window, chargedAtMs } = recorded
   // Its caller released it after giving up, so a repeated request must not believe that anything is reserved. Whatever the
   // content, this id has ended, and the caller may continue with another.

@@ -163,10 +163,10 @@ describe('Reserve: payments in several receive assets under one limit', () => {
 })
 
 describe('Reserve: the token', () => {
-  const TOKEN_INACTIVE = { refused: 'TOKEN_INACTIVE' }
+  const INACTIVE_TOKEN = { refused: 'INACTIVE_TOKEN' }
 
   it('refuses a token that was not issued here', async () => {
-    expect(await auth.reserve('not a token')).toEqual(TOKEN_INACTIVE)
+    expect(await auth.reserve('not a token')).toEqual(INACTIVE_TOKEN)
   })
 
   it('refuses a token from the instant it expires', async () => {
@@ -174,7 +174,7 @@ describe('Reserve: the token', () => {
     const { token } = await auth.grant({ access: [spending()], expiresAtMs })
     expect(await auth.reserve(token)).toEqual(reserved('100 USD', '100 USD'))
     auth.clock.set(expiresAtMs)
-    expect(await auth.reserve(token)).toEqual(TOKEN_INACTIVE)
+    expect(await auth.reserve(token)).toEqual(INACTIVE_TOKEN)
   })
 
   it('refuses a token that was rotated or revoked, though it is known from before', async () => {
@@ -185,20 +185,20 @@ describe('Reserve: the token', () => {
         tokenId,
         reason
       ])
-      expect(await auth.reserve(token)).toEqual(TOKEN_INACTIVE)
+      expect(await auth.reserve(token)).toEqual(INACTIVE_TOKEN)
     }
   })
 
   it('refuses a token whose grant is over', async () => {
     for (const state of ['pending', 'approved', 'rejected', 'revoked'] as const) {
       const { token } = await auth.grant({ access: [spending()], state })
-      expect(await auth.reserve(token)).toEqual(TOKEN_INACTIVE)
+      expect(await auth.reserve(token)).toEqual(INACTIVE_TOKEN)
     }
   })
 
   it('says that the token is inactive before it says what it would not cover', async () => {
     const { token } = await auth.grant({ access: [], state: 'revoked' })
-    expect(await auth.reserve(token)).toEqual(TOKEN_INACTIVE)
+    expect(await auth.reserve(token)).toEqual(INACTIVE_TOKEN)
   })
 })
 
@@ -270,8 +270,8 @@ describe('Reserve: the same payment id again', () => {
     const { token, itemIds, ...grant } = await auth.grant({ access: [spending()] })
     const payment = auth.payment(token)
     const rotated = await auth.rotate(grant)
-    expect(await auth.reserveAs(payment)).toEqual({ refused: 'TOKEN_INACTIVE' })
-    expect(await auth.reserveAs(payment)).toEqual({ refused: 'TOKEN_INACTIVE' })
+    expect(await auth.reserveAs(payment)).toEqual({ refused: 'INACTIVE_TOKEN' })
+    expect(await auth.reserveAs(payment)).toEqual({ refused: 'INACTIVE_TOKEN' })
     const repeated = { ...payment, accessToken: rotated }
     expect(await auth.reserveAs(repeated)).toEqual(reserved('100 USD', '100 USD'))
     expect(await auth.reserveAs(repeated)).toEqual(reserved('100 USD', '100 USD'))
@@ -312,7 +312,7 @@ describe('Reserve: the same payment id again', () => {
       }
     }
     expect(await auth.reserveAs({ ...payment, accessToken: 'unknown' })).toEqual({
-      refused: 'TOKEN_INACTIVE'
+      refused: 'INACTIVE_TOKEN'
     })
     expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(['100', '100'])
   })

@@ -7,7 +7,7 @@ export { listAfter, listOpen, type OpenReservationQuery, type Reservation } from
 export { measureReservations, OPEN_COUNTED_MAX, type ReservationMeasures } from './measure.js'
 export { isSpentUnder, purgeRefusals } from './purge.js'
 export { type RecordedReservation, refuse } from './refuse.js'
-export { type ReservationRequest, reserve, type ReserveResult, type WindowRequest } from './reserve.js'
+export { type ReservationRequest, reserve, type WindowResult, type WindowRequest } from './reserve.js'
 export { createReserveTogether, type ReserveTogether } from './reserve-together.js'
 export { completeSpent, readSpent, type SpentAmounts } from './spent.js'
 export type { SpentValues } from './values.js'

@@ -1,18 +1,18 @@
 import { BATCH_PATIENCE_MS, fulfilled, gather } from '@open-payments-server/runtime'
 import type { Queries } from '../database.js'
-import { reserve, type ReserveResult, type WindowRequest } from './reserve.js'
+import { reserve, type WindowResult, type WindowRequest } from './reserve.js'
 
 /**
  * Reserves for payments of one call, each of which can be charged to only one window.
  *
  * @returns the result of each, in order
  */
-export type ReserveTogether = (requests: readonly WindowRequest[]) => Promise<readonly ReserveResult[]>
+export type ReserveTogether = (requests: readonly WindowRequest[]) => Promise<readonly WindowResult[]>
 
 /** Maximum number of calls whose payments one statement reserves for. */
 const CALLS_MAX = 50
 
-const UNDECIDED: ReserveResult = { outcome: 'undecided' }
+const UNDECIDED: WindowResult = { outcome: 'undecided' }
 
 /**
  * Reserves with one statement for the payments of all calls that arrive while another is running, whichever replica of the
@@ -23,7 +23,7 @@ const UNDECIDED: ReserveResult = { outcome: 'undecided' }
  * quarter.
  */
 export function createReserveTogether(database: Queries): ReserveTogether {
-  return gather<readonly WindowRequest[], readonly ReserveResult[]>({
+  return gather<readonly WindowRequest[], readonly WindowResult[]>({
     itemsMax: CALLS_MAX,
     patienceMs: BATCH_PATIENCE_MS,
     async runBatch(calls) {

@@ -27,7 +27,7 @@ export interface WindowRequest {
 }
 
 /** The result of an attempt to reserve in a window. */
-export type ReserveResult =
+export type WindowResult =
   /** `spent` is undefined if the window alone does not give it: `completeSpent` does. */
   | { readonly outcome: 'reserved'; readonly grantId: string; readonly spent: SpentValues | undefined }
   /** No room, the token is not active, or something is recorded under the payment id. */
@@ -128,8 +128,8 @@ interface ReservedRow extends SpentColumns {
   readonly reserved: boolean
 }
 
-const NONE: ReserveResult = { outcome: 'none' }
-const UNDECIDED: ReserveResult = { outcome: 'undecided' }
+const NONE: WindowResult = { outcome: 'none' }
+const UNDECIDED: WindowResult = { outcome: 'undecided' }
 
 /**
  * Reserves in the windows that have room for all of their payments, and records it. A window with room for only some of
@@ -141,7 +141,7 @@ const UNDECIDED: ReserveResult = { outcome: 'undecided' }
 export async function reserve(
   on: Queries,
   requests: readonly WindowRequest[]
-): Promise<readonly ReserveResult[]> {
+): Promise<readonly WindowResult[]> {
   const mixed = findMixedWindows(requests)
   const wanted = requests.filter(({ window }) => !mixed.has(keyOf(window)))
   if (wanted.length === 0) return requests.map(() => UNDECIDED)
@@ -152,7 +152,7 @@ export async function reserve(
 async function reserveAll(
   on: Queries,
   wanted: readonly WindowRequest[]
-): Promise<ReadonlyMap<WindowRequest, ReserveResult>> {
+): Promise<ReadonlyMap<WindowRequest, WindowResult>> {
   // Without others beside it, a payment that was not reserved found no room.
   const lost = wanted.length === 1 ? NONE : UNDECIDED
   const nowMs = Math.max(...wanted.map(({ request }) => request.nowMs))
@@ -170,7 +170,7 @@ async function reserveAll(
   }
 }
 
-function resultOf(row: ReservedRow | undefined, lost: ReserveResult): ReserveResult {
+function resultOf(row: ReservedRow | undefined, lost: WindowResult): WindowResult {
   if (row === undefined) return NONE
   return row.reserved ? { outcome: 'reserved', grantId: row.grant_id, spent: spentOf(row) } : lost
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals'
 import type { ManagedToken } from '../../domain/token-record.js'
 import { TOKEN_HOLDERS_CHARACTERS_MAX, TokenHolders } from './token-holders.js'
 
-const heldBy = (walletAddress: string): ManagedToken => ({
+const managedBy = (walletAddress: string): ManagedToken => ({
   id: randomUUID(),
   secretHash: hashSecret(randomUUID()),
   holder: { walletAddress, jwkThumbprint: undefined, keyId: 'key', keyX: 'x'.repeat(43) }
@@ -13,7 +13,7 @@ const heldBy = (walletAddress: string): ManagedToken => ({
 describe('what is remembered of tokens', () => {
   it('is whose they are, until they are forgotten', () => {
     const tokens = new TokenHolders()
-    const token = heldBy('https://shop.test')
+    const token = managedBy('https://shop.test')
     tokens.remember(token)
     expect(tokens.find(token.id)).toEqual(token)
     tokens.forget(token.id)
@@ -22,11 +22,11 @@ describe('what is remembered of tokens', () => {
 
   it('never grows beyond its limit, however many there are: those that were not used for longest go first', () => {
     const tokens = new TokenHolders()
-    const [oldest, used] = [heldBy('https://shop.test'), heldBy('https://shop.test')]
+    const [oldest, used] = [managedBy('https://shop.test'), managedBy('https://shop.test')]
     tokens.remember(oldest)
     tokens.remember(used)
     for (let count = 0; count < 30_000; count += 1) {
-      tokens.remember(heldBy('https://shop.test'))
+      tokens.remember(managedBy('https://shop.test'))
       if (count % 1_000 === 0) tokens.find(used.id)
     }
     expect(tokens.size).toBeGreaterThan(10_000)
@@ -38,9 +38,9 @@ describe('what is remembered of tokens', () => {
   it('holds one object for all tokens of a client, and never takes one client for another', () => {
     const tokens = new TokenHolders()
     const [one, another, other] = [
-      heldBy('https://shop.test'),
-      heldBy('https://shop.test'),
-      heldBy('https://other.test')
+      managedBy('https://shop.test'),
+      managedBy('https://shop.test'),
+      managedBy('https://other.test')
     ]
     for (const token of [one, another, other]) tokens.remember(token)
     expect(tokens.find(another.id)?.holder).toBe(tokens.find(one.id)?.holder)
@@ -50,7 +50,7 @@ describe('what is remembered of tokens', () => {
   it('never holds more text than it may, however long the addresses of clients are', () => {
     const tokens = new TokenHolders()
     const walletAddress = `https://shop.test/${'x'.repeat(2_000)}`
-    for (let count = 0; count < 5_000; count += 1) tokens.remember(heldBy(walletAddress))
+    for (let count = 0; count < 5_000; count += 1) tokens.remember(managedBy(walletAddress))
     expect(tokens.size * walletAddress.length).toBeLessThan(TOKEN_HOLDERS_CHARACTERS_MAX)
   })
 })

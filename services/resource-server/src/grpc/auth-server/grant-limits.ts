@@ -233,7 +233,7 @@ function fromEnd(result: auth.EndResult | undefined): ItemResult<EndOutcome> {
 
 function fromReason(reason: auth.RefusalReason): RefusalReason {
   switch (reason) {
-    case auth.RefusalReason.REFUSAL_REASON_TOKEN_INACTIVE:
+    case auth.RefusalReason.REFUSAL_REASON_INACTIVE_TOKEN:
       return 'inactive-token'
     case auth.RefusalReason.REFUSAL_REASON_INSUFFICIENT_GRANT:
       return 'insufficient-grant'

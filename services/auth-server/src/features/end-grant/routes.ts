@@ -1,8 +1,23 @@
-import { readOptionalBody } from '@open-payments-server/http-server'
+import { readOptionalBody, requestParts, type RouteHandler } from '@open-payments-server/http-server'
 import { measuredText } from '@open-payments-server/value-types/schemas'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
+import type { HolderAuthorizer } from '../../domain/authentication.js'
+import type { CancelGrantService } from './cancel-grant.js'
 import type { RejectGrantService } from './reject-grant.js'
+
+/** `DELETE /continue/{id}`: the client cancels its grant (RFC 9635 §5.4). Idempotent. */
+export function cancelGrantRoute(
+  service: CancelGrantService,
+  holders: Pick<HolderAuthorizer, 'authorizeContinuation'>,
+  publicUrl: string
+): RouteHandler {
+  return async (request, response) => {
+    const grant = await holders.authorizeContinuation(request.param('id'), requestParts(request, publicUrl))
+    await service.cancelGrant(grant.id)
+    response.sendEmpty(204)
+  }
+}
 
 /** Maximum length of a reason, in characters. */
 const REASON_LENGTH_MAX = 500
