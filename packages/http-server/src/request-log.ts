@@ -23,7 +23,7 @@ export class RequestLog {
     this.#logger = logger.child({}, { redact: [] })
   }
 
-  /** Tells of a request. */
+  /** Logs a request. */
   tell({ method, end: { route, status }, durationMs, aborted, traced }: LoggedRequest): void {
     this.#logger.info(
       {
