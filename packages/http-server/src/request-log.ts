@@ -22,7 +22,7 @@ export class RequestLog {
     this.#logger = withoutChecks(logger)
   }
 
-  /** Tells of a request. */
+  /** Logs a request. */
   tell({ method, end: { route, status }, durationMs, aborted, traced }: LoggedRequest): void {
     this.#logger.info(
       {

@@ -28,7 +28,7 @@ const FACTS = ['code', 'constraint', 'table', 'column'] as const
 
 /** User and password of a URL, also one with an `@` in it that should have been escaped. */
 const CREDENTIALS = /\/\/[^/\s]*@/g
-/** What follows the scheme of an `Authorization` header, or a name that says that its value is secret. */
+/** What follows the scheme of an `Authorization` header, or the name of a secret. */
 const TOKENS =
   /\b(GNAP|Bearer|Basic|\w*(?:password|secret|token|interact_ref|cookie|signature|value))(["']?\s*[:=]?\s*["']?)[\w.~+/=-]{16,}/gi
 

@@ -94,7 +94,7 @@ function createTimeField(): () => string {
 }
 
 /**
- * Looks through messages as well. Where there is none, pino takes that of the error, as it is; so it is given one.
+ * Redacts messages too. Without a message, pino would log that of the error unchanged, so it is given one.
  */
 function logWithoutSecrets(this: PinoLogger, parameters: Parameters<LogFn>, log: LogFn): void {
   const [first, ...rest] = parameters as unknown[]

@@ -1,5 +1,5 @@
 /**
- * The same call, with its answers counted. What it throws is not, and counting changes nothing of what comes out.
+ * The same call, with its results counted. Errors are not counted, and results are unchanged.
  *
  * @param count is given each answer
  */

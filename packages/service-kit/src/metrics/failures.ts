@@ -1,6 +1,6 @@
 import type { Metrics } from './metrics.js'
 
-/** What both services count of what fails beneath their features. */
+/** Failures of dependencies, counted by both services. */
 export interface FailureCounters<WorkerName extends string, Operation extends string> {
   /** A batch of a worker failed; it is tried again. */
   readonly countFailedBatch: (worker: WorkerName) => void

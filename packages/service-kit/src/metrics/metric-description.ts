@@ -2,6 +2,6 @@
 export interface MetricDescription {
   /** Its name, as Prometheus wants it: the unit last, then `_total` for what only grows. */
   readonly name: string
-  /** What it tells, in a sentence. */
+  /** Its help text, one sentence. */
   readonly help: string
 }

@@ -85,7 +85,7 @@ function runLater(run: () => void, delayMs: number): void {
   setTimeout(run, delayMs).unref()
 }
 
-/** A count, and of what. */
+/** A count and its kind of limit. */
 interface KindCount extends Count {
   readonly limited: LimitedKind
 }
