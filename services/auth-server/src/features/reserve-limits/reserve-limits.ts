@@ -211,8 +211,8 @@ async function answer(
 function isForAmountsOf({ amounts }: RecordedReservation, content: PaymentContent): boolean {
   return (
     amounts !== undefined &&
-    isSameAmount(amounts.debit, content.debitAmount) &&
-    isSameAmount(amounts.receive, content.receiveAmount)
+    isSameAmount(amounts.debitAmount, content.debitAmount) &&
+    isSameAmount(amounts.receiveAmount, content.receiveAmount)
   )
 }
 

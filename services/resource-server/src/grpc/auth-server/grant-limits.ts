@@ -191,7 +191,10 @@ function fromReserve(
 function toEnd(end: ReservationEnd): auth.ReservationEnd {
   const { kind, paymentId } = end
   if (kind === 'release') return { paymentId, end: { $case: 'release', value: {} } }
-  const value = { debitedValue: end.debitedValue.toString(), receivedValue: end.receivedValue.toString() }
+  const value = {
+    settledDebitValue: end.debitedValue.toString(),
+    settledReceiveValue: end.receivedValue.toString()
+  }
   return { paymentId, end: { $case: 'settlement', value } }
 }
 
