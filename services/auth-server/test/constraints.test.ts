@@ -22,28 +22,28 @@ describe('the database itself refuses', () => {
   it.each<[what: string, statement: string, constraint: string]>([
     [
       'a window that counts more as debited than its limit',
-      'update limit_window set debited = debit_cap + 1 where debit_cap is not null',
-      'limit_window_debited_within_cap'
+      'update limit_window set spent_debit_value = limit_debit_value + 1 where limit_debit_value is not null',
+      'limit_window_debit_within_limit'
     ],
     [
       'a window that counts less than nothing as debited',
-      'update limit_window set debited = -1',
-      'limit_window_debited_within_cap'
+      'update limit_window set spent_debit_value = -1',
+      'limit_window_debit_within_limit'
     ],
     [
       'a window without a limit that counts more as debited than an amount can be',
-      `update limit_window set debited = ${BEYOND_RANGE} where debit_cap is null`,
-      'limit_window_debited_within_cap'
+      `update limit_window set spent_debit_value = ${BEYOND_RANGE} where limit_debit_value is null`,
+      'limit_window_debit_within_limit'
     ],
     [
       'a window that counts more as received than its limit',
-      'update limit_window set received = receive_cap + 1 where receive_cap is not null',
-      'limit_window_received_within_cap'
+      'update limit_window set spent_receive_value = limit_receive_value + 1 where limit_receive_value is not null',
+      'limit_window_receive_within_limit'
     ],
     [
       'a window that counts less than nothing as received',
-      'update limit_window set received = -1',
-      'limit_window_received_within_cap'
+      'update limit_window set spent_receive_value = -1',
+      'limit_window_receive_within_limit'
     ],
     [
       'an item that lets others pay from any wallet address',
@@ -57,22 +57,22 @@ describe('the database itself refuses', () => {
     ],
     [
       'a reservation that is settled with more than it held',
-      `update reservation set state = 'settled', settled_debit = debit + 1, settled_receive = 0 where state = 'open'`,
+      `update reservation set state = 'settled', settled_debit_value = debit_value + 1, settled_receive_value = 0 where state = 'open'`,
       'reservation_settled_within_reserved'
     ],
     [
       'a reservation that is settled with an unknown amount',
-      `update reservation set state = 'settled', settled_debit = 0 where state = 'open'`,
+      `update reservation set state = 'settled', settled_debit_value = 0 where state = 'open'`,
       'reservation_settled_within_reserved'
     ],
     [
       'a reservation that holds room nowhere',
       `update reservation set access_item_id = null where state = 'open'`,
-      'reservation_holds_a_window'
+      'reservation_has_a_window'
     ],
     [
       'a reservation of more than an amount can be',
-      `update reservation set debit = ${BEYOND_RANGE} where state = 'open'`,
+      `update reservation set debit_value = ${BEYOND_RANGE} where state = 'open'`,
       'reservation_amounts_range'
     ],
     [

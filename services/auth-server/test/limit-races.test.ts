@@ -29,8 +29,8 @@ function shuffled<Item>(items: readonly Item[]): Item[] {
 /** The sum of what the reservations of an access item hold, read from the reservations themselves. */
 async function heldBy(itemId: string | undefined): Promise<{ debited: bigint; received: bigint }> {
   const [row] = await auth.database.query<{ debited: string; received: string }>(
-    `select coalesce(sum(case state when 'settled' then settled_debit else debit end), 0) as debited,
-            coalesce(sum(case state when 'settled' then settled_receive else receive end), 0) as received
+    `select coalesce(sum(case state when 'settled' then settled_debit_value else debit_value end), 0) as debited,
+            coalesce(sum(case state when 'settled' then settled_receive_value else receive_value end), 0) as received
        from reservation where access_item_id = $1 and state in ('open', 'settled')`,
     [itemId]
   )

@@ -256,8 +256,8 @@ describe('reservations that are ended in one call', () => {
       'OK',
       'FAILED_PRECONDITION',
       'FAILED_PRECONDITION',
-      'INVALID_ARGUMENT debited_value',
-      'INVALID_ARGUMENT received_value',
+      'INVALID_ARGUMENT settled_debit_value',
+      'INVALID_ARGUMENT settled_receive_value',
       'OK',
       'OK',
       'FAILED_PRECONDITION'

@@ -116,8 +116,8 @@ function reserveMessage({ auth, grants, paymentIds }: World, asked: Reserve): co
 function endMessage({ paymentIds }: World, { payment, spent }: End): contract.ReservationEnd {
   const paymentId = paymentIds[payment] as string // one for each place
   if (spent === undefined) return release(paymentId)
-  const [debitedValue, receivedValue] = spent
-  return { paymentId, end: { $case: 'settlement', value: { debitedValue, receivedValue } } }
+  const [settledDebitValue, settledReceiveValue] = spent
+  return { paymentId, end: { $case: 'settlement', value: { settledDebitValue, settledReceiveValue } } }
 }
 
 /** Payments in the order in which one call for all does them: what asks for the same payment again comes last. */
@@ -182,8 +182,8 @@ async function stateOf({ auth, grants, paymentIds }: World): Promise<unknown> {
       .sort()
   )
   const reservations = await auth.database.query<{ payment_id: string; access_item_id: string | null }>(
-    `select payment_id, state, refusal_reason, access_item_id, interval_index, debit, debit_code, receive, receive_code,
-            receive_counted, spent_debit, spent_receive, settled_debit, settled_receive
+    `select payment_id, state, refusal_reason, access_item_id, interval_index, debit_value, debit_code, receive_value, receive_code,
+            receive_counted, spent_debit_value, spent_receive_value, settled_debit_value, settled_receive_value
        from reservation where payment_id = any($1) order by payment_id`,
     [paymentIds]
   )

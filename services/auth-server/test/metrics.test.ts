@@ -30,8 +30,8 @@ function growthOf(name: string, before: Scrape, after: Scrape): Record<string, n
 /** Writes open reservations that were made so many seconds ago; answers the id of one. */
 async function reserve(ageSeconds: number, count = 1): Promise<string> {
   const [row] = await auth.database.query<{ id: string }>(
-    `insert into reservation (payment_id, state, grant_id, access_item_id, interval_index, debit, debit_code, debit_scale,
-                              receive, receive_code, receive_scale, receive_counted, created_at, wallet_address, receiver, charged_at)
+    `insert into reservation (payment_id, state, grant_id, access_item_id, interval_index, debit_value, debit_code, debit_scale,
+                              receive_value, receive_code, receive_scale, receive_counted, created_at, wallet_address, receiver, charged_at)
      select gen_random_uuid(), 'open', $1, $1, 0, 1, 'USD', 2, 1, 'USD', 2, true, now() - make_interval(secs => $2), '', '', now()
        from generate_series(1, $3::integer) returning payment_id as id`,
     [randomUUID(), ageSeconds, count]

@@ -18,26 +18,26 @@ const PAUSE_MS = 20
 
 /** One statement sees one snapshot. The limits are read where the grant has them, not where the window copied them. */
 const LOOK = `
-  with held as (
+  with reserved as (
     select access_item_id, interval_index,
-           sum(case state when 'settled' then settled_debit else debit end) as debited,
+           sum(case state when 'settled' then settled_debit_value else debit_value end) as debited,
            sum(case when not receive_counted then 0
-                    when state = 'settled' then settled_receive else receive end) as received
+                    when state = 'settled' then settled_receive_value else receive_value end) as received
       from reservation where state in ('open', 'settled') group by access_item_id, interval_index)
   select access_item_id || '/' || interval_index as window,
-         coalesce(w.debited, 0) as debited, coalesce(w.received, 0) as received,
-         coalesce(h.debited, 0) as held_debited, coalesce(h.received, 0) as held_received,
+         coalesce(w.spent_debit_value, 0) as debited, coalesce(w.spent_receive_value, 0) as received,
+         coalesce(r.debited, 0) as reserved_debited, coalesce(r.received, 0) as reserved_received,
          a.limit_debit_value as debit_limit, a.limit_receive_value as receive_limit
     from limit_window w
-    full join held h using (access_item_id, interval_index)
+    full join reserved r using (access_item_id, interval_index)
     join access_item a on a.id = access_item_id`
 
 interface SeenWindow {
   readonly window: string
   readonly debited: string
   readonly received: string
-  readonly held_debited: string
-  readonly held_received: string
+  readonly reserved_debited: string
+  readonly reserved_received: string
   readonly debit_limit: string | null
   readonly receive_limit: string | null
 }
@@ -75,8 +75,8 @@ class Watcher {
   }
 
   #judge(seen: SeenWindow): void {
-    const { debited, received, held_debited, held_received, debit_limit, receive_limit } = seen
-    const isCounted = debited === held_debited && received === held_received
+    const { debited, received, reserved_debited, reserved_received, debit_limit, receive_limit } = seen
+    const isCounted = debited === reserved_debited && received === reserved_received
     const isWithin =
       (debit_limit === null || BigInt(debited) <= BigInt(debit_limit)) &&
       (receive_limit === null || BigInt(received) <= BigInt(receive_limit))

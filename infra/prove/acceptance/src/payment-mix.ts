@@ -163,7 +163,7 @@ export class PaymentMix {
     this.directIds.push(paymentId)
     this.#directlySpent.at(-1)?.push(DIRECTLY_SPENT)
     const { debited, received } = DIRECTLY_SPENT
-    const value = { debitedValue: String(debited), receivedValue: String(received) }
+    const value = { settledDebitValue: String(debited), settledReceiveValue: String(received) }
     await this.#end({ paymentId, end: { $case: 'settlement', value } })
   }
 

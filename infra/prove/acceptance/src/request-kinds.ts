@@ -439,7 +439,10 @@ function end({ system }: Groundwork, ends: auth.ReservationEnd[]): () => Promise
 }
 
 function settled(paymentId: string): auth.ReservationEnd {
-  return { paymentId, end: { $case: 'settlement', value: { debitedValue: '60', receivedValue: '50' } } }
+  return {
+    paymentId,
+    end: { $case: 'settlement', value: { settledDebitValue: '60', settledReceiveValue: '50' } }
+  }
 }
 
 function released(paymentId: string): auth.ReservationEnd {

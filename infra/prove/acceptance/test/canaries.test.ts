@@ -145,7 +145,7 @@ describe('what is secret', () => {
       callUnary(introspection, 'introspect', { accessToken: mint('token'), keyId: mint('key id') }, ONCE)
     )
     await told(callUnary(limits, 'getSpentAmounts', { accessToken: mint('token') }, ONCE))
-    const settlement = { debitedValue: mint('value'), receivedValue: mint('value') }
+    const settlement = { settledDebitValue: mint('value'), settledReceiveValue: mint('value') }
     const ends: auth.ReservationEnd[] = [
       { paymentId: mint('payment id'), end: { $case: 'release', value: {} } },
       { paymentId: randomUUID(), end: { $case: 'settlement', value: settlement } }

@@ -321,7 +321,7 @@ describe('operators', () => {
       return resultOf(results[0]?.outcome)
     }
     const settle = async (paymentId: string, debited: bigint, received: bigint): Promise<string> => {
-      const value = { debitedValue: String(debited), receivedValue: String(received) }
+      const value = { settledDebitValue: String(debited), settledReceiveValue: String(received) }
       const ends = [{ paymentId, end: { $case: 'settlement' as const, value } }]
       const { results } = await callUnary(system.limits, 'end', { ends }, ONCE)
       return resultOf(results[0]?.outcome)
@@ -333,8 +333,8 @@ describe('operators', () => {
     expect(await stateOf(system)).toEqual(empty)
     expect(await reserve(paymentId, UINT64_MAX, UINT64_MAX)).toBe('reserved')
     const reserved = await stateOf(system)
-    expect(await settle(paymentId, BEYOND, 1n)).toBe('INVALID_ARGUMENT debited_value')
-    expect(await settle(paymentId, 1n, BEYOND)).toBe('INVALID_ARGUMENT received_value')
+    expect(await settle(paymentId, BEYOND, 1n)).toBe('INVALID_ARGUMENT settled_debit_value')
+    expect(await settle(paymentId, 1n, BEYOND)).toBe('INVALID_ARGUMENT settled_receive_value')
     expect(await stateOf(system)).toEqual(reserved)
     expect(await settle(paymentId, HALF, 0n)).toBe('ended')
     expect(await reserve(randomUUID(), 0n, 0n)).toBe('reserved')

@@ -143,7 +143,7 @@ withRedis('across two instances of each service, which need Redis (TEST_REDIS_UR
 
   async function windows(): Promise<object[]> {
     const rows = await system.authDatabase.query<{ debited: string; received: string }>(
-      'select debited, received from limit_window order by interval_index'
+      'select spent_debit_value as debited, spent_receive_value as received from limit_window order by interval_index'
     )
     return rows.map(({ debited, received }) => ({ debited: BigInt(debited), received: BigInt(received) }))
   }

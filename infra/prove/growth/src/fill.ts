@@ -189,14 +189,14 @@ async function fillAuthServer(client: pg.Client, plan: GrowthPlan): Promise<void
        from ${SERIES}`,
     `insert into access_token (id, grant_id, value_hash, expires_at, created_at)
      select ${uuidOf('token', plan)}, ${grant}, sha256(('token' || n)::bytea), ${at} + interval '10 minutes', ${at} from ${SERIES}`,
-    `insert into limit_window (access_item_id, interval_index, debited, received, debit_code, debit_scale, receive_code,
-                               receive_scale, debit_cap)
+    `insert into limit_window (access_item_id, interval_index, spent_debit_value, spent_receive_value, debit_code, debit_scale,
+                               receive_code, receive_scale, limit_debit_value)
      select ${item}, 0, case when ${FAILED} then 0 else ${DEBIT} end, case when ${FAILED} then 0 else ${RECEIVE} end, 'USD', 2,
             'USD', 2, 100000
        from ${SERIES}`,
-    `insert into reservation (payment_id, state, content_hash, grant_id, access_item_id, interval_index, debit, debit_code,
-       debit_scale, receive, receive_code, receive_scale, receive_counted, spent_debit, spent_receive, settled_debit,
-       settled_receive, created_at, ended_at, wallet_address, receiver, charged_at)
+    `insert into reservation (payment_id, state, content_hash, grant_id, access_item_id, interval_index, debit_value,
+       debit_code, debit_scale, receive_value, receive_code, receive_scale, receive_counted, spent_debit_value,
+       spent_receive_value, settled_debit_value, settled_receive_value, created_at, ended_at, wallet_address, receiver, charged_at)
      select ${payment}, case when ${FAILED} then 'released' else 'settled' end::reservation_state,
             sha256(('content' || n)::bytea), ${grant}, ${item}, 0, ${DEBIT}, 'USD', 2, ${RECEIVE}, 'USD', 2, true, ${DEBIT},
             ${RECEIVE}, case when not ${FAILED} then ${DEBIT} end, case when not ${FAILED} then ${RECEIVE} end, ${at}, ${at}, ${address},

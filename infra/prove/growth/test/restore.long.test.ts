@@ -107,7 +107,7 @@ describeTrial('backups of both databases, taken at different moments while payme
   async function spent(urls: { auth: string; resource: string }): Promise<{ counted: bigint; sent: bigint }> {
     const [counted] = await query<{ sum: string }>(
       urls.auth,
-      'select coalesce(sum(debited), 0) as sum from limit_window'
+      'select coalesce(sum(spent_debit_value), 0) as sum from limit_window'
     )
     const [sent] = await query<{ sum: string }>(
       urls.resource,

@@ -3,11 +3,11 @@ import { decideEnd, type End, type FoundReservation } from './ends.js'
 
 type Before = NonNullable<FoundReservation['before']>
 
-const settling = (debited: bigint, received: bigint): End => ({
+const settling = (settledDebitValue: bigint, settledReceiveValue: bigint): End => ({
   paymentId: 'p',
-  spent: { debited, received }
+  settled: { settledDebitValue, settledReceiveValue }
 })
-const RELEASING: End = { paymentId: 'p', spent: undefined }
+const RELEASING: End = { paymentId: 'p', settled: undefined }
 
 /** A reservation of 100 for 90 that was not ended. */
 const found = (state: Before['state'], more: Partial<Before> = {}): FoundReservation => ({
@@ -15,13 +15,13 @@ const found = (state: Before['state'], more: Partial<Before> = {}): FoundReserva
   before: {
     state,
     isReleasedRefusal: false,
-    reserved: state === 'refused' ? undefined : { debited: 100n, received: 90n },
+    reserved: state === 'refused' ? undefined : { debitValue: 100n, receiveValue: 90n },
     settled: undefined,
     ...more
   }
 })
 const UNKNOWN: FoundReservation = { ended: false, before: undefined }
-const SETTLED = found('settled', { settled: { debited: 40n, received: 30n } })
+const SETTLED = found('settled', { settled: { settledDebitValue: 40n, settledReceiveValue: 30n } })
 
 describe('the end of a reservation', () => {
   it.each<[string, End, FoundReservation, ReturnType<typeof decideEnd>]>([

@@ -1,7 +1,7 @@
-/** The amounts a payment actually spent, in the units it was reserved in. */
+/** What a payment settled with: what it actually spent, in the units of its reservation. */
 export interface SettledValues {
-  readonly debited: bigint
-  readonly received: bigint
+  readonly settledDebitValue: bigint
+  readonly settledReceiveValue: bigint
 }
 
 /** How a reservation is to end. */
@@ -9,7 +9,7 @@ export interface End {
   /** Id of the payment (UUID). */
   readonly paymentId: string
   /** undefined to release it: the payment does not exist. */
-  readonly spent: SettledValues | undefined
+  readonly settled: SettledValues | undefined
 }
 
 /** What was found when a reservation was to be ended. */
@@ -23,8 +23,8 @@ export interface FoundReservation {
         /** Whether it is a refusal whose release was recorded. */
         readonly isReleasedRefusal: boolean
         /** The reserved amounts; undefined if nothing was reserved. */
-        readonly reserved: SettledValues | undefined
-        /** The settled amounts. */
+        readonly reserved: { readonly debitValue: bigint; readonly receiveValue: bigint } | undefined
+        /** undefined unless settled. */
         readonly settled: SettledValues | undefined
       }
     | undefined
@@ -48,9 +48,9 @@ export type EndResult =
  *
  * @returns `raced` when it was changed after it was read: the next attempt sees the change
  */
-export function decideEnd({ spent }: End, found: FoundReservation): EndResult | 'raced' {
+export function decideEnd({ settled }: End, found: FoundReservation): EndResult | 'raced' {
   if (found.ended) return 'ended'
-  return spent === undefined ? decideRelease(found) : decideSettlement(spent, found)
+  return settled === undefined ? decideRelease(found) : decideSettlement(settled, found)
 }
 
 function decideRelease({ before }: FoundReservation): EndResult | 'raced' {
@@ -69,13 +69,15 @@ function decideRelease({ before }: FoundReservation): EndResult | 'raced' {
   }
 }
 
-function decideSettlement(spent: SettledValues, { before }: FoundReservation): EndResult | 'raced' {
+function decideSettlement(asked: SettledValues, { before }: FoundReservation): EndResult | 'raced' {
   if (before === undefined) return 'unknown'
   const { state, reserved, settled } = before
   if (state === 'released' || state === 'refused' || reserved === undefined) return 'ended-otherwise'
-  if (spent.debited > reserved.debited) return 'more-debited-than-reserved'
-  if (spent.received > reserved.received) return 'more-received-than-reserved'
+  if (asked.settledDebitValue > reserved.debitValue) return 'more-debited-than-reserved'
+  if (asked.settledReceiveValue > reserved.receiveValue) return 'more-received-than-reserved'
   if (settled === undefined) return 'raced'
-  const same = settled.debited === spent.debited && settled.received === spent.received
-  return same ? 'ended' : 'ended-otherwise'
+  const isSame =
+    settled.settledDebitValue === asked.settledDebitValue &&
+    settled.settledReceiveValue === asked.settledReceiveValue
+  return isSame ? 'ended' : 'ended-otherwise'
 }

@@ -23,12 +23,12 @@ function readEnd({ paymentId: id, end }: auth.ReservationEnd): End {
   const paymentId = readUuid(id, 'payment_id')
   switch (end?.$case) {
     case 'settlement': {
-      const debited = readAmountValue(end.value.debitedValue, 'debited_value')
-      const received = readAmountValue(end.value.receivedValue, 'received_value')
-      return { paymentId, spent: { debited, received } }
+      const settledDebitValue = readAmountValue(end.value.settledDebitValue, 'settled_debit_value')
+      const settledReceiveValue = readAmountValue(end.value.settledReceiveValue, 'settled_receive_value')
+      return { paymentId, settled: { settledDebitValue, settledReceiveValue } }
     }
     case 'release':
-      return { paymentId, spent: undefined }
+      return { paymentId, settled: undefined }
     case undefined:
       throw invalidField('end', 'must be given')
   }
@@ -46,9 +46,9 @@ function toAnswer(result: EndResult): auth.EndResult['outcome'] {
     case 'was-settled':
       throw endedOtherwise('The reservation was settled')
     case 'more-debited-than-reserved':
-      throw invalidField('debited_value', 'must not be more than was reserved')
+      throw invalidField('settled_debit_value', 'must not be more than was reserved')
     case 'more-received-than-reserved':
-      throw invalidField('received_value', 'must not be more than was reserved')
+      throw invalidField('settled_receive_value', 'must not be more than was reserved')
   }
 }
 

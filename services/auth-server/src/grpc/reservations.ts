@@ -42,10 +42,10 @@ function toMessage(reservation: Reservation): auth.Reservation {
     walletAddress: reservation.walletAddress ?? '',
     receiver: reservation.receiver ?? '',
     state: STATES[reservation.state],
-    debitAmount: amounts && formatAmount(amounts.debit),
-    receiveAmount: amounts && formatAmount(amounts.receive),
-    settledDebitValue: settled?.debited.toString() ?? '',
-    settledReceiveValue: settled?.received.toString() ?? '',
+    debitAmount: amounts && formatAmount(amounts.debitAmount),
+    receiveAmount: amounts && formatAmount(amounts.receiveAmount),
+    settledDebitValue: settled?.settledDebitValue.toString() ?? '',
+    settledReceiveValue: settled?.settledReceiveValue.toString() ?? '',
     createTime: new Date(reservation.createdAtMs),
     chargeTime: reservation.chargedAtMs === undefined ? undefined : new Date(reservation.chargedAtMs)
   }

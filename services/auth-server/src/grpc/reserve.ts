@@ -43,8 +43,11 @@ function toAnswer(result: ReserveResult, { content }: Payment): auth.Reservation
       const { grantId, spent, chargedAtMs } = result
       const value = {
         grantId,
-        spentDebitAmount: formatAmount({ value: spent.debit, asset: content.debitAmount.asset }),
-        spentReceiveAmount: formatAmount({ value: spent.receive, asset: content.receiveAmount.asset }),
+        spentDebitAmount: formatAmount({ value: spent.spentDebitValue, asset: content.debitAmount.asset }),
+        spentReceiveAmount: formatAmount({
+          value: spent.spentReceiveValue,
+          asset: content.receiveAmount.asset
+        }),
         chargeTime: new Date(chargedAtMs)
       }
       return { $case: 'reserved', value }

@@ -19,8 +19,8 @@ function toResponse(result: SpentAmountsResult): auth.GetSpentAmountsResponse {
   switch (result.outcome) {
     case 'found':
       return {
-        spentDebitAmount: result.spent && formatAmount(result.spent.debited),
-        spentReceiveAmount: result.spent && formatAmount(result.spent.received)
+        spentDebitAmount: result.spent && formatAmount(result.spent.spentDebitAmount),
+        spentReceiveAmount: result.spent && formatAmount(result.spent.spentReceiveAmount)
       }
     case 'unknown-token':
       throw new CallRefused('not-found', 'The token is unknown', { field: 'access_token' })

@@ -344,7 +344,8 @@ export class GrpcFixture {
   /** What the server counts, by item and interval, as `[debited, received]`. */
   async windows(): Promise<Record<string, [string, string]>> {
     const rows = await this.database.query<{ key: string; debited: string; received: string }>(
-      `select access_item_id || '/' || interval_index as key, debited, received from limit_window`
+      `select access_item_id || '/' || interval_index as key, spent_debit_value as debited,
+              spent_receive_value as received from limit_window`
     )
     return Object.fromEntries(rows.map(({ key, debited, received }) => [key, [debited, received]]))
   }
@@ -369,7 +370,10 @@ export function amountMessage({ value, asset }: Amount): auth.Amount {
 
 /** Ends a reservation with what was spent. */
 export function settlement(paymentId: string, debited: bigint, received: bigint): auth.ReservationEnd {
-  const value = { debitedValue: debited.toString(), receivedValue: received.toString() }
+  const value = {
+    settledDebitValue: debited.toString(),
+    settledReceiveValue: received.toString()
+  }
   return { paymentId, end: { $case: 'settlement', value } }
 }
 

@@ -155,8 +155,8 @@ export class LimitsModel {
     const known = this.#recorded.get(id)
     if (known === undefined) return 'NOT_FOUND'
     if (known.kind !== 'held') return 'FAILED_PRECONDITION'
-    if (debited > known.payment.debit.value) return 'INVALID_ARGUMENT debited_value'
-    if (received > known.payment.receive.value) return 'INVALID_ARGUMENT received_value'
+    if (debited > known.payment.debit.value) return 'INVALID_ARGUMENT settled_debit_value'
+    if (received > known.payment.receive.value) return 'INVALID_ARGUMENT settled_receive_value'
     if (known.settled) {
       return known.debited === debited && known.received === received ? 'OK' : 'FAILED_PRECONDITION'
     }

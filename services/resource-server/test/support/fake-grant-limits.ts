@@ -219,7 +219,7 @@ export class FakeGrantLimits {
   #settle(paymentId: string, settlement: auth.Settlement): typeof ENDED {
     const known = this.reservations.get(paymentId)
     if (known === undefined) throw refuse(status.NOT_FOUND)
-    const [debited, received] = [BigInt(settlement.debitedValue), BigInt(settlement.receivedValue)]
+    const [debited, received] = [BigInt(settlement.settledDebitValue), BigInt(settlement.settledReceiveValue)]
     if (known.state === 'settled' && known.debited === debited && known.received === received) return ENDED
     if (known.state !== 'open') throw refuse(status.FAILED_PRECONDITION)
     Object.assign(known, { state: 'settled', debited, received })

@@ -42,28 +42,28 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
   {
     guard: 'the first payments of an interval are together within the debit limit',
     file: RESERVE,
-    text: 'having sum(debit) <= coalesce(debit_limit, ${LARGEST_VALUE})\n       and',
+    text: 'having sum(debit_value) <= coalesce(limit_debit_value, ${LARGEST_VALUE})\n       and',
     broken: 'having',
     test: together('that are the first of their interval are within the debit limit together')
   },
   {
     guard: 'the first payments of an interval are together within the receive limit',
     file: RESERVE,
-    text: 'and sum(receive) <= coalesce(receive_limit, ${LARGEST_VALUE})',
+    text: 'and sum(receive_value) <= coalesce(limit_receive_value, ${LARGEST_VALUE})',
     broken: '',
     test: together('that are the first of their interval are within the receive limit together')
   },
   {
     guard: 'later payments are together within the debit limit',
     file: RESERVE,
-    text: 'and w.debited + excluded.debited <= coalesce(w.debit_cap, ${LARGEST_VALUE})',
+    text: 'and w.spent_debit_value + excluded.spent_debit_value <= coalesce(w.limit_debit_value, ${LARGEST_VALUE})',
     broken: '',
     test: together('are taken in their order while there is room, those without any not hindering the others')
   },
   {
     guard: 'a payment that waited for its window is checked against its current receive total',
     file: RESERVE,
-    text: 'then w.received + excluded.received <= coalesce(w.receive_cap, ${LARGEST_VALUE})',
+    text: 'then w.spent_receive_value + excluded.spent_receive_value\n                     <= coalesce(w.limit_receive_value, ${LARGEST_VALUE})',
     broken: 'then true',
     test: racing('finds the window as it is then: over the receive limit')
   },
@@ -168,22 +168,22 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
   {
     guard: 'a settlement never exceeds its reservation',
     file: END,
-    text: "r.state::text = 'open' and (a.debited is null or a.debited <= r.debit and a.received <= r.receive) as fits",
+    text: "r.state::text = 'open' and (a.settled_debit_value is null or a.settled_debit_value <= r.debit_value\n             and a.settled_receive_value <= r.receive_value) as fits",
     broken: "r.state::text = 'open' as fits",
     test: settling('refuses more than was reserved, naming which, and changes nothing')
   },
   {
     guard: "a payment's unused amount returns to its window",
     file: END,
-    text: 'set debited = w.debited - e.debit, received = w.received - e.receive',
-    broken: 'set debited = w.debited, received = w.received',
+    text: 'set spent_debit_value = w.spent_debit_value - e.unspent_debit_value,\n           spent_receive_value = w.spent_receive_value - e.unspent_receive_value',
+    broken: 'set spent_debit_value = w.spent_debit_value, spent_receive_value = w.spent_receive_value',
     test: settling('gives back what the payment did not use')
   },
   {
     guard: 'only the amount counted as received returns to the window',
     file: END,
-    text: 'case when r.receive_counted then r.receive - coalesce(l.received, 0) else 0 end',
-    broken: 'r.receive - coalesce(l.received, 0)',
+    text: 'case when r.receive_counted then r.receive_value - coalesce(l.settled_receive_value, 0) else 0 end',
+    broken: 'r.receive_value - coalesce(l.settled_receive_value, 0)',
     test: settling('leaves what other assets received alone')
   },
   {
@@ -219,7 +219,7 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
   {
     guard: 'the release of a refusal is recorded',
     file: END,
-    text: "r.state::text = 'refused' and r.ended_at is null and a.debited is null as is_noted",
+    text: "r.state::text = 'refused' and r.ended_at is null and a.settled_debit_value is null as is_noted",
     broken: 'false as is_noted',
     test: releasing('leaves a refused payment refused, for the same reason')
   },

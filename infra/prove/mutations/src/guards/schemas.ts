@@ -11,21 +11,21 @@ export const SCHEMA_GUARDS: readonly Mutation[] = [
   {
     guard: "a window's debited total stays between zero and its limit",
     file: AUTH,
-    text: 'check (debited >= 0 and debited <= coalesce(debit_cap, 18446744073709551615))',
+    text: 'check (spent_debit_value >= 0 and spent_debit_value <= coalesce(limit_debit_value, 18446744073709551615))',
     broken: 'check (true)',
     test: { file: AUTH_TEST, title: 'a window that counts more as debited than its limit' }
   },
   {
     guard: "a window's received total stays between zero and its limit",
     file: AUTH,
-    text: 'check (received >= 0 and received <= coalesce(receive_cap, 18446744073709551615))',
+    text: 'check (spent_receive_value >= 0 and spent_receive_value <= coalesce(limit_receive_value, 18446744073709551615))',
     broken: 'check (true)',
     test: { file: AUTH_TEST, title: 'a window that counts more as received than its limit' }
   },
   {
     guard: 'no settlement exceeds its reservation',
     file: AUTH,
-    text: 'and settled_debit between 0 and debit and settled_receive between 0 and receive),',
+    text: 'and settled_debit_value between 0 and debit_value and settled_receive_value between 0 and receive_value),',
     broken: '),',
     test: { file: AUTH_TEST, title: 'a reservation that is settled with more than it held' }
   },

@@ -92,20 +92,20 @@ create index access_token_rotated_idx on access_token (ended_at) where end_reaso
 create table limit_window (
   access_item_id uuid not null,
   interval_index bigint not null,
-  debited numeric(20, 0) not null,
-  received numeric(20, 0) not null,
+  spent_debit_value numeric(20, 0) not null,
+  spent_receive_value numeric(20, 0) not null,
   debit_code text not null,
   debit_scale smallint not null,
   receive_code text not null,
   receive_scale smallint not null,
-  debit_cap numeric(20, 0),
-  receive_cap numeric(20, 0),
+  limit_debit_value numeric(20, 0),
+  limit_receive_value numeric(20, 0),
   constraint limit_window_pkey primary key (access_item_id, interval_index),
   -- What was spent is never deleted with its grant.
   constraint limit_window_access_item_id_fkey foreign key (access_item_id) references access_item (id) on delete restrict on update cascade,
   -- The last line of defence: no bug in code can count beyond a limit, or below nothing.
-  constraint limit_window_debited_within_cap check (debited >= 0 and debited <= coalesce(debit_cap, 18446744073709551615)),
-  constraint limit_window_received_within_cap check (received >= 0 and received <= coalesce(receive_cap, 18446744073709551615))
+  constraint limit_window_debit_within_limit check (spent_debit_value >= 0 and spent_debit_value <= coalesce(limit_debit_value, 18446744073709551615)),
+  constraint limit_window_receive_within_limit check (spent_receive_value >= 0 and spent_receive_value <= coalesce(limit_receive_value, 18446744073709551615))
 );
 
 create table reservation (
@@ -116,30 +116,30 @@ create table reservation (
   grant_id uuid,
   access_item_id uuid,
   interval_index bigint,
-  debit numeric(20, 0),
+  debit_value numeric(20, 0),
   debit_code text,
   debit_scale smallint,
-  receive numeric(20, 0),
+  receive_value numeric(20, 0),
   receive_code text,
   receive_scale smallint,
   receive_counted boolean,
-  spent_debit numeric(20, 0),
-  spent_receive numeric(20, 0),
-  settled_debit numeric(20, 0),
-  settled_receive numeric(20, 0),
+  spent_debit_value numeric(20, 0),
+  spent_receive_value numeric(20, 0),
+  settled_debit_value numeric(20, 0),
+  settled_receive_value numeric(20, 0),
   wallet_address text,
   receiver text,
   charged_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   ended_at timestamptz(3),
-  constraint reservation_amounts_range check (debit between 0 and 18446744073709551615 and receive between 0 and 18446744073709551615),
+  constraint reservation_amounts_range check (debit_value between 0 and 18446744073709551615 and receive_value between 0 and 18446744073709551615),
   constraint reservation_refusal_has_reason check ((state = 'refused') = (refusal_reason is not null)),
   constraint reservation_settled_within_reserved check (
-    (state = 'settled') = (settled_debit is not null and settled_receive is not null)
-    and settled_debit between 0 and debit and settled_receive between 0 and receive),
-  constraint reservation_holds_a_window check (
+    (state = 'settled') = (settled_debit_value is not null and settled_receive_value is not null)
+    and settled_debit_value between 0 and debit_value and settled_receive_value between 0 and receive_value),
+  constraint reservation_has_a_window check (
     state not in ('open', 'settled')
-    or num_nulls(grant_id, access_item_id, interval_index, debit, debit_code, debit_scale, receive, receive_code, receive_scale, receive_counted, wallet_address, receiver, charged_at) = 0)
+    or num_nulls(grant_id, access_item_id, interval_index, debit_value, debit_code, debit_scale, receive_value, receive_code, receive_scale, receive_counted, wallet_address, receiver, charged_at) = 0)
 );
 create index reservation_open_idx on reservation (created_at, payment_id) where state = 'open';
 -- Only payments in another receive asset than their window's are ever summed from here.

@@ -44,12 +44,12 @@ describe('AuditLimits', () => {
   it.each([
     [
       'a counter of debits that drifted',
-      () => `update limit_window set debited = debited + 1`,
+      () => `update limit_window set spent_debit_value = spent_debit_value + 1`,
       () => [`${item()}: counts 231 as debited, its reservations 230`]
     ],
     [
       'a counter of receipts that drifted',
-      () => `update limit_window set received = received - 1`,
+      () => `update limit_window set spent_receive_value = spent_receive_value - 1`,
       () => [`${item()}: counts 119 as received, its reservations 120`]
     ],
     [
@@ -73,7 +73,7 @@ describe('AuditLimits', () => {
       () => [
         `${item()}: 230 debited is more than the limit of 200`,
         `${item()}: 120 received is more than the limit of 100`,
-        `${item()}: its caps are not the limits of the access item`
+        `${item()}: its limits are not those of the access item`
       ]
     ],
     [
@@ -188,7 +188,7 @@ describe('AuditLimits', () => {
     await auth.reserve(token)
     expect((await audit()).violations).toEqual([])
     await auth.database.query(
-      `update limit_window set receive_code = 'XXX', received = 0 where access_item_id = $1`,
+      `update limit_window set receive_code = 'XXX', spent_receive_value = 0 where access_item_id = $1`,
       [itemIds[0]]
     )
     await auth.database.query('update reservation set receive_counted = false where access_item_id = $1', [

@@ -27,9 +27,9 @@ const COUNT = Prisma.sql`
 const VIOLATIONS = Prisma.sql`
   with reserved as (
     select access_item_id, interval_index,
-           sum(case state when 'settled' then settled_debit else debit end) as debited,
+           sum(case state when 'settled' then settled_debit_value else debit_value end) as debit_value,
            sum(case when not receive_counted then 0
-                    when state = 'settled' then settled_receive else receive end) as received
+                    when state = 'settled' then settled_receive_value else receive_value end) as receive_value
       from reservation
      where state in ('open', 'settled')
      group by access_item_id, interval_index),
@@ -37,31 +37,34 @@ const VIOLATIONS = Prisma.sql`
     select access_item_id, interval_index,
            format('Access item %s, interval %s', access_item_id, interval_index) as name,
            w.access_item_id is not null as has_window,
-           w.debited, w.received, w.debit_cap, w.receive_cap,
-           coalesce(r.debited, 0) as reserved_debited, coalesce(r.received, 0) as reserved_received,
+           w.spent_debit_value, w.spent_receive_value, w.limit_debit_value as counted_debit_limit,
+           w.limit_receive_value as counted_receive_limit,
+           coalesce(r.debit_value, 0) as reserved_debit_value, coalesce(r.receive_value, 0) as reserved_receive_value,
            a.limit_debit_value, a.limit_receive_value
       from limit_window w
       full join reserved r using (access_item_id, interval_index)
       left join access_item a on a.id = access_item_id)
   select name || ': reservations without a window' as violation from audited where not has_window
   union all
-  select format('%s: counts %s as debited, its reservations %s', name, debited, reserved_debited)
-    from audited where debited <> reserved_debited
+  select format('%s: counts %s as debited, its reservations %s', name, spent_debit_value, reserved_debit_value)
+    from audited where spent_debit_value <> reserved_debit_value
   union all
-  select format('%s: counts %s as received, its reservations %s', name, received, reserved_received)
-    from audited where received <> reserved_received
+  select format('%s: counts %s as received, its reservations %s', name, spent_receive_value, reserved_receive_value)
+    from audited where spent_receive_value <> reserved_receive_value
   union all
-  select format('%s: %s debited is more than the limit of %s', name, greatest(debited, reserved_debited), limit_debit_value)
-    from audited where greatest(debited, reserved_debited) > limit_debit_value
+  select format('%s: %s debited is more than the limit of %s', name, greatest(spent_debit_value, reserved_debit_value),
+                limit_debit_value)
+    from audited where greatest(spent_debit_value, reserved_debit_value) > limit_debit_value
   union all
-  select format('%s: %s received is more than the limit of %s', name, greatest(received, reserved_received),
+  select format('%s: %s received is more than the limit of %s', name, greatest(spent_receive_value, reserved_receive_value),
                 limit_receive_value)
-    from audited where greatest(received, reserved_received) > limit_receive_value
+    from audited where greatest(spent_receive_value, reserved_receive_value) > limit_receive_value
   union all
-  select name || ': its caps are not the limits of the access item'
+  select name || ': its limits are not those of the access item'
     from audited
    where has_window
-     and (debit_cap is distinct from limit_debit_value or receive_cap is distinct from limit_receive_value)
+     and (counted_debit_limit is distinct from limit_debit_value
+          or counted_receive_limit is distinct from limit_receive_value)
   union all
   select format('Payment %s: its reservation is not of the grant or in the assets of its window', r.payment_id)
     from reservation r

@@ -74,11 +74,11 @@ describe('End: a settlement', () => {
 
   it('refuses more than was reserved, naming which, and changes nothing', async () => {
     const { paymentId, counted } = await reserveOne()
-    expect(await auth.settle(paymentId, 101n, 90n)).toBe('INVALID_ARGUMENT debited_value')
-    expect(await auth.settle(paymentId, 100n, 91n)).toBe('INVALID_ARGUMENT received_value')
+    expect(await auth.settle(paymentId, 101n, 90n)).toBe('INVALID_ARGUMENT settled_debit_value')
+    expect(await auth.settle(paymentId, 100n, 91n)).toBe('INVALID_ARGUMENT settled_receive_value')
     expect(await counted()).toEqual(['100', '90'])
     expect(await auth.settle(paymentId, 100n, 90n)).toBe('OK')
-    expect(await auth.settle(paymentId, 101n, 90n)).toBe('INVALID_ARGUMENT debited_value')
+    expect(await auth.settle(paymentId, 101n, 90n)).toBe('INVALID_ARGUMENT settled_debit_value')
   })
 
   it('leaves what other assets received alone', async () => {
@@ -94,11 +94,11 @@ describe('End: a settlement', () => {
   })
 
   it.each([
-    ['payment_id', { paymentId: 'x', debitedValue: '1', receivedValue: '1' }],
-    ['debited_value', { debitedValue: '', receivedValue: '1' }],
-    ['debited_value', { debitedValue: '-1', receivedValue: '1' }],
-    ['received_value', { debitedValue: '1', receivedValue: '1.0' }],
-    ['received_value', { debitedValue: '1', receivedValue: '18446744073709551616' }]
+    ['payment_id', { paymentId: 'x', settledDebitValue: '1', settledReceiveValue: '1' }],
+    ['settled_debit_value', { settledDebitValue: '', settledReceiveValue: '1' }],
+    ['settled_debit_value', { settledDebitValue: '-1', settledReceiveValue: '1' }],
+    ['settled_receive_value', { settledDebitValue: '1', settledReceiveValue: '1.0' }],
+    ['settled_receive_value', { settledDebitValue: '1', settledReceiveValue: '18446744073709551616' }]
   ])('is INVALID_ARGUMENT naming a malformed %s: %j', async (field, change) => {
     const { paymentId, ...value } = { paymentId: auth.newId(), ...change }
     expect(await auth.endAs({ paymentId, end: { $case: 'settlement', value } })).toBe(

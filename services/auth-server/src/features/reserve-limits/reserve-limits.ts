@@ -225,8 +225,8 @@ function remainingFor(
 function isForAmountsOf({ amounts }: RecordedReservation, content: PaymentContent): boolean {
   return (
     amounts !== undefined &&
-    isSameAmount(amounts.debit, content.debitAmount) &&
-    isSameAmount(amounts.receive, content.receiveAmount)
+    isSameAmount(amounts.debitAmount, content.debitAmount) &&
+    isSameAmount(amounts.receiveAmount, content.receiveAmount)
   )
 }
 

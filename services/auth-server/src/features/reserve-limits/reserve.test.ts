@@ -155,7 +155,7 @@ describe('Reserve: payments in several receive assets under one limit', () => {
     const inEuro = auth.payment(token, { receive: eur(90n) })
     await auth.reserveAs(inEuro)
     await auth.database.query(
-      'update reservation set spent_debit = null, spent_receive = null where payment_id = $1',
+      'update reservation set spent_debit_value = null, spent_receive_value = null where payment_id = $1',
       [inEuro.paymentId]
     )
     expect(await auth.reserveAs(inEuro)).toEqual(reserved('200 USD', '90 EUR'))

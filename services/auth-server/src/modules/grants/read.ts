@@ -150,9 +150,9 @@ export function restoreContinuable(
   }
 }
 
-/** Access items with their limits: `access_item_id`, `grant_id`, `debit_limit`, `receive_limit`; null for no limit. */
+/** Access items with their limits: `access_item_id`, `grant_id`, `limit_debit_value`, `limit_receive_value`; null for no limit. */
 export const ITEM_LIMITS = Prisma.sql`(
-    select id as access_item_id, grant_id, limit_debit_value as debit_limit, limit_receive_value as receive_limit
+    select id as access_item_id, grant_id, limit_debit_value, limit_receive_value
       from access_item)`
 
 /**

@@ -1,7 +1,7 @@
 import { placeholder, Statement } from '@open-payments-server/database'
-import type { End, FoundReservation, SettledValues } from '../../domain/ends.js'
+import type { End, FoundReservation } from '../../domain/ends.js'
 import { Prisma, type Queries } from '../database.js'
-import type { ReservationState } from './values.js'
+import { type ReservationState, type SettledColumns, settledOf } from './values.js'
 
 /**
  * All ends of reservations: settlements, releases, releases of refusals (recorded and kept for good: an id that was given
@@ -21,13 +21,17 @@ const END = new Statement<EndRow>(
   Prisma.sql`
   with wanted as (
     select *
-      from json_to_recordset(${placeholder('wanted')}::json) as w(payment_id uuid, debited numeric, received numeric)),
+      from json_to_recordset(${placeholder('wanted')}::json)
+        as w(payment_id uuid, settled_debit_value numeric, settled_receive_value numeric)),
   target as (
-    select payment_id, r.access_item_id, r.interval_index, r.state::text as state, r.ended_at, r.debit, r.receive,
-           r.settled_debit, r.settled_receive, a.debited, a.received,
-           r.state::text = 'open' and (a.debited is null or a.debited <= r.debit and a.received <= r.receive) as fits,
-           r.state::text = 'refused' and r.ended_at is null and a.debited is null as is_noted,
-           a.debited is null or a.debited < r.debit or (r.receive_counted and a.received < r.receive) as gives_back
+    select payment_id, r.access_item_id, r.interval_index, r.state::text as state, r.ended_at, r.debit_value,
+           r.receive_value, r.settled_debit_value as former_debit_value, r.settled_receive_value as former_receive_value,
+           a.settled_debit_value, a.settled_receive_value,
+           r.state::text = 'open' and (a.settled_debit_value is null or a.settled_debit_value <= r.debit_value
+             and a.settled_receive_value <= r.receive_value) as fits,
+           r.state::text = 'refused' and r.ended_at is null and a.settled_debit_value is null as is_noted,
+           a.settled_debit_value is null or a.settled_debit_value < r.debit_value
+             or (r.receive_counted and a.settled_receive_value < r.receive_value) as gives_back
       from wanted a join reservation r using (payment_id)
      where r.payment_id = any (array(select payment_id from wanted))),
   locked_window as (
@@ -39,7 +43,7 @@ const END = new Statement<EndRow>(
      order by w.access_item_id, w.interval_index
        for update),
   locked_reservation as (
-    select payment_id, t.debited, t.received
+    select payment_id, t.settled_debit_value, t.settled_receive_value
       from target t
       join reservation r using (payment_id)
      cross join (select count(*) as windows from locked_window) as locked
@@ -50,31 +54,37 @@ const END = new Statement<EndRow>(
   ended as (
     update reservation r
        set state = case when r.state::text = 'refused' then 'refused'
-                        when l.debited is null then 'released' else 'settled' end::reservation_state,
-           settled_debit = l.debited, settled_receive = l.received, ended_at = now()
+                        when l.settled_debit_value is null then 'released' else 'settled' end::reservation_state,
+           settled_debit_value = l.settled_debit_value, settled_receive_value = l.settled_receive_value,
+           ended_at = now()
       from locked_reservation l
      where r.payment_id = l.payment_id
     returning r.payment_id, r.access_item_id, r.interval_index,
-              r.debit - coalesce(l.debited, 0) as unspent_debit,
-              case when r.receive_counted then r.receive - coalesce(l.received, 0) else 0 end as unspent_receive),
+              r.debit_value - coalesce(l.settled_debit_value, 0) as unspent_debit_value,
+              case when r.receive_counted then r.receive_value - coalesce(l.settled_receive_value, 0) else 0 end
+                as unspent_receive_value),
   given_back as (
     update limit_window w
-       set debited = w.debited - e.debit, received = w.received - e.receive
-      from (select access_item_id, interval_index, sum(unspent_debit) as debit, sum(unspent_receive) as receive
+       set spent_debit_value = w.spent_debit_value - e.unspent_debit_value,
+           spent_receive_value = w.spent_receive_value - e.unspent_receive_value
+      from (select access_item_id, interval_index, sum(unspent_debit_value) as unspent_debit_value,
+                   sum(unspent_receive_value) as unspent_receive_value
               from ended group by access_item_id, interval_index) as e
      where w.access_item_id = any (array(select access_item_id from ended))
        and w.access_item_id = e.access_item_id and w.interval_index = e.interval_index
-       and (e.debit > 0 or e.receive > 0)),
+       and (e.unspent_debit_value > 0 or e.unspent_receive_value > 0)),
   barred as (
     insert into reservation (payment_id, state, ended_at)
     select payment_id, 'released', now()
       from wanted cross join (select count(*) as reservations from locked_reservation) as locked
-     where debited is null and payment_id <> all (array(select payment_id from target)) and locked.reservations >= 0
+     where settled_debit_value is null and payment_id <> all (array(select payment_id from target))
+       and locked.reservations >= 0
      order by payment_id
     on conflict (payment_id) do nothing
     returning payment_id)
-  select payment_id, t.state, coalesce(t.state = 'refused' and t.ended_at is not null, false) as is_released_refusal, t.debit::text, t.receive::text,
-         t.settled_debit::text, t.settled_receive::text,
+  select payment_id, t.state, coalesce(t.state = 'refused' and t.ended_at is not null, false) as is_released_refusal,
+         t.debit_value::text, t.receive_value::text, t.former_debit_value::text as settled_debit_value,
+         t.former_receive_value::text as settled_receive_value,
          exists (select 1 from ended e where e.payment_id = a.payment_id)
            or exists (select 1 from barred b where b.payment_id = a.payment_id) as ended
     from wanted a left join target t using (payment_id)`
@@ -84,14 +94,12 @@ const END = new Statement<EndRow>(
  * The result for one payment. All but `ended` are as they were before; null, and `is_released_refusal` false, if there was
  * nothing.
  */
-interface EndRow {
+interface EndRow extends SettledColumns {
   readonly payment_id: string
   readonly state: ReservationState | null
   readonly is_released_refusal: boolean
-  readonly debit: string | null
-  readonly receive: string | null
-  readonly settled_debit: string | null
-  readonly settled_receive: string | null
+  readonly debit_value: string | null
+  readonly receive_value: string | null
   readonly ended: boolean
 }
 
@@ -106,10 +114,10 @@ export async function end(
   on: Queries,
   ends: readonly End[]
 ): Promise<readonly (FoundReservation & { readonly asked: End })[]> {
-  const wanted = ends.map(({ paymentId, spent }) => ({
+  const wanted = ends.map(({ paymentId, settled }) => ({
     payment_id: paymentId,
-    debited: spent?.debited.toString(),
-    received: spent?.received.toString()
+    settled_debit_value: settled?.settledDebitValue.toString(),
+    settled_receive_value: settled?.settledReceiveValue.toString()
   }))
   const rows = await END.rows(on, { wanted: JSON.stringify(wanted) })
   const rowOf = new Map(rows.map((row) => [row.payment_id, row]))
@@ -121,16 +129,14 @@ export async function end(
 }
 
 function beforeOf(row: EndRow, state: ReservationState): FoundReservation['before'] {
+  const { debit_value: debit, receive_value: receive } = row
   return {
     state,
     isReleasedRefusal: row.is_released_refusal,
-    reserved: valuesOf(row.debit, row.receive),
-    settled: valuesOf(row.settled_debit, row.settled_receive)
+    reserved:
+      debit === null || receive === null
+        ? undefined
+        : { debitValue: BigInt(debit), receiveValue: BigInt(receive) },
+    settled: settledOf(row)
   }
-}
-
-function valuesOf(debited: string | null, received: string | null): SettledValues | undefined {
-  return debited === null || received === null
-    ? undefined
-    : { debited: BigInt(debited), received: BigInt(received) }
 }

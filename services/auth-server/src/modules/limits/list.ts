@@ -1,9 +1,16 @@
 import { instantText } from '@open-payments-server/database'
-import type { Amount } from '@open-payments-server/value-types/amounts'
+import type { SettledValues } from '../../domain/ends.js'
 import type { PageEnd } from '../../domain/page-end.js'
 import { Prisma, type Queries } from '../database.js'
 import { clientOf } from '../grants/index.js'
-import { type AmountColumns, amountsOf, type ReservationState } from './values.js'
+import {
+  type AmountColumns,
+  amountsOf,
+  type ReservationState,
+  type ReservedAmounts,
+  type SettledColumns,
+  settledOf
+} from './values.js'
 
 /** A reservation, or the record of a refusal or release. */
 export interface Reservation {
@@ -17,9 +24,9 @@ export interface Reservation {
   readonly walletAddress: string | undefined
   /** URL of the incoming payment that is paid. */
   readonly receiver: string | undefined
-  readonly amounts: { readonly debit: Amount; readonly receive: Amount } | undefined
+  readonly amounts: ReservedAmounts | undefined
   /** undefined unless settled. */
-  readonly settled: { readonly debited: bigint; readonly received: bigint } | undefined
+  readonly settled: SettledValues | undefined
   readonly createdAtMs: number
   /** The instant that decided its interval; undefined if nothing was ever reserved. */
   readonly chargedAtMs: number | undefined
@@ -36,18 +43,17 @@ export interface OpenReservationQuery {
 
 /** Columns of a page `r` of reservations. */
 const COLUMNS = Prisma.sql`r.payment_id, r.state, r.grant_id, ${clientOf(Prisma.sql`r.grant_id`)} as client,
-         r.wallet_address, r.receiver, r.debit::text, r.debit_code, r.debit_scale, r.receive::text, r.receive_code, r.receive_scale,
-         r.settled_debit::text, r.settled_receive::text, r.created_at, r.charged_at`
+         r.wallet_address, r.receiver, r.debit_value::text, r.debit_code, r.debit_scale, r.receive_value::text,
+         r.receive_code, r.receive_scale,
+         r.settled_debit_value::text, r.settled_receive_value::text, r.created_at, r.charged_at`
 
-interface Row extends AmountColumns {
+interface Row extends AmountColumns, SettledColumns {
   readonly payment_id: string
   readonly state: ReservationState
   readonly grant_id: string | null
   readonly client: string | null
   readonly wallet_address: string | null
   readonly receiver: string | null
-  readonly settled_debit: string | null
-  readonly settled_receive: string | null
   readonly created_at: Date
   readonly charged_at: Date | null
 }
@@ -97,10 +103,7 @@ function reservationOf(row: Row): Reservation {
     walletAddress: row.wallet_address ?? undefined,
     receiver: row.receiver ?? undefined,
     amounts: amountsOf(row),
-    settled:
-      row.settled_debit === null || row.settled_receive === null
-        ? undefined
-        : { debited: BigInt(row.settled_debit), received: BigInt(row.settled_receive) },
+    settled: settledOf(row),
     createdAtMs: row.created_at.getTime(),
     chargedAtMs: row.charged_at?.getTime()
   }

@@ -1,6 +1,5 @@
 import { instantText, placeholder, readBytes, Statement } from '@open-payments-server/database'
 import { kebabCase, snakeCase } from '@open-payments-server/runtime'
-import type { Amount } from '@open-payments-server/value-types/amounts'
 import type { RefusalReason, Window } from '../../domain/limits.js'
 import type { CountedAmounts } from '../../domain/remaining.js'
 import { Prisma, type Queries } from '../database.js'
@@ -11,6 +10,7 @@ import {
   type AmountColumns,
   amountsOf,
   type ReservationState,
+  type ReservedAmounts,
   type SpentColumns,
   spentOf,
   type SpentValues
@@ -28,7 +28,7 @@ export interface RecordedReservation {
   /** The instant that decided its interval; undefined if nothing was ever reserved. */
   readonly chargedAtMs: number | undefined
   /** The reserved amounts; undefined if nothing was ever reserved. */
-  readonly amounts: { readonly debit: Amount; readonly receive: Amount } | undefined
+  readonly amounts: ReservedAmounts | undefined
   /** undefined if nothing was ever reserved, and until it was summed up. */
   readonly spent: SpentValues | undefined
   /** Whether the token that came with the request is active. */
@@ -41,8 +41,9 @@ export interface RecordedReservation {
 const ATTEMPTS_MAX = 5
 
 const RECORDED_COLUMNS = Prisma.sql`state, content_hash, refusal_reason, grant_id, access_item_id,
-  interval_index::text as interval_index, debit::text as debit, debit_code, debit_scale,
-  receive::text as receive, receive_code, receive_scale, spent_debit::text as spent_debit, spent_receive::text as spent_receive, charged_at`
+  interval_index::text as interval_index, debit_value::text as debit_value, debit_code, debit_scale,
+  receive_value::text as receive_value, receive_code, receive_scale, spent_debit_value::text as spent_debit_value,
+  spent_receive_value::text as spent_receive_value, charged_at`
 
 /**
  * One statement, so that a refused payment costs two in total. Always returns a row if the token is active, except for a

@@ -58,65 +58,69 @@ const RESERVE = new Statement<ReservedRow>(
     select *
       from json_to_recordset(${placeholder('wanted')}::json)
         as w(place integer, payment_id uuid, token_hash bytea, content_hash bytea, access_item_id uuid, interval_index bigint,
-             only_item boolean, debit numeric, debit_code text, debit_scale smallint, receive numeric, receive_code text,
-             receive_scale smallint, wallet_address text, receiver text, charged_at timestamptz)),
+             only_item boolean, debit_value numeric, debit_code text, debit_scale smallint, receive_value numeric,
+             receive_code text, receive_scale smallint, wallet_address text, receiver text, charged_at timestamptz)),
   ${usableTokens},
   possible as (
-    select a.*, i.grant_id, i.debit_limit, i.receive_limit
+    select a.*, i.grant_id, i.limit_debit_value, i.limit_receive_value
       from wanted a
       join living using (token_hash)
       join ${ITEM_LIMITS} i on i.access_item_id = a.access_item_id and i.grant_id = living.grant_id
       left join limit_window w on w.access_item_id = a.access_item_id and w.interval_index = a.interval_index
      where not exists (select 1 from reservation r where r.payment_id = a.payment_id)
-       and a.debit <= coalesce(i.debit_limit, ${LARGEST_VALUE})
-       and a.receive <= coalesce(i.receive_limit, ${LARGEST_VALUE})
+       and a.debit_value <= coalesce(i.limit_debit_value, ${LARGEST_VALUE})
+       and a.receive_value <= coalesce(i.limit_receive_value, ${LARGEST_VALUE})
        and (w.access_item_id is null or (
             w.debit_code = a.debit_code and w.debit_scale = a.debit_scale
-            and w.debited + a.debit <= coalesce(w.debit_cap, ${LARGEST_VALUE})
+            and w.spent_debit_value + a.debit_value <= coalesce(w.limit_debit_value, ${LARGEST_VALUE})
             and (w.receive_code <> a.receive_code or w.receive_scale <> a.receive_scale
-                 or w.received + a.receive <= coalesce(w.receive_cap, ${LARGEST_VALUE}))))),
+                 or w.spent_receive_value + a.receive_value <= coalesce(w.limit_receive_value, ${LARGEST_VALUE}))))),
   room as (
-    insert into limit_window as w (access_item_id, interval_index, debited, received, debit_code, debit_scale,
-                                   receive_code, receive_scale, debit_cap, receive_cap)
-    select access_item_id, interval_index, sum(debit), sum(receive), debit_code, debit_scale,
-           receive_code, receive_scale, debit_limit, receive_limit
+    insert into limit_window as w (access_item_id, interval_index, spent_debit_value, spent_receive_value, debit_code,
+                                   debit_scale, receive_code, receive_scale, limit_debit_value, limit_receive_value)
+    select access_item_id, interval_index, sum(debit_value), sum(receive_value), debit_code, debit_scale,
+           receive_code, receive_scale, limit_debit_value, limit_receive_value
       from possible
      group by access_item_id, interval_index, debit_code, debit_scale, receive_code, receive_scale,
-              debit_limit, receive_limit
-    having sum(debit) <= coalesce(debit_limit, ${LARGEST_VALUE})
-       and sum(receive) <= coalesce(receive_limit, ${LARGEST_VALUE})
+              limit_debit_value, limit_receive_value
+    having sum(debit_value) <= coalesce(limit_debit_value, ${LARGEST_VALUE})
+       and sum(receive_value) <= coalesce(limit_receive_value, ${LARGEST_VALUE})
      order by access_item_id, interval_index
     on conflict (access_item_id, interval_index) do update
-       set debited = w.debited + excluded.debited,
-           received = w.received + case
+       set spent_debit_value = w.spent_debit_value + excluded.spent_debit_value,
+           spent_receive_value = w.spent_receive_value + case
              when w.receive_code = excluded.receive_code and w.receive_scale = excluded.receive_scale
-             then excluded.received else 0 end
+             then excluded.spent_receive_value else 0 end
      where w.debit_code = excluded.debit_code and w.debit_scale = excluded.debit_scale
-       and w.debited + excluded.debited <= coalesce(w.debit_cap, ${LARGEST_VALUE})
+       and w.spent_debit_value + excluded.spent_debit_value <= coalesce(w.limit_debit_value, ${LARGEST_VALUE})
        and case when w.receive_code = excluded.receive_code and w.receive_scale = excluded.receive_scale
-                then w.received + excluded.received <= coalesce(w.receive_cap, ${LARGEST_VALUE})
+                then w.spent_receive_value + excluded.spent_receive_value
+                     <= coalesce(w.limit_receive_value, ${LARGEST_VALUE})
                 else (select count(*) = 1 from wanted) end
-    returning w.access_item_id, w.interval_index, w.debited, w.received, w.receive_code as counted_code,
-              w.receive_scale as counted_scale),
+    returning w.access_item_id, w.interval_index, w.spent_debit_value, w.spent_receive_value,
+              w.receive_code as counted_code, w.receive_scale as counted_scale),
   taken as (
-    select p.*, room.debited, room.received,
+    select p.*, room.spent_debit_value, room.spent_receive_value,
            p.receive_code = room.counted_code and p.receive_scale = room.counted_scale as receive_counted
       from possible p join room using (access_item_id, interval_index)),
   reserved as (
     insert into reservation (payment_id, state, content_hash, grant_id, access_item_id, interval_index,
-                             debit, debit_code, debit_scale, receive, receive_code, receive_scale, receive_counted,
-                             spent_debit, spent_receive, wallet_address, receiver, charged_at)
+                             debit_value, debit_code, debit_scale, receive_value, receive_code, receive_scale,
+                             receive_counted, spent_debit_value, spent_receive_value, wallet_address, receiver, charged_at)
     select payment_id, 'open', content_hash, grant_id, access_item_id, interval_index,
-           debit, debit_code, debit_scale, receive, receive_code, receive_scale, receive_counted,
-           case when only_item and receive_counted then debited - coalesce(sum(debit) over later, 0) end,
-           case when only_item and receive_counted then received - coalesce(sum(receive) over later, 0) end,
+           debit_value, debit_code, debit_scale, receive_value, receive_code, receive_scale, receive_counted,
+           case when only_item and receive_counted
+                then spent_debit_value - coalesce(sum(debit_value) over later, 0) end,
+           case when only_item and receive_counted
+                then spent_receive_value - coalesce(sum(receive_value) over later, 0) end,
            wallet_address, receiver, charged_at
       from taken
     window later as (partition by access_item_id, interval_index order by place
                      rows between 1 following and unbounded following)
      order by payment_id
-    returning payment_id, spent_debit, spent_receive)
-  select p.place, p.grant_id, r.payment_id is not null as reserved, r.spent_debit::text, r.spent_receive::text
+    returning payment_id, spent_debit_value, spent_receive_value)
+  select p.place, p.grant_id, r.payment_id is not null as reserved, r.spent_debit_value::text,
+         r.spent_receive_value::text
     from possible p left join reserved r using (payment_id)`
 )
 
@@ -186,10 +190,10 @@ function toRecord({ request, window, onlyItem }: WindowRequest, place: number): 
     access_item_id: window.accessItemId,
     interval_index: window.intervalIndex.toString(),
     only_item: onlyItem,
-    debit: debitAmount.value.toString(),
+    debit_value: debitAmount.value.toString(),
     debit_code: debitAmount.asset.code,
     debit_scale: debitAmount.asset.scale,
-    receive: receiveAmount.value.toString(),
+    receive_value: receiveAmount.value.toString(),
     receive_code: receiveAmount.asset.code,
     receive_scale: receiveAmount.asset.scale,
     wallet_address: walletAddress,

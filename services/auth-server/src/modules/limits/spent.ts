@@ -9,9 +9,9 @@ import { LARGEST_VALUE, type SpentColumns, spentOf, type SpentValues } from './v
 
 /** What a grant has spent. */
 export interface SpentAmounts {
-  readonly debited: Amount
+  readonly spentDebitAmount: Amount
   /** In the asset of the first receiver that was paid. */
-  readonly received: Amount
+  readonly spentReceiveAmount: Amount
 }
 
 /**
@@ -27,21 +27,24 @@ const COMPLETE_SPENT = new Statement<SpentColumns>(
            ${placeholder('receiveCode')}::text as receive_code, ${placeholder('receiveScale')}::smallint as receive_scale),
   ${charged},
   counted as (
-    select coalesce(sum(w.debited) filter (where w.debit_code = a.debit_code and w.debit_scale = a.debit_scale), 0) as debited,
-           coalesce(sum(w.received) filter (where w.receive_code = a.receive_code and w.receive_scale = a.receive_scale), 0)
-             as received
+    select coalesce(sum(w.spent_debit_value) filter (
+             where w.debit_code = a.debit_code and w.debit_scale = a.debit_scale), 0) as spent_debit_value,
+           coalesce(sum(w.spent_receive_value) filter (
+             where w.receive_code = a.receive_code and w.receive_scale = a.receive_scale), 0) as spent_receive_value
       from limit_window w join charged using (access_item_id, interval_index) cross join wanted a),
   uncounted as (
-    select coalesce(sum(case r.state when 'settled' then r.settled_receive else r.receive end), 0) as received
+    select coalesce(sum(case r.state when 'settled' then r.settled_receive_value else r.receive_value end), 0)
+             as spent_receive_value
       from reservation r join charged using (access_item_id, interval_index) cross join wanted a
      where not r.receive_counted and r.state in ('open', 'settled')
        and r.receive_code = a.receive_code and r.receive_scale = a.receive_scale)
   update reservation r
-     set spent_debit = coalesce(r.spent_debit, least(counted.debited, ${LARGEST_VALUE})),
-         spent_receive = coalesce(r.spent_receive, least(counted.received + uncounted.received, ${LARGEST_VALUE}))
+     set spent_debit_value = coalesce(r.spent_debit_value, least(counted.spent_debit_value, ${LARGEST_VALUE})),
+         spent_receive_value = coalesce(
+           r.spent_receive_value, least(counted.spent_receive_value + uncounted.spent_receive_value, ${LARGEST_VALUE}))
     from counted, uncounted
    where r.payment_id = (select payment_id from wanted)
-  returning r.spent_debit::text, r.spent_receive::text`
+  returning r.spent_debit_value::text, r.spent_receive_value::text`
 )
 
 /**
@@ -84,7 +87,8 @@ const READ_SPENT = new Statement<SpentRow>(
   first_used as (
     select debit_code, debit_scale, receive_code, receive_scale from used order by place limit 1),
   uncounted as (
-    select coalesce(sum(case r.state when 'settled' then r.settled_receive else r.receive end), 0) as received
+    select coalesce(sum(case r.state when 'settled' then r.settled_receive_value else r.receive_value end), 0)
+             as spent_receive_value
       from reservation r
       join used u using (access_item_id, interval_index)
       join first_used f on r.receive_code = f.receive_code and r.receive_scale = f.receive_scale
@@ -92,10 +96,10 @@ const READ_SPENT = new Statement<SpentRow>(
        and not r.receive_counted and r.state in ('open', 'settled')),
   spent as (
     select f.*,
-           least(sum(u.debited) filter (where u.debit_code = f.debit_code and u.debit_scale = f.debit_scale),
-                 ${LARGEST_VALUE})::text as debited,
-           least(sum(u.received) filter (where u.receive_code = f.receive_code and u.receive_scale = f.receive_scale)
-                 + (select received from uncounted), ${LARGEST_VALUE})::text as received
+           least(sum(u.spent_debit_value) filter (where u.debit_code = f.debit_code and u.debit_scale = f.debit_scale),
+                 ${LARGEST_VALUE})::text as spent_debit_value,
+           least(sum(u.spent_receive_value) filter (where u.receive_code = f.receive_code and u.receive_scale = f.receive_scale)
+                 + (select spent_receive_value from uncounted), ${LARGEST_VALUE})::text as spent_receive_value
       from first_used f cross join used u
      group by f.debit_code, f.debit_scale, f.receive_code, f.receive_scale)
   select exists (select 1 from living) as token_active, spent.*
@@ -104,14 +108,14 @@ const READ_SPENT = new Statement<SpentRow>(
 
 type SpentRow = { readonly token_active: boolean } & (
   | {
-      readonly debited: string
+      readonly spent_debit_value: string
       readonly debit_code: string
       readonly debit_scale: number
-      readonly received: string
+      readonly spent_receive_value: string
       readonly receive_code: string
       readonly receive_scale: number
     }
-  | { readonly debited: null }
+  | { readonly spent_debit_value: null }
 )
 
 /**
@@ -133,9 +137,15 @@ export async function readSpent(
 }
 
 function spentAmountsOf(row: SpentRow): SpentAmounts | undefined {
-  if (row.debited === null) return undefined
+  if (row.spent_debit_value === null) return undefined
   return {
-    debited: { value: BigInt(row.debited), asset: { code: row.debit_code, scale: row.debit_scale } },
-    received: { value: BigInt(row.received), asset: { code: row.receive_code, scale: row.receive_scale } }
+    spentDebitAmount: {
+      value: BigInt(row.spent_debit_value),
+      asset: { code: row.debit_code, scale: row.debit_scale }
+    },
+    spentReceiveAmount: {
+      value: BigInt(row.spent_receive_value),
+      asset: { code: row.receive_code, scale: row.receive_scale }
+    }
   }
 }

@@ -1,4 +1,5 @@
 import { type Amount, UINT64_MAX } from '@open-payments-server/value-types/amounts'
+import type { SettledValues } from '../../domain/ends.js'
 import { Prisma } from '../database.js'
 
 /** Fragment: the largest value of an amount. */
@@ -9,38 +10,63 @@ export type ReservationState = 'open' | 'settled' | 'released' | 'refused'
 
 /** What was spent under a grant, in the assets of a payment. */
 export interface SpentValues {
-  readonly debit: bigint
-  readonly receive: bigint
+  readonly spentDebitValue: bigint
+  readonly spentReceiveValue: bigint
 }
 
 /** Spent amounts in a row: both null until summed up. */
 export interface SpentColumns {
-  readonly spent_debit: string | null
-  readonly spent_receive: string | null
+  readonly spent_debit_value: string | null
+  readonly spent_receive_value: string | null
 }
 
 /** @returns undefined until summed up */
-export function spentOf({ spent_debit, spent_receive }: SpentColumns): SpentValues | undefined {
-  return spent_debit === null || spent_receive === null
+export function spentOf({
+  spent_debit_value: debit,
+  spent_receive_value: receive
+}: SpentColumns): SpentValues | undefined {
+  return debit === null || receive === null
     ? undefined
-    : { debit: BigInt(spent_debit), receive: BigInt(spent_receive) }
+    : { spentDebitValue: BigInt(debit), spentReceiveValue: BigInt(receive) }
+}
+
+/** What a payment settled with, in a row: both null unless settled. */
+export interface SettledColumns {
+  readonly settled_debit_value: string | null
+  readonly settled_receive_value: string | null
+}
+
+/** @returns undefined unless settled */
+export function settledOf({
+  settled_debit_value: debit,
+  settled_receive_value: receive
+}: SettledColumns): SettledValues | undefined {
+  return debit === null || receive === null
+    ? undefined
+    : { settledDebitValue: BigInt(debit), settledReceiveValue: BigInt(receive) }
 }
 
 /** The amounts of a reservation in a row: all null if nothing was ever reserved. */
 export interface AmountColumns {
-  readonly debit: string | null
+  readonly debit_value: string | null
   readonly debit_code: string | null
   readonly debit_scale: number | null
-  readonly receive: string | null
+  readonly receive_value: string | null
   readonly receive_code: string | null
   readonly receive_scale: number | null
 }
 
+/** What was reserved for a payment. */
+export interface ReservedAmounts {
+  readonly debitAmount: Amount
+  readonly receiveAmount: Amount
+}
+
 /** @returns undefined if nothing was ever reserved */
-export function amountsOf(row: AmountColumns): { debit: Amount; receive: Amount } | undefined {
-  const debit = amountOf(row.debit, row.debit_code, row.debit_scale)
-  const receive = amountOf(row.receive, row.receive_code, row.receive_scale)
-  return debit && receive && { debit, receive }
+export function amountsOf(row: AmountColumns): ReservedAmounts | undefined {
+  const debitAmount = amountOf(row.debit_value, row.debit_code, row.debit_scale)
+  const receiveAmount = amountOf(row.receive_value, row.receive_code, row.receive_scale)
+  return debitAmount && receiveAmount && { debitAmount, receiveAmount }
 }
 
 function amountOf(value: string | null, code: string | null, scale: number | null): Amount | undefined {

@@ -213,8 +213,8 @@ function toEnd(end: ReservationEnd): auth.ReservationEnd {
   const { kind, paymentId } = end
   if (kind === 'release') return { paymentId, end: { $case: 'release', value: {} } }
   const value = {
-    debitedValue: end.settledDebitValue.toString(),
-    receivedValue: end.settledReceiveValue.toString()
+    settledDebitValue: end.settledDebitValue.toString(),
+    settledReceiveValue: end.settledReceiveValue.toString()
   }
   return { paymentId, end: { $case: 'settlement', value } }
 }
