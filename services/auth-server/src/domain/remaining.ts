@@ -8,9 +8,9 @@ export interface CountedAmounts {
   /** Id of the access item (UUID). */
   readonly accessItemId: string
   /** A window counts one debit asset. */
-  readonly debited: Amount
+  readonly spentDebitAmount: Amount
   /** Only payments in this asset are counted. */
-  readonly received: Amount
+  readonly spentReceiveAmount: Amount
 }
 
 /** What still fits under a grant that refused a payment. */
@@ -72,11 +72,13 @@ function roomUnder(
   const debit = limits?.debitAmount?.value ?? UINT64_MAX
   const receive = limits?.receiveAmount?.value ?? UINT64_MAX
   if (counted === undefined) return { limits, debit, receive }
-  const { debited, received } = counted
+  const { spentDebitAmount, spentReceiveAmount } = counted
   return {
     limits,
-    debit: isSameAsset(debited.asset, debitAmount.asset) ? debit - debited.value : 0n,
-    receive: isSameAsset(received.asset, receiveAmount.asset) ? receive - received.value : receive
+    debit: isSameAsset(spentDebitAmount.asset, debitAmount.asset) ? debit - spentDebitAmount.value : 0n,
+    receive: isSameAsset(spentReceiveAmount.asset, receiveAmount.asset)
+      ? receive - spentReceiveAmount.value
+      : receive
   }
 }
 

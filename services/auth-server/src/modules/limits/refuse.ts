@@ -70,8 +70,8 @@ const REFUSE = new Statement<RecordedRow>(
   select exists (select 1 from living) as token_lives, found.*,
          (select coalesce(json_agg(json_build_object(
                    'accessItemId', w.access_item_id,
-                   'debited', w.debited::text, 'debitCode', w.debit_code, 'debitScale', w.debit_scale,
-                   'received', w.received::text, 'receiveCode', w.receive_code, 'receiveScale', w.receive_scale)), '[]')
+                   'spentDebitValue', w.spent_debit_value::text, 'debitCode', w.debit_code, 'debitScale', w.debit_scale,
+                   'spentReceiveValue', w.spent_receive_value::text, 'receiveCode', w.receive_code, 'receiveScale', w.receive_scale)), '[]')
             from limit_window w join charged using (access_item_id, interval_index)
            where w.access_item_id = any (array(select access_item_id from charged))) as counted
     from (select) as one left join found on true`
@@ -93,10 +93,10 @@ interface RecordedRow extends SpentColumns, AmountColumns {
 /** What is counted in a window, as JSON. */
 interface CountedWindow {
   readonly accessItemId: string
-  readonly debited: string
+  readonly spentDebitValue: string
   readonly debitCode: string
   readonly debitScale: number
-  readonly received: string
+  readonly spentReceiveValue: string
   readonly receiveCode: string
   readonly receiveScale: number
 }
@@ -151,10 +151,16 @@ function recordedOf(row: RecordedRow, state: ReservationState): RecordedReservat
 }
 
 function countedOf(window: CountedWindow): CountedAmounts {
-  const { accessItemId, debited, debitCode, debitScale, received, receiveCode, receiveScale } = window
+  const { accessItemId, debitCode, debitScale, receiveCode, receiveScale } = window
   return {
     accessItemId,
-    debited: { value: BigInt(debited), asset: { code: debitCode, scale: debitScale } },
-    received: { value: BigInt(received), asset: { code: receiveCode, scale: receiveScale } }
+    spentDebitAmount: {
+      value: BigInt(window.spentDebitValue),
+      asset: { code: debitCode, scale: debitScale }
+    },
+    spentReceiveAmount: {
+      value: BigInt(window.spentReceiveValue),
+      asset: { code: receiveCode, scale: receiveScale }
+    }
   }
 }
