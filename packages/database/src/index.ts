@@ -29,6 +29,13 @@ export {
 } from './pool.js'
 export type { RawQueries } from './raw-queries.js'
 export { readSnapshot } from './snapshot.js'
-export { type Placeholder, placeholder, readBytes, Statement, type StatementValues } from './statement.js'
+export {
+  bytesText,
+  type Placeholder,
+  placeholder,
+  readBytes,
+  Statement,
+  type StatementValues
+} from './statement.js'
 export { inTransaction, type TransactionalClient } from './transaction.js'
 export { writeTogether } from './write-together.js'

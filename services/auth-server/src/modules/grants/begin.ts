@@ -1,4 +1,4 @@
-import { instantText, placeholder } from '@open-payments-server/database'
+import { bytesText, instantText, placeholder } from '@open-payments-server/database'
 import type { AccessItem } from '../../domain/access.js'
 import type { BoundClient } from '../../domain/clients.js'
 import type { GrantState, SubjectRequest } from '../../domain/grants.js'
@@ -73,7 +73,7 @@ function toGrantRecord(grant: NewGrant): object {
     clientName: grant.clientName,
     keyId: holder.keyId,
     keyX: holder.keyX,
-    continuationTokenHash: `\\x${grant.continuationTokenHash.toString('hex')}`,
+    continuationTokenHash: bytesText(grant.continuationTokenHash),
     continueAfter: grant.continueAfterMs === undefined ? undefined : instantText(grant.continueAfterMs),
     finishUri: finish?.uri,
     finishNonce: finish?.nonce,

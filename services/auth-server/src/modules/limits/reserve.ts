@@ -1,4 +1,10 @@
-import { instantText, isUniqueViolation, placeholder, Statement } from '@open-payments-server/database'
+import {
+  bytesText,
+  instantText,
+  isUniqueViolation,
+  placeholder,
+  Statement
+} from '@open-payments-server/database'
 import type { PaymentContent, Window } from '../../domain/limits.js'
 import { Prisma, type Queries } from '../database.js'
 import { ITEM_LIMITS } from '../grants/index.js'
@@ -200,10 +206,6 @@ function toRecord({ request, window, onlyItem }: WindowRequest, place: number): 
     receiver,
     charged_at: instantText(request.nowMs)
   }
-}
-
-function bytesText(bytes: Buffer): string {
-  return `\\x${bytes.toString('hex')}`
 }
 
 /** The windows with payments in different assets: these cannot be summed up. */

@@ -1,4 +1,4 @@
-import { instantText, placeholder } from '@open-payments-server/database'
+import { bytesText, instantText, placeholder } from '@open-payments-server/database'
 import type { NewToken } from '../../domain/new-token.js'
 import { Prisma } from '../database.js'
 
@@ -31,7 +31,7 @@ function toRecord({ id, grantId, hash, createdAtMs, expiresAtMs }: NewTokenRow):
   return {
     id,
     grantId,
-    valueHash: `\\x${hash.toString('hex')}`,
+    valueHash: bytesText(hash),
     createdAt: instantText(createdAtMs),
     expiresAt: instantText(expiresAtMs)
   }

@@ -1,4 +1,4 @@
-import { createLookup, placeholder, readBytes, Statement } from '@open-payments-server/database'
+import { bytesText, createLookup, placeholder, readBytes, Statement } from '@open-payments-server/database'
 import { parseRepeatingInterval } from '@open-payments-server/value-types/intervals'
 import type {
   GrantedAccessItem,
@@ -102,7 +102,7 @@ export function createTokenReader(database: Queries): TokenReader {
     async findToken(tokenHash, nowMs) {
       const kept = cache.get(tokenHash)
       if (kept !== undefined) {
-        const row = await lookUpActive(`\\x${tokenHash.toString('hex')}`)
+        const row = await lookUpActive(bytesText(tokenHash))
         return row && toRecord(kept, row.active, nowMs)
       }
       const found = await read(tokenHash)

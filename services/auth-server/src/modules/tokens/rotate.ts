@@ -1,4 +1,4 @@
-import { instantText, placeholder, Statement, writeTogether } from '@open-payments-server/database'
+import { bytesText, instantText, placeholder, Statement, writeTogether } from '@open-payments-server/database'
 import type { AccessItem } from '../../domain/access.js'
 import type { NewToken } from '../../domain/new-token.js'
 import { Prisma, type Queries } from '../database.js'
@@ -84,7 +84,7 @@ function toRecord({ oldTokenId, token }: Wanted): object {
   return {
     old_id: oldTokenId,
     id: token.id,
-    value_hash: `\\x${token.hash.toString('hex')}`,
+    value_hash: bytesText(token.hash),
     expires_at: instantText(token.expiresAtMs),
     created_at: instantText(token.createdAtMs)
   }

@@ -1,4 +1,11 @@
-import { instantText, placeholder, readBytes, Statement, writeTogether } from '@open-payments-server/database'
+import {
+  bytesText,
+  instantText,
+  placeholder,
+  readBytes,
+  Statement,
+  writeTogether
+} from '@open-payments-server/database'
 import type { CreationIdentity } from '../../domain/idempotency.js'
 import type { CreatedIncomingPayment } from '../../domain/incoming-payment.js'
 import { Prisma, type Queries } from '../database.js'
@@ -93,14 +100,9 @@ async function createAll(
   const byId = new Map(rows.map((row) => [row.id, row]))
   const byKey = new Map(rows.map((row) => [row.idempotency_hash, row]))
   return payments.map(({ id, identity }) => {
-    const row = byId.get(id) ?? (identity && byKey.get(hexOf(identity.idempotencyHash)))
+    const row = byId.get(id) ?? (identity && byKey.get(bytesText(identity.idempotencyHash)))
     return row && readStored(row)
   })
-}
-
-/** Bytes as the database writes them. */
-function hexOf(bytes: Buffer): string {
-  return `\\x${bytes.toString('hex')}`
 }
 
 function readStored(row: StoredRow): StoredIncomingPayment {
@@ -127,9 +129,9 @@ function toRecord(payment: NewIncomingPayment): object {
     incoming_value: payment.incomingValue?.toString(),
     expires_at: instantText(payment.expiresAtMs),
     metadata: payment.metadata,
-    request_hash: identity && hexOf(identity.requestHash),
+    request_hash: identity && bytesText(identity.requestHash),
     created_at: instantText(payment.createdAtMs),
-    idempotency_hash: identity && hexOf(identity.idempotencyHash),
+    idempotency_hash: identity && bytesText(identity.idempotencyHash),
     shared_secret_key_id: payment.sharedSecretKeyId
   }
 }

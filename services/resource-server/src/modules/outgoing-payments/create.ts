@@ -1,4 +1,4 @@
-import { placeholder } from '@open-payments-server/database'
+import { bytesText, placeholder } from '@open-payments-server/database'
 import type { PaymentTerms } from '../../domain/outgoing-payment.js'
 import { Prisma } from '../database.js'
 
@@ -65,7 +65,7 @@ function toRecord(payment: NewPayment): object {
   return {
     id: payment.id,
     signature_id: payment.signatureId,
-    request_hash: `\\x${payment.requestHash.toString('hex')}`,
+    request_hash: bytesText(payment.requestHash),
     wallet_address_id: payment.walletAddressId,
     account_id: payment.accountId,
     client: payment.client,

@@ -1,4 +1,11 @@
-import { instantText, placeholder, readBytes, Statement, writeTogether } from '@open-payments-server/database'
+import {
+  bytesText,
+  instantText,
+  placeholder,
+  readBytes,
+  Statement,
+  writeTogether
+} from '@open-payments-server/database'
 import type { CreationIdentity } from '../../domain/idempotency.js'
 import type { Quote } from '../../domain/quote.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
@@ -130,7 +137,7 @@ function toRecord({ quote, identity, ...others }: NewQuote): object {
     expires_at: instantText(quote.expiresAtMs),
     created_at: instantText(quote.createdAtMs),
     room_in: others.roomIn,
-    request_hash: identity && `\\x${identity.requestHash.toString('hex')}`,
-    idempotency_hash: identity && `\\x${identity.idempotencyHash.toString('hex')}`
+    request_hash: identity && bytesText(identity.requestHash),
+    idempotency_hash: identity && bytesText(identity.idempotencyHash)
   }
 }
