@@ -58,10 +58,10 @@ describe('with two database connections for each service', () => {
   )
 
   it(
-    `${RACING} requests of every kind at once all end, none later than 5 s, again and again`,
+    'one request of each kind at once all end, none later than 5 s, again and again',
     async () => {
       for (let round = 0; round < MIXED_ROUNDS; round += 1) {
-        await race(shuffled([...KINDS, ...shuffled(KINDS).slice(0, RACING - KINDS.length)]))
+        await race(shuffled(KINDS))
       }
       await allSettled(system)
       await forgetReservations(groundwork)
