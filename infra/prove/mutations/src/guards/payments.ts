@@ -249,6 +249,16 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     test: replaying('with other metadata answers 422, and pays nothing')
   },
   {
+    guard: 'a repeated idempotency key must come under the same grant',
+    file: IDEMPOTENCY,
+    text: 'sha256(`${grantId}\\n`, ...content)',
+    broken: 'sha256(`${typeof grantId}\\n`, ...content)',
+    test: {
+      file: 'services/resource-server/test/incoming-payments.test.ts',
+      title: 'answers 422 for the same key under another grant'
+    }
+  },
+  {
     guard: 'a repeated idempotency key must have the same content',
     file: IDEMPOTENCY,
     text: '(found.requestHash !== null && identity.requestHash.equals(found.requestHash))',
