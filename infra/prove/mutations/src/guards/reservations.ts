@@ -168,6 +168,15 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     test: reserving('is ALREADY_EXISTS for any other request, and changes nothing')
   },
   {
+    guard: 'a released payment id stays bound to the request that reserved it',
+    file: RESERVE_SERVICE,
+    text: 'if (recorded.contentHash !== undefined &&',
+    broken: "if (state !== 'released' && recorded.contentHash !== undefined &&",
+    test: reserving(
+      'is ALREADY_EXISTS for any other request after it was released, unless none had reserved it'
+    )
+  },
+  {
     guard: 'a released payment is never reported as reserved',
     file: RESERVE_SERVICE,
     text: "if (state === 'released') return",

@@ -208,12 +208,13 @@ async function answer(
 ): Promise<ReserveResult> {
   if (recorded === undefined) return INACTIVE_TOKEN
   const { state, refusalReason, grantId, window, chargedAtMs } = recorded
-  // Its caller released it after giving up, so a repeated request must not believe that anything is reserved. Whatever the
-  // content, this id has ended, and the caller may continue with another.
-  if (state === 'released') return { outcome: 'refused', reason: 'released', remaining: undefined }
+  // Also for an id that was released: it stays bound to the request that reserved it.
   if (recorded.contentHash !== undefined && !recorded.contentHash.equals(asked.request.contentHash)) {
     return { outcome: 'mismatch' }
   }
+  // Its caller released it after giving up, so a repeated request must not believe that anything is reserved. This id has
+  // ended, and the caller may continue with another.
+  if (state === 'released') return { outcome: 'refused', reason: 'released', remaining: undefined }
   if (refusalReason !== undefined) {
     return { outcome: 'refused', reason: refusalReason, remaining: remainingFor(asked, recorded) }
   }

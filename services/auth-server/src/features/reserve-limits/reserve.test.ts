@@ -382,6 +382,18 @@ describe('Reserve: the same payment id again', () => {
     }
     expect(await auth.violations()).toEqual([])
   })
+
+  it('is ALREADY_EXISTS for any other request after it was released, unless none had reserved it', async () => {
+    const { token } = await auth.grant({ access: [spending()] })
+    const [never, before] = [auth.payment(token), auth.payment(token)]
+    await auth.reserveAs(before)
+    const askOtherwise = ({ paymentId }: { paymentId: string }) =>
+      auth.reserve(token, { paymentId, request: 'another request' })
+    for (const payment of [never, before]) expect(await auth.release(payment.paymentId)).toBe('OK')
+    expect(await askOtherwise(never)).toEqual({ refused: 'RELEASED' })
+    expect(await askOtherwise(before)).toEqual({ error: 'ALREADY_EXISTS', field: 'payment_id' })
+    expect(await auth.reserveAs(before)).toEqual({ refused: 'RELEASED' })
+  })
 })
 
 describe('Reserve: malformed requests', () => {
