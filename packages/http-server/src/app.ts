@@ -132,9 +132,8 @@ class HttpApp {
       return
     }
     if ('allow' in found) throw methodNotAllowed(found.allow, this.#options.badRequestCode)
-    const { route, params } = found
-    request.take(route.name ?? String(route.path), params)
-    return route.handle(request, response)
+    request.take(found)
+    return found.route.handle(request, response)
   }
 
   #fallBack(request: HttpRequest, response: HttpResponse): void {

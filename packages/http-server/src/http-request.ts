@@ -3,6 +3,7 @@ import type { ParsedUrlQuery } from 'node:querystring'
 import { parse } from 'node:querystring'
 import accepts from 'accepts'
 import type { IncomingRequest } from './request-parts.js'
+import type { FoundRoute } from './routes.js'
 
 /** A request, as routes receive it. */
 export class HttpRequest implements IncomingRequest {
@@ -21,6 +22,8 @@ export class HttpRequest implements IncomingRequest {
   answer: IncomingRequest['answer']
   /** The network it comes from, if that is counted. */
   network: string | undefined
+  /** Whether it may store new rows, as its route says; undefined before a route took it. */
+  storesRows: boolean | undefined
   readonly #addressOf: AddressReader
   #params: RouteParams = {}
 
@@ -65,8 +68,9 @@ export class HttpRequest implements IncomingRequest {
   }
 
   /** Sets the route that takes the request. */
-  take(route: string, params: RouteParams): void {
-    this.route = route
+  take({ route, params }: FoundRoute): void {
+    this.route = route.name ?? String(route.path)
+    this.storesRows = route.storesRows ?? route.method === 'POST'
     this.#params = params
   }
 

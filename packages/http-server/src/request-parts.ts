@@ -14,6 +14,8 @@ export interface IncomingRequest {
   readonly answer?: Pick<HttpResponse, 'isSent' | 'addField'> | undefined
   /** The network it comes from, if that is counted. */
   readonly network?: string | undefined
+  /** Whether it may store new rows, as its route says; undefined before a route took it. */
+  readonly storesRows?: boolean | undefined
 }
 
 /** The parts of a request that an HTTP message signature can cover, as `http-signatures` takes them. */
@@ -29,6 +31,8 @@ export interface RequestParts {
   readonly answer?: IncomingRequest['answer']
   /** The network the request comes from, if that is counted. */
   readonly network?: string | undefined
+  /** Whether the request may store new rows; see {@link IncomingRequest.storesRows}. */
+  readonly storesRows?: boolean | undefined
 }
 
 /**
@@ -43,7 +47,8 @@ export function requestParts(request: IncomingRequest, publicUrl: string): Reque
     headers: request.headersDistinct,
     body: rawBody(request),
     answer: request.answer,
-    network: request.network
+    network: request.network,
+    storesRows: request.storesRows
   }
 }
 

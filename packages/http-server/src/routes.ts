@@ -20,6 +20,8 @@ export interface Route {
   readonly path: string | RegExp
   /** Its name in logs, metrics and traces; default: the path. */
   readonly name?: string
+  /** Whether its requests may store new rows, and so count for the budgets of rows; default: those of `POST` do. */
+  readonly storesRows?: boolean
   readonly handle: RouteHandler
 }
 

@@ -139,6 +139,23 @@ describe('the rows of a day', () => {
       (await client.request('POST', PUBLIC_URL, { body: quoteGrant(client.walletAddress) })).status
     expect([await ask(shop), await ask(shop), await ask(market)]).toEqual([200, 429, 200])
   })
+
+  it('are counted by the route that takes a request, whatever its query says', async () => {
+    auth = await startTestAuthServer({ RATE_LIMITS: 'true', RATE_LIMIT_ADDRESS_ROWS: '2' })
+    const shop = auth.createClient('shop')
+    const token = await issueGrant(shop)
+    const rotate = (manage: string, accessToken: string) =>
+      shop.request('POST', `${manage}?x=/continue/a`, { accessToken })
+    const ask = () =>
+      shop.request('POST', `${PUBLIC_URL}?x=/continue/a`, { body: quoteGrant(shop.walletAddress) })
+    const rotated = await rotate(token.textAt('access_token.manage'), token.textAt('access_token.value'))
+    const again = await rotate(rotated.textAt('access_token.manage'), rotated.textAt('access_token.value'))
+    expect([rotated.status, again.status, (await ask()).status]).toEqual([200, 429, 429])
+    const continued = await shop.request('POST', `${token.textAt('continue.uri')}?x=y`, {
+      accessToken: token.textAt('continue.access_token.value')
+    })
+    expect(continued.status).toBe(401)
+  })
 })
 
 describe('the largest grant that a stranger can have stored', () => {

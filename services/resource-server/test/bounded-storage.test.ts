@@ -119,6 +119,20 @@ describe('the rows of a day', () => {
     expect(await ask('market', BOB, 'POST')).toBe(429)
     expect([await ask('market', '', 'GET'), await ask('market', ALICE, 'POST')]).toEqual([200, 201])
   })
+
+  it('are counted by the route that takes a request, whatever its query says', async () => {
+    service = await startTestResourceServer({
+      settings: { RATE_LIMITS: 'true', RATE_LIMIT_CLIENT_ROWS: '1' }
+    })
+    const shop = service.createClient('shop')
+    const access = [{ type: 'incoming-payment' as const, actions: ['create', 'complete'] }]
+    const create = () =>
+      shop.request(access, 'POST', '/incoming-payments?x=/complete', { body: { walletAddress: ALICE } })
+    const created = await create()
+    expect([created.status, (await create()).status]).toEqual([201, 429])
+    const { pathname } = new URL(created.textAt('id'))
+    expect((await shop.request(access, 'POST', `${pathname}/complete?x=y`)).status).toBe(200)
+  })
 })
 
 describe('the largest that a stranger can have stored:', () => {

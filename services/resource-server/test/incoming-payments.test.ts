@@ -220,6 +220,17 @@ describe('creating an incoming payment', () => {
       expect(await countPayments()).toBe(before)
     })
 
+    it('answers 422 for the same key under another grant', async () => {
+      const body = { walletAddress: ALICE }
+      expect((await post(shop, 'order-5', body)).status).toBe(201)
+      const access = accessTo(undefined)
+      const { accessToken } = service.auth.issueToken({ client: shop.client, keys: [shop.key], access })
+      const headers = { 'idempotency-key': 'order-5' }
+      expect(
+        await shop.request(access, 'POST', '/incoming-payments', { body, headers, accessToken })
+      ).toMatchObject({ status: 422 })
+    })
+
     it('keeps the keys of clients apart', async () => {
       const first = await post(shop, 'order-3', { walletAddress: ALICE })
       const other = await post(market, 'order-3', { walletAddress: ALICE })

@@ -216,6 +216,34 @@ describe('an Idempotency-Key', () => {
     expect(world.limits.spent(world.token).debited).toBe(spent + 25n)
   })
 
+  it('stays bound to its body after 503: another is 422, before and after the release, and the first still pays', async () => {
+    const receiver = await world.createReceiver()
+    const body = { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(25) }
+    const other = { ...body, debitAmount: usd(26) }
+    const key = { 'idempotency-key': randomUUID() }
+    const before = await payments()
+    world.limits.after = (call) => {
+      if (call === 'reserve') throw new RpcError({ code: status.INTERNAL, message: 'lost' })
+    }
+    world.limits.before = (call) => {
+      if (call === 'release') throw new RpcError({ code: status.INTERNAL, message: 'later' })
+    }
+    expect(await send(body, key)).toMatchObject({ status: 503 })
+    world.limits.after = undefined
+    expect(await send(other, key)).toMatchObject({ status: 422 })
+    world.limits.before = undefined
+    await world.whenDelivered()
+    world.clock.advanceSeconds(1)
+    expect(await send(other, key)).toMatchObject({ status: 422 })
+    expect(await payments()).toBe(before)
+    const paid = await send(body, key)
+    expect(paid).toMatchObject({ status: 201 })
+    world.clock.advanceSeconds(1)
+    expect(await send(body, key)).toMatchObject({ status: 201, text: paid.text })
+    expect(await send(other, key)).toMatchObject({ status: 422 })
+    expect(await payments()).toBe(before + 1)
+  })
+
   it('whose first request was refused is refused again, and 422 with another body', async () => {
     const receiver = await world.createReceiver()
     const body = { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(25) }

@@ -354,6 +354,12 @@ describe('a request for a quote', () => {
     expect(await quote({ receiver, debitAmount: usd('501') }, QUOTE, shop, headers)).toMatchObject({
       status: 422
     })
+    const ofAnotherGrant = service.auth.issueToken({ client: shop.client, keys: [shop.key], access: QUOTE })
+    const body = { walletAddress: ALICE, method: 'ilp', receiver, debitAmount: usd('500') }
+    const { accessToken } = ofAnotherGrant
+    expect(await shop.request(QUOTE, 'POST', '/quotes', { body, headers, accessToken })).toMatchObject({
+      status: 422
+    })
     expect(await countQuotes()).toBe(before)
   })
 })

@@ -60,7 +60,8 @@ function publicRoutes(routes: PublicRoutes): Route[] {
     { method: 'GET', path: '/.well-known/gnap-as-rs', handle: routes.discoverForResourceServers },
     { method: 'GET', path: '/interact/:id/:nonce', handle: routes.startInteraction },
     { method: 'GET', path: '/interact/:id/:nonce/finish', handle: routes.finishInteraction },
-    { method: 'POST', path: '/continue/:id', handle: routes.continueGrant },
+    // Adds at most one token to a grant.
+    { method: 'POST', path: '/continue/:id', storesRows: false, handle: routes.continueGrant },
     { method: 'DELETE', path: '/continue/:id', handle: routes.cancelGrant },
     { method: 'POST', path: '/token/:id', handle: routes.rotateToken },
     { method: 'DELETE', path: '/token/:id', handle: routes.revokeToken }

@@ -59,9 +59,13 @@ interface Held {
 
 /** What is known under the id of a payment. */
 type Recorded =
-  | Held
-  | { readonly kind: 'refused'; readonly payment: ModelPayment; readonly answer: Answer }
-  | { readonly kind: 'released' }
+  Held | { readonly kind: 'refused'; readonly payment: ModelPayment; readonly answer: Answer } | Released
+
+/** Released: bound to the payment that was reserved before, if there was one. */
+interface Released {
+  readonly kind: 'released'
+  readonly payment: ModelPayment | undefined
+}
 
 /**
  * The rules of the limits, said again as plainly as possible and one call at a time: sums are added up from the list of
@@ -167,7 +171,7 @@ export class LimitsModel {
   #release(id: number): string {
     const known = this.#recorded.get(id)
     if (known?.kind === 'held' && known.settled) return 'FAILED_PRECONDITION'
-    if (known?.kind !== 'refused') this.#recorded.set(id, { kind: 'released' })
+    if (known?.kind !== 'refused') this.#recorded.set(id, { kind: 'released', payment: known?.payment })
     return 'OK'
   }
 
@@ -287,10 +291,11 @@ function allows({ receiver, debitMax, receiveMax }: ModelItem, payment: ModelPay
 }
 
 function answerAgain(known: Recorded, payment: ModelPayment): Answer {
-  if (known.kind === 'released') return { refused: 'RELEASED' }
-  if (known.payment.grant !== payment.grant || known.payment.receiver !== payment.receiver) {
+  const first = known.payment
+  if (first !== undefined && (first.grant !== payment.grant || first.receiver !== payment.receiver)) {
     return { error: 'ALREADY_EXISTS', field: 'payment_id' }
   }
+  if (known.kind === 'released') return { refused: 'RELEASED' }
   const isForOtherAmounts =
     !isSameAmount(known.payment.debit, payment.debit) || !isSameAmount(known.payment.receive, payment.receive)
   return known.kind === 'held' && isForOtherAmounts ? { error: 'ABORTED', field: 'payment_id' } : known.answer

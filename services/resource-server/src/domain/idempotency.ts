@@ -5,7 +5,7 @@ import { conflict, differentRequest } from './errors.js'
 export interface CreationIdentity {
   /** SHA-256 of the client and its idempotency key: unique among the resources of one kind. */
   readonly idempotencyHash: Buffer
-  /** SHA-256 of the requested content. */
+  /** SHA-256 of the grant and the requested content. */
   readonly requestHash: Buffer
 }
 
@@ -18,15 +18,17 @@ export interface CreationIdentity {
  */
 export function identifyCreation(request: {
   client: string
+  /** Id (UUID) of the grant that it comes under. */
+  grantId: string
   idempotencyKey: string | undefined
   content: readonly (string | Uint8Array)[]
 }): CreationIdentity | undefined {
-  const { client, idempotencyKey, content } = request
+  const { client, grantId, idempotencyKey, content } = request
   if (idempotencyKey === undefined) return undefined
   return {
     // A client's name is a URL or a thumbprint: neither it nor the key can contain the line break between them.
     idempotencyHash: sha256(`${client}\n${idempotencyKey}`),
-    requestHash: sha256(...content)
+    requestHash: sha256(`${grantId}\n`, ...content)
   }
 }
 

@@ -147,10 +147,10 @@ export class FakeGrantLimits {
     const grantId = this.grantOf(accessToken) ?? GRANT
     const content = JSON.stringify([grantId, requestHash.toString('hex'), walletAddress, receiver])
     const known = this.reservations.get(paymentId)
-    if (known?.state === 'released') return refusal(auth.RefusalReason.REFUSAL_REASON_RELEASED)
     if (known !== undefined && known.content !== '' && known.content !== content) {
       throw refuse(status.ALREADY_EXISTS)
     }
+    if (known?.state === 'released') return refusal(auth.RefusalReason.REFUSAL_REASON_RELEASED)
     if (known?.reason !== undefined) return this.#overLimits(known.reason, request)
     const isForOtherAmounts =
       known !== undefined &&

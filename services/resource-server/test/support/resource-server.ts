@@ -13,6 +13,7 @@ import {
   type TestDatabase,
   type TestKey
 } from '@open-payments-server/testing'
+import { hashSecret, uuidV8 } from '@open-payments-server/value-types/identifiers'
 import {
   composeResourceServer,
   loadConfig,
@@ -32,7 +33,7 @@ export interface TestClient {
   /** Who it is: URL of its wallet address. */
   readonly client: string
   readonly key: TestKey
-  /** Sends a signed request with a token for the given access, or with the token given in the options. */
+  /** Sends a signed request with a token of its one grant for the given access, or with the token given in the options. */
   request(
     access: readonly TestAccess[],
     method: string,
@@ -108,13 +109,14 @@ export async function startTestResourceServer(
     createClient(name) {
       const key = createTestKey(`${name}-key`)
       const client = `https://${name}.example/wallet`
+      const grantId = uuidV8(hashSecret(client))
       const signing = createSigningClient({ ...key, clock, connect })
       return {
         client,
         key,
         request: (access, method, path, requestOptions) =>
           signing.request(method, `${PUBLIC_URL}${path}`, {
-            accessToken: fake.issueToken({ client, keys: [key], access }).accessToken,
+            accessToken: fake.issueToken({ client, keys: [key], access, grantId }).accessToken,
             ...requestOptions
           })
       }

@@ -131,6 +131,26 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
     }
   },
   {
+    guard: 'every route that creates at the resource server counts rows, whatever its query says',
+    file: 'packages/http-server/src/http-request.ts',
+    text: "this.storesRows = route.storesRows ?? route.method === 'POST'",
+    broken: "this.storesRows = !this.originalUrl.endsWith('/complete') && route.method === 'POST'",
+    test: {
+      file: 'services/resource-server/test/bounded-storage.test.ts',
+      title: 'are counted by the route that takes a request, whatever its query says'
+    }
+  },
+  {
+    guard: 'grant requests and rotations count rows, whatever their query says',
+    file: 'services/auth-server/src/features/limit-clients/counted-clients.ts',
+    text: "const rows = storesRows ? { 'address-rows': network, 'client-rows': client } : {}",
+    broken: 'const rows = {}',
+    test: {
+      file: 'services/auth-server/test/bounded-storage.test.ts',
+      title: 'are counted by the route that takes a request, whatever its query says'
+    }
+  },
+  {
     guard: "the consent of one account holder does not count for another's rows",
     file: COUNTED_REQUESTS,
     text: 'walletAddressPathOf(consented) !== path',

@@ -249,6 +249,37 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     test: replaying('with other metadata answers 422, and pays nothing')
   },
   {
+    guard: 'an idempotency key stays bound to its body after its first payment id was given up',
+    file: CREATE,
+    text: "if (by === 'mismatch') return differentRequest()",
+    broken: "if (by === 'mismatch' && !(await isTaken(database, paymentId))) return differentRequest()",
+    test: {
+      file: 'services/resource-server/test/outgoing-payment-replays.test.ts',
+      title:
+        'stays bound to its body after 503: another is 422, before and after the release, and the first still pays'
+    }
+  },
+  {
+    guard: 'a second key of one signed request stands for its payment',
+    file: 'services/resource-server/src/modules/grant-outcomes/give-up.ts',
+    text: 'select stands_for from grant_reservation where payment_id = any(${ids}) and stands_for is not null)',
+    broken: 'select stands_for from grant_reservation where false)',
+    test: {
+      file: 'services/resource-server/test/outgoing-payment-replays.test.ts',
+      title: 'is one payment for all of them, also when a later one is signed anew'
+    }
+  },
+  {
+    guard: 'a repeated idempotency key must come under the same grant',
+    file: IDEMPOTENCY,
+    text: 'sha256(`${grantId}\\n`, ...content)',
+    broken: 'sha256(`${typeof grantId}\\n`, ...content)',
+    test: {
+      file: 'services/resource-server/test/incoming-payments.test.ts',
+      title: 'answers 422 for the same key under another grant'
+    }
+  },
+  {
     guard: 'a repeated idempotency key must have the same content',
     file: IDEMPOTENCY,
     text: '(found.requestHash !== null && identity.requestHash.equals(found.requestHash))',

@@ -115,9 +115,27 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
   {
     guard: 'an expired token reserves nothing',
     file: TOKENS,
-    text: "t.expires_at > ${placeholder('now')}::timestamptz",
-    broken: "${placeholder('now')}::timestamptz is not null",
+    text: 't.expires_at > wanted.asked_at',
+    broken: 'true',
     test: reserving('refuses a token from the instant it expires')
+  },
+  {
+    guard: 'payments that share a statement are each decided at their own instant',
+    file: RESERVE,
+    text: 'join living using (token_hash, asked_at)',
+    broken: 'join (select distinct token_hash, grant_id from living) as living using (token_hash)',
+    test: reserving(
+      'decides for each payment at its own instant, though another one shares the statement after the token expired'
+    )
+  },
+  {
+    guard: 'an inactive token is never recorded as a refusal',
+    file: REFUSE,
+    text: 'from wanted join living using (token_hash, asked_at)\n     where',
+    broken: 'from wanted\n     where',
+    test: reserving(
+      'is reserved with the new token when it was refused because the one before had been rotated'
+    )
   },
   {
     guard: 'a token of an ended grant reserves nothing',
@@ -148,6 +166,15 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     text: '!recorded.contentHash.equals(asked.request.contentHash)',
     broken: 'false',
     test: reserving('is ALREADY_EXISTS for any other request, and changes nothing')
+  },
+  {
+    guard: 'a released payment id stays bound to the request that reserved it',
+    file: RESERVE_SERVICE,
+    text: 'if (recorded.contentHash !== undefined &&',
+    broken: "if (state !== 'released' && recorded.contentHash !== undefined &&",
+    test: reserving(
+      'is ALREADY_EXISTS for any other request after it was released, unless none had reserved it'
+    )
   },
   {
     guard: 'a released payment is never reported as reserved',

@@ -4,11 +4,9 @@ import type { Answer, RateLimits } from '@open-payments-server/service-kit/rate-
 import type { ClientAuthenticator, CountVerified } from '../../domain/authentication.js'
 
 /** A signature, and what else is counted for its request. */
-interface AnsweredSignature extends ReceivedSignature {
+interface AnsweredSignature extends ReceivedSignature, Pick<RequestParts, 'network' | 'storesRows'> {
   /** Adds the client's remaining limit to the answer. */
   readonly answer?: Answer | undefined
-  /** The source of a request that may store a row; undefined for one that stores none. */
-  readonly rowsFrom?: string | undefined
 }
 
 /** The same authenticator, with the answer attached to each signature. */
@@ -19,7 +17,8 @@ export function attachAnswers(authenticator: ClientAuthenticator): ClientAuthent
       return {
         ...authenticator.receive(request),
         answer: request.answer,
-        rowsFrom: leavesRow(request) ? request.network : undefined
+        network: request.network,
+        storesRows: request.storesRows
       }
     }
   }
@@ -30,17 +29,8 @@ export function attachAnswers(authenticator: ClientAuthenticator): ClientAuthent
  * everything after that by the token holder. A forged signature uses up nobody's limit.
  */
 export function countClients(limits: Pick<RateLimits, 'count'>): CountVerified {
-  return ({ answer, rowsFrom }: AnsweredSignature, client) => {
-    const rows = rowsFrom === undefined ? {} : { 'address-rows': rowsFrom, 'client-rows': client }
+  return ({ answer, network, storesRows = false }: AnsweredSignature, client) => {
+    const rows = storesRows ? { 'address-rows': network, 'client-rows': client } : {}
     limits.count(answer, { client, ...rows })
   }
 }
-
-/**
- * Whether a request may store a row: a grant request and a rotation do. A continuation adds at most one token to a grant.
- */
-function leavesRow({ method, targetUri }: RequestParts): boolean {
-  return method === 'POST' && !CONTINUATION.test(targetUri)
-}
-
-const CONTINUATION = /\/continue\/[^/?]+$/

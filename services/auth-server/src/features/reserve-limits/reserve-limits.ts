@@ -89,6 +89,10 @@ export function createReserveLimits(dependencies: ReserveLimitsDependencies): Re
     const asking = await Promise.allSettled(payments.map((payment) => ask(payment, nowMs)))
     const asked = asking.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     const attempts = await attemptTogether(asked, reserveTogether)
+    const refusals = refuseTogether(
+      database,
+      asked.filter((one) => attempts.get(one)?.result.outcome === 'none')
+    )
     const inTurn = createTurns()
     const decide = async (one: Asked): Promise<ReserveResult> => {
       const attempt = attempts.get(one)
@@ -96,7 +100,7 @@ export function createReserveLimits(dependencies: ReserveLimitsDependencies): Re
         case 'reserved':
           return toReserved(database, one, attempt.window, attempt.result)
         case 'none':
-          return refuseRecorded(database, one)
+          return answer(database, (await refusals).get(one), one)
         case 'undecided':
         case undefined: // what is told as spent under a grant includes what the payments before it took
           return inTurn(one.grantId, () => reserveAlone(database, one))
@@ -167,7 +171,7 @@ async function reserveAlone(database: Database, asked: Asked): Promise<ReserveRe
     const [result] = await reserve(database, [{ request, window, onlyItem }])
     if (result?.outcome === 'reserved') return toReserved(database, asked, window, result)
   }
-  return refuseRecorded(database, asked)
+  return answer(database, (await refuseTogether(database, [asked])).get(asked), asked)
 }
 
 async function toReserved(
@@ -181,13 +185,19 @@ async function toReserved(
 }
 
 /**
- * Records a refusal, unless something is recorded under the payment id, or the token is not active; answers from what is
- * recorded then.
+ * Records refusals, each unless something is recorded under its payment id.
+ *
+ * @returns what is recorded; nothing for tokens that are not active, or were not issued here: then it is unknown which grant
+ *   the request belongs to, and so whether the record is its own
  */
-async function refuseRecorded(database: Database, asked: Asked): Promise<ReserveResult> {
-  // It is unknown which grant the request belongs to, and so whether the record is its own.
-  if (asked.grantId === undefined) return INACTIVE_TOKEN
-  return answer(database, await refuse(database, asked.request, asked.refusal, asked.candidates), asked)
+async function refuseTogether(
+  database: Database,
+  asked: readonly Asked[]
+): Promise<ReadonlyMap<Asked, RecordedReservation | undefined>> {
+  const known = asked.filter(({ grantId }) => grantId !== undefined)
+  const refusals = known.map(({ request, refusal, candidates }) => ({ request, reason: refusal, candidates }))
+  const recorded = await refuse(database, refusals)
+  return new Map(known.map((one, index) => [one, recorded[index]]))
 }
 
 /** Answers from what is recorded under the payment id: this refusal, or an earlier record. */
@@ -198,12 +208,13 @@ async function answer(
 ): Promise<ReserveResult> {
   if (recorded === undefined) return INACTIVE_TOKEN
   const { state, refusalReason, grantId, window, chargedAtMs } = recorded
-  // Its caller released it after giving up, so a repeated request must not believe that anything is reserved. Whatever the
-  // content, this id has ended, and the caller may continue with another.
-  if (state === 'released') return { outcome: 'refused', reason: 'released', remaining: undefined }
+  // Also for an id that was released: it stays bound to the request that reserved it.
   if (recorded.contentHash !== undefined && !recorded.contentHash.equals(asked.request.contentHash)) {
     return { outcome: 'mismatch' }
   }
+  // Its caller released it after giving up, so a repeated request must not believe that anything is reserved. This id has
+  // ended, and the caller may continue with another.
+  if (state === 'released') return { outcome: 'refused', reason: 'released', remaining: undefined }
   if (refusalReason !== undefined) {
     return { outcome: 'refused', reason: refusalReason, remaining: remainingFor(asked, recorded) }
   }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { recordStatements } from '@open-payments-server/testing'
+import { contentHash } from '../../domain/limits.js'
+import { refuse, type ReservationRequest, reserve } from '../../modules/limits/index.js'
 import { ALICE, eur, GrpcFixture, RECEIVER, spending, usd } from '../../../test/support/grpc-fixture.js'
 
 let auth: GrpcFixture
@@ -177,6 +179,37 @@ describe('Reserve: the token', () => {
     expect(await auth.reserve(token)).toEqual(INACTIVE_TOKEN)
   })
 
+  it('decides for each payment at its own instant, though another one shares the statement after the token expired', async () => {
+    const expiresAtMs = auth.clock.now() + 1
+    const { token, grantId, itemIds } = await auth.grant({ access: [spending()], expiresAtMs })
+    const window = { accessItemId: String(itemIds[0]), intervalIndex: 0n }
+    const requestAt = (nowMs: number): ReservationRequest => {
+      const content = {
+        tokenHash: hashSecret(token),
+        walletAddress: ALICE,
+        receiver: RECEIVER,
+        debitAmount: usd(1n),
+        receiveAmount: usd(1n),
+        requestHash: hashSecret('a request')
+      }
+      return { paymentId: auth.newId(), content, contentHash: contentHash(content, grantId), nowMs }
+    }
+    const [before, after] = [requestAt(expiresAtMs - 1), requestAt(expiresAtMs)]
+    const results = await reserve(
+      auth.prisma,
+      [before, after].map((request) => ({ request, window, onlyItem: true }))
+    )
+    expect(results.map(({ outcome }) => outcome)).toEqual(['reserved', 'none'])
+    // What one statement does not reserve because the token expired, the next does not refuse for another reason.
+    const refusals = [requestAt(expiresAtMs - 1), after].map((request) => ({
+      request,
+      reason: 'limit-exceeded' as const,
+      candidates: [window]
+    }))
+    const recorded = await refuse(auth.prisma, refusals)
+    expect(recorded.map((one) => one?.refusalReason)).toEqual(['limit-exceeded', undefined])
+  })
+
   it('refuses a token that was rotated or revoked, though it is known from before', async () => {
     for (const reason of ['rotated', 'revoked']) {
       const { token, tokenId } = await auth.grant({ access: [spending()] })
@@ -349,6 +382,18 @@ describe('Reserve: the same payment id again', () => {
     }
     expect(await auth.violations()).toEqual([])
   })
+
+  it('is ALREADY_EXISTS for any other request after it was released, unless none had reserved it', async () => {
+    const { token } = await auth.grant({ access: [spending()] })
+    const [never, before] = [auth.payment(token), auth.payment(token)]
+    await auth.reserveAs(before)
+    const askOtherwise = ({ paymentId }: { paymentId: string }) =>
+      auth.reserve(token, { paymentId, request: 'another request' })
+    for (const payment of [never, before]) expect(await auth.release(payment.paymentId)).toBe('OK')
+    expect(await askOtherwise(never)).toEqual({ refused: 'RELEASED' })
+    expect(await askOtherwise(before)).toEqual({ error: 'ALREADY_EXISTS', field: 'payment_id' })
+    expect(await auth.reserveAs(before)).toEqual({ refused: 'RELEASED' })
+  })
 })
 
 describe('Reserve: malformed requests', () => {
@@ -513,6 +558,16 @@ describe('Reserve: cost', () => {
     expect(record.statements).toHaveLength(2)
     expect(await auth.remaining(refused)).toBeDefined()
     expect(record.statements).toHaveLength(4)
+    record.stop()
+  })
+
+  it('is two statements for several payments of one call that are refused', async () => {
+    const { token } = await auth.grant({ access: [spending({ debitAmount: usd(100n) })] })
+    await auth.reserve(token)
+    const payments = [auth.payment(token), auth.payment(token), auth.payment(token)]
+    const record = recordStatements(auth.pool)
+    expect(await auth.reserveMany(payments)).toEqual(payments.map(() => LIMIT_EXCEEDED))
+    expect(record.statements).toHaveLength(2)
     record.stop()
   })
 

@@ -1,10 +1,9 @@
-import { instantText, placeholder, readBytes, Statement } from '@open-payments-server/database'
+import { bytesText, instantText, placeholder, readBytes, Statement } from '@open-payments-server/database'
 import { kebabCase, snakeCase } from '@open-payments-server/runtime'
 import type { RefusalReason, Window } from '../../domain/limits.js'
 import type { CountedAmounts } from '../../domain/remaining.js'
 import { Prisma, type Queries } from '../database.js'
 import { usableTokens } from '../tokens/index.js'
-import { charged, chargedWindows } from './charged.js'
 import type { ReservationRequest } from './reserve.js'
 import {
   type AmountColumns,
@@ -46,38 +45,49 @@ const RECORDED_COLUMNS = Prisma.sql`state, content_hash, refusal_reason, grant_i
   spent_receive_value::text as spent_receive_value, charged_at`
 
 /**
- * One statement, so that a refused payment costs two in total. Always returns a row if the token is active, except for a
- * twin that was recorded after the statement began. Its columns are null when nothing is recorded.
+ * One statement, so that refused payments cost two in total. The columns of a payment are null when nothing is recorded:
+ * because its token is not active, or for a twin that was recorded after the statement began.
+ *
+ * Refusals are inserted in the order of ids, like reservations, to avoid deadlocks.
  */
 const REFUSE = new Statement<RecordedRow>(
   'refuse',
   Prisma.sql`
   with wanted as (
-    select ${placeholder('paymentId')}::uuid as payment_id, ${placeholder('tokenHash')}::bytea as token_hash,
-           ${placeholder('contentHash')}::bytea as content_hash, ${placeholder('reason')}::text as reason),
+    select *
+      from json_to_recordset(${placeholder('wanted')}::json)
+        as w(payment_id uuid, token_hash bytea, content_hash bytea, reason text, asked_at timestamptz,
+             access_item_ids uuid[], interval_indexes bigint[])),
   ${usableTokens},
-  ${charged},
   recorded as (
     insert into reservation (payment_id, state, content_hash, refusal_reason)
-    select payment_id, 'refused', content_hash, reason from wanted cross join living
+    select payment_id, 'refused', content_hash, reason from wanted join living using (token_hash, asked_at)
      where not exists (select 1 from reservation r where r.payment_id = wanted.payment_id)
+     order by payment_id
     on conflict (payment_id) do nothing
-    returning ${RECORDED_COLUMNS}),
+    returning payment_id, ${RECORDED_COLUMNS}),
   found as (
     select * from recorded
     union all
-    select ${RECORDED_COLUMNS} from reservation where payment_id = (select payment_id from wanted))
-  select exists (select 1 from living) as token_lives, found.*,
+    select payment_id, ${RECORDED_COLUMNS} from reservation
+     where payment_id = any (array(select payment_id from wanted)))
+  select wanted.payment_id as asked_id, living.token_hash is not null as token_lives, found.*,
          (select coalesce(json_agg(json_build_object(
                    'accessItemId', w.access_item_id,
                    'spentDebitValue', w.spent_debit_value::text, 'debitCode', w.debit_code, 'debitScale', w.debit_scale,
                    'spentReceiveValue', w.spent_receive_value::text, 'receiveCode', w.receive_code, 'receiveScale', w.receive_scale)), '[]')
-            from limit_window w join charged using (access_item_id, interval_index)
-           where w.access_item_id = any (array(select access_item_id from charged))) as counted
-    from (select) as one left join found on true`
+            from limit_window w
+            join unnest(wanted.access_item_ids, wanted.interval_indexes) as c (access_item_id, interval_index)
+                 using (access_item_id, interval_index)
+           where w.access_item_id = any (wanted.access_item_ids)) as counted
+    from wanted
+    left join living using (token_hash, asked_at)
+    left join found on found.payment_id = wanted.payment_id`
 )
 
 interface RecordedRow extends SpentColumns, AmountColumns {
+  /** The payment that it answers for. */
+  readonly asked_id: string
   readonly token_lives: boolean
   /** null when nothing is recorded that the statement can see. */
   readonly state: ReservationState | null
@@ -101,40 +111,57 @@ interface CountedWindow {
   readonly receiveScale: number
 }
 
+/** A payment to be refused. */
+export interface RefusalRequest {
+  readonly request: ReservationRequest
+  readonly reason: RefusalReason
+  /** The windows to which the payment might have been charged. */
+  readonly candidates: readonly Window[]
+}
+
 /**
- * Records a refusal, unless something is recorded under the payment id, and reads what is recorded then. With an inactive
- * token it records nothing: the refusal is due to the token, and the same request may be repeated with another one.
+ * Records refusals, each unless something is recorded under its payment id, and reads what is recorded then. With an
+ * inactive token it records nothing: the refusal is due to the token, and the same request may be repeated with another one.
  *
- * @param candidates the windows to which the payment might have been charged
- * @returns undefined when nothing is recorded, because the token is not active
+ * @param refusals of different payments
+ * @returns in order; undefined when nothing is recorded, because the token is not active
  */
 export async function refuse(
   on: Queries,
-  { paymentId, content, contentHash, nowMs }: ReservationRequest,
-  reason: RefusalReason,
-  candidates: readonly Window[]
-): Promise<RecordedReservation | undefined> {
-  const values = {
-    paymentId,
-    tokenHash: content.tokenHash,
-    contentHash,
-    reason: snakeCase(reason),
-    ...chargedWindows(candidates),
-    now: instantText(nowMs)
+  refusals: readonly RefusalRequest[]
+): Promise<readonly (RecordedReservation | undefined)[]> {
+  const rowOf = new Map<string, RecordedRow>()
+  let wanted = refusals
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && wanted.length > 0; attempt += 1) {
+    for (const row of await REFUSE.rows(on, { wanted: JSON.stringify(wanted.map(toRecord)) }))
+      rowOf.set(row.asked_id, row)
+    // Of the others a twin was recorded after this statement began, and the next one sees it.
+    wanted = wanted.filter(({ request }) => !isDecided(rowOf.get(request.paymentId)))
   }
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const [row] = await REFUSE.rows(on, values)
-    if (row === undefined) throw new Error('a statement that always answers a row answered none')
-    if (row.state !== null) return recordedOf(row, row.state)
-    if (!row.token_lives) return undefined
-    // A twin was recorded after this statement began, and the next one sees it.
-  }
-  throw new Error('a refusal could not be recorded, and nothing else is')
+  if (wanted.length > 0) throw new Error('a refusal could not be recorded, and nothing else is')
+  return refusals.map(({ request }) => recordedOf(rowOf.get(request.paymentId)))
 }
 
-function recordedOf(row: RecordedRow, state: ReservationState): RecordedReservation {
+function isDecided(row: RecordedRow | undefined): boolean {
+  return row !== undefined && (row.state !== null || !row.token_lives)
+}
+
+function toRecord({ request, reason, candidates }: RefusalRequest): object {
   return {
-    state,
+    payment_id: request.paymentId,
+    token_hash: bytesText(request.content.tokenHash),
+    content_hash: bytesText(request.contentHash),
+    reason: snakeCase(reason),
+    asked_at: instantText(request.nowMs),
+    access_item_ids: candidates.map(({ accessItemId }) => accessItemId),
+    interval_indexes: candidates.map(({ intervalIndex }) => intervalIndex.toString())
+  }
+}
+
+function recordedOf(row: RecordedRow | undefined): RecordedReservation | undefined {
+  if (row === undefined || row.state === null) return undefined
+  return {
+    state: row.state,
     amounts: amountsOf(row),
     contentHash: row.content_hash === null ? undefined : readBytes(row.content_hash),
     refusalReason: row.refusal_reason === null ? undefined : (kebabCase(row.refusal_reason) as RefusalReason), // only reasons are ever written there

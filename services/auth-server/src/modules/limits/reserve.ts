@@ -65,12 +65,12 @@ const RESERVE = new Statement<ReservedRow>(
       from json_to_recordset(${placeholder('wanted')}::json)
         as w(place integer, payment_id uuid, token_hash bytea, content_hash bytea, access_item_id uuid, interval_index bigint,
              only_item boolean, debit_value numeric, debit_code text, debit_scale smallint, receive_value numeric,
-             receive_code text, receive_scale smallint, wallet_address text, receiver text, charged_at timestamptz)),
+             receive_code text, receive_scale smallint, wallet_address text, receiver text, asked_at timestamptz)),
   ${usableTokens},
   possible as (
     select a.*, i.grant_id, i.limit_debit_value, i.limit_receive_value
       from wanted a
-      join living using (token_hash)
+      join living using (token_hash, asked_at)
       join ${ITEM_LIMITS} i on i.access_item_id = a.access_item_id and i.grant_id = living.grant_id
       left join limit_window w on w.access_item_id = a.access_item_id and w.interval_index = a.interval_index
      where not exists (select 1 from reservation r where r.payment_id = a.payment_id)
@@ -119,7 +119,7 @@ const RESERVE = new Statement<ReservedRow>(
                 then spent_debit_value - coalesce(sum(debit_value) over later, 0) end,
            case when only_item and receive_counted
                 then spent_receive_value - coalesce(sum(receive_value) over later, 0) end,
-           wallet_address, receiver, charged_at
+           wallet_address, receiver, asked_at
       from taken
     window later as (partition by access_item_id, interval_index order by place
                      rows between 1 following and unbounded following)
@@ -165,12 +165,8 @@ async function reserveAll(
 ): Promise<ReadonlyMap<WindowRequest, WindowResult>> {
   // Without others beside it, a payment that was not reserved found no room.
   const lost = wanted.length === 1 ? NONE : UNDECIDED
-  const nowMs = Math.max(...wanted.map(({ request }) => request.nowMs))
   try {
-    const rows = await RESERVE.rows(on, {
-      wanted: JSON.stringify(wanted.map(toRecord)),
-      now: instantText(nowMs)
-    })
+    const rows = await RESERVE.rows(on, { wanted: JSON.stringify(wanted.map(toRecord)) })
     const rowOf = new Map(rows.map((row) => [row.place, row]))
     return new Map(wanted.map((request, place) => [request, resultOf(rowOf.get(place), lost)]))
   } catch (error) {
@@ -204,7 +200,7 @@ function toRecord({ request, window, onlyItem }: WindowRequest, place: number): 
     receive_scale: receiveAmount.asset.scale,
     wallet_address: walletAddress,
     receiver,
-    charged_at: instantText(request.nowMs)
+    asked_at: instantText(request.nowMs)
   }
 }
 

@@ -15,6 +15,24 @@ export interface SpentAmounts {
 }
 
 /**
+ * Fragment: the part `uncounted (spent_receive_value)`, what payments in the windows of `charged` received in an asset that
+ * their window's counter leaves out.
+ *
+ * @param asset names a part with one row at most, which has the asset: `receive_code`, `receive_scale`
+ */
+function uncountedIn(asset: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+  uncounted as (
+    select coalesce(sum(case r.state when 'settled' then r.settled_receive_value else r.receive_value end), 0)
+             as spent_receive_value
+      from reservation r
+      join charged using (access_item_id, interval_index)
+      join ${asset} a on r.receive_code = a.receive_code and r.receive_scale = a.receive_scale
+     where r.access_item_id = any (array(select access_item_id from charged))
+       and not r.receive_counted and r.state in ('open', 'settled'))`
+}
+
+/**
  * A sum over two tables, stored in a third. Only for grants with several access items, and for payments in another receive
  * asset than their window's, which its counter leaves out.
  */
@@ -32,12 +50,7 @@ const COMPLETE_SPENT = new Statement<SpentColumns>(
            coalesce(sum(w.spent_receive_value) filter (
              where w.receive_code = a.receive_code and w.receive_scale = a.receive_scale), 0) as spent_receive_value
       from limit_window w join charged using (access_item_id, interval_index) cross join wanted a),
-  uncounted as (
-    select coalesce(sum(case r.state when 'settled' then r.settled_receive_value else r.receive_value end), 0)
-             as spent_receive_value
-      from reservation r join charged using (access_item_id, interval_index) cross join wanted a
-     where not r.receive_counted and r.state in ('open', 'settled')
-       and r.receive_code = a.receive_code and r.receive_scale = a.receive_scale)
+  ${uncountedIn(Prisma.sql`wanted`)}
   update reservation r
      set spent_debit_value = coalesce(r.spent_debit_value, least(counted.spent_debit_value, ${LARGEST_VALUE})),
          spent_receive_value = coalesce(
@@ -77,7 +90,8 @@ export async function completeSpent(
 const READ_SPENT = new Statement<SpentRow>(
   'read-spent',
   Prisma.sql`
-  with wanted as (select ${placeholder('tokenHash')}::bytea as token_hash),
+  with wanted as (
+    select ${placeholder('tokenHash')}::bytea as token_hash, ${placeholder('now')}::timestamptz as asked_at),
   ${usableTokens},
   ${charged},
   used as (
@@ -86,14 +100,7 @@ const READ_SPENT = new Statement<SpentRow>(
      where w.access_item_id = any (array(select access_item_id from charged))),
   first_used as (
     select debit_code, debit_scale, receive_code, receive_scale from used order by place limit 1),
-  uncounted as (
-    select coalesce(sum(case r.state when 'settled' then r.settled_receive_value else r.receive_value end), 0)
-             as spent_receive_value
-      from reservation r
-      join used u using (access_item_id, interval_index)
-      join first_used f on r.receive_code = f.receive_code and r.receive_scale = f.receive_scale
-     where r.access_item_id = any (array(select access_item_id from used))
-       and not r.receive_counted and r.state in ('open', 'settled')),
+  ${uncountedIn(Prisma.sql`first_used`)},
   spent as (
     select f.*,
            least(sum(u.spent_debit_value) filter (where u.debit_code = f.debit_code and u.debit_scale = f.debit_scale),

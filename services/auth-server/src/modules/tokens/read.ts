@@ -50,18 +50,20 @@ interface TokenRow extends ActiveRow, StoredHolder {
 }
 
 /**
- * The tokens of `wanted (token_hash)` that may be used at the value `now`: `living (token_hash, grant_id)`.
+ * The tokens of `wanted (token_hash, asked_at)` that may be used at that instant: `living (token_hash, asked_at, grant_id)`,
+ * each once.
  *
  * Whether a token is active is read from the reason why it ended, and not from the instant: so no plan uses the index of
  * all active tokens.
  */
 export const usableTokens = Prisma.sql`
   living as (
-    select t.value_hash as token_hash, t.grant_id
-      from access_token t
+    select distinct wanted.token_hash, wanted.asked_at, t.grant_id
+      from wanted
+      join access_token t on t.value_hash = wanted.token_hash
       join ${GRANTS} on ${GRANT_ID} = t.grant_id
      where t.value_hash = any (array(select token_hash from wanted)) and t.end_reason is null
-       and t.expires_at > ${placeholder('now')}::timestamptz and ${IS_ISSUED})`
+       and t.expires_at > wanted.asked_at and ${IS_ISSUED})`
 
 /**
  * Every request of every client looks up its token, so this is one statement: Prisma's models would send two (the token

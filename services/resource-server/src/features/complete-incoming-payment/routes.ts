@@ -28,6 +28,7 @@ export function completeIncomingPaymentRoute(dependencies: CompleteIncomingPayme
   return {
     method: 'POST',
     path: '/incoming-payments/:id/complete',
+    storesRows: false,
     handle: async (request, response) => {
       const authorized = await dependencies.authorizer.authorize(request)
       const payment = await completeIncomingPayment(authorized, request.param('id'), dependencies)

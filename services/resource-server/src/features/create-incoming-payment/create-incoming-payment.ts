@@ -33,7 +33,10 @@ export interface CreateIncomingPaymentDependencies {
 
 /** A request to create an incoming payment, read. */
 export interface CreationRequest {
-  readonly authorized: Pick<AuthorizedRequest, 'access' | 'client' | 'body' | 'consentedWalletAddress'>
+  readonly authorized: Pick<
+    AuthorizedRequest,
+    'access' | 'client' | 'grantId' | 'body' | 'consentedWalletAddress'
+  >
   readonly order: IncomingPaymentOrder
   readonly idempotencyKey: string | undefined
 }
@@ -56,9 +59,9 @@ export async function createIncomingPayment(
   const expiresAtMs = order.expiresAt ?? nowMs + dependencies.lifetimeSeconds * 1_000
   const expired = expiresAtMs <= nowMs
   if (expired && idempotencyKey === undefined) throw notInTheFuture()
-  const { client } = authorized
+  const { client, grantId } = authorized
   const content = [walletAddress.url, '\n', authorized.body ?? '']
-  const identity = identifyCreation({ client, idempotencyKey, content })
+  const identity = identifyCreation({ client, grantId, idempotencyKey, content })
   const id = newId(dependencies.clock, dependencies.random)
   const stored = await dependencies.store.create({
     id,

@@ -177,19 +177,19 @@ async function reserve(
 }
 
 /**
- * The id is reserved by another request under the same key, or by this one at another rate. If it was given up since, the
- * next id can be used once its release is delivered. A reservation left by a crash counts as running until the sweeper
- * gives its id up.
+ * The id is bound to another request under the same key, for good, or reserved by this one at another rate. In the latter
+ * case, if it was given up since, the next id can be used once its release is delivered. A reservation left by a crash
+ * counts as running until the sweeper gives its id up.
  */
 async function taken(
   by: 'mismatch' | 'other-amounts',
   paymentId: string,
   { database }: Context
 ): Promise<Error> {
-  if (await isTaken(database, paymentId)) {
-    return temporarilyUnavailable(new Error('the release of the payment id is not delivered yet'))
-  }
-  return by === 'mismatch' ? differentRequest() : conflict('the same request is still running')
+  if (by === 'mismatch') return differentRequest()
+  return (await isTaken(database, paymentId))
+    ? temporarilyUnavailable(new Error('the release of the payment id is not delivered yet'))
+    : conflict('the same request is still running')
 }
 
 async function persist(

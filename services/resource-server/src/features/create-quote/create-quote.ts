@@ -35,7 +35,7 @@ export interface CreateQuoteDependencies {
 
 /** A request to create a quote, read. */
 export interface CreationRequest {
-  readonly authorized: Pick<AuthorizedRequest, 'access' | 'client' | 'body'>
+  readonly authorized: Pick<AuthorizedRequest, 'access' | 'client' | 'grantId' | 'body'>
   readonly order: QuoteOrder
   readonly idempotencyKey: string | undefined
 }
@@ -53,9 +53,9 @@ export async function createQuote(
   const walletAddress = await dependencies.walletAddresses.findByUrl(order.walletAddress)
   if (walletAddress === undefined) throw unknownWalletAddress('walletAddress')
   requireReach(authorized, 'quote', 'create', walletAddress.url)
-  const { client } = authorized
+  const { client, grantId } = authorized
   const content = [authorized.body ?? '']
-  const identity = identifyCreation({ client, idempotencyKey, content })
+  const identity = identifyCreation({ client, grantId, idempotencyKey, content })
   return (
     (await findEarlier(identity, dependencies.store)) ??
     (await quote({ order, walletAddress, client, identity }, dependencies))

@@ -26,15 +26,15 @@ export function countRequests(
 
 /**
  * Whether a request may store a row without consent. A client with an account holder's consent may store rows for that
- * account holder's wallet address, and no other; completing changes an existing row.
+ * account holder's wallet address, and no other.
  */
 function leavesRow(
-  { method, originalUrl }: Pick<IncomingRequest, 'method' | 'originalUrl'>,
+  { storesRows = false }: Pick<IncomingRequest, 'storesRows'>,
   path: string | undefined,
   { consentedWalletAddress: consented }: Pick<AuthorizedRequest, 'consentedWalletAddress'>,
   { walletAddressPathOf }: Pick<ResourceUrls, 'walletAddressPathOf'>
 ): boolean {
-  if (method !== 'POST' || originalUrl.endsWith('/complete')) return false
+  if (!storesRows) return false
   return path === undefined || consented === undefined || walletAddressPathOf(consented) !== path
 }
 
