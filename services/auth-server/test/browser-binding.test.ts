@@ -226,23 +226,36 @@ describe('the link, opened again when it is over', () => {
       await start(grant, cookie),
       await auth.send('GET', grant.redirect, { cookie, accept: AS_BROWSERS_DO })
     ]
+    expect(person.headers.get('location')).toBe(program.headers.get('location'))
+    const location = program.headers.get('location')
+    if (location !== null) return { status: program.status, location }
     const title = /<h1>(.*)<\/h1>/.exec(person.text)?.[1]
     return { status: program.status, end: program.at('error.details.interaction'), title }
   }
   const unknown = { status: 403, end: undefined, title: 'This request cannot be opened here' }
+  const consentPage = { status: 303, location: expect.stringMatching(`^${CONSENT_PAGE_URL}`) }
+  /** What a browser still has of a cookie after some seconds. */
+  const keptAfter = (seconds: number, answer: Answer): string => {
+    const header = answer.headers.get('set-cookie') ?? ''
+    const [, maxAge = '0'] = /; Max-Age=(\d+);/.exec(header) ?? []
+    return seconds < Number(maxAge) ? (header.split(';')[0] ?? '') : ''
+  }
 
   it('says what was decided to the browser in which it was, and to no other', async () => {
     const grant = await requestPendingGrant(auth, shop)
     const began = await startInBrowser(auth, grant)
     const code = await acceptWithFinishCode(auth, grant)
-    // Who began and did not agree is told nothing, neither before nor after.
-    expect(await startAgain(grant, began)).toEqual(unknown)
+    // Who began and did not agree is told nothing here, neither before nor after: as long as it was open, it led there too.
+    expect(await startAgain(grant, began)).toEqual(consentPage)
     const finished = await finish(grant, began, code)
     const [decided = ''] = (finished.headers.get('set-cookie') ?? '').split(';')
     const accepted = { status: 403, end: 'accepted', title: 'You accepted this request already' }
     expect(await startAgain(grant, decided)).toEqual(accepted)
-    for (const theirs of ['', began, `interaction=.${code}`, `${began}.`, `${decided}x`, `x${decided}`]) {
+    for (const theirs of ['', `interaction=.${code}`, `x${decided}`]) {
       expect(await startAgain(grant, theirs)).toEqual(unknown)
+    }
+    for (const without of [began, `${began}.`, `${decided}x`]) {
+      expect(await startAgain(grant, without)).toEqual(consentPage)
     }
     auth.clock.advanceSeconds(5)
     expect((await continueGrant(shop, grant, queryOf(finished).interact_ref)).status).toBe(200)
@@ -255,7 +268,7 @@ describe('the link, opened again when it is over', () => {
     const finished = await finish(grant, began, await acceptWithFinishCode(auth, grant))
     expect(finished.headers.get('set-cookie')).toMatch(
       new RegExp(
-        `^${began}\\.[\\w-]{43}; Max-Age=1200; Path=/interact/${grant.interactionId}; HttpOnly; SameSite=Lax$`
+        `^${began}\\.[\\w-]{43}; Max-Age=87600; Path=/interact/${grant.interactionId}; HttpOnly; SameSite=Lax$`
       )
     )
     const [decided = ''] = (finished.headers.get('set-cookie') ?? '').split(';')
@@ -288,8 +301,41 @@ describe('the link, opened again when it is over', () => {
     const end = { status: 403, end: 'expired', title: 'This request has expired' }
     expect(await startAgain(expired, cookies[0] ?? '')).toEqual(end)
     expect(await startAgain(expired, '')).toEqual(unknown)
-    expect(await startAgain(cancelled, cookies[1] ?? '')).toEqual(unknown)
+    expect(await startAgain(cancelled, cookies[1] ?? '')).toEqual(consentPage)
   })
+
+  // As long as the consent page remembers the browser that decided. The browser could finish for 1200 s.
+  it.each([1_199, 1_201, 86_399])('still says what was decided %d s later', async (seconds) => {
+    const grant = await requestPendingGrant(auth, shop)
+    const began = await start(grant)
+    const code = await acceptWithFinishCode(auth, grant)
+    const finished = await finish(grant, keptAfter(0, began), code)
+    auth.clock.advanceSeconds(5)
+    expect((await continueGrant(shop, grant, queryOf(finished).interact_ref)).status).toBe(200)
+    auth.clock.advanceSeconds(seconds)
+    expect(await startAgain(grant, keptAfter(seconds, finished))).toEqual({
+      status: 403,
+      end: 'accepted',
+      title: 'You accepted this request already'
+    })
+  })
+
+  it.each([599, 1_201, 86_399])(
+    'knows the browser that accepted and never came back, %d s later',
+    async (seconds) => {
+      const [notified, polling] = [
+        await requestPendingGrant(auth, shop),
+        await requestPendingGrant(auth, shop, { finish: false })
+      ]
+      const answers = [await start(notified), await start(polling)]
+      for (const grant of [notified, polling]) await acceptWithFinishCode(auth, grant)
+      auth.clock.advanceSeconds(seconds)
+      const [cookie = '', pollingCookie = ''] = answers.map((answer) => keptAfter(seconds, answer))
+      expect(await startAgain(polling, pollingCookie)).toEqual(consentPage)
+      const tooLate = { status: 303, location: expect.stringContaining('result=grant_invalid') }
+      expect(await startAgain(notified, cookie)).toEqual(seconds < 600 ? consentPage : tooLate)
+    }
+  )
 })
 
 describe('an approval must be continued in time', () => {

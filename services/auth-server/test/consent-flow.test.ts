@@ -78,7 +78,7 @@ describe('a client that asks for outgoing payments', () => {
 
     const setCookie = start.headers.get('set-cookie') ?? ''
     expect(setCookie).toMatch(
-      /^interaction=[\w-]{43}; Max-Age=1200; Path=\/interact\/[0-9a-f-]{36}; HttpOnly; SameSite=Lax$/
+      /^interaction=[\w-]{43}; Max-Age=87600; Path=\/interact\/[0-9a-f-]{36}; HttpOnly; SameSite=Lax$/
     )
     const [cookie = ''] = setCookie.split(';')
     const finish = await auth.send('GET', finishUrl(grant), { cookie })

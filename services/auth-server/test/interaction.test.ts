@@ -202,7 +202,7 @@ describe('under an https public URL with a path', () => {
       expect(redirect).toMatch(/^https:\/\/wallet\.test\/auth\/interact\//)
       const start = await auth.send('GET', redirect.replace('https://wallet.test/auth/', PUBLIC_URL))
       expect(start.headers.get('set-cookie')).toMatch(
-        /^__Secure-interaction=[\w-]{43}; Max-Age=1200; Path=\/auth\/interact\/[0-9a-f-]{36}; HttpOnly; Secure; SameSite=Lax$/
+        /^__Secure-interaction=[\w-]{43}; Max-Age=87600; Path=\/auth\/interact\/[0-9a-f-]{36}; HttpOnly; Secure; SameSite=Lax$/
       )
     } finally {
       await auth.stop()

@@ -415,8 +415,9 @@ describe('exchange rates', () => {
     }
   })
 
-  it('of a service are none where going round gains: nothing is quoted, and only the log tells why', async () => {
-    const source = await startRateSource((query) => (query === '?source=USD&target=EUR' ? '0.93' : '1.09'))
+  it('of a service cannot be had now where going round gains: nothing is quoted, and only the log tells why', async () => {
+    let back = '1.09'
+    const source = await startRateSource((query) => (query === '?source=USD&target=EUR' ? '0.93' : back))
     const lines: string[] = []
     const logger = createLogger({
       service: 'resource-server',
@@ -436,19 +437,21 @@ describe('exchange rates', () => {
         const body = { walletAddress: from, receiver: created.textAt('id'), method: 'ilp', debitAmount }
         return client.request(QUOTE, 'POST', '/quotes', { body })
       }
-      for (const [answer, assets] of [
-        [await quoteTo(ALICE, CAROL), 'USD to EUR'],
-        [await quoteTo(CAROL, ALICE), 'EUR to USD']
-      ] as const) {
+      for (const answer of [await quoteTo(ALICE, CAROL), await quoteTo(CAROL, ALICE)]) {
         expect(answer).toMatchObject({
-          status: 400,
-          body: { error: { description: `no exchange rate from ${assets}` } }
+          status: 503,
+          body: { error: { description: 'exchange rates are temporarily unavailable' } }
         })
+        expect(answer.headers.get('retry-after')).toBeTruthy()
         expect(answer.text).not.toContain('0.93')
       }
       expect(await live.database.query('select from quote')).toEqual([])
       const told = lines.filter((line) => line.includes('going round'))
       expect(told).toEqual([expect.stringMatching(/"level":"?(?:40|warn)"?.*EUR → USD → EUR/)])
+      // Until they are fetched again.
+      back = '1.07'
+      live.clock.advanceSeconds(15)
+      expect((await quoteTo(ALICE, CAROL)).status).toBe(201)
     } finally {
       await live.stop()
       await source.stop()

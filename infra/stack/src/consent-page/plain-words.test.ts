@@ -128,6 +128,52 @@ describe('the request, in plain words', () => {
     expect(JSON.stringify(words)).not.toContain('of yours')
   })
 
+  const bob = 'https://wallet.example/bob'
+  const everyWallet = 'every wallet here, also those of others: nobody’s consent is needed for that'
+  const othersOfYours = 'every wallet here, but the prices that others asked for are shown only for yours'
+  const ownPrices = 'see the prices it asked for'
+  const everyPrice = 'see every price that was asked for payments from your wallet, also by others'
+  const everyRequest = 'see every request for payment there, and what was received'
+  const everyPayment = 'see every payment you made, also those that others made for you'
+
+  // What the resource server shows: see docs/decisions/others-resources.md.
+  it.each([
+    ['quote', ['create'], undefined, everyWallet, 'ask what a payment would cost'],
+    ['quote', ['read'], undefined, everyWallet, ownPrices],
+    ['quote', ['read-all'], undefined, othersOfYours, everyPrice],
+    [
+      'quote',
+      ['create', 'read-all'],
+      undefined,
+      othersOfYours,
+      `ask what a payment would cost and ${everyPrice}`
+    ],
+    ['quote', ['read-all'], ALICE, ALICE, everyPrice],
+    ['quote', ['read-all'], bob, bob, ownPrices],
+    ['quote', ['read', 'read-all'], bob, bob, ownPrices],
+    ['incoming-payment', ['create'], undefined, everyWallet, 'create requests for payment'],
+    ['incoming-payment', ['complete'], undefined, everyWallet, 'close the requests it made'],
+    ['incoming-payment', ['read'], bob, bob, 'see the requests it made'],
+    ['incoming-payment', ['list'], ALICE, ALICE, 'list the requests it made'],
+    ['incoming-payment', ['read-all'], undefined, everyWallet, everyRequest],
+    ['incoming-payment', ['read-all'], bob, bob, everyRequest],
+    ['incoming-payment', ['list-all'], ALICE, ALICE, everyRequest.replace('see', 'list')],
+    ['outgoing-payment', ['read'], ALICE, ALICE, 'see the payments it made'],
+    ['outgoing-payment', ['list'], ALICE, ALICE, 'list the payments it made'],
+    ['outgoing-payment', ['read-all'], ALICE, ALICE, everyPayment],
+    ['outgoing-payment', ['list-all'], ALICE, ALICE, everyPayment.replace('see', 'list')]
+  ])('says what consent to %s %j of %s opens', (type, actions, identifier, wallet, opens) => {
+    const [words] = describeRequest({
+      access: [{ type, actions, identifier }],
+      walletAddress: ALICE,
+      client: undefined,
+      expiresAt: undefined,
+      state: 'PENDING'
+    })
+    expect(words?.facts[0]?.[1]).toBe(wallet)
+    expect(words && fact(words, 'It may')).toBe(opens)
+  })
+
   it('shows the raw text of an amount or interval that cannot be parsed', () => {
     const words = paying({ debitAmount: { ...usd, value: '-1' }, interval: 'often' })
     expect(words.amount?.figure).toBe('-1 units of USD')

@@ -35,12 +35,9 @@ function describeItem(item: AskedAccessItem, asked: string | undefined): AskedFo
     case 'outgoing-payment':
       return item.actions.includes('create') ? describePaying(item) : describeSeeing(item)
     case 'incoming-payment':
-      return {
-        ...noMoney(`Request payments into ${whichWallet(item, asked)}`, item, INCOMING_ACTIONS),
-        facts: [...walletFact('Into', item), ...mayFact(item, INCOMING_ACTIONS), NOTHING_LEAVES]
-      }
+      return describeReceiving(item, asked)
     case 'quote':
-      return noMoney('Ask what a payment would cost', item, QUOTE_ACTIONS)
+      return describePricing(item, asked)
     default:
       return noMoney(`Something this page does not know: ${item.type}`, item, {})
   }
@@ -70,6 +67,31 @@ function describeSeeing(item: AskedAccessItem): AskedForWords {
   return noMoney('See payments from your wallet', item, OUTGOING_ACTIONS)
 }
 
+function describeReceiving(item: AskedAccessItem, asked: string | undefined): AskedForWords {
+  const what = item.actions.includes('create') ? 'Request payments' : 'Requests for payment'
+  return {
+    ...noMoney(`${what} into ${whichWallet(item, asked)}`, item, INCOMING_ACTIONS),
+    facts: [...walletFact('Into', item), ...mayFact(item, INCOMING_ACTIONS), NOTHING_LEAVES]
+  }
+}
+
+/**
+ * Consent opens the quotes that other clients asked for of the wallet that is asked, and of no other: for any other wallet,
+ * `read-all` is worth no more than `read`.
+ */
+function describePricing(item: AskedAccessItem, asked: string | undefined): AskedForWords {
+  const { actions, identifier } = item
+  const opensOthers =
+    actions.includes('read-all') && (identifier === undefined || asked === undefined || identifier === asked)
+  const wallet: AskedForWords['facts'] =
+    opensOthers && identifier === undefined
+      ? [['Wallet', 'every wallet here, but the prices that others asked for are shown only for yours']]
+      : walletFact('Wallet', item)
+  const words = opensOthers ? { ...QUOTE_ACTIONS, 'read-all': OTHERS_QUOTES } : QUOTE_ACTIONS
+  const title = actions.includes('create') ? 'Ask what a payment would cost' : 'See what payments would cost'
+  return { ...noMoney(title, item, words), facts: [...wallet, ...mayFact(item, words), NOTHING_LEAVES] }
+}
+
 function describeSubject(subjects: readonly { id: string }[]): AskedForWords {
   return {
     title: 'Know that this wallet is yours',
@@ -88,7 +110,7 @@ const OUTGOING_ACTIONS: Readonly<Record<string, string>> = {
 
 const INCOMING_ACTIONS: Readonly<Record<string, string>> = {
   create: 'create requests for payment',
-  complete: 'close requests for payment',
+  complete: 'close the requests it made',
   read: 'see the requests it made',
   list: 'list the requests it made',
   'read-all': 'see every request for payment there, and what was received',
@@ -98,8 +120,10 @@ const INCOMING_ACTIONS: Readonly<Record<string, string>> = {
 const QUOTE_ACTIONS: Readonly<Record<string, string>> = {
   create: 'ask what a payment would cost',
   read: 'see the prices it asked for',
-  'read-all': 'see every price that was asked for'
+  'read-all': 'see the prices it asked for'
 }
+
+const OTHERS_QUOTES = 'see every price that was asked for payments from your wallet, also by others'
 
 const NOTHING_LEAVES = ['Your money', 'no money leaves your wallet by this'] as const
 
@@ -135,7 +159,7 @@ function mayFact(
   name = 'It may'
 ): AskedForWords['facts'] {
   if (actions.length === 0) return []
-  return [[name, joinWords([...new Set(actions)].map((action) => words[action] ?? `“${action}”`))]]
+  return [[name, joinWords([...new Set(actions.map((action) => words[action] ?? `“${action}”`))])]]
 }
 
 function hasAmount({ limits }: AskedAccessItem): boolean {

@@ -4,6 +4,9 @@ import type { ServiceAddresses } from '../domain/urls.js'
 
 const NAME = 'interaction'
 
+/** How long a browser can still be told how the interaction ended: as long as the consent page of the quick start remembers. */
+const SECONDS_PER_DAY = 86_400
+
 /** Separates the two secrets of a cookie: neither, in base64url, contains it. */
 const SEPARATOR = '.'
 
@@ -12,11 +15,11 @@ const SEPARATOR = '.'
  * https its name has a prefix that keeps http pages, which an attacker on the network can forge, from setting it (RFC
  * 6265bis §4.1.3.1); `__Host-` would not allow a path.
  *
- * @param lifetimeSeconds how long browsers keep it
+ * @param finishSeconds how long the browser can finish. It keeps the cookie for a day more
  */
 export function createInteractionCookie(
   addresses: ServiceAddresses,
-  lifetimeSeconds: number
+  finishSeconds: number
 ): InteractionCookie {
   const secure = new URL(addresses.grantEndpoint).protocol === 'https:'
   const name = secure ? `__Secure-${NAME}` : NAME
@@ -30,7 +33,7 @@ export function createInteractionCookie(
         name,
         value: finishCode === undefined ? cookie : `${cookie}${SEPARATOR}${finishCode}`,
         path: addresses.interactPath(interactionId),
-        maxAge: lifetimeSeconds,
+        maxAge: finishSeconds + SECONDS_PER_DAY,
         httpOnly: true,
         // Lax, because the browser comes from other sites: the consent page and the client.
         sameSite: 'lax',

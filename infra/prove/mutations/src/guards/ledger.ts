@@ -208,9 +208,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     file: RATE_SERVICE,
     text: 'const cycle = findGainfulCycle(rates, inUse)',
     broken: 'const cycle = findGainfulCycle(rates.slice(1), inUse)',
-    test: servingRates(
-      'is none either way where going there and back gains, to the last digit; and is asked for again later'
-    )
+    test: servingRates('cannot be had now, either way, where going there and back gains, to the last digit')
   },
   {
     guard: 'fetched rates that gain in a cycle with rates in use are refused',
@@ -218,7 +216,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     text: 'findGainfulCycle(rates, inUse)',
     broken: 'findGainfulCycle(rates)',
     test: servingRates(
-      'is none where going round over others gains that are in use, and none else is refused'
+      'cannot be had now where going round over others in use gains, and no other is refused'
     )
   },
   {

@@ -44,6 +44,9 @@ export interface StartInteractionDependencies {
 /** Sends browsers to the consent page (RFC 9635 §4.1.1). */
 export interface StartInteractionService {
   /**
+   * When the interaction is over, the browser that began is sent to the consent page again, unless it proves that the
+   * interaction ended in it: the consent page knows the browser that decided.
+   *
    * @throws Refusal `unknown-interaction`; `interaction-not-startable` when another browser opened the interaction first,
    *   or when it has ended and the client is not to be notified; the browser in which it ended is told how
    */
@@ -54,6 +57,7 @@ export interface StartInteractionService {
 export function createStartInteractionService(
   dependencies: StartInteractionDependencies
 ): StartInteractionService {
+  const { consentPageUrl } = dependencies
   return {
     async startInteraction(id, nonce, browser) {
       const interaction = await dependencies.interactions.find(id, nonce)
@@ -62,10 +66,11 @@ export function createStartInteractionService(
       if (interaction.browserHash !== undefined && !isOwn) throw startedElsewhere()
       const nowMs = dependencies.clock.now()
       if (!isOpen(interaction, nowMs)) {
-        return { location: locationAfterEnd(interaction, browser, nowMs), cookie: undefined }
+        const toClient = locationAfterEnd(interaction, browser, nowMs)
+        return { location: toClient ?? consentPageOf(interaction, consentPageUrl), cookie: undefined }
       }
       const cookie = isOwn || !browser.mayBind ? undefined : await bind(interaction, dependencies)
-      return { location: consentPageOf(interaction, dependencies.consentPageUrl), cookie }
+      return { location: consentPageOf(interaction, consentPageUrl), cookie }
     }
   }
 }
@@ -90,12 +95,24 @@ function consentPageOf({ id, nonce, grant }: InteractionRecord, consentPageUrl: 
   })
 }
 
-/** Where a browser is sent that opens an interaction too late. */
-function locationAfterEnd(interaction: InteractionRecord, browser: StartingBrowser, nowMs: number): string {
+/**
+ * Where a browser is sent that opens an interaction too late.
+ *
+ * @returns undefined when only the consent page can know whether this browser took part in how it ended
+ */
+function locationAfterEnd(
+  interaction: InteractionRecord,
+  browser: StartingBrowser,
+  nowMs: number
+): string | undefined {
   const { finish } = interaction.grant
   const outcome = outcomeOf(interaction, nowMs)
   // Reopening the page must not tell the client that an approved grant is not approved.
-  if (finish === undefined || outcome === 'approved') throw interactionOver(endKnownTo(browser, interaction))
+  if (finish === undefined || outcome === 'approved') {
+    const end = endKnownTo(browser, interaction)
+    if (end === undefined && isBoundTo(interaction, browser.cookie)) return undefined
+    throw interactionOver(end)
+  }
   return withQuery(finish.uri, { result: outcome === 'denied' ? 'grant_rejected' : 'grant_invalid' })
 }
 

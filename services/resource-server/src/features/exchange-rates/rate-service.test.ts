@@ -120,13 +120,16 @@ describe('a rate from EXCHANGE_RATES_URL', () => {
     expect(await rates.getRate(EUR, USD)).toEqual({ numerator: 27n, denominator: 25n })
   })
 
-  it('is none either way where going there and back gains, to the last digit; and is asked for again later', async () => {
+  /** Refused rates come again: they are unavailable, as when the service fails. */
+  const refusedNow = { because: 'rates-unavailable' }
+
+  it('cannot be had now, either way, where going there and back gains, to the last digit', async () => {
     answerWith({ 'USD/EUR': '0.8', 'EUR/USD': '1.25' })
     expect(await rates.getRate(USD, EUR)).toEqual({ numerator: 4n, denominator: 5n })
     clock.advanceSeconds(15)
     answerWith({ 'USD/EUR': '0.8', 'EUR/USD': '1.25000000000000000000000000000000000001' })
-    expect(await rates.getRate(USD, EUR)).toBeUndefined()
-    expect(await rates.getRate(EUR, USD)).toBeUndefined()
+    await expect(rates.getRate(USD, EUR)).rejects.toMatchObject(refusedNow)
+    await expect(rates.getRate(EUR, USD)).rejects.toMatchObject(refusedNow)
     expect(refused).toEqual(['EUR USD EUR'])
     expect(asked).toHaveLength(4)
     clock.advanceSeconds(15)
@@ -134,7 +137,7 @@ describe('a rate from EXCHANGE_RATES_URL', () => {
     expect(await rates.getRate(EUR, USD)).toEqual({ numerator: 5n, denominator: 4n })
   })
 
-  it('is none where going round over others gains that are in use, and none else is refused', async () => {
+  it('cannot be had now where going round over others in use gains, and no other is refused', async () => {
     const GBP: Asset = { code: 'GBP', scale: 2 }
     const MXN: Asset = { code: 'MXN', scale: 2 }
     answerWith({ 'USD/EUR': '0.9', 'EUR/GBP': '0.8', 'GBP/MXN': '25', 'MXN/USD': '0.056' })
@@ -146,7 +149,8 @@ describe('a rate from EXCHANGE_RATES_URL', () => {
       expect(await rates.getRate(source, target)).toBeDefined()
     }
     // 0.9 × 0.8 × 25 × 0.056 = 1.008
-    expect(await rates.getRate(MXN, USD)).toBeUndefined()
+    await expect(rates.getRate(MXN, USD)).rejects.toMatchObject(refusedNow)
+    expect(await rates.getRate(USD, MXN)).toBeUndefined()
     expect(refused).toEqual(['MXN USD EUR GBP MXN'])
     expect(await rates.getRate(USD, EUR)).toEqual({ numerator: 9n, denominator: 10n })
     // Once the others are not in use any more, there is nothing to contradict.

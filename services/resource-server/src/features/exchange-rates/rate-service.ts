@@ -30,8 +30,10 @@ export interface RateServiceOptions {
 
 /** The service's answer for two assets. */
 interface KeptPair {
-  /** At most one of each direction; none where the rates were refused. */
+  /** At most one of each direction. */
   readonly rates: readonly DirectedRate[]
+  /** Whether the rates are not used, because a cycle of them gains. */
+  readonly areRefused: boolean
   readonly askedAtMs: number
 }
 
@@ -39,8 +41,8 @@ interface KeptPair {
  * Rates from a service over HTTP. Both directions between two assets are requested and cached together, so that answers of
  * different times are never combined. Concurrent requests for one pair share a request.
  *
- * Rates that allow a gain are refused, including over other assets whose rates are in use: there is no rate between the two
- * until they are fetched again.
+ * Rates that allow a gain are refused, including over other assets whose rates are in use: the rates between the two are
+ * unavailable until they are fetched again.
  */
 export function createRateService(options: RateServiceOptions): RateProvider {
   const kept = new LRUCache<string, KeptPair>({ max: PAIRS_KEPT_MAX })
@@ -52,20 +54,21 @@ export function createRateService(options: RateServiceOptions): RateProvider {
     return ageMs >= 0 && ageMs < options.cacheSeconds * 1_000
   }
 
-  const accept = (pair: string, rates: readonly DirectedRate[]): readonly DirectedRate[] => {
+  const mustRefuse = (pair: string, rates: readonly DirectedRate[]): boolean => {
     kept.delete(pair)
-    const inUse = [...kept.values()].filter(isFresh).flatMap((other) => other.rates)
+    const inUse = [...kept.values()]
+      .filter((other) => isFresh(other) && !other.areRefused)
+      .flatMap((other) => other.rates)
     const cycle = findGainfulCycle(rates, inUse)
-    if (cycle === undefined) return rates
-    options.onGainfulCycle(cycle)
-    return []
+    if (cycle !== undefined) options.onGainfulCycle(cycle)
+    return cycle !== undefined
   }
 
   const ask = async (codes: readonly [string, string], pair: string): Promise<KeptPair> => {
     const askedAtMs = options.clock.now()
     try {
-      const rates = accept(pair, await fetchBoth(codes, options))
-      const answer = { rates, askedAtMs }
+      const rates = await fetchBoth(codes, options)
+      const answer = { rates, areRefused: mustRefuse(pair, rates), askedAtMs }
       kept.set(pair, answer)
       return answer
     } finally {
@@ -85,8 +88,10 @@ export function createRateService(options: RateServiceOptions): RateProvider {
   return {
     async getRate(source, target) {
       if (source.code === target.code) return RATE_ONE
-      const { rates } = await findPair([source.code, target.code])
-      return rates.find((each) => each.source === source.code)?.rate
+      const { rates, areRefused } = await findPair([source.code, target.code])
+      const found = rates.find((each) => each.source === source.code)
+      if (found !== undefined && areRefused) throw ratesUnavailable(new Error('a cycle of the rates gains'))
+      return found?.rate
     }
   }
 }
