@@ -2,28 +2,28 @@
 // Plain JavaScript without dependencies, because it runs before there are any.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const nodeModules = join(root, 'node_modules')
 const installStamp = join(nodeModules, '.open-payments-server-stamp')
-const buildStamp = join(nodeModules, '.open-payments-server-build')
+const buildScript = join(root, 'infra', 'stack', 'scripts', 'build.mjs')
 const oldestNode = [20, 19]
 const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 /**
- * Installs what the lock file names unless that is done already, and builds every package when sources changed.
+ * Installs what the lock file names unless that is done already, and builds when sources changed.
  * Says what it does; on failure shows what the failing command said and ends the process with code 1.
  *
- * @param {{ build: boolean }} options whether to build, too
+ * @param {{ build: 'stack' | 'everything' }} options what to build: what the stack runs, or tests and tools, too
  */
 export async function prepare({ build }) {
   refuseOldNode()
   try {
     await installIfNeeded()
-    if (build) await buildIfNeeded()
+    await buildIfNeeded(build)
   } catch (error) {
     if (!(error instanceof CommandFailed)) throw error
     console.error(`\n${error.output.trimEnd()}\n\n  ${error.message}`)
@@ -62,21 +62,55 @@ function installFingerprint() {
   return hash.update(runtime).digest('hex')
 }
 
-async function buildIfNeeded() {
-  const packages = workspaceFolders().filter((folder) => existsSync(join(folder, 'src')))
+async function buildIfNeeded(what) {
+  const packages = foldersToBuild(what)
   const sources = sourceFingerprint(packages)
-  if (packages.every(isBuilt) && readIfThere(buildStamp) === sources) return
-  await showing('Building the services', () =>
-    pnpm(['exec', 'turbo', 'run', 'build', '--cache=local:rw', '--output-logs=errors-only'])
-  )
-  writeFileSync(buildStamp, sources)
+  if (packages.every(isBuilt) && readIfThere(buildStamp(what)) === sources) return
+  await showing('Building the services', async () => {
+    // What is built of the stack now may be newer than the rest.
+    rmSync(buildStamp('everything'), { force: true })
+    await pnpm(['exec', 'turbo', 'run', 'generate', '--cache=local:rw', '--output-logs=errors-only'])
+    await run(process.execPath, [buildScript, what])
+  })
+  writeFileSync(buildStamp(what), sources)
+  if (what === 'everything') writeFileSync(buildStamp('stack'), sourceFingerprint(foldersToBuild('stack')))
 }
 
-/** Folders of the packages, as pnpm-workspace.yaml lists them. */
-export function workspaceFolders() {
+function buildStamp(what) {
+  return join(nodeModules, `.open-payments-server-build-${what}`)
+}
+
+/**
+ * Folders of the packages with sources that are built for something.
+ *
+ * @param {string} what the name of a package, for it and all that it runs with, such as `stack`; or `everything`
+ * @throws Error when there is no such package
+ */
+export function foldersToBuild(what) {
+  const packages = new Map(workspacePackages().map((each) => [each.name, each]))
+  const needed = new Set()
+  const need = (name) => {
+    const found = packages.get(name) // not those of the registry
+    if (found === undefined || needed.has(found)) return
+    needed.add(found)
+    found.dependencies.forEach(need)
+  }
+  if (what === 'everything') packages.forEach((_package, name) => need(name))
+  else need(`@open-payments-server/${what}`)
+  if (needed.size === 0) throw new Error(`there is no package ${what}`)
+  return [...needed].map(({ folder }) => folder).filter((folder) => existsSync(join(folder, 'src')))
+}
+
+/** The packages in the folders that pnpm-workspace.yaml lists. */
+function workspacePackages() {
   return ['services', 'packages', 'infra/deploy', 'infra/prove']
     .flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(root, folder, name)))
     .concat(join(root, 'infra', 'stack'), join(root, 'proto'))
+    .filter((folder) => existsSync(join(folder, 'package.json')))
+    .map((folder) => {
+      const { name, dependencies = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+      return { name, folder, dependencies: Object.keys(dependencies) }
+    })
 }
 
 function isBuilt(folder) {
@@ -116,8 +150,12 @@ function readIfThere(path) {
 
 /** Runs the pnpm version of package.json through npx, so that it need not be installed. */
 function pnpm(parameters) {
+  return run('npx', ['--yes', packageManager, ...parameters])
+}
+
+function run(program, parameters) {
   return new Promise((resolve, reject) => {
-    const child = spawn('npx', ['--yes', packageManager, ...parameters], {
+    const child = spawn(program, parameters, {
       cwd: root,
       env: {
         ...process.env,
@@ -126,12 +164,12 @@ function pnpm(parameters) {
         TURBO_NO_UPDATE_NOTIFIER: '1'
       },
       stdio: ['ignore', 'pipe', 'pipe'],
-      shell: process.platform === 'win32'
+      shell: process.platform === 'win32' && program === 'npx'
     })
     const chunks = []
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => chunks.push(chunk))
     const fail = (reason) => {
-      const command = ['npx', packageManager, ...parameters].join(' ')
+      const command = [program, ...parameters].join(' ')
       reject(new CommandFailed(`\`${command}\` ${reason}.`, Buffer.concat(chunks).toString()))
     }
     child.once('error', (error) => fail(`cannot be run: ${error.message}`))

@@ -1,6 +1,6 @@
 // `npm start`: prepares, then runs the whole stack in the foreground until Ctrl-C or SIGTERM.
 import { prepare } from './prepare.mjs'
 
-await prepare({ build: true })
+await prepare({ build: 'stack' })
 const { runStack } = await import('../dist/stack/run-stack.js')
 process.exit(await runStack(process.env))

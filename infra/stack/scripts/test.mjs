@@ -48,7 +48,7 @@ function readParameters([option, name, ...rest]) {
 
 const { parameters, environment } = readParameters(process.argv.slice(2))
 
-await prepare({ build: true })
+await prepare({ build: 'everything' })
 
 const nodeOptions = [
   process.env.NODE_OPTIONS,

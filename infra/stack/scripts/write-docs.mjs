@@ -5,7 +5,7 @@ import { prepare } from './prepare.mjs'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
-await prepare({ build: true })
+await prepare({ build: 'stack' })
 const { configurationReference } = await import('../dist/reference/configuration-reference.js')
 await writeFile(`${root}docs/configuration.md`, configurationReference())
 const { dependencyReference } = await import('../dist/reference/dependency-reference.js')

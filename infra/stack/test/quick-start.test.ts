@@ -15,6 +15,8 @@ import { readStackFile, type StackFile } from '../src/stack/stack-file.js'
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 /** Everything else on the machine may be busy while tests run. */
 const START_TIMEOUT_MS = 120_000
+/** That of RFC 8037, appendix A.2. */
+const PUBLIC_KEY = '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo'
 
 interface Run {
   readonly child: ChildProcess
@@ -280,6 +282,48 @@ describe('npm start', () => {
       account: { balance: { value: '2000000000000000000' } }
     })
     expect(await operate('audit')).toMatchObject({ holds: true })
+  }, 60_000)
+
+  it('names options and arguments to an operator whose command is refused, and no field of the contract', async () => {
+    const targets = ['--auth', first.authGrpc, '--wallet', first.resourceGrpc]
+    const refusalOf = async (...words: string[]): Promise<string> => {
+      const command = run('packages/operator-cli/dist/main.js', [...words, ...targets])
+      expect([await command.ended, command.said()]).toEqual([1, expect.stringMatching(/^error: .*\n$/)])
+      return command.said().slice('error: '.length, -1)
+    }
+    const deposit = ['deposit', 'alice', '--id', '01936000-0000-7000-8000-000000000001']
+    const withdraw = ['withdraw', 'alice', '--id', '01936000-0000-7000-8000-000000000001']
+    const create = ['wallet-address', 'create', '--account', 'alice']
+    const addKey = (x: string, ...words: string[]): Promise<string> =>
+      refusalOf('client-key', 'add', '--public-key', x, ...words)
+    const done = run('packages/operator-cli/dist/main.js', [...deposit, '1', ...targets])
+    expect([await done.ended, done.said()]).toEqual([0, expect.any(String)])
+    expect(await refusalOf('asset', 'create', 'usd', '2')).toBe('the code must be in capitals: USD')
+    expect(await refusalOf('asset', 'create', 'U SD', '2')).toBe(
+      'the code must be 1 to 32 visible ASCII characters, for example "USD"'
+    )
+    expect(await refusalOf(...deposit, '2')).toBe('another transfer has this id')
+    expect(await refusalOf(...withdraw, '1')).toBe('another transfer has this id')
+    expect(await refusalOf('deposit', 'alice', '1.001')).toBe('the amount has 3 decimals; USD has 2')
+    expect(await refusalOf('deposit', 'alice', 'much')).toBe(
+      'the amount must be a decimal number without a sign, for example "12.50"'
+    )
+    expect(await refusalOf('account', 'create', 'Alice', '--asset', 'USD')).toMatch(
+      /^the account name must be 1 to 64 of /
+    )
+    expect(await refusalOf(...create, '/alice2', '--public-name', 'x'.repeat(129))).toBe(
+      '--public-name must be at most 128 characters, none of them control characters'
+    )
+    expect(await refusalOf(...create, 'alice2')).toMatch(/^the path must begin with /)
+    expect(await addKey(PUBLIC_KEY, `${first.resourceServer}/nobody`)).toBe(
+      'there is no such wallet address here'
+    )
+    expect(await addKey(PUBLIC_KEY, `${first.resourceServer}/alice`, '--kid', 'a b')).toBe(
+      'the key id must be 1 to 128 visible ASCII characters'
+    )
+    expect(await addKey('A'.repeat(43), `${first.resourceServer}/alice`)).toBe(
+      'the public key is a point of small order, which is no key'
+    )
   }, 60_000)
 
   it('stops once, in order, after several signals', async () => {

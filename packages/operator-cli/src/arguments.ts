@@ -104,6 +104,6 @@ function parseAmountOf(asset: Asset, text: string): Amount {
     return parseMajorUnits(text, asset)
   } catch (error) {
     if (!(error instanceof AmountError)) throw error
-    throw new CommandError(error.message, 'amount')
+    throw new CommandError(`the amount ${error.problem}`, 'amount')
   }
 }

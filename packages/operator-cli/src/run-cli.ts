@@ -18,6 +18,22 @@ import { paymentCommand } from './commands/payment.js'
 import { walletAddressCommand } from './commands/wallet-address.js'
 import { type CliSurroundings, sessionRunner } from './session.js'
 
+/** What operators call fields of the contract, where a field's own name would not tell: their options and arguments. */
+const OPERATORS_WORDS: Readonly<Record<string, string>> = {
+  'asset.code': 'the code',
+  'asset.scale': 'the scale',
+  client_wallet_address: '--client',
+  deposit_id: '--id',
+  identifier: '--wallet-address',
+  kid: 'the key id',
+  name: 'the account name',
+  open_reservation_age_max_seconds: '--open-reservation-age-max',
+  public_name: '--public-name',
+  value: 'the amount',
+  withdrawal_id: '--id',
+  x: 'the public key'
+}
+
 const EXIT_DONE = 0
 const EXIT_FAILED: number = 1
 
@@ -94,13 +110,20 @@ function describeAsJson(error: unknown): string {
   return `${JSON.stringify({ error: explain(error) }, null, 2)}\n`
 }
 
-/** The field is for programs: it is the contract's name, which people do not type. */
+/** The message is for people, who do not know the contract's names. The field has such a name, for programs. */
 function explain(error: unknown): { code: string; message: string; field?: string | undefined } {
   if (error instanceof RpcError) {
-    return { code: status[error.code], message: error.message, field: error.field }
+    return { code: status[error.code], message: inOperatorsWords(error), field: error.field }
   }
   if (error instanceof CommandError) {
     return { code: 'INVALID_COMMAND', message: error.message, field: error.field }
   }
   return { code: 'INTERNAL', message: error instanceof Error ? error.message : String(error) }
+}
+
+/** Services begin messages about a malformed field with its name, in the contract's terms. */
+function inOperatorsWords({ field, message }: RpcError): string {
+  if (field === undefined || !message.startsWith(`${field} `)) return message
+  const words = OPERATORS_WORDS[field] ?? `the ${field.replaceAll(/[._]/g, ' ')}`
+  return `${words}${message.slice(field.length)}`
 }

@@ -7,16 +7,17 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const { name: rootName, packageManager } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
-const service = `@open-payments-server/${process.argv[2]}`
+const name = process.argv[2]
+const service = `@open-payments-server/${name}`
 
 // With all it depends on, the tools of the root that build it, and what the next step needs to describe it.
-const installed = [`${service}...`, rootName, '@open-payments-server/docker'].flatMap((name) => [
+const installed = [`${service}...`, rootName, '@open-payments-server/docker'].flatMap((each) => [
   '--filter',
-  name
+  each
 ])
 pnpm([...installed, 'install', '--frozen-lockfile', '--prod=false'])
 pnpm(['exec', 'turbo', 'run', 'generate', '--filter', `${service}...`])
-run(process.execPath, ['infra/stack/scripts/build.mjs'])
+run(process.execPath, ['infra/stack/scripts/build.mjs', name])
 
 function pnpm(parameters) {
   run('npx', ['--yes', packageManager, ...parameters])

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { format, resolveConfig } from 'prettier'
 import { prepare } from '../../../stack/scripts/prepare.mjs'
 
-await prepare({ build: true })
+await prepare({ build: 'everything' })
 const { BASE, CHART, findHelms, renderBase, settingsDefinitions } = await import('../dist/index.js')
 const { parseObjects } = await import('@open-payments-server/kubernetes')
 

@@ -6,7 +6,7 @@ import { prepare } from '../../../stack/scripts/prepare.mjs'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 
-await prepare({ build: true })
+await prepare({ build: 'everything' })
 const { runMutations } = await import('../dist/run-mutations.js')
 // On Ctrl-C the test that is running ends, and everything is taken down.
 const interruption = new AbortController()

@@ -5,6 +5,6 @@ import { prepare } from '../../../stack/scripts/prepare.mjs'
 
 const page = fileURLToPath(new URL('../../../../docs/testing.md', import.meta.url))
 
-await prepare({ build: true })
+await prepare({ build: 'everything' })
 const { withGuardsList } = await import('../dist/guards-list.js')
 await writeFile(page, withGuardsList(await readFile(page, 'utf8')))

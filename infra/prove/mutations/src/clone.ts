@@ -11,7 +11,7 @@ export async function withClone<Result>(
   const clone = await mkdtemp(join(tmpdir(), 'mutations-'))
   try {
     await run('git', ['clone', '--quiet', '--local', repository, clone])
-    const prepare = `import { prepare } from './infra/stack/scripts/prepare.mjs'; await prepare({ build: true })`
+    const prepare = `import { prepare } from './infra/stack/scripts/prepare.mjs'; await prepare({ build: 'everything' })`
     await run(process.execPath, ['--input-type=module', '--eval', prepare], clone)
     return await use(clone)
   } finally {

@@ -33,5 +33,5 @@ function buildCommit(checkout) {
   run('git', 'checkout', '--quiet', commit)
   const pnpm = ['--yes', 'pnpm@10.34.9']
   run('npx', ...pnpm, 'install', '--frozen-lockfile', '--prod=false', '--prefer-offline')
-  run('npx', ...pnpm, 'exec', 'turbo', 'run', 'build', '--output-logs=errors-only')
+  run('npm', 'run', '--silent', 'build')
 }

@@ -38,7 +38,8 @@ export function configurationReference(): string {
     ...section('resource-server', describeSettings(resourceServerSchema)),
     ...section('Quick start', STACK_SETTINGS),
     'The quick start passes on every setting of the services that it does not set itself, such as `LOG_LEVEL`,',
-    '`REDIS_URL`, `EXCHANGE_RATES` and `FEES`. It serves no metrics.',
+    '`REDIS_URL`, `EXCHANGE_RATES` and `FEES`. It serves metrics on the last two of its ports: 4007 for the auth server',
+    'and 4008 for the resource server, unless `STACK_PORT_BASE` moves them.',
     ''
   ].join('\n')
 }

@@ -40,10 +40,7 @@ export interface AmountWire {
  */
 export function parseAmountValue(text: string): bigint {
   if (typeof text !== 'string' || !CANONICAL_INTEGER.test(text)) {
-    throw new AmountError(
-      'value',
-      'value must be a decimal string of an integer from 0 to 18446744073709551615'
-    )
+    throw new AmountError('value', 'must be a decimal string of an integer from 0 to 18446744073709551615')
   }
   return assertUint64(BigInt(text), 'value')
 }
@@ -62,11 +59,11 @@ export function parseAmount(wire: AmountWire): Amount {
   ) {
     throw new AmountError(
       'assetCode',
-      `assetCode must be 1 to ${ASSET_CODE_LENGTH_MAX} visible ASCII characters, for example "USD"`
+      `must be 1 to ${ASSET_CODE_LENGTH_MAX} visible ASCII characters, for example "USD"`
     )
   }
   if (!isAssetScale(wire.assetScale)) {
-    throw new AmountError('assetScale', `assetScale must be an integer from 0 to ${ASSET_SCALE_MAX}`)
+    throw new AmountError('assetScale', `must be an integer from 0 to ${ASSET_SCALE_MAX}`)
   }
   return { value, asset: { code: wire.assetCode, scale: wire.assetScale } }
 }
@@ -94,12 +91,12 @@ export function parseMajorUnits(text: string, asset: Asset): Amount {
   // 20 digits hold every unsigned 64-bit integer; leading zeros after the point come on top.
   const match = text.length <= ASSET_SCALE_MAX + 21 ? MAJOR_UNITS.exec(text) : null
   if (match === null) {
-    throw new AmountError('value', 'value must be a decimal number without a sign, for example "12.50"')
+    throw new AmountError('value', 'must be a decimal number without a sign, for example "12.50"')
   }
   const whole = match[1] ?? ''
   const decimals = match[2] ?? ''
   if (decimals.length > asset.scale) {
-    throw new AmountError('value', `value has ${decimals.length} decimals; ${asset.code} has ${asset.scale}`)
+    throw new AmountError('value', `has ${decimals.length} decimals; ${asset.code} has ${asset.scale}`)
   }
   return { value: assertUint64(BigInt(whole + decimals.padEnd(asset.scale, '0')), 'value'), asset }
 }
@@ -121,7 +118,7 @@ export function isAssetScale(scale: unknown): scale is number {
  */
 export function assertUint64(value: bigint, field: string): bigint {
   if (value < 0n || value > UINT64_MAX) {
-    throw new AmountError(field, `${field} must be an integer from 0 to ${UINT64_MAX}`)
+    throw new AmountError(field, `must be an integer from 0 to ${UINT64_MAX}`)
   }
   return value
 }

@@ -59,6 +59,6 @@ export function assertFeeSchedule(schedule: FeeSchedule): void {
   assertUint64(schedule.fixed, 'fees.fixed')
   const { basisPoints } = schedule
   if (!Number.isInteger(basisPoints) || basisPoints < 0 || basisPoints >= BASIS_POINTS_OF_ALL) {
-    throw new AmountError('fees.basisPoints', 'fees.basisPoints must be an integer from 0 to 9999')
+    throw new AmountError('fees.basisPoints', 'must be an integer from 0 to 9999')
   }
 }

@@ -64,7 +64,7 @@ export function minimumDebit(terms: QuoteTerms): bigint {
  */
 export function debitForPartialReceive(quoted: QuotedAmounts, received: bigint): bigint {
   if (received < 0n || received > quoted.receive) {
-    throw new AmountError('received', 'received must be from 0 to the quoted receive amount')
+    throw new AmountError('received', 'must be from 0 to the quoted receive amount')
   }
   return received === 0n ? 0n : divideRoundedUp(quoted.debit * received, quoted.receive)
 }

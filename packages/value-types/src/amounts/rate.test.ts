@@ -55,7 +55,7 @@ describe('a rate', () => {
     '9'.repeat(1_000_000)
   ])('%j is refused', (text) => {
     expect(() => parseRate(text)).toThrow(
-      new AmountError('rate', 'rate must be a positive decimal of at most 40 digits')
+      new AmountError('rate', 'must be a positive decimal of at most 40 digits')
     )
   })
 

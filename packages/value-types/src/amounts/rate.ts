@@ -30,7 +30,7 @@ export function parseRate(text: string): Rate {
   const digits = (match?.[1] ?? '') + (match?.[2] ?? '')
   const numerator = BigInt(digits)
   if (digits.length > RATE_DIGITS_MAX || numerator === 0n) {
-    throw new AmountError('rate', `rate must be a positive decimal of at most ${RATE_DIGITS_MAX} digits`)
+    throw new AmountError('rate', `must be a positive decimal of at most ${RATE_DIGITS_MAX} digits`)
   }
   const denominator = 10n ** BigInt(match?.[2]?.length ?? 0)
   const divisor = greatestCommonDivisor(numerator, denominator)
@@ -71,10 +71,10 @@ export function divideRoundedUp(dividend: bigint, divisor: bigint): bigint {
 /** The rate between smallest units, as a fraction. */
 function unitRatio(source: Asset, target: Asset, rate: Rate): { multiplier: bigint; divisor: bigint } {
   if (rate.numerator <= 0n || rate.denominator <= 0n) {
-    throw new AmountError('rate', 'rate must be positive')
+    throw new AmountError('rate', 'must be positive')
   }
   if (!isAssetScale(source.scale) || !isAssetScale(target.scale)) {
-    throw new AmountError('assetScale', `assetScale must be an integer from 0 to ${ASSET_SCALE_MAX}`)
+    throw new AmountError('assetScale', `must be an integer from 0 to ${ASSET_SCALE_MAX}`)
   }
   return {
     multiplier: rate.numerator * 10n ** BigInt(target.scale),

@@ -85,7 +85,7 @@ export function readAmountValue(text: string, field: string): bigint {
     return parseAmountValue(text)
   } catch (error) {
     if (!(error instanceof AmountError)) throw error
-    throw invalidField(field, error.message.replace(/^value /, ''))
+    throw invalidField(field, error.problem)
   }
 }
 
@@ -111,6 +111,6 @@ function readAs(parse: () => Amount, field: string): Amount {
   } catch (error) {
     if (!(error instanceof AmountError)) throw error
     const member = MEMBER_NAMES[error.field] ?? error.field
-    throw invalidField(`${field}.${member}`, error.message.replace(/^\w+ /, ''))
+    throw invalidField(`${field}.${member}`, error.problem)
   }
 }

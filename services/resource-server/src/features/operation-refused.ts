@@ -11,7 +11,10 @@ export type OperationRefusedBecause =
   /** The current state does not allow it. */
   | 'not-possible'
 
-/** An operator's call was refused and changed nothing. The message is for the operator. */
+/**
+ * An operator's call was refused and changed nothing. The message is for the operator, who may know the field by another name:
+ * only {@link invalidField} mentions it.
+ */
 export class OperationRefused extends Refusal {
   override readonly name = 'OperationRefused'
 
@@ -23,4 +26,14 @@ export class OperationRefused extends Refusal {
   ) {
     super(because, message)
   }
+}
+
+/**
+ * The refusal of a malformed field.
+ *
+ * @param field the field at fault, in the terms of the contract
+ * @param problem what is wrong with it, without its name: `must be at most 1000`
+ */
+export function invalidField(field: string, problem: string): OperationRefused {
+  return new OperationRefused('invalid', field, `${field} ${problem}`)
 }

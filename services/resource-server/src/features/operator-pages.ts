@@ -1,4 +1,5 @@
-import { OperationRefused } from './operation-refused.js'
+import type { OperationRefused } from './operation-refused.js';
+import { invalidField } from './operation-refused.js'
 
 /** Default number of items of a page. */
 const PAGE_SIZE_DEFAULT = 100
@@ -31,7 +32,7 @@ export interface OperatorPageResult<Item> {
  */
 export function readPageSize(page: OperatorPage): number {
   if (page.pageSize > PAGE_SIZE_MAX) {
-    throw new OperationRefused('invalid', 'page_size', `page_size must be at most ${PAGE_SIZE_MAX}`)
+    throw invalidField('page_size', `must be at most ${PAGE_SIZE_MAX}`)
   }
   return page.pageSize === 0 ? PAGE_SIZE_DEFAULT : page.pageSize
 }
@@ -49,7 +50,7 @@ export function readTextToken(page: OperatorPage): string {
 
 /** The refusal of a page token that no list returned. */
 export function unknownPageToken(): OperationRefused {
-  return new OperationRefused('invalid', 'page_token', 'page_token must come from the page before')
+  return invalidField('page_token', 'must come from the page before')
 }
 
 /**

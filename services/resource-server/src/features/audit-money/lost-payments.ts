@@ -1,6 +1,6 @@
 import type { Logger } from '@open-payments-server/runtime'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
-import { OperationRefused } from '../operation-refused.js'
+import { invalidField, OperationRefused } from '../operation-refused.js'
 import {
   cutPage,
   type OperatorPage,
@@ -97,11 +97,7 @@ export async function giveUpLostPayments(
 ): Promise<readonly string[]> {
   const ids = new Set(paymentIds)
   if (ids.size === 0 || ids.size > GIVEN_UP_MAX || ![...ids].every(isUuid)) {
-    throw new OperationRefused(
-      'invalid',
-      'payment_ids',
-      `payment_ids must be 1 to ${GIVEN_UP_MAX} lower-case UUIDs`
-    )
+    throw invalidField('payment_ids', `must be 1 to ${GIVEN_UP_MAX} lower-case UUIDs`)
   }
   const lost = await refusingWithoutAuthServer(async () => {
     const lossBoundMs = await readLossBound(dependencies)

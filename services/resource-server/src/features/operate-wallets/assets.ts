@@ -1,6 +1,6 @@
 import { newId } from '@open-payments-server/value-types/identifiers'
 import { type Asset, AmountError, parseAmount } from '@open-payments-server/value-types/amounts'
-import { OperationRefused } from '../operation-refused.js'
+import { invalidField, OperationRefused } from '../operation-refused.js'
 import * as ledger from '../../modules/ledger/index.js'
 import type { OperatorDependencies } from './dependencies.js'
 
@@ -16,8 +16,7 @@ export async function createAsset(
   assertAsset(asset)
   // Codes are compared exactly wherever money moves. In capitals, as in ISO 4217, no two differ only by case.
   if (asset.code !== asset.code.toUpperCase()) {
-    const message = `asset.code must be in capitals: ${asset.code.toUpperCase()}`
-    throw new OperationRefused('invalid', 'asset.code', message)
+    throw invalidField('asset.code', `must be in capitals: ${asset.code.toUpperCase()}`)
   }
   if (!(await ledger.createAsset(database, asset, () => newId(clock, random)))) {
     throw new OperationRefused('already-exists', 'asset', `there is an asset ${describe(asset)} already`)
@@ -55,6 +54,6 @@ function assertAsset(asset: Asset): void {
   } catch (error) {
     if (!(error instanceof AmountError)) throw error
     const field = error.field === 'assetScale' ? 'asset.scale' : 'asset.code'
-    throw new OperationRefused('invalid', field, error.message)
+    throw invalidField(field, error.problem)
   }
 }

@@ -1,6 +1,6 @@
 import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { AmountError, parseAmountValue } from '@open-payments-server/value-types/amounts'
-import { OperationRefused } from '../operation-refused.js'
+import { invalidField, OperationRefused } from '../operation-refused.js'
 import type { Database } from '../../modules/database.js'
 import { findMovement, move, type MovementKind } from '../../modules/ledger/index.js'
 import { getAccount, type OperatedAccount } from './accounts.js'
@@ -81,13 +81,13 @@ async function assertSameMovement(
   const found = await findMovement(database, id)
   if (found === undefined) return false
   if (found.kind === kind && found.value === value && found.accountId === accountId) return true
-  throw new OperationRefused('already-exists', `${kind}_id`, `the ${kind}_id names another transfer`)
+  throw new OperationRefused('already-exists', `${kind}_id`, 'another transfer has this id')
 }
 
 function readMovement({ id, value }: MoneyMovement, idField: string): bigint {
-  if (!isUuid(id)) throw new OperationRefused('invalid', idField, `${idField} must be a lower-case UUID`)
+  if (!isUuid(id)) throw invalidField(idField, 'must be a lower-case UUID')
   const parsed = parseValue(value)
-  if (parsed === 0n) throw new OperationRefused('invalid', 'value', 'value must be above 0')
+  if (parsed === 0n) throw invalidField('value', 'must be above 0')
   return parsed
 }
 
@@ -96,6 +96,6 @@ function parseValue(value: string): bigint {
     return parseAmountValue(value)
   } catch (error) {
     if (!(error instanceof AmountError)) throw error
-    throw new OperationRefused('invalid', 'value', error.message)
+    throw invalidField('value', error.problem)
   }
 }

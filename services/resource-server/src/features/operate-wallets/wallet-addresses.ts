@@ -1,6 +1,6 @@
 import { newId } from '@open-payments-server/value-types/identifiers'
 import type { Asset } from '@open-payments-server/value-types/amounts'
-import { OperationRefused } from '../operation-refused.js'
+import { invalidField, OperationRefused } from '../operation-refused.js'
 import { findPathProblem, PATHLESS_WALLET_ADDRESS } from '../../domain/wallet-address.js'
 import * as walletAddresses from '../../modules/wallet-addresses/index.js'
 import { getAccount } from './accounts.js'
@@ -105,7 +105,7 @@ export async function findWalletAddress(
     const id = await walletAddresses.findWalletAddressId(database, path)
     if (id !== undefined) return { id, path }
   }
-  throw new OperationRefused('not-found', 'wallet_address', 'wallet_address must be one that is hosted here')
+  throw new OperationRefused('not-found', 'wallet_address', 'there is no such wallet address here')
 }
 
 function readPath(path: string): string {
@@ -116,16 +116,15 @@ function readPath(path: string): string {
       : PATH.test(path)
         ? findPathProblem(path)
         : 'must begin with "/" and consist of segments of a-z, 0-9, ".", "_" and "-"'
-  if (problem !== undefined) throw new OperationRefused('invalid', 'path', `path ${problem}`)
+  if (problem !== undefined) throw invalidField('path', problem)
   return path
 }
 
 function assertPublicName(publicName: string): void {
   // eslint-disable-next-line no-control-regex -- because control characters are what must not be in a name
   if (publicName.length <= PUBLIC_NAME_LENGTH_MAX && !/[\u0000-\u001f\u007f]/.test(publicName)) return
-  throw new OperationRefused(
-    'invalid',
+  throw invalidField(
     'public_name',
-    `public_name must be at most ${PUBLIC_NAME_LENGTH_MAX} characters, none of them control characters`
+    `must be at most ${PUBLIC_NAME_LENGTH_MAX} characters, none of them control characters`
   )
 }

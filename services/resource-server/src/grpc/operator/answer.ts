@@ -1,6 +1,10 @@
 import { isTransient } from '@open-payments-server/database'
 import { RpcError, status, type UnaryContext, type UnaryHandler } from '@open-payments-server/grpc-transport'
-import { OperationRefused, type OperationRefusedBecause } from '../../features/operation-refused.js'
+import {
+  invalidField,
+  OperationRefused,
+  type OperationRefusedBecause
+} from '../../features/operation-refused.js'
 
 /** The gRPC status of each refusal. */
 const CODES: Readonly<Record<OperationRefusedBecause, status>> = {
@@ -42,6 +46,6 @@ function answered(error: unknown): unknown {
  * @throws OperationRefused `invalid` naming it
  */
 export function required<Part>(part: Part | undefined, field: string): Part {
-  if (part === undefined) throw new OperationRefused('invalid', field, `${field} is required`)
+  if (part === undefined) throw invalidField(field, 'is required')
   return part
 }

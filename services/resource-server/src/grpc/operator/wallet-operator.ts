@@ -1,6 +1,6 @@
 import type { Handlers } from '@open-payments-server/grpc-transport'
 import { wallet } from '@open-payments-server/proto'
-import { OperationRefused } from '../../features/operation-refused.js'
+import { invalidField } from '../../features/operation-refused.js'
 import { auditMoney, type AuditMoneyDependencies } from '../../features/audit-money/audit-money.js'
 import {
   type GiveUpLostDependencies,
@@ -172,6 +172,6 @@ function readKind(kind: wallet.PaymentKind): OperatedPayment['kind'] {
       return 'outgoing'
     case wallet.PaymentKind.PAYMENT_KIND_UNSPECIFIED:
     case wallet.PaymentKind.UNRECOGNIZED:
-      throw new OperationRefused('invalid', 'kind', 'kind must be incoming or outgoing')
+      throw invalidField('kind', 'must be incoming or outgoing')
   }
 }
