@@ -29,6 +29,7 @@ export {
 } from './pool.js'
 export type { RawQueries } from './raw-queries.js'
 export { readSnapshot } from './snapshot.js'
+export { rawSql, sql, type Sql } from './sql.js'
 export {
   bytesText,
   type Placeholder,

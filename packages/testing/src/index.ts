@@ -27,7 +27,7 @@ export {
   wireBytes
 } from './released-clients.js'
 export { TestClock } from './test-clock.js'
-export { createTestDatabase, type ServiceSchema, type TestDatabase } from './test-database.js'
+export { createTestDatabase, type ServiceSchema, type TestDatabase, type TestQuery } from './test-database.js'
 export { createTestKey, type TestKey } from './test-key.js'
 export { type Scrape, scrapeMetrics } from './scrape-metrics.js'
 export {

@@ -13,12 +13,17 @@ export interface ServiceSchema {
   readonly migrationsPath: string
 }
 
+/** Runs a statement, and returns its rows. */
+export type TestQuery = <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>
+
 /** A database for one test file. */
 export interface TestDatabase {
   /** URL for connecting as its owner. */
   readonly url: string
   /** Runs a statement over a separate pool, to inspect what the service wrote. */
-  query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>
+  query: TestQuery
+  /** Runs statements in a transaction on a connection of its own: committed when `work` resolves, rolled back when it rejects. */
+  inTransaction<Result>(work: (query: TestQuery) => Promise<Result>): Promise<Result>
   /** Closes the connections and drops the database. May be called again. */
   drop(): Promise<void>
 }
@@ -36,24 +41,34 @@ export async function createTestDatabase(
 ): Promise<TestDatabase> {
   if (adminUrl === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests through jest')
   const name = `test_${randomBytes(8).toString('hex')}`
-  await withAdmin(adminUrl, async (admin) => {
+  await withClient(adminUrl, async (admin) => {
     // A session lock: one process creates the template while the others wait, so no incomplete template is copied.
     await admin.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK_KEY])
     const template = await ensureTemplate(admin, adminUrl, service)
     await admin.query(`create database ${name} template ${template}`)
   })
   const url = databaseUrl(adminUrl, name)
-  const pool = new pg.Pool({ connectionString: url, max: 2 })
+  const pool = new pg.Pool({ connectionString: url, max: 4 })
   pool.on('error', () => undefined) // dropping the database ends its connections
   return {
     url,
-    async query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]) {
-      const { rows } = await pool.query<Row>(text, values)
-      return rows
+    query: queryOn(pool),
+    async inTransaction(work) {
+      const client = await pool.connect()
+      try {
+        await client.query('begin')
+        const result = await work(queryOn(client))
+        await client.query('commit')
+        client.release()
+        return result
+      } catch (error) {
+        client.release(true) // rolls back
+        throw error
+      }
     },
     async drop() {
       if (!pool.ended) await pool.end()
-      await withAdmin(adminUrl, async (admin) => {
+      await withClient(adminUrl, async (admin) => {
         await admin.query(`drop database if exists ${name} with (force)`)
       })
     }
@@ -86,14 +101,22 @@ async function hashFolder(folder: string): Promise<string> {
   return hash.digest('hex').slice(0, 16)
 }
 
-async function withAdmin<Result>(url: string, work: (admin: pg.Client) => Promise<Result>): Promise<Result> {
-  const admin = new pg.Client({ connectionString: url })
-  await admin.connect()
+async function withClient<Result>(
+  url: string,
+  work: (client: pg.Client) => Promise<Result>
+): Promise<Result> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
   try {
-    return await work(admin)
+    return await work(client)
   } finally {
-    await admin.end()
+    await client.end()
   }
+}
+
+function queryOn(connection: pg.Pool | pg.PoolClient): TestQuery {
+  return async <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) =>
+    (await connection.query<Row>(text, values)).rows
 }
 
 function databaseUrl(adminUrl: string, name: string): string {

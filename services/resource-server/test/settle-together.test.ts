@@ -446,3 +446,47 @@ describe('payments that one statement settles', () => {
     ])
   })
 })
+
+describe('a batch that changes another number of rows than it must', () => {
+  const ONE = paymentId(0)
+  it.each<[what: string, meanwhile: string | undefined, batch: (batch: SettledBatch) => SettledBatch]>([
+    [
+      'payments',
+      `update outgoing_payment set state = 'failed', failure_reason = 'receiver_full' where id = '${ONE}'`,
+      (batch) => batch
+    ],
+    [
+      'reservations',
+      `update grant_reservation set outcome = 'release' where payment_id = '${ONE}'`,
+      (batch) => batch
+    ],
+    ['holds', `update transfer set state = 'voided', ended_at = now() where id = '${ONE}'`, (batch) => batch],
+    [
+      'totals',
+      undefined,
+      ({ totals, ...batch }) => {
+        const unknown = { accountId: idOf(9, 0), debitsPending: 0n, debitsPosted: 0n, creditsPosted: 0n }
+        return { ...batch, totals: [...totals, unknown] }
+      }
+    ],
+    [
+      'receivers',
+      undefined,
+      ({ received, ...batch }) => ({ ...batch, received: new Map([...received, [idOf(9, 0), 1n]]) })
+    ]
+  ])('is not written, without a transaction either: %s', async (what, meanwhile, changed) => {
+    await setUp(composed, CYCLES)
+    const database = openDatabase(composed.pool)
+    const assetIds = ASSETS.map(({ id }) => id)
+    const { payments, receivers } = await claimPayments(database, { limit: 100 }, URLS)
+    const provider = await createProviderAccounts().find(database, assetIds)
+    const batch = changed(settleBatch(payments, receivers, provider, NOW_MS))
+    if (meanwhile !== undefined) await composed.database.query(meanwhile)
+    const before = await contents(composed)
+    let count = 0
+    await expect(writeBatch(database, batch, NOW_MS, () => idOf(7, count++))).rejects.toThrow(
+      new RegExp(`settling must change \\d ${what}, and would change \\d`)
+    )
+    expect(await contents(composed)).toEqual(before)
+  })
+})

@@ -73,7 +73,7 @@ export const INTERACTION_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'a fast clock deletes nothing',
-    file: 'services/auth-server/src/modules/purge-statement.ts',
+    file: 'packages/service-kit/src/purge/statement.ts',
     text: "least(${placeholder('now')}::timestamptz, now())",
     broken: "${placeholder('now')}::timestamptz",
     test: {

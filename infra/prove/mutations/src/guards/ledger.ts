@@ -122,11 +122,14 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     test: writing('is not settled when its hold has ended already')
   },
   {
-    guard: 'a batch that changes fewer rows than it settles is rolled back',
+    guard: 'a batch that changes another number of rows than it must changes none',
     file: WRITE,
-    text: 'if (found !== count)',
-    broken: 'if (found === undefined)',
-    test: writing('is not settled when it has ended meanwhile')
+    text: 'where changed <> wanted`',
+    broken: 'where false`',
+    test: {
+      file: 'services/resource-server/test/settle-together.test.ts',
+      title: 'is not written, without a transaction either: reservations'
+    }
   },
   {
     guard: 'a deposit id is used once',

@@ -1,5 +1,12 @@
-import { placeholder, Statement } from '@open-payments-server/database'
-import type { PurgedBatch, PurgeStatements } from '@open-payments-server/service-kit/purge'
+import { Statement } from '@open-payments-server/database'
+import {
+  interval,
+  PURGE_NOW,
+  PURGED_COUNTS,
+  type PurgedBatch,
+  type PurgeStatements,
+  RETENTION
+} from '@open-payments-server/service-kit/purge'
 import type { PurgedKind } from '../../domain/counters.js'
 import { Prisma } from '../../modules/database.js'
 import { dueGrants, grantEnd, IS_DUE_ISSUED, purgedGrants } from '../../modules/grants/index.js'
@@ -10,7 +17,6 @@ import {
   IS_CONSENTED
 } from '../../modules/interactions/index.js'
 import { isSpentUnder, purgeRefusals } from '../../modules/limits/index.js'
-import { interval, PURGE_NOW } from '../../modules/purge-statement.js'
 import { lastTokenEndOf, livingTokens, purgeRotatedTokens } from '../../modules/tokens/index.js'
 
 /** Shorter retention where `PURGE_RETENTION_DAYS` would let strangers fill the disk. */
@@ -23,11 +29,8 @@ export interface PurgeRetention {
 
 const DUE_ID = Prisma.sql`due.id`
 
-const DAYS = Prisma.sql`make_interval(secs => ${placeholder('retentionSeconds')}::integer)`
-
 /**
- * Checks grants that may have ended, oldest first. Each is deleted, kept for good, or postponed to when it may have ended.
- * So a batch never meets the same grant twice, and kept grants cost nothing. Kept for good are grants under which money
+ * Checks grants that may have ended, oldest first. Each is deleted, kept for good, or postponed to when it may have ended. Kept for good are grants under which money
  * moved, as the record of the consent. Grants with consent are kept while their token can be rotated: payments under them
  * may begin in a year.
  *
@@ -40,11 +43,11 @@ function purgeGrants({ undecidedSeconds, unconsentedSeconds }: PurgeRetention): 
   with instant as (
     select now, shortest, now - shortest as cutoff
       from (select ${PURGE_NOW} as now,
-                   least(${DAYS}, ${interval(undecidedSeconds)}, ${interval(unconsentedSeconds)}) as shortest) as i),
+                   least(${RETENTION}, ${interval(undecidedSeconds)}, ${interval(unconsentedSeconds)}) as shortest) as i),
   ${dueGrants}, ${livingTokens},
   looked_at as (
     select due.id,
-           ${byInteraction({ none: interval(unconsentedSeconds), undecided: interval(undecidedSeconds), decided: DAYS })}
+           ${byInteraction({ none: interval(unconsentedSeconds), undecided: interval(undecidedSeconds), decided: RETENTION })}
              - instant.shortest + case
              when ${isSpentUnder(DUE_ID)} then null
              when ${IS_DUE_ISSUED} and living.grant_id is not null and ${IS_CONSENTED} then null
@@ -55,7 +58,7 @@ function purgeGrants({ undecidedSeconds, unconsentedSeconds }: PurgeRetention): 
            end as alive_until
       from due cross join instant left join living on living.grant_id = due.id ${interactionEndOf(DUE_ID)}),
   ${purgedGrants}
-  select (select count(*) from due)::integer as "lookedAt", (select count(*) from purged)::integer as purged`
+  ${PURGED_COUNTS}`
 }
 
 /** How ended data is deleted. */

@@ -1,18 +1,17 @@
-import { placeholder } from '@open-payments-server/database'
+import { dueRows, purgedRows, type PurgedTable } from '@open-payments-server/service-kit/purge'
 import { Prisma } from '../database.js'
+
+const TABLE: PurgedTable = {
+  from: Prisma.sql`from grant_request`,
+  update: Prisma.sql`update grant_request`,
+  deleteFrom: Prisma.sql`delete from grant_request`
+}
 
 /**
  * Grants that may have ended, oldest first, locked: by `instant (cutoff)`. Returns `due (id, state, continue_before,
  * updated_at)`.
  */
-export const dueGrants = Prisma.sql`
-  due as (
-    select id, state, continue_before, updated_at
-      from grant_request
-     where alive_until < (select cutoff from instant)
-     order by alive_until
-     limit ${placeholder('countMax')}::integer
-       for update skip locked)`
+export const dueGrants = dueRows(TABLE, Prisma.sql`id, state, continue_before, updated_at`)
 
 /** Whether a grant of {@link dueGrants} is issued: its tokens can be used and rotated. */
 export const IS_DUE_ISSUED = Prisma.sql`due.state = 'issued'`
@@ -35,15 +34,7 @@ export function grantEnd(ends: {
 
 /**
  * Deletes those grants of `looked_at (id, alive_until)` that ended before `instant (cutoff)`, with everything that belongs
- * to them. Postpones the others to when they may have ended, and never looks again at those without an instant. Returns
- * `purged`, a row for each deleted grant.
+ * to them: foreign keys delete their access items, and the rows of other modules, their interaction and tokens. Postpones the
+ * others. Returns `purged`, a row for each deleted grant.
  */
-export const purgedGrants = Prisma.sql`
-  put_off as (
-    update grant_request g set alive_until = looked_at.alive_until
-      from looked_at cross join instant
-     where g.id = looked_at.id and (looked_at.alive_until is null or looked_at.alive_until >= instant.cutoff)),
-  purged as (
-    delete from grant_request g using looked_at cross join instant
-     where g.id = looked_at.id and looked_at.alive_until < instant.cutoff
-    returning 1)`
+export const purgedGrants = purgedRows(TABLE)

@@ -166,8 +166,16 @@ export function clientOf(grantId: Prisma.Sql): Prisma.Sql {
     select coalesce(client_wallet_address, 'jwk:' || client_jwk_thumbprint) from grant_request where id = ${grantId} limit 1)`
 }
 
-/** All grants, each as `g`: to be joined by {@link GRANT_ID}, and read by the other fragments of this module. */
-export const GRANTS = Prisma.sql`grant_request g`
+/** What the fragments of this module read of a grant `g`. */
+const COLUMNS = Prisma.sql`
+  id, state, subject, finish_uri, continue_after, continue_before, rejection_reason, continuation_token_hash,
+  client_wallet_address, client_jwk_thumbprint, key_id, key_x`
+
+/**
+ * All grants, each as `g`: to be joined by {@link GRANT_ID}, and read by the other fragments of this module. They cannot be
+ * written by it.
+ */
+export const GRANTS = Prisma.sql`(select ${COLUMNS} from grant_request) g`
 
 /** The id of a grant `g`. */
 export const GRANT_ID = Prisma.sql`g.id`
@@ -179,7 +187,7 @@ export const GRANT_ID = Prisma.sql`g.id`
  * @param grantId names the grant's id
  */
 export function grantByKey(grantId: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`lateral (select * from grant_request where id = ${grantId} limit 1) g`
+  return Prisma.sql`lateral (select ${COLUMNS} from grant_request where id = ${grantId} limit 1) g`
 }
 
 /** The condition under which tokens of a grant `g` can be used. */

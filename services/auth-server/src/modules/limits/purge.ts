@@ -1,6 +1,6 @@
-import { ITEM_LIMITS } from '../grants/index.js'
+import { interval, PURGE_NOW, purgeEnded } from '@open-payments-server/service-kit/purge'
 import { Prisma } from '../database.js'
-import { interval, PURGE_NOW, purgeStatement } from '../purge-statement.js'
+import { ITEM_LIMITS } from '../grants/index.js'
 
 /**
  * How long a refusal is kept, in seconds. A refused request may be repeated late, by a client or by a process that slept
@@ -14,14 +14,13 @@ const REFUSAL_SECONDS = 2 * 86_400
  * Deletes refusals, except those that were released afterwards: a payment id that was given up stays given up on both
  * sides.
  */
-export const purgeRefusals = purgeStatement({
+export const purgeRefusals = purgeEnded({
   name: 'purge-refusals',
-  table: Prisma.sql`reservation`,
-  id: Prisma.sql`payment_id`,
   due: Prisma.sql`
     select payment_id from reservation
      where state = 'refused' and ended_at is null and created_at < ${PURGE_NOW} - ${interval(REFUSAL_SECONDS)}
-     order by created_at`
+     order by created_at`,
+  deleted: Prisma.sql`delete from reservation r using due where r.payment_id = due.payment_id`
 })
 
 /**

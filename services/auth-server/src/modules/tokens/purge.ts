@@ -1,6 +1,5 @@
-import type { PurgeStatement } from '@open-payments-server/service-kit/purge'
+import { interval, PURGE_NOW, purgeEnded, type PurgeStatement } from '@open-payments-server/service-kit/purge'
 import { Prisma } from '../database.js'
-import { interval, PURGE_NOW, purgeStatement } from '../purge-statement.js'
 
 /**
  * The active tokens of the grants of `due (id)`, locked: `living (grant_id, expires_at)`. One that is being rotated, or
@@ -30,13 +29,12 @@ export function lastTokenEndOf(grantId: Prisma.Sql, stillLiving: Prisma.Sql): Pr
  * @param keptSeconds how long they are kept
  */
 export function purgeRotatedTokens(keptSeconds: number): PurgeStatement {
-  return purgeStatement({
+  return purgeEnded({
     name: 'purge-tokens',
-    table: Prisma.sql`access_token`,
-    id: Prisma.sql`id`,
     due: Prisma.sql`
     select id from access_token
      where end_reason = 'rotated' and ended_at < ${PURGE_NOW} - ${interval(keptSeconds)}
-     order by ended_at`
+     order by ended_at`,
+    deleted: Prisma.sql`delete from access_token t using due where t.id = due.id`
   })
 }

@@ -2,18 +2,14 @@ import { roomOf } from '../../domain/receiver.js'
 import { insufficientFunds, settle, type Settlement } from '../../domain/settlement.js'
 import type { LockedReceiver } from '../../modules/incoming-payments/index.js'
 import type { AccountTotals, PostedTransfer, ProviderAccounts } from '../../modules/ledger/index.js'
-import type { ClaimedPayment } from '../../modules/outgoing-payments/index.js'
+import type { ClaimedPayment, Ending } from '../../modules/outgoing-payments/index.js'
 
 /** A transfer to be written, without an id yet. */
 export type SettledTransfer = Omit<PostedTransfer, 'id'>
 
 /** All changes of a batch of payments. */
 export interface SettledBatch {
-  readonly endings: readonly {
-    readonly id: string
-    readonly held: boolean
-    readonly settlement: Settlement
-  }[]
+  readonly endings: readonly Ending[]
   readonly transfers: readonly SettledTransfer[]
   readonly totals: readonly AccountTotals[]
   /** What each incoming payment receives, by its id. */

@@ -19,8 +19,8 @@ export const opened = Prisma.sql`
   )`
 
 /**
- * Fragment: determines the outcomes of payments that end. Reads the part `ending` (`id`, `sent_value`, `delivered_value`); counted as
- * `reservations`.
+ * Fragment: determines the outcomes of payments that end. Reads the part `ending` (`id`, `sent_value`, `delivered_value`). The
+ * part `reservation` has a row for each that is determined.
  */
 export const determined = Prisma.sql`
   reservation as (

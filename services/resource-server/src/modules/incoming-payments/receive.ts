@@ -3,7 +3,8 @@ import { Prisma } from '../database.js'
 
 /**
  * Fragment: adds what incoming payments receive, and completes those that have received their full amount. Takes `now` and
- * what {@link receipts} returns; the rows must be locked. Counted as `received`.
+ * what {@link receipts} returns; the rows must be locked. The part `receipt` has a row for each that must receive, and `received`
+ * one for each that did.
  */
 export const received = Prisma.sql`
   receipt as (

@@ -6,14 +6,7 @@ export { type Account, createAccount, findAccount, listAccounts, type NewAccount
 export { accountById, ASSET_OF_ACCOUNT, assetById, createAsset, findAssetId, listAssets } from './assets.js'
 export { held, holdOf } from './hold.js'
 export { findMovement, move, type Movement, type MovementKind } from './move.js'
-export {
-  type AccountTotals,
-  hasDelivery,
-  posted,
-  type PostedCounts,
-  type PostedTransfer,
-  postings
-} from './post.js'
+export { type AccountTotals, hasDelivery, posted, type PostedTransfer, postings } from './post.js'
 export {
   createProviderAccounts,
   type ProviderAccountDirectory,

@@ -25,31 +25,27 @@ export interface AccountTotals {
   readonly creditsPosted: bigint
 }
 
-/** The number of rows that {@link posted} has changed. */
-export interface PostedCounts {
-  /** Holds posted or voided. */
-  readonly holds: number
-  readonly transfers: number
-  /** Accounts whose totals changed. */
-  readonly totals: number
-}
-
 /**
  * Fragment: ends the holds of payments, posting what was sent and returning the rest, and writes the transfers that carry
- * it on. Reads the part `ending` (`id` of the payment, `sent_value`), and takes `now` and what {@link postings} returns.
+ * it on. Reads the part `ending` (`id` of the payment, `sent_value`), and takes `now` and what {@link postings} returns. The
+ * part `hold` has a row for each hold that ended, `moved` one for each transfer of `movement`, and `total` one for each account
+ * of `change` whose totals changed.
  *
  * Every account is locked, in the order of ids, before the first is changed: an update would lock them in arbitrary order.
  * They are looked up by "any (array": a plan that was made while the tables were small, and that a connection keeps, would
  * join them by reading a whole index.
  */
-export const posted = {
-  parts: Prisma.sql`
+export const posted = Prisma.sql`
   hold as (
     update transfer t
        set state = case when e.sent_value > 0 then 'posted' else 'voided' end::transfer_state,
            posted_amount = nullif(e.sent_value, 0), ended_at = ${placeholder('now')}::timestamptz
       from ending e
      where t.id = e.id and t.id = any (array(select id from ending)) and t.state = 'pending' returning 1
+  ), movement as (
+    select * from json_to_recordset(${placeholder('transfers')}::json)
+      as m(id uuid, kind transfer_kind, payment_id uuid, debit_account_id uuid, credit_account_id uuid,
+           asset_id integer, amount numeric, incoming_payment_id uuid)
   ), moved as (
     insert into transfer (id, kind, state, payment_id, debit_account_id, debit_account_kind, credit_account_id,
                           credit_account_kind, asset_id, amount, posted_amount, incoming_payment_id, created_at, ended_at)
@@ -58,9 +54,7 @@ export const posted = {
            credit_account_id,
            case when kind = 'fee' then 'fees' when incoming_payment_id is null then 'exchange' else 'wallet' end::account_kind,
            asset_id, amount, amount, incoming_payment_id, ${placeholder('now')}::timestamptz, ${placeholder('now')}::timestamptz
-      from json_to_recordset(${placeholder('transfers')}::json)
-        as m(id uuid, kind transfer_kind, payment_id uuid, debit_account_id uuid, credit_account_id uuid,
-             asset_id integer, amount numeric, incoming_payment_id uuid)
+      from movement
     returning 1
   ), change as (
     select * from json_to_recordset(${placeholder('totals')}::json)
@@ -73,11 +67,7 @@ export const posted = {
            credits_posted = a.credits_posted + c.credits_posted
       from change c
      where a.id = c.id and a.id = any (array(select id from locked)) returning 1
-  )`,
-  /** Selects {@link PostedCounts}. */
-  counts: Prisma.sql`(select count(*) from hold)::integer as holds, (select count(*) from moved)::integer as transfers,
-         (select count(*) from total)::integer as totals`
-}
+  )`
 
 /** The parameters of {@link posted}, except `now`. Numbers of arbitrary size are sent as text. */
 export function postings(

@@ -98,12 +98,14 @@ export function readClaimedPayment(row: ClaimedPaymentRow): ClaimedPayment {
 export interface Ending {
   /** Id (UUID). */
   readonly id: string
+  /** Whether there is a hold on the sender's money for it. */
+  readonly held: boolean
   readonly settlement: Settlement
 }
 
 /**
- * Fragment: the part `ending` (`id`, `state`, `failure_reason`, `sent_value`, `delivered_value`), as {@link endings} returns it, and
- * the part `payment`, which ends those of its payments that are still pending; counted as `payments`. Takes `now`.
+ * Fragment: the part `ending` (`id`, `held`, `state`, `failure_reason`, `sent_value`, `delivered_value`), as {@link endings} returns
+ * it, and the part `payment`, which ends those of its payments that are still pending, with a row for each. Takes `now`.
  *
  * The state is compared as text: otherwise a plan could read the index of all pending payments, with thousands of entries
  * that were not vacuumed yet.
@@ -111,7 +113,7 @@ export interface Ending {
 export const ended = Prisma.sql`
   ending as (
     select * from json_to_recordset(${placeholder('endings')}::json)
-      as e(id uuid, state outgoing_payment_state, failure_reason outgoing_payment_failure_reason, sent_value numeric, delivered_value numeric)
+      as e(id uuid, held boolean, state outgoing_payment_state, failure_reason outgoing_payment_failure_reason, sent_value numeric, delivered_value numeric)
   ), payment as (
     update outgoing_payment p
        set state = e.state, failure_reason = e.failure_reason, sent_value = e.sent_value, delivered_value = e.delivered_value,
@@ -124,8 +126,9 @@ export const ended = Prisma.sql`
 export function endings(ending: readonly Ending[]): { readonly endings: string } {
   return {
     endings: JSON.stringify(
-      ending.map(({ id, settlement }) => ({
+      ending.map(({ id, held, settlement }) => ({
         id,
+        held,
         state: settlement.state,
         failure_reason: settlement.failureReason,
         sent_value: settlement.sentValue.toString(),
