@@ -36,3 +36,4 @@ export {
   readDocumentedMetrics,
   type ScrapedService
 } from './documented-metrics.js'
+export { damageDatabase } from './damage-database.js'

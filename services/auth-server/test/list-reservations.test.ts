@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { auth as contract } from '@open-payments-server/proto'
+import { contentHash } from '@open-payments-server/value-types/identifiers'
 import { eur, GrpcFixture, refusalOf, spending, usd } from './support/grpc-fixture.js'
 
 const state = contract.ReservationState
@@ -130,6 +131,7 @@ describe('ListReservations', () => {
     const barred = auth.newId()
     await auth.release(barred)
 
+    const hashOf = (payment: typeof settled): Buffer => contentHash(payment, grantId)
     const held = {
       grantId,
       client: 'https://wallet.example/shop',
@@ -138,7 +140,10 @@ describe('ListReservations', () => {
       debitAmount: { value: largest.toString(), assetCode: 'USD', assetScale: 2 },
       receiveAmount: { value: '90', assetCode: 'EUR', assetScale: 2 },
       settledDebitValue: '',
-      settledReceiveValue: ''
+      settledReceiveValue: '',
+      contentHash: hashOf(settled),
+      spentDebitValue: largest.toString(),
+      spentReceiveValue: '90'
     }
     const nobody = { grantId: '', client: '', walletAddress: '', receiver: '' }
     const nothing = {
@@ -146,7 +151,10 @@ describe('ListReservations', () => {
       ...nobody,
       debitAmount: undefined,
       receiveAmount: undefined,
-      chargeTime: undefined
+      chargeTime: undefined,
+      contentHash: Buffer.alloc(0),
+      spentDebitValue: '',
+      spentReceiveValue: ''
     }
     const listed = await listAll(before)
     for (const { createTime } of listed) {
@@ -162,8 +170,19 @@ describe('ListReservations', () => {
           settledDebitValue: '0',
           settledReceiveValue: '7'
         },
-        { ...nothing, paymentId: refused.paymentId, state: state.RESERVATION_STATE_REFUSED },
-        { ...held, paymentId: open.paymentId, state: state.RESERVATION_STATE_OPEN, chargeTime: openAt },
+        {
+          ...nothing,
+          paymentId: refused.paymentId,
+          state: state.RESERVATION_STATE_REFUSED,
+          contentHash: hashOf(refused)
+        },
+        {
+          ...held,
+          paymentId: open.paymentId,
+          state: state.RESERVATION_STATE_OPEN,
+          chargeTime: openAt,
+          spentReceiveValue: '97'
+        },
         { ...nothing, paymentId: barred, state: state.RESERVATION_STATE_RELEASED }
       ].map((reservation) => ({ ...reservation, createTime: undefined }))
     )

@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { damageAll, restoreAll } from './support/damage.js'
-import { CAROL, eur, type PaymentWorld, startPaymentWorld } from './support/payment-world.js'
+import { damageDatabase } from '@open-payments-server/testing'
+import { ALICE, CAROL, eur, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
 let world: PaymentWorld
 /** 10.00 USD with a fee of 0.20, for 8.82 EUR. */
 let whole: string
 /** The same, of which 1.00 EUR was delivered for 1.14 USD. */
 let part: string
+/** 1.00 USD with a fee, on a quote. */
+let quoted: string
+/** A quote of the same terms, which no payment used. */
+let otherQuote: string
 
 beforeAll(async () => {
   world = await startPaymentWorld({
@@ -19,6 +23,15 @@ beforeAll(async () => {
   whole = await pay(await world.createReceiver({ walletAddress: CAROL }))
   const receiver = await world.createReceiver({ walletAddress: CAROL, incomingAmount: eur(882) })
   part = await payWhileItFills(receiver)
+  const quote = await world.createQuote(await world.createReceiver({ walletAddress: CAROL }), {
+    debitAmount: usd(100)
+  })
+  otherQuote = (await world.createQuoteElsewhere(quote)).slice(-36)
+  const paid = await world.request('POST', '/outgoing-payments', {
+    body: { walletAddress: ALICE, quoteId: quote }
+  })
+  await world.whenEnded(paid.textAt('id'))
+  quoted = paid.textAt('id').slice(-36)
   await world.whenDelivered()
 })
 afterAll(() => world.stop())
@@ -135,10 +148,21 @@ describe('an audit of payments between assets, with fees, and in part', () => {
       'a part that is settled as a whole',
       () => `update grant_reservation set settled_debit_value = 1000 where payment_id = '${part}'`,
       () => `with 114 sent and 100 delivered; its entry says settle of 1000 and 100`
+    ],
+    [
+      'another quote of the same terms',
+      () => `update outgoing_payment set quote_id = '${otherQuote}' where id = '${quoted}'`,
+      () => `outgoing payment ${quoted}: its quote is ${otherQuote} and its fee 11, and it was persisted with`
+    ],
+    [
+      'a quote that says other terms',
+      () =>
+        `update quote set debit_value = debit_value + 1 where id = (select quote_id from outgoing_payment where id = '${quoted}')`,
+      () => `outgoing payment ${quoted}: it is not on the terms of its quote`
     ]
   ])('finds %s', async (_what, damage, named) => {
-    await damageAll(world, damage())
-    const violations = await world.audit().finally(() => restoreAll(world))
+    const restore = await damageDatabase(world.database, damage())
+    const violations = await world.audit().finally(restore)
     expect(violations.join('\n')).toContain(named())
     expect(await world.audit()).toEqual([])
   })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { damageAll, restoreAll } from './support/damage.js'
+import { damageDatabase } from '@open-payments-server/testing'
 import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
 let world: PaymentWorld
@@ -18,16 +18,15 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-/** A posted transfer of one unit; what follows selects the rest. */
-const MOVE = `alter table transfer alter amount set default 1, alter posted_amount set default 1,
-    alter state set default 'posted', alter ended_at set default now();
-  insert into transfer (id, kind, payment_id, debit_account_id, debit_account_kind, credit_account_id, credit_account_kind,
-                        asset_id)`
+/** A posted transfer of one unit; what follows selects its kind, payment, accounts and asset. */
+const MOVE = `insert into transfer (amount, posted_amount, state, ended_at, id, kind, payment_id, debit_account_id,
+    debit_account_kind, credit_account_id, credit_account_kind, asset_id)
+  select 1, 1, 'posted', now(), gen_random_uuid(),`
 const ALICE_AND_BOB = `(select * from account where name = 'alice') a, (select * from account where name = 'bob') b`
 describe('an audit', () => {
   it('names what it checked, and finds nothing where all adds up', async () => {
     const { checks } = await world.operate('audit', { openReservationAgeMaxSeconds: 0 })
-    expect(checks.map(({ invariant }) => invariant).length).toBe(13)
+    expect(checks.map(({ invariant }) => invariant).length).toBe(14)
     expect(checks.flatMap(({ violations }) => violations)).toEqual([])
     expect(checks.find(({ invariant }) => invariant.includes('payment has sent'))?.checkedCount).toBe(1n)
   })
@@ -107,24 +106,37 @@ describe('an audit', () => {
   it.each<[what: string, damage: string, named: string]>([
     [
       'a fee from wallet to wallet without a payment',
-      `${MOVE} select gen_random_uuid(), 'fee', null, a.id, 'wallet', b.id, 'wallet', a.asset_id from ${ALICE_AND_BOB}`,
+      `${MOVE} 'fee', null, a.id, 'wallet', b.id, 'wallet', a.asset_id from ${ALICE_AND_BOB}`,
       'goes from a wallet account to a wallet account'
     ],
     [
       'a conversion from wallet to wallet of an invented payment',
-      `${MOVE} select gen_random_uuid(), 'conversion', gen_random_uuid(), a.id, 'wallet', b.id, 'wallet', a.asset_id
+      `${MOVE} 'conversion', gen_random_uuid(), a.id, 'wallet', b.id, 'wallet', a.asset_id
         from ${ALICE_AND_BOB}`,
       'belongs to no payment that demands it'
     ],
     [
+      'a fee of an invented payment, between the right accounts',
+      `${MOVE} 'fee', gen_random_uuid(), c.id, 'clearing', f.id, 'fees', c.asset_id
+        from account c, account f where c.kind = 'clearing' and f.kind = 'fees' and f.asset_id = c.asset_id
+         and c.asset_id = (select id from asset where code = 'USD')`,
+      'belongs to no payment that demands it'
+    ],
+    [
+      'a conversion without a payment, between the right kinds of accounts',
+      `${MOVE} 'conversion', null, x.id, 'exchange', b.id, 'wallet', b.asset_id
+        from ${ALICE_AND_BOB}, account x where x.kind = 'exchange' and x.asset_id = b.asset_id`,
+      'goes from a exchange account to a wallet account'
+    ],
+    [
       'a fee credited to a wallet',
-      `${MOVE} select gen_random_uuid(), 'fee', p.id, c.id, 'clearing', b.id, 'wallet', b.asset_id
+      `${MOVE} 'fee', p.id, c.id, 'clearing', b.id, 'wallet', b.asset_id
         from ${ALICE_AND_BOB}, outgoing_payment p, account c where c.kind = 'clearing' and c.asset_id = b.asset_id`,
       'goes from a clearing account to a wallet account'
     ],
     [
       'a fee that its payment does not demand, between the right accounts',
-      `${MOVE} select gen_random_uuid(), 'fee', p.id, c.id, 'clearing', f.id, 'fees', c.asset_id
+      `${MOVE} 'fee', p.id, c.id, 'clearing', f.id, 'fees', c.asset_id
         from outgoing_payment p, account c, account f
        where c.kind = 'clearing' and f.kind = 'fees' and f.asset_id = c.asset_id
          and c.asset_id = (select id from asset where code = 'USD')`,
@@ -132,13 +144,13 @@ describe('an audit', () => {
     ],
     [
       'a conversion out of the fees account',
-      `${MOVE} select gen_random_uuid(), 'conversion', p.id, f.id, 'fees', b.id, 'wallet', b.asset_id
+      `${MOVE} 'conversion', p.id, f.id, 'fees', b.id, 'wallet', b.asset_id
         from ${ALICE_AND_BOB}, outgoing_payment p, account f where f.kind = 'fees' and f.asset_id = b.asset_id`,
       'goes from a fees account to a wallet account'
     ],
     [
       'a deposit out of the exchange account',
-      `${MOVE} select gen_random_uuid(), 'deposit', null, x.id, 'exchange', b.id, 'wallet', b.asset_id
+      `${MOVE} 'deposit', null, x.id, 'exchange', b.id, 'wallet', b.asset_id
         from ${ALICE_AND_BOB}, account x where x.kind = 'exchange' and x.asset_id = b.asset_id`,
       'goes from a exchange account to a wallet account'
     ],
@@ -173,6 +185,78 @@ describe('an audit', () => {
       'its receiver is here https://elsewhere.example/incoming-payments/1'
     ],
     ['another client', `update outgoing_payment set client = 'https://eve.example'`, 'its client is here'],
+    [
+      'another request',
+      `update outgoing_payment set request_hash = sha256('another')`,
+      'its hash over grant, request, wallet address and receiver is here'
+    ],
+    [
+      'another amount that was counted under its grant',
+      'update outgoing_payment set grant_spent_debit_value = 1000',
+      'its amount debited under its grant is here 1000, at the auth server 100'
+    ],
+    [
+      'less counted under its grant than the payment alone',
+      'update outgoing_payment set grant_spent_receive_value = 99',
+      'less than the payment itself'
+    ],
+    [
+      'a payment that was charged a month before it was made',
+      `update grant_reservation set charged_at = charged_at - interval '1 month'`,
+      `outgoing payment PAYMENT was signed at`
+    ],
+    [
+      'a payment that was charged a month after it was made',
+      `update grant_reservation set charged_at = charged_at + interval '1 month'`,
+      `outgoing payment PAYMENT was signed at`
+    ],
+    [
+      'a payment moved to another month after it was signed',
+      `update grant_reservation set charged_at = charged_at - interval '1 month';
+       update outgoing_payment set created_at = created_at - interval '1 month';
+       update transfer set created_at = created_at - interval '1 month'`,
+      `outgoing payment PAYMENT was signed at`
+    ],
+    [
+      'a hold of another time than its payment',
+      `update transfer set created_at = created_at + interval '1 second' where kind = 'payment'`,
+      `outgoing payment PAYMENT was signed at`
+    ],
+    [
+      'a delivery that was made twice',
+      `insert into transfer select (jsonb_populate_record(t, jsonb_build_object('id', gen_random_uuid()))).* from transfer t
+        where kind = 'delivery'`,
+      'payment PAYMENT has 2 transfers of the kind delivery'
+    ],
+    [
+      'a hold under another id',
+      `update transfer set id = '00000000-0000-7000-8000-000000000000' where kind = 'payment'`,
+      'the payment of payment PAYMENT has the id 00000000-0000-7000-8000-000000000000'
+    ],
+    [
+      'a pending payment whose hold vanished with the money that it held',
+      `delete from transfer where payment_id is not null;
+       update outgoing_payment set state = 'pending', sent_value = 0, delivered_value = 0;
+       update grant_reservation set outcome = null, settled_debit_value = null, settled_receive_value = null, delivered_at = null`,
+      'payment PAYMENT lacks its payment of 100'
+    ],
+    [
+      'a payment that failed for want of money that was there',
+      `update outgoing_payment set state = 'failed', failure_reason = 'insufficient_funds', sent_value = 0, delivered_value = 0`,
+      'it ended as insufficient_funds, and its sender had the money'
+    ],
+    ...Object.entries({
+      receiver_not_found: 0,
+      receiver_completed: 0,
+      receiver_expired: 0,
+      receiver_full: 0,
+      partially_delivered: 50
+    }).map(([reason, delivered]): [string, string, string] => [
+      `a delivered payment that failed with ${reason}, though its receiver could take it`,
+      `update outgoing_payment set state = 'failed', failure_reason = '${reason}', sent_value = ${String(delivered)},
+              delivered_value = ${String(delivered)}`,
+      `it failed with ${reason}, which its receiver contradicts`
+    ]),
     ['another grant', 'update outgoing_payment set grant_id = gen_random_uuid()', 'its grant is here'],
     [
       'a quote that there is not',
@@ -208,9 +292,9 @@ describe('an audit', () => {
       'missing with 0 sent'
     ]
   ])('finds %s', async (_what, damage, named) => {
-    await damageAll(world, damage)
-    const violations = await world.audit().finally(() => restoreAll(world))
-    expect(violations.join('\n')).toContain(named)
+    const restore = await damageDatabase(world.database, damage)
+    const violations = await world.audit().finally(restore)
+    expect(violations.join('\n')).toContain(named.replace('PAYMENT', outgoingId))
     expect(await world.audit()).toEqual([])
   })
 

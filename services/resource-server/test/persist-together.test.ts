@@ -239,7 +239,7 @@ async function contents({ database }: Ledger, payments: readonly NewPayment[]): 
   return Promise.all([
     database.query('select * from outgoing_payment where id = any($1) order by id', ids),
     database.query(
-      `select payment_id, outcome, quote_id, fee_value, charged_at, given_up_cause from grant_reservation
+      `select payment_id, outcome, quote_id, fee_value, charged_at, held, given_up_cause from grant_reservation
         where payment_id = any($1) order by payment_id`,
       ids
     ),
@@ -302,10 +302,10 @@ async function writePlainly(
     if (await insertPayment(client, payment)) inserted.push(payment)
   }
   for (const payment of inserted.toSorted(byDebit)) {
-    await holdIfCovered(client, payment)
+    const held = await holdIfCovered(client, payment)
     await client.query(
-      'insert into grant_reservation (payment_id, quote_id, fee_value, charged_at) values ($1, $2, $3, $4)',
-      [payment.id, payment.terms.quoteId, payment.terms.amounts.fee, new Date(payment.chargedAtMs)]
+      'insert into grant_reservation (payment_id, quote_id, fee_value, charged_at, held) values ($1, $2, $3, $4, $5)',
+      [payment.id, payment.terms.quoteId, payment.terms.amounts.fee, new Date(payment.chargedAtMs), held]
     )
     results.set(payment, 'persisted')
   }
@@ -372,13 +372,13 @@ async function insertPayment(client: PoolClient, payment: NewPayment): Promise<b
   return rowCount === 1
 }
 
-async function holdIfCovered(client: PoolClient, { id, accountId, terms }: NewPayment): Promise<void> {
+async function holdIfCovered(client: PoolClient, { id, accountId, terms }: NewPayment): Promise<boolean> {
   const { rowCount } = await client.query(
     `update account set debits_pending = debits_pending + $2
       where id = $1 and credits_posted - debits_posted - debits_pending >= $2`,
     [accountId, terms.amounts.debit]
   )
-  if (rowCount === 0) return
+  if (rowCount === 0) return false
   await client.query(
     `insert into transfer (id, kind, state, payment_id, debit_account_id, debit_account_kind, credit_account_id,
        credit_account_kind, asset_id, amount, created_at)
@@ -386,6 +386,7 @@ async function holdIfCovered(client: PoolClient, { id, accountId, terms }: NewPa
        from account clearing where kind = 'clearing'`,
     [id, accountId, terms.amounts.debit, new Date(NOW_MS)]
   )
+  return true
 }
 
 /** By quote, those without one last, then by id. */

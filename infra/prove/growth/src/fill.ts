@@ -80,6 +80,14 @@ async function forEachRange(client: pg.Client, count: number, statements: readon
 
 const SERIES = 'generate_series($1::integer, $2::integer) as n'
 
+/** The hash of the request of payment `n`. */
+const REQUEST_HASH = 'sha256(n::text::bytea)'
+
+/** The hash that the auth server keeps of it, as `contentHash` computes it. */
+function contentHashOf(grant: string, address: string, receiver: string): string {
+  return `sha256(convert_to(format('["%s","%s","%s","%s"]', ${grant}, encode(${REQUEST_HASH}, 'hex'), ${address}, ${receiver}), 'UTF8'))`
+}
+
 async function fillResourceServer(client: pg.Client, plan: GrowthPlan): Promise<void> {
   await makeWallets(client, plan)
   const [sender, receiver] = [senderOf(plan), receiverOf(plan)]
@@ -93,7 +101,7 @@ async function fillResourceServer(client: pg.Client, plan: GrowthPlan): Promise<
     `insert into incoming_payment (id, wallet_address_id, client, incoming_value, received_value, completed, expires_at,
                                    created_at, updated_at, shared_secret_key_id)
      select ${incoming}, r.wallet_address_id, ${clientOf(plan)}, ${RECEIVE}, case when ${FAILED} then 0 else ${RECEIVE} end,
-            not ${FAILED}, ${at} + interval '30 days', ${at}, ${at}, 'grown'
+            true, ${at} + interval '30 days', ${at}, ${at}, 'grown'
        from ${both}`,
     `insert into quote (id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id, method,
                         expires_at, created_at)
@@ -105,13 +113,13 @@ async function fillResourceServer(client: pg.Client, plan: GrowthPlan): Promise<
        grant_spent_receive_value, request_hash, signature_id, created_at, updated_at)
      select ${payment}, s.wallet_address_id, ${clientOf(plan)}, ${uuidOf('grant', plan)}, ${quote}, ${incomingUrl}, ${DEBIT},
             ${FEE}, ${RECEIVE}, s.asset_id, case when ${FAILED} then 'failed' else 'completed' end::outgoing_payment_state,
-            case when ${FAILED} then 'receiver_expired' end::outgoing_payment_failure_reason, case when ${FAILED} then 0 else ${DEBIT} end,
-            case when ${FAILED} then 0 else ${RECEIVE} end, ${DEBIT}, ${RECEIVE}, sha256(n::text::bytea),
+            case when ${FAILED} then 'receiver_completed' end::outgoing_payment_failure_reason, case when ${FAILED} then 0 else ${DEBIT} end,
+            case when ${FAILED} then 0 else ${RECEIVE} end, ${DEBIT}, ${RECEIVE}, ${REQUEST_HASH},
             ${uuidOf('signature', plan)}, ${at}, ${at}
        from ${both}`,
-    `insert into grant_reservation (payment_id, quote_id, fee_value, charged_at, outcome, settled_debit_value, settled_receive_value, attempts, next_attempt_at, delivered_at,
+    `insert into grant_reservation (payment_id, quote_id, fee_value, charged_at, held, outcome, settled_debit_value, settled_receive_value, attempts, next_attempt_at, delivered_at,
                                     created_at, outcome_since)
-     select ${payment}, ${quote}, ${FEE}, ${at}, case when ${FAILED} then 'release' else 'settle' end, case when not ${FAILED} then ${DEBIT} end,
+     select ${payment}, ${quote}, ${FEE}, ${at}, true, case when ${FAILED} then 'release' else 'settle' end, case when not ${FAILED} then ${DEBIT} end,
             case when not ${FAILED} then ${RECEIVE} end, 1, ${at}, ${at}, ${at}, ${at}
        from ${SERIES}`,
     `${transfer}
@@ -198,7 +206,7 @@ async function fillAuthServer(client: pg.Client, plan: GrowthPlan): Promise<void
        debit_code, debit_scale, receive_value, receive_code, receive_scale, receive_counted, spent_debit_value,
        spent_receive_value, settled_debit_value, settled_receive_value, created_at, ended_at, wallet_address, receiver, charged_at)
      select ${payment}, case when ${FAILED} then 'released' else 'settled' end::reservation_state,
-            sha256(('content' || n)::bytea), ${grant}, ${item}, 0, ${DEBIT}, 'USD', 2, ${RECEIVE}, 'USD', 2, true, ${DEBIT},
+            ${contentHashOf(String(grant), address, incomingUrl)}, ${grant}, ${item}, 0, ${DEBIT}, 'USD', 2, ${RECEIVE}, 'USD', 2, true, ${DEBIT},
             ${RECEIVE}, case when not ${FAILED} then ${DEBIT} end, case when not ${FAILED} then ${RECEIVE} end, ${at}, ${at}, ${address},
             ${incomingUrl}, ${at}
        from ${SERIES}`

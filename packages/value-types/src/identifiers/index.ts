@@ -1,1 +1,2 @@
+export { contentHash, type ReservationContent } from './content-hash.js'
 export { hashSecret, isUuid, newId, type Random, randomSecret, uuidV7, uuidV8 } from './identifiers.js'

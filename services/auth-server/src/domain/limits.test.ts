@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { parseRepeatingInterval } from '@open-payments-server/value-types/intervals'
-import { contentHash, coverPayment, currentWindows, type PaymentContent } from './limits.js'
+import { coverPayment, currentWindows, type PaymentContent } from './limits.js'
 import type { GrantedAccessItem } from './token-record.js'
 
 const ALICE = 'https://wallet.example/alice'
@@ -83,29 +83,5 @@ describe('the windows of an instant', () => {
     expect(at('2026-01-01T23:59:59.999Z')).toEqual([0n])
     expect(at('2026-01-02T00:00:00.000Z')).toEqual([1n])
     expect(at('2026-01-03T00:00:00.000Z')).toEqual([])
-  })
-})
-
-describe('the content of a request for room', () => {
-  const GRANT = '0190a8b1-0000-7000-8000-000000000001'
-  const hashOf = (content: PaymentContent, grantId: string | undefined = GRANT): string =>
-    contentHash(content, grantId).toString('hex')
-
-  it('is another one for another grant, request, wallet address or receiver', () => {
-    const hashes = [
-      hashOf(payment),
-      hashOf(payment, GRANT.replace('1', '2')),
-      contentHash(payment, undefined).toString('hex'),
-      hashOf({ ...payment, requestHash: Buffer.alloc(32, 4) }),
-      hashOf({ ...payment, walletAddress: RECEIVER }),
-      hashOf({ ...payment, receiver: ALICE }),
-      hashOf({ ...payment, walletAddress: RECEIVER, receiver: ALICE })
-    ]
-    expect(new Set(hashes).size).toBe(hashes.length)
-  })
-
-  it('is the same with another token of the grant, and at another rate', () => {
-    const repeated = { ...payment, tokenHash: Buffer.alloc(32, 2), receiveAmount: eur(91n) }
-    expect(hashOf(repeated)).toBe(hashOf(payment))
   })
 })

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { type Amount, isSameAsset } from '@open-payments-server/value-types/amounts'
 import { intervalIndexAt } from '@open-payments-server/value-types/intervals'
 import type { GrantedAccessItem } from './token-record.js'
@@ -95,24 +94,4 @@ function allowsReceiverAndAssets({ limits }: GrantedAccessItem, payment: Payment
 
 function allowsAsset(limit: Amount | undefined, amount: Amount): boolean {
   return limit === undefined || isSameAsset(limit.asset, amount.asset)
-}
-
-/**
- * SHA-256 that identifies a reservation request: two calls with one payment id are the same request if their hashes are
- * equal. The token is not part of it, because a client that repeats its request may have rotated it. Nor are the amounts,
- * because those of a repeated request follow the exchange rate.
- *
- * @param grantId id (UUID) of the grant; undefined for a token that was not issued here
- */
-export function contentHash(
-  {
-    requestHash,
-    walletAddress,
-    receiver
-  }: Pick<PaymentContent, 'requestHash' | 'walletAddress' | 'receiver'>,
-  grantId: string | undefined
-): Buffer {
-  // JSON separates the parts, so that no two contents give the same text.
-  const content = JSON.stringify([grantId ?? null, requestHash.toString('hex'), walletAddress, receiver])
-  return createHash('sha256').update(content).digest()
 }

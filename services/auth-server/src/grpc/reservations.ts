@@ -34,7 +34,7 @@ export function createListReservationsRpc(
 }
 
 function toMessage(reservation: Reservation): auth.Reservation {
-  const { amounts, settled } = reservation
+  const { amounts, settled, spent } = reservation
   return {
     paymentId: reservation.paymentId,
     grantId: reservation.grantId ?? '',
@@ -47,7 +47,10 @@ function toMessage(reservation: Reservation): auth.Reservation {
     settledDebitValue: settled?.settledDebitValue.toString() ?? '',
     settledReceiveValue: settled?.settledReceiveValue.toString() ?? '',
     createTime: new Date(reservation.createdAtMs),
-    chargeTime: reservation.chargedAtMs === undefined ? undefined : new Date(reservation.chargedAtMs)
+    chargeTime: reservation.chargedAtMs === undefined ? undefined : new Date(reservation.chargedAtMs),
+    contentHash: reservation.contentHash ?? Buffer.alloc(0),
+    spentDebitValue: spent?.spentDebitValue.toString() ?? '',
+    spentReceiveValue: spent?.spentReceiveValue.toString() ?? ''
   }
 }
 

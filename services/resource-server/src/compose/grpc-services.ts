@@ -10,7 +10,10 @@ export interface GrpcDependencies extends WalletOperatorDependencies {
   /** Observes every call; none unless given. */
   readonly callObserver?: CallObserver | undefined
   /** Who may operate when clients present certificates, and what audits regard as lost. */
-  readonly config: Pick<ResourceServerConfig, 'GRPC_OPERATOR_CLIENTS' | 'ORPHAN_AGE_SECONDS'>
+  readonly config: Pick<
+    ResourceServerConfig,
+    'GRPC_OPERATOR_CLIENTS' | 'ORPHAN_AGE_SECONDS' | 'SWEEP_INTERVAL_SECONDS'
+  >
 }
 
 /** Everything the resource server serves over gRPC. */

@@ -171,6 +171,11 @@ export interface Reservation {
   readonly createdAtMs: number
   /** The instant that decided its interval, by its clock, in milliseconds since the Unix epoch; undefined for what never held room. */
   readonly chargedAtMs: number | undefined
+  /** See `contentHash` of the value types; undefined for an id that was released before it was reserved. */
+  readonly contentHash: Buffer | undefined
+  /** Amounts under the grant when it was made, this payment included; undefined where `reserve` answered none. */
+  readonly spentDebitValue: bigint | undefined
+  readonly spentReceiveValue: bigint | undefined
 }
 
 /** A page of reservations. */

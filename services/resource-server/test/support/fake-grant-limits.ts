@@ -7,6 +7,7 @@ import {
 } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
+import { contentHash } from '@open-payments-server/value-types/identifiers'
 
 /** What was decided about a payment. */
 type Decided = Exclude<auth.ReservationResult['outcome'], undefined>
@@ -33,6 +34,10 @@ export interface FakeReservation {
   createdAt: Date
   /** undefined for what never held room. */
   chargedAt?: Date | undefined
+  /** As `contentHash` gives it; none for what was released before it was reserved. */
+  contentHash?: Buffer
+  /** What its grant had spent, itself included; undefined for what never held room. */
+  spent?: auth.GetSpentAmountsResponse
 }
 
 /** The grant of every token of which nothing else is said. */
@@ -145,7 +150,8 @@ export class FakeGrantLimits {
     const { paymentId, accessToken, debitAmount, receiveAmount } = request
     const { walletAddress, receiver, requestHash } = request
     const grantId = this.grantOf(accessToken) ?? GRANT
-    const content = JSON.stringify([grantId, requestHash.toString('hex'), walletAddress, receiver])
+    const hash = contentHash({ requestHash, walletAddress, receiver }, grantId)
+    const content = hash.toString('hex')
     const known = this.reservations.get(paymentId)
     if (known !== undefined && known.content !== '' && known.content !== content) {
       throw refuse(status.ALREADY_EXISTS)
@@ -162,6 +168,7 @@ export class FakeGrantLimits {
       paymentId,
       grantId,
       content,
+      contentHash: hash,
       accessToken,
       walletAddress,
       receiver,
@@ -185,13 +192,12 @@ export class FakeGrantLimits {
       )
       if (reason !== undefined) return this.#overLimits(reason, request)
     }
+    const reserved = this.reservations.get(paymentId)
+    if (reserved === undefined) throw refuse(status.INTERNAL)
+    reserved.spent ??= this.#spent(reserved.accessToken)
     return {
       $case: 'reserved',
-      value: {
-        grantId,
-        ...this.#spent((known ?? reservation).accessToken),
-        chargeTime: (known ?? reservation).chargedAt
-      }
+      value: { grantId, ...reserved.spent, chargeTime: reserved.chargedAt }
     }
   }
 
@@ -316,6 +322,9 @@ function toMessage(reservation: FakeReservation, client: string): auth.Reservati
     settledDebitValue: state === 'settled' ? debited.toString() : '',
     settledReceiveValue: state === 'settled' ? received.toString() : '',
     createTime: createdAt,
-    chargeTime: reservation.chargedAt
+    chargeTime: reservation.chargedAt,
+    contentHash: reservation.contentHash ?? Buffer.alloc(0),
+    spentDebitValue: reservation.spent?.spentDebitAmount?.value ?? '',
+    spentReceiveValue: reservation.spent?.spentReceiveAmount?.value ?? ''
   }
 }

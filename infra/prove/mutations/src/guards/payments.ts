@@ -66,9 +66,9 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'no payment is created under an id that was given up',
     file: OPENED,
-    text: 'select id, quote_id, fee_value, charged_at from placed join wanted using (id) order by id',
+    text: 'select id, quote_id, fee_value, charged_at, held from placed join wanted using (id) order by id',
     broken:
-      'select id, quote_id, fee_value, charged_at from placed join wanted using (id) order by id on conflict do nothing',
+      'select id, quote_id, fee_value, charged_at, held from placed join wanted using (id) order by id on conflict do nothing',
     test: ending('whose request was only slow: the tombstone wins, 503, and nothing is paid')
   },
   {
@@ -105,9 +105,9 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'no payment of a batch is created under an id that was given up',
     file: OPENED,
-    text: 'select id, quote_id, fee_value, charged_at from placed join wanted using (id) order by id',
+    text: 'select id, quote_id, fee_value, charged_at, held from placed join wanted using (id) order by id',
     broken:
-      'select id, quote_id, fee_value, charged_at from placed join wanted using (id) order by id on conflict do nothing',
+      'select id, quote_id, fee_value, charged_at, held from placed join wanted using (id) order by id on conflict do nothing',
     test: together
   },
   {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { callUnary } from '@open-payments-server/grpc-transport'
+import type { AccessItem } from '../../domain/access.js'
 import {
   ALICE,
   eur,
@@ -9,6 +10,8 @@ import {
   usd,
   type WrittenGrant
 } from '../../../test/support/grpc-fixture.js'
+
+const EVE = 'https://wallet.example/eve'
 
 let auth: GrpcFixture
 let grant: WrittenGrant
@@ -129,17 +132,42 @@ describe('AuditLimits', () => {
     ],
     [
       'an access item for another wallet',
-      `update access_item set identifier = 'https://wallet.example/eve'`,
+      `update access_item set identifier = '${EVE}'`,
       () => [
-        ...ofEach(`paid from ${ALICE}, and its access item is for https://wallet.example/eve`)(),
-        `Grant ${grant.grantId}: its access item ${String(grant.itemIds[0])} is for https://wallet.example/eve, and the account holder of ${ALICE} agreed`
+        ...ofEach(`paid from ${ALICE}, and its access item is for ${EVE}`)(),
+        `Grant ${grant.grantId}: its access item ${String(grant.itemIds[0])} is for ${EVE}, and the account holder of ${ALICE} agreed`
       ]
     ],
     [
       'an interaction of another account holder',
       `update interaction set wallet_address = 'https://wallet.example/market'`,
       () => [
-        `Grant ${grant.grantId}: its access item ${String(grant.itemIds[0])} is for ${ALICE}, and the account holder of https://wallet.example/market agreed`
+        `Grant ${grant.grantId}: its access item ${String(grant.itemIds[0])} is for ${ALICE}, and the account holder of https://wallet.example/market agreed`,
+        ...ofEach(`paid from ${ALICE}, and the account holder of https://wallet.example/market agreed`)()
+      ]
+    ],
+    [
+      'a subject of another account holder',
+      `update grant_request set subject = '{"sub_ids": [{"id": "${EVE}", "format": "uri"}]}'`,
+      () => [`Grant ${grant.grantId}: it names the subject ${EVE}, and the account holder of ${ALICE} agreed`]
+    ],
+    [
+      'a payment that was charged after its grant was revoked',
+      `update grant_request set state = 'revoked', updated_at = updated_at - interval '61 seconds'`,
+      ofEach('charged at 2026-01-15 00:00:00+00, and its grant was revoked at 2026-01-14 23:58:59+00')
+    ],
+    [
+      'an access item that vanished, without limits',
+      `begin; set local session_replication_role = replica; delete from access_item;
+       update limit_window set limit_debit_value = null, limit_receive_value = null; commit`,
+      () => [`${item()}: there is no such access item`]
+    ],
+    [
+      'a payment raised with its window',
+      `update reservation set debit_value = 101 where debit_value = 100 and state = 'open' and receive_code = 'USD';
+       update limit_window set spent_debit_value = spent_debit_value + 1`,
+      () => [
+        `Payment ${paymentId}: with it, 100 debited and 100 received were answered as spent, less than its own 101 and 100`
       ]
     ],
 
@@ -168,8 +196,11 @@ describe('AuditLimits', () => {
     ],
     [
       'a reservation for another wallet',
-      `update reservation set wallet_address = 'https://wallet.example/eve' where wallet_address is not null`,
-      ofEach(`paid from https://wallet.example/eve, and its access item is for ${ALICE}`)
+      `update reservation set wallet_address = '${EVE}' where wallet_address is not null`,
+      () => [
+        ...ofEach(`paid from ${EVE}, and its access item is for ${ALICE}`)(),
+        ...ofEach(`paid from ${EVE}, and the account holder of ${ALICE} agreed`)()
+      ]
     ],
     [
       'an interval of an item that has none',
@@ -196,6 +227,55 @@ describe('AuditLimits', () => {
     ])
     expect((await audit()).violations).toEqual([
       `Access item ${String(itemIds[0])}, interval 0: counts in other assets than its limits`
+    ])
+  })
+
+  it('finds a payment raised with its window though others were made under the grant before', async () => {
+    const { token, itemIds } = await auth.grant({
+      access: [spending({ debitAmount: usd(1_000n), receiveAmount: usd(1_000n) })]
+    })
+    const raised = auth.payment(token)
+    for (const payment of [auth.payment(token), raised]) await auth.reserveAs(payment)
+    await auth.database.query(
+      'update reservation set debit_value = debit_value + 100, receive_value = receive_value + 100 where payment_id = $1',
+      [raised.paymentId]
+    )
+    await auth.database.query(
+      `update limit_window set spent_debit_value = spent_debit_value + 100, spent_receive_value = spent_receive_value + 100
+        where access_item_id = $1`,
+      [itemIds[0]]
+    )
+    expect((await audit()).violations).toEqual([
+      `Access item ${String(itemIds[0])}, interval 0: counts 300 as debited, and its payments were answered 200 at most`,
+      `Access item ${String(itemIds[0])}, interval 0: counts 300 as received, and its payments were answered 200 at most`
+    ])
+  })
+
+  const listAll = (identifier: string): AccessItem => ({
+    type: 'incoming-payment',
+    actions: ['list-all'],
+    identifier
+  })
+
+  it('finds what lists all payments of a wallet whose account holder did not agree', async () => {
+    const { grantId, itemIds } = await auth.grant({ access: [spending(), listAll(EVE)] })
+    expect((await audit()).violations).toEqual([
+      `Grant ${grantId}: its access item ${String(itemIds[1])} is for ${EVE}, and the account holder of ${ALICE} agreed`
+    ])
+  })
+
+  it.each([
+    ['what lists all payments', { access: [listAll(ALICE)] }, ''],
+    [
+      'a subject',
+      { access: [] },
+      `update grant_request set subject = '{"sub_ids": [{"id": "${ALICE}", "format": "uri"}]}' where id = $1`
+    ]
+  ])('finds a grant of %s that nobody agreed to', async (_what, options, statement) => {
+    const { grantId } = await auth.grant(options)
+    if (statement !== '') await auth.database.query(statement, [grantId])
+    expect((await audit()).violations).toEqual([
+      `Grant ${grantId}: spent by 0 payments, and it is issued with an interaction that is missing`
     ])
   })
 

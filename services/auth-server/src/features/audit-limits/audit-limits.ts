@@ -23,7 +23,17 @@ export interface LimitsAuditRepository {
 const COUNT = Prisma.sql`
   select (select count(*) from limit_window) as window_count, (select count(*) from reservation) as reservation_count`
 
-/** Sums all reservations beside all windows: a full join and many kinds of violation, which Prisma cannot express. */
+/** Items `a` whose access always needs consent, by the rule of `needsInteraction`: what the configuration adds may change. */
+const NEEDS_CONSENT = Prisma.sql`(a.type = 'outgoing-payment' or 'list-all' = any (a.actions))`
+
+/** How far the clocks of two instances may be apart, in seconds: one charges by its own clock, and another one revokes. */
+const CLOCKS_APART_MAX_SECONDS = Prisma.raw('60')
+
+/**
+ * Sums all reservations beside all windows: a full join and many kinds of violation, which Prisma cannot express.
+ *
+ * A window grows only by a payment that is answered what was spent with it: so the largest answer is never below the window.
+ */
 const VIOLATIONS = Prisma.sql`
   with reserved as (
     select access_item_id, interval_index,
@@ -33,18 +43,42 @@ const VIOLATIONS = Prisma.sql`
       from reservation
      where state in ('open', 'settled')
      group by access_item_id, interval_index),
+  answered as (
+    select access_item_id, interval_index, max(spent_debit_value) as debit_value,
+           max(spent_receive_value) filter (where receive_counted) as receive_value
+      from reservation
+     where access_item_id is not null
+     group by access_item_id, interval_index
+    having bool_and(spent_debit_value is not null and spent_receive_value is not null)),
   audited as (
     select access_item_id, interval_index,
            format('Access item %s, interval %s', access_item_id, interval_index) as name,
-           w.access_item_id is not null as has_window,
+           w.access_item_id is not null as has_window, a.id is not null as has_item,
            w.spent_debit_value, w.spent_receive_value, w.limit_debit_value as counted_debit_limit,
            w.limit_receive_value as counted_receive_limit,
            coalesce(r.debit_value, 0) as reserved_debit_value, coalesce(r.receive_value, 0) as reserved_receive_value,
+           answered.debit_value as answered_debit_value, answered.receive_value as answered_receive_value,
            a.limit_debit_value, a.limit_receive_value
       from limit_window w
       full join reserved r using (access_item_id, interval_index)
+      left join answered using (access_item_id, interval_index)
       left join access_item a on a.id = access_item_id)
   select name || ': reservations without a window' as violation from audited where not has_window
+  union all
+  select name || ': there is no such access item' from audited where not has_item
+  union all
+  select format('%s: counts %s as debited, and its payments were answered %s at most', name, spent_debit_value,
+                answered_debit_value)
+    from audited where spent_debit_value > answered_debit_value
+  union all
+  select format('%s: counts %s as received, and its payments were answered %s at most', name, spent_receive_value,
+                answered_receive_value)
+    from audited where spent_receive_value > answered_receive_value
+  union all
+  select format('Payment %s: with it, %s debited and %s received were answered as spent, less than its own %s and %s', payment_id,
+                spent_debit_value, spent_receive_value, debit_value, receive_value)
+    from reservation
+   where state in ('open', 'settled') and (spent_debit_value < debit_value or spent_receive_value < receive_value)
   union all
   select format('%s: counts %s as debited, its reservations %s', name, spent_debit_value, reserved_debit_value)
     from audited where spent_debit_value <> reserved_debit_value
@@ -100,20 +134,36 @@ const VIOLATIONS = Prisma.sql`
           or (a.limit_debit_code, a.limit_debit_scale) <> (r.debit_code, r.debit_scale)
           or (a.limit_receive_code, a.limit_receive_scale) <> (r.receive_code, r.receive_scale))
   union all
+  select format('Payment %s: paid from %s, and the account holder of %s agreed', r.payment_id, r.wallet_address,
+                i.wallet_address)
+    from reservation r join interaction i using (grant_id)
+   where r.state in ('open', 'settled') and i.wallet_address <> r.wallet_address
+  union all
+  select format('Payment %s: charged at %s, and its grant was revoked at %s', r.payment_id, r.charged_at, g.updated_at)
+    from reservation r join grant_request g on g.id = r.grant_id
+   where r.state in ('open', 'settled') and g.state = 'revoked'
+     and r.charged_at > g.updated_at + ${CLOCKS_APART_MAX_SECONDS} * interval '1 second'
+  union all
   select format('Grant %s: spent by %s payments, and it is %s with an interaction that is %s', grant_id,
                 coalesce(payments, 0), coalesce(g.state::text, 'missing'), coalesce(i.state::text, 'missing'))
     from (select grant_id, count(*) as payments from reservation where state in ('open', 'settled') group by grant_id) spender
     full join (select distinct a.grant_id from access_item a join grant_request g on g.id = a.grant_id
-                where a.type = 'outgoing-payment' and g.state = 'issued') payer using (grant_id)
+                where ${NEEDS_CONSENT} and g.state = 'issued'
+                union
+               select id from grant_request where subject is not null and state = 'issued') payer using (grant_id)
     left join grant_request g on g.id = grant_id
     left join interaction i using (grant_id)
    where (g.state in ('issued', 'revoked') and i.state = 'APPROVED') is not true
   union all
-  select format('Grant %s: its access item %s is for %s, and the account holder of %s agreed', g.id, a.id, a.identifier,
+  select format('Grant %s: its access item %s is for %s, and the account holder of %s agreed', g.id, a.id, coalesce(a.identifier, 'any'),
                 coalesce(i.wallet_address, 'nothing'))
     from grant_request g join access_item a on a.grant_id = g.id join interaction i on i.grant_id = g.id
-   where g.state in ('issued', 'revoked') and a.type = 'outgoing-payment' and i.state = 'APPROVED'
-     and i.wallet_address is distinct from a.identifier`
+   where g.state in ('issued', 'revoked') and ${NEEDS_CONSENT} and i.state = 'APPROVED'
+     and i.wallet_address is distinct from a.identifier
+  union all
+  select format('Grant %s: it names the subject %s, and the account holder of %s agreed', g.id, s ->> 'id', i.wallet_address)
+    from grant_request g cross join jsonb_array_elements(g.subject -> 'sub_ids') s join interaction i on i.grant_id = g.id
+   where g.state in ('issued', 'revoked') and i.state = 'APPROVED' and i.wallet_address is distinct from s ->> 'id'`
 
 /**
  * The instants charged to each interval. The instants of an interval are consecutive, so the first and the last stand for

@@ -1,9 +1,9 @@
 import type { ItemResult } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { type Amount, isSameAsset } from '@open-payments-server/value-types/amounts'
+import { contentHash } from '@open-payments-server/value-types/identifiers'
 import {
   chargeableItems,
-  contentHash,
   type Coverage,
   coverPayment,
   currentWindows,

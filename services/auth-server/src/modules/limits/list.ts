@@ -9,7 +9,10 @@ import {
   type ReservationState,
   type ReservedAmounts,
   type SettledColumns,
-  settledOf
+  settledOf,
+  type SpentColumns,
+  spentOf,
+  type SpentValues
 } from './values.js'
 
 /** A reservation, or the record of a refusal or release. */
@@ -30,6 +33,10 @@ export interface Reservation {
   readonly createdAtMs: number
   /** The instant that decided its interval; undefined if nothing was ever reserved. */
   readonly chargedAtMs: number | undefined
+  /** See `contentHash`; undefined for an id that was released before it was reserved. */
+  readonly contentHash: Buffer | undefined
+  /** What the grant had spent when it was made, this payment included; undefined until it was summed up. */
+  readonly spent: SpentValues | undefined
 }
 
 /** Which open reservations to list. */
@@ -45,9 +52,10 @@ export interface OpenReservationQuery {
 const COLUMNS = Prisma.sql`r.payment_id, r.state, r.grant_id, ${clientOf(Prisma.sql`r.grant_id`)} as client,
          r.wallet_address, r.receiver, r.debit_value::text, r.debit_code, r.debit_scale, r.receive_value::text,
          r.receive_code, r.receive_scale,
-         r.settled_debit_value::text, r.settled_receive_value::text, r.created_at, r.charged_at`
+         r.settled_debit_value::text, r.settled_receive_value::text, r.created_at, r.charged_at, r.content_hash,
+         r.spent_debit_value::text, r.spent_receive_value::text`
 
-interface Row extends AmountColumns, SettledColumns {
+interface Row extends AmountColumns, SettledColumns, SpentColumns {
   readonly payment_id: string
   readonly state: ReservationState
   readonly grant_id: string | null
@@ -56,6 +64,7 @@ interface Row extends AmountColumns, SettledColumns {
   readonly receiver: string | null
   readonly created_at: Date
   readonly charged_at: Date | null
+  readonly content_hash: Uint8Array | null
 }
 
 /** Before every reservation. */
@@ -105,6 +114,8 @@ function reservationOf(row: Row): Reservation {
     amounts: amountsOf(row),
     settled: settledOf(row),
     createdAtMs: row.created_at.getTime(),
-    chargedAtMs: row.charged_at?.getTime()
+    chargedAtMs: row.charged_at?.getTime(),
+    contentHash: row.content_hash === null ? undefined : Buffer.from(row.content_hash),
+    spent: spentOf(row)
   }
 }

@@ -162,6 +162,8 @@ create table grant_reservation (
   fee_value numeric(20, 0),
   -- The instant that the auth server charged it at; null for an id that was given up.
   charged_at timestamptz(3),
+  -- Whether its debit was held as it was persisted; null for an id that was given up.
+  held boolean,
   outcome text,
   outcome_since timestamptz(3) not null default now(),
   settled_debit_value numeric(20, 0),

@@ -1,5 +1,5 @@
 import { type AuditCheck, type LimitsAuditor, tellViolations } from '../../domain/audit.js'
-import { checkLedger } from './ledger-checks.js'
+import { checkLedger, type LedgerCheckDependencies } from './ledger-checks.js'
 import { type LossDependencies, refusingWithoutAuthServer } from './lost-payments.js'
 import { checkReservations } from './reservation-checks.js'
 
@@ -8,6 +8,7 @@ const OPEN_AGE_MAX_SECONDS = 600
 
 /** What an audit needs. */
 export interface AuditMoneyDependencies extends LossDependencies {
+  readonly config: LossDependencies['config'] & LedgerCheckDependencies['config']
   readonly limitsAuditor: LimitsAuditor
 }
 
@@ -24,7 +25,7 @@ export async function auditMoney(
 ): Promise<AuditCheck[]> {
   const openAge = openAgeMaxSeconds === 0 ? OPEN_AGE_MAX_SECONDS : openAgeMaxSeconds
   return refusingWithoutAuthServer(async () => [
-    ...(await checkLedger(dependencies.patientDatabase, dependencies.urls)),
+    ...(await checkLedger(dependencies)),
     ...(await checkReservations({ ...dependencies, openAgeMaxSeconds: openAge })),
     await checkLimits(dependencies.limitsAuditor)
   ])

@@ -11,11 +11,35 @@ interface LedgerInvariant {
   /** Returns one sentence for each violation, `violation`. */
   readonly violations: string
   /** The parameters of `violations`; none unless given. */
-  readonly values?: (urls: ResourceUrls) => unknown[]
+  readonly values?: (dependencies: LedgerCheckDependencies) => unknown[]
+}
+
+/** What checking the ledger needs. */
+export interface LedgerCheckDependencies {
+  /** For reading whole tables: its statements may take long. */
+  readonly patientDatabase: Database
+  readonly urls: ResourceUrls
+  readonly config: {
+    /** Age from which the sweeper gives up a reservation without a payment, in seconds. */
+    readonly ORPHAN_AGE_SECONDS: number
+    /** How often it looks for them, in seconds. */
+    readonly SWEEP_INTERVAL_SECONDS: number
+  }
 }
 
 /** Prefix of the URL of every incoming payment hosted here, as `$1`. */
-const receiverPrefix = (urls: ResourceUrls): unknown[] => [urls.of('incoming-payments', '')]
+const receiverPrefix = ({ urls }: LedgerCheckDependencies): unknown[] => [urls.of('incoming-payments', '')]
+
+/** How far the clocks of the client and of both services may be apart, and how old a signature may be, in seconds. */
+const CLOCKS_APART_MAX_SECONDS = 1_800
+
+/**
+ * How far the instants of one payment may be apart, as `$1`, in seconds: a request that is repeated after a crash finds its
+ * reservation until the sweeper gives it up.
+ */
+const instantsApart = ({ config }: LedgerCheckDependencies): unknown[] => [
+  CLOCKS_APART_MAX_SECONDS + config.ORPHAN_AGE_SECONDS + config.SWEEP_INTERVAL_SECONDS
+]
 
 /**
  * The expected result of every payment, by the rule in `domain/settlement.ts`: the sender pays its share of the debit,
@@ -24,11 +48,16 @@ const receiverPrefix = (urls: ResourceUrls): unknown[] => [urls.of('incoming-pay
  */
 const TERMS = `terms as (
         select p.id, p.state, p.failure_reason, p.wallet_address_id, p.client, p.quote_id, p.receiver, p.debit_value,
-               p.fee_value, p.receive_value, p.receive_asset_id, p.sent_value, p.delivered_value,
+               p.fee_value, p.receive_value, p.receive_asset_id, p.sent_value, p.delivered_value, p.updated_at,
+               p.grant_spent_debit_value, p.grant_spent_receive_value, i.completed as receiver_completed,
+               i.expires_at as receiver_expires_at,
+               coalesce(i.incoming_value, 18446744073709551615) - i.received_value as receiver_room,
                s.id as debit_account_id, s.asset_id as debit_asset_id, i.id as incoming_payment_id,
                r.id as credit_account_id, r.asset_id as receiver_asset_id,
                div(p.debit_value * p.delivered_value + p.receive_value - 1, p.receive_value) as sent,
-               div((p.debit_value - p.fee_value) * p.delivered_value + p.receive_value - 1, p.receive_value) as net
+               div((p.debit_value - p.fee_value) * p.delivered_value + p.receive_value - 1, p.receive_value) as net,
+               case when p.delivered_value < div((p.debit_value - 1) * p.receive_value, p.debit_value) then 1
+                    else p.receive_value - div((p.debit_value - 1) * p.receive_value, p.debit_value) end as room_left_max
           from outgoing_payment p
           join wallet_address sw on sw.id = p.wallet_address_id
           join account s on s.id = sw.account_id
@@ -125,12 +154,13 @@ const INVARIANTS: readonly LedgerInvariant[] = [
       'Every payment has exactly the transfers that its assets, its fee and its end demand, between the right accounts.',
     count: 'select count(*) from transfer where payment_id is not null',
     values: receiverPrefix,
-    // A payment whose sender lacks the money is pending without a hold until it is processed: `optional`.
+    // A payment whose sender lacked the money has no hold; which ones these are was recorded as they were persisted.
     violations: `
       with ${TERMS}, expected as (
         select p.id as payment_id, e.kind::transfer_kind as kind, e.state::transfer_state as state, e.debit_account_id,
-               e.credit_account_id, e.asset_id, e.amount, e.posted_amount, e.incoming_payment_id, e.optional
+               e.credit_account_id, e.asset_id, e.amount, e.posted_amount, e.incoming_payment_id
           from terms p
+          left join grant_reservation r on r.payment_id = p.id
           left join account clearing on clearing.asset_id = p.debit_asset_id and clearing.kind = 'clearing'
           left join account fees on fees.asset_id = p.debit_asset_id and fees.kind = 'fees'
           left join account source on source.asset_id = p.debit_asset_id and source.kind = 'exchange'
@@ -138,17 +168,17 @@ const INVARIANTS: readonly LedgerInvariant[] = [
          cross join lateral (values
            ('payment', case when p.state = 'pending' then 'pending' when p.sent > 0 then 'posted' else 'voided' end,
             p.debit_account_id, clearing.id, p.debit_asset_id, p.debit_value, nullif(p.sent, 0), null::uuid,
-            p.failure_reason is distinct from 'insufficient_funds', p.state = 'pending'),
+            r.held is not false),
            ('fee', 'posted', clearing.id, fees.id, p.debit_asset_id, p.sent - p.net, p.sent - p.net, null,
-            p.sent > p.net, false),
+            p.sent > p.net),
            ('delivery', 'posted', clearing.id,
             case when p.debit_asset_id = p.receive_asset_id then p.credit_account_id else source.id end,
             p.debit_asset_id, p.net, p.net,
-            case when p.debit_asset_id = p.receive_asset_id then p.incoming_payment_id end, p.sent > 0, false),
+            case when p.debit_asset_id = p.receive_asset_id then p.incoming_payment_id end, p.sent > 0),
            ('conversion', 'posted', target.id, p.credit_account_id, p.receive_asset_id, p.delivered_value, p.delivered_value,
-            p.incoming_payment_id, p.sent > 0 and p.debit_asset_id <> p.receive_asset_id, false)
+            p.incoming_payment_id, p.sent > 0 and p.debit_asset_id <> p.receive_asset_id)
          ) as e (kind, state, debit_account_id, credit_account_id, asset_id, amount, posted_amount, incoming_payment_id,
-                 demanded, optional)
+                 demanded)
          where e.demanded)
       select case
                when t.id is null then format('payment %s lacks its %s of %s', e.payment_id, e.kind, e.amount)
@@ -162,13 +192,16 @@ const INVARIANTS: readonly LedgerInvariant[] = [
         from expected e
         full join (select * from transfer where payment_id is not null) t
           on t.payment_id = e.payment_id and t.kind = e.kind
-       where case
-         when t.id is null then not e.optional
-         when e.payment_id is null then true
-         else (t.state, t.debit_account_id, t.credit_account_id, t.asset_id, t.amount, t.posted_amount, t.incoming_payment_id)
-              is distinct from
-              (e.state, e.debit_account_id, e.credit_account_id, e.asset_id, e.amount, e.posted_amount, e.incoming_payment_id)
-       end`
+       where t.id is null or e.payment_id is null
+          or (t.state, t.debit_account_id, t.credit_account_id, t.asset_id, t.amount, t.posted_amount, t.incoming_payment_id)
+             is distinct from
+             (e.state, e.debit_account_id, e.credit_account_id, e.asset_id, e.amount, e.posted_amount, e.incoming_payment_id)
+      union all
+      select format('payment %s has %s transfers of the kind %s', payment_id, count(*), kind)
+        from transfer where payment_id is not null group by payment_id, kind having count(*) > 1
+      union all
+      select format('the %s of payment %s has the id %s', kind, payment_id, id)
+        from transfer where kind = 'payment' and id <> payment_id`
   },
   {
     invariant:
@@ -186,6 +219,16 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                case when p.asset_differs then 'its receiver is in another asset' end,
                case when p.delivered_value > 0 and p.credit_account_id is null then 'it delivered to no receiver' end,
                case when p.quote_differs then format('it is not on the terms of its quote %s', p.quote_id) end,
+               case when p.grant_counted_less then
+                 format('with it, %s debited and %s received were counted under its grant, less than the payment itself',
+                        p.grant_spent_debit_value, p.grant_spent_receive_value) end,
+               case when p.funds_differ then
+                 format('it ended as %s, and its sender %s the money', coalesce(p.failure_reason::text, p.state::text),
+                        case when p.held then 'had' else 'lacked' end) end,
+               case when p.failed_without_cause then
+                 format('it failed with %s, which its receiver contradicts: room for %s, %s, expires at %s', p.failure_reason,
+                        p.receiver_room, case when p.receiver_completed then 'completed' else 'not completed' end,
+                        p.receiver_expires_at) end,
                case when p.agreed_differs then
                  format('its quote is %s and its fee %s, and it was persisted with %s and %s', coalesce(p.quote_id::text, 'none'),
                         p.fee_value, coalesce(p.agreed_quote_id::text, 'none'), p.agreed_fee_value) end)) as violation
@@ -197,13 +240,28 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                          (q.wallet_address_id, q.client, q.receiver, q.debit_value, q.fee_value, q.receive_value,
                           q.receive_asset_id) as quote_differs,
                      r.quote_id as agreed_quote_id, r.fee_value as agreed_fee_value,
-                     (terms.quote_id, terms.fee_value) is distinct from (r.quote_id, r.fee_value) as agreed_differs
+                     (terms.quote_id, terms.fee_value) is distinct from (r.quote_id, r.fee_value) as agreed_differs,
+                     terms.grant_spent_debit_value < terms.debit_value
+                     or terms.grant_spent_receive_value < terms.receive_value as grant_counted_less,
+                     r.held,
+                     terms.state <> 'pending'
+                     and r.held <> (terms.failure_reason is distinct from 'insufficient_funds') as funds_differ,
+                     -- What a receiver has received, its completion and its expiry never go back. A part that was reduced so that
+                     -- the sender keeps a unit leaves less than the whole.
+                     terms.incoming_payment_id is not null and case terms.failure_reason
+                       when 'receiver_not_found' then true
+                       when 'receiver_completed' then not terms.receiver_completed
+                       when 'receiver_expired' then terms.receiver_expires_at > terms.updated_at
+                       when 'receiver_full' then terms.receiver_room >= terms.room_left_max
+                       when 'partially_delivered' then terms.receiver_room >= terms.room_left_max
+                       else false end as failed_without_cause
                 from terms
                 left join quote q on q.id = terms.quote_id
                 left join grant_reservation r on r.payment_id = terms.id) p
        where p.sent_value <> p.sent
           or (p.debit_asset_id = p.receive_asset_id and p.debit_value <> p.fee_value + p.receive_value)
-          or p.asset_differs or p.quote_differs or p.agreed_differs or (p.delivered_value > 0 and p.credit_account_id is null)`
+          or p.asset_differs or p.quote_differs or p.agreed_differs or p.grant_counted_less or p.funds_differ
+          or p.failed_without_cause or (p.delivered_value > 0 and p.credit_account_id is null)`
   },
   {
     invariant: 'Nothing was delivered to an incoming payment after it expired.',
@@ -213,6 +271,30 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                as violation
         from transfer t join incoming_payment i on i.id = t.incoming_payment_id
        where t.ended_at > i.expires_at`
+  },
+  {
+    // Each instant was written independently of the others: by the client, the auth server and this service. A reservation
+    // from before the database changed its timeline may be found again at any time after.
+    invariant:
+      'Every payment was signed, charged and persisted within one short time, and held as it was persisted.',
+    count: 'select count(*) from outgoing_payment',
+    values: instantsApart,
+    violations: `
+      select format('outgoing payment %s was signed at %s, charged at %s and persisted at %s; its hold is of %s', p.id,
+                    p.signed_at, p.charged_at, p.created_at, coalesce(p.held_at::text, 'no time')) as violation
+        from (select o.id, o.created_at, r.charged_at, t.created_at as held_at,
+                     to_timestamp(('x' || left(replace(o.signature_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0) as signed_at,
+                     $1::integer * interval '1 second' as apart
+                from outgoing_payment o
+                left join grant_reservation r on r.payment_id = o.id
+                left join transfer t on t.id = o.id) p
+       where p.held_at <> p.created_at
+          or p.signed_at not between p.created_at - p.apart and p.created_at + p.apart
+          or p.charged_at > p.created_at + p.apart
+          or (p.charged_at < p.created_at - p.apart
+              and not exists (select 1 from database_timeline t join database_timeline before using (system_identifier)
+                               where before.first_seen_at < t.first_seen_at
+                                 and t.first_seen_at between p.charged_at and p.created_at))`
   },
   {
     // An unusual number of ids given up by the sweeper indicates that the database lost payments that clients were told
@@ -231,7 +313,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
         full join grant_reservation r on r.payment_id = p.id
        where case
          when p.id is null then r.outcome is distinct from 'release' or r.given_up_cause is null
-                                or num_nonnulls(r.quote_id, r.fee_value, r.charged_at) > 0
+                                or num_nonnulls(r.quote_id, r.fee_value, r.charged_at, r.held) > 0
          when r.payment_id is null or r.given_up_cause is not null then true
          when p.state = 'pending' then r.outcome is not null
          when p.sent_value = 0 then r.outcome is distinct from 'release'
@@ -242,10 +324,10 @@ const INVARIANTS: readonly LedgerInvariant[] = [
 ]
 
 /** Checks the ledger's own invariants, all in one snapshot: concurrent payments are seen completely or not at all. */
-export async function checkLedger(database: Database, urls: ResourceUrls): Promise<AuditCheck[]> {
-  return readSnapshot(database, async (snapshot: Queries) => {
+export async function checkLedger(dependencies: LedgerCheckDependencies): Promise<AuditCheck[]> {
+  return readSnapshot(dependencies.patientDatabase, async (snapshot: Queries) => {
     const checks: AuditCheck[] = []
-    for (const invariant of INVARIANTS) checks.push(await check(snapshot, invariant, urls))
+    for (const invariant of INVARIANTS) checks.push(await check(snapshot, invariant, dependencies))
     return checks
   })
 }
@@ -253,12 +335,15 @@ export async function checkLedger(database: Database, urls: ResourceUrls): Promi
 async function check(
   snapshot: Queries,
   { invariant, count, violations, values }: LedgerInvariant,
-  urls: ResourceUrls
+  dependencies: LedgerCheckDependencies
 ): Promise<AuditCheck> {
   const [counted] = await snapshot.$queryRaw<{ count: bigint; told: string | null }[]>(
     Prisma.sql`select coalesce(count, 0)::bigint as count, to_jsonb(counted) ->> 'told' as told from (${Prisma.raw(count)}) counted`
   )
-  const rows = await snapshot.$queryRawUnsafe<{ violation: string }[]>(violations, ...(values?.(urls) ?? []))
+  const rows = await snapshot.$queryRawUnsafe<{ violation: string }[]>(
+    violations,
+    ...(values?.(dependencies) ?? [])
+  )
   const told = counted?.told ?? undefined
   return {
     invariant: told === undefined ? invariant : `${invariant} (${told})`,

@@ -33,6 +33,12 @@ export interface PersistedPayment {
   readonly receiveAmount: Amount
   /** The instant that the auth server charged it at, in milliseconds since the Unix epoch. */
   readonly chargedAtMs: number | undefined
+  /** SHA-256 of the client's request. */
+  readonly requestHash: Uint8Array
+  /** What the grant had spent, this payment included, in units of the debit amount's asset. */
+  readonly grantSpentDebitValue: bigint
+  /** The same, in units of the receive amount's asset. */
+  readonly grantSpentReceiveValue: bigint
 }
 
 interface Row {
@@ -54,6 +60,9 @@ interface Row {
   readonly receive_code: string
   readonly receive_scale: number
   readonly charged_at: Date | null
+  readonly request_hash: Uint8Array
+  readonly grant_spent_debit_value: string
+  readonly grant_spent_receive_value: string
 }
 
 /** Before every id. */
@@ -81,7 +90,8 @@ export async function* readOutcomeEntries(
                  limit ${pageSize}::integer) r
           left join lateral (
             select o.grant_id, o.client, w.path, o.receiver, o.debit_value::text, d.code as debit_code,
-                   d.scale as debit_scale, o.receive_value::text, c.code as receive_code, c.scale as receive_scale
+                   d.scale as debit_scale, o.receive_value::text, c.code as receive_code, c.scale as receive_scale,
+                   o.request_hash, o.grant_spent_debit_value::text, o.grant_spent_receive_value::text
               from outgoing_payment o
               join wallet_address w on w.id = o.wallet_address_id
               join account a on a.id = w.account_id
@@ -121,7 +131,10 @@ function toEntry(row: Row, urls: ResourceUrls): OutcomeEntry {
               value: BigInt(row.receive_value),
               asset: { code: row.receive_code, scale: row.receive_scale }
             },
-            chargedAtMs: row.charged_at?.getTime()
+            chargedAtMs: row.charged_at?.getTime(),
+            requestHash: row.request_hash,
+            grantSpentDebitValue: BigInt(row.grant_spent_debit_value),
+            grantSpentReceiveValue: BigInt(row.grant_spent_receive_value)
           }
   }
 }

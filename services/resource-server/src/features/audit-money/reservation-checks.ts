@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Amount } from '@open-payments-server/value-types/amounts'
+import { contentHash } from '@open-payments-server/value-types/identifiers'
 import { type AuditCheck, tellViolations } from '../../domain/audit.js'
 import type { Reservation } from '../../domain/ports.js'
 import { findLost, type LossDependencies, readLossBound } from './lost-payments.js'
@@ -101,11 +102,18 @@ function findDifferences(reservation: Reservation, payment: PersistedPayment): s
     receiver: [payment.receiver, reservation.receiver],
     debit: [describeAmount(payment.debitAmount), describeAmount(reservation.debitAmount)],
     receive: [describeAmount(payment.receiveAmount), describeAmount(reservation.receiveAmount)],
-    'time of charge': [describeInstant(payment.chargedAtMs), describeInstant(reservation.chargedAtMs)]
+    'time of charge': [describeInstant(payment.chargedAtMs), describeInstant(reservation.chargedAtMs)],
+    'amount debited under its grant': [payment.grantSpentDebitValue, reservation.spentDebitValue],
+    'amount received under its grant': [payment.grantSpentReceiveValue, reservation.spentReceiveValue],
+    // Both sides may have been changed alike: what was reserved contradicts it still.
+    'hash over grant, request, wallet address and receiver': [
+      contentHash(payment, payment.grantId).toString('hex'),
+      reservation.contentHash?.toString('hex')
+    ]
   }).flatMap(([name, [here, there]]) =>
     here === there
       ? []
-      : [`its ${name} is here ${here ?? 'nothing'}, at the auth server ${there ?? 'nothing'}`]
+      : [`its ${name} is here ${String(here ?? 'nothing')}, at the auth server ${String(there ?? 'nothing')}`]
   )
 }
 

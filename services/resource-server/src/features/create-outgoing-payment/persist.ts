@@ -97,7 +97,7 @@ const PERSIST = new Statement<PersistedRow>(
   ), ${inserted}, holdable as (
     select id, account_id, debit_value from wanted join payment using (id)
   ), ${held}, placed as (
-    select id from payment left join covered using (id)
+    select id, covered.debit_account_id is not null as held from payment left join covered using (id)
   ), ${opened}
   select id, true as persisted, metadata from payment
    union all

@@ -270,7 +270,10 @@ function fromReservation(message: auth.Reservation): Reservation {
     settledDebitValue: optionalValue(message.settledDebitValue),
     settledReceiveValue: optionalValue(message.settledReceiveValue),
     createdAtMs: message.createTime.getTime(),
-    chargedAtMs: message.chargeTime?.getTime()
+    chargedAtMs: message.chargeTime?.getTime(),
+    contentHash: message.contentHash.length === 0 ? undefined : message.contentHash,
+    spentDebitValue: optionalValue(message.spentDebitValue),
+    spentReceiveValue: optionalValue(message.spentReceiveValue)
   }
 }
 

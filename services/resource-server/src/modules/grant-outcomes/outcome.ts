@@ -1,16 +1,17 @@
 import { Prisma } from '../database.js'
 
 /**
- * Fragment: opens the entries of payments. Reads the parts `placed` (`id`), the persisted payments, and `wanted` (`id`,
- * `payable`, `quote_id`, `fee_value`, `charged_at`). The part `refused` (`payment_id`) records the release of those that are not payable.
+ * Fragment: opens the entries of payments. Reads the parts `placed` (`id`, `held`), the persisted payments, and whether there
+ * is a hold for each, and `wanted` (`id`, `payable`, `quote_id`, `fee_value`, `charged_at`). The part `refused` (`payment_id`)
+ * records the release of those that are not payable.
  *
  * If the id of a persisted payment was given up, which is rare, the primary key fails the whole statement, and nothing of
  * it is kept. The two parts never name the same id. Both write in the order of ids, to avoid deadlocks.
  */
 export const opened = Prisma.sql`
   opened as (
-    insert into grant_reservation (payment_id, quote_id, fee_value, charged_at)
-    select id, quote_id, fee_value, charged_at from placed join wanted using (id) order by id
+    insert into grant_reservation (payment_id, quote_id, fee_value, charged_at, held)
+    select id, quote_id, fee_value, charged_at, held from placed join wanted using (id) order by id
   ), refused as (
     insert into grant_reservation (payment_id, outcome, given_up_cause)
     select id, 'release', 'receiver_not_payable' from wanted where not payable order by id
