@@ -2,6 +2,7 @@ import { Agent, request as httpRequest } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { createLogger } from '@open-payments-server/runtime'
+import { CommonRefusal } from '@open-payments-server/value-types/refusals'
 import { Router } from 'express'
 import { z } from 'zod'
 import {
@@ -10,6 +11,7 @@ import {
   parseJsonObject,
   PublicError,
   rawBody,
+  refusalAnswer,
   type Route,
   type RunningHttpServer,
   serviceUnavailable,
@@ -28,8 +30,8 @@ const routes: Route[] = [
     method: 'POST',
     path: '/echo',
     handle: (request, response) => {
-      const body = parseJsonObject(rawBody(request), request.get('content-type'), '400')
-      response.sendJson(200, validate(schema, body, '400'))
+      const body = parseJsonObject(rawBody(request), request.get('content-type'))
+      response.sendJson(200, validate(schema, body))
     }
   },
   {
@@ -113,7 +115,7 @@ function pages(): Router {
     throw new PublicError({ status: 409, code: '409', description: 'taken' })
   })
   router.post('/page/echo', (request, response) => {
-    response.json(parseJsonObject(rawBody(request), request.get('content-type'), '400'))
+    response.json(parseJsonObject(rawBody(request), request.get('content-type')))
   })
   return router
 }
@@ -132,7 +134,12 @@ describe('an HTTP app', () => {
       fields: ['X-Everywhere', 'yes'],
       unexpectedCode: '500',
       badRequestCode: '400',
-      answerOf: (error) => (/is away/.test(String(error)) ? serviceUnavailable('503', error) : undefined),
+      answerOf(error) {
+        if (error instanceof CommonRefusal) {
+          return refusalAnswer(error, error.because === 'unknown-format' ? 415 : 400, '400')
+        }
+        return /is away/.test(String(error)) ? serviceUnavailable('503', error) : undefined
+      },
       errorHeaders: (status): Record<string, string> => (status === 401 ? { 'WWW-Authenticate': 'GNAP' } : {})
     })
     server = await startHttpServer(app, { host: '127.0.0.1', port: 0 })

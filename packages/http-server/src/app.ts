@@ -39,7 +39,7 @@ export interface HttpAppOptions {
   /** Code of requests that no route takes, or that cannot be read. */
   readonly badRequestCode: string
   /** Maps the service's own errors, such as refusals; undefined for a defect, which is answered with an opaque 500. */
-  readonly answerOf?: (error: unknown) => PublicError | undefined
+  readonly answerOf?: (error: unknown) => PublicError | NoAnswer | undefined
   /** Headers for every error of a status, such as `WWW-Authenticate` for 401. */
   readonly errorHeaders?: (status: number) => Readonly<Record<string, string>>
   /** An error as HTML, for people; undefined for callers that prefer JSON. */
@@ -155,12 +155,12 @@ class HttpApp {
   #fail(error: unknown, request: HttpRequest, response: HttpResponse): void {
     const { logger } = this.#options
     const { method } = request
-    if (error instanceof NoAnswer) {
-      logger.error({ ...error.fields, err: error, method }, 'ended without an answer')
+    const known = this.#answerOf(error)
+    if (known instanceof NoAnswer) {
+      logger.error({ ...known.fields, err: known, method }, 'ended without an answer')
       request.message.socket.destroy()
       return
     }
-    const known = this.#publicErrorOf(error)
     if (known === undefined) logger.error({ err: error, method }, 'unexpected error')
     else if (known.cause !== undefined) logger.debug({ err: known.cause, code: known.code }, known.message)
     // A started answer cannot be taken back: the client sees that it is incomplete.
@@ -185,8 +185,8 @@ class HttpApp {
     else response.sendText(status, 'text/html; charset=utf-8', page)
   }
 
-  #publicErrorOf(error: unknown): PublicError | undefined {
-    if (error instanceof PublicError) return error
+  #answerOf(error: unknown): PublicError | NoAnswer | undefined {
+    if (error instanceof PublicError || error instanceof NoAnswer) return error
     const { answerOf, badRequestCode } = this.#options
     return answerOf?.(error) ?? fromExpress(error, badRequestCode)
   }

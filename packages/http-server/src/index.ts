@@ -2,7 +2,7 @@ export { createHttpApp, type HttpAppOptions, type RequestObserver } from './app.
 export type { TrustedProxies } from './client-address.js'
 export { HttpRequest } from './http-request.js'
 export { type Fields, HttpResponse } from './http-response.js'
-export { type BadRequestCode, invalidField, parseJsonObject, peekJson, validate } from './json.js'
+export { parseJsonObject, peekJson, validate } from './json.js'
 export { CONNECTIONS_MAX, HEADER_BYTES_MAX, HEADER_COUNT_MAX, TARGET_LENGTH_MAX } from './limits.js'
 export { readOptionalBody } from './optional-body.js'
 export {
@@ -12,6 +12,7 @@ export {
   NoAnswer,
   PublicError,
   type PublicErrorOptions,
+  refusalAnswer,
   serviceUnavailable
 } from './public-error.js'
 export { rawBody } from './read-body.js'

@@ -1,11 +1,11 @@
 import { describe, expect, it, jest } from '@jest/globals'
+import { CommonRefusal } from '@open-payments-server/value-types/refusals'
 import { z } from 'zod'
 import { JSON_DEPTH_MAX, JSON_VALUES_MAX, parseJsonObject, peekJson, validate } from './json.js'
 import { measuredList, measuredText } from '@open-payments-server/value-types/schemas'
-import { PublicError } from './public-error.js'
 
 const parse = (text: string): Record<string, unknown> =>
-  parseJsonObject(Buffer.from(text), 'application/json', '400')
+  parseJsonObject(Buffer.from(text), 'application/json')
 
 describe('a JSON body', () => {
   it('may be as deep as the limit, and not deeper', () => {
@@ -44,7 +44,7 @@ describe('a JSON body that is parsed early', () => {
       const parsing = jest.spyOn(JSON, 'parse')
       try {
         const peeked = peekJson(body)
-        const read = (): unknown => parseJsonObject(body, 'application/json', '400')
+        const read = (): unknown => parseJsonObject(body, 'application/json')
         if (peeked === undefined) expect(read).toThrow('the body is not valid JSON in UTF-8')
         else expect(read()).toBe(peeked)
         expect(parsing).toHaveBeenCalledTimes(1)
@@ -65,8 +65,8 @@ describe('a JSON body that is parsed early', () => {
   it('is still validated', () => {
     const body = Buffer.from('{"__proto__":{}}')
     expect(peekJson(body)).toBeDefined()
-    expect(() => parseJsonObject(body, 'application/json', '400')).toThrow('invalid __proto__')
-    expect(() => parseJsonObject(body, 'text/plain', '400')).toThrow('must be application/json')
+    expect(() => parseJsonObject(body, 'application/json')).toThrow('invalid __proto__')
+    expect(() => parseJsonObject(body, 'text/plain')).toThrow('must be application/json')
   })
 })
 
@@ -108,16 +108,16 @@ describe('the error for a wrong field', () => {
     [{ urls: 'x' }, 'urls', 'is not known here']
   ])('%j', (wrong, field, message) => {
     const body: unknown = { url: 'x', ...wrong }
-    const error = refusalOf(() => validate(schema, body, '400'))
+    const error = refusalOf(() => validate(schema, body))
     expect(error.details).toEqual(expect.objectContaining({ [field]: message }))
   })
 })
 
-function refusalOf(action: () => unknown): PublicError {
+function refusalOf(action: () => unknown): CommonRefusal {
   try {
     action()
   } catch (error) {
-    if (error instanceof PublicError) return error
+    if (error instanceof CommonRefusal) return error
     throw error
   }
   throw new Error('nothing was refused')

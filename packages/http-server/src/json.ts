@@ -1,5 +1,5 @@
+import { CommonRefusal, invalidField } from '@open-payments-server/value-types/refusals'
 import type { z } from 'zod'
-import { PublicError } from './public-error.js'
 
 /** Maximum nesting depth of a JSON body. */
 export const JSON_DEPTH_MAX = 32
@@ -10,45 +10,37 @@ const LONE_SURROGATE = /\p{Surrogate}/u
 /** Maximum number of problems reported at once. */
 const PROBLEMS_MAX = 20
 
-/** The error code for bad requests: `invalid_request` on the auth server, `400` on the resource server. */
-export type BadRequestCode = string
-
 /**
  * Reads a request's body as a JSON object.
  *
  * @param body the bytes as received; undefined when there were none
  * @param contentType value of `Content-Type`
- * @throws PublicError 400 when it is not JSON in UTF-8, not an object, nested too deep, has too many members, has one named
- *   `__proto__`, or holds text that cannot be stored (NUL, lone surrogates); 415 for another content type
+ * @throws Refusal `invalid-field` when it is not JSON in UTF-8, not an object, nested too deep, has too many members, has one
+ *   named `__proto__`, or holds text that cannot be stored (NUL, lone surrogates); `unknown-format` for another content type
  */
 export function parseJsonObject(
   body: Uint8Array | undefined,
-  contentType: string | undefined,
-  code: BadRequestCode
+  contentType: string | undefined
 ): Record<string, unknown> {
-  if (body === undefined || body.length === 0) throw badRequest(code, 'the request has no body')
+  if (body === undefined || body.length === 0) throw badBody('the request has no body')
   if (!isJsonContentType(contentType)) {
-    throw new PublicError({ status: 415, code, description: 'the body must be application/json' })
+    throw new CommonRefusal('unknown-format', 'the body must be application/json')
   }
-  const value = parseJson(body, code)
+  const value = parseJson(body)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw badRequest(code, 'the body must be a JSON object')
+    throw badBody('the body must be a JSON object')
   }
   const problem = findUnstorable(value, { path: '', depth: 0, counted: { values: 0 } })
-  if (problem !== undefined) throw invalidField(code, problem.field, problem.message)
+  if (problem !== undefined) throw invalidField(problem.field, problem.message)
   return value as Record<string, unknown>
 }
 
 /**
  * Checks a value against a schema.
  *
- * @throws PublicError 400 whose `details` name each wrong field and what was expected
+ * @throws Refusal `invalid-field` whose `details` name each wrong field and what was expected
  */
-export function validate<Schema extends z.ZodType>(
-  schema: Schema,
-  value: unknown,
-  code: BadRequestCode
-): z.output<Schema> {
+export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value, { error: describeIssue })
   if (parsed.success) return parsed.data
   // A map, because a caller may name a field `constructor` or `__proto__`.
@@ -58,26 +50,13 @@ export function validate<Schema extends z.ZodType>(
     if (!problems.has(field)) problems.set(field, isMissing(issue, value) ? 'is required' : issue.message)
   }
   const [[first, message] = ['body', 'malformed']] = problems
-  throw new PublicError({
-    status: 400,
-    code,
-    description: `invalid ${first}: ${message}`,
-    details: Object.fromEntries(problems)
-  })
+  const details = Object.fromEntries(problems)
+  throw new CommonRefusal('invalid-field', `invalid ${first}: ${message}`, { details })
 }
 
-/** A 400 that names one field. */
-export function invalidField(code: BadRequestCode, field: string, message: string): PublicError {
-  return new PublicError({
-    status: 400,
-    code,
-    description: `invalid ${field}: ${message}`,
-    details: { [field]: message }
-  })
-}
-
-function badRequest(code: BadRequestCode, description: string): PublicError {
-  return new PublicError({ status: 400, code, description, details: { body: description } })
+/** A body that is wrong as a whole. */
+function badBody(problem: string, cause?: unknown): Error {
+  return new CommonRefusal('invalid-field', problem, { details: { body: problem }, cause })
 }
 
 function isJsonContentType(contentType: string | undefined): boolean {
@@ -100,12 +79,10 @@ export function peekJson(body: Uint8Array): unknown {
   return 'value' in parsed ? parsed.value : undefined
 }
 
-function parseJson(body: Uint8Array, code: BadRequestCode): unknown {
+function parseJson(body: Uint8Array): unknown {
   const parsed = parseOnce(body)
   if ('value' in parsed) return parsed.value
-  const description = 'the body is not valid JSON in UTF-8'
-  const details = { body: description }
-  throw new PublicError({ status: 400, code, description, details, cause: parsed.error })
+  throw badBody('the body is not valid JSON in UTF-8', parsed.error)
 }
 
 /** A JSON value, or why there is none. */

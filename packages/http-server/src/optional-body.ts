@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type BadRequestCode, parseJsonObject, validate } from './json.js'
+import { parseJsonObject, validate } from './json.js'
 import { rawBody } from './read-body.js'
 
 /** The part of a request that is needed to read its body. */
@@ -12,13 +12,12 @@ interface RequestWithBody {
  * Reads the body of a request, if there is one.
  *
  * @returns undefined when there is none
- * @throws PublicError as `parseJsonObject` and `validate` do, when there is one and it is wrong
+ * @throws Refusal as `parseJsonObject` and `validate` do, when there is one and it is wrong
  */
 export function readOptionalBody<Schema extends z.ZodType>(
   request: RequestWithBody,
-  schema: Schema,
-  code: BadRequestCode
+  schema: Schema
 ): z.output<Schema> | undefined {
   const body = rawBody(request)
-  return body && validate(schema, parseJsonObject(body, request.get('content-type'), code), code)
+  return body && validate(schema, parseJsonObject(body, request.get('content-type')))
 }

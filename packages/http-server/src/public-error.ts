@@ -1,3 +1,5 @@
+import type { Refusal } from '@open-payments-server/value-types/refusals'
+
 /** What a caller and the log get of an error. */
 export interface PublicErrorOptions {
   /** HTTP status. */
@@ -7,9 +9,9 @@ export interface PublicErrorOptions {
   /** Text for the caller. Holds nothing internal and no secret. */
   readonly description: string
   /** More for the caller, by field: a malformed field's name and what was expected of it. */
-  readonly details?: Readonly<Record<string, unknown>>
+  readonly details?: Readonly<Record<string, unknown>> | undefined
   /** Headers of the answer, such as `Retry-After`. */
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /** The actual cause; only for the log. */
   readonly cause?: unknown
 }
@@ -37,6 +39,16 @@ export class PublicError extends Error {
   body(): ErrorBody {
     return errorBody(this.code, this.message, this.details)
   }
+}
+
+/** The answer to a refusal, with the status and the code that a service's table has for its reason. */
+export function refusalAnswer(
+  { message: description, details, retryAfterSeconds, cause }: Refusal,
+  status: number,
+  code: string
+): PublicError {
+  const headers = retryAfterSeconds === undefined ? undefined : { 'Retry-After': String(retryAfterSeconds) }
+  return new PublicError({ status, code, description, details, headers, cause })
 }
 
 /** `Retry-After` of a 503, in seconds. */

@@ -43,7 +43,7 @@ const startAnswering = (options: Partial<HttpServerOptions> = {}): Promise<numbe
 
 function startApp(options: Partial<HttpServerOptions> = {}): Promise<number> {
   const echo: RouteHandler = (request, response) => {
-    response.sendJson(200, parseJsonObject(rawBody(request), request.get('content-type'), '400'))
+    response.sendJson(200, parseJsonObject(rawBody(request), request.get('content-type')))
   }
   const logger = createLogger({ service: 'test', level: 'silent' })
   return start(

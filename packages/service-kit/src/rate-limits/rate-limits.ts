@@ -1,6 +1,6 @@
 import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
-import { Refusal } from '@open-payments-server/value-types/refusals'
+import { CommonRefusal } from '@open-payments-server/value-types/refusals'
 import { type AddressedRequest, type Answer, createAddressLimit } from './address-limit.js'
 import { type Count, LIMIT_KINDS, type LimitKind, type RateLimit } from './counter.js'
 import { limitItem, secondsUntilReset } from './fields.js'
@@ -113,8 +113,8 @@ function tell(answer: Answer, counted: readonly KindCount[]): void {
   answer.addField('RateLimit', counted.map((count) => limitItem(count.limited.kind, count)).join(', '))
 }
 
-function tooManyRequests(refused: readonly Count[]): Refusal {
-  return new Refusal('too-many-requests', 'too many requests', {
+function tooManyRequests(refused: readonly Count[]): Error {
+  return new CommonRefusal('too-many-requests', 'too many requests', {
     retryAfterSeconds: Math.max(...refused.map(secondsUntilReset))
   })
 }

@@ -1,1 +1,1 @@
-export { Refusal, type RefusalOptions } from './refusal.js'
+export { CommonRefusal, type CommonReason, invalidField, Refusal, type RefusalOptions } from './refusal.js'

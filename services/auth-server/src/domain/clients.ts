@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import { Refusal } from '@open-payments-server/value-types/refusals'
-import type { RefusedBecause } from './errors.js'
+import { CommonRefusal } from '@open-payments-server/value-types/refusals'
+import { RequestRefused } from './errors.js'
 
 /** A public key of a client, ready to verify with. */
 export interface ClientKey {
@@ -53,17 +53,22 @@ export class DocumentGone extends DocumentUnavailable {
   override readonly name = 'DocumentGone'
 }
 
+/** When a request may come again that needed a document while too many fetches were running, in seconds. */
+const RETRY_AFTER_SECONDS = 1
+
 /**
  * Too many fetches are running, or this document was fetched too often. This says nothing about the document, which may be
  * requested again later. Requests that need it get this error.
  */
-export class DirectoryBusy extends Refusal {
+export class DirectoryBusy extends RequestRefused {
   override readonly name = 'DirectoryBusy'
 
   /** @param cause the refusal by a rate limit, which is then the reason of this one too; anything else is for the log */
   constructor(cause?: unknown) {
-    if (cause instanceof Refusal) super(cause.because, cause.message, cause)
-    else super('directory-busy' satisfies RefusedBecause, 'temporarily unavailable', { cause })
+    if (cause instanceof CommonRefusal) super(cause.because, cause.message, cause)
+    else {
+      super('directory-busy', 'temporarily unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause })
+    }
   }
 }
 

@@ -1,9 +1,10 @@
-import { Refusal, type RefusalOptions } from '@open-payments-server/value-types/refusals'
+import { type CommonReason, Refusal, type RefusalOptions } from '@open-payments-server/value-types/refusals'
+
+export { invalidField } from '@open-payments-server/value-types/refusals'
 
 /** Why something is refused. `http/answers.ts` maps reasons to HTTP. */
 export type RefusedBecause =
-  /** A field of the request is missing or wrong. */
-  | 'invalid-field'
+  | CommonReason
   /** The signature is missing, malformed, stale, used before, or does not verify. */
   | 'invalid-signature'
   /** The client or its key cannot be resolved, or the request does not allow the way the client identified itself. */
@@ -32,22 +33,20 @@ export type RefusedBecause =
   | 'interaction-not-startable'
   /** The browser does not belong to the interaction. */
   | 'invalid-session'
+  /** There is no such choice: an interaction is accepted or rejected. */
+  | 'unknown-choice'
+  /** Whoever asks about an interaction does not know the identity provider's secret. */
+  | 'unknown-reader'
+  /** Whoever decides an interaction does not know the identity provider's secret. */
+  | 'unknown-decider'
   /** Too many fetches are running, or one document was fetched too often. */
   | 'directory-busy'
-  /** Over a rate limit: thrown by the limits themselves. */
-  | 'too-many-requests'
 
-function refusal(because: RefusedBecause, description: string, options?: RefusalOptions): Refusal {
-  return new Refusal(because, description, options)
-}
+/** A request of a client, of a browser or of the identity provider was refused. */
+export class RequestRefused extends Refusal<RefusedBecause> {}
 
-/**
- * A field that is missing or wrong.
- *
- * @param field its path: `access_token.access.0.identifier`
- */
-export function invalidField(field: string, problem: string): Error {
-  return refusal('invalid-field', `invalid ${field}: ${problem}`, { details: { [field]: problem } })
+function refusal(because: RefusedBecause, description: string, options?: RefusalOptions): Error {
+  return new RequestRefused(because, description, options)
 }
 
 /** The signature is missing or not valid. */
@@ -139,4 +138,18 @@ export function interactionOver(end: InteractionEnd | undefined): Error {
 /** The browser does not belong to the interaction: one answer, whatever the reason. */
 export function invalidSession(): Error {
   return refusal('invalid-session', 'invalid session')
+}
+
+/** There is no such choice: an interaction is accepted or rejected. */
+export function unknownChoice(): Error {
+  return refusal('unknown-choice', 'invalid interaction choice')
+}
+
+/**
+ * Whoever asks about an interaction, or decides it, does not know the identity provider's secret.
+ *
+ * @param wants to read it, or to decide it
+ */
+export function unknownProvider(wants: 'read' | 'decide'): Error {
+  return refusal(wants === 'read' ? 'unknown-reader' : 'unknown-decider', 'invalid x-idp-secret')
 }

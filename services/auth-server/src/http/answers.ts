@@ -1,8 +1,8 @@
 import { isTransient } from '@open-payments-server/database'
-import { PublicError, serviceUnavailable } from '@open-payments-server/http-server'
-import { Refusal } from '@open-payments-server/value-types/refusals'
+import { type PublicError, refusalAnswer, serviceUnavailable } from '@open-payments-server/http-server'
 import { SharedStoreUnavailable } from '@open-payments-server/shared-store'
-import type { RefusedBecause } from '../domain/errors.js'
+import { CommonRefusal } from '@open-payments-server/value-types/refusals'
+import { type RefusedBecause, RequestRefused } from '../domain/errors.js'
 
 /** Error code for answers that are unrelated to the request. */
 export const UNAVAILABLE_CODE = 'request_denied'
@@ -23,6 +23,7 @@ type GnapErrorCode =
 /** The HTTP answer for each refusal. */
 const ANSWERS: Readonly<Record<RefusedBecause, readonly [status: number, code: GnapErrorCode]>> = {
   'invalid-field': [400, 'invalid_request'],
+  'unknown-format': [415, 'invalid_request'],
   'invalid-signature': [401, 'invalid_client'],
   'unresolved-client': [400, 'invalid_client'],
   'unknown-token': [401, 'invalid_client'],
@@ -37,7 +38,11 @@ const ANSWERS: Readonly<Record<RefusedBecause, readonly [status: number, code: G
   'interaction-not-active': [401, 'invalid_interaction'],
   'interaction-not-startable': [403, 'invalid_interaction'],
   'invalid-session': [401, 'invalid_request'],
-  'directory-busy': [503, 'request_denied'],
+  'unknown-choice': [400, 'invalid_request'],
+  // Codes of the reference implementation, which consent applications know.
+  'unknown-reader': [401, 'invalid_request'],
+  'unknown-decider': [401, 'invalid_interaction'],
+  'directory-busy': [503, UNAVAILABLE_CODE],
   'too-many-requests': [429, 'too_many_attempts']
 }
 
@@ -47,19 +52,8 @@ const ANSWERS: Readonly<Record<RefusedBecause, readonly [status: number, code: G
  * @returns undefined for a defect
  */
 export function answerOf(error: unknown): PublicError | undefined {
-  if (error instanceof Refusal) {
-    const { message: description, details, retryAfterSeconds, cause } = error
-    const because = error.because as RefusedBecause // nothing else is thrown here
-    if (because === 'directory-busy') return serviceUnavailable(UNAVAILABLE_CODE, cause)
-    const [status, code] = ANSWERS[because]
-    return new PublicError({
-      status,
-      code,
-      description,
-      cause,
-      ...(details === undefined ? {} : { details }),
-      ...(retryAfterSeconds === undefined ? {} : { headers: { 'Retry-After': String(retryAfterSeconds) } })
-    })
+  if (error instanceof RequestRefused || error instanceof CommonRefusal) {
+    return refusalAnswer(error, ...ANSWERS[error.because])
   }
   const passesByItself = isTransient(error) || error instanceof SharedStoreUnavailable
   return passesByItself ? serviceUnavailable(UNAVAILABLE_CODE, error) : undefined

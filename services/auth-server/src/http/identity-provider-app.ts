@@ -1,13 +1,9 @@
 import type { RequestListener } from 'node:http'
-import {
-  createHttpApp,
-  methodNotAllowed,
-  PublicError,
-  type RequestObserver
-} from '@open-payments-server/http-server'
+import { createHttpApp, methodNotAllowed, type RequestObserver } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
 import { createHealthRoutes, type Readiness } from '@open-payments-server/service-kit/health'
 import { type RequestHandler, Router } from 'express'
+import { unknownChoice } from '../domain/errors.js'
 import { answerOf, UNAVAILABLE_CODE } from './answers.js'
 import { requireSecret } from './require-secret.js'
 import { SECURITY_FIELDS } from './security-fields.js'
@@ -43,7 +39,7 @@ export function createIdentityProviderApp(
   router.post('/grant/:id/:nonce/accept', routes.acceptGrant)
   router.post('/grant/:id/:nonce/reject', routes.rejectGrant)
   router.post('/grant/:id/:nonce/:choice', () => {
-    throw new PublicError({ status: 400, code: 'invalid_request', description: 'invalid interaction choice' })
+    throw unknownChoice()
   })
   router.all('/grant/:id/:nonce', takesOnly('GET', 'HEAD'))
   router.all('/grant/:id/:nonce/:choice', takesOnly('POST'))

@@ -1,5 +1,5 @@
-import { PublicError } from '@open-payments-server/http-server'
 import type { RequestHandler } from 'express'
+import { unknownProvider } from '../domain/errors.js'
 import { isSameSecret } from '../domain/secrets.js'
 
 /**
@@ -16,8 +16,6 @@ export function requireSecret(secrets: readonly string[]): RequestHandler {
       next()
       return
     }
-    // Codes of the reference implementation, which consent applications know.
-    const code = request.method === 'GET' ? 'invalid_request' : 'invalid_interaction'
-    throw new PublicError({ status: 401, code, description: 'invalid x-idp-secret' })
+    throw unknownProvider(request.method === 'GET' ? 'read' : 'decide')
   }
 }

@@ -1,10 +1,9 @@
 import { SIGNATURE_ERROR_REASONS, SignatureError } from '@open-payments-server/http-signatures'
-import { Refusal } from '@open-payments-server/value-types/refusals'
 import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import type { ClientAuthenticator } from '../domain/authentication.js'
 import { DocumentUnavailable } from '../domain/clients.js'
 import type { AuthenticationFailure, AuthenticationFailureCounter } from '../domain/counters.js'
-import type { RefusedBecause } from '../domain/errors.js'
+import { type RefusedBecause, RequestRefused } from '../domain/errors.js'
 import type { RequestGrantService } from '../features/request-grant/request-grant.js'
 
 /** Publishes the metrics of failed authentication, see `docs/metrics.md`. */
@@ -72,12 +71,12 @@ export function countUnresolved(
 }
 
 function counted(error: unknown, count: AuthenticationFailureCounter): unknown {
-  const cause = error instanceof Refusal ? error.cause : undefined
+  const cause = error instanceof RequestRefused ? error.cause : undefined
   if (cause instanceof SignatureError) count(cause.reason)
   if (cause instanceof DocumentUnavailable) count('client')
   return error
 }
 
 function isBecause(error: unknown, because: RefusedBecause): boolean {
-  return error instanceof Refusal && error.because === because
+  return error instanceof RequestRefused && error.because === because
 }

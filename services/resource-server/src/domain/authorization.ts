@@ -40,6 +40,7 @@ export interface RequestAuthorizer<Request> {
    * Verifies a request whose body the app has read.
    *
    * @throws Refusal `invalid-token`, `inactive-token` or `invalid-signature`
+   * @throws AuthServerUnavailable, SharedStoreUnavailable when the token or the nonce cannot be checked now
    */
   authorize(request: Request): Promise<AuthorizedRequest>
 }

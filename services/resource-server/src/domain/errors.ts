@@ -1,11 +1,17 @@
 import { type Amount, type AmountWire, formatAmount } from '@open-payments-server/value-types/amounts'
-import { Refusal, type RefusalOptions } from '@open-payments-server/value-types/refusals'
+import {
+  type CommonReason,
+  invalidField,
+  Refusal,
+  type RefusalOptions
+} from '@open-payments-server/value-types/refusals'
 import type { Remaining } from './ports.js'
+
+export { invalidField }
 
 /** Why a client's request is refused. `http/answers.ts` maps reasons to HTTP. */
 export type RefusedBecause =
-  /** A field of the request is missing or wrong. */
-  | 'invalid-field'
+  | CommonReason
   /** The token is missing, malformed, or was not issued here. */
   | 'invalid-token'
   /** The token is expired, rotated or revoked, or its grant has ended. */
@@ -24,25 +30,40 @@ export type RefusedBecause =
   | 'not-payable'
   /** The idempotency key, or the id derived from it, belongs to another request. */
   | 'different-request'
-  /** Over a rate limit: thrown by the limits themselves. */
-  | 'too-many-requests'
-  /** The auth server, or something else that is needed, cannot be asked now. */
+  /** Something that is needed cannot be asked now. */
   | 'unavailable'
   /** Exchange rates cannot be had now. */
   | 'rates-unavailable'
 
+/** When a client may try again that was refused for want of something else, in seconds. */
+const RETRY_AFTER_SECONDS = 1
+
 /** When a client may try again that was refused for want of exchange rates, in seconds. */
 const RATES_RETRY_AFTER_SECONDS = 5
 
-// Every error that clients of the resource server can get, with the exact words that existing clients branch on.
+/** A client's request was refused. */
+export class RequestRefused extends Refusal<RefusedBecause> {}
 
-function refusal(because: RefusedBecause, description: string, options?: RefusalOptions): Refusal {
-  return new Refusal(because, description, options)
+/**
+ * Whether there is a payment can be told by the database alone, and it does not answer. Whatever the client were told might
+ * be untrue.
+ */
+export class ResultUnknown extends Error {
+  override readonly name = 'ResultUnknown'
+
+  /** @param paymentId the first id (UUID) that the payment may have */
+  constructor(
+    readonly paymentId: string,
+    cause: unknown
+  ) {
+    super('the result of a payment is not known', { cause })
+  }
 }
 
-/** Refuses a field that is missing or wrong. */
-export function invalidField(field: string, problem: string): Error {
-  return refusal('invalid-field', `invalid ${field}: ${problem}`, { details: { [field]: problem } })
+// Every error that clients of the resource server can get, with the exact words that existing clients branch on.
+
+function refusal(because: RefusedBecause, description: string, options?: RefusalOptions): Error {
+  return new RequestRefused(because, description, options)
 }
 
 /** The token is missing, malformed, or was not issued here. */
@@ -151,9 +172,12 @@ export function nonPositiveReceiveAmount(minSendAmount: AmountWire): Error {
   })
 }
 
-/** The auth server, or something else that is needed, cannot be asked now. */
+/** Something that is needed cannot be asked now. */
 export function temporarilyUnavailable(cause: unknown): Error {
-  return refusal('unavailable', 'temporarily unavailable', { cause })
+  return refusal('unavailable', 'temporarily unavailable', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    cause
+  })
 }
 
 /** Exchange rates cannot be had now. */

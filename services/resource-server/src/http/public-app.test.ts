@@ -9,6 +9,9 @@ import {
 } from '@open-payments-server/http-server'
 import { createLogger } from '@open-payments-server/runtime'
 import { send } from '@open-payments-server/testing'
+import { SharedStoreUnavailable } from '@open-payments-server/shared-store'
+import { AuthServerUnavailable } from '../domain/ports.js'
+import { OperationRefused } from '../features/operation-refused.js'
 import { createPublicApp } from './public-app.js'
 
 let server: RunningHttpServer | undefined
@@ -44,6 +47,26 @@ describe('the public listener', () => {
   it('tells nothing of what it did not foresee', async () => {
     const answer = await answerOf(() => {
       throw new Error('password=hunter2')
+    })
+    expect(answer.status).toBe(500)
+    expect(answer.body).toEqual({ error: { code: '500', description: 'internal server error' } })
+  })
+
+  it.each([new AuthServerUnavailable(new Error('silent')), new SharedStoreUnavailable('silent')])(
+    'answers 503 with Retry-After to %s, wherever it comes from',
+    async (error) => {
+      const answer = await answerOf(() => {
+        throw error
+      })
+      expect(answer.status).toBe(503)
+      expect(answer.headers.get('retry-after')).toBe('1')
+      expect(answer.body).toEqual({ error: { code: '503', description: 'temporarily unavailable' } })
+    }
+  )
+
+  it('has no answer to the refusal of an operator', async () => {
+    const answer = await answerOf(() => {
+      throw new OperationRefused('invalid', 'account_name', 'account_name is required')
     })
     expect(answer.status).toBe(500)
     expect(answer.body).toEqual({ error: { code: '500', description: 'internal server error' } })

@@ -9,7 +9,7 @@ import {
   TOKEN_RECORD_SOURCES,
   type TokenLookupCounter
 } from '../domain/counters.js'
-import { Refusal } from '@open-payments-server/value-types/refusals'
+import { RequestRefused } from '../domain/errors.js'
 
 /** Publishes the metrics of failed authentication, see `docs/metrics.md`. */
 export function publishAuthenticationFailures(
@@ -50,7 +50,7 @@ export function countFailures(
       try {
         return await authorizer.authorize(request)
       } catch (error) {
-        const failure = error instanceof Refusal ? failureOf(error) : undefined
+        const failure = error instanceof RequestRefused ? failureOf(error) : undefined
         if (failure !== undefined) count(failure)
         throw error
       }
@@ -58,7 +58,7 @@ export function countFailures(
   }
 }
 
-function failureOf({ because, cause }: Refusal): AuthenticationFailure | undefined {
+function failureOf({ because, cause }: RequestRefused): AuthenticationFailure | undefined {
   if (cause instanceof SignatureError) return cause.reason
   if (because === 'invalid-token') return 'token'
   return because === 'inactive-token' ? because : undefined

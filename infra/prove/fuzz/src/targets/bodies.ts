@@ -64,7 +64,7 @@ function bodyTarget(
     cases: fc.record({ body: bodies(values, BODY_BYTES_MAX), contentType: contentTypes }),
     attack({ body, contentType }) {
       try {
-        read(() => parseJsonObject(body, contentType, '400'), body, contentType)
+        read(() => parseJsonObject(body, contentType), body, contentType)
         return ACCEPTED
       } finally {
         const { length } = Object.keys(Object.prototype)
@@ -73,8 +73,8 @@ function bodyTarget(
     },
     refusal(error) {
       // What is wrong with a field is the same answer of both services.
-      const answer = error instanceof PublicError ? error : answerOf(error)
-      if (answer === undefined) return undefined
+      const answer = answerOf(error)
+      if (!(answer instanceof PublicError)) return undefined
       mustHold({ 'it is an answer to what the client did': answer.status >= 400 && answer.status < 500 })
       mustBeErrorBody(JSON.parse(JSON.stringify(answer.body())))
       return `${String(answer.status)} ${'body' in (answer.details ?? {}) ? 'body' : 'field'}`
@@ -108,7 +108,7 @@ function mustBeMetadata(metadata: unknown): void {
 }
 
 const grants = bodyTarget('grant requests', 1_000, grantRequests(PLACES), (readJson) => {
-  const { access, client, interact } = validate(grantRequestSchema, readJson(), '400')
+  const { access, client, interact } = validate(grantRequestSchema, readJson())
   for (const { limits } of access) {
     if (limits?.interval !== undefined) parseRepeatingInterval(limits.interval)
     mustBeAmount(limits?.debitAmount)
@@ -143,8 +143,8 @@ const outgoing = bodyTarget('outgoing payments', 700, outgoingPayments(PLACES), 
 
 const others = bodyTarget('continuations and refusals', 200, continuations, (_, body, contentType) => {
   const request = { body, get: () => contentType }
-  const { interact_ref: reference = '' } = readOptionalBody(request, continuationSchema, '400') ?? {}
-  const { reason = '' } = readOptionalBody(request, rejectionSchema, '400') ?? {}
+  const { interact_ref: reference = '' } = readOptionalBody(request, continuationSchema) ?? {}
+  const { reason = '' } = readOptionalBody(request, rejectionSchema) ?? {}
   mustHold({
     'what is told has an end': reference.length <= 256 && reason.length <= 500,
     'a reason is one line': !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(reason)

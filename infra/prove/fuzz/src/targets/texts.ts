@@ -3,7 +3,7 @@ import { parse as parseQuery } from 'node:querystring'
 import { isPublicAddress, OutgoingRequestError, URL_LENGTH_MAX } from '@open-payments-server/http-client'
 import { targetUri } from '@open-payments-server/http-server'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
-import { Refusal } from '@open-payments-server/value-types/refusals'
+import { CommonRefusal } from '@open-payments-server/value-types/refusals'
 import {
   AmountError,
   formatAmount,
@@ -64,7 +64,7 @@ const MESSAGE_BYTES_MAX = 4_194_304
 const TEXT_LENGTH_MAX = 65_536
 
 const ofField: RefusalKind = (error) =>
-  error instanceof Refusal && error.because === 'invalid-field' ? 'invalid field' : undefined
+  error instanceof CommonRefusal && error.because === 'invalid-field' ? 'invalid field' : undefined
 const ofRpc: RefusalKind = (error) => (error instanceof CallRefused ? 'refused' : undefined)
 
 // URLs

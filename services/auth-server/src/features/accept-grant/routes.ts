@@ -13,7 +13,7 @@ const bodySchema = z.object({ finishCode: z.boolean().optional() })
 export function acceptGrantRoute(service: AcceptGrantService): RequestHandler<{ id: string; nonce: string }> {
   return async (request, response) => {
     const { id, nonce } = request.params
-    const body = readOptionalBody(request, bodySchema, 'invalid_request')
+    const body = readOptionalBody(request, bodySchema)
     const finishCode = await service.acceptGrant(id, nonce, body?.finishCode ?? false)
     if (finishCode === undefined) response.status(202).end()
     else response.status(202).json({ finishCode })

@@ -20,7 +20,7 @@ export function continueGrantRoute(
 ): RouteHandler {
   return async (request, response) => {
     const grant = await holders.authorizeContinuation(request.param('id'), requestParts(request, publicUrl))
-    const body = readOptionalBody(request, continuationSchema, 'invalid_request')
+    const body = readOptionalBody(request, continuationSchema)
     response.sendJson(200, await service.continueGrant(grant, body?.interact_ref))
   }
 }

@@ -35,7 +35,7 @@ export const rejectionSchema = z.object({
 /** `POST /grant/{id}/{nonce}/reject` for identity providers: the account holder declines. May carry JSON `{ reason }`. */
 export function rejectGrantRoute(service: RejectGrantService): RequestHandler<{ id: string; nonce: string }> {
   return async (request, response) => {
-    const body = readOptionalBody(request, rejectionSchema, 'invalid_request')
+    const body = readOptionalBody(request, rejectionSchema)
     await service.rejectGrant(request.params.id, request.params.nonce, body?.reason)
     response.status(202).end()
   }

@@ -1,6 +1,6 @@
 import type { SafeHttpClient } from '@open-payments-server/http-client'
 import type { RateLimits } from '@open-payments-server/service-kit/rate-limits'
-import { Refusal } from '@open-payments-server/value-types/refusals'
+import { CommonRefusal } from '@open-payments-server/value-types/refusals'
 import { DirectoryBusy } from '../../domain/clients.js'
 
 /**
@@ -16,7 +16,7 @@ export function limitFetches(
       try {
         limits.count(undefined, { 'wallet-address': url })
       } catch (error) {
-        throw error instanceof Refusal ? new DirectoryBusy(error) : error
+        throw error instanceof CommonRefusal ? new DirectoryBusy(error) : error
       }
       return httpClient.getJson(url)
     },

@@ -17,8 +17,8 @@ export function requestGrantRoute(
 ): RouteHandler {
   return async (request, response) => {
     const signature = authenticator.receive(requestParts(request, publicUrl))
-    const body = parseJsonObject(rawBody(request), request.get('content-type'), 'invalid_request')
-    const grantRequest = validate(grantRequestSchema, body, 'invalid_request')
+    const body = parseJsonObject(rawBody(request), request.get('content-type'))
+    const grantRequest = validate(grantRequestSchema, body)
     response.sendJson(200, await service.requestGrant(grantRequest, signature))
   }
 }

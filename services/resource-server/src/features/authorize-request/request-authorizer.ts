@@ -10,10 +10,9 @@ import {
 } from '@open-payments-server/http-signatures'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { hashSecret } from '@open-payments-server/value-types/identifiers'
-import { type SharedStore, SharedStoreUnavailable } from '@open-payments-server/shared-store'
+import type { SharedStore } from '@open-payments-server/shared-store'
 import type { AuthorizedRequest, RequestAuthorizer } from '../../domain/authorization.js'
 import { inactiveToken, invalidSignature, invalidToken, temporarilyUnavailable } from '../../domain/errors.js'
-import { AuthServerUnavailable } from '../../domain/ports.js'
 import { readAccessToken } from './read-access-token.js'
 import type { ActiveRecord, ReadyKey, TokenRecord, TokenRecords } from './token-records.js'
 
@@ -90,7 +89,7 @@ function receive(
  * Introspects a token.
  *
  * @returns undefined when there was nothing to ask
- * @throws Refusal when it may not be used, or its status is unknown
+ * @throws Refusal when it may not be used; AuthServerUnavailable when its status is unknown
  */
 async function findActive(asked: Promise<TokenRecord | undefined>): Promise<ActiveRecord | undefined> {
   const record = await findRecord(asked)
@@ -109,9 +108,7 @@ async function findRecord(asked: Promise<TokenRecord | undefined>): Promise<Toke
   try {
     return await asked
   } catch (error) {
-    if (error instanceof AuthServerUnavailable) throw temporarilyUnavailable(error)
-    if (error instanceof SignatureError) throw refused(error)
-    throw error
+    throw error instanceof SignatureError ? refused(error) : error
   }
 }
 
@@ -149,18 +146,8 @@ async function useNonce(
 ): Promise<void> {
   const mark = `nonce:${hashSecret(`${key.x}\n${nonce}`).toString('base64url')}`
   const lifetimeSeconds = policy.ageMaxSeconds + policy.futureMaxSeconds + 1
-  const marking = sharedStore.markOnce(mark, lifetimeSeconds, received.createdSeconds)
-  if (!(await known(marking))) {
+  if (!(await sharedStore.markOnce(mark, lifetimeSeconds, received.createdSeconds))) {
     throw refused(new SignatureError('nonce', 'its nonce was used before, or may have been'))
-  }
-}
-
-async function known(marking: Promise<boolean>): Promise<boolean> {
-  try {
-    return await marking
-  } catch (error) {
-    // It is unknown whether the nonce was used, so the request is refused.
-    throw error instanceof SharedStoreUnavailable ? temporarilyUnavailable(error) : error
   }
 }
 

@@ -24,7 +24,7 @@ export type IncomingPaymentOrder = z.output<typeof orderSchema>
  * @throws Refusal `invalid-field` naming each field that is wrong or unknown
  */
 export function readOrder(body: Readonly<Record<string, unknown>>, nowMs: number): IncomingPaymentOrder {
-  const order = validate(orderSchema, body, '400')
+  const order = validate(orderSchema, body)
   if (order.expiresAt !== undefined && order.expiresAt > nowMs + EXPIRY_AHEAD_MAX_MS) {
     throw invalidField('expiresAt', 'must be at most 10 years ahead')
   }

@@ -36,7 +36,7 @@ export function createIncomingPaymentRoute(dependencies: CreateIncomingPaymentRo
       const authorized = await dependencies.authorizer.authorize(request)
       requireReach(authorized, 'incoming-payment', 'create', undefined)
       const idempotencyKey = readIdempotencyKey(request.get('idempotency-key'))
-      const body = parseJsonObject(authorized.body, request.get('content-type'), '400')
+      const body = parseJsonObject(authorized.body, request.get('content-type'))
       const order = readOrder(body, dependencies.clock.now())
       const payment = await createIncomingPayment({ authorized, order, idempotencyKey }, service)
       sendResource(request, response, renderCreatedIncomingPayment(payment, dependencies), {

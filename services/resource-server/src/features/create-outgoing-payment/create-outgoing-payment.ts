@@ -1,4 +1,3 @@
-import { NoAnswer } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
@@ -10,6 +9,7 @@ import {
   invalidQuote,
   invalidReceiver,
   overLimits,
+  ResultUnknown,
   temporarilyUnavailable,
   unknownWalletAddress
 } from '../../domain/errors.js'
@@ -17,13 +17,7 @@ import type { RequestCause } from '../../domain/given-up.js'
 import type { OutgoingPayment, PaymentTerms } from '../../domain/outgoing-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentIdentity } from '../../domain/payment-identity.js'
-import {
-  AuthServerUnavailable,
-  type GrantLimits,
-  type RefusalReason,
-  type Remaining,
-  type ReservationOutcome
-} from '../../domain/ports.js'
+import type { GrantLimits, RefusalReason, Remaining, ReservationOutcome } from '../../domain/ports.js'
 import type { RememberedQuotes } from '../../domain/quote.js'
 import type { TermSources } from '../../domain/quoting.js'
 import type { RememberedReceivers } from '../../domain/receiver.js'
@@ -87,8 +81,9 @@ interface PricedRequest extends CreationRequest {
  *
  * @throws Refusal for errors in the request, its quote or its receiver; `insufficient-grant` when the grant does not cover
  *   the payment or has no room for it; 409 when the same request is running at another rate; 422 when its idempotency key
- *   belongs to another request; 503 when it is unknown whether the grant has room: then nothing is spent
- * @throws NoAnswer when the database does not tell whether there is a payment
+ *   belongs to another request
+ * @throws AuthServerUnavailable when it is unknown whether the grant has room: then nothing is spent
+ * @throws ResultUnknown when the database does not tell whether there is a payment
  */
 export async function createOutgoingPayment(
   request: CreationRequest,
@@ -108,7 +103,7 @@ export async function createOutgoingPayment(
   try {
     return await createForWalletAddress(request, walletAddress, context)
   } catch (error) {
-    if (error instanceof NoAnswer) throw error
+    if (error instanceof ResultUnknown) throw error
     // An obstacle now says nothing about an earlier attempt: the receiver may be full because this request already paid it.
     const earlier = await findEarlier(request, context)
     if (earlier === undefined) throw error
@@ -171,7 +166,6 @@ async function reserve(
   } catch (error) {
     // It is unknown whether there is a reservation. Without a payment it must not stay.
     await giveUp(paymentId, 'reservation-unknown', identity, context)
-    if (error instanceof AuthServerUnavailable) throw temporarilyUnavailable(error)
     throw error
   }
 }
@@ -283,7 +277,7 @@ async function isQuoteUsed({ quoteId }: PaymentTerms, { database }: Context): Pr
  * its own payment: before the answer, it is recorded to stand for the payment that was made.
  *
  * @throws Refusal `different-request` when the payment was made by another request
- * @throws NoAnswer
+ * @throws ResultUnknown
  */
 async function findEarlier(request: CreationRequest, context: Context): Promise<OutgoingPayment | undefined> {
   const { identity } = request
@@ -321,7 +315,7 @@ async function findTwin(
  * under another id, this id stands for that payment from now on.
  *
  * @returns whether this call gave it up
- * @throws NoAnswer when that could not be recorded. The sweeper finds what is left behind
+ * @throws ResultUnknown when that could not be recorded. The sweeper finds what is left behind
  */
 async function giveUp(
   paymentId: string,

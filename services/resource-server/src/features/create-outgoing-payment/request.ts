@@ -47,5 +47,5 @@ const fromIncomingPayment = z
  * @throws Refusal `invalid-field` naming each field that is wrong, missing or not of this form
  */
 export function readOrder(body: Readonly<Record<string, unknown>>): OutgoingPaymentOrder {
-  return 'quoteId' in body ? validate(fromQuote, body, '400') : validate(fromIncomingPayment, body, '400')
+  return 'quoteId' in body ? validate(fromQuote, body) : validate(fromIncomingPayment, body)
 }

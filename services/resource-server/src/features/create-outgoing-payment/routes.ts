@@ -38,7 +38,7 @@ export function createOutgoingPaymentRoute(dependencies: CreateOutgoingPaymentRo
       const authorized = await dependencies.authorizer.authorize(request)
       requireReach(authorized, 'outgoing-payment', 'create', undefined)
       const idempotencyKey = readIdempotencyKey(request.get('idempotency-key'))
-      const order = readOrder(parseJsonObject(authorized.body, request.get('content-type'), '400'))
+      const order = readOrder(parseJsonObject(authorized.body, request.get('content-type')))
       const identity = identifyPayment(authorized, idempotencyKey, {
         method: request.method,
         path: request.path

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { NoAnswer } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
+import { ResultUnknown } from '../../domain/errors.js'
 
 /**
  * How long the database is asked repeatedly for a payment, in milliseconds from its first failure. A restart takes less,
@@ -17,7 +17,7 @@ const PAUSE_MAX_MS = 1_000
 /**
  * Retries a query that only the database can answer, until it answers.
  *
- * @throws NoAnswer when it has not answered in time
+ * @throws ResultUnknown when it has not answered in time
  */
 export type UntilAnswered = <Answer>(ask: () => Promise<Answer>) => Promise<Answer>
 
@@ -35,9 +35,7 @@ export function untilAnswered(paymentId: string, logger: Logger): UntilAnswered 
       } catch (error) {
         deadlineMs ??= performance.now() + ASKING_MAX_MS
         const pauseMs = Math.min(PAUSE_MAX_MS, PAUSE_INITIAL_MS * 2 ** failures)
-        if (performance.now() + pauseMs > deadlineMs) {
-          throw new NoAnswer('the result of a payment is not known', { fields: { paymentId }, cause: error })
-        }
+        if (performance.now() + pauseMs > deadlineMs) throw new ResultUnknown(paymentId, error)
         if (failures === 0) {
           logger.warn({ err: error, paymentId }, 'the result of a payment is not known yet: asking again')
         }

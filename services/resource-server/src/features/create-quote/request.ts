@@ -33,7 +33,7 @@ export interface QuoteOrder {
  * @throws Refusal `invalid-field` naming each field that is wrong or unknown
  */
 export function readOrder(body: Readonly<Record<string, unknown>>): QuoteOrder {
-  const { receiveAmount, debitAmount, ...order } = validate(orderSchema, body, '400')
+  const { receiveAmount, debitAmount, ...order } = validate(orderSchema, body)
   if (receiveAmount !== undefined) return { ...order, fixed: { side: 'receive', amount: receiveAmount } }
   if (debitAmount !== undefined) return { ...order, fixed: { side: 'debit', amount: debitAmount } }
   return { ...order, fixed: undefined }

@@ -31,7 +31,7 @@ export function createQuoteRoute(dependencies: CreateQuoteRouteDependencies): Ro
       const authorized = await dependencies.authorizer.authorize(request)
       requireReach(authorized, 'quote', 'create', undefined)
       const idempotencyKey = readIdempotencyKey(request.get('idempotency-key'))
-      const order = readOrder(parseJsonObject(authorized.body, request.get('content-type'), '400'))
+      const order = readOrder(parseJsonObject(authorized.body, request.get('content-type')))
       const quote = await createQuote({ authorized, order, idempotencyKey }, service)
       sendResource(request, response, renderQuote(quote, dependencies.urls), {
         status: 201,

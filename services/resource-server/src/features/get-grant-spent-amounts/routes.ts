@@ -1,8 +1,8 @@
 import { type IncomingRequest, type Route, sendResource } from '@open-payments-server/http-server'
 import { type Amount, type AmountWire, formatAmount } from '@open-payments-server/value-types/amounts'
 import { findReach, type RequestAuthorizer } from '../../domain/authorization.js'
-import { inactiveToken, insufficientGrant, temporarilyUnavailable } from '../../domain/errors.js'
-import { AuthServerUnavailable, type GrantLimits, type SpentAmounts } from '../../domain/ports.js'
+import { inactiveToken, insufficientGrant } from '../../domain/errors.js'
+import type { GrantLimits } from '../../domain/ports.js'
 
 /** What the route needs. */
 export interface GetGrantSpentAmountsDependencies {
@@ -21,24 +21,13 @@ export function getGrantSpentAmountsRoute(dependencies: GetGrantSpentAmountsDepe
         (action) => findReach(access, 'outgoing-payment', action, undefined) !== undefined
       )
       if (!covered) throw insufficientGrant()
-      const spent = await getSpentAmounts(dependencies.grantLimits, accessToken)
+      const spent = await dependencies.grantLimits.getSpentAmounts(accessToken)
       if (spent === undefined) throw inactiveToken()
       sendResource(request, response, {
         spentDebitAmount: render(spent.debitAmount),
         spentReceiveAmount: render(spent.receiveAmount)
       })
     }
-  }
-}
-
-async function getSpentAmounts(
-  grantLimits: GrantLimits,
-  accessToken: string
-): Promise<SpentAmounts | undefined> {
-  try {
-    return await grantLimits.getSpentAmounts(accessToken)
-  } catch (error) {
-    throw error instanceof AuthServerUnavailable ? temporarilyUnavailable(error) : error
   }
 }
 
