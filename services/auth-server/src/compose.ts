@@ -26,7 +26,7 @@ import {
 import { measureTransports } from './compose/transports.js'
 import { startPurge } from './compose/workers.js'
 import type { AuthServerConfig } from './config.js'
-import { createIdentityProviderApp, type IdentityProviderAppOptions } from './http/identity-provider-app.js'
+import { createIdentityProviderApp } from './http/identity-provider-app.js'
 import { createPublicApp } from './http/public-app.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
 
@@ -106,7 +106,8 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
   listeners.add(identityProviderServer)
   transports?.watchListener('identity-provider', identityProviderServer)
 
-  const publicApp = createPublicApp(createRoutes(parts), {
+  const publicApp = createPublicApp({
+    routes: createRoutes(parts),
     logger,
     requestObserver: transports?.http.public,
     admit: rateLimits?.admit,
@@ -146,11 +147,12 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
 /** Listens for identity providers and for operators. */
 function startIdentityProviderServer(
   parts: RouteParts,
-  options: Pick<IdentityProviderAppOptions, 'readiness' | 'requestObserver'>
+  options: Pick<Parameters<typeof createIdentityProviderApp>[0], 'readiness' | 'requestObserver'>
 ): Promise<RunningHttpServer> {
   const { config, logger } = parts.context
-  const app = createIdentityProviderApp(createIdentityProviderRoutes(parts), {
+  const app = createIdentityProviderApp({
     ...options,
+    routes: createIdentityProviderRoutes(parts),
     logger,
     secrets: [config.IDENTITY_PROVIDER_SECRET, config.IDENTITY_PROVIDER_SECRET_PREVIOUS].flatMap((secret) =>
       secret === undefined ? [] : [secret.reveal()]
