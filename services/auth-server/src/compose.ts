@@ -9,11 +9,12 @@ import {
   systemClock,
   systemRandom
 } from '@open-payments-server/runtime'
+import { startGrpcServices } from '@open-payments-server/service-kit/grpc'
 import { publishCertificates } from '@open-payments-server/service-kit/metrics'
 import { countErrors } from '@open-payments-server/shared-store'
 import type { AuthServerOverrides, Context } from './compose/context.js'
 import { createDomainPorts } from './compose/domain-ports.js'
-import { createGrpcServices, startGrpcServices } from './compose/grpc-services.js'
+import { createGrpcServices } from './compose/grpc-services.js'
 import { startMetrics } from './compose/metrics.js'
 import { startRateLimits } from './compose/rate-limits.js'
 import { openResources } from './compose/resources.js'
@@ -26,7 +27,7 @@ import {
 import { measureTransports } from './compose/transports.js'
 import { startPurge } from './compose/workers.js'
 import type { AuthServerConfig } from './config.js'
-import { createIdentityProviderApp, type IdentityProviderAppOptions } from './http/identity-provider-app.js'
+import { createIdentityProviderApp } from './http/identity-provider-app.js'
 import { createPublicApp } from './http/public-app.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
 
@@ -75,13 +76,13 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
   const { config, logger, lifecycle } = context
   const opened = await openResources(context, overrides)
   const metrics = await startMetrics(context, opened)
-  publishCertificates(metrics.metrics, [opened.tls])
+  publishCertificates(metrics.metrics, [opened.listenerTls])
   const transports = measureTransports(context, opened, metrics.metrics)
   const { counters } = metrics
   const resources = { ...opened, sharedStore: countErrors(opened.sharedStore, counters.countStoreError) }
   const rateLimits = await startRateLimits(context, metrics.metrics)
   const domain = createDomainPorts(context, { ...resources, ...metrics, rateLimits })
-  startPurge(context, resources, metrics)
+  startPurge(context, resources, counters)
 
   const readiness = createReadiness(context, resources)
   const listeners = new Listeners({
@@ -92,7 +93,7 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
   const callObserver = transports?.grpcServer
   const grpcServer = await startGrpcServices({
     config,
-    tls: opened.tls,
+    tls: opened.listenerTls,
     logger,
     services: createGrpcServices({ ...context, ...resources, ...domain, counters, callObserver })
   })
@@ -106,7 +107,8 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
   listeners.add(identityProviderServer)
   transports?.watchListener('identity-provider', identityProviderServer)
 
-  const publicApp = createPublicApp(createRoutes(parts), {
+  const publicApp = createPublicApp({
+    routes: createRoutes(parts),
     logger,
     requestObserver: transports?.http.public,
     admit: rateLimits?.admit,
@@ -146,11 +148,12 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
 /** Listens for identity providers and for operators. */
 function startIdentityProviderServer(
   parts: RouteParts,
-  options: Pick<IdentityProviderAppOptions, 'readiness' | 'requestObserver'>
+  options: Pick<Parameters<typeof createIdentityProviderApp>[0], 'readiness' | 'requestObserver'>
 ): Promise<RunningHttpServer> {
   const { config, logger } = parts.context
-  const app = createIdentityProviderApp(createIdentityProviderRoutes(parts), {
+  const app = createIdentityProviderApp({
     ...options,
+    routes: createIdentityProviderRoutes(parts),
     logger,
     secrets: [config.IDENTITY_PROVIDER_SECRET, config.IDENTITY_PROVIDER_SECRET_PREVIOUS].flatMap((secret) =>
       secret === undefined ? [] : [secret.reveal()]

@@ -1,8 +1,6 @@
 import type { DatabasePool } from '@open-payments-server/database'
-import { openTls, startGrpcServer } from '@open-payments-server/grpc-transport'
 import { startHttpServer } from '@open-payments-server/http-server'
 import { describeEd25519Library } from '@open-payments-server/http-signatures'
-import { fileDescriptors } from '@open-payments-server/proto'
 import {
   createLogger,
   Lifecycle,
@@ -11,7 +9,7 @@ import {
   systemClock,
   systemRandom
 } from '@open-payments-server/runtime'
-import { GRPC_LISTENER_TLS } from '@open-payments-server/runtime/configuration'
+import { startGrpcServices } from '@open-payments-server/service-kit/grpc'
 import { createHealthRoutes } from '@open-payments-server/service-kit/health'
 import { publishCertificates } from '@open-payments-server/service-kit/metrics'
 import { countErrors } from '@open-payments-server/shared-store'
@@ -20,7 +18,7 @@ import { createDomainPorts } from './compose/domain-ports.js'
 import { createGrpcServices } from './compose/grpc-services.js'
 import { startMetrics } from './compose/metrics.js'
 import { startRateLimits } from './compose/rate-limits.js'
-import { MESSAGE_BYTES_MAX, openResources } from './compose/resources.js'
+import { openResources } from './compose/resources.js'
 import { createReadiness, createRoutes } from './compose/routes.js'
 import { measureTransports } from './compose/transports.js'
 import { startPurge, startWorkers } from './compose/workers.js'
@@ -69,16 +67,15 @@ export async function composeResourceServer(
 async function start(context: Context, overrides: ResourceServerOverrides): Promise<RunningResourceServer> {
   const { config, logger, lifecycle } = context
   const opened = await openResources(context, overrides)
-  const tls = await openTls(GRPC_LISTENER_TLS, context)
   const metrics = await startMetrics(context, opened)
-  publishCertificates(metrics.metrics, [tls, opened.tls])
+  publishCertificates(metrics.metrics, [opened.listenerTls, opened.authServerTls])
   const transports = measureTransports(context, opened, metrics.metrics)
   const { counters } = metrics
   const resources = { ...opened, sharedStore: countErrors(opened.sharedStore, counters.countStoreError) }
   const rateLimits = await startRateLimits(context, metrics.metrics)
   const domain = createDomainPorts(context, { ...resources, ...metrics, rateLimits }, overrides)
   const wakers = startWorkers(context, resources, domain, counters)
-  startPurge(context, resources, metrics)
+  startPurge(context, resources, counters)
 
   const readiness = createReadiness(context, resources)
   const listeners = new Listeners({
@@ -86,28 +83,18 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000
   })
   lifecycle.add(listeners)
-  const grpcServer = await startGrpcServer({
-    host: config.GRPC_HOST,
-    port: config.GRPC_PORT,
-    tls,
-    services: createGrpcServices({
-      ...context,
-      ...resources,
-      ...domain,
-      ...wakers,
-      counters,
-      callObserver: transports?.grpcServer
-    }),
-    reflection: config.GRPC_REFLECTION,
-    fileDescriptors,
+  const callObserver = transports?.grpcServer
+  const grpcServer = await startGrpcServices({
+    config,
+    tls: opened.listenerTls,
     logger,
-    connectionAgeMaxMs: config.GRPC_CONNECTION_AGE_SECONDS * 1_000,
-    messageBytesMax: MESSAGE_BYTES_MAX
+    services: createGrpcServices({ ...context, ...resources, ...domain, ...wakers, counters, callObserver })
   })
   listeners.add(grpcServer)
 
+  const parts = { context, resources, domain, wakers, counters }
   const app = createPublicApp({
-    routes: [...createHealthRoutes(readiness), ...createRoutes(context, resources, domain, wakers, counters)],
+    routes: [...createHealthRoutes(readiness), ...createRoutes(parts)],
     authServerUrl: config.AUTH_SERVER_URL,
     logger,
     requestObserver: transports?.http.public,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { startHttpServer } from '@open-payments-server/http-server'
-import type { Logger, Part } from '@open-payments-server/runtime'
+import type { Lifecycle, Logger, Part } from '@open-payments-server/runtime'
 import type { Metrics } from './metrics.js'
 
 /** Where metrics are served. */
@@ -9,6 +9,27 @@ export interface MetricsServerOptions {
   /** 0 lets the system choose. */
   readonly port: number
   readonly logger: Logger
+}
+
+/**
+ * Serves metrics if a port is set, until the service stops.
+ *
+ * @returns the port of the listener; undefined when there is none
+ * @throws Error when it cannot listen
+ */
+export async function serveMetrics(
+  metrics: Metrics,
+  service: {
+    readonly config: { readonly METRICS_HOST: string; readonly METRICS_PORT?: number | undefined }
+    readonly logger: Logger
+    readonly lifecycle: Pick<Lifecycle, 'add'>
+  }
+): Promise<number | undefined> {
+  const { METRICS_HOST: host, METRICS_PORT: port } = service.config
+  if (port === undefined) return undefined
+  const server = await startMetricsServer(metrics, { host, port, logger: service.logger })
+  service.lifecycle.add(server)
+  return server.port
 }
 
 /** A listener for metrics. */

@@ -8,27 +8,34 @@ import type {
   AuthenticationFailureCounter,
   GrantCounters,
   KeyLookupCounter,
+  PurgeCounter,
   RpcCounters
 } from '../domain/counters.js'
 import { publishAuthenticationFailures } from '../metrics/authentication-metrics.js'
 import { publishKeyLookups } from '../metrics/directory-metrics.js'
 import { publishGrants } from '../metrics/grant-metrics.js'
+import { publishPurge } from '../metrics/purge-metrics.js'
+import { publishReservations } from '../metrics/reservation-metrics.js'
 import { publishRpcs } from '../metrics/rpc-metrics.js'
+import type { Database } from '../modules/database.js'
 
 /** All counters of features, by subject. */
 export interface Counters
   extends GrantCounters, RpcCounters, FailureCounters<'purge', (typeof COUNTED_OPERATIONS)[number]> {
   readonly countAuthenticationFailure: AuthenticationFailureCounter
   readonly countKeyLookup: KeyLookupCounter
+  readonly countPurged: PurgeCounter
 }
 
 /** Starts counting. */
-export function startCounting(metrics: Metrics): Counters {
+export function startCounting(metrics: Metrics, database: Database): Counters {
+  publishReservations(metrics, database)
   return {
     ...publishGrants(metrics),
     ...publishRpcs(metrics),
     ...publishFailures(metrics, { workers: ['purge'], operations: COUNTED_OPERATIONS }),
     countAuthenticationFailure: publishAuthenticationFailures(metrics),
-    countKeyLookup: publishKeyLookups(metrics)
+    countKeyLookup: publishKeyLookups(metrics),
+    countPurged: publishPurge(metrics)
   }
 }

@@ -1,16 +1,8 @@
-import {
-  type CallObserver,
-  createHandlers,
-  type GrpcService,
-  type RunningGrpcServer,
-  startGrpcServer,
-  type WatchedTlsFiles
-} from '@open-payments-server/grpc-transport'
-import { auth, fileDescriptors } from '@open-payments-server/proto'
+import { type CallObserver, createHandlers, type GrpcService } from '@open-payments-server/grpc-transport'
+import { auth } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { counting } from '@open-payments-server/service-kit/metrics'
-import type { AuthServerConfig } from '../config.js'
 import type { ClientDirectory } from '../domain/clients.js'
 import type {
   GrantCounters,
@@ -79,42 +71,6 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
       clients: clients.operator
     }
   ]
-}
-
-/** Maximum size of a message: a full page of grants or reservations, with room to spare. */
-const GRPC_MESSAGE_BYTES_MAX = 4 * 1024 * 1024
-
-/** What the gRPC server needs. */
-interface GrpcServerOptions {
-  readonly config: Pick<
-    AuthServerConfig,
-    'GRPC_HOST' | 'GRPC_PORT' | 'GRPC_REFLECTION' | 'GRPC_CONNECTION_AGE_SECONDS'
-  >
-  /** From {@link createGrpcServices}. */
-  readonly services: readonly GrpcService[]
-  readonly logger: Logger
-  /** Its certificate, and the authorities of its clients; plain text without. */
-  readonly tls?: WatchedTlsFiles | undefined
-}
-
-/**
- * Starts the gRPC server: the services, health, and reflection if enabled.
- *
- * @throws Error when it cannot listen
- */
-export function startGrpcServices(options: GrpcServerOptions): Promise<RunningGrpcServer> {
-  const { config, services, logger, tls } = options
-  return startGrpcServer({
-    host: config.GRPC_HOST,
-    port: config.GRPC_PORT,
-    tls,
-    services,
-    reflection: config.GRPC_REFLECTION,
-    fileDescriptors,
-    logger,
-    connectionAgeMaxMs: config.GRPC_CONNECTION_AGE_SECONDS * 1_000,
-    messageBytesMax: GRPC_MESSAGE_BYTES_MAX
-  })
 }
 
 function introspectionService({

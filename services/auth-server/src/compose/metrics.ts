@@ -1,33 +1,13 @@
-import { Metrics, startMetricsServer } from '@open-payments-server/service-kit/metrics'
-import type { PurgeCounter } from '../domain/counters.js'
-import { publishPurge } from '../metrics/purge-metrics.js'
-import { publishReservations } from '../metrics/reservation-metrics.js'
+import { Metrics, serveMetrics } from '@open-payments-server/service-kit/metrics'
 import type { Context } from './context.js'
-import { type Counters, startCounting } from './counters.js'
+import { startCounting } from './counters.js'
 import type { Resources } from './resources.js'
 
-/** Metrics: always counted, and served if a port is given. */
-export interface ServedMetrics {
-  readonly counters: Counters
-  readonly countPurged: PurgeCounter
-  /** For adding more metrics. */
-  readonly metrics: Metrics
-  /** Port of the listener; undefined when there is none. */
-  readonly port: number | undefined
-}
+export type ServedMetrics = Awaited<ReturnType<typeof startMetrics>>
 
-/** Starts counting, and listens for scrapes. */
-export async function startMetrics(
-  { config, logger, lifecycle }: Context,
-  { database }: Resources
-): Promise<ServedMetrics> {
-  const metrics = new Metrics({ logger })
-  const counters = startCounting(metrics)
-  const countPurged = publishPurge(metrics)
-  publishReservations(metrics, database)
-  const { METRICS_HOST: host, METRICS_PORT: port } = config
-  if (port === undefined) return { counters, countPurged, metrics, port }
-  const server = await startMetricsServer(metrics, { host, port, logger })
-  lifecycle.add(server)
-  return { counters, countPurged, metrics, port: server.port }
+/** Starts counting, and listens for scrapes if a port is set. */
+export async function startMetrics(context: Context, { database }: Resources) {
+  const metrics = new Metrics(context)
+  const counters = startCounting(metrics, database)
+  return { metrics, counters, port: await serveMetrics(metrics, context) }
 }

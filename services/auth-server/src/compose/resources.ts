@@ -19,7 +19,7 @@ export type Resources = Awaited<ReturnType<typeof openResources>>
  */
 export async function openResources(context: Context, overrides: AuthServerOverrides) {
   const { config, lifecycle } = context
-  const tls = await openTls(GRPC_LISTENER_TLS, context)
+  const listenerTls = await openTls(GRPC_LISTENER_TLS, context)
   const stores = openStores(context, {
     service: 'auth-server',
     createClient: (options) => new PrismaClient(options),
@@ -34,5 +34,5 @@ export async function openResources(context: Context, overrides: AuthServerOverr
     ownOrigins: config.WALLET_ADDRESS_ORIGINS
   })
   lifecycle.add({ name: 'HTTP client', stop: () => httpClient.close() })
-  return { ...stores, httpClient, tls }
+  return { ...stores, httpClient, listenerTls }
 }

@@ -6,7 +6,7 @@ import {
 import { PURGED_KINDS } from '../domain/counters.js'
 import { createPurgeStatements } from '../features/purge-grants/purge-statements.js'
 import type { Context } from './context.js'
-import type { ServedMetrics } from './metrics.js'
+import type { Counters } from './counters.js'
 import type { Resources } from './resources.js'
 
 const SECONDS_PER_HOUR = 3_600
@@ -14,8 +14,8 @@ const SECONDS_PER_HOUR = 3_600
 /** Deletes ended data, unless disabled by settings. */
 export function startPurge(
   { config, logger, lifecycle, clock }: Context,
-  { database }: Resources,
-  { countPurged, counters }: ServedMetrics
+  { database }: Pick<Resources, 'database'>,
+  counters: Pick<Counters, 'countPurged' | 'countFailedBatch'>
 ): void {
   const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
   if (intervalSeconds === 0) return
@@ -24,7 +24,7 @@ export function startPurge(
     unconsentedSeconds: config.PURGE_UNCONSENTED_HOURS * SECONDS_PER_HOUR
   })
   const repository = createPurgeRepository(database, statements)
-  const purgeBatch = createPurge({ repository, kinds: PURGED_KINDS, clock, retentionDays, countPurged })
+  const purgeBatch = createPurge({ repository, kinds: PURGED_KINDS, clock, retentionDays, ...counters })
   const onBatchFailed = (): void => {
     counters.countFailedBatch('purge')
   }

@@ -3,8 +3,7 @@ import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import type { ClientAuthenticator } from '../domain/authentication.js'
 import { DocumentUnavailable } from '../domain/clients.js'
 import type { AuthenticationFailure, AuthenticationFailureCounter } from '../domain/counters.js'
-import { type RefusedBecause, RequestRefused } from '../domain/errors.js'
-import type { RequestGrantService } from '../features/request-grant/request-grant.js'
+import { RequestRefused } from '../domain/errors.js'
 
 /** Publishes the metrics of failed authentication, see `docs/metrics.md`. */
 export function publishAuthenticationFailures(
@@ -53,30 +52,9 @@ export function countFailures(
   }
 }
 
-/** The same service, counting the clients that cannot be resolved, or whose key cannot. */
-export function countUnresolved(
-  service: RequestGrantService,
-  count: AuthenticationFailureCounter
-): RequestGrantService {
-  return {
-    async requestGrant(request, signature) {
-      try {
-        return await service.requestGrant(request, signature)
-      } catch (error) {
-        // Errors in a signature were counted where it was verified.
-        throw isBecause(error, 'unresolved-client') ? counted(error, count) : error
-      }
-    }
-  }
-}
-
 function counted(error: unknown, count: AuthenticationFailureCounter): unknown {
   const cause = error instanceof RequestRefused ? error.cause : undefined
   if (cause instanceof SignatureError) count(cause.reason)
   if (cause instanceof DocumentUnavailable) count('client')
   return error
-}
-
-function isBecause(error: unknown, because: RefusedBecause): boolean {
-  return error instanceof RequestRefused && error.because === because
 }

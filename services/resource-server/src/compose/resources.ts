@@ -1,12 +1,11 @@
 import { openTls } from '@open-payments-server/grpc-transport'
+import { GRPC_LISTENER_TLS } from '@open-payments-server/runtime/configuration'
+import { MESSAGE_BYTES_MAX } from '@open-payments-server/service-kit/grpc'
 import { openStores } from '@open-payments-server/service-kit/stores'
 import { AUTH_GRPC_TLS } from '../config.js'
 import { PrismaClient } from '../generated/prisma/client.js'
 import { connectAuthServer } from '../grpc/auth-server/connection.js'
 import type { Context, ResourceServerOverrides } from './context.js'
-
-/** Maximum size of a gRPC message, in bytes. */
-export const MESSAGE_BYTES_MAX = 4_194_304
 
 export type Resources = Awaited<ReturnType<typeof openResources>>
 
@@ -17,7 +16,8 @@ export type Resources = Awaited<ReturnType<typeof openResources>>
  */
 export async function openResources(context: Context, overrides: ResourceServerOverrides) {
   const { config, lifecycle } = context
-  const tls = await openTls(AUTH_GRPC_TLS, context)
+  const listenerTls = await openTls(GRPC_LISTENER_TLS, context)
+  const authServerTls = await openTls(AUTH_GRPC_TLS, context)
   const stores = openStores(context, {
     service: 'resource-server',
     createClient: (options) => new PrismaClient(options),
@@ -28,7 +28,7 @@ export async function openResources(context: Context, overrides: ResourceServerO
     target: config.AUTH_GRPC_TARGET,
     deadlineMs: config.AUTH_GRPC_DEADLINE_MS,
     messageBytesMax: MESSAGE_BYTES_MAX,
-    tls,
+    tls: authServerTls,
     serverName: config.AUTH_GRPC_TLS_SERVER_NAME
   })
   lifecycle.add({
@@ -38,5 +38,5 @@ export async function openResources(context: Context, overrides: ResourceServerO
       return Promise.resolve()
     }
   })
-  return { ...stores, authServer, tls }
+  return { ...stores, authServer, authServerTls, listenerTls }
 }

@@ -12,8 +12,8 @@ import { getQuoteRoute } from '../features/get-quote/routes.js'
 import { listIncomingPaymentsRoute, listOutgoingPaymentsRoute } from '../features/list-payments/routes.js'
 import { serveWalletAddressKeysRoute } from '../features/serve-wallet-address-keys/routes.js'
 import { serveWalletAddressRoute } from '../features/serve-wallet-address/routes.js'
-import type { PaymentCounters } from '../domain/payment-counters.js'
 import type { Context } from './context.js'
+import type { Counters } from './counters.js'
 import type { DomainPorts } from './domain-ports.js'
 import type { Resources } from './resources.js'
 import type { Wakers } from './workers.js'
@@ -22,19 +22,22 @@ const MIGRATIONS_PATH = fileURLToPath(new URL('../../prisma/migrations', import.
 /** How long readiness waits for the auth server's channel, in milliseconds. */
 const READINESS_TIMEOUT_MS = 1_000
 
+/** What the routes are made of. */
+export interface RouteParts {
+  readonly context: Context
+  readonly resources: Resources
+  readonly domain: DomainPorts
+  readonly wakers: Wakers
+  readonly counters: Counters
+}
+
 /** The routes of every feature. Wallet addresses take any path that no other takes, so they are last. */
-export function createRoutes(
-  context: Context,
-  resources: Resources,
-  ports: DomainPorts,
-  wakers: Wakers,
-  counters: PaymentCounters
-): Route[] {
+export function createRoutes({ context, resources, domain, wakers, counters }: RouteParts): Route[] {
   const { config } = context
   const dependencies = {
     ...context,
     ...resources,
-    ...ports,
+    ...domain,
     ...wakers,
     counters,
     authServerUrl: config.AUTH_SERVER_URL

@@ -3,7 +3,7 @@ import {
   createPurgeRepository,
   createPurgeWorker
 } from '@open-payments-server/service-kit/purge'
-import { type FailedBatchCounter, PURGED_KINDS, type PurgeCounter } from '../domain/counters.js'
+import { type FailedBatchCounter, PURGED_KINDS } from '../domain/counters.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
 import { createLocalPaymentMethod } from '../features/process-outgoing-payments/local-payment-method.js'
 import { purgeIncomingPayments } from '../modules/incoming-payments/index.js'
@@ -14,6 +14,7 @@ import {
   createSweepingWorker
 } from '../workers/payment-workers.js'
 import type { Context } from './context.js'
+import type { Counters } from './counters.js'
 import type { DomainPorts } from './domain-ports.js'
 import type { Resources } from './resources.js'
 
@@ -74,7 +75,7 @@ export function startWorkers(
 export function startPurge(
   { config, logger, lifecycle, clock }: Context,
   { database }: Pick<Resources, 'database'>,
-  { countPurged, counters }: { countPurged: PurgeCounter; counters: { countFailedBatch: FailedBatchCounter } }
+  counters: Pick<Counters, 'countPurged' | 'countFailedBatch'>
 ): void {
   const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
   if (intervalSeconds === 0) return
@@ -82,7 +83,7 @@ export function startPurge(
     quote: purgeQuotes,
     'incoming-payment': purgeIncomingPayments
   })
-  const purgeBatch = createPurge({ repository, kinds: PURGED_KINDS, clock, retentionDays, countPurged })
+  const purgeBatch = createPurge({ repository, kinds: PURGED_KINDS, clock, retentionDays, ...counters })
   const onBatchFailed = (): void => {
     counters.countFailedBatch('purge')
   }

@@ -30,12 +30,8 @@ export function createPublicApp(options: {
 }): RequestListener {
   const challenge = { 'WWW-Authenticate': `GNAP as_uri=${options.authServerUrl}` }
   return createHttpApp({
-    logger: options.logger,
-    requestObserver: options.requestObserver,
+    ...options,
     bodyBytesMax: BODY_BYTES_MAX,
-    routes: options.routes,
-    admit: options.admit,
-    trustedProxies: options.trustedProxies,
     unexpectedCode: '500',
     badRequestCode: '400',
     answerOf,

@@ -1,7 +1,7 @@
 import { readOptionalBody } from '@open-payments-server/http-server'
-import type { RequestHandler } from 'express'
 import { z } from 'zod'
-import type { AcceptGrantService } from './accept-grant.js'
+import type { IdentityProviderRoute } from '../identity-provider-route.js'
+import { acceptGrant, type AcceptGrantDependencies } from './accept-grant.js'
 
 const bodySchema = z.object({ finishCode: z.boolean().optional() })
 
@@ -10,12 +10,17 @@ const bodySchema = z.object({ finishCode: z.boolean().optional() })
  * "finishCode": true }`, the answer has a `finishCode`, which the browser in which the consent was given must bring to
  * `finish`.
  */
-export function acceptGrantRoute(service: AcceptGrantService): RequestHandler<{ id: string; nonce: string }> {
-  return async (request, response) => {
-    const { id, nonce } = request.params
-    const body = readOptionalBody(request, bodySchema)
-    const finishCode = await service.acceptGrant(id, nonce, body?.finishCode ?? false)
-    if (finishCode === undefined) response.status(202).end()
-    else response.status(202).json({ finishCode })
+export function acceptGrantRoute(dependencies: AcceptGrantDependencies): IdentityProviderRoute {
+  return {
+    method: 'POST',
+    path: '/grant/:id/:nonce/accept',
+    handle: async (request, response) => {
+      const { id, nonce } = request.params
+      const body = readOptionalBody(request, bodySchema)
+      const wantsFinishCode = body?.finishCode ?? false
+      const finishCode = await acceptGrant({ id, nonce, wantsFinishCode }, dependencies)
+      if (finishCode === undefined) response.status(202).end()
+      else response.status(202).json({ finishCode })
+    }
   }
 }

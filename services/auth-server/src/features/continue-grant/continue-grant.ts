@@ -1,4 +1,5 @@
 import { type ContinuedGrant, decideContinuation } from '../../domain/continuation.js'
+import type { GrantCounters } from '../../domain/counters.js'
 import { requestDenied, tooFast, userDenied, wrongInteractionReference } from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire, SubjectRequest } from '../../domain/grants.js'
 import { makeToken, type TokenMaker } from '../../domain/new-token.js'
@@ -20,53 +21,49 @@ export interface ContinueGrantDependencies extends TokenMaker {
   readonly database: Queries
   readonly tokenHolders: Pick<TokenHolders, 'remember'>
   readonly continuationWaitSeconds: number
+  readonly counters: Pick<GrantCounters, 'countGrant'>
 }
 
-/** Continues grants (RFC 9635 §5). */
-export interface ContinueGrantService {
-  /**
-   * @param grant a grant whose token holder was authorized
-   * @param interactionReference `interact_ref`; undefined when the request has none
-   * @throws Refusal `too-fast`, `not-continuable`, `user-denied` or `wrong-reference`
-   */
-  continueGrant(
-    grant: ContinuedGrant,
-    interactionReference: string | undefined
-  ): Promise<ContinuationResponse>
+/** A continuation whose token holder was authorized. */
+export interface Continuation {
+  readonly grant: ContinuedGrant
+  /** `interact_ref`; undefined when the request has none. */
+  readonly interactionReference: string | undefined
 }
 
-/** Continues grants. */
-export function createContinueGrantService(dependencies: ContinueGrantDependencies): ContinueGrantService {
-  return {
-    async continueGrant(grant, interactionReference) {
-      const reference =
-        interactionReference === undefined
-          ? undefined
-          : { isRight: isReferenceOf(grant, interactionReference) }
-      const decision = decideContinuation(grant, reference, dependencies.clock.now())
-      switch (decision) {
-        case 'issue':
-          return issue(grant, dependencies)
-        case 'wait':
-          return wait(grant, dependencies)
-        case 'over':
-          throw requestDenied('the grant can no longer be continued')
-        case 'rejected':
-          throw userDenied(grant.rejectionReason)
-        case 'expired':
-          throw requestDenied('the account holder did not answer in time')
-        case 'too-late':
-          throw requestDenied('the grant was not continued in time')
-        case 'wrong-reference':
-          throw wrongInteractionReference()
-        case 'too-fast':
-          throw tooFast()
-        case 'unfinished':
-          throw requestDenied('the interaction is not finished')
-        case 'reference-missing':
-          throw requestDenied('the request has no interact_ref')
-      }
-    }
+/**
+ * Continues a grant (RFC 9635 §5).
+ *
+ * @throws Refusal `too-fast`, `not-continuable`, `user-denied` or `wrong-reference`
+ */
+export async function continueGrant(
+  { grant, interactionReference }: Continuation,
+  dependencies: ContinueGrantDependencies
+): Promise<ContinuationResponse> {
+  const reference =
+    interactionReference === undefined ? undefined : { isRight: isReferenceOf(grant, interactionReference) }
+  const decision = decideContinuation(grant, reference, dependencies.clock.now())
+  switch (decision) {
+    case 'issue':
+      return issue(grant, dependencies)
+    case 'wait':
+      return wait(grant, dependencies)
+    case 'over':
+      throw requestDenied('the grant can no longer be continued')
+    case 'rejected':
+      throw userDenied(grant.rejectionReason)
+    case 'expired':
+      throw requestDenied('the account holder did not answer in time')
+    case 'too-late':
+      throw requestDenied('the grant was not continued in time')
+    case 'wrong-reference':
+      throw wrongInteractionReference()
+    case 'too-fast':
+      throw tooFast()
+    case 'unfinished':
+      throw requestDenied('the interaction is not finished')
+    case 'reference-missing':
+      throw requestDenied('the request has no interact_ref')
   }
 }
 
@@ -85,6 +82,7 @@ async function issue(
   const nowMs = dependencies.clock.now()
   const isOurs = await issueGrant(dependencies.database, grant.id, token, nowMs)
   if (!isOurs) throw requestDenied('the grant can no longer be continued')
+  dependencies.counters.countGrant('granted')
   if (token !== undefined) {
     dependencies.tokenHolders.remember({ id: token.id, secretHash: token.hash, holder: grant.holder })
   }

@@ -1,8 +1,14 @@
-import { readOptionalBody, requestParts, type RouteHandler } from '@open-payments-server/http-server'
+import { readOptionalBody, requestParts, type Route } from '@open-payments-server/http-server'
 import { measuredText } from '@open-payments-server/value-types/schemas'
 import { z } from 'zod'
 import type { HolderAuthorizer } from '../../domain/authentication.js'
-import type { ContinueGrantService } from './continue-grant.js'
+import { continueGrant, type ContinueGrantDependencies } from './continue-grant.js'
+
+/** What the route needs. */
+export interface ContinueGrantRouteDependencies extends ContinueGrantDependencies {
+  readonly holders: Pick<HolderAuthorizer, 'authorizeContinuation'>
+  readonly publicUrl: string
+}
 
 /** Maximum length of `interact_ref`, in characters: several times the length of those that are issued. */
 const REFERENCE_LENGTH_MAX = 256
@@ -13,14 +19,18 @@ export const continuationSchema = z.object({
 })
 
 /** `POST /continue/{id}` (interface 4.1, RFC 9635 §5). The body may be empty: then the client polls. */
-export function continueGrantRoute(
-  service: ContinueGrantService,
-  holders: Pick<HolderAuthorizer, 'authorizeContinuation'>,
-  publicUrl: string
-): RouteHandler {
-  return async (request, response) => {
-    const grant = await holders.authorizeContinuation(request.param('id'), requestParts(request, publicUrl))
-    const body = readOptionalBody(request, continuationSchema)
-    response.sendJson(200, await service.continueGrant(grant, body?.interact_ref))
+export function continueGrantRoute(dependencies: ContinueGrantRouteDependencies): Route {
+  const { holders, publicUrl } = dependencies
+  return {
+    method: 'POST',
+    path: '/continue/:id',
+    // Adds at most one token to a grant.
+    storesRows: false,
+    handle: async (request, response) => {
+      const grant = await holders.authorizeContinuation(request.param('id'), requestParts(request, publicUrl))
+      const body = readOptionalBody(request, continuationSchema)
+      const continuation = { grant, interactionReference: body?.interact_ref }
+      response.sendJson(200, await continueGrant(continuation, dependencies))
+    }
   }
 }

@@ -1,7 +1,13 @@
-import type { RouteHandler } from '@open-payments-server/http-server'
+import type { Route } from '@open-payments-server/http-server'
+
+/** What the routes need. */
+export interface DiscoverRouteDependencies {
+  /** The grant endpoint exactly as wallet addresses advertise it. */
+  readonly grantEndpoint: string
+}
 
 /** `OPTIONS /`: discovery of the grant endpoint (RFC 9635 §9). */
-export function discoverRoute(grantEndpoint: string): RouteHandler {
+export function discoverRoute({ grantEndpoint }: DiscoverRouteDependencies): Route {
   const document = {
     grant_request_endpoint: grantEndpoint,
     interaction_start_modes_supported: ['redirect'],
@@ -11,9 +17,13 @@ export function discoverRoute(grantEndpoint: string): RouteHandler {
     assertion_formats_supported: [],
     key_rotation_supported: false
   }
-  return (_request, response) => {
-    response.addField('Allow', 'POST, OPTIONS')
-    response.sendJson(200, document)
+  return {
+    method: 'OPTIONS',
+    path: '/',
+    handle: (_request, response) => {
+      response.addField('Allow', 'POST, OPTIONS')
+      response.sendJson(200, document)
+    }
   }
 }
 
@@ -21,9 +31,13 @@ export function discoverRoute(grantEndpoint: string): RouteHandler {
  * `GET /.well-known/gnap-as-rs`: discovery for resource servers (RFC 9767 §3.1). Introspection is not offered over HTTP:
  * services use gRPC.
  */
-export function discoverForResourceServersRoute(grantEndpoint: string): RouteHandler {
+export function discoverForResourceServersRoute({ grantEndpoint }: DiscoverRouteDependencies): Route {
   const document = { grant_request_endpoint: grantEndpoint, key_proofs_supported: ['httpsig'] }
-  return (_request, response) => {
-    response.sendJson(200, document)
+  return {
+    method: 'GET',
+    path: '/.well-known/gnap-as-rs',
+    handle: (_request, response) => {
+      response.sendJson(200, document)
+    }
   }
 }

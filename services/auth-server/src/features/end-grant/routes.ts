@@ -1,21 +1,28 @@
-import { readOptionalBody, requestParts, type RouteHandler } from '@open-payments-server/http-server'
+import { readOptionalBody, requestParts, type Route } from '@open-payments-server/http-server'
 import { measuredText } from '@open-payments-server/value-types/schemas'
-import type { RequestHandler } from 'express'
 import { z } from 'zod'
 import type { HolderAuthorizer } from '../../domain/authentication.js'
-import type { CancelGrantService } from './cancel-grant.js'
-import type { RejectGrantService } from './reject-grant.js'
+import type { IdentityProviderRoute } from '../identity-provider-route.js'
+import { cancelGrant, type CancelGrantDependencies } from './cancel-grant.js'
+import { rejectGrant, type RejectGrantDependencies } from './reject-grant.js'
+
+/** What the client's route needs. */
+export interface CancelGrantRouteDependencies extends CancelGrantDependencies {
+  readonly holders: Pick<HolderAuthorizer, 'authorizeContinuation'>
+  readonly publicUrl: string
+}
 
 /** `DELETE /continue/{id}`: the client cancels its grant (RFC 9635 §5.4). Idempotent. */
-export function cancelGrantRoute(
-  service: CancelGrantService,
-  holders: Pick<HolderAuthorizer, 'authorizeContinuation'>,
-  publicUrl: string
-): RouteHandler {
-  return async (request, response) => {
-    const grant = await holders.authorizeContinuation(request.param('id'), requestParts(request, publicUrl))
-    await service.cancelGrant(grant.id)
-    response.sendEmpty(204)
+export function cancelGrantRoute(dependencies: CancelGrantRouteDependencies): Route {
+  const { holders, publicUrl } = dependencies
+  return {
+    method: 'DELETE',
+    path: '/continue/:id',
+    handle: async (request, response) => {
+      const grant = await holders.authorizeContinuation(request.param('id'), requestParts(request, publicUrl))
+      await cancelGrant(grant.id, dependencies)
+      response.sendEmpty(204)
+    }
   }
 }
 
@@ -33,10 +40,15 @@ export const rejectionSchema = z.object({
 })
 
 /** `POST /grant/{id}/{nonce}/reject` for identity providers: the account holder declines. May carry JSON `{ reason }`. */
-export function rejectGrantRoute(service: RejectGrantService): RequestHandler<{ id: string; nonce: string }> {
-  return async (request, response) => {
-    const body = readOptionalBody(request, rejectionSchema)
-    await service.rejectGrant(request.params.id, request.params.nonce, body?.reason)
-    response.status(202).end()
+export function rejectGrantRoute(dependencies: RejectGrantDependencies): IdentityProviderRoute {
+  return {
+    method: 'POST',
+    path: '/grant/:id/:nonce/reject',
+    handle: async (request, response) => {
+      const { id, nonce } = request.params
+      const body = readOptionalBody(request, rejectionSchema)
+      await rejectGrant({ id, nonce, reason: body?.reason }, dependencies)
+      response.status(202).end()
+    }
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '@open-payments-server/value-types/clock'
+import type { GrantCounters } from '../../domain/counters.js'
 import { interactionNotActive, invalidSession } from '../../domain/errors.js'
 import {
   finishHash,
@@ -16,6 +17,7 @@ export interface FinishInteractionDependencies {
   readonly clock: Clock
   /** The grant endpoint exactly as wallet addresses advertise it. */
   readonly grantEndpoint: string
+  readonly counters: Pick<GrantCounters, 'countInteraction'>
 }
 
 /** The answer to a browser that finishes. */
@@ -26,31 +28,32 @@ export interface InteractionFinish {
   readonly provedCode: string | undefined
 }
 
-/** Sends browsers back to the client (RFC 9635 §4.2). */
-export interface FinishInteractionService {
-  /**
-   * @throws Refusal `invalid-session` for an unknown interaction, another browser than the one that opened it, or one
-   *   without the code of the approval; `interaction-not-active` when there is nothing to finish and no client to notify
-   */
-  finishInteraction(id: string, nonce: string, browser: FinishingBrowser): Promise<InteractionFinish>
+/** A browser that finishes an interaction. */
+export interface FinishingRequest {
+  /** Id (UUID) of the interaction. */
+  readonly id: string
+  readonly nonce: string
+  readonly browser: FinishingBrowser
 }
 
-/** Sends browsers back to the client. */
-export function createFinishInteractionService(
+/**
+ * Sends a browser back to the client (RFC 9635 §4.2).
+ *
+ * @throws Refusal `invalid-session` for an unknown interaction, another browser than the one that opened it, or one without
+ *   the code of the approval; `interaction-not-active` when there is nothing to finish and no client to notify
+ */
+export async function finishInteraction(
+  { id, nonce, browser }: FinishingRequest,
   dependencies: FinishInteractionDependencies
-): FinishInteractionService {
+): Promise<InteractionFinish> {
+  const interaction = await dependencies.interactions.find(id, nonce)
+  // One answer for every reason: a browser that does not belong to an interaction learns nothing about it.
+  if (interaction === undefined || !mayFinish(interaction, browser)) throw invalidSession()
+  const location = locationOf(interaction, dependencies)
+  dependencies.counters.countInteraction('finished')
   return {
-    async finishInteraction(id, nonce, browser) {
-      const interaction = await dependencies.interactions.find(id, nonce)
-      // One answer for every reason: a browser that does not belong to an interaction learns nothing about it.
-      if (interaction === undefined || !mayFinish(interaction, browser)) {
-        throw invalidSession()
-      }
-      return {
-        location: locationOf(interaction, dependencies),
-        provedCode: interaction.finishCodeHash === undefined ? undefined : browser.finishCode
-      }
-    }
+    location,
+    provedCode: interaction.finishCodeHash === undefined ? undefined : browser.finishCode
   }
 }
 

@@ -9,6 +9,7 @@ import {
   DocumentUnavailable,
   keysUrlOf
 } from '../../domain/clients.js'
+import type { AuthenticationFailureCounter, GrantCounters } from '../../domain/counters.js'
 import { invalidField, unresolvedClient } from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire } from '../../domain/grants.js'
 import type { FinishRequest } from '../../domain/interactions.js'
@@ -39,48 +40,50 @@ export interface RequestGrantDependencies extends TokenMaker {
   readonly ownOrigins: readonly string[]
   readonly interactionLifetimeSeconds: number
   readonly continuationWaitSeconds: number
-}
-
-/** Decides grant requests (RFC 9635 §2). */
-export interface RequestGrantService {
-  /**
-   * @param signature the request's signature, not verified yet
-   * @throws Refusal `unresolved-client`, `invalid-signature`, or `invalid-field` naming it
-   */
-  requestGrant(request: GrantRequest, signature: ReceivedSignature): Promise<GrantResponse>
-}
-
-/** Decides grant requests. */
-export function createRequestGrantService(dependencies: RequestGrantDependencies): RequestGrantService {
-  return {
-    async requestGrant(request, signature) {
-      const key = await findKey(request.client, signature.keyId, dependencies)
-      await dependencies.authenticator.verify(signature, key)
-      if (request.client.kind === 'wallet-address') {
-        dependencies.directory.vouchFor(request.client.walletAddress)
-      }
-      await checkIdentifiers(request, dependencies.ownOrigins, dependencies.directory)
-      const interactive =
-        request.subject !== undefined || needsInteraction(request.access, dependencies.configuredInteraction)
-      if (!interactive) return issueAtOnce(request, await holderOf(request.client, key), dependencies)
-      const clientWalletAddress = checkMayInteract(request, dependencies.allowHttp)
-      const consent = await checkConsentable(
-        request,
-        (item) => needsInteraction([item], dependencies.configuredInteraction),
-        dependencies.addresses.grantEndpoint,
-        dependencies.directory
-      )
-      const clientName = await findClientName(clientWalletAddress, dependencies.directory)
-      const shown = { name: clientName, uri: clientWalletAddress }
-      return startInteraction(request, consent, await holderOf(request.client, key), shown, dependencies)
-    }
+  readonly counters: Pick<GrantCounters, 'countGrant'> & {
+    readonly countAuthenticationFailure: AuthenticationFailureCounter
   }
+}
+
+/** A grant request, read. */
+export interface ReceivedGrantRequest {
+  readonly grantRequest: GrantRequest
+  /** The request's signature, not verified yet. */
+  readonly signature: ReceivedSignature
+}
+
+/**
+ * Decides a grant request (RFC 9635 §2).
+ *
+ * @throws Refusal `unresolved-client`, `invalid-signature`, or `invalid-field` naming it
+ */
+export async function requestGrant(
+  { grantRequest: request, signature }: ReceivedGrantRequest,
+  dependencies: RequestGrantDependencies
+): Promise<GrantResponse> {
+  const { directory, configuredInteraction } = dependencies
+  const key = await findKey(request.client, signature.keyId, dependencies)
+  await dependencies.authenticator.verify(signature, key)
+  if (request.client.kind === 'wallet-address') directory.vouchFor(request.client.walletAddress)
+  await checkIdentifiers(request, dependencies.ownOrigins, directory)
+  const interactive = request.subject !== undefined || needsInteraction(request.access, configuredInteraction)
+  if (!interactive) return issueAtOnce(request, await holderOf(request.client, key), dependencies)
+  const clientWalletAddress = checkMayInteract(request, dependencies.allowHttp)
+  const consent = await checkConsentable(
+    request,
+    (item) => needsInteraction([item], configuredInteraction),
+    dependencies.addresses.grantEndpoint,
+    directory
+  )
+  const clientName = await findClientName(clientWalletAddress, dependencies)
+  const shown = { name: clientName, uri: clientWalletAddress }
+  return startInteraction(request, consent, await holderOf(request.client, key), shown, dependencies)
 }
 
 async function findKey(
   client: RequestingClient,
   keyId: string,
-  { directory, authenticator }: RequestGrantDependencies
+  { directory, authenticator, counters }: RequestGrantDependencies
 ): Promise<ClientKey> {
   if (client.kind === 'key') return authenticator.importKey(client.jwk)
   try {
@@ -88,12 +91,14 @@ async function findKey(
     if (key !== undefined) return await authenticator.importKey(key)
   } catch (error) {
     if (!(error instanceof DocumentUnavailable)) throw error
+    counters.countAuthenticationFailure('client')
     throw unresolvedClient(
       `the client's keys cannot be fetched from ${keysUrlOf(client.walletAddress)}`,
       error
     )
   }
   const problem = 'the client publishes no key with the keyid of the signature'
+  counters.countAuthenticationFailure('key')
   throw unresolvedClient(problem, new SignatureError('key', problem))
 }
 
@@ -114,15 +119,14 @@ function checkMayInteract(request: GrantRequest, allowHttp: boolean): string {
 /** The name shown to the account holder; the client's address if it publishes none. */
 async function findClientName(
   walletAddress: string,
-  directory: Pick<ClientDirectory, 'getWalletAddress'>
+  { directory, counters }: Pick<RequestGrantDependencies, 'directory' | 'counters'>
 ): Promise<string> {
   try {
     return (await directory.getWalletAddress(walletAddress)).publicName ?? walletAddress
   } catch (error) {
-    if (error instanceof DocumentUnavailable) {
-      throw unresolvedClient(`the client's wallet address cannot be fetched from ${walletAddress}`, error)
-    }
-    throw error
+    if (!(error instanceof DocumentUnavailable)) throw error
+    counters.countAuthenticationFailure('client')
+    throw unresolvedClient(`the client's wallet address cannot be fetched from ${walletAddress}`, error)
   }
 }
 
@@ -144,6 +148,7 @@ async function issueAtOnce(
     grant: { ...grant, state: 'issued', aliveUntilMs: token.expiresAtMs },
     token
   })
+  countRequested('granted', dependencies)
   dependencies.tokenHolders.remember({ id: token.id, secretHash: token.hash, holder })
   return { access_token: token.tellClient(request.access), continue: continuation }
 }
@@ -175,6 +180,7 @@ async function startInteraction(
     },
     interaction
   })
+  countRequested('pending', dependencies)
   return {
     interact: {
       redirect: withQuery(addresses.interactUri(interaction.id, interaction.nonce), {
@@ -185,6 +191,11 @@ async function startInteraction(
     },
     continue: { ...continuation, wait: continuationWaitSeconds }
   }
+}
+
+function countRequested(answer: 'granted' | 'pending', { counters }: RequestGrantDependencies): void {
+  counters.countGrant('requested')
+  counters.countGrant(answer)
 }
 
 function finishOf({ interact }: GrantRequest): FinishRequest | undefined {

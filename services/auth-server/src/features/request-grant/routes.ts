@@ -2,23 +2,34 @@ import {
   parseJsonObject,
   rawBody,
   requestParts,
-  validate,
-  type RouteHandler
+  type Route,
+  validate
 } from '@open-payments-server/http-server'
 import type { ClientAuthenticator } from '../../domain/authentication.js'
+import type { Queries } from '../../modules/database.js'
+import { createBeginGrant } from './begin-grants.js'
+import { requestGrant, type RequestGrantDependencies } from './request-grant.js'
 import { grantRequestSchema } from './request.js'
-import type { RequestGrantService } from './request-grant.js'
+
+/** What the route needs. */
+export interface RequestGrantRouteDependencies extends Omit<RequestGrantDependencies, 'beginGrant'> {
+  readonly database: Queries
+  readonly authenticator: Pick<ClientAuthenticator, 'receive' | 'verify' | 'importKey'>
+  readonly publicUrl: string
+}
 
 /** `POST /`: a grant request (RFC 9635 §2). */
-export function requestGrantRoute(
-  service: RequestGrantService,
-  authenticator: Pick<ClientAuthenticator, 'receive'>,
-  publicUrl: string
-): RouteHandler {
-  return async (request, response) => {
-    const signature = authenticator.receive(requestParts(request, publicUrl))
-    const body = parseJsonObject(rawBody(request), request.get('content-type'))
-    const grantRequest = validate(grantRequestSchema, body)
-    response.sendJson(200, await service.requestGrant(grantRequest, signature))
+export function requestGrantRoute(dependencies: RequestGrantRouteDependencies): Route {
+  const { authenticator, publicUrl } = dependencies
+  const service = { ...dependencies, beginGrant: createBeginGrant(dependencies.database) }
+  return {
+    method: 'POST',
+    path: '/',
+    handle: async (request, response) => {
+      const signature = authenticator.receive(requestParts(request, publicUrl))
+      const body = parseJsonObject(rawBody(request), request.get('content-type'))
+      const grantRequest = validate(grantRequestSchema, body)
+      response.sendJson(200, await requestGrant({ grantRequest, signature }, service))
+    }
   }
 }

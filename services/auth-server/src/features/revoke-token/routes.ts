@@ -1,16 +1,23 @@
-import { requestParts, type RouteHandler } from '@open-payments-server/http-server'
+import { requestParts, type Route } from '@open-payments-server/http-server'
 import type { HolderAuthorizer } from '../../domain/authentication.js'
-import type { RevokeTokenService } from './revoke-token.js'
+import { revokeToken, type RevokeTokenDependencies } from './revoke-token.js'
+
+/** What the route needs. */
+export interface RevokeTokenRouteDependencies extends RevokeTokenDependencies {
+  readonly holders: Pick<HolderAuthorizer, 'authorizeManagement'>
+  readonly publicUrl: string
+}
 
 /** `DELETE /token/{id}`: the client revokes its token (RFC 9635 §6.2). Idempotent. */
-export function revokeTokenRoute(
-  service: RevokeTokenService,
-  holders: Pick<HolderAuthorizer, 'authorizeManagement'>,
-  publicUrl: string
-): RouteHandler {
-  return async (request, response) => {
-    const token = await holders.authorizeManagement(request.param('id'), requestParts(request, publicUrl))
-    await service.revokeToken(token)
-    response.sendEmpty(204)
+export function revokeTokenRoute(dependencies: RevokeTokenRouteDependencies): Route {
+  const { holders, publicUrl } = dependencies
+  return {
+    method: 'DELETE',
+    path: '/token/:id',
+    handle: async (request, response) => {
+      const token = await holders.authorizeManagement(request.param('id'), requestParts(request, publicUrl))
+      await revokeToken(token, dependencies)
+      response.sendEmpty(204)
+    }
   }
 }

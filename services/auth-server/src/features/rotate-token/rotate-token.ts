@@ -1,4 +1,5 @@
 import type { Logger } from '@open-payments-server/runtime'
+import type { GrantCounters } from '../../domain/counters.js'
 import { invalidRotation, invalidToken } from '../../domain/errors.js'
 import type { AccessTokenWire } from '../../domain/grants.js'
 import { makeToken, type TokenMaker } from '../../domain/new-token.js'
@@ -12,39 +13,33 @@ export interface RotateTokenDependencies extends TokenMaker {
   readonly tokenHolders: Pick<TokenHolders, 'remember' | 'forget'>
   readonly revocations: Pick<RevocationBus, 'publish'>
   readonly logger: Pick<Logger, 'error'>
+  readonly counters: Pick<GrantCounters, 'countToken'>
 }
 
-/** Rotates tokens (RFC 9635 §6.1). */
-export interface RotateTokenService {
-  /**
-   * Issues a new value, a new management address and a full lifetime. An expired token can be rotated while its grant is
-   * active.
-   *
-   * @param token a token whose token holder was authorized
-   * @throws Refusal `not-rotatable` when it was rotated or revoked, or another rotation won; `unknown-token` when it is
-   *   gone
-   */
-  rotateToken(token: ManagedToken): Promise<{ access_token: AccessTokenWire }>
-}
-
-/** Rotates tokens. */
-export function createRotateTokenService(dependencies: RotateTokenDependencies): RotateTokenService {
-  const { rotate, tokenHolders, revocations, logger } = dependencies
-  return {
-    async rotateToken(old) {
-      const token = makeToken(dependencies)
-      const rotation = await rotate(old.id, token)
-      tokenHolders.forget(old.id)
-      if (rotation.outcome === 'unknown') throw invalidToken()
-      if (rotation.outcome === 'over') throw invalidRotation()
-      tokenHolders.remember({ id: token.id, secretHash: token.hash, holder: old.holder })
-      try {
-        await revocations.publish({ kind: 'token', accessTokenHash: old.secretHash })
-      } catch (error) {
-        // Failing now would lose the only copy of the new value. Those who cached the old one ask again soon anyway.
-        logger.error({ err: error }, 'a rotation could not be published')
-      }
-      return { access_token: token.tellClient(rotation.access) }
-    }
+/**
+ * Issues a new value, a new management address and a full lifetime (RFC 9635 §6.1). An expired token can be rotated while
+ * its grant is active.
+ *
+ * @param old a token whose token holder was authorized
+ * @throws Refusal `not-rotatable` when it was rotated or revoked, or another rotation won; `unknown-token` when it is gone
+ */
+export async function rotateToken(
+  old: ManagedToken,
+  dependencies: RotateTokenDependencies
+): Promise<{ access_token: AccessTokenWire }> {
+  const { rotate, tokenHolders, revocations, logger, counters } = dependencies
+  const token = makeToken(dependencies)
+  const rotation = await rotate(old.id, token)
+  tokenHolders.forget(old.id)
+  if (rotation.outcome === 'unknown') throw invalidToken()
+  if (rotation.outcome === 'over') throw invalidRotation()
+  tokenHolders.remember({ id: token.id, secretHash: token.hash, holder: old.holder })
+  try {
+    await revocations.publish({ kind: 'token', accessTokenHash: old.secretHash })
+  } catch (error) {
+    // Failing now would lose the only copy of the new value. Those who cached the old one ask again soon anyway.
+    logger.error({ err: error }, 'a rotation could not be published')
   }
+  counters.countToken('rotated')
+  return { access_token: token.tellClient(rotation.access) }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { hashSecret, type Random, randomSecret } from '@open-payments-server/value-types/identifiers'
+import type { GrantCounters } from '../../domain/counters.js'
 import {
   type InteractionEnd,
   interactionOver,
@@ -39,49 +40,49 @@ export interface StartInteractionDependencies {
   readonly clock: Clock
   readonly random: Random
   readonly consentPageUrl: string
+  readonly counters: Pick<GrantCounters, 'countInteraction'>
 }
 
-/** Sends browsers to the consent page (RFC 9635 §4.1.1). */
-export interface StartInteractionService {
-  /**
-   * When the interaction is over, the browser that began is sent to the consent page again, unless it proves that the
-   * interaction ended in it: the consent page knows the browser that decided.
-   *
-   * @throws Refusal `unknown-interaction`; `interaction-not-startable` when another browser opened the interaction first,
-   *   or when it has ended and the client is not to be notified; the browser in which it ended is told how
-   */
-  startInteraction(id: string, nonce: string, browser: StartingBrowser): Promise<InteractionStart>
+/** A browser that opens the link of an interaction. */
+export interface StartingRequest {
+  /** Id (UUID) of the interaction. */
+  readonly id: string
+  readonly nonce: string
+  readonly browser: StartingBrowser
 }
 
-/** Sends browsers to the consent page. */
-export function createStartInteractionService(
+/**
+ * Sends a browser to the consent page (RFC 9635 §4.1.1). When the interaction is over, the browser that began is sent there
+ * again, unless it proves that the interaction ended in it: the consent page knows the browser that decided.
+ *
+ * @throws Refusal `unknown-interaction`; `interaction-not-startable` when another browser opened the interaction first, or
+ *   when it has ended and the client is not to be notified; the browser in which it ended is told how
+ */
+export async function startInteraction(
+  { id, nonce, browser }: StartingRequest,
   dependencies: StartInteractionDependencies
-): StartInteractionService {
-  const { consentPageUrl } = dependencies
-  return {
-    async startInteraction(id, nonce, browser) {
-      const interaction = await dependencies.interactions.find(id, nonce)
-      if (interaction === undefined) throw unknownInteraction()
-      const isOwn = isBoundTo(interaction, browser.cookie)
-      if (interaction.browserHash !== undefined && !isOwn) throw startedElsewhere()
-      const nowMs = dependencies.clock.now()
-      if (!isOpen(interaction, nowMs)) {
-        const toClient = locationAfterEnd(interaction, browser, nowMs)
-        return { location: toClient ?? consentPageOf(interaction, consentPageUrl), cookie: undefined }
-      }
-      const cookie = isOwn || !browser.mayBind ? undefined : await bind(interaction, dependencies)
-      return { location: consentPageOf(interaction, consentPageUrl), cookie }
-    }
+): Promise<InteractionStart> {
+  const interaction = await dependencies.interactions.find(id, nonce)
+  if (interaction === undefined) throw unknownInteraction()
+  const isOwn = isBoundTo(interaction, browser.cookie)
+  if (interaction.browserHash !== undefined && !isOwn) throw startedElsewhere()
+  const nowMs = dependencies.clock.now()
+  if (!isOpen(interaction, nowMs)) {
+    const toClient = locationAfterEnd(interaction, browser, nowMs)
+    return { location: toClient ?? consentPageOf(interaction, dependencies.consentPageUrl), cookie: undefined }
   }
+  const cookie = isOwn || !browser.mayBind ? undefined : await bind(interaction, dependencies)
+  return { location: consentPageOf(interaction, dependencies.consentPageUrl), cookie }
 }
 
 /** @returns the cookie of the browser */
 async function bind(
   interaction: InteractionRecord,
-  { random, database }: StartInteractionDependencies
+  { random, database, counters }: StartInteractionDependencies
 ): Promise<string> {
   const cookie = randomSecret(random)
   if (!(await bindBrowser(database, interaction.id, hashSecret(cookie)))) throw startedElsewhere()
+  counters.countInteraction('started')
   return cookie
 }
 

@@ -1,0 +1,1 @@
+export { MESSAGE_BYTES_MAX, startGrpcServices } from './start-grpc-services.js'
