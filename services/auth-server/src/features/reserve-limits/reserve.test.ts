@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { hashSecret } from '@open-payments-server/value-types/identifiers'
+import { contentHash, hashSecret } from '@open-payments-server/value-types/identifiers'
 import { recordStatements } from '@open-payments-server/testing'
-import { contentHash } from '../../domain/limits.js'
 import { refuse, type ReservationRequest, reserve } from '../../modules/limits/index.js'
 import { ALICE, eur, GrpcFixture, RECEIVER, spending, usd } from '../../../test/support/grpc-fixture.js'
 
