@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { status } from '@open-payments-server/grpc-transport'
+import { RpcError, status } from '@open-payments-server/grpc-transport'
 import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
 const AGE_SECONDS = 300
@@ -130,5 +130,75 @@ describe('lost payments', () => {
       expect(world.limits.asked.release).toBe(1)
       expect((await list()).payments).toEqual([])
     })
+  })
+
+  /** Pays, and loses the payment as a failover does; answers its id, and the same request once more. */
+  async function lose(
+    state: 'open' | 'settled'
+  ): Promise<{ paymentId: string; repeat: () => Promise<number> }> {
+    const receiver = await world.createReceiver()
+    const headers = { 'idempotency-key': randomUUID() }
+    const pay = () => world.pay(receiver, 7, {}, { headers, signature: { nonce: randomUUID() } })
+    const url = (await pay()).textAt('id')
+    const paymentId = url.slice(-36)
+    await world.whenEnded(url)
+    await world.whenDelivered()
+    for (const [table, column] of [
+      ['transfer', 'payment_id'],
+      ['grant_reservation', 'payment_id'],
+      ['outgoing_payment', 'id']
+    ]) {
+      await world.database.query(`delete from ${String(table)} where ${String(column)} = $1`, [paymentId])
+    }
+    const reservation = world.limits.reservations.get(paymentId)!
+    reservation.state = state
+    reservation.createdAt = new Date(world.clock.now() - (AGE_SECONDS + 40) * 1_000)
+    return { paymentId, repeat: async () => (await pay()).status }
+  }
+
+  it.each([
+    ['open', 'released'],
+    ['settled', 'settled']
+  ] as const)(
+    'are left to an operator where their request is repeated while the auth server is away: %s',
+    async (state, ended) => {
+      await change(AGE_SECONDS + 30)
+      const { paymentId, repeat } = await lose(state)
+      const { release } = world.limits.asked
+      world.limits.before = (call) => {
+        if (call === 'reserve') throw new RpcError({ code: status.UNAVAILABLE, message: 'down' })
+      }
+      expect(await repeat()).toBe(503)
+      world.limits.before = undefined
+      await world.whenDelivered()
+      expect(world.limits.reservations.get(paymentId)?.state).toBe(state)
+      expect(world.limits.asked.release).toBe(release)
+      expect((await list()).payments.map((lost) => lost.paymentId)).toEqual([paymentId])
+      const named = async () => (await world.audit()).filter((violation) => violation.includes(paymentId))
+      expect(await named()).toEqual([expect.stringContaining('is lost here')])
+
+      expect((await giveUp(paymentId)).paymentIds).toEqual([paymentId])
+      expect((await giveUp(paymentId)).paymentIds).toEqual([])
+      await world.whenDelivered()
+      expect(world.limits.reservations.get(paymentId)?.state).toBe(ended)
+      expect((await list()).payments).toEqual([])
+      expect(await named()).toEqual([])
+    }
+  )
+
+  it('are not those whose request was given up after the change: these are released', async () => {
+    await change(AGE_SECONDS + 30)
+    const receiver = await world.createReceiver()
+    let paymentId = ''
+    world.limits.after = (call) => {
+      if (call !== 'reserve') return
+      paymentId = [...world.limits.reservations.keys()].at(-1) ?? ''
+      throw new RpcError({ code: status.UNAVAILABLE, message: 'down' })
+    }
+    expect((await world.pay(receiver, 7)).status).toBe(503)
+    world.limits.after = undefined
+    await world.whenDelivered()
+    expect(world.limits.reservations.get(paymentId)?.state).toBe('released')
+    expect((await list()).payments).toEqual([])
   })
 })

@@ -63,3 +63,13 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-
 export function isUuid(text: string): boolean {
   return UUID.test(text)
 }
+
+/**
+ * The id (UUID) before another, so that a list of what comes after it starts with the other.
+ *
+ * @param id not the first of all
+ */
+export function idBefore(id: string): string {
+  const hex = (BigInt(`0x${id.replaceAll('-', '')}`) - 1n).toString(16).padStart(32, '0')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}

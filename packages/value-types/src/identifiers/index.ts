@@ -1,2 +1,11 @@
 export { contentHash, type ReservationContent } from './content-hash.js'
-export { hashSecret, isUuid, newId, type Random, randomSecret, uuidV7, uuidV8 } from './identifiers.js'
+export {
+  hashSecret,
+  idBefore,
+  isUuid,
+  newId,
+  type Random,
+  randomSecret,
+  uuidV7,
+  uuidV8
+} from './identifiers.js'

@@ -219,6 +219,8 @@ export interface GrantLimits {
     query: { olderThanSeconds: number; pageSize: number; pageToken: string | undefined },
     options?: CallOptions
   ): Promise<ReservationPage>
+  /** The reservation of a payment id, of any state. */
+  findReservation(paymentId: string, options?: CallOptions): Promise<Reservation | undefined>
   /** Reservations of every state by payment id, after one; at most `pageSize` (1 to 1000). */
   listReservations(
     query: { afterPaymentId: string | undefined; pageSize: number },

@@ -45,10 +45,13 @@ export async function readLossBound({ patientDatabase, clock, config }: LossDepe
   return Math.min(await readTimelineChange(patientDatabase), clock.now() - config.ORPHAN_AGE_SECONDS * 1_000)
 }
 
-/** The reservation of a lost payment; undefined for every other. */
+/**
+ * The reservation of a lost payment; undefined for every other. A request that is repeated may have given its id up, without
+ * knowing that its payment was lost: only an operator can decide that.
+ */
 export function findLost({ reservation, entry }: Pair, lossBoundMs: number): Reservation | undefined {
   const isLost =
-    entry === undefined &&
+    (entry === undefined || (entry.payment === undefined && !entry.isLost)) &&
     (reservation?.state === 'open' || reservation?.state === 'settled') &&
     reservation.createdAtMs < lossBoundMs
   return isLost ? reservation : undefined

@@ -1,3 +1,4 @@
+import { idBefore } from '@open-payments-server/value-types/identifiers'
 import type { Database } from '../../modules/database.js'
 import type { GrantLimits, Reservation } from '../../domain/ports.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
@@ -38,15 +39,10 @@ export function readPairs(dependencies: PairDependencies, afterPaymentId?: strin
 
 /** Reads what both services know of one payment id. */
 export async function readPair(dependencies: PairDependencies, paymentId: string): Promise<Pair> {
-  const before = idBefore(paymentId)
   // The auth server first: whatever it knows was done by this service before.
-  const [reservation] = await readPage(dependencies.grantLimits, before, 1)
-  const entry = (await readOutcomeEntries(dependencies, 1, before).next()).value
-  return {
-    paymentId,
-    reservation: reservation?.paymentId === paymentId ? reservation : undefined,
-    entry: entry?.paymentId === paymentId ? entry : undefined
-  }
+  const reservation = await dependencies.grantLimits.findReservation(paymentId, pageOptions())
+  const entry = (await readOutcomeEntries(dependencies, 1, idBefore(paymentId)).next()).value
+  return { paymentId, reservation, entry: entry?.paymentId === paymentId ? entry : undefined }
 }
 
 async function* readReservations(
@@ -67,10 +63,11 @@ function readPage(
   afterPaymentId: string | undefined,
   pageSize: number
 ): Promise<readonly Reservation[]> {
-  return grantLimits.listReservations(
-    { afterPaymentId, pageSize },
-    { deadlineMs: Date.now() + PAGE_TIMEOUT_MS }
-  )
+  return grantLimits.listReservations({ afterPaymentId, pageSize }, pageOptions())
+}
+
+function pageOptions(): { readonly deadlineMs: number } {
+  return { deadlineMs: Date.now() + PAGE_TIMEOUT_MS }
 }
 
 /** Joins two lists in the order of payment ids, whose order as text is their order as numbers. */
@@ -97,10 +94,4 @@ async function* mergePairs(
 function smaller(left: string | undefined, right: string | undefined): string {
   if (left === undefined || right === undefined) return left ?? right ?? ''
   return left < right ? left : right
-}
-
-/** The id (UUID) before another, so that "after it" starts with the other. */
-function idBefore(id: string): string {
-  const hex = (BigInt(`0x${id.replaceAll('-', '')}`) - 1n).toString(16).padStart(32, '0')
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }

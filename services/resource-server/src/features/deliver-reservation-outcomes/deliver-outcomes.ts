@@ -1,8 +1,20 @@
-import type { Logger, ItemResult } from '@open-payments-server/runtime'
+import { fulfilled, type ItemResult, type Logger } from '@open-payments-server/runtime'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
-import { AuthServerUnavailable, type EndOutcome, type GrantLimits } from '../../domain/ports.js'
+import {
+  AuthServerUnavailable,
+  type CallOptions,
+  type EndOutcome,
+  type GrantLimits
+} from '../../domain/ports.js'
 import type { Queries } from '../../modules/database.js'
-import { acknowledge, claimDue, type DueOutcome, postpone } from '../../modules/grant-outcomes/index.js'
+import {
+  acknowledge,
+  claimDue,
+  type DueOutcome,
+  meetTimeline,
+  postpone,
+  readTimelineChange
+} from '../../modules/grant-outcomes/index.js'
 import { backoffMs, REFUSED_RETRY_MS } from './backoff.js'
 
 /** How much longer than a call a claimed outcome belongs to its process, in milliseconds. */
@@ -28,7 +40,7 @@ export interface DeliveredRound {
 
 /**
  * Delivers up to `limit` due outcomes to the auth server, with one call. Those that are not acknowledged become due again
- * later: an outcome is never dropped.
+ * later: an outcome is never dropped. What may be a lost payment's reservation is left to an operator.
  */
 export async function deliverOutcomes(
   limit: number,
@@ -37,7 +49,7 @@ export async function deliverOutcomes(
 ): Promise<DeliveredRound> {
   const due = await claimDue(dependencies.database, limit, dependencies.callDeadlineMs + LEASE_MARGIN_MS)
   if (due.length === 0) return { due: 0, delivered: 0 }
-  const answers = await dependencies.grantLimits.end(due, signal === undefined ? {} : { signal })
+  const answers = await deliver(due, dependencies, signal === undefined ? {} : { signal })
   const results = due.map((outcome, index) => read(outcome, answers[index], dependencies))
   const delivered = results.filter(({ retryAfterMs }) => retryAfterMs === undefined)
   const failed = results.flatMap(({ paymentId, retryAfterMs }) =>
@@ -53,6 +65,53 @@ export async function deliverOutcomes(
   return { due: due.length, delivered: delivered.length }
 }
 
+/** The result of delivering an outcome: `kept` for a reservation that an operator must decide about. */
+type Answer = ItemResult<EndOutcome | 'kept'>
+
+/** Ends reservations, but none that an operator must decide about. */
+async function deliver(
+  due: readonly DueOutcome[],
+  dependencies: DeliverOutcomesDependencies,
+  options: CallOptions
+): Promise<readonly (Answer | undefined)[]> {
+  const decided = await keepForOperator(due, dependencies, options)
+  const sent = due.filter(({ paymentId }) => !decided.has(paymentId))
+  const answers: readonly Answer[] =
+    sent.length === 0 ? [] : await dependencies.grantLimits.end(sent, options)
+  const answerOf = new Map(sent.map(({ paymentId }, index) => [paymentId, answers[index]]))
+  return due.map(({ paymentId }) => decided.get(paymentId) ?? answerOf.get(paymentId))
+}
+
+/**
+ * Finds ids that a request gave up, and whose reservations are from before the database changed its timeline: their payments
+ * may have been answered, and then lost. The request could not tell, for example because the auth server was away.
+ *
+ * @returns by payment id; also those that cannot be looked up now
+ */
+async function keepForOperator(
+  due: readonly DueOutcome[],
+  { database, grantLimits }: DeliverOutcomesDependencies,
+  options: CallOptions
+): Promise<ReadonlyMap<string, Answer>> {
+  const uncertain = due.filter(({ givenUpByRequest }) => givenUpByRequest)
+  if (uncertain.length === 0) return new Map()
+  await meetTimeline(database)
+  const changedAtMs = await readTimelineChange(database)
+  if (changedAtMs === -Infinity) return new Map()
+  const found = await Promise.allSettled(
+    uncertain.map(({ paymentId }) => grantLimits.findReservation(paymentId, options))
+  )
+  return new Map(
+    found.flatMap((result, index): [string, Answer][] => {
+      const paymentId = uncertain[index]?.paymentId ?? ''
+      if (result.status === 'rejected') return [[paymentId, result]]
+      const reservation = result.value
+      const isTaken = reservation?.state === 'open' || reservation?.state === 'settled'
+      return isTaken && reservation.createdAtMs < changedAtMs ? [[paymentId, fulfilled('kept')]] : []
+    })
+  )
+}
+
 interface Delivery {
   readonly paymentId: string
   /** When to try again; undefined when it was acknowledged. */
@@ -61,12 +120,19 @@ interface Delivery {
 
 function read(
   outcome: DueOutcome,
-  answer: ItemResult<EndOutcome> | undefined,
+  answer: Answer | undefined,
   { logger, counters }: DeliverOutcomesDependencies
 ): Delivery {
   const { paymentId, attempts, kind } = outcome
   if (answer?.status === 'fulfilled') {
     const { value } = answer
+    if (value === 'kept') {
+      logger.error(
+        { paymentId },
+        'the reservation of an id that was given up is from before the database changed its timeline: its payment may be lost'
+      )
+      return { paymentId, retryAfterMs: undefined }
+    }
     counters.countDelivery(value === 'ended' ? 'acknowledged' : 'refused')
     if (value === 'ended') return { paymentId, retryAfterMs: undefined }
     // The two services disagree about money: only an operator can tell why.

@@ -16,6 +16,7 @@ import {
   rejected
 } from '@open-payments-server/runtime'
 import { type Amount, parseAmountValue } from '@open-payments-server/value-types/amounts'
+import { idBefore } from '@open-payments-server/value-types/identifiers'
 import type {
   CallOptions,
   EndOutcome,
@@ -64,6 +65,12 @@ export function createGrantLimits(client: Client, options: GrantLimitsOptions): 
           reservations: page.reservations.map(fromReservation),
           nextPageToken: page.nextPageToken === '' ? undefined : page.nextPageToken
         }
+      }),
+    findReservation: (paymentId, callOptions) =>
+      answerOf(async () => {
+        const query = { afterPaymentId: idBefore(paymentId), pageSize: 1 }
+        const { reservations } = await call('listReservations', query, callOptions)
+        return reservations.map(fromReservation).find((found) => found.paymentId === paymentId)
       }),
     listReservations: ({ afterPaymentId = '', pageSize }, callOptions) =>
       answerOf(async () => {

@@ -1,11 +1,14 @@
 import { placeholder, Statement } from '@open-payments-server/database'
 import type { ReservationEnd } from '../../domain/ports.js'
 import { Prisma, type Queries } from '../database.js'
+import { isGivenUpByRequest } from './give-up.js'
 
 /** The outcome of a payment id that is to be delivered to the auth server. */
 export type DueOutcome = ReservationEnd & {
   /** Number of delivery attempts, including this one. */
   readonly attempts: number
+  /** Whether a request gave the id up: its reservation may be from before the database changed its timeline. */
+  readonly givenUpByRequest: boolean
 }
 
 interface DueRow {
@@ -14,6 +17,7 @@ interface DueRow {
   readonly settled_debit_value: string | null
   readonly settled_receive_value: string | null
   readonly attempts: number
+  readonly given_up_by_request: boolean
 }
 
 /** Claims with one statement: Prisma's models cannot skip locked rows. */
@@ -26,7 +30,8 @@ const CLAIM_DUE = new Statement<DueRow>(
            where outcome is not null and delivered_at is null and next_attempt_at <= now()
            order by next_attempt_at, payment_id limit ${placeholder('limit')}::integer for no key update skip locked) due
    where r.payment_id = due.payment_id
-  returning r.payment_id, r.outcome, r.settled_debit_value::text, r.settled_receive_value::text, r.attempts`
+  returning r.payment_id, r.outcome, r.settled_debit_value::text, r.settled_receive_value::text, r.attempts,
+            ${isGivenUpByRequest} as given_up_by_request`
 )
 
 /**
@@ -46,9 +51,15 @@ export async function claimDue(on: Queries, limit: number, leaseMs: number): Pro
           // A check constraint guarantees that a settlement has both.
           settledDebitValue: BigInt(row.settled_debit_value ?? ''),
           settledReceiveValue: BigInt(row.settled_receive_value ?? ''),
-          attempts: row.attempts
+          attempts: row.attempts,
+          givenUpByRequest: false
         }
-      : { kind: 'release', paymentId: row.payment_id, attempts: row.attempts }
+      : {
+          kind: 'release',
+          paymentId: row.payment_id,
+          attempts: row.attempts,
+          givenUpByRequest: row.given_up_by_request
+        }
   )
 }
 

@@ -16,6 +16,12 @@ export function givingUp(standsFor: Prisma.Sql): Prisma.Sql {
   on conflict do nothing returning payment_id`
 }
 
+/**
+ * Fragment, a condition: whether a request gave up the id of the entry `r`. It cannot tell how old its reservation is; the
+ * sweeper and operators know when they give one up.
+ */
+export const isGivenUpByRequest = Prisma.sql`coalesce(r.given_up_cause not in ('swept', 'lost'), false)`
+
 /** Fragment: an array of the payments that some ids stand for, to look them up by the index of their ids. */
 export function stoodFor(ids: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`array(

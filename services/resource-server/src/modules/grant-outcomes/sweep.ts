@@ -1,5 +1,6 @@
 import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import { Prisma, type Queries } from '../database.js'
+import { isGivenUpByRequest } from './give-up.js'
 import { isBeforeChange } from './timeline.js'
 
 /** An open reservation at the auth server. */
@@ -33,7 +34,9 @@ const SWEEP = new Statement<{ payment_id: string; kept_for_operator: boolean }>(
   select payment_id, false as kept_for_operator from swept
    union all
   select given.id, true from given
-   where is_before_change and not exists (select from grant_reservation r where r.payment_id = given.id)`
+   where is_before_change
+     and not exists (select from grant_reservation r
+                      where r.payment_id = given.id and not (${isGivenUpByRequest} and r.delivered_at is not null))`
 )
 
 /** Gives up the ids of reservations without a payment here, unless their payments may be lost. */
@@ -63,14 +66,17 @@ const GIVE_UP_LOST = new Statement<{ payment_id: string }>(
   insert into grant_reservation (payment_id, outcome, given_up_cause, delivered_at)
   select given.id, 'release', 'lost', case when not given.is_open then now() end
     from unnest(${placeholder('ids')}::uuid[], ${placeholder('isOpen')}::boolean[]) as given(id, is_open) order by given.id
-  on conflict do nothing returning payment_id`
+  on conflict (payment_id) do update
+     set given_up_cause = excluded.given_up_cause, delivered_at = excluded.delivered_at, attempts = 0, next_attempt_at = now()
+   where grant_reservation.given_up_cause <> 'lost'
+  returning payment_id`
 )
 
 /**
- * Gives up payments that were lost by a change of timeline, as an operator decided. For settled ones, nothing more is
- * delivered to the auth server.
+ * Gives up payments that were lost by a change of timeline, as an operator decided, also those whose ids a request gave up
+ * before. For settled ones, nothing more is delivered to the auth server.
  *
- * @returns those that this call gave up: the others have a payment by now, or were given up before
+ * @returns those that this call gave up: the others have a payment by now, or an operator gave them up before
  */
 export async function giveUpLost(
   on: Queries,
