@@ -330,6 +330,30 @@ describe('an Idempotency-Key whose token is rotated', () => {
     expect(await sendWith(newToken, body, key)).toMatchObject({ status: 201, text: paid.text })
   })
 
+  it('is charged anew where a long outage left its reservation behind', async () => {
+    const key = randomUUID()
+    let crashed = false
+    const crash = new Promise<never>(() => undefined)
+    world.limits.after = (call) => {
+      if (call !== 'reserve' || crashed) return
+      crashed = true
+      return crash
+    }
+    const known = new Set(world.limits.reservations.keys())
+    void sendWith(oldToken, body, key).catch(() => undefined)
+    while (!crashed) await delay(5)
+    world.limits.after = undefined
+    const left = [...world.limits.reservations.values()].find(({ paymentId }) => !known.has(paymentId))!
+    left.chargedAt = new Date(world.clock.now() - 24 * 3_600_000)
+    expect(await sendWith(newToken, body, key)).toMatchObject({ status: 503 })
+    await world.whenDelivered()
+    expect(world.limits.reservations.get(left.paymentId)?.state).toBe('released')
+    const paid = await sendWith(newToken, body, key)
+    expect(paid).toMatchObject({ status: 201 })
+    expect(paid.text).not.toContain(left.paymentId)
+    expect(await sendWith(newToken, body, key)).toMatchObject({ status: 201, text: paid.text })
+  })
+
   it('is 409 at another rate while the first request is running, and then its payment', async () => {
     const key = randomUUID()
     let release = (): void => undefined

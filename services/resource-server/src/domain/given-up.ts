@@ -6,6 +6,8 @@ export const GIVEN_UP_CAUSES = [
   'persist-failed',
   /** The id, the signed request or the quote belongs to another payment. */
   'id-taken',
+  /** Its reservation is from long ago, left by a crash or an outage. */
+  'charge-stale',
   /** Its receiver cannot take the payment. */
   'receiver-not-payable',
   /** The sweeper found a reservation without a payment. */
@@ -18,4 +20,7 @@ export const GIVEN_UP_CAUSES = [
 export type GivenUpCause = (typeof GIVEN_UP_CAUSES)[number]
 
 /** Causes for which a payment request itself gives an id up. */
-export type RequestCause = Extract<GivenUpCause, 'reservation-unknown' | 'persist-failed' | 'id-taken'>
+export type RequestCause = Extract<
+  GivenUpCause,
+  'reservation-unknown' | 'persist-failed' | 'id-taken' | 'charge-stale'
+>

@@ -43,6 +43,13 @@ const together: TestReference = {
 /** A payment is created once and only where it may be, and its outcome reaches the auth server. */
 export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
+    guard: 'no payment is persisted that was charged long ago',
+    file: CREATE,
+    text: 'if (!isStaleCharge(chargedAtMs, context.clock.now(), context.config)) return',
+    broken: 'if (chargedAtMs > 0) return',
+    test: replaying('is charged anew where a long outage left its reservation behind')
+  },
+  {
     guard: 'no payment is created to a completed receiver',
     file: ROOM,
     text: 'where i.id = ${id} and not i.completed and i.expires_at > ${now}',

@@ -1,5 +1,6 @@
 import { readSnapshot } from '@open-payments-server/database'
 import { type AuditCheck, tellViolations } from '../../domain/audit.js'
+import { instantsApartMaxSeconds, type PaymentInstantSettings } from '../../domain/payment-instants.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { type Database, Prisma, type Queries } from '../../modules/database.js'
 
@@ -19,27 +20,14 @@ export interface LedgerCheckDependencies {
   /** For reading whole tables: its statements may take long. */
   readonly patientDatabase: Database
   readonly urls: ResourceUrls
-  readonly config: {
-    /** Age from which the sweeper gives up a reservation without a payment, in seconds. */
-    readonly ORPHAN_AGE_SECONDS: number
-    /** How often it looks for them, in seconds. */
-    readonly SWEEP_INTERVAL_SECONDS: number
-  }
+  readonly config: PaymentInstantSettings
 }
 
 /** Prefix of the URL of every incoming payment hosted here, as `$1`. */
 const receiverPrefix = ({ urls }: LedgerCheckDependencies): unknown[] => [urls.of('incoming-payments', '')]
 
-/** How far the clocks of the client and of both services may be apart, and how old a signature may be, in seconds. */
-const CLOCKS_APART_MAX_SECONDS = 1_800
-
-/**
- * How far the instants of one payment may be apart, as `$1`, in seconds: a request that is repeated after a crash finds its
- * reservation until the sweeper gives it up.
- */
-const instantsApart = ({ config }: LedgerCheckDependencies): unknown[] => [
-  CLOCKS_APART_MAX_SECONDS + config.ORPHAN_AGE_SECONDS + config.SWEEP_INTERVAL_SECONDS
-]
+/** How far the instants of one payment may be apart, as `$1`, in seconds. */
+const instantsApart = ({ config }: LedgerCheckDependencies): unknown[] => [instantsApartMaxSeconds(config)]
 
 /**
  * The expected result of every payment, by the rule in `domain/settlement.ts`: the sender pays its share of the debit,

@@ -17,6 +17,7 @@ import type { RequestCause } from '../../domain/given-up.js'
 import type { OutgoingPayment, PaymentTerms } from '../../domain/outgoing-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentIdentity } from '../../domain/payment-identity.js'
+import { isStaleCharge, type PaymentInstantSettings } from '../../domain/payment-instants.js'
 import type { GrantLimits, RefusalReason, Remaining, ReservationOutcome } from '../../domain/ports.js'
 import type { RememberedQuotes } from '../../domain/quote.js'
 import type { TermSources } from '../../domain/quoting.js'
@@ -25,7 +26,7 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
 import type { Queries } from '../../modules/database.js'
-import { isTaken } from '../../modules/grant-outcomes/index.js'
+import { isTaken, readTimelineChange } from '../../modules/grant-outcomes/index.js'
 import * as outgoingPayments from '../../modules/outgoing-payments/index.js'
 import type { FoundPayment, NewPayment } from '../../modules/outgoing-payments/index.js'
 import type { PayableQuotes } from '../../modules/quotes/index.js'
@@ -46,6 +47,7 @@ export interface CreateOutgoingPaymentDependencies {
   readonly termSources: TermSources
   readonly grantLimits: GrantLimits
   readonly urls: ResourceUrls
+  readonly config: PaymentInstantSettings
   readonly clock: Clock
   readonly logger: Logger
   /** Signals that there is a payment to process. */
@@ -137,7 +139,10 @@ async function reserveAndPersist(
   context: Context
 ): Promise<OutgoingPayment | undefined> {
   const reservation = await reserve(request, paymentId, context)
-  if (reservation.outcome === 'reserved') return persist(request, paymentId, reservation, context)
+  if (reservation.outcome === 'reserved') {
+    await refuseStaleCharge(reservation.chargedAtMs, paymentId, request.identity, context)
+    return persist(request, paymentId, reservation, context)
+  }
   if (reservation.outcome !== 'refused') throw await taken(reservation.outcome, paymentId, context)
   const { reason, remaining } = reservation
   if (reason !== 'released') {
@@ -168,6 +173,24 @@ async function reserve(
     await giveUp(paymentId, 'reservation-unknown', identity, context)
     throw error
   }
+}
+
+/**
+ * Gives up an id whose reservation was charged too long ago, unless its payment may have been lost in a failover: then the
+ * repeated request restores it.
+ *
+ * @throws Refusal `temporarily-unavailable`: the request gets the next id once the release is delivered
+ */
+async function refuseStaleCharge(
+  chargedAtMs: number,
+  paymentId: string,
+  identity: PaymentIdentity,
+  context: Context
+): Promise<void> {
+  if (!isStaleCharge(chargedAtMs, context.clock.now(), context.config)) return
+  if (chargedAtMs < (await context.untilAnswered(() => readTimelineChange(context.database)))) return
+  await giveUp(paymentId, 'charge-stale', identity, context)
+  throw temporarilyUnavailable(new Error('the payment was charged too long ago to be persisted'))
 }
 
 /**
