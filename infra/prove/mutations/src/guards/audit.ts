@@ -56,8 +56,8 @@ export const AUDIT_GUARDS: readonly Mutation[] = [
   {
     guard: 'the audit finds a raised payment that both services agree on',
     file: LEDGER,
-    text: 'terms.grant_spent_debit_value < terms.debit_value',
-    broken: 'false',
+    text: 'or p.grant_counted_less or',
+    broken: 'or',
     test: auditingBoth('a higher amount')
   },
   {

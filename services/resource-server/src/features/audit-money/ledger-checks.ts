@@ -24,21 +24,30 @@ export interface LedgerCheckDependencies {
     readonly ORPHAN_AGE_SECONDS: number
     /** How often it looks for them, in seconds. */
     readonly SWEEP_INTERVAL_SECONDS: number
+    /** Maximum age of a signature, in seconds. */
+    readonly SIGNATURE_AGE_MAX_SECONDS: number
+    /** How far ahead of the clock a signature may be, in seconds. */
+    readonly SIGNATURE_FUTURE_MAX_SECONDS: number
   }
 }
 
 /** Prefix of the URL of every incoming payment hosted here, as `$1`. */
 const receiverPrefix = ({ urls }: LedgerCheckDependencies): unknown[] => [urls.of('incoming-payments', '')]
 
-/** How far the clocks of the client and of both services may be apart, and how old a signature may be, in seconds. */
+/** How far the clocks of both services may be apart, and how long anything in between may take, in seconds. */
 const CLOCKS_APART_MAX_SECONDS = 1_800
 
 /**
- * How far the instants of one payment may be apart, as `$1`, in seconds: a request that is repeated after a crash finds its
- * reservation until the sweeper gives it up.
+ * How far the instants of one payment may be apart, as `$1`, in seconds: a signature may be old or ahead, and a request that is
+ * repeated after a crash finds its reservation until the sweeper gives it up.
  */
 const instantsApart = ({ config }: LedgerCheckDependencies): unknown[] => [
-  CLOCKS_APART_MAX_SECONDS + config.ORPHAN_AGE_SECONDS + config.SWEEP_INTERVAL_SECONDS
+  CLOCKS_APART_MAX_SECONDS +
+    Math.max(
+      config.ORPHAN_AGE_SECONDS + config.SWEEP_INTERVAL_SECONDS,
+      config.SIGNATURE_AGE_MAX_SECONDS,
+      config.SIGNATURE_FUTURE_MAX_SECONDS
+    )
 ]
 
 /**
