@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createPool } from '@open-payments-server/database'
 import { createLogger, systemClock, systemRandom } from '@open-payments-server/runtime'
+import { newId } from '@open-payments-server/value-types/identifiers'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
 import { AuthServerUnavailable, type ReservationOutcome } from '../src/domain/ports.js'
@@ -90,16 +91,17 @@ async function makePayments(): Promise<NewPayment[]> {
     const value = quote?.value ?? BigInt(1 + below(60))
     return {
       id: randomUUID(),
-      signatureId: randomUUID(),
+      signatureId: newId(systemClock, systemRandom),
       requestHash: Buffer.alloc(32),
       walletAddressId: wallet.wallet_id,
       accountId: wallet.account_id,
       client: world.shop.client,
       grantId: world.auth.grantOf(world.token) ?? '',
       terms: { amounts: { debit: value, fee: 0n, receive: value }, receiver, quoteId: quote?.id },
-      grantSpentDebitValue: value,
-      grantSpentReceiveValue: value,
-      chargedAtMs: 0, // until it is reserved
+      // Until it is reserved.
+      grantSpentDebitValue: 0n,
+      grantSpentReceiveValue: 0n,
+      chargedAtMs: 0,
       metadata: undefined
     }
   })
@@ -149,9 +151,16 @@ function startReplica() {
         if (error instanceof AuthServerUnavailable) return 'unavailable'
         throw error
       }
-      // Of an id that another replica gave up there is no instant, and no payment may be persisted either.
-      const chargedAtMs = reserved.outcome === 'reserved' ? reserved.chargedAtMs : 0
-      const { kind } = await persist({ ...payment, chargedAtMs })
+      // Of an id that another replica gave up nothing is answered, and no payment may be persisted either.
+      const answered =
+        reserved.outcome === 'reserved'
+          ? {
+              grantSpentDebitValue: reserved.spentDebitAmount.value,
+              grantSpentReceiveValue: reserved.spentReceiveAmount.value,
+              chargedAtMs: reserved.chargedAtMs
+            }
+          : {}
+      const { kind } = await persist({ ...payment, ...answered })
       if (kind === 'taken') await giveUpPayment(database, payment, 'id-taken')
       return kind
     },

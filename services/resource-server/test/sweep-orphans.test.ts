@@ -207,6 +207,18 @@ describe('after a change of the timeline', () => {
     expect(kept).toEqual([early.length, 0])
   })
 
+  it('counts one that an operator must decide about though a request gave its id up', async () => {
+    await change(AGE_SECONDS + 30)
+    await world.database.query(
+      `insert into grant_reservation (payment_id, outcome, given_up_cause, delivered_at)
+       values ($1, 'release', 'reservation_unknown', now())`,
+      reserve(1, AGE_SECONDS + 40)
+    )
+    sweep()
+    await until(() => kept.length === 1)
+    expect(kept).toEqual([1])
+  })
+
   it('nothing is given up by whoever did not meet the new one yet', async () => {
     const paymentIds = reserve(2, AGE_SECONDS + 10)
     const database = openDatabase(world.server.pool)

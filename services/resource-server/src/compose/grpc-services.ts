@@ -12,7 +12,11 @@ export interface GrpcDependencies extends WalletOperatorDependencies {
   /** Who may operate when clients present certificates, and what audits regard as lost. */
   readonly config: Pick<
     ResourceServerConfig,
-    'GRPC_OPERATOR_CLIENTS' | 'ORPHAN_AGE_SECONDS' | 'SWEEP_INTERVAL_SECONDS'
+    | 'GRPC_OPERATOR_CLIENTS'
+    | 'ORPHAN_AGE_SECONDS'
+    | 'SWEEP_INTERVAL_SECONDS'
+    | 'SIGNATURE_AGE_MAX_SECONDS'
+    | 'SIGNATURE_FUTURE_MAX_SECONDS'
   >
 }
 

@@ -1,4 +1,5 @@
 import type { Mutation } from '../mutation.js'
+import { AUDIT_GUARDS } from './audit.js'
 import { GRANT_GUARDS } from './grants.js'
 import { GRPC_GUARDS } from './grpc.js'
 import { INPUT_GUARDS } from './inputs.js'
@@ -20,6 +21,7 @@ export const GUARDS: readonly { readonly title: string; readonly mutations: read
   { title: 'Callers of gRPC', mutations: GRPC_GUARDS },
   { title: 'Creating payments and reporting outcomes', mutations: PAYMENT_GUARDS },
   { title: 'Money', mutations: LEDGER_GUARDS },
+  { title: 'What the audit finds', mutations: AUDIT_GUARDS },
   { title: 'Untrusted input', mutations: INPUT_GUARDS },
   { title: 'Resource limits', mutations: LIMIT_GUARDS },
   { title: 'Information in logs and responses', mutations: SECRET_GUARDS },
