@@ -17,4 +17,4 @@ export {
 } from './receive-signature.js'
 export { signRequest, type SigningOptions } from './sign-request.js'
 export { SIGNATURE_ERROR_REASONS, SignatureError, type SignatureErrorReason } from './signature-error.js'
-export { verifySignature } from './verify-signature.js'
+export { type ClientKey, verifySignature } from './verify-signature.js'

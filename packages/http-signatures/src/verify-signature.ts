@@ -3,6 +3,15 @@ import { ED25519_LIBRARY } from './ed25519.js'
 import type { ReceivedSignature } from './receive-signature.js'
 import { SignatureError } from './signature-error.js'
 
+/** A public key of a client, ready to verify with. */
+export interface ClientKey {
+  /** Its identifier, the `keyid` of signatures. */
+  readonly kid: string
+  /** The key itself: 32 bytes, base64url. */
+  readonly x: string
+  readonly publicKey: KeyObject
+}
+
 /**
  * Verifies a received signature with a client's key.
  *
@@ -12,7 +21,7 @@ import { SignatureError } from './signature-error.js'
  */
 export function verifySignature(
   received: ReceivedSignature,
-  key: { kid: string; publicKey: KeyObject }
+  key: Pick<ClientKey, 'kid' | 'publicKey'>
 ): void {
   if (received.keyId !== key.kid) {
     throw new SignatureError('key', 'keyid is not the identifier of the key')

@@ -1,5 +1,5 @@
-import type { HttpRequestParts, ReceivedSignature } from '@open-payments-server/http-signatures'
-import type { BoundClient, ClientKey } from './clients.js'
+import type { ClientKey, HttpRequestParts, ReceivedSignature } from '@open-payments-server/http-signatures'
+import type { BoundClient } from './clients.js'
 import type { ContinuedGrant } from './continuation.js'
 import type { ManagedToken } from './token-record.js'
 

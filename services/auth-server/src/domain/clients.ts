@@ -1,15 +1,6 @@
-import type { KeyObject } from 'node:crypto'
+import type { ClientKey } from '@open-payments-server/http-signatures'
 import { CommonRefusal } from '@open-payments-server/value-types/refusals'
 import { RequestRefused } from './errors.js'
-
-/** A public key of a client, ready to verify with. */
-export interface ClientKey {
-  /** Its identifier, the `keyid` of signatures. */
-  readonly kid: string
-  /** The key itself: 32 bytes, base64url. */
-  readonly x: string
-  readonly publicKey: KeyObject
-}
 
 /** A public key of a client, as it is given to others. */
 export type PublicKey = Pick<ClientKey, 'kid' | 'x'>

@@ -45,9 +45,9 @@ export const KEY_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'a signature is verified even if there is no key',
-    file: 'services/resource-server/src/features/authorize-request/request-authorizer.ts',
-    text: 'const isSigned = isSignedWith(',
-    broken: 'const isSigned = key !== undefined && isSignedWith(',
+    file: 'packages/service-kit/src/signatures/signature-checks.ts',
+    text: 'verifySignature(signature, key ?? { kid: signature.keyId, publicKey: NOBODYS_KEY })',
+    broken: 'if (key !== undefined) verifySignature(signature, key)',
     test: {
       file: 'services/resource-server/src/features/authorize-request/uniform-refusals.test.ts',
       title:

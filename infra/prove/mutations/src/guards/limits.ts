@@ -91,7 +91,7 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'nonce marks have a fixed length',
-    file: 'services/auth-server/src/features/authenticate-client/client-authenticator.ts',
+    file: 'packages/service-kit/src/signatures/signature-checks.ts',
     text: "`nonce:${hashSecret(`${key.x}\\n${nonce}`).toString('base64url')}`",
     broken: '`nonce:${key.x}:${nonce}`',
     test: {

@@ -1,21 +1,20 @@
-import { generateKeyPairSync } from 'node:crypto'
 import {
-  importEd25519Jwk,
-  type ReceivedSignature,
   receiveSignature,
   SignatureError,
   type VerificationPolicy,
   verifySignature
 } from '@open-payments-server/http-signatures'
+import {
+  createKeyImporter,
+  isSignedWith,
+  type NonceDependencies,
+  useNonce
+} from '@open-payments-server/service-kit/signatures'
 import type { Clock } from '@open-payments-server/value-types/clock'
-import { hashSecret } from '@open-payments-server/value-types/identifiers'
-import type { SharedStore } from '@open-payments-server/shared-store'
-import { LRUCache } from 'lru-cache'
 import type { ClientAuthenticator, CountVerified } from '../../domain/authentication.js'
 import {
   type BoundClient,
   type ClientDirectory,
-  type ClientKey,
   DocumentUnavailable,
   findHolderKey,
   keysUrlOf,
@@ -23,13 +22,9 @@ import {
 } from '../../domain/clients.js'
 import { invalidSignature, unresolvedClient } from '../../domain/errors.js'
 
-/** Maximum number of cached imported keys. */
-const IMPORTED_KEYS_MAX = 10_000
-
 /** What authenticating clients needs. */
-export interface ClientAuthenticatorDependencies {
+export interface ClientAuthenticatorDependencies extends NonceDependencies {
   readonly directory: Pick<ClientDirectory, 'findKey' | 'vouchFor'>
-  readonly sharedStore: Pick<SharedStore, 'markOnce'>
   readonly policy: VerificationPolicy
   readonly clock: Clock
   /**
@@ -42,27 +37,8 @@ export interface ClientAuthenticatorDependencies {
 export function createClientAuthenticator(
   dependencies: ClientAuthenticatorDependencies
 ): ClientAuthenticator {
-  const { directory, sharedStore, policy, clock, countVerified } = dependencies
-  const imported = new LRUCache<string, ClientKey['publicKey']>({ max: IMPORTED_KEYS_MAX })
-  // Used when there is no key to verify with. Nobody has its private key.
-  const { publicKey: nobodysKey } = generateKeyPairSync('ed25519')
-
-  const importKey: ClientAuthenticator['importKey'] = async ({ kid, x }) => {
-    const known = imported.get(x)
-    const publicKey = known ?? (await importEd25519Jwk({ x }))
-    if (known === undefined) imported.set(x, publicKey)
-    return { kid, x, publicKey }
-  }
-
-  const useNonce = async (signature: ReceivedSignature, nonce: string, key: PublicKey): Promise<void> => {
-    // Hashed, so that stored marks have one length.
-    const mark = `nonce:${hashSecret(`${key.x}\n${nonce}`).toString('base64url')}`
-    // Lasts longer than the signature is fresh; after that, its age refuses it.
-    const lifetimeSeconds = policy.ageMaxSeconds + policy.futureMaxSeconds + 1
-    const isFirst = await sharedStore.markOnce(mark, lifetimeSeconds, signature.createdSeconds)
-    if (!isFirst) throw refusal(new SignatureError('nonce', 'its nonce was used before, or may have been'))
-  }
-
+  const { directory, policy, clock, countVerified } = dependencies
+  const importKey = createKeyImporter()
   return {
     importKey,
     async verify(signature, key) {
@@ -70,18 +46,16 @@ export function createClientAuthenticator(
         verifySignature(signature, key)
       })
       countVerified?.(signature, `key:${key.x}`)
-      if (signature.nonce !== undefined) await useNonce(signature, signature.nonce, key)
+      refuseIf(await useNonce(signature, key, dependencies))
     },
     receive: (request) => refusing(() => receiveSignature(request, policy, clock.now())),
     async verifyHolder(signature, holder) {
-      const key = holder && (await findCurrentKey(holder, signature.keyId, directory))
-      const isSigned = isSignedWith(
-        signature,
-        key === undefined ? { kid: signature.keyId, publicKey: nobodysKey } : await importKey(key)
-      )
+      const published = holder && (await findCurrentKey(holder, signature.keyId, directory))
+      const key = published && (await importKey(published))
+      const isSigned = isSignedWith(signature, key)
       if (holder === undefined || key === undefined || !isSigned) return false
       countVerified?.(signature, nameHolder(holder))
-      if (signature.nonce !== undefined) await useNonce(signature, signature.nonce, key)
+      refuseIf(await useNonce(signature, key, dependencies))
       if (holder.walletAddress !== undefined) directory.vouchFor(holder.walletAddress)
       return true
     }
@@ -109,16 +83,6 @@ async function findCurrentKey(
   }
 }
 
-function isSignedWith(signature: ReceivedSignature, key: Pick<ClientKey, 'kid' | 'publicKey'>): boolean {
-  try {
-    verifySignature(signature, key)
-    return true
-  } catch (error) {
-    if (error instanceof SignatureError) return false
-    throw error
-  }
-}
-
 /** Maps an error in a signature to the answer for it. */
 function refusing<Result>(check: () => Result): Result {
   try {
@@ -126,6 +90,10 @@ function refusing<Result>(check: () => Result): Result {
   } catch (error) {
     throw error instanceof SignatureError ? refusal(error) : error
   }
+}
+
+function refuseIf(error: SignatureError | undefined): void {
+  if (error !== undefined) throw refusal(error)
 }
 
 function refusal(error: SignatureError): Error {

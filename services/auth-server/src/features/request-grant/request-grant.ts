@@ -1,11 +1,15 @@
-import { jwkThumbprint, type ReceivedSignature, SignatureError } from '@open-payments-server/http-signatures'
+import {
+  type ClientKey,
+  jwkThumbprint,
+  type ReceivedSignature,
+  SignatureError
+} from '@open-payments-server/http-signatures'
 import { hashSecret, newId, randomSecret } from '@open-payments-server/value-types/identifiers'
 import { type ConfiguredInteraction, needsInteraction } from '../../domain/access.js'
 import type { ClientAuthenticator } from '../../domain/authentication.js'
 import {
   type BoundClient,
   type ClientDirectory,
-  type ClientKey,
   DocumentUnavailable,
   keysUrlOf
 } from '../../domain/clients.js'

@@ -1,28 +1,22 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { type IncomingRequest, requestParts } from '@open-payments-server/http-server'
 import {
+  type ClientKey,
   type HttpRequestParts,
   receiveSignature,
   type ReceivedSignature,
   SignatureError,
-  type VerificationPolicy,
-  verifySignature
+  type VerificationPolicy
 } from '@open-payments-server/http-signatures'
+import { isSignedWith, type NonceDependencies, useNonce } from '@open-payments-server/service-kit/signatures'
 import type { Clock } from '@open-payments-server/value-types/clock'
-import { hashSecret } from '@open-payments-server/value-types/identifiers'
-import type { SharedStore } from '@open-payments-server/shared-store'
 import type { AuthorizedRequest, RequestAuthorizer } from '../../domain/authorization.js'
 import { inactiveToken, invalidSignature, invalidToken, temporarilyUnavailable } from '../../domain/errors.js'
 import { readAccessToken } from './read-access-token.js'
-import type { ActiveRecord, ReadyKey, TokenRecord, TokenRecords } from './token-records.js'
-
-/** Used when there is no key to verify with. Nobody has its private key. */
-const { publicKey: NOBODYS_KEY } = generateKeyPairSync('ed25519')
+import type { ActiveRecord, TokenRecord, TokenRecords } from './token-records.js'
 
 /** What the authorizer needs. */
-export interface RequestAuthorizerOptions {
+export interface RequestAuthorizerOptions extends NonceDependencies {
   readonly tokens: Pick<TokenRecords, 'find' | 'findNewer'>
-  readonly sharedStore: Pick<SharedStore, 'markOnce'>
   readonly clock: Clock
   /** Public URL of this service: the prefix of `@target-uri`. */
   readonly publicUrl: string
@@ -37,7 +31,7 @@ export interface RequestAuthorizerOptions {
 /** An active token, and the client's key that signed the request. */
 interface Verified {
   readonly record: ActiveRecord
-  readonly key: ReadyKey
+  readonly key: ClientKey
 }
 
 /**
@@ -67,7 +61,8 @@ export function createRequestAuthorizer(
       }
       const authorized = toAuthorized(accessToken, verified.record, received, parts.body)
       options.countVerified?.(request, authorized)
-      if (received.nonce !== undefined) await useNonce(received, received.nonce, verified.key, options)
+      const replay = await useNonce(received, verified.key, options)
+      if (replay !== undefined) throw refused(replay)
       return authorized
     }
   }
@@ -123,32 +118,8 @@ function verify(received: ReceivedSignature, record: ActiveRecord | undefined): 
   const { key, client } = record
   if (key === 'unavailable')
     throw temporarilyUnavailable(new Error(`the keys of ${client} cannot be fetched`))
-  const isSigned = isSignedWith(received, key ?? { kid: received.keyId, publicKey: NOBODYS_KEY })
+  const isSigned = isSignedWith(received, key)
   return key !== undefined && isSigned ? { record, key } : undefined
-}
-
-function isSignedWith(received: ReceivedSignature, key: Pick<ReadyKey, 'kid' | 'publicKey'>): boolean {
-  try {
-    verifySignature(received, key)
-    return true
-  } catch (error) {
-    if (error instanceof SignatureError) return false
-    throw error
-  }
-}
-
-/** A nonce is used once per key. The mark lasts longer than the signature is fresh. */
-async function useNonce(
-  received: ReceivedSignature,
-  nonce: string,
-  key: ReadyKey,
-  { sharedStore, policy }: RequestAuthorizerOptions
-): Promise<void> {
-  const mark = `nonce:${hashSecret(`${key.x}\n${nonce}`).toString('base64url')}`
-  const lifetimeSeconds = policy.ageMaxSeconds + policy.futureMaxSeconds + 1
-  if (!(await sharedStore.markOnce(mark, lifetimeSeconds, received.createdSeconds))) {
-    throw refused(new SignatureError('nonce', 'its nonce was used before, or may have been'))
-  }
 }
 
 function refused(error: SignatureError) {

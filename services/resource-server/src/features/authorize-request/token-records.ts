@@ -1,5 +1,5 @@
-import type { KeyObject } from 'node:crypto'
-import { importEd25519Jwk } from '@open-payments-server/http-signatures'
+import type { ClientKey } from '@open-payments-server/http-signatures'
+import { createKeyImporter } from '@open-payments-server/service-kit/signatures'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { LRUCache } from 'lru-cache'
@@ -9,26 +9,15 @@ import type { ActiveToken, Introspection, RevocationListener, TokenStatus } from
 /** Maximum number of tokens whose answers are cached. */
 const TOKENS_KEPT_MAX = 10_000
 
-/** Maximum number of imported keys that are cached: a client uses one for all its tokens. */
-const KEYS_KEPT_MAX = 10_000
-
 /** Maximum number of key ids per token whose answers are cached: a client may change keys, but needs few. */
 const KEY_IDS_KEPT_MAX = 4
 
 /** Minimum age of a cached answer for asking again when a signature does not match it. */
 const ASK_AGAIN_SECONDS = 5
 
-/** A key ready to verify with: importing one costs more than verifying. */
-export interface ReadyKey {
-  readonly kid: string
-  /** The same key in base64url (RFC 8037). */
-  readonly x: string
-  readonly publicKey: KeyObject
-}
-
 /** An active token. */
 export interface ActiveRecord extends Omit<ActiveToken, 'key'> {
-  readonly key: ReadyKey | 'unavailable' | undefined
+  readonly key: ClientKey | 'unavailable' | undefined
 }
 
 /** What is known of a token. */
@@ -76,7 +65,7 @@ export class TokenRecords implements RevocationListener {
   /** By the token's hash, so that no token is kept in memory. */
   readonly #tokens: LRUCache<string, KeptToken>
   readonly #tokensOfGrants = new Map<string, Set<string>>()
-  readonly #keys = new LRUCache<string, KeyObject>({ max: KEYS_KEPT_MAX })
+  readonly #importKey = createKeyImporter()
   #live = false
 
   constructor(options: TokenRecordsOptions) {
@@ -187,14 +176,7 @@ export class TokenRecords implements RevocationListener {
   async #toRecord(answer: TokenStatus): Promise<TokenRecord> {
     if (answer.status !== 'active') return answer
     const { key } = answer
-    return { ...answer, key: typeof key === 'object' ? await this.#toReadyKey(key) : key }
-  }
-
-  async #toReadyKey({ kid, x }: { readonly kid: string; readonly x: string }): Promise<ReadyKey> {
-    const known = this.#keys.get(x)
-    const publicKey = known ?? (await importEd25519Jwk({ x }))
-    if (known === undefined) this.#keys.set(x, publicKey)
-    return { kid, x, publicKey }
+    return { ...answer, key: typeof key === 'object' ? await this.#importKey(key) : key }
   }
 
   #forgetGrantOf(kept: KeptToken, tokenHash: string): void {

@@ -1,0 +1,7 @@
+export {
+  createKeyImporter,
+  type ImportKey,
+  isSignedWith,
+  type NonceDependencies,
+  useNonce
+} from './signature-checks.js'
