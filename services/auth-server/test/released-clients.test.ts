@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto'
 import { exportEd25519Jwk, jwkThumbprint } from '@open-payments-server/http-signatures'
 import {
   readWireFixtures,
+  RELEASED_CLIENTS,
   sendRaw,
   WIRE_FIXTURE_PARTS,
-  type WireFixture
+  type WireFixture,
+  wireBytes
 } from '@open-payments-server/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { startTestAuthServer, type TestAuthServer } from './auth-server.js'
+import { startTestAuthServer, type TestAuthServer, type TestClient } from './auth-server.js'
 import { decide, outgoingPaymentRequest, requestGrant } from './grants.js'
 
 const PUBLIC_URL = `${WIRE_FIXTURE_PARTS.authServer}/`
@@ -83,4 +85,38 @@ describe.each([...new Set(FIXTURES.map(({ client }) => client.name))])('the clie
     expect(await sendRecorded(cancellation)).toEqual({ status: 204, body: '' })
     expect(await auth.database.query('select state from grant_request')).toEqual([{ state: 'revoked' }])
   })
+})
+
+describe('under a public URL with a path, which the proxy removes', () => {
+  const publicUrl = 'https://wallet.example/auth/'
+  let auth: TestAuthServer
+  let shop: TestClient
+
+  beforeAll(async () => {
+    auth = await startTestAuthServer({ PUBLIC_URL: publicUrl })
+    shop = auth.createClient('shop')
+  })
+  afterAll(() => auth.stop())
+
+  it.each(RELEASED_CLIENTS.map((client) => [client.name, client] as const))(
+    'the client for %s is granted what it asks for, whether it adds a slash or not',
+    async (_name, client) => {
+      const call = {
+        method: 'POST',
+        url: client.grantUrl(publicUrl),
+        body: client.grantBody({
+          client: shop.walletAddress,
+          walletAddress: auth.wallet.setWalletAddress('alice', { authServer: publicUrl }),
+          debitValue: '1250',
+          finishUri: 'https://shop.example/finish',
+          nonce: 'client-nonce'
+        })
+      } as const
+      const createdSeconds = Math.floor(auth.clock.now() / 1_000)
+      const wire = client.write(call, { ...shop.key, createdSeconds })
+      const target = wire.target.replace('/auth', '')
+      const [answer] = await sendRaw(auth.server.httpPort, wireBytes({ ...wire, target }, true))
+      expect(answer).toMatchObject({ status: 200, body: expect.stringContaining(`"${publicUrl}interact/`) })
+    }
+  )
 })
