@@ -26,6 +26,12 @@ export {
   type WireRequest,
   wireBytes
 } from './released-clients.js'
+export {
+  readWireFixtures,
+  WIRE_FIXTURE_PARTS,
+  type WireFixture,
+  type WireFixtureKind
+} from './wire-fixtures.js'
 export { TestClock } from './test-clock.js'
 export { createTestDatabase, type ServiceSchema, type TestDatabase, type TestQuery } from './test-database.js'
 export { createTestKey, type TestKey } from './test-key.js'

@@ -2,7 +2,7 @@ import { createHash, type KeyObject, sign } from 'node:crypto'
 
 /** A request that a client is asked to make. */
 export interface ClientCall {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'DELETE' | 'GET' | 'POST'
   /** As the client writes it, normalised as its own URL library does. */
   readonly url: string
   readonly accessToken?: string
@@ -37,6 +37,12 @@ export interface PaymentGrantParts {
   readonly nonce: string
 }
 
+/** The client and the interaction's reference of a continuation. */
+export interface ContinuationParts {
+  readonly client: string
+  readonly reference: string
+}
+
 /** The quote that is paid, and a note of any text. */
 export interface PaymentParts {
   readonly walletAddress: string
@@ -46,9 +52,9 @@ export interface PaymentParts {
 
 /**
  * How a release of an official client writes its requests: the URL, the bytes of the body, which headers in which order, and
- * what it signs. It follows the sources at the release's tag (`v0.2.0` of Go, `v1.0.1` of .NET, `v1.1.0` of PHP, `v0.1.2` of Rust)
- * and those of the HTTP library beneath; nothing was captured from a running release. It uses none of this project's signing code,
- * so a mistake there cannot hide here.
+ * what it signs. Those of Go `v0.2.0`, PHP `v1.1.0` and Rust `v0.1.2` write byte for byte what the releases wrote when they were
+ * run: see `wire/README.md`. That of .NET `v1.0.1` follows the sources at that tag and those of the HTTP library beneath. They
+ * use none of this project's signing code, so a mistake there cannot hide here.
  */
 export interface ReleasedClient {
   readonly name: string
@@ -57,9 +63,14 @@ export interface ReleasedClient {
   /** Where it sends a grant request, given the advertised auth server. */
   grantUrl(authServer: string): string
   grantBody(parts: PaymentGrantParts): string
+  /** Where it continues a grant, given `continue.uri` of the answer. */
+  continueUrl(uri: string): string
+  continueBody(parts: ContinuationParts): string
   /** Where it creates an outgoing payment, given the advertised resource server. */
   paymentUrl(resourceServer: string): string
   paymentBody(parts: PaymentParts): string
+  /** Where it reads a payment, given the payment's `id`. */
+  readUrl(id: string): string
   write(call: ClientCall, signing: ClientSigning): WireRequest
 }
 
@@ -70,13 +81,22 @@ export function wireBytes({ method, target, headers, body }: WireRequest, close 
   return Buffer.concat([Buffer.from(`${method} ${target} HTTP/1.1\r\n${head}\r\n`, 'latin1'), body])
 }
 
+/** Clients use the URLs of answers as they are, unless they say otherwise. */
+const asIs = { continueUrl: (uri: string) => uri, readUrl: (id: string) => id }
+
+function continuationOf({ reference }: ContinuationParts): string {
+  return JSON.stringify({ interact_ref: reference })
+}
+
 const AMOUNT = { assetCode: 'USD', assetScale: 2 }
 const ACTIONS = ['create', 'read']
 
 /** `open-payments-go` 0.2.0, on net/http: headers sorted, those of the transport before and after; `&`, `<` and `>` escaped. */
 const go: ReleasedClient = {
+  ...asIs,
   name: 'Go 0.2.0',
   isOutsideRfc: false,
+  continueBody: continuationOf,
   grantUrl: (authServer) => authServer,
   grantBody: ({ client, walletAddress: identifier, debitValue: value, finishUri: uri, nonce }) =>
     goJson({
@@ -110,7 +130,7 @@ const go: ReleasedClient = {
       headers: present([
         ['Host', host],
         ['User-Agent', 'Go-http-client/1.1'],
-        ['Content-Length', values['content-length']],
+        ['Content-Length', values['content-length'] ?? (method === 'POST' ? '0' : undefined)],
         ['Authorization', values.authorization],
         ['Content-Digest', values['content-digest']],
         ['Content-Type', values['content-type']],
@@ -123,11 +143,17 @@ const go: ReleasedClient = {
   }
 }
 
-/** `OpenPayments.Sdk` 1.0.1 for .NET, on HttpClient: the headers of the request, then those of its content. */
+/**
+ * `OpenPayments.Sdk` 1.0.1 for .NET, on HttpClient: the headers of the request, then those of its content. It adds a slash to the
+ * grant endpoint and to the URL of what it reads. A rotation has empty content, with a type of its own, that is not covered.
+ */
 const dotNet: ReleasedClient = {
+  ...asIs,
   name: '.NET 1.0.1',
   isOutsideRfc: false,
-  grantUrl: (authServer) => new URL(authServer).href,
+  grantUrl: withFinalSlash,
+  continueBody: continuationOf,
+  readUrl: withFinalSlash,
   grantBody: ({ client, walletAddress: identifier, debitValue: value, finishUri: uri, nonce }) =>
     JSON.stringify({
       access_token: {
@@ -143,7 +169,7 @@ const dotNet: ReleasedClient = {
       interact: { start: ['redirect'], finish: { method: 'redirect', uri, nonce } },
       client
     }),
-  paymentUrl: (resourceServer) => `${new URL(resourceServer).href}outgoing-payments`,
+  paymentUrl: (resourceServer) => `${withFinalSlash(resourceServer)}outgoing-payments`,
   paymentBody: ({ walletAddress, quoteId, note }) =>
     JSON.stringify({ quoteId, walletAddress, metadata: { note } }),
   write({ method, url, accessToken, body }, signing) {
@@ -155,18 +181,20 @@ const dotNet: ReleasedClient = {
     ])
     const input = `(${quoted(components)});created=${String(signing.createdSeconds)};keyid="${signing.keyId}";alg="ed25519"`
     const { host, target } = splitUrl(url)
+    const isRotation = method === 'POST' && body === undefined
+    const accept = ['Accept', method === 'DELETE' ? undefined : 'application/json'] as const
+    const authorization = ['Authorization', values.authorization] as const
     return {
       method,
       target,
       headers: present([
         ['Host', host],
-        ['Accept', 'application/json'],
-        ['Authorization', values.authorization],
+        ...(isRotation ? [authorization, accept] : [accept, authorization]),
         ['Signature', `sig1=:${signBase(components, values, input, signing)}:`],
         ['Signature-Input', `sig1=${input}`],
-        ['Content-Type', values['content-type']],
+        ['Content-Type', isRotation ? 'application/json; charset=utf-8' : values['content-type']],
         ['Content-Digest', values['content-digest']],
-        ['Content-Length', values['content-length']]
+        ['Content-Length', isRotation ? '0' : values['content-length']]
       ]),
       body: Buffer.from(body ?? '')
     }
@@ -174,13 +202,17 @@ const dotNet: ReleasedClient = {
 }
 
 /**
- * `interledger/open-payments-php` 1.1.0, on Guzzle and libcurl: non-ASCII is escaped, a slash is added to the grant endpoint,
- * `Host` has no port, `keyid` comes before `created`, and the signature has no colons, which RFC 9421 asks for.
+ * `interledger/open-payments-php` 1.1.0, on Guzzle and libcurl: non-ASCII is escaped, a slash is added to the grant endpoint and
+ * to the URL of a continuation, whose body names the client, `Host` has no port, `keyid` comes before `created`, and the
+ * signature has no colons, which RFC 9421 asks for. A request without a body has a digest of nothing, which is not covered.
  */
 const php: ReleasedClient = {
+  ...asIs,
   name: 'PHP 1.1.0',
   isOutsideRfc: true,
-  grantUrl: (authServer) => (authServer.endsWith('/') ? authServer : `${authServer}/`),
+  grantUrl: withFinalSlash,
+  continueUrl: withFinalSlash,
+  continueBody: ({ client, reference }) => phpJson({ interact_ref: reference, client }),
   grantBody: ({ client, walletAddress: identifier, debitValue: value, finishUri: uri, nonce }) =>
     phpJson({
       access_token: {
@@ -215,11 +247,12 @@ const php: ReleasedClient = {
         ['User-Agent', 'OP-PHP-SDK-Client'],
         ['Accept', 'application/json'],
         ['Content-Type', 'application/json'],
+        ['Content-Length', body === undefined ? '0' : undefined],
         ['Authorization', values.authorization],
         ['Content-Digest', digestOf(body ?? '')],
         ['Signature', `sig1=${signBase(components, values, input, signing)}`],
         ['Signature-Input', `sig1=${input}`],
-        ['Content-Length', values['content-length'] ?? '0']
+        ['Content-Length', values['content-length']]
       ]),
       body: Buffer.from(body ?? '')
     }
@@ -231,8 +264,10 @@ const php: ReleasedClient = {
  * others, the components without quotes in the header and in the last line of what is signed, and the signature bare.
  */
 const rust: ReleasedClient = {
+  ...asIs,
   name: 'Rust 0.1.2',
   isOutsideRfc: true,
+  continueBody: continuationOf,
   grantUrl: (authServer) => new URL(authServer).href,
   grantBody: ({ client, walletAddress: identifier, debitValue: value, finishUri: uri, nonce }) =>
     JSON.stringify({
@@ -249,7 +284,7 @@ const rust: ReleasedClient = {
       client,
       interact: { start: ['redirect'], finish: { method: 'redirect', uri, nonce } }
     }),
-  paymentUrl: (resourceServer) => `${new URL(resourceServer).href}outgoing-payments`,
+  paymentUrl: (resourceServer) => `${withFinalSlash(resourceServer)}outgoing-payments`,
   paymentBody: ({ walletAddress, quoteId, note }) =>
     JSON.stringify({ walletAddress, quoteId, metadata: { note } }),
   write({ method, url, accessToken, body }, signing) {
@@ -335,6 +370,11 @@ function splitUrl(url: string): { host: string; target: string } {
 /** What Go's client signs for a URL without a path. */
 function withSlash(url: string): string {
   return /^[^:]+:\/\/[^/?]+$/.test(url) ? `${url}/` : url
+}
+
+/** With a slash at the end of the path, which there need not be. */
+function withFinalSlash(url: string): string {
+  return url.endsWith('/') ? url : `${url}/`
 }
 
 function goJson(value: unknown): string {

@@ -26,9 +26,9 @@ export const authServerSchema = z.object({
   ...processSettings({
     development: 'http URLs, clients on private networks, reflection, and gRPC in plain text on this machine'
   }),
-  PUBLIC_URL: setting.url({
+  PUBLIC_URL: setting.grantEndpoint({
     description:
-      'The grant endpoint, exactly as wallet addresses advertise it in `authServer`. Every URL in an answer is built from it.',
+      'The grant endpoint, exactly as wallet addresses advertise it in `authServer`. If it has a path, it ends with a slash, because some clients add one. Every URL in an answer is built from it.',
     example: 'https://auth.wallet.example/'
   }),
   ...publicListenerSettings({

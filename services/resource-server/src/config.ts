@@ -27,7 +27,7 @@ export const resourceServerSchema = z.object({
     description: 'Public URL of this service. Wallet addresses and every URL in an answer are built from it.',
     example: 'https://wallet.example'
   }),
-  AUTH_SERVER_URL: setting.url({
+  AUTH_SERVER_URL: setting.grantEndpoint({
     description: "The auth server's grant endpoint: exactly its PUBLIC_URL. Wallet addresses advertise it.",
     example: 'https://auth.wallet.example/'
   }),

@@ -7,7 +7,7 @@ import {
   type WireRequest,
   wireBytes
 } from '@open-payments-server/testing'
-import { consentedToken, FINISH_URI, outgoingAccess, requestToken } from '../src/consent.js'
+import { consentedToken, FINISH_URI, interact, outgoingAccess, requestToken } from '../src/consent.js'
 import { allSettled, amount, createReceiver } from '../src/payments.js'
 import { startSystem, type System } from '../src/system.js'
 
@@ -37,7 +37,8 @@ async function send(
   expect(answers).toHaveLength(1)
   const [answer] = answers
   const text = Buffer.from(answer?.body ?? '', 'latin1').toString()
-  return { status: answer?.status ?? 0, body: JSON.parse(text) as Record<string, unknown> }
+  const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
+  return { status: answer?.status ?? 0, body }
 }
 
 function grantCall(client: ReleasedClient): ClientCall {
@@ -75,6 +76,32 @@ async function paymentCall(client: ReleasedClient): Promise<ClientCall> {
       note: 'Crème brûlée <&> 🍮'
     })
   }
+}
+
+interface Pending {
+  readonly redirect: string
+  readonly continueUri: string
+  readonly token: string
+  readonly waitSeconds: number
+}
+
+/** A grant that waits for consent. */
+function readPending(body: Record<string, unknown>): Pending {
+  const { interact, continue: next } = body as {
+    interact: { redirect: string }
+    continue: { uri: string; wait: number; access_token: { value: string } }
+  }
+  const { uri: continueUri, wait: waitSeconds, access_token } = next
+  return { redirect: interact.redirect, continueUri, token: access_token.value, waitSeconds }
+}
+
+/** The token of an answer, which must have one. */
+function readToken(answer: { status: number; body: Record<string, unknown> }): {
+  value: string
+  manage: string
+} {
+  expect(answer).toMatchObject({ status: 200, body: { access_token: { value: expect.any(String) } } })
+  return answer.body.access_token as { value: string; manage: string }
 }
 
 /** The request with the value of one header changed. */
@@ -160,6 +187,39 @@ describe.each(RELEASED_CLIENTS.map((client) => [client.name, client] as const))(
       })
     })
 
+    it('continues its grant, rotates the token, and cancels the grant', async () => {
+      const asking = grantCall(client)
+      const asked = await send(asking, write(client, asking))
+      const pending = readPending(asked.body)
+      const finished = await interact(system, pending, 'accept')
+      await system.passSeconds(pending.waitSeconds)
+      const { token: continuationToken, continueUri } = pending
+      const continuing: ClientCall = {
+        method: 'POST',
+        url: client.continueUrl(continueUri),
+        accessToken: continuationToken,
+        body: client.continueBody({
+          client: system.shop.walletAddress,
+          reference: finished.searchParams.get('interact_ref') ?? ''
+        })
+      }
+      const granted = readToken(await send(continuing, write(client, continuing)))
+      const rotating: ClientCall = { method: 'POST', url: granted.manage, accessToken: granted.value }
+      const rotated = readToken(await send(rotating, write(client, rotating)))
+      expect(rotated.value).not.toBe(granted.value)
+      const cancelling: ClientCall = { method: 'DELETE', url: continueUri, accessToken: continuationToken }
+      expect(await send(cancelling, write(client, cancelling))).toEqual({ status: 204, body: {} })
+      const reading: ClientCall = {
+        method: 'GET',
+        url: system.walletAddresses.alice.replace('alice', 'outgoing-payment-grant'),
+        accessToken: rotated.value
+      }
+      expect(await send(reading, write(client, reading))).toMatchObject({
+        status: 403,
+        body: { error: { description: 'Inactive Token' } }
+      })
+    })
+
     it('pays from a quote, and its text round-trips', async () => {
       const call = await paymentCall(client)
       const { status, body } = await send(call, write(client, call))
@@ -168,7 +228,7 @@ describe.each(RELEASED_CLIENTS.map((client) => [client.name, client] as const))(
         body: { debitAmount: { value: DEBIT_VALUE }, metadata: { note: 'Crème brûlée <&> 🍮' } }
       })
       await allSettled(system)
-      const url = String(body.id)
+      const url = client.readUrl(String(body.id))
       const reading: ClientCall = { method: 'GET', url, accessToken: String(call.accessToken) }
       expect(await send(reading, write(client, reading))).toMatchObject({
         status: 200,

@@ -57,6 +57,17 @@ describe('loading the configuration', () => {
     }
   )
 
+  it.each([
+    ['https://auth.example', true],
+    ['https://auth.example/', true],
+    ['https://wallet.example/auth/', true],
+    ['https://wallet.example/auth', false],
+    ['wallet.example/auth/', false]
+  ])('as a grant endpoint, takes %s: %p', (url, isTaken) => {
+    const endpoint = setting.grantEndpoint({ description: 'Where.', example: 'https://auth.example/' })
+    expect(endpoint.safeParse(url).success).toBe(isTaken)
+  })
+
   it('suggests the setting for a misspelt one', () => {
     expect(problemsOf({ ...complete, HTTP_PROT: '1' })).toEqual([
       'HTTP_PROT is not a setting: did you mean HTTP_PORT?'

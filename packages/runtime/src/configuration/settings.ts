@@ -31,6 +31,20 @@ export function url(meta: SettingMeta) {
     .meta(documented(meta))
 }
 
+/**
+ * The URL of a grant endpoint. If it has a path, it ends with a slash: some clients add one and sign the URL with it, and the
+ * proxy that removes the path hides from the service whether there was one.
+ */
+export function grantEndpoint(meta: SettingMeta) {
+  return z
+    .string()
+    .refine((text) => isPlainUrl(text) && new URL(text).pathname.endsWith('/'), {
+      message:
+        'expected an http or https URL without credentials, query or fragment, whose path ends with a slash, such as https://wallet.example/auth/'
+    })
+    .meta(documented(meta))
+}
+
 /** Origins, such as `https://wallet.example`, separated by commas. */
 export function origins(meta: SettingMeta) {
   return z
