@@ -235,7 +235,7 @@ describe('the link, opened again when it is over', () => {
     const grant = await requestPendingGrant(auth, shop)
     const began = await startInBrowser(auth, grant)
     const code = await acceptWithFinishCode(auth, grant)
-    // Who began and did not agree is told nothing, neither before nor after.
+    // A browser that began but did not consent is told nothing, neither before nor after.
     expect(await startAgain(grant, began)).toEqual(unknown)
     const finished = await finish(grant, began, code)
     const [decided = ''] = (finished.headers.get('set-cookie') ?? '').split(';')

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-/** A posted transfer of one unit; what follows selects the rest. */
+/** A posted transfer of one unit; the rest of the statement selects the accounts. */
 const MOVE = `alter table transfer alter amount set default 1, alter posted_amount set default 1,
     alter state set default 'posted', alter ended_at set default now();
   insert into transfer (id, kind, payment_id, debit_account_id, debit_account_kind, credit_account_id, credit_account_kind,
@@ -32,7 +32,7 @@ describe('an audit', () => {
     expect(checks.find(({ invariant }) => invariant.includes('payment has sent'))?.checkedCount).toBe(1n)
   })
 
-  // Each damages one thing that constraints cannot guard, and mends it.
+  // Each damages and repairs one thing that constraints cannot guard.
   it.each<[string, string, string, () => string]>([
     [
       'an account whose total is not what its entries say',
@@ -103,7 +103,7 @@ describe('an audit', () => {
     expect(await world.audit()).toEqual([])
   })
 
-  // What constraints guard is changed with them gone, as whoever may change tables can. Each is put back from a copy.
+  // Damage that constraints prevent is done without them, as an owner of the tables could. It is repaired from a copy.
   it.each<[what: string, damage: string, named: string]>([
     [
       'a fee from wallet to wallet without a payment',

@@ -45,7 +45,7 @@ const transfer = (
 const ofPayment = { payment: '(select id from outgoing_payment)' }
 const toReceiver = { ...ofPayment, incoming: '(select id from incoming_payment)' }
 
-// Each is what a bug in code could write. None of it is for code to prevent alone.
+// Each could be written by a bug in the code, so the database must refuse it.
 describe('the database itself refuses', () => {
   it.each<[what: string, statement: string, constraint: string]>([
     [

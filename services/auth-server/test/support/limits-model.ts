@@ -8,13 +8,13 @@ export interface ModelAmount {
   readonly asset: 'USD' | 'EUR'
 }
 
-/** An access item of the model, which allows to create outgoing payments. */
+/** An access item of the model, which allows creating outgoing payments. */
 export interface ModelItem {
   /** The only receiver it allows; any when undefined. */
   readonly receiver: string | undefined
-  /** Most that may be debited per interval. */
+  /** Maximum debit per interval. */
   readonly debitMax: ModelAmount | undefined
-  /** Most that may be received per interval. */
+  /** Maximum received amount per interval. */
   readonly receiveMax: ModelAmount | undefined
   /** The whole grant when undefined. */
   readonly interval: ModelInterval | undefined
@@ -35,10 +35,10 @@ export type ModelCall =
   | { readonly method: 'settle'; readonly id: number; readonly debited: bigint; readonly received: bigint }
   | { readonly method: 'release'; readonly id: number }
 
-/** What a call is answered with: an outcome of `Reserve`, or `OK` or the code of the others. */
+/** The answer to a call: a result of `Reserve`, or `OK` or the code of the others. */
 export type ModelAnswer = Answer | string
 
-/** What was spent of one item in one interval, and in which assets it is counted: those of the first payment in it. */
+/** Amounts spent of one item in one interval, in the assets of the first payment in it. */
 export interface ModelWindow {
   readonly grant: number
   readonly item: number
@@ -57,15 +57,15 @@ interface Held {
   readonly answer: Answer
 }
 
-/** What is known under the id of a payment. */
+/** The record of a payment id. */
 type Recorded =
   | Held
   | { readonly kind: 'refused'; readonly payment: ModelPayment; readonly answer: Answer }
   | { readonly kind: 'released' }
 
 /**
- * The rules of the limits, said again as plainly as possible and one call at a time: sums are added up from the list of
- * reservations whenever they are needed, and nothing is counted.
+ * The rules of the limits, implemented again as simply as possible and for one call at a time: sums are computed from the list of
+ * reservations whenever they are needed, without counters.
  */
 export class LimitsModel {
   /** Milliseconds since 1970. */
@@ -83,7 +83,7 @@ export class LimitsModel {
     return this.#grants
   }
 
-  /** A model that knows the same and learns for itself. */
+  /** A copy of the model that changes independently. */
   copy(): LimitsModel {
     const copy = new LimitsModel(this.nowMs)
     copy.#grants.push(...this.#grants)
@@ -92,12 +92,12 @@ export class LimitsModel {
     return copy
   }
 
-  /** Makes the next grant. */
+  /** Creates the next grant. */
   addGrant(items: readonly ModelItem[]): void {
     this.#grants.push(items)
   }
 
-  /** Makes a call, and answers what the server must answer. */
+  /** Makes a call. Returns the answer that the server must give. */
   call(call: ModelCall): ModelAnswer {
     switch (call.method) {
       case 'reserve':
@@ -115,30 +115,30 @@ export class LimitsModel {
   }
 
   /**
-   * Whether the server knows the totals in its answer from the very statement that took the room. If not, it adds them up
-   * right after, and sees what other calls did in between.
+   * Whether the totals in the server's answer come from the statement that reserved the room. If not, it sums them right after, and
+   * sees what other calls did in between.
    */
   countsAtOnce(id: number): boolean {
     const known = this.#recorded.get(id)
     return known?.kind === 'held' && isCounted(known) && this.#itemsOf(known.payment.grant).length === 1
   }
 
-  /** Takes the server's word for what a reservation was answered with. */
+  /** Accepts the server's answer to a reservation. */
   recordAnswer(id: number, answer: Answer): void {
     const known = this.#recorded.get(id)
     if (known?.kind === 'held') this.#recorded.set(id, { ...known, answer })
   }
 
   /**
-   * What a grant has spent in the current interval, as `[debited, received]`; undefined before any payment took room in
-   * it. Zero, in the assets that were told before, when all of it was given back.
+   * The amounts a grant has spent in the current interval, as `[debited, received]`; undefined before the first payment in it. Zero,
+   * in the same assets, when everything was released.
    */
   spent(grant: number): readonly [string, string] | undefined {
     const [first] = this.#currentWindows(grant)
     return first && this.#totals(grant, first)
   }
 
-  /** Every window that was ever used, with what it must count. */
+  /** Every window that was ever used, with its expected counters. */
   windows(): readonly (ModelWindow & { readonly debited: bigint; readonly received: bigint })[] {
     return this.#windows.map((window) => ({ ...window, ...this.#countedIn(window) }))
   }
@@ -242,7 +242,7 @@ export class LimitsModel {
     })
   }
 
-  /** What all items of a grant hold now, of each asset what is in it. */
+  /** Current sums over all items of a grant, by asset. */
   #totals(
     grant: number,
     { debitAsset, receiveAsset }: Pick<ModelWindow, 'debitAsset' | 'receiveAsset'>
@@ -273,7 +273,7 @@ export class LimitsModel {
   }
 }
 
-/** Whether what a payment received is counted in its window: only in the asset that the window counts. */
+/** Whether a payment's received amount is counted in its window: only if it is in the window's asset. */
 function isCounted({ payment, window }: Held): boolean {
   return payment.receive.asset === window.receiveAsset
 }
@@ -300,7 +300,7 @@ function isSameAmount(a: ModelAmount, b: ModelAmount): boolean {
   return a.value === b.value && a.asset === b.asset
 }
 
-/** Totals over several windows may go beyond what an amount can say. */
+/** Totals over several windows may exceed the maximum amount. */
 function within64Bits(value: bigint): bigint {
   return value < UINT64_MAX ? value : UINT64_MAX
 }
