@@ -22,7 +22,7 @@ export default class ContractEnvironment extends TestEnvironment {
 
   async setup() {
     await super.setup()
-    this.global.answersHeldToContract = {
+    this.global.contractKeeper = {
       /** @returns the errors of an answer; they also fail the test, even if it ignores them */
       violationsOf: async (exchange) => {
         const violations = (await loadContract()).violations(exchange)

@@ -78,7 +78,7 @@ describe('an audit', () => {
       () => 'expires at'
     ],
     [
-      'a payment without its place among the outcomes',
+      'a payment without its entry among the outcomes',
       `update grant_reservation set payment_id = '00000000-0000-7000-8000-000000000000'`,
       `update grant_reservation set payment_id = (select id from outgoing_payment)`,
       () => outgoingId

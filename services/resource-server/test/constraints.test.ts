@@ -126,7 +126,7 @@ describe('the database itself refuses', () => {
       'outgoing_payment_signature_id_key'
     ],
     [
-      'a second place among the outcomes for one payment id, given up or not',
+      'a second entry among the outcomes for one payment id, given up or not',
       `insert into grant_reservation (payment_id) select payment_id from grant_reservation where outcome = 'release'`,
       'grant_reservation_pkey'
     ],

@@ -6,7 +6,7 @@ import { runShort } from './short.js'
 
 // Runs are prepared with the tests' client, which checks every answer against the contract. Here only their status is checked.
 Object.assign(globalThis, {
-  answersHeldToContract: { violationsOf: () => Promise.resolve([]), takeViolations: () => [] }
+  contractKeeper: { violationsOf: () => Promise.resolve([]), takeViolations: () => [] }
 })
 
 // Everything that was started ends with this process, on any signal.

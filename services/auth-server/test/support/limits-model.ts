@@ -47,8 +47,8 @@ export interface ModelWindow {
   readonly receiveAsset: string
 }
 
-interface Held {
-  readonly kind: 'held'
+interface Reserved {
+  readonly kind: 'reserved'
   readonly payment: ModelPayment
   readonly window: ModelWindow
   readonly settled: boolean
@@ -59,7 +59,7 @@ interface Held {
 
 /** The record of a payment id. */
 type Recorded =
-  | Held
+  | Reserved
   | { readonly kind: 'refused'; readonly payment: ModelPayment; readonly answer: Answer }
   | { readonly kind: 'released' }
 
@@ -120,13 +120,13 @@ export class LimitsModel {
    */
   countsAtOnce(id: number): boolean {
     const known = this.#recorded.get(id)
-    return known?.kind === 'held' && isCounted(known) && this.#itemsOf(known.payment.grant).length === 1
+    return known?.kind === 'reserved' && isCounted(known) && this.#itemsOf(known.payment.grant).length === 1
   }
 
   /** Accepts the server's answer to a reservation. */
   recordAnswer(id: number, answer: Answer): void {
     const known = this.#recorded.get(id)
-    if (known?.kind === 'held') this.#recorded.set(id, { ...known, answer })
+    if (known?.kind === 'reserved') this.#recorded.set(id, { ...known, answer })
   }
 
   /**
@@ -154,7 +154,7 @@ export class LimitsModel {
   #settle(id: number, { debited, received }: { debited: bigint; received: bigint }): string {
     const known = this.#recorded.get(id)
     if (known === undefined) return 'NOT_FOUND'
-    if (known.kind !== 'held') return 'FAILED_PRECONDITION'
+    if (known.kind !== 'reserved') return 'FAILED_PRECONDITION'
     if (debited > known.payment.debit.value) return 'INVALID_ARGUMENT settled_debit_value'
     if (received > known.payment.receive.value) return 'INVALID_ARGUMENT settled_receive_value'
     if (known.settled) {
@@ -166,7 +166,7 @@ export class LimitsModel {
 
   #release(id: number): string {
     const known = this.#recorded.get(id)
-    if (known?.kind === 'held' && known.settled) return 'FAILED_PRECONDITION'
+    if (known?.kind === 'reserved' && known.settled) return 'FAILED_PRECONDITION'
     if (known?.kind !== 'refused') this.#recorded.set(id, { kind: 'released' })
     return 'OK'
   }
@@ -180,7 +180,7 @@ export class LimitsModel {
     })
     if (current.length === 0) return { refused: 'OUTSIDE_INTERVAL' }
     const charged = current.find(({ item, window }) => this.#hasRoom(item, window, payment))
-    return charged === undefined ? { refused: 'LIMIT_EXCEEDED' } : this.#hold(id, payment, charged.window)
+    return charged === undefined ? { refused: 'LIMIT_EXCEEDED' } : this.#takeRoom(id, payment, charged.window)
   }
 
   /** The window of an item in an interval, or the one that this payment would open. */
@@ -211,18 +211,18 @@ export class LimitsModel {
     )
   }
 
-  #hold(id: number, payment: ModelPayment, window: ModelWindow): Answer {
+  #takeRoom(id: number, payment: ModelPayment, window: ModelWindow): Answer {
     if (!this.#windows.includes(window)) this.#windows.push(window)
     const { debit, receive, grant } = payment
-    const held: Omit<Held, 'answer'> = {
-      ...{ kind: 'held', payment, window, settled: false },
+    const reserved: Omit<Reserved, 'answer'> = {
+      ...{ kind: 'reserved', payment, window, settled: false },
       debited: debit.value,
       received: receive.value
     }
-    this.#recorded.set(id, { ...held, answer: { refused: 'not yet' } })
+    this.#recorded.set(id, { ...reserved, answer: { refused: 'not yet' } })
     const assets = { debitAsset: debit.asset, receiveAsset: receive.asset }
     const answer = { reserved: this.#totals(grant, assets) }
-    this.#recorded.set(id, { ...held, answer })
+    this.#recorded.set(id, { ...reserved, answer })
     return answer
   }
 
@@ -247,9 +247,9 @@ export class LimitsModel {
     grant: number,
     { debitAsset, receiveAsset }: Pick<ModelWindow, 'debitAsset' | 'receiveAsset'>
   ): readonly [string, string] {
-    const held = this.#currentWindows(grant).flatMap((window) => this.#heldIn(window))
-    const debits = held.filter(({ payment }) => payment.debit.asset === debitAsset)
-    const receipts = held.filter(({ payment }) => payment.receive.asset === receiveAsset)
+    const reserved = this.#currentWindows(grant).flatMap((window) => this.#reservedIn(window))
+    const debits = reserved.filter(({ payment }) => payment.debit.asset === debitAsset)
+    const receipts = reserved.filter(({ payment }) => payment.receive.asset === receiveAsset)
     const debited = sum(debits.map((one) => one.debited))
     const received = sum(receipts.map((one) => one.received))
     return [
@@ -259,22 +259,22 @@ export class LimitsModel {
   }
 
   #countedIn(window: ModelWindow): { readonly debited: bigint; readonly received: bigint } {
-    const held = this.#heldIn(window)
+    const reserved = this.#reservedIn(window)
     return {
-      debited: sum(held.map((one) => one.debited)),
-      received: sum(held.filter(isCounted).map((one) => one.received))
+      debited: sum(reserved.map((one) => one.debited)),
+      received: sum(reserved.filter(isCounted).map((one) => one.received))
     }
   }
 
-  #heldIn(window: ModelWindow): readonly Held[] {
+  #reservedIn(window: ModelWindow): readonly Reserved[] {
     return [...this.#recorded.values()].filter(
-      (one) => one.kind === 'held' && one.window === window
-    ) as Held[]
+      (one) => one.kind === 'reserved' && one.window === window
+    ) as Reserved[]
   }
 }
 
 /** Whether a payment's received amount is counted in its window: only if it is in the window's asset. */
-function isCounted({ payment, window }: Held): boolean {
+function isCounted({ payment, window }: Reserved): boolean {
   return payment.receive.asset === window.receiveAsset
 }
 
@@ -293,7 +293,9 @@ function answerAgain(known: Recorded, payment: ModelPayment): Answer {
   }
   const isForOtherAmounts =
     !isSameAmount(known.payment.debit, payment.debit) || !isSameAmount(known.payment.receive, payment.receive)
-  return known.kind === 'held' && isForOtherAmounts ? { error: 'ABORTED', field: 'payment_id' } : known.answer
+  return known.kind === 'reserved' && isForOtherAmounts
+    ? { error: 'ABORTED', field: 'payment_id' }
+    : known.answer
 }
 
 function isSameAmount(a: ModelAmount, b: ModelAmount): boolean {

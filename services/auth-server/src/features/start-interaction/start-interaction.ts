@@ -13,7 +13,7 @@ import {
   isBoundTo,
   isOpen,
   mayFinish,
-  outcomeOf
+  decisionOf
 } from '../../domain/interactions.js'
 import { withQuery } from '../../domain/urls.js'
 import type { Queries } from '../../modules/database.js'
@@ -93,7 +93,7 @@ function consentPageOf({ id, nonce, grant }: InteractionRecord, consentPageUrl: 
 /** Where a browser is sent that opens an interaction too late. */
 function locationAfterEnd(interaction: InteractionRecord, browser: StartingBrowser, nowMs: number): string {
   const { finish } = interaction.grant
-  const outcome = outcomeOf(interaction, nowMs)
+  const outcome = decisionOf(interaction, nowMs)
   // Reopening the page must not tell the client that an approved grant is not approved.
   if (finish === undefined || outcome === 'approved') throw interactionOver(endKnownTo(browser, interaction))
   return withQuery(finish.uri, { result: outcome === 'denied' ? 'grant_rejected' : 'grant_invalid' })
