@@ -1,6 +1,5 @@
-// The environment of every test file: that of Node, and the contract that answers are held to. It is here because jest loads
-// everything that a test imports anew for every file, which for the contract would take a second each time; this is loaded once
-// for every process of the test run.
+// The environment of every test file: Node's, and the contract that answers are checked against. Jest loads the imports of each
+// test file anew, which would take a second for the contract. The environment is loaded once for each process of the test run.
 import { fileURLToPath } from 'node:url'
 import { TestEnvironment } from 'jest-environment-node'
 
@@ -17,14 +16,14 @@ function loadContract() {
   return loading
 }
 
-/** Holds what tests receive to the contract: `packages/testing` asks it about every answer. */
+/** Checks the answers that tests receive against the contract: `packages/testing` calls it for every answer. */
 export default class ContractEnvironment extends TestEnvironment {
   #violations = []
 
   async setup() {
     await super.setup()
-    this.global.answersHeldToContract = {
-      /** @returns what is wrong with an answer; it fails the test, too, if the test takes no notice */
+    this.global.contractKeeper = {
+      /** @returns the errors of an answer; they also fail the test, even if it ignores them */
       violationsOf: async (exchange) => {
         const violations = (await loadContract()).violations(exchange)
         const { method, url, status, text } = exchange
@@ -33,12 +32,12 @@ export default class ContractEnvironment extends TestEnvironment {
         }
         return violations
       },
-      /** @returns every violation so far, which then no longer fails the test: for tests of this very thing */
+      /** @returns every violation so far; they no longer fail the test. For tests of the check itself */
       takeViolations: () => this.#violations.splice(0)
     }
   }
 
-  /** Fails the test that received what it should not, even if it caught the error. */
+  /** Fails a test that received a wrong answer, even if it caught the error. */
   handleTestEvent({ name, test }) {
     if (name !== 'test_done') return
     const error = this.#takeError()

@@ -16,8 +16,8 @@ const postgresSettings = {
 const running = []
 
 /**
- * Starts the servers and says where they are in TEST_POSTGRES_URL (a superuser) and TEST_REDIS_URL (absent when this
- * machine has no redis-server). Addresses that are set already win, and nothing is started for them.
+ * Starts the servers and sets TEST_POSTGRES_URL (a superuser) and TEST_REDIS_URL (unset if there is no redis-server). A server
+ * whose URL is already set is not started.
  */
 export async function startServers() {
   const { startPostgres, startRedis } = await importBuilt('local-services')

@@ -7,11 +7,11 @@ export default class SummaryReporter {
           console.log(`skipped: ${test.fullName}`)
       }
     }
-    // A file that could not run at all has no failed tests of its own, and is a failure nevertheless.
+    // A file that could not run has no failed tests, but counts as a failure.
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites
     const skipped = results.numPendingTests + results.numTodoTests
     const summary = `tests: ${results.numPassedTests} passed, ${failed} failed`
-    // Kept until the process ends, so that nothing jest itself still says comes after it.
+    // Printed when the process ends, after everything that jest prints.
     process.once('exit', () => console.log(skipped > 0 ? `${summary}, ${skipped} skipped` : summary))
   }
 }

@@ -1,5 +1,5 @@
-// Asks the package registry whether something that the services run with is known to be vulnerable. High and critical
-// advisories fail; lesser ones are listed. Where the registry cannot be asked, that is said, and nothing fails.
+// Asks the package registry for known vulnerabilities of production dependencies. High and critical advisories fail; lesser ones
+// are listed. If the registry cannot be reached, a warning is printed and nothing fails.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +15,7 @@ const { stdout } = spawnSync('npx', ['--yes', packageManager, 'audit', '--prod',
   shell: process.platform === 'win32'
 })
 
-/** @returns the advisories; undefined when none could be had */
+/** @returns the advisories; undefined when the registry gave none */
 function readAdvisories(text) {
   try {
     const { advisories } = JSON.parse(text)

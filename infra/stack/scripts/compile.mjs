@@ -1,4 +1,4 @@
-// Turns TypeScript into JavaScript by taking the types out. It does not check them: `npm run typecheck` does.
+// Compiles TypeScript to JavaScript by stripping types. It does not check them: `npm run typecheck` does.
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { transformFile } from '@swc/core'
@@ -15,7 +15,7 @@ export const compilerOptions = {
 }
 
 /**
- * Compiles what a package has in `src` into its `dist`, with source maps, and removes from there what has no source any more.
+ * Compiles a package's `src` into its `dist`, with source maps, and removes output that no longer has a source.
  * Generated code is compiled, tests are not.
  *
  * @param {string} folder the package's folder

@@ -49,7 +49,7 @@ async function installIfNeeded() {
   const stamp = installFingerprint()
   if (readIfThere(installStamp) === stamp) return
   await showing('Installing the dependencies', () =>
-    // Development dependencies too, whatever NODE_ENV says: they build. Nobody is there to confirm a clean install.
+    // Development dependencies too, whatever NODE_ENV is: the build needs them. A clean install must not ask for confirmation.
     pnpm(['install', '--frozen-lockfile', '--prod=false', '--config.confirm-modules-purge=false'])
   )
   writeFileSync(installStamp, stamp)
@@ -118,7 +118,7 @@ function isBuilt(folder) {
   return existsSync(join(folder, 'dist')) && (!generates || existsSync(join(folder, 'src', 'generated')))
 }
 
-/** Changes whenever a file that a build may read was changed, added, moved or removed. Reads no contents: it is quick. */
+/** Changes whenever a file that a build may read was changed, added, moved or removed. Reads no contents, to be fast. */
 function sourceFingerprint(packages) {
   const hash = createHash('sha256').update(installFingerprint())
   for (const path of ['package.json', 'turbo.json']) hash.update(signatureOf(join(root, path)))
@@ -180,7 +180,7 @@ function run(program, parameters) {
   })
 }
 
-/** Names a step while it runs, with the seconds passing on a terminal, and how long it took. */
+/** Prints a step while it runs, with a running time on a terminal, and then its duration. */
 async function showing(what, step) {
   const start = Date.now()
   const seconds = () => `${Math.round((Date.now() - start) / 1000)} s`

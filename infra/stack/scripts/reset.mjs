@@ -18,7 +18,7 @@ if (!existsSync(local)) {
   console.log('  Wiped .local: databases, keys, secrets and logs. `npm start` begins anew.')
 }
 
-/** Its process number, if it runs. One that was killed leaves its number behind, which others may have by now. */
+/** The process id of the running stack. A killed stack leaves its id behind, which another process may have by now. */
 function runningStack() {
   const processId = Number(readIfThere(join(local, 'stack.pid')) ?? 0)
   if (!Number.isSafeInteger(processId) || processId <= 0) return undefined
@@ -31,7 +31,7 @@ function runningStack() {
   return command === undefined || command.includes('start.mjs') ? processId : undefined
 }
 
-/** Where PostgreSQL's user cannot reach this folder, its data lies elsewhere, and a note says where. */
+/** If PostgreSQL's user cannot reach this folder, its data is elsewhere, and a file says where. */
 function removeMovedData() {
   const directory = readIfThere(join(local, 'postgres', 'moved-to'))?.trim()
   if (directory && /^data-[0-9a-f]{16}$/.test(basename(directory))) {

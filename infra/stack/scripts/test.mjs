@@ -1,7 +1,7 @@
 // `npm test`: prepares, then runs jest with whatever parameters it was given. Ends with jest's exit code; the last line
 // says how many tests passed, failed and were skipped.
 //
-// `--long <name>` runs one of the long runs instead: tests of `npm test` tried much more often or with much more data,
+// `--long <name>` runs one of the long runs instead: tests of `npm test` with many more repetitions or much more data,
 // and those that it leaves out (`*.long.test.ts`).
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -60,7 +60,7 @@ const jest = spawn(process.execPath, [join(root, 'node_modules', 'jest', 'bin', 
   env: { ...environment, ...process.env, NODE_OPTIONS: nodeOptions.filter(Boolean).join(' ') },
   stdio: 'inherit'
 })
-// On Ctrl-C jest stops by itself, and the database and Redis with it; we only have to outlive it.
+// On Ctrl-C jest stops by itself, and stops the database and Redis; this process only has to outlive it.
 process.on('SIGINT', () => undefined)
 process.on('SIGTERM', () => jest.kill('SIGTERM'))
 jest.once('exit', (code) => {

@@ -11,7 +11,7 @@ const ARGUMENTS = [
   ...['--disable-component-update', '--disable-quic']
 ]
 
-/** `describe` where there is a browser; else its tests are skipped, which is said. */
+/** `describe` if there is a browser; otherwise its tests are skipped, with a message. */
 export const withBrowser: (name: string, tests: () => void) => void = existsSync(CHROMIUM)
   ? describe
   : describe.skip
@@ -19,7 +19,7 @@ if (withBrowser !== describe) {
   console.log(`the browser tests are skipped: there is no ${CHROMIUM} (set CHROMIUM_PATH)`)
 }
 
-/** A browser with a profile of its own: it shares no cookie with others. */
+/** A browser with its own profile: it shares no cookies with others. */
 export interface TestBrowser {
   readonly context: BrowserContext
   close(): Promise<void>

@@ -62,7 +62,7 @@ async function write(path: string, text: string): Promise<void> {
   await writeFile(join(folder, path), text)
 }
 
-/** As a process of its own: in this one, jest would compile the compiler. */
+/** In a separate process, because jest would compile the compiler. */
 async function compile(): Promise<void> {
   const script = `import { compile } from '${compiler}'; await compile(process.argv[1])`
   await run(process.execPath, ['--input-type=module', '--eval', script, folder])

@@ -17,7 +17,7 @@ import { startBrowser, type TestBrowser, withBrowser } from './chromium.js'
 /** INTERACTION_LIFETIME_SECONDS unless set. */
 const LIFETIME_SECONDS = 600
 
-/** The real consent page and the real auth server, with people's real browsers between them. */
+/** The real consent page and the real auth server, with real browsers. */
 withBrowser('consent in browsers', () => {
   let system: System
   let consentPage: Server
@@ -106,7 +106,7 @@ withBrowser('consent in browsers', () => {
     const page = await open(mine, grant.redirect)
     const refused = await open(theirs, grant.redirect)
     expect(await titleOf(refused)).toBe('This request cannot be opened here')
-    // Its content security policy lets its own style through.
+    // Its content security policy allows its own style.
     expect(await refused.evaluate("getComputedStyle(document.querySelector('main')).maxWidth")).toBe('544px')
     await page.reload()
     const back = await choose(page, 'Accept')

@@ -13,14 +13,14 @@ import { readSettings } from '../src/stack/settings.js'
 import { readStackFile, type StackFile } from '../src/stack/stack-file.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-/** Everything else on the machine may be busy while tests run. */
+/** Generous, because the machine may be busy while tests run. */
 const START_TIMEOUT_MS = 120_000
 /** That of RFC 8037, appendix A.2. */
 const PUBLIC_KEY = '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo'
 
 interface Run {
   readonly child: ChildProcess
-  /** All it has said. */
+  /** Its output so far. */
   readonly said: () => string
   /** Its exit status. */
   readonly ended: Promise<number | null>
@@ -39,7 +39,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** Seven consecutive free ports below the ephemeral range. */
+/** Nine consecutive free ports below the ephemeral range. */
 async function freePortBase(): Promise<string> {
   for (;;) {
     const base = String(randomInt(10_100, 30_000))

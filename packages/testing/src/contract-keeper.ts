@@ -37,9 +37,9 @@ export function takeContractViolations(): string[] {
 }
 
 function keeper(): ContractKeeper {
-  const { answersHeldToContract } = globalThis as { answersHeldToContract?: ContractKeeper }
-  if (answersHeldToContract === undefined) {
+  const { contractKeeper } = globalThis as { contractKeeper?: ContractKeeper }
+  if (contractKeeper === undefined) {
     throw new Error('no contract: run the tests with the jest configuration of this project')
   }
-  return answersHeldToContract
+  return contractKeeper
 }

@@ -7,7 +7,7 @@ export const COMPUTED = '(computed)'
 /** Stands for the table of a relation that a model's write writes too, if the relation is not named like its model. */
 export const NESTED = '(nested)'
 
-/** A place in the sources that writes or reads a table. */
+/** A source location that writes or reads a table. */
 export interface TableUse {
   /** Path of the file, below the folder that was looked through. */
   readonly file: string

@@ -22,7 +22,7 @@ import {
 
 const prisma = fileURLToPath(new URL('../prisma/', import.meta.url))
 
-/** Where clients believe the server to be. Nothing listens there: requests go to the port it really has. */
+/** The server's public URL for clients. Nothing listens there: requests go to its actual port. */
 export const PUBLIC_URL = 'http://auth.test/'
 export const CONSENT_PAGE_URL = 'http://consent.test/ask'
 export const IDENTITY_PROVIDER_SECRET = 'the-secret-of-the-identity-provider'
@@ -45,7 +45,7 @@ export interface TestAuthServer {
   createClient(name: string): TestClient
   /** A client that signs with a key without publishing it. */
   signWith(key: TestKey): Pick<TestClient, 'request'>
-  /** The same, for a server whose public URL is another. */
+  /** The same, for a server with another public URL. */
   signWithAt(key: TestKey, publicUrl: string): Pick<TestClient, 'request'>
   /** Sends an unsigned request to a URL below the public URL. */
   send(method: string, url: string, headers?: Record<string, string>): Promise<Answer>
@@ -63,7 +63,7 @@ export interface IdentityProviderRequest {
 /**
  * Starts the auth server as `development`, on free ports.
  *
- * @param settings what differs from the settings of the tests
+ * @param settings differences from the tests' settings
  */
 export async function startTestAuthServer(
   settings: Record<string, string> | ((wallet: ClientWallet) => Record<string, string>) = {},
@@ -86,7 +86,7 @@ export async function startTestAuthServer(
     GRPC_HOST: '127.0.0.1',
     GRPC_PORT: '0',
     DATABASE_URL: database.url,
-    // Off unless a test is about it: its statements would come among those that tests count.
+    // Off unless a test is about it, because its statements would be counted, too.
     PURGE_INTERVAL_SECONDS: '0',
     SHUTDOWN_GRACE_SECONDS: '5',
     ...(typeof settings === 'function' ? settings(wallet) : settings)

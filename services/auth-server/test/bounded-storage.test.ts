@@ -44,12 +44,12 @@ describe('marks of nonces', () => {
         })
         .then(({ status }) => status)
 
-    // The first request carried no nonce.
+    // The first request had no nonce.
     expect([await ask(), await ask(), await ask()]).toEqual([200, 429, 429])
     expect(marks).toHaveLength(1)
     expect([await revoke(), await revoke(), await revoke(), await revoke()]).toEqual([204, 204, 429, 429])
     expect(marks).toHaveLength(3)
-    // Of one length, however long the nonce is.
+    // The same length for any nonce.
     for (const mark of marks) expect(mark).toMatch(/^nonce:[\w-]{43}$/)
     await store.close()
   })
@@ -87,7 +87,7 @@ describe('an identifier', () => {
     expect(await ask(incoming(elsewhere(256)))).toEqual(fits)
     expect(await ask(incoming(elsewhere(257)))).toEqual(refused('access_token.access[0].identifier'))
     expect(await ask(incoming(hosted))).toEqual(fits)
-    // Below our own origin, and made up.
+    // Made up, below our own origin.
     expect(await ask(incoming(`${hosted}b`))).toEqual(refused('access_token.access[0].identifier'))
     expect(await ask(paying(receiver))).toEqual(fits)
     expect(await ask(paying(`${receiver}b`))).toEqual(refused('access_token.access[0].limits.receiver'))
@@ -119,7 +119,7 @@ describe('the rows of a day', () => {
     const refused = await grantOfStranger('stranger-2')
     expect(refused).toMatchObject({ status: 429, body: { error: { code: 'too_many_attempts' } } })
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(86_000)
-    // What leaves no row goes on.
+    // Requests that leave no row are still accepted.
     const ended = await shop.request('DELETE', rotated.textAt('access_token.manage'), {
       accessToken: rotated.textAt('access_token.value')
     })
@@ -160,7 +160,7 @@ describe('the rows of a day', () => {
 
 describe('the largest grant that a stranger can have stored', () => {
   const GRANTS = 100
-  /** Text that does not compress, in characters of three bytes each: the longest that are one character to JavaScript. */
+  /** Text that does not compress, in characters of three bytes: the most that one UTF-16 unit can take. */
   const wide = (length: number): string =>
     Array.from(randomBytes(length), (byte) => String.fromCharCode(0x4e00 + byte * 64)).join('')
   const narrow = (prefix: string, length: number): string =>
@@ -251,7 +251,7 @@ describe('a payment that was refused', () => {
   }, 60_000)
 })
 
-/** Bytes on the disk of all tables, with their indexes. */
+/** Size of all tables and their indexes on disk, in bytes. */
 async function sizeOf(database: TestAuthServer['database']): Promise<number> {
   const [row] = await database.query<{ size: string }>(
     `select sum(pg_total_relation_size(oid)) as size from pg_class
@@ -260,7 +260,7 @@ async function sizeOf(database: TestAuthServer['database']): Promise<number> {
   return Number(row?.size)
 }
 
-/** What was measured is at most what `docs/limits.md` says. Not much less either: else the largest was not found. */
+/** The size is at most what `docs/limits.md` says. It is not much less either: otherwise the test missed the largest rows. */
 async function expectDocumented(what: string, bytes: number): Promise<void> {
   const limits = await readFile(new URL('../../../docs/limits.md', import.meta.url), 'utf8')
   const documented = Number(

@@ -245,7 +245,7 @@ describe('the link, opened again when it is over', () => {
     const grant = await requestPendingGrant(auth, shop)
     const began = await startInBrowser(auth, grant)
     const code = await acceptWithFinishCode(auth, grant)
-    // Who began and did not agree is told nothing here, neither before nor after: as long as it was open, it led there too.
+    // A browser that began but did not consent is told nothing, neither before nor after: while it was open, the link led there too.
     expect(await startAgain(grant, began)).toEqual(consentPage)
     const finished = await finish(grant, began, code)
     const [decided = ''] = (finished.headers.get('set-cookie') ?? '').split(';')

@@ -154,7 +154,7 @@ describe('a setting that was changed after tokens were issued', () => {
     await before.stop()
   })
 
-  /** Whose consent a token has, as a server that never saw it before reads it. */
+  /** The account holder of a token, as read by a server that has not cached the token. */
   const consentedAt = async (auth: TestAuthServer, token: string): Promise<string> => {
     const client = createClient(contract.IntrospectionServiceClient, {
       target: `127.0.0.1:${String(auth.server.grpcPort)}`,

@@ -17,7 +17,7 @@ afterAll(() => auth.stop())
 
 const BEYOND_RANGE = '18446744073709551616'
 
-// Each is what a bug in code could write. None of it is for code to prevent alone.
+// Each could be written by a bug in the code, so the database must refuse it.
 describe('the database itself refuses', () => {
   it.each<[what: string, statement: string, constraint: string]>([
     [

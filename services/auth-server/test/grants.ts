@@ -1,21 +1,21 @@
 import type { Answer } from '@open-payments-server/testing'
 import { PUBLIC_URL, type TestAuthServer, type TestClient } from './auth-server.js'
 
-/** Where the client of the tests wants the browser to come back to. */
+/** The finish URL of the tests' client. */
 export const FINISH_URI = 'https://shop.test/return?order=7'
 export const CLIENT_NONCE = 'the-nonce-of-the-client'
 
-/** How a grant request differs from the ordinary one. */
+/** Differences from the ordinary grant request. */
 export interface GrantRequestOptions {
   readonly limits?: Record<string, unknown>
-  /** Whether the client asks to be told when the interaction is over. */
+  /** Whether the request has `interact.finish`. */
   readonly finish?: Record<string, unknown> | false
   readonly subject?: unknown
-  /** Whether access is asked for. */
+  /** Whether the request has `access_token`. */
   readonly access?: false
 }
 
-/** A grant that waits for the account holder. */
+/** A grant that waits for consent. */
 export interface PendingGrant {
   readonly answer: Answer
   readonly continueUri: string
@@ -58,12 +58,12 @@ export function outgoingPaymentRequest(
   }
 }
 
-/** Publishes the wallet address of an account holder whose grants are decided here. */
+/** Publishes a wallet address whose grants this server decides. */
 export function createAccountHolder(auth: TestAuthServer, name = 'alice'): string {
   return auth.wallet.setWalletAddress(name, { publicName: name, authServer: PUBLIC_URL })
 }
 
-/** Asks for outgoing payments, up to the point where the account holder is asked. */
+/** Requests outgoing payments, up to the point of consent. */
 export async function requestPendingGrant(
   auth: TestAuthServer,
   client: TestClient,
@@ -73,7 +73,7 @@ export async function requestPendingGrant(
   return requestGrant(client, body)
 }
 
-/** Asks for a grant, up to the point where the account holder is asked. */
+/** Requests a grant, up to the point of consent. */
 export async function requestGrant(client: TestClient, body: Record<string, unknown>): Promise<PendingGrant> {
   const answer = await client.request('POST', PUBLIC_URL, { body })
   const redirect = answer.textAt('interact.redirect')
@@ -88,7 +88,7 @@ export async function requestGrant(client: TestClient, body: Record<string, unkn
   }
 }
 
-/** Answers for the account holder. */
+/** Decides for the account holder. */
 export async function decide(
   auth: TestAuthServer,
   grant: PendingGrant,
@@ -99,13 +99,13 @@ export async function decide(
   return auth.identityProvider('POST', path, { body })
 }
 
-/** Goes through the interaction as the browser does. Answers where the browser ends up. */
+/** Goes through the interaction like the browser. Returns the URL where the browser ends. */
 export async function finishInBrowser(auth: TestAuthServer, grant: PendingGrant): Promise<Answer> {
   const cookie = await startInBrowser(auth, grant)
   return auth.send('GET', finishUrl(grant), { cookie })
 }
 
-/** Starts the interaction as the browser does. Answers the cookie the browser then has. */
+/** Starts the interaction like the browser. Returns the browser's cookie. */
 export async function startInBrowser(auth: TestAuthServer, grant: PendingGrant): Promise<string> {
   const answer = await auth.send('GET', grant.redirect)
   const [cookie = ''] = (answer.headers.get('set-cookie') ?? '').split(';')
@@ -113,21 +113,21 @@ export async function startInBrowser(auth: TestAuthServer, grant: PendingGrant):
 }
 
 /**
- * Where the consent page sends the browser.
+ * The URL to which the consent page sends the browser.
  *
- * @param code what the approval handed out, if it did
+ * @param code the finish code, if the approval returned one
  */
 export function finishUrl(grant: PendingGrant, code?: string): string {
   const url = `${PUBLIC_URL}interact/${grant.interactionId}/${grant.nonce}/finish`
   return code === undefined ? url : `${url}?code=${encodeURIComponent(code)}`
 }
 
-/** The account holder agrees in a browser that the consent page gives a code to. Answers the code. */
+/** The account holder consents in a browser that gets a finish code. Returns the code. */
 export async function acceptWithFinishCode(auth: TestAuthServer, grant: PendingGrant): Promise<string> {
   return (await decide(auth, grant, 'accept', { finishCode: true })).textAt('finishCode')
 }
 
-/** The account holder agrees and the browser comes back. Answers the interaction reference. */
+/** The account holder consents and the browser comes back. Returns the interaction reference. */
 export async function approve(auth: TestAuthServer, grant: PendingGrant): Promise<string> {
   const cookie = await startInBrowser(auth, grant)
   await decide(auth, grant, 'accept')
@@ -147,7 +147,7 @@ export async function continueGrant(
   })
 }
 
-/** Issues a grant for incoming payments, for which nobody need be asked. */
+/** Issues a grant for incoming payments, which needs no consent. */
 export async function issueGrant(client: TestClient): Promise<Answer> {
   return client.request('POST', PUBLIC_URL, {
     body: {

@@ -10,7 +10,7 @@ import {
 import { continueGrant, createAccountHolder, decide, requestPendingGrant } from './grants.js'
 
 const NOBODY = '0190a8b1-0000-7000-8000-000000000001'
-/** What a request with one header for each of the secrets is answered with. */
+/** The answer to a request with one header for each of the secrets. */
 async function statusWithHeaders(port: number, path: string, secrets: string[]): Promise<number | undefined> {
   const request = get({ port, path, host: '127.0.0.1', headers: { 'x-idp-secret': secrets } })
   const [response] = (await once(request, 'response')) as [IncomingMessage]

@@ -104,12 +104,12 @@ describe("the account holder's browser", () => {
     await decide(auth, rejected, 'reject')
     await decide(auth, accepted, 'accept')
     const start = (grant: typeof expired) => auth.send('GET', grant.redirect)
-    // The client must not be told that an approved grant is none.
+    // The client must not be told that an approved grant was declined.
     expect(await start(accepted)).toMatchObject({ status: 403 })
     auth.clock.advanceSeconds(600)
     for (const [grant, result] of [
       [expired, 'grant_invalid'],
-      // An approval that was not continued in time is none.
+      // An approval that was not continued in time is void.
       [accepted, 'grant_invalid'],
       [cancelled, 'grant_invalid'],
       [rejected, 'grant_rejected']

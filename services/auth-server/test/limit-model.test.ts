@@ -9,22 +9,22 @@ import { LimitsWorld, OPERATION_KINDS, type OperationKind } from './support/limi
 
 const { MODEL_TEST_OPERATIONS, MODEL_TEST_SEED, MODEL_TEST_PATH } = process.env
 
-/** At least so many operations are made. */
+/** Minimum number of operations. */
 const OPERATIONS = Number(MODEL_TEST_OPERATIONS ?? 2_000)
-/** The seed of the first sequences, which the others are counted from. A failure is told with its own. */
+/** The seed of the first sequences; the others follow from it. A failure is reported with its own seed. */
 const FIRST_SEED = Number(MODEL_TEST_SEED ?? randomInt(0x4000_0000))
-/** Which sequence of the seed failed, and which of its commands were run: then only that one is repeated. */
+/** The sequence of the seed that failed, and the commands that were run: only this sequence is then repeated. */
 const [PATH, REPLAY_PATH] = MODEL_TEST_PATH?.split(' ') ?? []
 
-/** Sequences that run at once, each with a server, a database and a clock of its own. */
+/** Number of parallel sequences, each with its own server, database and clock. */
 const LANES = PATH === undefined ? 4 : 1
 const SEQUENCES_PER_SEED = 5
-/** How long a sequence that failed is made smaller before it is told. */
+/** Maximum time for shrinking a failed sequence before it is reported. */
 const SHRINKING_MS = 60_000
 const TIME_LIMIT_MS = 60_000 + SHRINKING_MS + OPERATIONS * 10
 
-// Every call keeps a stack in case it fails, and mapping stacks to sources would take a quarter of the time. What fails here
-// is told by its story.
+// Every call captures a stack trace in case it fails, and mapping these to sources would take a quarter of the time. A failure
+// here is described by its operations instead.
 Error.stackTraceLimit = 0
 
 let lanes: readonly GrpcFixture[]
@@ -44,11 +44,11 @@ function describeOperations(): string {
   return `${String(countOperations())} operations from seed ${String(FIRST_SEED)}: ${byKind.join(', ')}`
 }
 
-/** Runs the sequences of a seed. Answers how the smallest that failed is repeated, and why it failed. */
+/** Runs the sequences of a seed. Returns how to repeat the smallest that failed, and why it failed. */
 async function findFailure(lane: GrpcFixture, seed: number): Promise<string | undefined> {
   let triedUntilMs = Infinity
   const property = fc.asyncProperty(beginnings, limitCommands(REPLAY_PATH), async (beginning, commands) => {
-    // When the time is over, what could be tried yet passes, and what failed before is told.
+    // When the time is over, remaining candidates count as passed, and the earlier failure is reported.
     if (Date.now() > triedUntilMs) return
     try {
       const server = await LimitsServer.begin(lane, beginning.startMs)

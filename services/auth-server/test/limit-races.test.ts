@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => auth.stop())
 
-// Whatever a test did: every counter equals its reservations, within the limits, and nothing ever waited in a circle.
+// After every test, every counter equals its reservations and is within the limits, and there was no deadlock.
 afterEach(async () => {
   expect(await auth.violations()).toEqual([])
   expect(await auth.deadlocks()).toBe(0)
@@ -26,7 +26,7 @@ function shuffled<Item>(items: readonly Item[]): Item[] {
     .map(({ item }) => item)
 }
 
-/** The sum of what the reservations of an access item hold, read from the reservations themselves. */
+/** The sums of an access item, computed from its reservations. */
 async function heldBy(itemId: string | undefined): Promise<{ debited: bigint; received: bigint }> {
   const [row] = await auth.database.query<{ debited: string; received: string }>(
     `select coalesce(sum(case state when 'settled' then settled_debit_value else debit_value end), 0) as debited,
@@ -42,14 +42,14 @@ async function countedBy(itemId: string | undefined): Promise<{ debited: bigint;
   return { debited: BigInt(debited), received: BigInt(received) }
 }
 
-/** Waits until so many statements of this database wait for a lock, or there is nothing to wait for any more. */
+/** Waits until this many statements of this database wait for a lock, or everything has ended. */
 async function untilWaiting(count: number, isOver: () => boolean = () => false): Promise<void> {
   while (!isOver()) {
     const rows = await auth.database.query(
       `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     )
     if (rows.length >= count) return
-    // Asking without a pause would take the processor from those that are waited for.
+    // Polling without a pause would take CPU time from the statements.
     await delay(5)
   }
 }
@@ -129,7 +129,7 @@ describe('a payment that waited for the first one of its interval', () => {
   ])('finds the window as it is then: %s', async (_case, limits, options) => {
     const { token, itemIds } = await auth.grant({ access: [spending(limits)] })
     const first = auth.payment(token)
-    // Holds the first when it has made the window, and the other one when it has found none.
+    // Stops the first when it has created the window, and the other one when it has found none.
     const holder = await auth.pool.connect()
     await holder.query('begin')
     await holder.query(
@@ -168,21 +168,21 @@ describe('payments sent four times each, while others of them are settled and re
       })
     )
     const outcomes = new Set(await Promise.all(ends))
-    // A settlement and a release of one payment race on purpose: one of them wins, the other is told so.
+    // A settlement and a release of one payment race on purpose: one wins, and the other is refused.
     expect([...outcomes].every((code) => ['OK', 'FAILED_PRECONDITION'].includes(code))).toBe(true)
 
     const held = await heldBy(itemIds[0])
     expect(await countedBy(itemIds[0])).toEqual(held)
     expect(held.debited).toBeLessThanOrEqual(4_000n)
     expect(held.received).toBeLessThanOrEqual(3_500n)
-    // Each payment got one answer, and perhaps learnt later that it was released since.
+    // Each payment got one answer, possibly followed by one that it has been released since.
     for (const seen of answers.values()) {
       seen.delete(JSON.stringify({ refused: 'RELEASED' }))
       expect(seen.size).toBeLessThanOrEqual(1)
     }
   })
 
-  /** Ends a payment by its amount: settled in part or in full, released, left open, or both ends at once. */
+  /** Ends a payment in a way that depends on its amount: settled in part or in full, released, left open, or both ends at once. */
   async function endSomehow({
     paymentId,
     debitAmount,
@@ -238,7 +238,7 @@ describe('a payment that is released while it is being reserved', () => {
     const { token, itemIds } = await auth.grant({ access: [spending({ debitAmount: usd(1_000n) })] })
     await auth.reserve(token, { debit: usd(1n), receive: usd(1n) })
     const payment = auth.payment(token)
-    // Holds the window, so that the reservation has begun and cannot end.
+    // Locks the window, so that the reservation has begun and cannot end.
     const holder = await auth.pool.connect()
     await holder.query('begin')
     await holder.query('select 1 from limit_window where access_item_id = $1 for update', [itemIds[0]])
@@ -276,9 +276,9 @@ describe('a payment that is released while it is being reserved', () => {
     await first.query('commit')
     expect(await reservation).toHaveProperty('reserved')
     await secondHolds
-    // The end comes behind the twin. Had it locked the reservation, the twin would wait for it, and it for the twin.
+    // The end queues behind the twin. If it had locked the reservation, each would wait for the other.
     const ending = end(payment.paymentId)
-    // PostgreSQL lets whoever waits for a row that was just changed race for it: the twin may have been before the holder.
+    // PostgreSQL lets the waiters for a changed row race for it: the twin may have won before the other lock.
     await untilWaiting(2, () => twinEnded)
     await second.query('commit')
     for (const holder of [first, second]) holder.release()

@@ -17,7 +17,7 @@ const listOpenPage = async (olderThanSeconds: number, pageSize = 0, pageToken = 
 }
 const listOpen = async (olderThanSeconds: number, pageSize?: number) =>
   (await listOpenPage(olderThanSeconds, pageSize)).ids
-/** Reserves once for each age, in seconds, all counted from one instant; answers the ids. */
+/** Reserves once for each age, in seconds before one instant. Returns the ids. */
 const reserveAged = async (ages: readonly number[]): Promise<string[]> => {
   const { token } = await auth.grant({ access: [spending()] })
   const payments = ages.map(() => auth.payment(token))
@@ -28,7 +28,7 @@ const reserveAged = async (ages: readonly number[]): Promise<string[]> => {
        from unnest($1::uuid[], $2::integer[]) as a(id, age) where r.payment_id = a.id`,
     [ids, ages]
   )
-  // Ids of other tests come after these.
+  // The ids of other tests sort after these.
   auth.clock.advanceSeconds(1)
   return ids
 }
@@ -60,7 +60,7 @@ describe('ListOpenReservations', () => {
     expect(await listOpen(0)).toEqual([older, old, fresh])
     expect(await listOpen(0, 2)).toEqual([older, old])
     expect(await listOpen(4_294_967_295)).toEqual([])
-    // The process may believe in any time: what counts is the clock of the database.
+    // The process may have any time: the database's clock counts.
     auth.clock.advanceSeconds(86_400)
     expect(await listOpen(61)).toEqual([older])
   })
@@ -87,7 +87,7 @@ describe('ListOpenReservations', () => {
     const all = await listOpen(2_000)
     const first = await listOpenPage(2_000, 2)
     expect(first.ids).toEqual(all.slice(0, 2))
-    // Both that were seen, and one of the next page.
+    // Both that were returned, and one of the next page.
     for (const id of all.slice(0, 3)) await auth.release(id)
     const second = await listOpenPage(2_000, 2, first.nextPageToken)
     expect(second.ids).toEqual(all.slice(3, 5))

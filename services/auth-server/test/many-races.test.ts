@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => auth.stop())
 
-// Whatever a test did: every counter equals its reservations, within the limits, and nothing ever waited in a circle.
+// After every test, every counter equals its reservations and is within the limits, and there was no deadlock.
 afterEach(async () => {
   expect(await auth.violations()).toEqual([])
   expect(await auth.deadlocks()).toBe(0)
@@ -30,20 +30,20 @@ const isReserved = (answer: Answer | undefined): boolean => answer !== undefined
 const times = <Item>(count: number, make: (index: number) => Item): Item[] =>
   Array.from({ length: count }, (_, index) => make(index))
 
-/** The same items, beginning with another one, every second time backwards: no two batches have one order. */
+/** The same items, rotated, and reversed every second time, so that no two batches have the same order. */
 function turned<Item>(items: readonly Item[], by: number): Item[] {
   const order = [...items.slice(by % items.length), ...items.slice(0, by % items.length)]
   return by % 2 === 0 ? order : order.reverse()
 }
 
-/** Waits until so many statements wait for a lock. */
+/** Waits until this many statements wait for a lock. */
 async function untilWaiting(count: number): Promise<void> {
   for (;;) {
     const rows = await auth.database.query(
       `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     )
     if (rows.length >= count) return
-    // Asking without a pause would take the processor from those that are waited for.
+    // Polling without a pause would take CPU time from the statements.
     await delay(5)
   }
 }
@@ -280,7 +280,7 @@ describe('the order in which a call for many locks', () => {
     }
   }
 
-  /** Does something that has to wait for what a statement locks, and looks at what it has locked meanwhile. */
+  /** Runs a statement that has to wait for a lock, and reads what it has locked meanwhile. */
   async function whileHeld(
     hold: readonly [statement: string, key: string | undefined],
     act: () => Promise<unknown>,
@@ -300,7 +300,7 @@ describe('the order in which a call for many locks', () => {
     }
   }
 
-  /** Which rows nobody has locked. */
+  /** The rows that are not locked. */
   async function freeAmong(table: string, column: string, keys: readonly string[]): Promise<string[]> {
     const rows = await auth.database.query<{ key: string }>(
       `select ${column} as key from ${table} where ${column} = any($1) order by 1 for update skip locked`,

@@ -13,7 +13,7 @@ import {
   type WrittenGrant
 } from './support/grpc-fixture.js'
 
-// Every call keeps a stack in case it fails, and mapping stacks to sources would take most of the time.
+// Every call captures a stack trace in case it fails, and mapping these to sources would take most of the time.
 Error.stackTraceLimit = 0
 
 let alone: GrpcFixture
@@ -37,11 +37,11 @@ const GRANTS = [
   [spending({ debitAmount: usd(500n) }, `${ALICE}/other`)],
   []
 ]
-/** Places in `GRANTS`, and one more for a token that was not issued here. */
+/** Indexes in `GRANTS`, and one more for a token that was not issued here. */
 const GRANT_PLACES = fc.nat(GRANTS.length)
 const PAYMENT_COUNT = 24
 
-/** A payment that is asked for: which, under which grant. */
+/** A reservation: its payment and grant. */
 interface Reserve {
   readonly payment: number
   readonly grant: number
@@ -49,7 +49,7 @@ interface Reserve {
   readonly malformed: boolean
 }
 
-/** A payment that ends. */
+/** The end of a reservation. */
 interface End {
   readonly payment: number
   /** undefined to release it. */
@@ -120,7 +120,7 @@ function endMessage({ paymentIds }: World, { payment, spent }: End): contract.Re
   return { paymentId, end: { $case: 'settlement', value: { settledDebitValue, settledReceiveValue } } }
 }
 
-/** Payments in the order in which one call for all does them: what asks for the same payment again comes last. */
+/** Payments in the order of a batch call: repeated payment ids come last. */
 function repeatsLast(asked: readonly Reserve[]): Reserve[] {
   const firsts = new Set(
     new Map(
@@ -133,7 +133,7 @@ function repeatsLast(asked: readonly Reserve[]): Reserve[] {
   return [...asked.filter((one) => firsts.has(one)), ...asked.filter((one) => !firsts.has(one))]
 }
 
-/** Does a step by calls for one payment each. */
+/** Runs a step with one call for each payment. */
 async function stepAlone(world: World, step: Step): Promise<unknown> {
   const { auth } = world
   const answers: unknown[] = []
@@ -149,7 +149,7 @@ async function stepAlone(world: World, step: Step): Promise<unknown> {
   return answers
 }
 
-/** Does a step by one call. */
+/** Runs a step with one call. */
 async function stepTogether(world: World, step: Step): Promise<unknown> {
   const { auth } = world
   if ('reserve' in step) return auth.reserveMany(step.reserve.map((one) => reserveMessage(world, one)))
@@ -171,7 +171,7 @@ async function change(
   }
 }
 
-/** Everything that is counted and recorded, with places instead of ids. */
+/** All counters and reservations, with indexes instead of ids. */
 async function stateOf({ auth, grants, paymentIds }: World): Promise<unknown> {
   const windows = await auth.windows()
   const itemIds = grants.flatMap((grant) => grant.itemIds)

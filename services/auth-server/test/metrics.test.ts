@@ -18,7 +18,7 @@ afterAll(() => auth.stop())
 
 const scrape = () => scrapeMetrics(auth.server.metricsPort)
 
-/** By how much each series of a counter grew, of those that did, by its labels. */
+/** The growth of each series of a counter that grew, by its labels. */
 function growthOf(name: string, before: Scrape, after: Scrape): Record<string, number> {
   const grown = [...after.text.matchAll(new RegExp(`^${name}\\{(.*)\\} `, 'gm'))].map(([, labels = '']) => {
     const series = `${name}{${labels}}`
@@ -27,7 +27,7 @@ function growthOf(name: string, before: Scrape, after: Scrape): Record<string, n
   return Object.fromEntries(grown.filter(([, growth]) => growth !== 0))
 }
 
-/** Writes open reservations that were made so many seconds ago; answers the id of one. */
+/** Writes open reservations of this age, in seconds. Returns the id of one. */
 async function reserve(ageSeconds: number, count = 1): Promise<string> {
   const [row] = await auth.database.query<{ id: string }>(
     `insert into reservation (payment_id, state, grant_id, access_item_id, interval_index, debit_value, debit_code, debit_scale,
@@ -151,7 +151,7 @@ describe('the metrics of the auth server', () => {
   })
 
   it('are those that the documentation names, with their labels, and no others', async () => {
-    // Published only where gRPC has certificates.
+    // Published only if gRPC has certificates.
     const expected = [`${CERTIFICATE_EXPIRY} is not published`]
     expect(await compareWithDocument((await scrape()).text, 'auth-server')).toEqual(expected)
   })

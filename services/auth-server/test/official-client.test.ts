@@ -8,7 +8,7 @@ import { createTestKey, send } from '@open-payments-server/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startTestAuthServer, type TestAuthServer } from './auth-server.js'
 
-/** The official client reaches the server under its public URL, so that the port must be known beforehand. */
+/** The official client reaches the server under its public URL, so the port must be known beforehand. */
 async function findFreePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -31,7 +31,7 @@ describe('the official Open Payments client, validating every answer', () => {
       HTTP_PORT: port,
       CONTINUATION_WAIT_SECONDS: '0'
     })
-    // The client stamps its signatures with the real time.
+    // The client signs with the system's clock.
     auth.clock.set(Date.now())
   })
   afterAll(() => auth.stop())

@@ -15,7 +15,7 @@ describe('what has been over for longer than it is kept', () => {
 
   beforeAll(async () => {
     auth = await startTestAuthServer({ PURGE_INTERVAL_SECONDS: '1', METRICS_PORT: '0' })
-    // The purge believes the earlier of its own clock and the database's.
+    // The purge uses the earlier of its own clock and the database's.
     auth.clock.set(Date.now() - 31 * DAY_MS)
     shop = auth.createClient('shop')
   })

@@ -46,7 +46,7 @@ describe('a token that a replica remembers from when it issued it', () => {
     )
     return rows.length
   }
-  /** How many statements a replica sends for something. */
+  /** Number of statements that a replica sends for an action. */
   const statementsOf = async (
     work: () => Promise<Answer>,
     expectedStatus: number,
@@ -189,7 +189,7 @@ describe('a token that a replica remembers from when it issued it', () => {
     )
     record.stop()
     await prisma.$disconnect()
-    // The first went alone, and was asked for again because it is over.
+    // The first was sent alone, and again after it had expired.
     expect(record.statements).toHaveLength(3)
     expect(rotations).toEqual([
       { outcome: 'over' },

@@ -11,7 +11,7 @@ import { BACKLOG_LENGTH_MAX } from '../src/grpc/revocation-watch.js'
 type Stream = ClientReadableStream<contract.WatchRevocationsResponse>
 
 let auth: GrpcFixture
-/** What a test wants of the bus, besides carrying events. */
+/** What a test may change about the bus. */
 const bus = {
   listeners: new Set<RevocationListener>(),
   beforeLive: (): Promise<void> => Promise.resolve()
@@ -156,7 +156,7 @@ describe('WatchRevocations', () => {
     const stream = await open()
     const ended = codeAtEnd(stream)
     const [listener] = bus.listeners
-    // All at once: nothing can be sent in between.
+    // All in one turn of the event loop: nothing can be sent in between.
     for (let count = 0; count <= BACKLOG_LENGTH_MAX; count += 1) {
       listener?.onEvent({ kind: 'grant', grantId: auth.newId() })
     }

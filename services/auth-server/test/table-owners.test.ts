@@ -36,7 +36,7 @@ it('a table is written by the module that owns it, and by nothing else', async (
   const owned = writes.filter(({ table }) => table !== COMPUTED)
   expect(owned.filter(({ file, table }) => !file.startsWith(`modules/${OWNERS[table] ?? ''}/`))).toEqual([])
   expect(new Set(owned.map(({ table }) => table))).toEqual(new Set(Object.keys(OWNERS)))
-  // Whoever hands it a table is found by that.
+  // Callers that pass a table to it are found by that.
   const computed = writes.filter(({ table }) => table === COMPUTED)
   expect(new Set(computed.map(({ file }) => file))).toEqual(new Set(['modules/purge-statement.ts']))
 })

@@ -42,7 +42,7 @@ async function pay(receiver: string): Promise<string> {
   return url.slice(-36)
 }
 
-/** Pays a receiver that can take 1.00 EUR only, from when the payment is persisted on. */
+/** Pays a receiver that has room for only 1.00 EUR once the payment is persisted. */
 async function payWhileItFills(receiver: string): Promise<string> {
   const holder = await world.server.pool.connect()
   try {

@@ -31,7 +31,7 @@ describe('an audit', () => {
     expect(checks.find(({ invariant }) => invariant.includes('payment has sent'))?.checkedCount).toBe(1n)
   })
 
-  // Each damages one thing that constraints cannot guard, and mends it.
+  // Each damages and repairs one thing that constraints cannot guard.
   it.each<[string, string, string, () => string]>([
     [
       'an account whose total is not what its entries say',
@@ -77,7 +77,7 @@ describe('an audit', () => {
       () => 'expires at'
     ],
     [
-      'a payment without its place among the outcomes',
+      'a payment without its entry among the outcomes',
       `update grant_reservation set payment_id = '00000000-0000-7000-8000-000000000000'`,
       `update grant_reservation set payment_id = (select id from outgoing_payment)`,
       () => outgoingId
@@ -102,7 +102,7 @@ describe('an audit', () => {
     expect(await world.audit()).toEqual([])
   })
 
-  // What constraints guard is changed with them gone, as whoever may change tables can. Each is put back from a copy.
+  // Damage that constraints prevent is done without them, as an owner of the tables could. It is repaired from a copy.
   it.each<[what: string, damage: string, named: string]>([
     [
       'a fee from wallet to wallet without a payment',

@@ -33,7 +33,7 @@ describe('marks of nonces', () => {
     const statuses = [await list(), await list(), await list(), await list()].map(({ status }) => status)
     expect(statuses).toEqual([200, 200, 429, 429])
     expect(marks).toHaveLength(2)
-    // Of one length, however long the nonce is.
+    // The same length for any nonce.
     for (const mark of marks) expect(mark).toMatch(/^nonce:[\w-]{43}$/)
     await store.close()
   })
@@ -45,7 +45,7 @@ describe('an incoming payment of a client without the consent of the account hol
   /** Exactly as many bytes of JSON. */
   const metadataOf = (bytes: number) => ({ note: 'n'.repeat(bytes - '{"note":""}'.length) })
 
-  /** Creates with a token that somebody agreed to, or nobody, twice: with what is asked for first, and what is kept then. */
+  /** Creates twice, with or without consent: with the given values, and with those that are stored then. */
   const create = async (
     consentedWalletAddress: string,
     body: Record<string, unknown>
@@ -82,7 +82,7 @@ describe('an incoming payment of a client without the consent of the account hol
         status: 400,
         details: ['metadata']
       })
-      // Written out, as the database keeps it, that is much longer than it came.
+      // Much longer as the database stores it than as sent.
       expect(await create(consentedBy, { metadata: { numbers: Array(20).fill(1e300) } })).toEqual({
         status: 400,
         details: ['metadata']
@@ -115,7 +115,7 @@ describe('the rows of a day', () => {
       return (await request(access, method, path, { accessToken, ...body })).status
     }
     expect([await ask('shop', '', 'POST'), await ask('market', '', 'POST')]).toEqual([201, 429])
-    // What bob agreed to is no consent of alice.
+    // Bob's consent is not alice's.
     expect(await ask('market', BOB, 'POST')).toBe(429)
     expect([await ask('market', '', 'GET'), await ask('market', ALICE, 'POST')]).toEqual([200, 201])
   })
@@ -146,7 +146,7 @@ describe('the largest that a stranger can have stored:', () => {
     { type: 'incoming-payment' as const, actions: ['create'] },
     { type: 'quote' as const, actions: ['create'] }
   ]
-  /** As many elements as fit. */
+  /** The maximum number of elements. */
   const listOf = (element: () => string): string => {
     const elements: string[] = []
     for (let bytes = '{"":[]}'.length; ;) {
@@ -157,7 +157,7 @@ describe('the largest that a stranger can have stored:', () => {
     }
   }
 
-  /** Creates many of one kind, and answers how many bytes of the disk one takes, with its share of all indexes. */
+  /** Creates many of one kind. Returns the size of one on disk, in bytes, with its share of all indexes. */
   const measure = async (path: string, bodyOf: () => object | Promise<object>): Promise<number> => {
     service ??= await startTestResourceServer()
     const { auth, database } = service
@@ -175,7 +175,7 @@ describe('the largest that a stranger can have stored:', () => {
       )
       return Number(row?.size)
     }
-    // The first of its kind finds indexes without a page.
+    // The first of its kind adds the first page of each index.
     await create()
     const before = await sizeOf()
     for (let at = 0; at < ROWS; at += 1) await create()
@@ -192,7 +192,7 @@ describe('the largest that a stranger can have stored:', () => {
     const sizes: number[] = []
     for (const metadata of [
       () => `{"":"${random(METADATA_BYTES - '{"":""}'.length)}"}`,
-      // As the database keeps them, numbers are longer than they came.
+      // Numbers are longer as stored than as sent.
       () => listOf(() => String(randomInt(100)))
     ]) {
       sizes.push(
@@ -207,7 +207,7 @@ describe('the largest that a stranger can have stored:', () => {
     const limit = await documented('Incoming payment')
     expect(limit).toBeGreaterThan(0)
     expect(Math.max(...sizes)).toBeLessThanOrEqual(limit)
-    // Not much less either: else the largest was not found.
+    // Not much less either: otherwise the test missed the largest rows.
     expect(Math.max(...sizes)).toBeGreaterThan(limit / 2)
   }, 60_000)
 

@@ -45,7 +45,7 @@ const transfer = (
 const ofPayment = { payment: '(select id from outgoing_payment)' }
 const toReceiver = { ...ofPayment, incoming: '(select id from incoming_payment)' }
 
-// Each is what a bug in code could write. None of it is for code to prevent alone.
+// Each could be written by a bug in the code, so the database must refuse it.
 describe('the database itself refuses', () => {
   it.each<[what: string, statement: string, constraint: string]>([
     [
@@ -126,7 +126,7 @@ describe('the database itself refuses', () => {
       'outgoing_payment_signature_id_key'
     ],
     [
-      'a second place among the outcomes for one payment id, given up or not',
+      'a second entry among the outcomes for one payment id, given up or not',
       `insert into grant_reservation (payment_id) select payment_id from grant_reservation where outcome = 'release'`,
       'grant_reservation_pkey'
     ],

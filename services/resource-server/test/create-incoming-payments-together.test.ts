@@ -40,7 +40,7 @@ const keyed = (key: string): Pick<NewIncomingPayment, 'identity'> => ({
   identity: { idempotencyHash: Buffer.from(key), requestHash: Buffer.from(`request of ${key}`) }
 })
 
-/** Creates payments at once; the first goes alone, all others together. Answers what each came to, and the statements. */
+/** Creates payments concurrently: the first alone, all others together. Returns their results, and the statements. */
 async function createAtOnce(payments: readonly NewIncomingPayment[]) {
   const record = recordStatements(service.server.pool)
   const outcomes = await Promise.allSettled([payment(), ...payments].map((one) => store.create(one)))

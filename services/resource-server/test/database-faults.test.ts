@@ -42,14 +42,14 @@ it('payments whose database connections break at any moment leave no money and n
   )
   breaking = false
   await breaker
-  // The sweeper looks for what is left behind; then everything has ended.
+  // After the sweeper has run, everything has ended.
   const open = () => [...world.limits.reservations.values()].filter(({ state }) => state === 'open')
   while (open().length > 0) await delay(50)
   await world.whenDelivered()
 
   expect(statuses.filter((status) => ![201, 503].includes(status))).toEqual([])
   expect(created.length).toBeGreaterThan(0)
-  // Whoever was told 201 has a payment, and whoever was told an error has none.
+  // A client that got 201 has a payment, and one that got an error has none.
   const found = await world.database.query<{ id: string }>('select id from outgoing_payment')
   expect(found.map(({ id }) => id).sort()).toEqual(created.sort())
   expect(await world.audit()).toEqual([])

@@ -18,7 +18,7 @@ let limits: GrantLimits
 
 beforeAll(async () => {
   const logger = createLogger({ service: 'test', level: 'silent' })
-  // What it keeps is cleared for each test; what it is asked over stays.
+  // Its data is cleared for each test; its server stays.
   const behind: FakeGrantLimits = new FakeGrantLimits()
   fake = behind
   server = await startFakeAuthServer({ logger, services: behind.services(logger) })

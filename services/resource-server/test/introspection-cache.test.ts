@@ -25,7 +25,7 @@ afterEach(() => service.stop())
 const statusOfRequest = async (): Promise<number> =>
   (await shop.request(ACCESS, 'GET', LIST, { accessToken: token.accessToken })).status
 
-/** Asks until the answer is as expected: what the stream says arrives a moment later. */
+/** Repeats a request until the answer is as expected, because stream messages arrive a moment later. */
 async function eventually(expected: number, timeoutMs = 5_000): Promise<void> {
   const deadline = Date.now() + timeoutMs
   for (;;) {

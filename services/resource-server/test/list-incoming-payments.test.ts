@@ -263,7 +263,7 @@ describe('a listed payment', () => {
     }
   )
 
-  /** Sets it for every session to come, and ends those that there are. */
+  /** Sets it for all new sessions, and ends the existing ones. */
   async function setTimeZone(zone: string): Promise<void> {
     const [row] = await service.database.query<{ name: string }>('select current_database() as name')
     await service.database.query(`alter database ${row?.name ?? ''} set timezone to '${zone}'`)
@@ -339,7 +339,7 @@ describe('updatedAt', () => {
       await client.request(access, 'POST', '/incoming-payments', { body: { walletAddress: ALICE } })
       const answer = await client.request(access, 'GET', `/incoming-payments?wallet-address=${ALICE}`, {
         headers: { accept },
-        // The published shape is not what was asked for: the operator pinned the other.
+        // The operator has fixed the full shape, so the requested published one is not given.
         outsideContract: expected ? { reason: 'PAYMENT_REPRESENTATION=full' } : undefined
       })
       expect('updatedAt' in itemOf(answer)).toBe(expected)

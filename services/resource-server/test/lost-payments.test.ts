@@ -8,14 +8,14 @@ const AGE_SECONDS = 300
 let world: PaymentWorld
 
 beforeAll(async () => {
-  // The sweeper met the timeline when the service started, and does not look again.
+  // The sweeper recorded the timeline when the service started, and does not run again.
   world = await startPaymentWorld({
     settings: { SWEEP_INTERVAL_SECONDS: '3600', ORPHAN_AGE_SECONDS: String(AGE_SECONDS) }
   })
 })
 afterAll(() => world.stop())
 
-/** A reservation as the auth server keeps it; answers its id. */
+/** Adds a reservation to the auth server. Returns its id. */
 function reserve(ageSeconds: number, state: 'open' | 'settled' | 'released' = 'open'): string {
   const paymentId = randomUUID()
   world.limits.reservations.set(paymentId, {

@@ -33,7 +33,7 @@ afterEach(() => {
 afterAll(() => world.stop())
 
 const scrape = () => scrapeMetrics(world.server.metricsPort)
-/** Scrapes until something holds of the metrics. */
+/** Scrapes until a condition holds. */
 const scrapeUntil = async (holds: (scraped: Scrape) => boolean): Promise<Scrape> => {
   for (;;) {
     const scraped = await scrape()
@@ -44,7 +44,7 @@ const scrapeUntil = async (holds: (scraped: Scrape) => boolean): Promise<Scrape>
 const refuse = (code: status) => (call: string) => {
   if (call === 'settle') throw new RpcError({ code, message: 'not now' })
 }
-/** Makes everything due, until it is delivered: what just failed may still be put off. */
+/** Makes all outcomes due until they are delivered, because failed ones are postponed. */
 const deliverAll = async (): Promise<void> => {
   while ((await scrape()).at(OUTCOMES_COUNT) !== 0) {
     await world.database.query('update grant_reservation set next_attempt_at = now()')
@@ -224,7 +224,7 @@ describe('the metrics of the resource server', () => {
   })
 
   it('are those that the documentation names, with their labels, and no others', async () => {
-    // Published only where gRPC has certificates.
+    // Published only if gRPC has certificates.
     const expected = [`${CERTIFICATE_EXPIRY} is not published`]
     expect(await compareWithDocument((await scrape()).text, 'resource-server')).toEqual(expected)
   })

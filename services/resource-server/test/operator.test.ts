@@ -11,7 +11,7 @@ beforeAll(async () => {
   world = await startPaymentWorld()
 })
 afterAll(async () => {
-  // The clock has been moved ahead: what is not delivered yet would have been open for a month.
+  // The clock was moved ahead: an undelivered outcome would have been open for a month.
   await world.whenDelivered()
   expect(await world.audit()).toEqual([])
   await world.stop()
@@ -235,7 +235,7 @@ describe('client keys', () => {
     const key = { walletAddress: ALICE, kid: 'key-1' }
     expect((await world.send('GET', '/alice/jwks.json')).body).toEqual({ keys: [] })
     await world.operate('addClientKey', { ...key, x })
-    // Both times it is asked for at once, and so soon after it was last answered that the answer is still remembered.
+    // Both times it is requested at once, while the previous answer is still cached.
     expect((await world.send('GET', '/alice/jwks.json')).body).toMatchObject({ keys: [{ kid: 'key-1', x }] })
     expect(await refusedFor(world.operate('addClientKey', { ...key, x }))).toBe('ALREADY_EXISTS kid')
     for (let times = 0; times < 2; times += 1) await world.operate('revokeClientKey', key)

@@ -35,7 +35,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** An outcome to be released, due since a while; or a place among the outcomes without an outcome. */
+/** A due outcome `release`, or an entry without an outcome. */
 async function outcome(kind: 'release' | null = 'release'): Promise<string> {
   const paymentId = randomUUID()
   await database.query(
@@ -49,7 +49,7 @@ async function claim(leaseMs = LEASE_MS): Promise<string[]> {
   return (await claimDue(client, LIMIT, leaseMs)).map(({ paymentId }) => paymentId)
 }
 
-/** As if its lease, or its pause, were over. */
+/** As if its lease, or its pause, had ended. */
 async function becomeDue(): Promise<void> {
   await database.query(`update grant_reservation set next_attempt_at = now() - interval '1 second'`)
 }

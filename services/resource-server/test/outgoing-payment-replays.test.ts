@@ -41,7 +41,7 @@ afterAll(() => world.stop())
 const payments = async (): Promise<number> =>
   (await world.database.query('select 1 from outgoing_payment')).length
 
-/** The same again: without a nonce, Ed25519 signs the same request of the same second with the same bytes. */
+/** The same request again: without a nonce, Ed25519 signs equal requests of one second with equal bytes. */
 const send = (body: object, headers: Record<string, string> = {}) =>
   world.request('POST', '/outgoing-payments', { body, headers })
 
@@ -258,7 +258,7 @@ describe('an Idempotency-Key', () => {
   })
 })
 
-/** Another token of the shop's, for whatever the first one may do: of the same grant, as a rotation makes it, or of another. */
+/** Another token of the shop with the same access: of the same grant, as after a rotation, or of another. */
 const anotherToken = (grantId?: string): string =>
   world.auth.issueToken({
     client: world.shop.client,
@@ -314,7 +314,7 @@ describe('an Idempotency-Key whose token is rotated', () => {
 
   it('goes on from the reservation that a crash left, with the new token', async () => {
     const key = randomUUID()
-    // The process dies after it reserved: nothing of it is seen again but the reservation.
+    // The process dies after it reserved: only the reservation remains.
     let crashed = false
     const crash = new Promise<never>(() => undefined)
     world.limits.after = (call) => {
@@ -441,7 +441,7 @@ describe('one signed request under several keys', () => {
     const before = await payments()
     const paymentOf = new Map<string, string>()
     const note = (key: string, answer: Awaited<ReturnType<typeof keyed>>): void => {
-      // A key may meet the release of its first id under way, and is told so.
+      // A key whose first id is just being released is refused with that reason.
       if (answer.status === 503) return
       expect(answer).toMatchObject({ status: 201 })
       expect(answer.text).toBe(paymentOf.get(key) ?? answer.text)

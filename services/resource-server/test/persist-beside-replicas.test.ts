@@ -29,7 +29,7 @@ beforeAll(async () => {
   for (const name of ['dora', 'emil']) {
     await world.operate('createAccount', { name, asset: USD })
     await world.operate('createWalletAddress', { path: `/${name}`, publicName: name, accountName: name })
-    // Enough for some of what they pay.
+    // Enough for some of their payments.
     await world.operate('deposit', { depositId: randomUUID(), accountName: name, value: '400' })
   }
 })
@@ -52,7 +52,7 @@ interface WalletRow {
 /** URLs of wallet addresses, by their ids. */
 const walletAddressUrls = new Map<string, string>()
 
-/** Payments of every sender to every other, some of them under quotes that others use, too. */
+/** Payments of every sender to every other, some of them with the same quote. */
 async function makePayments(): Promise<NewPayment[]> {
   const wallets = await world.database.query<WalletRow>(
     `select a.name, w.id as wallet_id, a.id as account_id, a.asset_id
@@ -107,7 +107,7 @@ async function makePayments(): Promise<NewPayment[]> {
   })
 }
 
-/** A replica that creates payments, as far as this is about the database and the auth server. */
+/** The part of a replica that creates payments in the database and at the auth server. */
 function startReplica() {
   const pool: Pool = createPool({
     url: world.database.url,
@@ -133,7 +133,7 @@ function startReplica() {
     counters
   })
   return {
-    /** Reserves and persists, as the service does; `unavailable` where it would have to ask again. */
+    /** Reserves and persists like the service; `unavailable` if it would have to repeat the call. */
     async create(payment: NewPayment): Promise<PersistResult['kind'] | 'unavailable'> {
       let reserved: ReservationOutcome
       try {
@@ -151,7 +151,7 @@ function startReplica() {
         if (error instanceof AuthServerUnavailable) return 'unavailable'
         throw error
       }
-      // Of an id that another replica gave up nothing is answered, and no payment may be persisted either.
+      // If another replica gave up the id, nothing is answered, and no payment may be persisted.
       const answered =
         reserved.outcome === 'reserved'
           ? {
@@ -185,7 +185,7 @@ it('several replicas that persist and process the same payments in other orders 
       while (creating) await process()
     })
   )
-  // Whoever has locked some accounts waits for another in between, as for a deposit.
+  // A lock on another account comes in between, as for a deposit.
   const holding = (async () => {
     while (creating) await world.database.query(holdOf(SENDERS[below(SENDERS.length)]))
   })()
@@ -212,7 +212,7 @@ it('several replicas that persist and process the same payments in other orders 
   const persisted = results.filter(({ result }) => result === 'persisted').map(({ payment }) => payment)
   const found = await world.database.query<{ id: string }>('select id from outgoing_payment order by id')
   expect(found.map(({ id }) => id)).toEqual(persisted.map(({ id }) => id).sort())
-  // Whoever lost was told so because another had won: the same id, or the same quote.
+  // Every loser lost to a winner with the same id or the same quote.
   const won = new Set(persisted.flatMap(({ id, terms }) => [id, terms.quoteId ?? id]))
   const lost = results.filter(({ result }) => result === 'taken').map(({ payment }) => payment)
   const refused = new Set(

@@ -14,7 +14,7 @@ import { openDatabase } from './support/open-database.js'
 const NOW_MS = Date.UTC(2026, 0, 1)
 const USD = 1
 const logger = createLogger({ service: 'test', level: 'silent' })
-/** Called for each statement that was undone. */
+/** Called for each statement that was rolled back. */
 const undone = jest.spyOn(logger, 'warn')
 
 /** A database in which payments are persisted, and how. */
@@ -47,7 +47,7 @@ async function openLedger(): Promise<Ledger> {
     `insert into account (id, kind, asset_id, asset_code, asset_scale) values ($1, 'clearing', ${String(USD)}, 'USD', 2)`,
     ['00000000-0000-4000-8000-000000000000']
   )
-  // What is done one by one is done in its order.
+  // Payments that are persisted one by one keep their order.
   return { database, pool: openPool(database, 1) }
 }
 
@@ -63,7 +63,7 @@ const openPool = ({ url }: TestDatabase, connectionsMax: number): Pool =>
 const persist = ({ pool }: Ledger, payments: readonly NewPayment[]) =>
   persistTogether(payments, { database: openDatabase(pool), logger, clock: { now: () => NOW_MS } })
 
-/** What a round begins with, the same in all databases. */
+/** The initial data of a round, the same in all databases. */
 interface Scene {
   readonly balances: readonly number[]
   readonly payments: readonly PaymentDraft[]
@@ -75,7 +75,7 @@ interface PaymentDraft {
   readonly debit: number
   readonly quote: number | undefined
   readonly earlier: 'nothing' | 'a payment' | 'a tombstone'
-  /** Whether it is the payment before once more, or another of the same signed request. */
+  /** Whether it repeats the payment before, or is another of the same signed request. */
   readonly twin: 'of nobody' | 'by id' | 'by signed request'
   readonly metadata: 'none' | 'some' | 'unreadable'
 }
@@ -110,7 +110,7 @@ const scenes: fc.Arbitrary<Scene> = fc.record({
   )
 })
 
-/** Whether the statement for all may fail because of this one. */
+/** Whether this one may make the common statement fail. */
 const spoils = ({ earlier, metadata }: PaymentDraft): boolean =>
   earlier === 'a tombstone' || metadata === 'unreadable'
 
@@ -130,19 +130,19 @@ const TWINS: Scene = {
   payments: [ORDINARY, { ...ORDINARY, twin: 'by id' }, ORDINARY, { ...ORDINARY, twin: 'by signed request' }]
 }
 
-/** Receivers that take nothing any more, beside one that does. */
+/** Receivers without room, beside one with room. */
 const NOT_PAYABLE: Scene = {
   balances: [300, 0, 0],
   payments: [ORDINARY, { ...ORDINARY, receiver: 'completed' }, { ...ORDINARY, receiver: 'expired' }]
 }
 
-/** One that the statement for all fails of. */
+/** One that makes the common statement fail. */
 const SPOILT: Scene = {
   balances: [300, 0, 0],
   payments: [ORDINARY, { ...ORDINARY, metadata: 'unreadable' }, ORDINARY]
 }
 
-/** Writes what a scene begins with into all databases. */
+/** Writes the initial data of a scene into all databases. */
 async function setUp(scene: Scene): Promise<NewPayment[]> {
   const accounts = scene.balances.map((balance) => ({ id: randomUUID(), walletId: randomUUID(), balance }))
   const receivers = new Map(Object.keys(RECEIVERS).map((kind) => [kind, randomUUID()]))
@@ -211,7 +211,7 @@ async function setUp(scene: Scene): Promise<NewPayment[]> {
     for (const [index, { earlier, sender }] of scene.payments.entries()) {
       const payment = payments[index]
       if (payment === undefined || earlier === 'nothing') continue
-      // A twin may have been there before already.
+      // A twin may already exist.
       if (earlier === 'a tombstone') {
         await database.query(
           `insert into grant_reservation (payment_id, outcome) values ($1, 'release') on conflict do nothing`,
@@ -229,7 +229,7 @@ async function setUp(scene: Scene): Promise<NewPayment[]> {
 const METADATA: Readonly<Record<PaymentDraft['metadata'], NewPayment['metadata']>> = {
   none: undefined,
   some: { order: 1, text: 'a "quoted" \\ text', deep: [null, { large: 12345678901234 }] },
-  // PostgreSQL cannot keep it.
+  // PostgreSQL cannot store it.
   unreadable: { text: '\u0000' }
 }
 
@@ -254,7 +254,7 @@ async function contents({ database }: Ledger, payments: readonly NewPayment[]): 
 const nameOf = (result: ItemResult<PersistResult>): string =>
   result.status === 'fulfilled' ? result.value.kind : 'failed'
 
-/** What became of payments that were persisted by simple statements: all together, or each in its own transaction. */
+/** Results of payments that were persisted by simple statements: all together, or each in its own transaction. */
 async function persistPlainly(
   { pool }: Ledger,
   payments: readonly NewPayment[]
@@ -403,7 +403,7 @@ function byDebit(left: NewPayment, right: NewPayment): number {
 const said = (result: ItemResult<PersistResult> | undefined): unknown =>
   result?.status === 'fulfilled' ? result.value : 'failed'
 
-/** The order in which one by one comes to what together comes to: whoever took what others want, then those others. */
+/** The order in which one by one gives the same result as together: winners first, then those that want the same. */
 function inOrder(
   payments: readonly NewPayment[],
   results: readonly ItemResult<PersistResult>[]
@@ -469,7 +469,7 @@ describe('payments that are persisted together', () => {
       await untilWaiting(database, 1)
       await expect(lockNow(database, lowest)).rejects.toMatchObject({ code: LOCK_NOT_AVAILABLE })
       await lockNow(database, highest)
-      // Its quote is that of one of them, which is there already: it waits, and loses.
+      // It has the quote of a payment that already exists, so it waits and loses.
       const lost = persist(beside, [rival])
       await untilWaiting(database, 2)
       await holder.query('commit')
@@ -484,14 +484,14 @@ describe('payments that are persisted together', () => {
   })
 })
 
-/** What PostgreSQL answers to whoever does not want to wait for a lock. */
+/** PostgreSQL's error for a lock that is not available with `nowait`. */
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /** Locks an account, for as long as the statement takes, unless somebody else has. */
 const lockNow = (database: TestDatabase, id: string) =>
   database.query('select 1 from account where id = $1 for no key update nowait', [id])
 
-/** Resolves once so many statements wait for others. */
+/** Resolves once this many statements wait for locks. */
 async function untilWaiting(database: TestDatabase, count: number): Promise<void> {
   for (;;) {
     const waiting = await database.query(

@@ -25,7 +25,7 @@ afterEach(async () => {
 })
 afterAll(() => world.stop())
 
-/** What the ledger shows of a payment: kind, state, amount, from, to. */
+/** The transfers of a payment: kind, state, amount, from, to. */
 async function transfersOf(payment: Answer): Promise<string[]> {
   const rows = await world.database.query<{ line: string }>(
     `select format('%s %s %s %s %s > %s', t.kind, t.state, coalesce(t.posted_amount, t.amount), s.code,
@@ -38,11 +38,11 @@ async function transfersOf(payment: Answer): Promise<string[]> {
   return rows.map(({ line }) => line)
 }
 
-/** Creates a payment, and has the receiver changed after that and before the payment is processed. */
+/** Creates a payment, and changes the receiver before the payment is processed. */
 async function payBeforeChange(receiver: string, value: number, change: string): Promise<Answer> {
   const client = await world.server.pool.connect()
   try {
-    // Creating a payment reads the receiver as it was; processing waits for the row.
+    // Creation reads the receiver as it was; processing waits for the row.
     await client.query('begin')
     await client.query(`update incoming_payment set ${change} where id = $1`, [receiver.slice(-36)])
     const created = await world.pay(receiver, value)
@@ -56,7 +56,7 @@ async function payBeforeChange(receiver: string, value: number, change: string):
 
 const read = (url: string): Promise<Answer> => world.request('GET', url.slice(PUBLIC_URL.length))
 const ended = (created: Answer): Promise<Answer> => world.whenEnded(created.textAt('id'))
-/** Why it failed, as the operator is told. */
+/** The failure reason that operators see. */
 const toldOf = async (created: Answer): Promise<string> => {
   const { payments } = await world.operate('listPayments', {
     kind: wallet.PaymentKind.PAYMENT_KIND_OUTGOING,
@@ -269,7 +269,7 @@ describe('a payment that cannot be settled', () => {
       ])
       const first = await world.pay(broken, 500)
       const others = [await world.pay(healthy, 500), await world.pay(healthy, 600)]
-      // As if something had taken away its place among the outcomes: settling it must not go through halfway.
+      // As if its entry among the outcomes had been deleted: it must not be settled in part.
       const id = first.textAt('id').slice(-36)
       await world.database.query(`update grant_reservation set outcome = 'release' where payment_id = $1`, [
         id

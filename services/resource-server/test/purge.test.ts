@@ -41,7 +41,7 @@ const rangeOf = (countMax: number) => ({
   countMax
 })
 
-/** Everything that one purge deletes of a kind. */
+/** Runs one purge until nothing is left to delete. */
 async function purge(kind: PurgedKind): Promise<number> {
   let total = 0
   for (;;) {
@@ -51,7 +51,7 @@ async function purge(kind: PurgedKind): Promise<number> {
   }
 }
 
-/** Lets something have expired so many days ago, and been looked at when it was made. */
+/** Makes a row expire this many days ago, with the timestamp of the last check at its creation. */
 async function expire(table: 'quote' | 'incoming_payment', url: string, days: number): Promise<void> {
   await world.database.query(
     `update ${table} set created_at = now() - make_interval(days => 1000), alive_until = now() - make_interval(days => 1000),
@@ -262,7 +262,7 @@ describe('the purge', () => {
   })
 })
 
-/** What was delivered in time, to a receiver that expired long ago. */
+/** A delivery in time, to a receiver that expired long ago. */
 async function expireReceived(receiver: string): Promise<void> {
   await world.database.query(
     `update incoming_payment set alive_until = now() - interval '1000 days', expires_at = now() - interval '400 days' where id = $1`,

@@ -48,6 +48,6 @@ it('quotes that are asked for at the same time are read with one statement, each
   ])
   record.stop()
   expect(found.map((one) => one?.amounts.receive)).toEqual([5n, 6n, 7n, undefined, undefined, undefined])
-  // The first goes alone, all others together.
+  // The first is sent alone, all others together.
   expect(record.statements).toHaveLength(2)
 })

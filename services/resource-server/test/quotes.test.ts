@@ -248,7 +248,7 @@ describe('quotes that arrive together', () => {
     for (const body of [gone, { receiver: small, receiveAmount: usd('1') }]) {
       expect(await quote(body)).toMatchObject({ status: 201 })
     }
-    // What is remembered of both is not so any more.
+    // The cached data of both is outdated.
     await service.database.query(
       `with quotes as (delete from quote where wallet_address_id in (select id from wallet_address where path = '/gone'))
        update incoming_payment set received_value = 95 where id = $1`,
@@ -459,7 +459,7 @@ describe('exchange rates', () => {
   })
 })
 
-/** A service that answers rates; undefined fails. */
+/** A rate service; it fails for undefined. */
 async function startRateSource(rateOf: (query: string) => string | undefined) {
   const server: Server = createServer((request, response) => {
     const rate = rateOf(new URL(request.url ?? '/', 'http://x').search)

@@ -74,7 +74,7 @@ describe('reading an outgoing payment', () => {
     expect(await market.request(access(['read']), 'GET', path)).toMatchObject({ status: 404 })
     expect(await market.request(access(['read-all']), 'GET', path)).toMatchObject({ status: 200 })
     expect(await market.request(access(['read-all'], ALICE), 'GET', path)).toMatchObject({ status: 200 })
-    // As for an id that does not exist: which ids do is nobody's business who may not see them.
+    // The same answer as for an unknown id, so that nobody learns which ids exist.
     expect(await market.request(access(['read-all'], BOB), 'GET', path)).toMatchObject({ status: 404 })
     const owner = world.createClient('shop')
     expect(await owner.request(access(['read'], BOB), 'GET', path)).toMatchObject({ status: 403 })

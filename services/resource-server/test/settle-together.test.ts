@@ -20,7 +20,7 @@ const ASSETS = [
   { id: 2, code: 'EUR', scale: 2 }
 ]
 const PROVIDER_KINDS = ['outside', 'clearing', 'exchange', 'fees']
-/** What each wallet has at first. */
+/** Initial balance of each wallet. */
 const BALANCE = 10_000
 
 /** A database in which batches are settled. */
@@ -86,7 +86,7 @@ interface PaymentDraft {
   /** What is received of another asset. */
   readonly converted: number
   readonly held: boolean
-  /** How many payments there are of the kind. */
+  /** Number of payments of a kind. */
   readonly count: number
 }
 
@@ -125,7 +125,7 @@ const TO_ITSELF: readonly PaymentDraft[] = [
   { ...ORDINARY, to: 0 },
   { ...ORDINARY, to: 0, count: 2 }
 ]
-/** The first fits, of the second a part, and of the third nothing. */
+/** The first fits, the second in part, the third not. */
 const FILLING: readonly PaymentDraft[] = [{ ...ORDINARY, receiver: 'nearly full', net: 20, count: 3 }]
 const NOTHING_SENT: readonly PaymentDraft[] = [
   { ...ORDINARY, receiver: 'completed' },
@@ -145,7 +145,7 @@ const receiverOf = (wallet: Wallet, kind: PaymentDraft['receiver']): string =>
   idOf(4, wallet * 10 + RECEIVER_KINDS.indexOf(kind))
 const paymentId = (number: number): string => idOf(5, number)
 
-/** The rows of every table at first. */
+/** The initial rows of every table. */
 function rowsOf(drafts: readonly PaymentDraft[]): readonly (readonly [table: string, rows: object[]])[] {
   const payments = drafts
     .flatMap((draft) => Array.from({ length: draft.count }, () => draft))
@@ -398,7 +398,7 @@ async function settlePlainly({ pool }: Ledger, { endings, transfers }: SettledBa
   }
 }
 
-/** All rows of all tables. Instants of the database's clock only tell whether they were written. */
+/** All rows of all tables. Timestamps of the database's clock show only whether they were written. */
 async function contents({ database }: Ledger): Promise<unknown> {
   const tables = ['outgoing_payment', 'transfer', 'account', 'incoming_payment', 'wallet_address', 'asset']
   return Promise.all([

@@ -9,7 +9,7 @@ let world: PaymentWorld
 let paymentId: string
 let batch: SettledBatch
 
-// A payment that was settled, and the batch that settles it once more.
+// A settled payment, and the batch that settles it again.
 beforeAll(async () => {
   world = await startPaymentWorld()
   const created = await world.pay(await world.createReceiver(), 100)
@@ -55,7 +55,7 @@ describe('a payment that was claimed', () => {
     await expect(writeAfter([PENDING_PAYMENT, PENDING_OUTCOME, PENDING_HOLD])).resolves.toBeUndefined()
   })
 
-  /** Writes the batch after some of the payment was made pending again, and keeps none of it. */
+  /** Writes the batch after parts of the payment were made pending again, and rolls back. */
   async function writeAfter(states: readonly string[]): Promise<void> {
     const undone = new Error('undone')
     const attempt = openDatabase(world.server.pool).$transaction(async (transaction) => {
@@ -100,7 +100,7 @@ it('accounts that a batch changes are locked in the order of their ids, all of t
 const lockNow = (id: string | undefined) =>
   world.database.query('select 1 from account where id = $1 for no key update nowait', [id])
 
-/** How many statements wait for others. */
+/** Number of statements that wait for locks. */
 const waiting = async (): Promise<number> =>
   (
     await world.database.query(

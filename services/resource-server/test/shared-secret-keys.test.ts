@@ -64,7 +64,7 @@ describe('a new key of shared secrets', () => {
     const created = await create(during)
     expect(methodsOf(created)).toHaveLength(1)
     expect(methodsOf(await read(after, created))).toEqual(methodsOf(created))
-    // With the old key the same payment would have another secret: it is not even tried.
+    // The old key would give the same payment another secret, so it is not used.
     expect(methodsOf(await read(before, created))).toEqual([])
   })
 

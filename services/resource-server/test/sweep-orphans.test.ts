@@ -10,7 +10,7 @@ import { createSweepingWorker } from '../src/workers/payment-workers.js'
 import { openDatabase } from './support/open-database.js'
 import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
-/** What each pass over all open reservations left to an operator. */
+/** What each full sweep left to an operator. */
 const kept: number[] = []
 
 const PAGE_SIZE = 3
@@ -22,7 +22,7 @@ let connection: ReturnType<typeof connectAuthServer>
 let worker: Worker | undefined
 
 beforeAll(async () => {
-  // The service's own sweeper finds nothing when it starts, and does not look again.
+  // The service's own sweeper runs once at the start, finds nothing, and does not run again.
   world = await startPaymentWorld({ settings: { SWEEP_INTERVAL_SECONDS: '3600' } })
   const target = `127.0.0.1:${String(world.auth.port)}`
   connection = connectAuthServer({ target, deadlineMs: 5_000, messageBytesMax: 1_048_576 })
@@ -76,7 +76,7 @@ const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => 
   while (!(await holds())) await delay(10)
 }
 
-/** A sweeper with small pages, which looks again only when it is woken; answers the page tokens that it asks for. */
+/** A sweeper with small pages that runs only when it is woken. Returns the page tokens that it requests. */
 function sweep(beforePage: (asked: number) => void = () => undefined): (string | undefined)[] {
   const limits = createGrantLimits(connection.grantLimits, { deadlineMs: 5_000 })
   const asked: (string | undefined)[] = []
@@ -132,7 +132,7 @@ describe('the sweeper', () => {
     const ending = orphans.filter((_, index) => index % 2 === 0)
     await persist(ending)
     sweep((asked) => {
-      // What the pages before ended with, and what comes next: all pages move, if anything can move them.
+      // Changes before and after the page token: any change that could shift pages.
       for (const paymentId of ending.splice(0, asked)) {
         Object.assign(world.limits.reservations.get(paymentId)!, { state: 'settled' })
       }

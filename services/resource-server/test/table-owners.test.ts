@@ -34,12 +34,12 @@ it('a table is written by the module that owns it, and by nothing else', async (
   const owned = writes.filter(({ table }) => table !== COMPUTED)
   expect(owned.filter(({ file, table }) => !file.startsWith(`modules/${OWNERS[table] ?? ''}/`))).toEqual([])
   expect(new Set(owned.map(({ table }) => table))).toEqual(new Set(Object.keys(OWNERS)))
-  // Whoever hands it a table is found by that.
+  // Callers that pass a table to it are found by that.
   const computed = writes.filter(({ table }) => table === COMPUTED)
   expect(new Set(computed.map(({ file }) => file))).toEqual(new Set(['modules/purge-statement.ts']))
 })
 
-// The audit compares what the modules keep, so it must not read through their eyes.
+// The audit checks the modules, so it must not read through their fragments.
 it('a table is read by the module that owns it, through the fragments of that module, and by the audit', async () => {
   const reads = await findTableReads(SOURCES, TABLES)
   const foreign = reads.filter(({ file, table }) => !file.startsWith(`modules/${OWNERS[table] ?? ''}/`))

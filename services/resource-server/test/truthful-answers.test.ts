@@ -17,7 +17,7 @@ import {
 const PERSISTING = /insert into outgoing_payment/
 /** The statement that gives a payment's id up. */
 const GIVING_UP = /^\/\* give-up-payment-id \*\//
-/** The statement that looks for the payment of a request. */
+/** The statement that finds the payment of a request. */
 const LOOKING = /p\.signature_id = \$2/
 
 const logger = createLogger({ service: 'resource-server', level: 'silent' })
@@ -52,7 +52,7 @@ const disturbing = (disturbance: Disturbance): Disturbed => {
   return disturbed
 }
 
-/** The same again: without a nonce, Ed25519 signs the same request of the same second with the same bytes. */
+/** The same request again: without a nonce, Ed25519 signs equal requests of one second with equal bytes. */
 const send = (body: object, headers: Record<string, string> = {}) =>
   world.request('POST', '/outgoing-payments', { body, headers })
 
@@ -64,7 +64,7 @@ const order = async (more: object = {}): Promise<object> => ({
   ...more
 })
 
-/** Ids of the payments that there are of an order. */
+/** Ids of the payments of an order. */
 const paymentsOf = async (body: object): Promise<string[]> => {
   const rows = await world.database.query<{ id: string }>(
     'select id from outgoing_payment where metadata = $1::jsonb',

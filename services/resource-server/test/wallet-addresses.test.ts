@@ -151,7 +151,7 @@ describe('the keys of a wallet address', () => {
       const record = recordStatements(service.server.pool)
       expect(await service.send('GET', path)).toMatchObject({ status: 200, body: { keys: [] } })
       record.stop()
-      // None where it was asked for just before, under its other URL.
+      // None if it was requested just before under its other URL.
       expect(record.statements.length).toBeLessThanOrEqual(1)
     }
   )

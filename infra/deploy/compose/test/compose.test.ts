@@ -68,7 +68,7 @@ describe('compose', () => {
     )
     for (const path of mounted) expect((await read(path)).length).toBeGreaterThan(0)
 
-    // The rules and the dashboards, which both are mounted by their folders.
+    // The rules and the dashboards: the folders of both are mounted.
     const folders = Object.values(services).flatMap(({ volumes = [] }) =>
       volumes.filter((volume) => volume.startsWith('../')).map((volume) => volume.split(':')[0]!)
     )

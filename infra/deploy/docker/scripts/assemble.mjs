@@ -1,8 +1,8 @@
-// Puts together everything that is in the image of one service: what runs, what it runs with, and nothing else.
+// Assembles the content of one service's image: the service and its production dependencies, nothing else.
 //
 //   node infra/deploy/docker/scripts/assemble.mjs <auth-server|resource-server> <folder>
 //
-// The workspace must be installed and the service built. The Dockerfile calls this, and a test does the same in a plain folder.
+// The workspace must be installed and the service built. The Dockerfile runs it, and a test does the same in a plain folder.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
@@ -12,18 +12,18 @@ import { describeTree } from './describe-tree.mjs'
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const services = readdirSync(join(root, 'services'))
 
-/** What a package of this project needs when it runs; everything else of it stays behind. */
+/** What a package of this project needs at run time; the rest is left out. */
 const ownFiles = new Set(['dist', 'node_modules', 'openapi', 'package.json', 'prisma'])
-/** Of no use to a running service: sources, what debuggers and compilers read, what other runtimes load, and what people read. */
+/** Not used at run time: sources, files for debuggers, compilers and other runtimes, and documentation. */
 const notRun = /\.(map|[cm]?ts|cc?|h|bare|md|markdown|tsbuildinfo)$/
-/** What native packages bring along for each system, in a folder of this name. */
+/** Folder in which native packages contain builds for each system. */
 const prebuilds = 'prebuilds'
 const thisSystem = `${process.platform}-${process.arch}`
-/** What licenses ask for stays beside what it is about. */
+/** Files that licenses require stay with their package. */
 const legal = /^(licen[cs]e|notice|copying|copyright)/i
-/** What pnpm notes about where and how it installed. */
+/** pnpm's records of the installation. */
 const installerNotes = new Set(['.bin', '.modules.yaml', '.pnpm-workspace-state-v1.json', 'lock.yaml'])
-/** Prisma carries its query compiler for every database it knows. */
+/** Prisma contains its query compiler for every supported database. */
 const otherDatabases = /^query_compiler_.*\.(cockroachdb|mysql|sqlite|sqlserver)\./
 
 const [service, folder] = process.argv.slice(2)
@@ -47,7 +47,7 @@ function deploy() {
   const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const parameters = [
     ['--yes', packageManager, '--filter', `@open-payments-server/${service}`],
-    // Packages of the workspace as copies, so that nothing leads back into it.
+    // Packages of the workspace as copies, so that no link leads back into it.
     ['--config.inject-workspace-packages=true', '--config.package-import-method=copy'],
     ['deploy', '--prod', '--offline', target]
   ].flat()
@@ -57,7 +57,7 @@ function deploy() {
   process.exit(1)
 }
 
-/** Takes out what does not run. */
+/** Removes what is not used at run time. */
 function prune(directory) {
   const isOwn = isOwnPackage(directory)
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
@@ -78,7 +78,7 @@ function isNotRun(name) {
   return (notRun.test(name) && !legal.test(name)) || otherDatabases.test(name)
 }
 
-/** Links to what was taken out. */
+/** Removes links to removed files. */
 function dropDeadLinks(directory) {
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name)

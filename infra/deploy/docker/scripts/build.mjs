@@ -1,4 +1,4 @@
-// Installs what one service is built with, from the lock file, and builds it.
+// Installs the build dependencies of one service from the lock file, and builds it.
 //
 //   node infra/deploy/docker/scripts/build.mjs <auth-server|resource-server>
 import { spawnSync } from 'node:child_process'
@@ -10,7 +10,7 @@ const { name: rootName, packageManager } = JSON.parse(readFileSync(`${root}packa
 const name = process.argv[2]
 const service = `@open-payments-server/${name}`
 
-// With all it depends on, the tools of the root that build it, and what the next step needs to describe it.
+// With all its dependencies, the build tools of the root, and what the next step needs for the bill of materials.
 const installed = [`${service}...`, rootName, '@open-payments-server/docker'].flatMap((each) => [
   '--filter',
   each

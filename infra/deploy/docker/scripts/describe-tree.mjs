@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 
-/** Packages of this project: each version is a commit of it, so their numbers mean nothing to others. */
+/** Packages of this project: a version is a commit, so their version numbers mean nothing to others. */
 const ownPrefix = '@open-payments-server/'
 
 /**
- * Says what a deployed service is made of: a software bill of materials in the format of CycloneDX 1.6. The same tree gives the
- * same text: there is no date and no number in it.
+ * Lists the packages of a deployed service: a software bill of materials in the format CycloneDX 1.6. The same tree gives the same
+ * text: it contains no date and no serial number.
  *
  * @param {string} target the folder that `pnpm deploy` wrote
  */
@@ -16,7 +16,7 @@ export function describeTree(target) {
   const { packages } = parse(readFileSync(join(target, 'pnpm-lock.yaml'), 'utf8'))
   const components = deployedPackages(target)
     .map((directory) => readManifest(directory))
-    // Descriptions for compilers, which are not in the image.
+    // Type declarations, which are not in the image.
     .filter(({ name }) => !name.startsWith('@types/'))
     .map((manifest) => describePackage(manifest, packages[`${manifest.name}@${manifest.version}`]))
     .sort((left, right) => (left['bom-ref'] < right['bom-ref'] ? -1 : 1))
@@ -66,7 +66,7 @@ function licenseOf(license) {
   return /^[\w.+-]+$/.test(license) ? { license: { id: license } } : { expression: license }
 }
 
-/** From Subresource Integrity, as lock files have it, to hexadecimal. */
+/** Converts Subresource Integrity, as in lock files, to hexadecimal. */
 function hashOf(integrity) {
   const [, algorithm, digest] = /^(sha\d+)-(.+)$/.exec(integrity)
   return {

@@ -11,12 +11,12 @@ import { send } from '@open-payments-server/testing'
 const run = promisify(execFile)
 const assembleScript = fileURLToPath(new URL('../scripts/assemble.mjs', import.meta.url))
 
-/** The user of the image. Only root can switch to it; otherwise the current user. */
+/** The user of the image if this process is root, which alone can switch to it; otherwise the current user. */
 const IMAGE_USER = process.getuid?.() === 0 ? { uid: 65_532, gid: 65_532 } : {}
 const START_TIMEOUT_MS = 20_000
 const POLL_MS = 50
 
-/** How a process ended, and what it said. */
+/** Exit status and output of a process. */
 export interface Ended {
   readonly code: number | null
   readonly output: string
@@ -26,7 +26,7 @@ export interface Ended {
 export class AssembledTree {
   private constructor(readonly directory: string) {}
 
-  /** Runs the build steps of the Dockerfile for a service whose build is in place. */
+  /** Runs the Dockerfile's steps for a service that is already built. */
   static async assemble(service: string): Promise<AssembledTree> {
     const directory = await mkdtemp(join(await realpath(tmpdir()), `image-of-${service}-`))
     await run(process.execPath, [assembleScript, service, directory])
@@ -34,7 +34,7 @@ export class AssembledTree {
     return new AssembledTree(directory)
   }
 
-  /** Paths of all files, from the folder on. Links are not followed. */
+  /** Paths of all files, relative to the folder. Links are not followed. */
   async files(): Promise<string[]> {
     const entries = await readdir(this.directory, { recursive: true, withFileTypes: true })
     return entries
@@ -42,7 +42,7 @@ export class AssembledTree {
       .map((entry) => join(entry.parentPath, entry.name).slice(this.directory.length + 1))
   }
 
-  /** Bytes of all files together. */
+  /** Total size of all files, in bytes. */
   async size(): Promise<number> {
     const sizes = (await this.files()).map(async (path) => (await stat(join(this.directory, path))).size)
     return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
@@ -52,7 +52,7 @@ export class AssembledTree {
     return readFile(join(this.directory, path), 'utf8')
   }
 
-  /** Runs Node as the image does: as its user, with nothing in the environment but what is given. */
+  /** Runs Node as the image does: as its user, with only the given environment. */
   spawn(parameters: readonly string[], environment: Readonly<Record<string, string>> = {}): ImageProcess {
     return new ImageProcess(
       spawn(process.execPath, [...NODE_FLAGS, ...parameters], {
@@ -71,7 +71,7 @@ export class AssembledTree {
   }
 }
 
-/** A process in the place of a container. */
+/** A process that stands for a container. */
 export class ImageProcess {
   readonly #child: ChildProcess
   readonly ended: Promise<Ended>
@@ -87,14 +87,14 @@ export class ImageProcess {
     })
   }
 
-  /** Resolves with the user number that the system runs it as; undefined where that cannot be seen. */
+  /** Resolves with the user id that it runs as; undefined if that cannot be determined. */
   async userId(): Promise<number | undefined> {
     if (process.platform !== 'linux') return undefined
     const status = await readFile(`/proc/${String(this.#child.pid)}/status`, 'utf8')
     return Number(/^Uid:\s+(\d+)/m.exec(status)?.[1])
   }
 
-  /** Resolves with the answer to a probe once it is 200, asked again and again as Kubernetes does. */
+  /** Polls a probe, as Kubernetes does. Resolves with the first answer 200. */
   async answers(port: number, path: string): Promise<void> {
     const deadline = Date.now() + START_TIMEOUT_MS
     const url = `http://127.0.0.1:${String(port)}${path}`

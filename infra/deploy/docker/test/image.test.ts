@@ -17,7 +17,7 @@ const SERVICES = ['auth-server', 'resource-server'] as const
 type Service = (typeof SERVICES)[number]
 
 const MEGABYTE = 1_000_000
-/** 41 MB when it was set; with development dependencies, or Prisma's other databases, it would be above. */
+/** It was 41 MB when this was set; development dependencies or Prisma's other databases would exceed it. */
 const SIZE_MAX = 50 * MEGABYTE
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 
@@ -163,14 +163,14 @@ async function readSbom(service: Service): Promise<{ components: Component[] }> 
   return JSON.parse(await treeOf(service).read('sbom.cdx.json'))
 }
 
-/** Packages that a service names for development alone. */
+/** Development dependencies of a service. */
 async function developmentPackages(): Promise<{ name: string }[]> {
   const manifests = await Promise.all(
     SERVICES.map(async (service) =>
       JSON.parse(await readFile(join(ROOT, 'services', service, 'package.json'), 'utf8'))
     )
   )
-  // What a test of a service uses itself may come with the packages that the service runs with.
+  // Packages that both tests and production dependencies of a service use.
   const used = await Promise.all(
     ['database', 'grpc-transport'].map(async (name) =>
       Object.keys(
@@ -184,7 +184,7 @@ async function developmentPackages(): Promise<{ name: string }[]> {
     .map((name) => ({ name }))
 }
 
-/** Knows the schema that CycloneDX publishes. */
+/** Validates against the schema that CycloneDX publishes. */
 function bomValidator(): ValidateFunction {
   const require = createRequire(import.meta.url)
   const library = dirname(require.resolve('@cyclonedx/cyclonedx-library/package.json'))
@@ -192,7 +192,7 @@ function bomValidator(): ValidateFunction {
   const ajv = new Ajv({ strict: false })
   addFormats.default(ajv)
   ajv.addFormat('iri-reference', true).addFormat('idn-email', true)
-  // The schemas name each other by their files.
+  // The schemas refer to each other by file name.
   for (const name of ['spdx', 'jsf-0.82', 'cryptography-defs']) {
     ajv.addSchema({ ...schema(name), $id: `http://cyclonedx.org/schema/${name}.SNAPSHOT.schema.json` })
   }
@@ -205,7 +205,7 @@ interface System {
   remove(): Promise<void>
 }
 
-/** Empty databases, certificates and free ports: what both services find in production. */
+/** Empty databases, certificates and free ports, as in production. */
 async function prepareSystem(): Promise<System> {
   const databases = await Promise.all(SERVICES.map(() => createEmptyDatabase()))
   const folder = await mkdtemp(join(await realpath(tmpdir()), 'image-secrets-'))

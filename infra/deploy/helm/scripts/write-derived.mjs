@@ -1,5 +1,5 @@
-// Writes what is made from the chart: the base of the kustomize overlays, by Helm itself, and in the schema of values.yaml the
-// settings that are left to the user, which are those that the base does not give the services.
+// Writes the files that are derived from the chart: the base of the kustomize overlays, rendered by Helm, and in the schema of
+// values.yaml the settings that users may give, which are those that the base does not set.
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { format, resolveConfig } from 'prettier'

@@ -4,22 +4,22 @@ import { type Helm, runHelm } from './helm.js'
 
 /** The chart. */
 export const CHART = fileURLToPath(new URL('../open-payments/', import.meta.url))
-/** The base of the overlays for kustomize, as {@link renderBase} makes it. */
+/** The base of the kustomize overlays, as {@link renderBase} renders it. */
 export const BASE = fileURLToPath(new URL('../../kubernetes/base/open-payments.yaml', import.meta.url))
 const VALUES = fileURLToPath(new URL('../../kubernetes/base/values.yaml', import.meta.url))
 
-/** Labels that are true of what Helm installs, and of nothing else. */
+/** Labels that apply only to what Helm installs. */
 export const LABELS_OF_HELM = ['instance', 'version', 'managed-by']
   .map((name) => `app.kubernetes.io/${name}`)
   .concat('helm.sh/chart')
 
 /**
- * Makes the base of the overlays: what the chart renders without settings, and without what is Helm's or the overlays' to say.
+ * Renders the base of the overlays: the chart without settings, without Helm's labels and without what overlays set.
  *
  * @returns YAML, with the comments of the templates
  */
 export async function renderBase(helm: Helm): Promise<string> {
-  // Settings that a service must have are given by an overlay.
+  // An overlay sets the required settings of a service.
   const words = ['template', 'open-payments', CHART, '--values', VALUES, '--skip-schema-validation']
   const documents = parseAllDocuments(await runHelm(helm, words))
   for (const document of documents) {

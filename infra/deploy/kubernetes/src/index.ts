@@ -1,4 +1,4 @@
-/** Both services on Kubernetes: what is applied, and ways to look at it. */
+/** Both services on Kubernetes: the rendered objects, and functions to inspect them. */
 export {
   type Container,
   containerOf,

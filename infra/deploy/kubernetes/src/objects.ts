@@ -1,4 +1,4 @@
-/** An object of Kubernetes, as it is in YAML. */
+/** A Kubernetes object, as in YAML. */
 export interface KubernetesObject {
   readonly apiVersion: string
   readonly kind: string
@@ -12,7 +12,7 @@ export interface KubernetesObject {
   readonly [field: string]: unknown
 }
 
-/** Labels of an object, or those it is chosen by. */
+/** Labels of an object, or of a selector. */
 export type Labels = Readonly<Record<string, string>>
 
 /** A variable of a container. */
@@ -21,7 +21,7 @@ export interface Variable {
   readonly value?: string
 }
 
-/** The parts of a container that the rules look at. */
+/** The parts of a container that the tests check. */
 export interface Container {
   readonly name: string
   readonly image: string
@@ -32,7 +32,7 @@ export interface Container {
   readonly [field: string]: unknown
 }
 
-/** The parts of a pod that the rules look at. */
+/** The parts of a pod that the tests check. */
 export interface PodSpec {
   readonly containers: readonly Container[]
   readonly initContainers?: readonly Container[]
@@ -44,7 +44,7 @@ export interface PodSpec {
   readonly [field: string]: unknown
 }
 
-/** What makes pods: a Deployment or a Job. */
+/** An object that creates pods: a Deployment or a Job. */
 export interface Workload extends KubernetesObject {
   readonly spec: {
     readonly replicas?: number

@@ -6,18 +6,18 @@ import type { KubernetesObject } from './objects.js'
 
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
 
-/** Where the two overlays lead. */
+/** The two overlays. */
 export type Overlay = 'development' | 'production'
 
-/** Whether `kubectl` is on this machine: `kubectl kustomize` needs no cluster. */
+/** Whether `kubectl` is installed: `kubectl kustomize` needs no cluster. */
 export function hasKubectl(): boolean {
   return spawnSync('kubectl', ['kustomize', '--help'], { stdio: 'ignore' }).status === 0
 }
 
 /**
- * What `kubectl apply -k` would send.
+ * The objects that `kubectl apply -k` would send.
  *
- * @throws Error with kustomize's words when an overlay is broken
+ * @throws Error with kustomize's message for a broken overlay
  */
 export async function renderOverlay(overlay: Overlay): Promise<KubernetesObject[]> {
   const folder = fileURLToPath(new URL(`../overlays/${overlay}`, import.meta.url))
@@ -28,9 +28,9 @@ export async function renderOverlay(overlay: Overlay): Promise<KubernetesObject[
 }
 
 /**
- * Reads YAML of several documents.
+ * Parses YAML with several documents.
  *
- * @throws Error naming what is not YAML
+ * @throws Error naming what is invalid
  */
 export function parseObjects(text: string): KubernetesObject[] {
   return parseAllDocuments(text).flatMap((document) => {

@@ -1,21 +1,21 @@
 import type { KubernetesObject } from './objects.js'
 
-/** Where the schemas of a group of kinds are. */
+/** The schemas of a group of kinds. */
 const PACKAGES: Readonly<Record<string, string>> = {
   'cert-manager.io': '@kubernetes-models/cert-manager',
   'monitoring.coreos.com': '@kubernetes-models/prometheus-operator'
 }
 
 interface Model {
-  /** Throws an error that says what is wrong. Called on an object itself: a model would be a copy of it. */
+  /** Throws an error that says what is wrong. It is called on an object itself, because a model would copy it. */
   validate(this: unknown): void
 }
 
 /**
- * Holds an object to the schema that Kubernetes, or whoever defines its kind, publishes. Fields that the schema does not know
- * are wrong, too: the schemas let them pass, and Kubernetes would drop them without a word.
+ * Checks an object against the schema that Kubernetes, or whoever defines its kind, publishes. Fields that the schema does not know
+ * are errors, too: the schemas allow them, and Kubernetes would silently drop them.
  *
- * @returns what is wrong with it
+ * @returns its errors
  */
 export async function findSchemaProblems(object: KubernetesObject): Promise<string[]> {
   const { apiVersion, kind } = object
@@ -37,14 +37,14 @@ export async function findSchemaProblems(object: KubernetesObject): Promise<stri
     .map((path) => `${path} is not known`)
 }
 
-/** Kustomize breaks the lines of long secrets, which Kubernetes does not mind and the schema does. */
+/** Kustomize wraps long secrets. Kubernetes accepts that, and the schema does not. */
 function withoutLineBreaks(object: KubernetesObject): KubernetesObject {
   if (object.kind !== 'Secret') return object
   const data = Object.entries(object.data as Record<string, string>)
   return { ...object, data: Object.fromEntries(data.map(([key, value]) => [key, value.replace(/\s/g, '')])) }
 }
 
-/** The same value, which notes the paths of what is read of it: a validator reads what its schema knows. */
+/** The same value, recording the paths that are read of it: a validator reads what its schema knows. */
 function watch(value: unknown, path: string, read: Set<string>): unknown {
   if (typeof value !== 'object' || value === null) return value
   return new Proxy(value, {

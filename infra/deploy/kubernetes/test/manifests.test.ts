@@ -45,7 +45,7 @@ const servicesOf = (objects: KubernetesObject[]): [ServiceName, Workload, Worklo
 describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
   it('is valid for Kubernetes, cert-manager and the Prometheus operator in every field', async () => {
     const problems: string[] = []
-    // One after the other: jest does not load a module for two at once.
+    // One after the other, because jest cannot load a module twice at once.
     for (const object of objectsOf(overlay)) {
       for (const problem of await findSchemaProblems(object)) {
         problems.push(`${object.kind} ${object.metadata.name}: ${problem}`)

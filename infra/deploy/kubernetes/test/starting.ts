@@ -7,7 +7,7 @@ import * as resourceServer from '@open-payments-server/resource-server'
 import { resourceServerSchema } from '@open-payments-server/resource-server/config'
 import { describeSettings, type Environment } from '@open-payments-server/runtime/configuration'
 
-/** The services by name: how they read their settings, and what they refuse to start with. */
+/** The services by name: the schema of their settings, and the settings that they refuse to start with. */
 export const SERVICES = {
   'auth-server': {
     settings: describeSettings(authServerSchema),
@@ -32,7 +32,7 @@ export const SERVICES = {
 /** The name of a service. */
 export type ServiceName = keyof typeof SERVICES
 
-/** What the files of secrets hold. */
+/** Contents of the files of secrets. */
 const SECRETS: Readonly<Record<string, string>> = {
   DATABASE_URL: 'postgresql://service:Vb3xQ9rTz1LkW7nM@postgres.example:5432/service?sslmode=verify-full',
   REDIS_URL: 'rediss://:kT5wPz8XcQ2vRm6J@redis.example:6379',
@@ -41,8 +41,7 @@ const SECRETS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Hands over an environment as a container has it, with files of secrets that are here in the place of those that are mounted
- * there.
+ * Calls a function with the environment of a container, in which local files replace the mounted secrets.
  */
 export function withSecretFiles<Result>(
   service: ServiceName,

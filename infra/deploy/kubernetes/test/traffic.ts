@@ -29,28 +29,28 @@ interface Policy {
   readonly egress?: readonly Rule[]
 }
 
-/** A pod, or an address outside of the cluster. */
+/** A pod, or an address outside the cluster. */
 export type End =
   | { readonly namespace: string; readonly labels: Labels; readonly ports?: Readonly<Record<string, number>> }
   | { readonly address: string }
 
-/** Says what network policies let through, as the API describes it. */
+/** Evaluates network policies as the API describes them. */
 export class Traffic {
   readonly #namespace: string
   readonly #policies: readonly Policy[]
 
-  /** @param namespace the one that all the policies are in */
+  /** @param namespace the namespace of all the policies */
   constructor(objects: readonly KubernetesObject[], namespace: string) {
     this.#namespace = namespace
     this.#policies = objects.filter(({ kind }) => kind === 'NetworkPolicy').map(({ spec }) => spec as Policy)
   }
 
-  /** Whether nothing comes to a pod, and nothing leaves it, unless a rule says so. */
+  /** Whether a pod's traffic is denied in both directions unless a rule allows it. */
   isIsolated(pod: End): boolean {
     return ['Ingress', 'Egress'].every((type) => this.#selecting(pod, type).length > 0)
   }
 
-  /** Whether one end may open a connection to a port of another: both have to let it. */
+  /** Whether one end may open a connection to a port of another: the policies of both must allow it. */
   allows(from: End, to: End, port: number, protocol = 'TCP'): boolean {
     const leaves = this.#passes(from, 'Egress', to, { port, protocol, of: to })
     const enters = this.#passes(to, 'Ingress', from, { port, protocol, of: to })

@@ -4,7 +4,7 @@ import { serviceRows } from './service-rows.js'
 const JOBS = '{job=~"auth-server|resource-server"}'
 
 const line = (expr: string, legend: string): Query => ({ expr, legend })
-/** Happenings in a minute, by a label. */
+/** Events per minute, by a label. */
 const perMinute = (counter: string, label: string): Query =>
   line(`60 * sum by (${label}) (rate(${counter}[$__rate_interval]))`, `{{${label}}}`)
 const perMinuteInAll = (counter: string, legend: string): Query =>

@@ -1,4 +1,4 @@
-/** How values are written: Grafana's names of units. */
+/** Units, by Grafana's names. */
 export type Unit = 'short' | 's' | 'percentunit' | 'reqps' | 'bytes' | 'cpm'
 
 /** One line, or several of one query, in a panel. */
@@ -9,14 +9,14 @@ export interface Query {
   readonly legend: string
 }
 
-/** A panel, without what is the same in all. */
+/** A panel, without the properties that all have in common. */
 export interface Panel {
   readonly title: string
   readonly description: string
   readonly kind: 'timeseries' | 'stat'
   readonly unit: Unit
   readonly queries: readonly Query[]
-  /** From which value on it is orange, and red; everything is green without. */
+  /** Thresholds from which it is orange, and red; without them it is always green. */
   readonly thresholds?: readonly [orange: number, red: number]
 }
 
@@ -26,7 +26,7 @@ export interface Row {
   readonly panels: readonly Panel[]
 }
 
-/** A dashboard, without what is the same in all. */
+/** A dashboard, without the properties that all have in common. */
 export interface Dashboard {
   readonly uid: string
   readonly title: string
@@ -40,7 +40,7 @@ const HEIGHTS = { row: 1, stat: 4, timeseries: 8 }
 const SCHEMA_VERSION = 41
 const DATASOURCE = { type: 'prometheus', uid: '${datasource}' }
 
-/** Writes a dashboard as Grafana reads it. Which Prometheus it asks is chosen in it. */
+/** Converts a dashboard to Grafana's format. Its Prometheus is chosen in Grafana. */
 export function toGrafana({ uid, title, description, rows }: Dashboard): unknown {
   return {
     uid,

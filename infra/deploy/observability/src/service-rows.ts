@@ -11,7 +11,7 @@ export function serviceRows(job: 'auth-server' | 'resource-server'): readonly Ro
   ]
 }
 
-/** Makes the selector of a service's series, with further conditions. */
+/** Builds the selector of a service's series, with further conditions. */
 type Selector = (more?: string) => string
 
 const graph = (title: string, unit: Unit, description: string, ...queries: readonly Query[]): Panel => ({

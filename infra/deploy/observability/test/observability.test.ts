@@ -30,7 +30,7 @@ const pathOf = (path: string): string => fileURLToPath(new URL(path, import.meta
 const RULES = pathOf('../../helm/open-payments/rules/open-payments.rules.yaml')
 const RULE_TESTS = pathOf('open-payments.rules.test.yaml')
 const RUNBOOKS = pathOf('../../../../docs/runbooks/')
-/** What Prometheus itself publishes, and what every Node process does, with the labels that Prometheus adds. */
+/** Metrics of Prometheus itself and of every Node process, with the labels that Prometheus adds. */
 const OTHERS: Readonly<Record<string, readonly string[]>> = {
   up: [],
   ALERTS: ['alertname', 'alertstate', 'severity'],
@@ -81,7 +81,7 @@ beforeAll(async () => {
   ])
 })
 
-/** What is wrong with the names in a query: metrics and labels that nothing publishes. */
+/** Metrics and labels in a query that nothing publishes. */
 function findUnknown(expr: string): string[] {
   const selectors = expr.matchAll(/\b([a-z_\d]+(?::\w+:\w+)?|ALERTS)(?:\{([^}]*)\})?(?=[[\s)<>=/*-]|$)/g)
   const found = [...selectors].filter(([, name = '']) =>

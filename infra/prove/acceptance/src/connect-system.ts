@@ -31,11 +31,11 @@ export interface ConnectedSystem extends SystemPlan {
   readonly grantOperator: auth.GrantOperatorServiceClient
   readonly limits: auth.GrantLimitsServiceClient
   readonly introspection: auth.IntrospectionServiceClient
-  /** Where a URL is really reached: with several instances, each of them in turn. */
+  /** The actual address of a URL; with several instances, each of them in turn. */
   reach(url: string): string
   /** Where an identity provider reaches the auth server. */
   identityProviderUrl(): string
-  /** Lets the time pass that a client must wait. */
+  /** Waits as long as a client must wait. */
   passSeconds(seconds: number): Promise<void>
   /** What an account holds, payments in flight included. */
   balance(name: WalletName): Promise<bigint>
@@ -125,7 +125,7 @@ function targetOf(instances: readonly { grpcPort: number }[]): string {
   return `ipv4:${instances.map(({ grpcPort }) => `127.0.0.1:${String(grpcPort)}`).join(',')}`
 }
 
-/** Each of some things in turn. */
+/** Returns each of some items in turn. */
 function inTurn<Item>(items: readonly Item[]): () => Item {
   let next = 0
   return () => {
@@ -136,7 +136,7 @@ function inTurn<Item>(items: readonly Item[]): () => Item {
   }
 }
 
-/** Stands in the place of a balancer: public URLs lead to each instance in turn. */
+/** Acts as a load balancer: public URLs lead to each instance in turn. */
 function createReach(plan: SystemPlan): (url: string) => string {
   const routes = [
     { origin: new URL(plan.authServerUrl).origin, port: inTurn(plan.authServers.map((one) => one.httpPort)) },

@@ -20,7 +20,7 @@ export type Limits = Record<string, unknown>
 /** Where the browser is sent back to; nothing listens there, the tests read the redirect. */
 export const FINISH_URI = 'http://localhost:2/finish?order=17'
 
-/** Asks for a grant that needs no account holder. Answers its token. */
+/** Requests a grant that needs no consent. Returns its token. */
 export async function requestToken(
   system: ConnectedSystem,
   client: TestClient,
@@ -46,7 +46,7 @@ export function outgoingAccess(
   }
 }
 
-/** Asks for a grant that needs the account holder. */
+/** Requests a grant that needs consent. */
 export async function requestInteractiveGrant(
   system: ConnectedSystem,
   client: TestClient,
@@ -63,7 +63,7 @@ export async function requestInteractiveGrant(
   return readPendingGrant(answer, 'client-nonce')
 }
 
-/** Reads the answer to a grant request that needs the account holder. */
+/** Reads the answer to a grant request that needs consent. */
 export function readPendingGrant(answer: Answer, clientNonce = ''): PendingGrant {
   return {
     continueUri: answer.textAt('continue.uri'),
@@ -83,7 +83,7 @@ export interface OpenInteraction {
   readonly cookie: string
 }
 
-/** The account holder's browser follows the client's link, and is the one that may go on from then. */
+/** The account holder's browser follows the client's link; from then on only this browser may continue. */
 export async function openInteraction(
   system: ConnectedSystem,
   { redirect }: Pick<PendingGrant, 'redirect'>
@@ -97,7 +97,7 @@ export async function openInteraction(
   }
 }
 
-/** The account holder's browser and identity provider: starts, chooses, finishes. Answers where the browser ends up. */
+/** The account holder's browser and identity provider: starts, decides, finishes. Returns the URL where the browser ends. */
 export async function interact(
   system: ConnectedSystem,
   grant: Pick<PendingGrant, 'redirect'>,
@@ -115,7 +115,7 @@ export async function interact(
   return new URL(finished.headers.get('location') ?? '')
 }
 
-/** Goes the whole way to a token of an outgoing-payment grant. */
+/** Goes through all steps to a token of an outgoing-payment grant. */
 export async function consentedToken(
   system: ConnectedSystem,
   client: TestClient,

@@ -1,6 +1,6 @@
 import type { TestDatabase } from '@open-payments-server/testing'
 
-/** A digest of everything a database holds: equal before and after what must change nothing. */
+/** A digest of all data in a database: equal before and after an action that must change nothing. */
 export async function digestOf(database: TestDatabase): Promise<string> {
   const tables = await database.query<{ name: string }>(
     `select tablename as name from pg_tables where schemaname = 'public' order by 1`

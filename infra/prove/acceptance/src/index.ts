@@ -1,4 +1,4 @@
-/** A whole system for tests, in this process or planned for others, and what its clients do. For other tests of the whole. */
+/** A whole system for tests, in this process or in separate ones, and the actions of its clients. Other test packages use it. */
 export {
   consentedToken,
   interact,

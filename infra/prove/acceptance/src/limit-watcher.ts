@@ -1,22 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TestDatabase } from '@open-payments-server/testing'
 
-/** What was seen of all limits over a while. */
+/** All limits as observed for some time. */
 export interface LimitWatch {
-  /** How often they were looked at. */
+  /** Number of observations. */
   readonly lookCount: number
-  /** The most that was ever counted as debited in one window. */
+  /** The highest debit counted in any window. */
   readonly debitedMax: bigint
-  /** One sentence for each window and look that was not as it must be. */
+  /** One sentence for each window that was wrong in an observation. */
   readonly violations: readonly string[]
-  /** Looks once more, then no more. */
+  /** Observes once more, then stops. */
   stop(): Promise<void>
 }
 
-/** Pause between looks: they must not take the processor from what they watch. */
+/** Pause between observations, so that they do not take the processor from what they observe. */
 const PAUSE_MS = 20
 
-/** One statement sees one snapshot. The limits are read where the grant has them, not where the window copied them. */
+/** One statement sees one snapshot. The limits are read from the grant, not from the window's copy. */
 const LOOK = `
   with reserved as (
     select access_item_id, interval_index,
@@ -42,7 +42,7 @@ interface SeenWindow {
   readonly receive_limit: string | null
 }
 
-/** Looks at all limits of an auth server again and again, each time in one snapshot. */
+/** Observes all limits of an auth server repeatedly, each time in one snapshot. */
 export function watchLimits(authDatabase: TestDatabase): LimitWatch {
   const watcher = new Watcher(authDatabase)
   const watching = watcher.run()

@@ -13,34 +13,34 @@ export interface MixedGrant {
   readonly intervalSeconds: number
 }
 
-/** What a mix was answered while an interval lasted. */
+/** The answers to a mix during one interval. */
 export interface IntervalAnswers {
   /** Payments that were created, and reservations that were made. */
   accepted: number
-  /** Those for which there was no room. */
+  /** Payments for which there was no room. */
   refused: number
 }
 
-/** What was really spent in an interval, as the payments themselves say. */
+/** What was actually spent in an interval, according to the payments themselves. */
 export interface Spending {
   readonly debited: bigint
   readonly received: bigint
 }
 
-/** Tasks that run side by side. */
+/** Tasks that run concurrently. */
 const PAYERS = 5
-/** Further tasks that ask for more than the sender has. One such payment at a time has room under the grant. */
+/** Further tasks, whose payments exceed the sender's balance. The grant has room for one of these at a time. */
 const OVERDRAWERS = 3
-/** Most reservations that are ended without a payment: the audit must name each of them, and names a hundred at most. */
+/** Maximum number of reservations that are ended without a payment: the audit must name each, and names at most a hundred. */
 const DIRECT_MAX = 80
-/** What is really spent of a reservation that is settled directly. */
+/** What is actually spent of a reservation that is settled directly. */
 const DIRECTLY_SPENT: Spending = { debited: 7n, received: 5n }
 
 /**
- * Payments under one grant that end in every way there is, side by side and on all instances. Whatever does not end with
- * everything spent gives room back, so that creation goes on being accepted and refused.
+ * Concurrent payments under one grant, on all instances, that end in every possible way. Payments that do not spend everything
+ * give room back, so that payments are both accepted and refused throughout.
  *
- * It writes down what it was answered, by interval: what a grant must have spent follows from that alone.
+ * The answers are recorded by interval: what a grant must have spent follows from them alone.
  */
 export class PaymentMix {
   /** By interval. */
@@ -56,14 +56,14 @@ export class PaymentMix {
   readonly #paymentIds: string[][] = [[]]
   /** By interval. */
   readonly #directlySpent: Spending[][] = [[]]
-  /** Holds rows as others do who write to them. */
-  readonly #holders: pg.Pool
+  /** Locks rows, as other writers do. */
+  readonly #lockingPool: pg.Pool
 
   private constructor(system: System, grant: MixedGrant, openReceiver: string) {
     this.#system = system
     this.#grant = grant
     this.#openReceiver = openReceiver
-    this.#holders = new pg.Pool({ connectionString: system.resourceDatabase.url, max: PAYERS + 1 })
+    this.#lockingPool = new pg.Pool({ connectionString: system.resourceDatabase.url, max: PAYERS + 1 })
   }
 
   /** What the grant must allow in each interval: room for one payment above the balance at a time, and for others beside it. */
@@ -73,13 +73,13 @@ export class PaymentMix {
     return new PaymentMix(system, grant, (await createReceiver(system, system.shop)).url)
   }
 
-  /** Lets payments come for a while, and then the next interval begin with some of them on their way. */
+  /** Makes payments for a while, then begins the next interval while some are in progress. */
   async fillInterval(seconds: number): Promise<void> {
     await this.#payFor(seconds)
     await this.#payAcrossTheEnd()
   }
 
-  /** Lets payments come for a while. */
+  /** Makes payments for a while. */
   async fillLastInterval(seconds: number): Promise<void> {
     await this.#payFor(seconds)
   }
@@ -103,7 +103,7 @@ export class PaymentMix {
   }
 
   async close(): Promise<void> {
-    await this.#holders.end()
+    await this.#lockingPool.end()
   }
 
   async #payFor(seconds: number): Promise<void> {
@@ -134,19 +134,19 @@ export class PaymentMix {
   /** Three payments to a receiver that had room for each when it was created, and has room for one and a part of another. */
   async #payWhatFitsInPart(): Promise<void> {
     const { url } = await createReceiver(this.#system, this.#system.shop, { incoming: 100n })
-    await this.#whileHeld([url], () => this.#payTogether(url, [70n, 60n, 50n]))
+    await this.#whileLocked([url], () => this.#payTogether(url, [70n, 60n, 50n]))
   }
 
   /** The receiver is completed after the payment was created, and before it is processed. */
   async #payWhileItIsCompleted(): Promise<void> {
     const { url } = await createReceiver(this.#system, this.#system.shop, { incoming: 1_000n })
-    await this.#whileHeld([url], async (holder) => {
-      await holder.query('update incoming_payment set completed = true where id = $1', [idOf(url)])
+    await this.#whileLocked([url], async (locking) => {
+      await locking.query('update incoming_payment set completed = true where id = $1', [idOf(url)])
       await this.#pay(url, 20n)
     })
   }
 
-  /** The receiver's client completes it whenever it gets to it. */
+  /** The receiver's client completes it at any moment. */
   async #payAndCompleteAtOnce(): Promise<void> {
     const { shop } = this.#system
     const { url, token } = await createReceiver(this.#system, shop)
@@ -181,18 +181,18 @@ export class PaymentMix {
     if (outcome?.$case !== 'ended') throw new Error(`a reservation did not end: ${JSON.stringify(outcome)}`)
   }
 
-  /** As a process does that dies before it persists its payment: the sweeper gives it back. */
+  /** As if a process died before it persisted its payment: the sweeper releases the reservation. */
   async #reserveAndLeave(): Promise<void> {
     const paymentId = await this.#reserve(11n)
     if (paymentId !== undefined) this.orphanIds.push(paymentId)
   }
 
-  /** Payments that were created before an interval ended, and are processed in the next: one succeeds, one has expired. */
+  /** Payments created before an interval ends and processed in the next: one succeeds, the receiver of the other expires. */
   async #payAcrossTheEnd(): Promise<void> {
     const { clock } = this.#system
     const lasting = await createReceiver(this.#system, this.#system.shop)
     const expiring = await this.#createExpiringReceiver(clock.now() + 1_000)
-    await this.#whileHeld([lasting.url, expiring], async () => {
+    await this.#whileLocked([lasting.url, expiring], async () => {
       await this.#pay(lasting.url, 9n)
       await this.#pay(expiring, 8n)
       clock.advanceSeconds(this.#grant.intervalSeconds)
@@ -212,18 +212,18 @@ export class PaymentMix {
     return answer.textAt('id')
   }
 
-  /** Keeps the rows of receivers from being written by others: creating payments goes on, processing them waits. */
-  async #whileHeld(urls: readonly string[], work: (holder: pg.PoolClient) => Promise<void>): Promise<void> {
-    const holder = await this.#holders.connect()
+  /** Locks the rows of receivers: payments can be created, but not processed. */
+  async #whileLocked(urls: readonly string[], work: (locking: pg.PoolClient) => Promise<void>): Promise<void> {
+    const locking = await this.#lockingPool.connect()
     try {
-      await holder.query('begin')
+      await locking.query('begin')
       const lock = 'select 1 from incoming_payment where id = any($1::uuid[]) order by id for no key update'
-      await holder.query(lock, [urls.map(idOf)])
-      await work(holder)
-      await holder.query('commit')
-      holder.release()
+      await locking.query(lock, [urls.map(idOf)])
+      await work(locking)
+      await locking.query('commit')
+      locking.release()
     } catch (error) {
-      holder.release(true)
+      locking.release(true)
       throw error
     }
   }
@@ -245,7 +245,7 @@ export class PaymentMix {
     if (!isUnpayable) this.#count(!isRefused)
   }
 
-  /** @returns the id (UUID) of the payment that will not be; undefined when there is no room for it */
+  /** @returns the id (UUID) of the payment, which is never created; undefined when there is no room for it */
   async #reserve(value: bigint): Promise<string | undefined> {
     const paymentId = randomUUID()
     const reserved = auth.Amount.fromPartial(amount(value))

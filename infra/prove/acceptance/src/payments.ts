@@ -7,7 +7,7 @@ export function amount(value: bigint | number, assetCode = 'USD'): object {
   return { value: String(value), assetCode, assetScale: 2 }
 }
 
-/** Creates an incoming payment as a client that was granted all about it. Answers its URL. */
+/** Creates an incoming payment as a client with every right to it. Returns its URL. */
 export async function createReceiver(
   system: ConnectedSystem,
   client: TestClient,
@@ -32,7 +32,7 @@ export async function createReceiver(
 
 let requestCount = 0
 
-/** Pays an incoming payment from alice directly. Every call is a request of its own: `metadata` tells them apart. */
+/** Pays an incoming payment from alice, without a quote. `metadata` makes every call a different request. */
 export function pay(
   system: ConnectedSystem,
   client: TestClient,
@@ -56,9 +56,9 @@ const POLL_MS = 20
 const SETTLED_WITHIN_MS = 20_000
 
 /**
- * Waits until a condition holds, looking at it again and again: for what workers do meanwhile.
+ * Polls until a condition holds, while workers run.
  *
- * @throws Error naming what did not come about in time
+ * @throws Error naming the condition that did not hold in time
  */
 export async function eventually(
   what: string,

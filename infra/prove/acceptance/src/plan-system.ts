@@ -9,7 +9,7 @@ import type { SystemTls } from './system-tls.js'
 /** Settings of a service, as its environment. */
 export type Settings = Readonly<Record<string, string>>
 
-/** Where the parts of a system reach each other by another way than the straight one: through something that disturbs them. */
+/** Detours between the parts of a system, through proxies that disturb them. */
 export interface Detours {
   /** From the auth server to its database. Takes and answers a connection URL. */
   readonly authDatabase?: (url: string) => Promise<string>
@@ -19,26 +19,26 @@ export interface Detours {
   readonly authServerGrpc?: (port: number) => Promise<number>
 }
 
-/** How a system differs from the others. */
+/** How a system differs from the default. */
 export interface PlanOptions {
-  /** More settings of the auth server, or other values. */
+  /** Settings of the auth server, added or changed. */
   readonly auth?: Settings
-  /** More settings of the resource server, or other values. */
+  /** Settings of the resource server, added or changed. */
   readonly resource?: Settings
-  /** How many of each service run: 1 unless given. More need Redis (`TEST_REDIS_URL`). */
+  /** Number of instances of each service; default 1. Several need Redis (`TEST_REDIS_URL`). */
   readonly instanceCount?: number
-  /** PostgreSQL to make the databases on, as a superuser; that of the test run unless given. */
+  /** PostgreSQL on which the databases are created, as a superuser; default: that of the test run. */
   readonly postgresUrl?: string
   /** The same for the resource server's database alone; {@link postgresUrl} unless given. */
   readonly resourcePostgresUrl?: string
   readonly detours?: Detours
-  /** Folder of the checkout whose migrations the databases get; this one unless given. */
+  /** Folder of the checkout whose migrations are applied; default: this one. */
   readonly root?: string
-  /** Certificates that everyone shows over gRPC; plain text without. */
+  /** Certificates for gRPC; without them it is plain text. */
   readonly tls?: SystemTls
 }
 
-/** Everything that is settled before a system starts: its databases, its ports, and the settings of each instance. */
+/** Everything that is decided before a system starts: its databases, its ports, and the settings of each instance. */
 export interface SystemPlan {
   /** The grant endpoint, as wallet addresses advertise it. */
   readonly authServerUrl: string
@@ -69,7 +69,7 @@ export interface ResourceServerPlan {
 const PORTS_PER_INSTANCE = 5
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 
-/** Makes the databases, finds free ports and writes the settings of every instance. */
+/** Creates the databases, finds free ports and determines the settings of every instance. */
 export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan> {
   const {
     instanceCount = 1,

@@ -9,17 +9,17 @@ import { allSettled, amount, createReceiver, pay } from './payments.js'
 import type { Settings } from './plan-system.js'
 import type { System, TestClient, WalletName } from './system.js'
 
-/** How many race each other. */
+/** Numbers of racing requests. */
 export interface RaceSizes {
   /** Payments on one grant. */
   readonly payments: number
-  /** How many of them it has room for. */
+  /** Number of them that fit. */
   readonly room: number
   /** Payments on one quote. */
   readonly quotePayments: number
   /** Payments of 1.50 on one incoming payment. */
   readonly receiverPayments: number
-  /** What that incoming payment takes, in cents. */
+  /** Maximum of that incoming payment, in cents. */
   readonly receiverRoom: bigint
   /** Continuations of one grant. */
   readonly continuations: number
@@ -31,15 +31,15 @@ export interface RaceSizes {
   readonly halfBalancePayments: number
 }
 
-/** Most requests that are under way at once: enough to race, and few enough that none waits for the tests themselves. */
+/** Maximum number of concurrent requests: enough to race, and few enough that none waits for the tests themselves. */
 const UNDER_WAY_MAX = 64
 
-/** Longest that one race may take, its audit included. */
+/** Maximum duration of one race, including its audit. */
 const RACE_TIMEOUT_MS = 120_000
 
 /**
- * What a resource server is set to where many race on a busy machine: a call of the auth server that is merely slow must
- * not end in 503, which is true and beside the point.
+ * Settings of a resource server where many requests race on a busy machine: a slow call of the auth server must not end in a
+ * correct but irrelevant 503.
  */
 export const PATIENT: Settings = { AUTH_GRPC_DEADLINE_MS: '20000' }
 
@@ -47,8 +47,8 @@ export const PATIENT: Settings = { AUTH_GRPC_DEADLINE_MS: '20000' }
 const AGAIN_AFTER_MS = 100
 
 /**
- * A system whose clients send a request again while they are told to: where far more run at once than the machine has
- * cores, some are answered 503, which promises that they had no effect.
+ * A system whose clients repeat a request as long as the answer tells them to: with far more requests than cores, some get 503,
+ * which promises that they had no effect.
  */
 export function withPersistentClients(system: System): System {
   const persistent = (client: TestClient): TestClient => ({
@@ -64,7 +64,7 @@ export function withPersistentClients(system: System): System {
   return { ...system, shop: persistent(system.shop), market: persistent(system.market) }
 }
 
-/** Does something many times, at once as far as the tests themselves can keep up. */
+/** Does something many times, as concurrently as the tests themselves can keep up with. */
 export async function times<Result>(
   count: number,
   work: (index: number) => Promise<Result>
@@ -81,7 +81,7 @@ export async function times<Result>(
   return results
 }
 
-/** How many answers have each status. */
+/** Number of answers by status. */
 export function countByStatus(answers: readonly Answer[]): Record<number, number> {
   const counts: Record<number, number> = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
@@ -105,7 +105,7 @@ export async function deposit(system: System, accountName: WalletName, value: bi
   await callUnary(system.operator, 'deposit', request, { idempotent: true })
 }
 
-/** Declares the tests of races between requests. Each ends with an audit that finds nothing wrong. */
+/** Declares the tests of races between requests. Each ends with an audit without violations. */
 export function itLetsNobodyWinTwice(system: () => System, sizes: RaceSizes): void {
   itHoldsLimits(system, sizes)
   itHoldsReceiversAndQuotes(system, sizes)
@@ -211,7 +211,7 @@ function itHoldsReceiversAndQuotes(system: () => System, sizes: RaceSizes): void
       )
       const received = BigInt(row?.received ?? -1)
       const whole = receiverRoom / 150n
-      // Later payments find too little room; earlier ones get what is left of it.
+      // Later payments find too little room; earlier ones get what is left.
       expect([whole * 150n, receiverRoom]).toContain(received)
       expect(row?.completed).toBe(received === receiverRoom)
       const created = answers.filter(({ status }) => status === 201)
@@ -291,7 +291,7 @@ function itHasOneWinner(system: () => System, sizes: RaceSizes): void {
         incomingPayment: receiver.url,
         debitAmount: amount(700)
       }
-      // The clock stands still and Ed25519 is deterministic: all of them carry the same signature.
+      // The clock stands still and Ed25519 is deterministic, so all carry the same signature.
       const answers = await times(repetitions, () =>
         shop.request('POST', `${resourceServerUrl}/outgoing-payments`, { accessToken: token, body })
       )

@@ -20,16 +20,16 @@ import {
 import { amount, createReceiver, pay } from './payments.js'
 import type { ConnectedSystem } from './connect-system.js'
 
-/** What requests of every kind refer to. */
+/** The resources that requests of every kind refer to. */
 export interface Groundwork {
   readonly system: ConnectedSystem
-  /** Open: takes any amount. */
+  /** Without an incoming amount: takes any. */
   readonly receiver: { readonly url: string; readonly token: string }
-  /** Of a grant without limits. */
+  /** Token of a grant without limits. */
   readonly payToken: string
-  /** Of a grant that has room for nothing. */
+  /** Token of a grant without room. */
   readonly exhaustedToken: string
-  /** Of a grant that only reservations are made under, for which no payments exist. */
+  /** Token of a grant that has only reservations without payments. */
   readonly reserveToken: string
   readonly quoteToken: string
   /** An outgoing payment that was made with `payToken`. */
@@ -39,18 +39,18 @@ export interface Groundwork {
 /** A kind of request. */
 export interface RequestKind {
   readonly name: string
-  /** What it is answered: the HTTP status, `OK`, or what a reservation came to. */
+  /** The expected answer: the HTTP status, `OK`, or the result of a reservation. */
   readonly answer: string
-  /** Most that race each other, where each is more work than two connections get done for many in time. */
+  /** Maximum number that race, if each is too much work for two connections to do for many in time. */
   readonly racingMax?: number
-  /** Prepares one request, with everything that is to be its own. Resolves to what sends it and reads the answer. */
+  /** Prepares one request, with everything that it alone uses. Resolves to a function that sends it and reads the answer. */
   readonly prepare: (groundwork: Groundwork) => Promise<() => Promise<string>>
 }
 
-/** An audit asks a database dozens of questions over whole tables. */
+/** An audit sends dozens of statements that read whole tables. */
 const AUDITS_RACING_MAX = 4
 
-/** Prepares what requests of every kind refer to. */
+/** Creates the resources that requests of every kind refer to. */
 export async function layGroundwork(system: ConnectedSystem): Promise<Groundwork> {
   const { shop } = system
   const receiver = await createReceiver(system, shop)
@@ -68,7 +68,7 @@ export async function layGroundwork(system: ConnectedSystem): Promise<Groundwork
   }
 }
 
-/** Forgets the reservations that requests made themselves: an audit would look at each of them, again and again. */
+/** Forgets the reservations that requests made themselves, because every audit would read each of them. */
 export async function forgetReservations({ system, reserveToken }: Groundwork): Promise<void> {
   await system.authDatabase.query(
     `with forgotten as (
@@ -391,7 +391,7 @@ function call<Client extends Operated, Name extends UnaryMethodName<Client>>(
   request: RequestOf<Client, Name>
 ): () => Promise<string> {
   return async () => {
-    // Not repeated: what is tried again by itself would hide a failure.
+    // Not repeated, because automatic retries would hide a failure.
     const answered: ResponseOf<Client, Name> = await callUnary(client, method, request, { idempotent: false })
     return answered === undefined ? 'nothing' : 'OK'
   }
@@ -422,7 +422,7 @@ function createQuote({ system, quoteToken, receiver }: Groundwork): Promise<Answ
   return system.shop.request('POST', `${system.resourceServerUrl}/quotes`, { accessToken: quoteToken, body })
 }
 
-/** Reserves, and tells what each was answered with. */
+/** Reserves. Returns the result of each. */
 function reserve({ system }: Groundwork, reservations: auth.ReservationRequest[]): () => Promise<string> {
   return async () => {
     const { results } = await callUnary(system.limits, 'reserve', { reservations }, { idempotent: false })
@@ -430,7 +430,7 @@ function reserve({ system }: Groundwork, reservations: auth.ReservationRequest[]
   }
 }
 
-/** Ends reservations, and tells what each was answered with. */
+/** Ends reservations. Returns the result of each. */
 function end({ system }: Groundwork, ends: auth.ReservationEnd[]): () => Promise<string> {
   return async () => {
     const { results } = await callUnary(system.limits, 'end', { ends }, { idempotent: false })

@@ -8,32 +8,32 @@ import { send } from '@open-payments-server/testing'
 import type { Settings } from './plan-system.js'
 import type { ServiceName } from './service-name.js'
 
-/** A service's build, and the settings to run it with. */
+/** A service's build and settings. */
 export interface ServiceBuild {
   readonly service: ServiceName
   readonly settings: Settings
-  /** Folder of the checkout that was built; this one unless given. */
+  /** Folder of the checkout that was built; default: this one. */
   readonly root?: string
 }
 
-/** A build that is run as a service. */
+/** A build that runs as a service. */
 export interface ServiceProcessOptions extends ServiceBuild {
   /** URL that answers 200 once it is ready. */
   readonly readyUrl: string
-  /** File that it writes its log to, by itself. Without one, what it says comes through this process, which keeps the last of it. */
+  /** File that it writes its log to. Without one, its output comes through this process, which keeps the last lines. */
   readonly logFile?: string
-  /** Port of its inspector; none unless given. */
+  /** Port of its inspector; default: none. */
   readonly inspectorPort?: number | undefined
 }
 
 const CHECKOUT = fileURLToPath(new URL('../../../../', import.meta.url))
 const START_TIMEOUT_MS = 60_000
-/** Also how exactly it is known how long a start took. */
+/** Also the precision of measured start times. */
 const READY_POLL_MS = 20
 /** The part of its output kept for error reports. */
 const OUTPUT_LENGTH_MAX = 20_000
 
-/** A service as it runs in production: its build, in a process of its own, which can be ended and started again. */
+/** A service as in production: its build, in a separate process that can be ended and started again. */
 export class ServiceProcess<Options extends ServiceProcessOptions = ServiceProcessOptions> {
   #process: ChildProcess | undefined
   /** How the process ended, once it has. */
@@ -77,7 +77,7 @@ export class ServiceProcess<Options extends ServiceProcessOptions = ServiceProce
     return this.#process?.pid ?? 0
   }
 
-  /** What it said last, before it was started again included. */
+  /** Its last output, including that from before a restart. */
   get output(): string {
     const { logFile } = this.options
     return logFile === undefined ? this.#said : readFileSync(logFile, 'utf8').slice(-OUTPUT_LENGTH_MAX)
@@ -93,7 +93,7 @@ export class ServiceProcess<Options extends ServiceProcessOptions = ServiceProce
     return this.#ended
   }
 
-  /** Ends it as a crash would: at once, and without a chance to do anything. Resolves once it is gone. */
+  /** Kills it, like a crash. Resolves once it is gone. */
   async kill(): Promise<void> {
     this.#process?.kill('SIGKILL')
     await this.#ended
@@ -101,9 +101,9 @@ export class ServiceProcess<Options extends ServiceProcessOptions = ServiceProce
 }
 
 /**
- * Brings a service's database to the schema of its build, as its migration job does.
+ * Migrates a service's database to the schema of its build, as its migration job does.
  *
- * @returns how it ended, `exit 0` when all went well, and all that it said
+ * @returns how it ended, `exit 0` for success, and its output
  */
 export async function runMigration(build: ServiceBuild): Promise<{ end: string; output: string }> {
   const child = spawnBuild(build, { nodeFlags: [], parameters: ['migrate'] })
@@ -140,7 +140,7 @@ function collectOutput(child: ChildProcess, collect: (text: string) => void): vo
   }
 }
 
-/** How a process ends, once it has and all that it said was read: `exit 0`, or the signal that ended it. */
+/** How a process ended, after all its output was read: `exit 0`, or the signal that ended it. */
 function endOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once('close', (code, signal) => {

@@ -8,7 +8,7 @@ import {
 } from '@open-payments-server/testing/certificates'
 import type { ServiceName } from './service-name.js'
 
-/** Names of the clients of a system, as their certificates bear them. */
+/** Names of the clients of a system, as in their certificates. */
 export const CLIENT_NAMES = {
   'resource-server': 'spiffe://wallet.test/resource-server',
   operator: 'spiffe://wallet.test/operator',
@@ -18,7 +18,7 @@ export const CLIENT_NAMES = {
 const AUTH_SERVER_NAME = 'auth-server.wallet.test'
 const RESOURCE_SERVER_NAME = 'resource-server.wallet.test'
 
-/** How a channel speaks TLS. */
+/** TLS options of a channel. */
 export type ChannelTls = Required<Pick<ChannelOptions, 'tls' | 'serverName'>>
 
 /** Certificates of one authority for both services of a system, and for their callers. */
@@ -27,7 +27,7 @@ export interface SystemTls {
   readonly auth: Readonly<Record<string, string>>
   /** Settings of the resource server. */
   readonly resource: Readonly<Record<string, string>>
-  /** How a client that has a certificate reaches a service. */
+  /** TLS options for a client with a certificate. */
   channel(certificate: CertificateOptions, service: ServiceName): Promise<ChannelTls>
   /** Ends it, when the system has stopped. */
   stop(): Promise<void>

@@ -8,7 +8,7 @@ export interface CollectedSpan {
   readonly name: string
   readonly traceId: string
   readonly spanId: string
-  /** Absent where it began the trace. */
+  /** Absent for the first span of a trace. */
   readonly parentSpanId?: string
   readonly traceState?: string
   /** Number of its kind in OTLP: 1 internal, 2 server, 3 client. */
@@ -16,7 +16,7 @@ export interface CollectedSpan {
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-/** What a batch says, as far as tests look (OTLP 1.x over HTTP, in JSON). */
+/** The parts of a batch that tests read (OTLP 1.x over HTTP, in JSON). */
 interface ExportedTraces {
   readonly resourceSpans: readonly {
     readonly scopeSpans: readonly { readonly spans: readonly ExportedSpan[] }[]
@@ -26,13 +26,13 @@ type ExportedSpan = Omit<CollectedSpan, 'attributes'> & {
   readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[]
 }
 
-/** Stands in the place of a collector of traces, and keeps what it is sent. */
+/** A fake trace collector that keeps what it receives. */
 export interface TraceCollector {
-  /** What services are given as `OTEL_EXPORTER_OTLP_ENDPOINT`. */
+  /** The services' `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   readonly endpoint: string
-  /** Bodies of all that came, as they were sent. */
+  /** Bodies of all requests, as received. */
   readonly received: readonly string[]
-  /** Headers of all that came. */
+  /** Headers of all requests. */
   readonly headers: readonly IncomingMessage['headers'][]
   /** The spans of a trace, in the order in which they ended. */
   spansOf(traceId: string): CollectedSpan[]

@@ -43,14 +43,14 @@ export async function openWallet(
   return { name, walletAddress: walletAddress?.url ?? '', asset }
 }
 
-/** What an account holds, payments in flight included. */
+/** The balance of an account, including payments in flight. */
 export async function balanceOf({ operator }: ConnectedSystem, name: string): Promise<bigint> {
   const request = wallet.ListAccountsRequest.fromPartial({ name })
   const { accounts } = await callUnary(operator, 'listAccounts', request, { idempotent: true })
   return BigInt(accounts[0]?.balanceValue ?? -1)
 }
 
-/** What a quote or a payment is fixed by, as on the wire. */
+/** What fixes the amounts of a quote or payment, as on the wire. */
 export type FixedAmount = { readonly debitAmount: object } | { readonly receiveAmount: object }
 
 /** An amount of the wallet's asset, as on the wire. */
@@ -58,10 +58,10 @@ export function amountOf({ asset }: Wallet, value: bigint): object {
   return { value: String(value), assetCode: asset.code, assetScale: asset.scale }
 }
 
-/** Access tokens by what they are for. */
+/** Access tokens by purpose. */
 type Tokens = Readonly<Record<'incoming' | 'quote' | 'outgoing', string>>
 
-/** A client that was granted everything about the payments from one wallet to another. */
+/** A client with every right to the payments from one wallet to another. */
 export class Correspondence {
   readonly #system: ConnectedSystem
   readonly #client: TestClient
@@ -105,7 +105,7 @@ export class Correspondence {
     return this.#post('/incoming-payments', 'incoming', { walletAddress: this.to.walletAddress, ...body })
   }
 
-  /** Creates an incoming payment and answers its URL. */
+  /** Creates an incoming payment. Returns its URL. */
   async createReceiver(body?: Record<string, unknown>): Promise<string> {
     return (await this.requestReceiver(body)).textAt('id')
   }
@@ -148,7 +148,7 @@ export class Correspondence {
     return this.#client.request('GET', url, { accessToken: this.#tokens[kind] })
   }
 
-  /** What the grant has spent. */
+  /** Amounts that the grant has spent. */
   readSpent(): Promise<Answer> {
     return this.#client.request('GET', `${this.#system.resourceServerUrl}/outgoing-payment-grant`, {
       accessToken: this.#tokens.outgoing

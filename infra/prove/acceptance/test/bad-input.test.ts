@@ -6,7 +6,7 @@ import { digestOf } from '../src/database-digest.js'
 import { amount, createReceiver } from '../src/payments.js'
 import { startSystem, type System } from '../src/system.js'
 
-/** What is sent, what is answered, and the field that the answer names (in `details`, or in the description). */
+/** The request, the answer, and the field that the answer names (in `details`, or in the description). */
 type Case = readonly [what: string, body: unknown, status: number, field?: string]
 
 const USD = { assetCode: 'USD', assetScale: 2 }
@@ -497,7 +497,7 @@ describe('malformed input', () => {
         },
         ...options()
       })
-      // A key that the client does not publish cannot be resolved: there is nothing to check the signature with.
+      // A key that the client does not publish cannot be resolved, so the signature cannot be verified.
       await expectRefusal(answer, what === 'another key' ? 400 : 401)
       expect(answer.at('error.code')).toBe('invalid_client')
     })

@@ -21,17 +21,17 @@ import { startTraceCollector, type TraceCollector } from '../src/trace-collector
 
 const ONCE = { idempotent: false }
 const REDIS_URL = process.env.TEST_REDIS_URL
-/** How long answers are waited for while something is broken: some are put off until it is mended. */
+/** Maximum wait for answers while something is broken: some come only after it is repaired. */
 const PATIENCE_MS = 1_000
-/** For a thousand requests, on a machine that does other things besides. */
+/** For a thousand requests, on a busy machine. */
 const SENDING_TIMEOUT_MS = 90_000
 const WHAT_BREAKS = ['database of the auth server', 'database of the resource server', 'auth server'].concat(
   REDIS_URL === undefined ? [] : ['Redis']
 )
 
 /**
- * Something unmistakable in every field and header of everything that is sent, and everything secret that the services make; and
- * then a search for it in everything that they put out, in whatever way they fail.
+ * Every field and header of every request contains an unmistakable value. Then all outputs of the services, however they fail,
+ * are searched for these values and for every secret that the services make.
  */
 describe('what is secret', () => {
   const canaries = new Canaries()
@@ -88,7 +88,7 @@ describe('what is secret', () => {
     for (const proxy of proxies.values()) await proxy.stop()
   })
 
-  /** With a password, which a server that wants none does not mind. */
+  /** With a password, which a server without one accepts. */
   async function redisSettings(url: string): Promise<Settings> {
     const reached = new URL(await throughProxy('Redis')(url))
     if (reached.password === '') reached.password = canaries.mint('password of Redis')
@@ -195,7 +195,7 @@ describe('what is secret', () => {
     await told(callUnary(operator, 'listAccounts', wallet.ListAccountsRequest.fromPartial(accounts), ONCE))
   })
 
-  /** Keeps what a call is answered, or why it was refused. */
+  /** Keeps the answer to a call, or the reason for its refusal. */
   async function told(answered: Promise<unknown>): Promise<void> {
     try {
       outputs.add('gRPC answer', JSON.stringify(await answered))
@@ -244,8 +244,8 @@ describe('what is secret', () => {
   }
 
   /**
-   * Sends one request of every kind while something is broken. How they are answered is tested elsewhere; here only what the
-   * services put out counts.
+   * Sends one request of every kind while something is broken. The answers are tested elsewhere; here only the outputs of the
+   * services count.
    */
   async function whileBroken(breakIt: () => unknown, mendIt: () => unknown): Promise<void> {
     const requests: (() => Promise<string>)[] = []
@@ -275,7 +275,7 @@ describe('what is secret', () => {
       ['auth-server', authServer, { DATABASE_URL: url('127.0.0.1:1') }],
       ['resource-server', resourceServer, { DATABASE_URL: url('%zz') }],
       ['resource-server', resourceServer, { DATABASE_URL: url('['), REDIS_URL: redisUrl }],
-      // Somebody took the one setting for the other.
+      // As if someone had mixed up the two settings.
       ['auth-server', authServer, { DATABASE_URL_FILE: url('127.0.0.1:1') }]
     ]
     for (const [service, plan, settings] of wrong) {
@@ -285,7 +285,7 @@ describe('what is secret', () => {
     }
   })
 
-  /** Has a service bring its database up to date, in vain; answers all that it says. */
+  /** Has a service migrate its database, which fails. Returns its output. */
   async function failToMigrate(service: ServiceName, settings: Settings): Promise<string> {
     const { end, output } = await runMigration({ service, settings: { ...settings, LOG_LEVEL: 'trace' } })
     expect({ end, output }).toEqual({ end: 'exit 1', output: expect.stringMatching(/\w/) })
@@ -310,7 +310,7 @@ describe('what is secret', () => {
     if (REDIS_URL !== undefined) await outputs.addRedis(REDIS_URL)
     releaseStreams()
     expect(canaries.find(outputs.all, ALLOWED)).toEqual([])
-    // It does find what is there; and nothing is allowed that is not needed.
+    // The search finds what is there, and every exception is needed.
     const everywhere = canaries.find(outputs.all, [])
     const unneeded = ALLOWED.filter(
       (one) => !everywhere.some(({ canary, place }) => one.canary.test(canary) && one.place.test(place))
@@ -321,7 +321,7 @@ describe('what is secret', () => {
   it('never splits or forges a log line', () => {
     expect(outputs.logLines.length).toBeGreaterThan(0)
     for (const line of outputs.logLines) {
-      // One line, without anything that a terminal or a reader would take for more than text.
+      // One line, without anything that a terminal interprets.
       expect(line).toMatch(/^[^\p{Cc}]*\n$/u)
       expect(JSON.parse(line)).toEqual(
         expect.objectContaining({

@@ -31,7 +31,7 @@ import { balanceOf, Correspondence, openWallet } from '../src/wallets.js'
 /** How far clocks jump. */
 const JUMP_SECONDS = 15 * 60
 
-/** What both databases hold, once nothing is under way any more. */
+/** A digest of both databases, once nothing is in progress. */
 async function stateOf(system: System): Promise<string[]> {
   await allSettled(system)
   return Promise.all([digestOf(system.authDatabase), digestOf(system.resourceDatabase)])
@@ -160,7 +160,7 @@ function queryOf(answer: Answer): URLSearchParams {
   return new URL(answer.headers.get('location') ?? 'none:').searchParams
 }
 
-/** How a step was refused, in short; undefined when it was not. */
+/** A short form of the refusal of a step; undefined when it was not refused. */
 function refusalOf(answer: Answer): string | undefined {
   const result = queryOf(answer).get('result')
   if (result !== null) return result
@@ -169,7 +169,7 @@ function refusalOf(answer: Answer): string | undefined {
   return `${String(answer.status)} ${answer.textAt('error.code')} ${answer.textAt('error.description')}`
 }
 
-/** Makes the journey with a clock that jumps after a step. Answers where it ended: a step that is refused changes nothing. */
+/** Makes the payment with a clock that jumps after a step. Returns where it ended: a refused step changes nothing. */
 async function travel(system: System, jumpAfter: StepName, jumpSeconds: number): Promise<string> {
   const journey = new Journey(system)
   for (const step of STEPS) {
@@ -193,7 +193,7 @@ const TOKEN_EXPIRED = '403 403 Inactive Token'
 const QUOTE_EXPIRED = 'pay: 400 400 invalid quote'
 const SENT = 'sent 500'
 
-/** Where the journey ends, by the step after which the clock jumps. */
+/** Where the payment ends, by the step after which the clock jumps. */
 type Ends = Readonly<Record<StepName, string>>
 
 const AHEAD: Ends = {
@@ -371,7 +371,7 @@ describe('a payment that is delayed while the clock jumps', () => {
     expect(first.status).toBe(201)
     const before = await stateOf(system)
     system.clock.advanceSeconds(jumpSeconds)
-    // The very same signature is not fresh any more, or not yet. Signed anew, the same key gets the same payment.
+    // The same signature is no longer fresh, or not yet. Signed anew, the same idempotency key gets the same payment.
     const replayed = await pay({ signature: { createdSeconds } })
     expect([replayed.status, replayed.textAt('error.description')]).toEqual([
       401,
@@ -416,7 +416,7 @@ describe.each([
     })
     const { keyId, privateKey } = connected.shop.key
     const byAuthClock = createSigningClient({ keyId, privateKey, clock: authClock })
-    // Whoever asks one of the two goes by its clock.
+    // Each service uses its own clock.
     const request: TestClient['request'] = (method, url, options) =>
       (url.startsWith(plan.authServerUrl) ? byAuthClock : connected.shop).request(method, url, options)
     system = { ...connected, shop: { ...connected.shop, request } }

@@ -54,7 +54,7 @@ async function documentedStatements(): Promise<DocumentedStatement[]> {
   return found
 }
 
-/** Runs a statement with nothing for what the reader is to fill in, and takes it back. @returns why it was refused */
+/** Runs a statement with null for each placeholder, and rolls it back. @returns why it was refused */
 async function tryStatement(database: TestDatabase, text: string): Promise<string | undefined> {
   const filled = text
     .replaceAll("'…'", 'null')

@@ -19,16 +19,16 @@ const HALF = 2n ** 63n
 const BEYOND = UINT64_MAX + 1n
 const USD: Asset = { code: 'USD', scale: 2 }
 
-/** Of no use to tests that move no clock: tokens outlive them. */
+/** Not useful here: no test moves a clock, so tokens outlive all tests. */
 const LONG_LIVED = { ACCESS_TOKEN_LIFETIME_SECONDS: '86400' }
 
-/** What both databases hold, once nothing is under way any more. */
+/** A digest of both databases, once nothing is in progress. */
 async function stateOf(system: System): Promise<string[]> {
   await allSettled(system)
   return Promise.all([digestOf(system.authDatabase), digestOf(system.resourceDatabase)])
 }
 
-/** Expects a request to be refused, clearly and without any effect. Answers it. */
+/** Expects a request to be refused clearly and without effect. Returns the answer. */
 async function expectRefused(
   system: System,
   request: () => Promise<Answer>,
@@ -48,7 +48,7 @@ async function expectRefused(
   return answer
 }
 
-/** The parts of an outgoing payment that tell what moved, once it has ended. */
+/** The amounts of an outgoing payment that has ended. */
 async function endOf(payer: Correspondence, system: System, created: Answer): Promise<unknown[]> {
   expect({ status: created.status, body: created.body }).toMatchObject({ status: 201 })
   await allSettled(system)
@@ -138,7 +138,7 @@ describe('amounts at the edges of 64 bits', () => {
       false,
       String(HALF)
     ])
-    // 2^63 − 2 are left of what the receiver can hold.
+    // The receiver has room for 2^63 − 2.
     await expectRefused(system, () => payer.quote(target, { debitAmount: amountOf(rich, HALF - 1n) }), {
       status: 400,
       naming: 'invalid receiver'
@@ -223,7 +223,7 @@ describe('amounts at the edges of 64 bits', () => {
   })
 })
 
-/** What one of several was answered with: its case, or the code and field of its failure. */
+/** The result of one of several: its case, or the code and field of its failure. */
 function resultOf(
   outcome: auth.ReservationResult['outcome'] | auth.EndResult['outcome'] | undefined
 ): string {
@@ -232,7 +232,7 @@ function resultOf(
   return `${String(status[code])} ${field}`
 }
 
-/** What an operator's call came to: `OK`, or the code of its refusal and the field that it names. */
+/** The result of an operator's call: `OK`, or the code and field of its refusal. */
 async function outcomeOf(call: Promise<unknown>): Promise<string> {
   try {
     await call
@@ -759,7 +759,7 @@ describe('intervals of grants', () => {
       ['R/2024-02-29T00:00:00Z/P1Y', [201, 403]],
       [`R1/${now.toISOString()}/PT1S`, [201, 403]],
       ['R/1970-01-01T00:00:00Z/PT0.001S', [201, 403]],
-      // Over, or yet to come.
+      // Past, or in the future.
       [`R3/PT1S/${now.toISOString()}`, [403, 403]],
       ['R5/1970-01-01T00:00:00Z/P1D', [403, 403]],
       ['R5/9998-01-01T00:00:00Z/P1D', [403, 403]]

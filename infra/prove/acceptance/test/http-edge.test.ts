@@ -114,7 +114,7 @@ describe.each(listeners)('%s', (_name, find) => {
   })
 })
 
-/** A request of shop's, signed for one target and sent to any. */
+/** A request of the shop, signed for one target and sent to another. */
 async function sendSigned(
   method: string,
   target: string,

@@ -19,7 +19,7 @@ import { startSystem, type System, type TestClient } from '../src/system.js'
 
 const withRedis = process.env.TEST_REDIS_URL === undefined ? describe.skip : describe
 
-/** A database of the Redis of this test run that no other test uses: it is emptied here. */
+/** A Redis database that no other test uses, because it is emptied here. */
 const REDIS_DATABASE = 9
 const INSTANCES = [0, 1] as const
 /** CLIENT_KEYS_CACHE_SECONDS and INTROSPECTION_CACHE_SECONDS together. */
@@ -27,7 +27,7 @@ const KEY_REMOVAL_SECONDS = 60 + 30
 /** SIGNATURE_FUTURE_MAX_SECONDS, and one more since signatures are dated in whole seconds. */
 const LOST_MARKS_SECONDS = 30 + 1
 
-/** A token, and how its client ends it. */
+/** A token, and what its client needs to end it. */
 interface Issued {
   readonly token: string
   readonly manage: string
@@ -103,7 +103,7 @@ withRedis('across two instances of each service and one Redis, which need Redis 
     return client.request('GET', url, { accessToken: token, signature })
   }
 
-  /** What each instance of the resource server answers a client with a token. */
+  /** The answer of each instance of the resource server to a client with a token. */
   const statusesOf = async (clients: readonly SigningClient[], token: string): Promise<number[]> =>
     (await Promise.all(clients.map((client) => read(client, token)))).map(({ status }) => status)
 
@@ -249,7 +249,7 @@ withRedis('across two instances of each service and one Redis, which need Redis 
     }
   })
 
-  /** Whether the instances say that they can work: those of the resource server, then those of the auth server. */
+  /** Readiness of all instances: those of the resource server, then those of the auth server. */
   async function readiness(): Promise<number[]> {
     const urls = [
       ...system.resourceServers.map(({ httpPort }) => `http://localhost:${String(httpPort)}/readyz`),

@@ -53,7 +53,7 @@ function pathsOf(definition: ServiceDefinition): string[] {
   return Object.values(definition).map(({ path }) => path)
 }
 
-/** Calls every method with an empty message, and answers whether it was let in. */
+/** Calls every method with an empty message. Returns whether each was allowed. */
 async function letIn(certificate: CertificateOptions, services: Services): Promise<boolean> {
   const service = services === 'wallets' ? 'resource-server' : 'auth-server'
   const instances = service === 'resource-server' ? system.resourceServers : system.authServers
@@ -74,7 +74,7 @@ async function letIn(certificate: CertificateOptions, services: Services): Promi
         { deadline: Date.now() + 10_000 }
       )
       call.on('data', () => {
-        // A stream that lets in says that it started, and goes on.
+        // An allowed stream reports that it started, and stays open.
         resolve(status.OK)
         call.cancel()
       })

@@ -21,7 +21,7 @@ describe('the official client library, with its response validation on', () => {
   >
 
   beforeAll(async () => {
-    // The library signs with the machine's own time and does not let it be moved.
+    // The library signs with the system's clock, which cannot be replaced.
     system = await startSystem({ auth: { CONTINUATION_WAIT_SECONDS: '0' } })
     client = await createAuthenticatedClient({
       walletAddressUrl: system.shop.walletAddress,
@@ -44,7 +44,7 @@ describe('the official client library, with its response validation on', () => {
     return grant
   }
 
-  /** A revocation reaches the resource server over a stream: within its latency, not before the answer to the client. */
+  /** A revocation reaches the resource server over a stream, possibly after the answer to the client. */
   const refused = (attempt: () => Promise<unknown>): Promise<void> =>
     eventually('the token is refused', () =>
       attempt().then(

@@ -11,19 +11,19 @@ import {
 } from '../src/request-kinds.js'
 import { startSystem, type System } from '../src/system.js'
 
-/** How many requests race for the two connections of each service. */
+/** Number of requests that race for the two connections of each service. */
 const RACING = 32
-/** When the last of them must be answered. */
+/** Deadline for the last answer. */
 const ANSWERED_WITHIN_MS = 5_000
 const MIXED_ROUNDS = 5
-/** Longest that a test may take, with all that is prepared for it. */
+/** Maximum duration of a test, including its preparation. */
 const TEST_TIMEOUT_MS = 120_000
-/** How many requests are prepared at once: preparing is no part of the race. */
+/** Number of requests that are prepared at once; preparing is not part of the race. */
 const PREPARED_AT_ONCE = 8
 
 const KINDS = requestKinds()
 
-/** Two connections are held by whichever two requests come first: one that needs a second one waits for ever. */
+/** The first two requests take the two connections. If one needs a second connection, it waits for ever. */
 describe('with two database connections for each service', () => {
   let system: System
   let groundwork: Groundwork

@@ -31,7 +31,7 @@ withRedis(
   }
 )
 
-/** How long payments of every kind come, in all intervals together. */
+/** Duration of the mix, all intervals together. */
 const MIX_SECONDS = Number(process.env.MIX_TEST_SECONDS ?? 30)
 const INTERVAL_COUNT = 4
 const INTERVAL_SECONDS = 3_600
@@ -98,7 +98,7 @@ withRedis('across two instances of each service, which need Redis (TEST_REDIS_UR
     MIX_SECONDS * 1_000 + 120_000
   )
 
-  /** One unit more than the room is refused, the room itself is given, and then nothing is left. */
+  /** One unit more than the room is refused, exactly the room is accepted, and then nothing is left. */
   async function takesExactly(room: bigint): Promise<void> {
     await deposit(system, 'alice', room)
     const receiver = await createReceiver(system, system.shop)
@@ -112,7 +112,7 @@ withRedis('across two instances of each service, which need Redis (TEST_REDIS_UR
     expect(await spentUnder(system, token)).toBe(PaymentMix.LIMIT)
   }
 
-  /** The test settled and released some reservations itself, behind the resource server's back: it must not overlook one. */
+  /** The test settled and released some reservations directly at the auth server: the audit must name each. */
   async function auditNamesOnlyWhatHasNoPayment(): Promise<void> {
     const violations = await system.audit()
     const named = violations.map(

@@ -12,9 +12,9 @@ const INSTANCES = 2
 const CLIENT_REQUESTS = 6
 const WALLET_ADDRESS_REQUESTS = 10
 const FETCHES = 6
-/** After this time, a signature with an unknown key makes the auth server fetch the keys again. */
+/** After this time, an unknown key makes the auth server fetch the client's keys again. */
 const REFETCH_SECONDS = 6
-/** Several times as long as a count waits to be told to the other instances. */
+/** Several times the interval after which instances exchange counts. */
 const TOLD_WITHIN_MS = 500
 
 const limits = {
@@ -60,7 +60,7 @@ describe('rate limits of two instances of each service with one Redis', () => {
       ...options
     })
 
-  /** Somebody with a key that was made up just now, and with a token for incoming payments: no one had to agree to it. */
+  /** A stranger with a new key and a token for incoming payments, which needs no consent. */
   const comeAsStranger = async (): Promise<(walletAddress: string) => Promise<Answer>> => {
     const { jwk, privateKey } = createTestKey(`stranger-${randomUUID()}`)
     const connect = (url: string): string => system.reach(url)
@@ -87,7 +87,7 @@ describe('rate limits of two instances of each service with one Redis', () => {
       ...(keyId === undefined ? {} : { signature: { keyId } })
     })
 
-  /** How many requests Redis knows of that all instances have met, answered or refused. */
+  /** Number of requests to all instances, answered or refused, that Redis has counted. */
   const countOfRequests = async (): Promise<number> => {
     const counts = await Promise.all(
       (await redis.keys('*:rate-limit:address:*')).map((key) => redis.get(key))
@@ -95,7 +95,7 @@ describe('rate limits of two instances of each service with one Redis', () => {
     return counts.reduce((sum, count) => sum + Number(count ?? 0), 0)
   }
 
-  /** Waits until Redis has long heard nothing new: what an instance still had to tell would be taken for what is asked next. */
+  /** Waits until the count in Redis has stopped growing: late counts would be mistaken for those of the next request. */
   const untilInStep = async (): Promise<void> => {
     let known = await countOfRequests()
     let knownSinceMs = performance.now()
@@ -109,8 +109,7 @@ describe('rate limits of two instances of each service with one Redis', () => {
   }
 
   /**
-   * Asks, and waits until the instance that answered has told what it counted, and heard of the others. All must be in step
-   * before.
+   * Sends a request, and waits until the instance has exchanged its count with Redis. All instances must agree beforehand.
    */
   const askInStep = async (ask: () => Promise<Answer>): Promise<Answer> => {
     const before = await countOfRequests()
@@ -119,7 +118,7 @@ describe('rate limits of two instances of each service with one Redis', () => {
     return answer
   }
 
-  /** Asks until it is refused. */
+  /** Sends requests until one is refused. */
   const askUntilRefused = async (
     ask: () => Promise<Answer>
   ): Promise<{ readonly through: number; readonly refused: Answer }> => {
@@ -141,7 +140,7 @@ describe('rate limits of two instances of each service with one Redis', () => {
     expect(first.headers.get('ratelimit-policy')).toContain(`"client";q=${String(CLIENT_REQUESTS)};w=60`)
     const { through } = await askUntilRefused(() => list('shop', alice))
     expect(1 + through).toBeGreaterThanOrEqual(CLIENT_REQUESTS)
-    // What an instance has counted since it heard of the others it lets through: here it hears after every request.
+    // An instance may exceed a limit by what it counts between two exchanges: here it exchanges after every request.
     let more = 0
     for (let asked = 0; asked < 4; asked += 1) {
       const answer = await askInStep(() => list('shop', alice))
@@ -160,7 +159,7 @@ describe('rate limits of two instances of each service with one Redis', () => {
     const { alice, carol } = system.walletAddresses
     const [ask, askToo] = [await comeAsStranger(), await comeAsStranger()]
     await untilInStep()
-    // Shop asked about alice until it was refused: most of what strangers have for her is used up.
+    // The shop requested alice's address until it was refused, so most of what strangers may request of hers is used up.
     const { through, refused } = await askUntilRefused(() => ask(alice))
     expect(through).toBeLessThan(CLIENT_REQUESTS - 1)
     expect(refused.headers.get('ratelimit')).toContain('"wallet-address";r=0;t=')

@@ -27,7 +27,7 @@ function write(client: ReleasedClient, call: ClientCall, omitted?: string): Wire
   })
 }
 
-/** Sends a request to where its call goes; answers the status and the body. */
+/** Sends a request to its endpoint. Returns the status and the body. */
 async function send(
   { url }: ClientCall,
   request: WireRequest
@@ -56,7 +56,7 @@ function grantCall(client: ReleasedClient): ClientCall {
   }
 }
 
-/** A payment that a grant of its own and a quote of its own are ready for. */
+/** A payment for which a grant and a quote were created. */
 async function paymentCall(client: ReleasedClient): Promise<ClientCall> {
   const receiver = await createReceiver(system, system.shop, { incoming: BigInt(DEBIT_VALUE) })
   const quoteToken = await requestToken(system, system.shop, [{ type: 'quote', actions: ['create'] }])
@@ -239,7 +239,7 @@ describe.each(RELEASED_CLIENTS.map((client) => [client.name, client] as const))(
     it.each(MUTATIONS)('is refused %s, by both servers', async (_what, mutate) => {
       for (const call of [grantCall(client), await paymentCall(client)]) {
         const request = write(client, call)
-        // An unknown key is the client's mistake, to the auth server.
+        // To the auth server, an unknown key is the client's error.
         expect([400, 401]).toContain((await send(call, mutate(request))).status)
       }
     })

@@ -11,7 +11,7 @@ interface Cost {
   readonly resource: readonly string[]
 }
 
-/** Statements of the workers that a payment wakes: they run beside requests and belong to none. */
+/** Statements of the workers that a payment wakes: they run concurrently and belong to no request. */
 const WORKER_STATEMENTS = [
   /^begin$/i,
   /^commit$/i,
@@ -27,14 +27,14 @@ describe('the round trips of a request, in steady state', () => {
   let payToken: string
 
   beforeAll(async () => {
-    // The purge's statements, at its start, would come among those that are counted.
+    // The purge's first statements would be counted, too.
     system = await startSystem({
       auth: { PURGE_INTERVAL_SECONDS: '0' },
       resource: { PURGE_INTERVAL_SECONDS: '0' }
     })
     receiver = await createReceiver(system, system.shop)
     payToken = (await consentedToken(system, system.shop, [outgoingAccess(system)])).token
-    // What is cached is cached from here on: keys, tokens, wallet addresses, the receiver.
+    // From here on everything is cached: keys, tokens, wallet addresses, the receiver.
     await pay(system, system.shop, payToken, receiver.url, 100n)
     await requestToken(system, system.shop, [{ type: 'quote', actions: ['create'] }])
     await allSettled(system)

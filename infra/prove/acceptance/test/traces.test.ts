@@ -11,7 +11,7 @@ import { type CollectedSpan, startTraceCollector, type TraceCollector } from '..
 const KIND = { server: 2, client: 3 }
 const RESERVE = 'openpayments.auth.v1.GrantLimitsService/Reserve'
 
-/** Both services in this process share one set-up; what crosses between them crosses over the wire all the same. */
+/** Both services share the telemetry of this process, but the context between them still travels over the wire. */
 describe('a trace', () => {
   const lines: Record<string, unknown>[] = []
   let collector: TraceCollector
@@ -43,7 +43,7 @@ describe('a trace', () => {
     await collector.stop()
   })
 
-  /** Pays, as a part of a trace that the client began. */
+  /** Pays within a trace that the client began. */
   async function pay(traceparent: string): Promise<{ token: string; secrets: string[] }> {
     const receiver = await createReceiver(system, system.shop)
     const { token } = await consentedToken(system, system.shop, [outgoingAccess(system)])
@@ -94,7 +94,7 @@ describe('a trace', () => {
     })
     expect(statementsOf(childrenOf(spans, request)).length).toBeGreaterThan(0)
     expect(statementsOf(childrenOf(spans, answered)).length).toBeGreaterThan(0)
-    // Nothing of it hangs in the air.
+    // Every span has its parent.
     const known = new Set([clientSpanId, ...spans.map(({ spanId }) => spanId)])
     expect(spans.filter(({ parentSpanId }) => !known.has(parentSpanId ?? ''))).toEqual([])
   })

@@ -33,16 +33,16 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 `
 
-/** What a line of its log tells. */
+/** What a log line says. */
 export interface ChatteredLine {
   readonly msg: string
-  /** Of those that it chats, from 0 on each time. */
+  /** Its number, from 0 in each batch. */
   readonly index?: number
-  /** How many were lost. */
+  /** Number of lost lines. */
   readonly count?: number
 }
 
-/** A process that does nothing but log, on a standard output that may take nothing. */
+/** A process that only logs, to a standard output that may accept nothing. */
 export class Chatterer {
   readonly #child: ChildProcess
   readonly #said: AsyncIterator<string>
@@ -56,17 +56,17 @@ export class Chatterer {
     this.#said = createInterface({ input: this.#child.stderr as Readable })[Symbol.asyncIterator]()
   }
 
-  /** Has it log so many lines of a thousand characters; resolves when it has. */
+  /** Makes it log this many lines of a thousand characters; resolves when it has. */
   chat(count: number): Promise<void> {
     return this.#tell(`chat ${String(count)}`)
   }
 
-  /** Has it log a fatal line; resolves when it has. */
+  /** Makes it log a fatal line; resolves when it has. */
   despair(): Promise<void> {
     return this.#tell('despair')
   }
 
-  /** Has it exit at once. */
+  /** Makes it exit at once. */
   exit(status: number): void {
     this.#write(`exit ${String(status)}`)
   }
@@ -81,7 +81,7 @@ export class Chatterer {
     this.#child.kill('SIGTERM')
   }
 
-  /** Has it end because it has nothing more to do. */
+  /** Lets it end because it has nothing more to do. */
   finish(): void {
     this.#input.end()
   }
@@ -99,7 +99,7 @@ export class Chatterer {
     }
   }
 
-  /** Ends it, however it stands. */
+  /** Kills it, whatever its state. */
   kill(): void {
     this.#child.kill('SIGKILL')
   }

@@ -8,7 +8,7 @@ interface Outcome {
   readonly reject: (error: unknown) => void
 }
 
-/** Some systems beside each other that take crash after crash: most of the time of each is spent waiting. */
+/** Several systems that run crashes in parallel, because each spends most of its time waiting. */
 export class CrashFleet {
   readonly #queue: Crash[]
   readonly #left: Map<Crash, number>
@@ -16,8 +16,8 @@ export class CrashFleet {
   readonly #running: Promise<unknown>
 
   /**
-   * @param options.rounds how often each crash is run
-   * @param options.systems how many systems run beside each other
+   * @param options.rounds number of times that each crash is run
+   * @param options.systems number of systems that run in parallel
    */
   constructor(crashes: readonly Crash[], options: { rounds: number; systems: number }) {
     this.#queue = Array.from({ length: options.rounds }, () => crashes).flat()
@@ -46,7 +46,7 @@ export class CrashFleet {
         this.#succeeded(crash)
       } catch (error) {
         this.#outcomes.get(crash)?.reject(withOutput(error, system))
-        // Without a system there is no use in trying the others; what one crash broke must not be blamed on the next.
+        // The others cannot run without a system, and what one crash broke must not be blamed on the next.
         if (system === undefined) this.#failAll(error)
         await system?.stop()
         system = undefined
@@ -78,7 +78,7 @@ function outcome(): Outcome {
   const promise = new Promise<void>((...both) => {
     ;[resolve, reject] = both
   })
-  // It may fail before anybody asks.
+  // It may fail before anything awaits it.
   promise.catch(() => undefined)
   if (resolve === undefined || reject === undefined) throw new Error('a promise calls its executor at once')
   return { promise, resolve, reject }

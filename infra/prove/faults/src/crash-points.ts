@@ -1,17 +1,17 @@
 import type { ServiceName } from '@open-payments-server/acceptance'
 import type { StatementPoint } from './database-proxy.js'
 
-/** A point on the way of a payment: a statement of one of the services. */
+/** A point in the course of a payment: a statement of one of the services. */
 export interface PaymentPoint extends StatementPoint {
-  /** Whose statement it is. */
+  /** The service that sends it. */
   readonly of: ServiceName
 }
 
-/** What happens when the payments come to a point. */
+/** What happens when a payment reaches a point. */
 export interface CrashStep {
   readonly at: PaymentPoint
   /**
-   * `kill`: a service is killed there. `hold`: the statement waits there until all steps were taken. `pass`: nothing, but the
+   * `kill`: a service is killed there. `hold`: the statement waits there until all steps were taken. `pass`: nothing; the
    * next step is looked for from there on.
    */
   readonly do: { readonly kill: ServiceName } | 'hold' | 'pass'
@@ -20,7 +20,7 @@ export interface CrashStep {
 /** A crash at one step boundary of creating, processing or settling a payment. */
 export interface Crash {
   readonly name: string
-  /** Taken one after the other. */
+  /** Taken in this order. */
   readonly steps: readonly CrashStep[]
 }
 
@@ -53,12 +53,12 @@ const pass = (at: PaymentPoint): CrashStep => ({ at, do: 'pass' })
 const killAuthServer = (at: PaymentPoint): CrashStep => kill('auth-server', at)
 const killResourceServer = (at: PaymentPoint): CrashStep => kill('resource-server', at)
 
-/** A reservation that the resource server is not sure of is given up: it is released next. */
+/** A reservation that the resource server is not sure of is given up, and released next. */
 const givenUp = [hold(auth.reserve('after')), pass(resource.giveUp('after'))]
 
 /**
- * Every boundary between two steps of a payment, and who dies there. A service that is killed while the other's statement
- * waits leaves that one without an asker; a service that is killed at its own statement leaves the other without an answer.
+ * Every boundary between two steps of a payment, and the service that is killed there. If it is killed while the other's statement
+ * waits, that one loses its caller; if it is killed at its own statement, the other gets no answer.
  */
 export const CRASHES: readonly Crash[] = [
   // Creating: reserve.

@@ -3,21 +3,21 @@ import type { Crash } from './crash-points.js'
 import type { CrashSystem } from './crash-system.js'
 import { converged, PaymentLoad } from './payment-load.js'
 
-/** Within this time after a crash everything is as if it had not been. */
+/** Time after a crash within which everything must have recovered, in milliseconds. */
 const CONVERGED_WITHIN_MS = 60_000
-/** What the grant allows each day: enough for all that is sent, but not for the one payment that is refused. */
+/** The grant's daily limit: enough for all payments except the one that is to be refused. */
 const DAILY_LIMIT = 10_000_000_000_000n
 
-/** Payments are sent again at most so often: with the time of the crash, as often as there are ids that they may get. */
+/** Maximum number of repetitions of a payment: with the first attempt, as many as the ids that it may get. */
 const REPEATS_MAX = 3
 
 let crashCount = 0
 
 /**
- * Sends payments of every kind, crashes a service at the boundary, and looks whether everybody was told the truth and all
- * the money is where it belongs.
+ * Sends payments of every kind, crashes a service at the boundary, and checks that every answer was true and all money is
+ * where it belongs.
  *
- * @throws Error with everything that is not as it must be
+ * @throws Error naming everything that is wrong
  */
 export async function runCrash(system: CrashSystem, crash: Crash): Promise<void> {
   crashCount += 1
@@ -28,7 +28,7 @@ export async function runCrash(system: CrashSystem, crash: Crash): Promise<void>
   await Promise.all([system.crash(crash.steps), ...load.payments.map((payment) => load.send(payment))])
   await converged(system, CONVERGED_WITHIN_MS)
   const wrong = await load.untruths()
-  // Whoever sends the very same request again must be told what is.
+  // A repetition of the same request must get the truth.
   await load.sendUndecided(REPEATS_MAX, CONVERGED_WITHIN_MS)
   wrong.push(
     ...load.doubts,
@@ -50,10 +50,10 @@ async function orderEveryKind(system: CrashSystem, load: PaymentLoad): Promise<s
   const kinds: readonly [receiver: string, debit: bigint][] = [
     [open.url, 100n],
     [open.url, 101n],
-    // Of these two one ends in part, or is not created.
+    // One of these two is delivered in part, or is not created.
     [small.url, 100n],
     [small.url, 100n],
-    // More than there is: fails once it is created.
+    // More than the balance: fails after it was created.
     [open.url, DAILY_LIMIT / 2n],
     // More than the grant allows: refused.
     [open.url, DAILY_LIMIT + 1n]

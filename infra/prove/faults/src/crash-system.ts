@@ -10,12 +10,12 @@ import { systemClock } from '@open-payments-server/runtime'
 import type { CrashStep } from './crash-points.js'
 import { DatabaseProxy, type HeldStatement } from './database-proxy.js'
 
-/** Both services as processes of their own, each behind a proxy of its database, that can be killed at any statement. */
+/** Both services as separate processes, each with a proxy in front of its database, which can be killed at any statement. */
 export interface CrashSystem extends ConnectedSystem {
   /**
-   * Arms steps; resolves once all were taken, with every killed service running again.
+   * Prepares steps. Resolves once all were taken and every killed service runs again.
    *
-   * @throws Error naming the point that nothing came to in time
+   * @throws Error naming the point that no statement reached in time
    */
   crash(steps: readonly CrashStep[]): Promise<void>
   /** What the services said last. */
@@ -23,7 +23,7 @@ export interface CrashSystem extends ConnectedSystem {
   stop(): Promise<void>
 }
 
-// Short, so that everything converges within seconds that converges within minutes in production.
+// Short, so that what takes minutes in production takes seconds.
 const QUICK_RESOURCE_SERVER = {
   AUTH_GRPC_DEADLINE_MS: '2000',
   PROCESSING_POLL_SECONDS: '1',
@@ -36,10 +36,10 @@ const QUICK_AUTH_SERVER = {
   ACCESS_TOKEN_LIFETIME_SECONDS: '86400',
   LOG_LEVEL: 'warn'
 }
-/** How long a step may be waited for. */
+/** Maximum wait for a step. */
 const STEP_TIMEOUT_MS = 30_000
 
-/** Starts both services as processes, each behind a proxy of its database. */
+/** Starts both services as processes, each with a proxy in front of its database. */
 export async function startCrashSystem(): Promise<CrashSystem> {
   const proxies = new Map<ServiceName, DatabaseProxy>()
   const through = (service: ServiceName) => async (url: string) => {
@@ -63,7 +63,7 @@ export async function startCrashSystem(): Promise<CrashSystem> {
     ...connected,
     async crash(steps) {
       await takeSteps(steps, proxies, processes)
-      // Connections that broke pause before they are made anew.
+      // Broken connections pause before they reconnect.
       await Promise.all([connected.operator, connected.limits].map(ready))
     },
     output: () =>
@@ -131,7 +131,7 @@ async function takeSteps(
     const statement = await next
     if (statement === undefined) throw new Error(`the database of the ${at.of} is not proxied`)
     const following = steps[index + 1]
-    // Armed before anything goes on, so that nothing passes it unseen.
+    // Prepared before anything continues, so that no statement passes unnoticed.
     next = following && arm(following)
     // Waited for only once this step is taken, which may fail first.
     next?.catch(() => undefined)
@@ -139,7 +139,7 @@ async function takeSteps(
     else if (action === 'pass') statement.release()
     else {
       await processes[action.kill].kill()
-      // What the dead one sent is lost with it; what the other one sent goes on.
+      // Statements of the killed service are lost; those of the other continue.
       if (action.kill !== at.of) statement.release()
       await processes[action.kill].start()
     }

@@ -1,20 +1,20 @@
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { readMessages, type WireMessage } from './postgres-wire.js'
 
-/** A point on the way of a statement to the database and back. */
+/** A point on a statement's way to the database and back. */
 export interface StatementPoint {
   /** Matches the statement's name and text, and, of `commit`, what was done since `begin`. */
   readonly statement: RegExp
   /**
-   * `before`: the database has not heard of it. `during`: it has, and nobody knows how far it is. `after`: it is done, and
-   * the service has not heard of it.
+   * `before`: the database has not received it. `during`: it has, and may or may not have executed it. `after`: it is done, and
+   * the service has not received the result.
    */
   readonly moment: 'before' | 'during' | 'after'
 }
 
-/** A statement that waits at a point. */
+/** A statement that is stopped at a point. */
 export interface HeldStatement {
-  /** Lets it go on. Without effect on a connection that is gone. */
+  /** Lets it continue. Has no effect if its connection is gone. */
   release(): void
 }
 
@@ -24,8 +24,8 @@ interface Watch {
 }
 
 /**
- * Stands between a service and its PostgreSQL, and can hold any statement on its way there or back: where a process is to
- * be killed, it is killed at exactly that point.
+ * A proxy between a service and its PostgreSQL that can stop any statement on its way there or back, so that a process can be
+ * killed at exactly that point.
  */
 export class DatabaseProxy {
   readonly #server: Server
@@ -55,7 +55,7 @@ export class DatabaseProxy {
     return proxy
   }
 
-  /** Holds the next statement that comes to a point; resolves once it is there. */
+  /** Stops the next statement that reaches a point. Resolves once it is there. */
   hold(point: StatementPoint, signal?: AbortSignal): Promise<HeldStatement> {
     return new Promise((resolve, reject) => {
       const watch: Watch = { point, onReached: resolve }
@@ -66,7 +66,7 @@ export class DatabaseProxy {
     })
   }
 
-  /** Ends every connection and takes no more. */
+  /** Ends every connection and accepts no more. */
   async stop(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve))
     for (const connection of this.#connections) connection.end()
@@ -81,7 +81,7 @@ export class DatabaseProxy {
     client.once('close', () => this.#connections.delete(connection))
   }
 
-  /** Callers that wait for this statement now; each gets one. */
+  /** Callers that wait for this statement; each gets one. */
   #take(statement: string, moment: StatementPoint['moment']): Watch['onReached'] | undefined {
     for (const watch of this.#watches) {
       if (watch.point.moment !== moment || !watch.point.statement.test(statement)) continue
@@ -92,7 +92,7 @@ export class DatabaseProxy {
   }
 }
 
-/** Says where a point is, in words. */
+/** Describes a point. */
 function describePoint({ statement, moment }: StatementPoint): string {
   return `${moment} ${String(statement)}`
 }
@@ -111,7 +111,7 @@ class ProxiedConnection {
   #cycle: WireMessage[] = []
   #transaction: string[] = []
   #atEnd: Watch['onReached'] | undefined
-  /** What the database says of a statement that is held after it was done. */
+  /** The database's answer to a statement that is stopped after it was done. */
   #reply: Buffer[] = []
 
   constructor(
@@ -194,7 +194,7 @@ class ProxiedConnection {
     onReached({ release: () => this.#client.write(bytes) })
   }
 
-  /** Name and text of the statement that a cycle runs; undefined when it runs none, as while the connection begins. */
+  /** Name and text of the statement that a cycle runs; undefined when it runs none, as during connection setup. */
   #statementOf(cycle: readonly WireMessage[]): string | undefined {
     const statements = cycle.flatMap(({ type, bytes }) => {
       const texts = bytes.subarray(5).toString().split('\0')

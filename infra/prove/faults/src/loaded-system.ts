@@ -13,10 +13,10 @@ import { converged, type Order, PaymentLoad } from './payment-load.js'
 const PAYERS = 10
 /** Maximum number of times that a client sends a payment without a final answer. */
 const SENDINGS_MAX = 8
-/** Payments that are made before something gets in the way. */
+/** Number of payments that are made before the disturbance. */
 const PAYMENTS_BEFORE = 30
 
-/** The answer to a client at a bad moment: JSON and Retry-After, nothing else. */
+/** The only acceptable error during a disturbance: JSON with Retry-After. */
 const UNAVAILABLE =
   /^503 1 \{"error":\{"code":"(503|request_denied)","description":"temporarily unavailable"\}\}$/
 
@@ -26,15 +26,15 @@ export interface LoadedSystem {
   readonly load: PaymentLoad
   /** Requests other than payments. */
   readonly others: readonly OtherRequest[]
-  /** Runs the load while something happens, and beyond until everything has recovered. */
+  /** Runs the load during a disturbance and until everything has recovered. */
   during(happening: (running: RunningLoad) => Promise<void>): Promise<Recovery>
-  /** What is not as it should be: what clients were told against what there is, the balances, and the audit. */
+  /** Everything that is wrong: answers compared with the data, the balances, and the audit. */
   wrongs(): Promise<unknown[]>
 }
 
-/** How everything came through. */
+/** The result of a disturbance. */
 export interface Recovery {
-  /** From when nothing was in the way any more until everything was as it should be, in milliseconds. */
+  /** Time from the end of the disturbance to full recovery, in milliseconds. */
   readonly recoveredMs: number
   /** Answers that should never occur. */
   readonly wrong: ReadonlySet<string>
@@ -92,11 +92,11 @@ export async function startLoadedSystem(postgresUrl: string): Promise<LoadedSyst
 export interface RunningLoad {
   /** How often each status was answered to requests other than payments. */
   readonly counts: Readonly<Record<number, number>>
-  /** Waits until so many further requests other than payments are refused; those that wait for a lock are after 5 s. */
+  /** Waits until this many further requests other than payments are refused; those that wait for a lock are, after 5 s. */
   whenRefused(count: number): Promise<void>
   /** Answers that should never occur. */
   readonly wrong: ReadonlySet<string>
-  /** Resolves once all that was sent is answered. */
+  /** Resolves once all requests are answered. */
   stop(): Promise<void>
 }
 

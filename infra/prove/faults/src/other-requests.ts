@@ -10,10 +10,10 @@ import {
 } from '@open-payments-server/acceptance'
 import { type Answer, send } from '@open-payments-server/testing'
 
-/** A request that is no payment. */
+/** A request other than a payment. */
 export interface OtherRequest {
   readonly name: string
-  /** The status that it is answered with when nothing is in its way. */
+  /** The status of its answer without a disturbance. */
   readonly status: number
   readonly send: () => Promise<Answer>
 }
@@ -25,7 +25,7 @@ export async function prepareOtherRequests(system: System, payToken: string): Pr
   const quoteAccess = [{ type: 'quote', actions: ['create', 'read'] }]
   const quoteToken = await requestToken(system, shop, quoteAccess)
   const grant = await requestInteractiveGrant(system, shop, [outgoingAccess(system)])
-  // Whether a browser is the first cannot be known when the answer is lost: this one is, and may come again and again.
+  // If an answer is lost, a browser cannot know whether it was the first: this one is, and may repeat the request.
   const { cookie } = await openInteraction(system, grant)
   const quoting = {
     accessToken: quoteToken,
@@ -90,7 +90,7 @@ export async function prepareOtherRequests(system: System, payToken: string): Pr
   ]
 }
 
-/** Rotates a token over and over. After a rotation whose outcome is not known the token is another, or is not: it takes a new one. */
+/** Rotates a token repeatedly. After a rotation whose result is unknown, the token may have changed: it takes a new one. */
 function createRotation(system: System, first: Answer): () => Promise<Answer> {
   let issued = first
   let isKnown = true

@@ -9,15 +9,15 @@ import type { Answer, SignedRequestOptions } from '@open-payments-server/testing
 
 /** A payment as its client knows it. */
 export interface OrderedPayment {
-  /** Tells it apart: kept in its metadata. */
+  /** Identifies it: kept in its metadata. */
   readonly mark: string
-  /** The very same for every time that it is sent. */
+  /** The same request every time that it is sent. */
   readonly request: SignedRequestOptions
   /** The status of each attempt; undefined without an answer. */
   readonly answers: (Answer | undefined)[]
 }
 
-/** What is to be paid. */
+/** The amount and receiver. */
 export interface Order {
   readonly token: string
   readonly receiver: string
@@ -25,7 +25,7 @@ export interface Order {
   readonly debit: bigint
 }
 
-/** What the resource server has of a payment. */
+/** A payment as the resource server stored it. */
 interface StoredPayment {
   readonly id: string
   readonly mark: string
@@ -33,7 +33,7 @@ interface StoredPayment {
   readonly receive_value: string
 }
 
-/** How many payments are sent again beside each other: enough to race, and too few to keep a machine busy. */
+/** Number of payments that are repeated concurrently: enough to race, and too few to keep a machine busy. */
 const REPEATED_AT_ONCE = 6
 
 /** Payments from alice that a client sends, and their answers. */
@@ -43,7 +43,7 @@ export class PaymentLoad {
   readonly #client: TestClient
   readonly #name: string
 
-  /** @param name no other load of the system has it */
+  /** @param name unique among the loads of the system */
   constructor(system: ConnectedSystem, client: TestClient, name = 'load') {
     this.#system = system
     this.#client = client
@@ -71,7 +71,7 @@ export class PaymentLoad {
     return payment
   }
 
-  /** Sends a payment, once more if it was before. */
+  /** Sends a payment, or repeats it. */
   async send(payment: OrderedPayment): Promise<Answer | undefined> {
     const url = `${this.#system.resourceServerUrl}/outgoing-payments`
     const answer = await this.#client.request('POST', url, payment.request).catch(() => undefined)
@@ -80,11 +80,11 @@ export class PaymentLoad {
   }
 
   /**
-   * Sends what is undecided again until it is decided, as clients do that were not answered or told to try again; nothing
-   * must be in the way any more, and every time everything converges first. More than one time may be needed: a machine that
-   * is busy passes a deadline also where nothing is broken.
+   * Repeats undecided payments until they are decided, as clients do without an answer or after a 503. The disturbance must be
+   * over; before each attempt everything converges. Several attempts may be needed, because a busy machine exceeds deadlines even
+   * when nothing is broken.
    *
-   * @param timesMax each undecided time may cost one of the ids that a payment may get
+   * @param timesMax maximum number of attempts: each undecided one may use up one of the ids that a payment may get
    */
   async sendUndecided(timesMax: number, withinMs?: number): Promise<void> {
     for (let times = 0; times < timesMax && this.undecided.length > 0; times += 1) {
@@ -99,7 +99,7 @@ export class PaymentLoad {
     }
   }
 
-  /** What clients were not told for good: one sentence for each payment of which they do not know whether there is one. */
+  /** Undecided payments: one sentence for each payment of which the client does not know whether it exists. */
   get doubts(): string[] {
     return this.undecided.map(
       ({ mark, answers }) => `${mark} was answered ${told(answers)}, though nothing is broken any more`
@@ -118,17 +118,17 @@ export class PaymentLoad {
     return counts
   }
 
-  /** Payments whose client knows that they were made. */
+  /** Payments that the client knows to exist. */
   get confirmed(): OrderedPayment[] {
     return this.payments.filter(({ answers }) => answers.some((answer) => answer?.status === 201))
   }
 
-  /** Payments whose client has been told neither that they were made nor, for good, that they were not. */
+  /** Payments of which the client knows neither that they exist nor that they never will. */
   get undecided(): OrderedPayment[] {
     return this.payments.filter(({ answers }) => isUndecided(answers.at(-1)))
   }
 
-  /** What clients were told that is not so: one sentence each. */
+  /** False answers: one sentence each. */
   async untruths(): Promise<string[]> {
     const rows = await this.#system.resourceDatabase.query<StoredPayment>(
       `select id, metadata->>'mark' as mark, debit_value, receive_value from outgoing_payment
@@ -143,7 +143,7 @@ export class PaymentLoad {
     )
   }
 
-  /** What the balances and the grants say against what the payments say: one sentence for each difference. */
+  /** Balances and grants compared with payments: one sentence for each difference. */
   async differences(before: { alice: bigint; bob: bigint }, tokens: readonly string[]): Promise<string[]> {
     const [total] = await this.#system.resourceDatabase.query<{ sent: string; delivered: string }>(
       `select coalesce(sum(sent_value), 0) as sent, coalesce(sum(delivered_value), 0) as delivered
@@ -178,11 +178,11 @@ export async function converged(system: ConnectedSystem, withinMs?: number): Pro
     return open.length === 0
   }
   await eventually('no reservation is open', nothingOpen, withinMs)
-  // What was released last may have come to the outcomes after it was looked at.
+  // The last releases may have been recorded after the outcomes were checked.
   await allSettled(system, withinMs)
 }
 
-/** Whether an answer leaves open whether there is a payment, or will be when it is sent again. */
+/** Whether an answer leaves open whether the payment exists, or will after a repetition. */
 export function isUndecided(answer: Answer | undefined): boolean {
   return answer === undefined || answer.status === 503
 }
@@ -193,7 +193,7 @@ function untruthsOf({ mark, answers }: OrderedPayment, stored: readonly StoredPa
   const confirmations = answers.flatMap((answer) => (answer?.status === 201 ? [answer] : []))
   const [confirmation] = confirmations
   if (confirmation === undefined) {
-    // Of a time that was not answered, only an answer that decides tells, or a payment that is there.
+    // An attempt without an answer is decided only by a later answer, or by a stored payment.
     const isOpen = isUndecided(answers.at(-1)) && answers.includes(undefined)
     return made === undefined || isOpen ? [] : [`${mark} was answered ${told(answers)}, and was made`]
   }

@@ -2,9 +2,9 @@ import type { Socket } from 'node:net'
 
 /** A message of PostgreSQL's protocol (its documentation, "Message Formats"), whole. */
 export interface WireMessage {
-  /** One letter; empty for what opens a connection. */
+  /** One letter; empty for messages that open a connection. */
   readonly type: string
-  /** All of it, type and length included. */
+  /** The whole message, including type and length. */
   readonly bytes: Buffer
 }
 
@@ -14,7 +14,7 @@ const LENGTH_BYTES = 4
 /**
  * Reads messages from a socket.
  *
- * @param options.startsUntyped whether the first message has no type, as that of a client
+ * @param options.startsUntyped whether the first message has no type, as from a client
  */
 export function readMessages(
   socket: Socket,

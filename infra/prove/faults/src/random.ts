@@ -1,4 +1,4 @@
-/** A sequence of numbers from 0 up to 1 that the same seed gives again. */
+/** A sequence of numbers from 0 up to 1, reproducible by its seed. */
 export type RandomSequence = () => number
 
 /** A small generator (mulberry32): good enough for test plans, and the same on every machine. */
@@ -17,7 +17,7 @@ export function wholeNumber(random: RandomSequence, least: number, most: number)
   return least + Math.floor(random() * (most - least + 1))
 }
 
-/** One of some things, each with its weight. */
+/** One of several items, chosen by weight. */
 export function weighted<Item extends string>(
   random: RandomSequence,
   weights: Readonly<Record<Item, number>>
@@ -31,7 +31,7 @@ export function weighted<Item extends string>(
   throw new Error('the weights have no sum')
 }
 
-/** The seed of a test: from the environment, to do again what it did before. Says which it is. */
+/** The seed of a test: from the environment, to repeat a run. Prints it. */
 export function seedOf(variable: string): number {
   const seed = Number(process.env[variable] ?? Math.floor(Math.random() * 2 ** 32))
   console.log(`${variable}=${String(seed)}`)

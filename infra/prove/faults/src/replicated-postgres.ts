@@ -12,10 +12,10 @@ import {
 } from '@open-payments-server/local-services'
 import pg from 'pg'
 
-// Nothing here loses power: only what the standby was not sent is lost.
+// No power fails here: only what was not sent to the standby is lost.
 const SETTINGS = { max_connections: '60', fsync: 'off', log_min_messages: 'fatal' }
 
-/** A PostgreSQL with a standby that follows it asynchronously, and takes its place. */
+/** A PostgreSQL with an asynchronous standby that can take its place. */
 export class ReplicatedPostgres {
   readonly #parent: string
   readonly #link: TcpProxy
@@ -50,7 +50,7 @@ export class ReplicatedPostgres {
     return new ReplicatedPostgres(parent, link, primary, standby)
   }
 
-  /** Of whichever is the primary, as its superuser. The same after a failover. */
+  /** URL of the current primary, as its superuser. The same after a failover. */
   get url(): string {
     return this.#primary.url
   }
@@ -67,12 +67,12 @@ export class ReplicatedPostgres {
     })
   }
 
-  /** From now on the standby is sent nothing, and the primary goes on. */
+  /** From now on the standby receives nothing, and the primary continues. */
   async cutReplication(): Promise<void> {
     await this.#link.refuse()
   }
 
-  /** The primary is gone, and the standby is promoted and takes its place. */
+  /** Stops the primary, and promotes the standby in its place. */
   async failOver(): Promise<void> {
     const port = Number(new URL(this.url).port)
     await this.#primary.crash()

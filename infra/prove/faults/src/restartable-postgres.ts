@@ -7,10 +7,10 @@ import pg from 'pg'
 
 const CONNECTIONS_MAX = 60
 const TAKEN_AT_ONCE = 20
-/** Name under which connections are taken. */
+/** Name of the sessions that take all connections. */
 const TAKER = 'taker'
 
-// A crash of the process loses nothing that was handed to the operating system, so that fsync changes nothing here.
+// A crash of the process loses nothing that was handed to the operating system, so fsync makes no difference here.
 const SETTINGS = {
   max_connections: String(CONNECTIONS_MAX),
   fsync: 'off',
@@ -18,7 +18,7 @@ const SETTINGS = {
   max_wal_size: '64MB'
 }
 
-/** A PostgreSQL of a test's own, which can crash, start again, and be used up by others. */
+/** A PostgreSQL for one test, which can crash, restart, and run out of connections. */
 export class RestartablePostgres {
   readonly #directory: string
   #server: LocalPostgres
@@ -28,7 +28,7 @@ export class RestartablePostgres {
     this.#server = server
   }
 
-  /** @param parent where its data goes: the system's folder for such things unless given */
+  /** @param parent folder of its data; default: the system's temporary folder */
   static async start(parent?: string): Promise<RestartablePostgres> {
     const directory = await mkdtemp(
       join(parent ?? (await realpath(tmpdir())), 'open-payments-database-test-')
@@ -42,7 +42,7 @@ export class RestartablePostgres {
     return this.#server.url
   }
 
-  /** Cuts off everybody in the middle of what they do. */
+  /** Kills the server while its clients are active. */
   async crash(): Promise<void> {
     await this.#server.crash()
   }
@@ -64,7 +64,7 @@ export class RestartablePostgres {
   }
 
   /**
-   * Takes every connection there is, also those that others have.
+   * Takes every connection, including those of others.
    *
    * @returns gives them back
    */
@@ -72,7 +72,7 @@ export class RestartablePostgres {
     const taken: pg.Client[] = []
     let othersHad: number
     do {
-      // Several at a time, because clients reconnect as fast.
+      // Several at a time, because clients reconnect just as fast.
       const attempts = await Promise.all(Array.from({ length: TAKEN_AT_ONCE }, () => this.#takeConnection()))
       taken.push(...attempts.filter((client) => client !== undefined))
       const [first] = taken
@@ -101,7 +101,7 @@ export class RestartablePostgres {
     }
   }
 
-  /** Refuses changes, as a server does that is no longer the primary; or takes them again. */
+  /** Makes the server read-only, like one that is no longer the primary, or writable again. */
   async setReadOnly(readOnly: boolean): Promise<void> {
     const client = new pg.Client({ connectionString: this.url })
     await client.connect()

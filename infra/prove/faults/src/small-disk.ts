@@ -8,10 +8,10 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** How much is written at a time to fill a disk, in bytes. */
+/** Size of the writes that fill a disk, in bytes. */
 const BLOCK_BYTES = 4_194_304
 
-/** How often it is looked whether others gave something back. */
+/** How often freed space is taken again. */
 const REFILL_INTERVAL_MS = 20
 
 /** A disk in memory, small enough to be full. */
@@ -39,7 +39,7 @@ export class SmallDisk {
     }
   }
 
-  /** Takes all that is left, and what others give back, until something has happened. */
+  /** Takes all free space, and what others free, while something runs. */
   async keepFull(until: Promise<unknown>): Promise<void> {
     let full = true
     const end = (): void => {
@@ -54,7 +54,7 @@ export class SmallDisk {
     await happened
   }
 
-  /** At once: the services of a test in this process would make room for themselves meanwhile. */
+  /** Synchronously: services in this process would otherwise free space meanwhile. */
   #fill(): void {
     const file = openSync(this.#ballast, 'a')
     try {

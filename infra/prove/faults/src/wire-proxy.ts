@@ -2,18 +2,18 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { type RandomSequence, randomSequence, wholeNumber } from './random.js'
 
 /**
- * What can happen to bytes on their way. Those of a stream cannot be lost alone: what comes after a gap is lost with them,
- * and the connection is then cut. `left hanging`: both ways lose theirs, and nothing is cut until one side times out.
+ * What can happen to bytes in transit. After lost bytes a stream cannot continue: what follows is lost too, and the connection is
+ * then cut. `left hanging`: bytes are lost in both directions, and nothing is cut until one side times out.
  */
 export type WireFault =
   'requests dropped' | 'replies dropped' | 'both dropped' | 'delayed' | 'reset' | 'left hanging'
 
-/** How often each fault happened to bytes that were on their way. */
+/** How often each fault happened to bytes in transit. */
 export type WireFaultCounts = Readonly<Record<WireFault, number>>
 
 /**
- * The first faults: each once, in random order, so that few bytes meet all of them. `left hanging` comes in none of the
- * decks that follow, because it stops everything for seconds.
+ * The first faults: each once, in random order, so that few bytes are enough for all of them. `left hanging` is in none of the
+ * later decks, because it stops everything for seconds.
  */
 const FIRST_DECK: readonly WireFault[] = [
   'requests dropped',
@@ -24,7 +24,7 @@ const FIRST_DECK: readonly WireFault[] = [
   'left hanging'
 ]
 
-/** The faults of each further deck: they come in random order, and all of them before any comes from the next deck. */
+/** The faults of each further deck: in random order, all of them before the next deck. */
 const DECK: readonly WireFault[] = [
   ...Array.from(
     { length: 3 },
@@ -38,17 +38,17 @@ const DECK: readonly WireFault[] = [
 export interface WireProxyOptions {
   /** Port of 127.0.0.1 that it leads to. */
   readonly target: number
-  /** What happens follows from it, and from what passes. */
+  /** Seed: with the traffic, it determines the faults. */
   readonly seed: number
-  /** Bytes of requests from one fault of a connection to the next, at least and at most. */
+  /** Minimum and maximum number of request bytes between two faults of a connection. */
   readonly requestBytesBetweenFaults: readonly [least: number, most: number]
-  /** How long a delay holds everything back, in milliseconds, at least and at most. */
+  /** Minimum and maximum duration of a delay, in milliseconds. */
   readonly delayMs: readonly [least: number, most: number]
-  /** How long after bytes were lost the connection is cut, in milliseconds, at least and at most. */
+  /** Minimum and maximum time between lost bytes and the cut of the connection, in milliseconds. */
   readonly cutAfterMs: readonly [least: number, most: number]
 }
 
-/** Stands between a client and a server of any protocol over TCP. It forwards everything until disturbances are switched on. */
+/** A proxy for any protocol over TCP. It forwards everything until disturbances are switched on. */
 export class WireProxy {
   readonly #options: WireProxyOptions
   readonly #server: Server
@@ -94,7 +94,7 @@ export class WireProxy {
     this.#disturbing = true
   }
 
-  /** No more faults begin. Those that began take their course. */
+  /** Begins no more faults. Those that began continue. */
   heal(): void {
     this.#disturbing = false
   }
@@ -127,7 +127,7 @@ export class WireProxy {
 
 interface ConnectionPlan extends WireProxyOptions {
   readonly random: RandomSequence
-  /** Draws what happens next; undefined for nothing. */
+  /** Draws the next fault; undefined for none. */
   readonly nextFault: () => WireFault | undefined
 }
 
@@ -138,7 +138,7 @@ class DisturbedConnection {
   readonly #plan: ConnectionPlan
   readonly #dropped = new Set<'requests' | 'replies'>()
   #bytesToNextFault: number
-  /** What waits for the end of a delay, in order; undefined while there is none. */
+  /** Bytes that wait for the end of a delay, in order; undefined without a delay. */
   #heldBack: (() => void)[] | undefined
 
   constructor(client: Socket, server: Socket, plan: ConnectionPlan) {
@@ -148,7 +148,7 @@ class DisturbedConnection {
     this.#bytesToNextFault = this.#draw(plan.requestBytesBetweenFaults)
     for (const socket of [client, server]) {
       socket.setNoDelay(true)
-      // Whoever ends a connection ends it for both, and how is seen by 'close'.
+      // When one side ends the connection, both ends close; the 'close' event tells how.
       socket.on('error', () => undefined)
       socket.on('close', () => {
         this.end()

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, it } from '@jest/globals'
 import { CRASHES } from '../src/crash-points.js'
 import { CrashFleet } from '../src/crash-fleet.js'
 
-/** How often each boundary is crashed at; more where there is time. */
+/** Number of crashes at each boundary; more in a long run. */
 const ROUNDS = Number(process.env.CRASH_TEST_ROUNDS ?? 1)
-/** How many systems crash beside each other. */
+/** Number of systems that run in parallel. */
 const SYSTEMS = Math.min(4, 1 + ROUNDS)
 const TIME_LIMIT_MS = 120_000 + ROUNDS * CRASHES.length * 10_000
 

@@ -8,7 +8,7 @@ import { RestartablePostgres } from '../src/restartable-postgres.js'
 
 /** How long a database stays away. */
 const AWAY_MS = 1_500
-/** From when the database is there again until everything is as it should be. */
+/** Maximum time from the return of the database to full recovery. */
 const RECOVERED_WITHIN_MS = 10_000
 const TIME_LIMIT_MS = 120_000
 

@@ -16,7 +16,7 @@ import { ReplicatedPostgres } from '../src/replicated-postgres.js'
 
 const LOST = 'No payment was lost that was reserved before the database changed its timeline.'
 const TIME_LIMIT_MS = 120_000
-/** Longer than a sweep and the age from which it looks at reservations. */
+/** Longer than a sweep and the age of reservations that it considers. */
 const SWEPT_MS = 4_000
 
 describe('a failover of the resource server’s database to a standby that is behind', () => {
@@ -58,7 +58,7 @@ describe('a failover of the resource server’s database to a standby that is be
         [paymentId]
       )
     ).map(({ state }) => state)
-  /** Everything since the last time is long ago. */
+  /** Audits with the clock set to the present, so that everything so far is old. */
   const audit = async () => {
     system.clock.set(Date.now())
     return system.audit()

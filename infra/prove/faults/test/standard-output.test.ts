@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { Chatterer, type ChatteredLine } from '../src/chatterer.js'
 import { SmallDisk } from '../src/small-disk.js'
 
-/** More than what waits and what a pipe or the disk of these tests holds, in lines of a thousand characters. */
+/** More than the buffer plus a pipe or the disk of these tests can take, in lines of a thousand characters. */
 const TOO_MUCH = 5_000
 const DISK_BYTES = 2_000_000
 
@@ -24,7 +24,7 @@ describe('the log of a process', () => {
   it('writes a line soon, even without others', async () => {
     const quiet = start()
     await quiet.chat(1)
-    // It goes on: nothing but time brings the line.
+    // It continues: the line appears after some time.
     expect(await quiet.lines().next()).toMatchObject({ value: { index: 0 } })
   })
 
@@ -94,7 +94,7 @@ else await disk.unmount()
 const itOnDisk = disk === undefined ? it.skip : it
 
 describe('a process whose standard output is on a disk that', () => {
-  /** Does something with a process that writes to such a disk; resolves to the lines that are there afterwards. */
+  /** Runs a process that writes to such a disk; resolves to the lines on it afterwards. */
   const onDisk = async (
     action: (writer: Chatterer, small: SmallDisk) => Promise<void>
   ): Promise<ChatteredLine[]> => {

@@ -15,15 +15,15 @@ import { WireProxy } from '../src/wire-proxy.js'
 const PAYMENTS = 1_000
 const PAYERS = 16
 /**
- * Payments are sent again at most so often while the wire is disturbed, and so often once it is not: with the first time, as
- * often as there are ids that they may get.
+ * Maximum number of repetitions of a payment while the connection is disturbed, and afterwards: with the first attempt, as many
+ * as the ids that it may get.
  */
 const REPEATS_MAX = { disturbed: 1, healed: 2 }
-/** Receivers that are paid by several at once, and have no room for all of them. */
+/** Receivers of several concurrent payments, without room for all of them. */
 const SMALL_RECEIVERS = 20
 const SMALL_RECEIVER_VALUE = 250n
 const PAYERS_OF_SMALL_RECEIVER = 8
-/** What the grant that runs out allows in all: less than half of what is asked of it. */
+/** Limit of the grant that runs out: less than half of what is requested. */
 const SCARCE_LIMIT = 3_500n
 const CONVERGED_WITHIN_MS = 60_000
 const TIME_LIMIT_MS = 180_000
@@ -131,7 +131,7 @@ async function prepareOrders(system: System): Promise<{ orders: Order[]; tokens:
   return { orders, tokens: [ample, scarce] }
 }
 
-/** How the payments ended, and how often each way. */
+/** Number of payments by how they ended. */
 async function endingsOf(system: System): Promise<Record<string, number>> {
   const rows = await system.resourceDatabase.query<{ ending: string; count: number }>(
     `select case when state = 'failed' and sent_value > 0 then 'failed, sent in part' else state::text end as ending,

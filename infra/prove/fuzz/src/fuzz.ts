@@ -4,26 +4,26 @@ import fc from 'fast-check'
 import { ACCEPTED, type AnyTarget } from './target.js'
 
 const { FUZZ_TEST_CASES, FUZZ_TEST_SEED, FUZZ_TEST_PATH } = process.env
-/** Cases of all targets together: unless told, few enough for every test run. */
+/** Cases of all targets together: by default few enough for every test run. */
 const CASES = Number(FUZZ_TEST_CASES ?? 10_000)
 /** The seed of each target's first batch, which the others are counted from. A failure is reported with its own. */
 const FIRST_SEED = Number(FUZZ_TEST_SEED ?? randomInt(0x4000_0000))
 /** Cases of one seed. */
 const BATCH_CASES = 2_000
 
-/** Longest that one case may take, in milliseconds. */
+/** Maximum duration of one case, in milliseconds. */
 const CASE_MS_MAX = 50
 /** How often a case that took longer is tried again. */
 const REPETITIONS = 10
-/** How long a failed case is minimised before it is reported, in milliseconds. */
+/** Maximum time for minimising a failed case before it is reported, in milliseconds. */
 const SHRINKING_MS = 20_000
-/** Longest that a target may take, in milliseconds. */
+/** Maximum duration of a target, in milliseconds. */
 const TARGET_MS_MAX = 120_000 + 10 * CASES
 
 /**
  * A test for each target: its cases hold, and enough of them are accepted. A long run reports the results.
  *
- * @param part how many of all cases are tried here, from 0 to 1
+ * @param part share of all cases that is tried here, from 0 to 1
  */
 export function fuzzTests(what: string, targets: readonly AnyTarget[], part: number): void {
   const sharesInAll = targets.reduce((sum, { share }) => sum + share, 0)
@@ -40,7 +40,7 @@ export function fuzzTests(what: string, targets: readonly AnyTarget[], part: num
     report.push(`${name}: ${String(cases)} cases, the slowest ${slowestMs.toFixed(1)} ms: ${told}`)
     if (FUZZ_TEST_PATH !== undefined) return
     expect([...outcomes.values()].reduce((sum, count) => sum + count)).toBe(cases)
-    // Few cases may be fewer by chance.
+    // With few cases the share may be lower by chance.
     const expected = target.acceptedMin * cases
     expect(outcomes.get(ACCEPTED) ?? 0).toBeGreaterThanOrEqual(Math.floor(expected - 3 * Math.sqrt(expected)))
   }

@@ -1,36 +1,36 @@
 import type { ErrorBody } from '@open-payments-server/http-server'
 import fc from 'fast-check'
 
-/** Something that reads what strangers send, and what must hold of it whatever they send. */
+/** Code that reads untrusted input, and the properties that it must have for any input. */
 export interface Target<Case> {
   /** Its name: in the report, and to repeat a failure. */
   readonly name: string
-  /** How many cases are tried here, beside the shares of the others in its list. */
+  /** Its share of the cases, relative to the others in its list. */
   readonly share: number
-  /** The least part of its cases, from 0 to 1, that must be accepted: else only the first check would be tried. 0.1 unless given. */
+  /** Minimum share of cases, from 0 to 1, that must be accepted: otherwise only the first check would be tested. Default: 0.1. */
   readonly acceptedMin?: number
-  /** Its cases; a function where they speak of what is only there once the test runs. */
+  /** Its cases; a function if they need what exists only once the test runs. */
   readonly cases: fc.Arbitrary<Case> | (() => fc.Arbitrary<Case>)
   /**
-   * Tries a case. The same case again does the same.
+   * Tries a case. Deterministic.
    *
    * @returns {@link ACCEPTED}, or how it was refused
-   * @throws what {@link refusal} knows; whatever else comes out; an error saying what does not hold
+   * @throws what {@link refusal} knows; anything else is a defect, such as an error naming a property that does not hold
    */
   readonly attack: (input: Case) => string | Promise<string>
-  /** Knows what is thrown, not rejected with, to refuse a case; nothing unless given. */
+  /** Recognises errors that are thrown, not rejected with, to refuse a case; default: none. */
   readonly refusal?: RefusalKind
 }
 
-/** The kind of refusal that an error is; undefined for an error that must not come out. */
+/** The kind of a refusal; undefined for an error that must not occur. */
 export type RefusalKind = (error: unknown) => string | undefined
 
 /** The result of an accepted case. */
 export const ACCEPTED = 'accepted'
 
-/** A target whose cases only it knows, so that a list may hold targets of different cases. */
+/** A target that hides the type of its cases, so that a list can contain targets of different cases. */
 export interface AnyTarget extends Required<Pick<Target<unknown>, 'name' | 'share' | 'acceptedMin'>> {
-  /** What holds when `attempt`, given each attack, does not throw. */
+  /** The property that `attempt` does not throw for any attack. */
   property(attempt: (attack: () => string | Promise<string>) => Promise<void>): fc.IAsyncProperty<unknown>
 }
 
@@ -50,10 +50,10 @@ export function target<Case>({
 }
 
 /**
- * What comes of an attack, or of one of its steps.
+ * The result of an attack, or of one of its steps.
  *
- * @returns what it tells, {@link ACCEPTED} when that is nothing, or the kind of its refusal
- * @throws what is no refusal
+ * @returns what it returns, {@link ACCEPTED} for nothing, or the kind of its refusal
+ * @throws anything that is not a refusal
  */
 export function outcomeOf(attempt: () => unknown, refusal: RefusalKind): string {
   try {
@@ -67,7 +67,7 @@ export function outcomeOf(attempt: () => unknown, refusal: RefusalKind): string 
 }
 
 /**
- * Says what must hold.
+ * States properties that must hold.
  *
  * @throws Error with the first claim that does not
  */
@@ -76,7 +76,7 @@ export function mustHold(claims: Readonly<Record<string, boolean>>): void {
   if (broken !== undefined) throw new Error(`does not hold: ${broken}`)
 }
 
-/** What an error is answered with: a code and a description. */
+/** The answer to an error: a code and a description. */
 export function mustBeErrorBody(body: unknown): void {
   const { error } = body as Partial<ErrorBody>
   const texts = [error?.code, error?.description]

@@ -16,9 +16,9 @@ const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 export interface DebianPostgres {
   /** As its superuser. */
   readonly url: string
-  /** Writes everything that a database holds to a file, in one snapshot. */
+  /** Dumps a database to a file, in one snapshot. */
   dump(databaseUrl: string, path: string): Promise<void>
-  /** Makes a database of a dump; answers its URL. */
+  /** Restores a dump to a new database. Returns its URL. */
   restore(path: string, name: string): Promise<string>
   stop(): Promise<void>
 }

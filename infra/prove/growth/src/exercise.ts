@@ -15,21 +15,21 @@ import {
 import type { Answer } from '@open-payments-server/testing'
 
 const READ = { idempotent: true }
-/** Payments that are made at once, so that some of them share statements. */
+/** Number of concurrent payments: some of them share statements. */
 const TOGETHER = 16
 
-/** Settings of the services with which their workers do within seconds what there is to do: their statements are sent, too. */
+/** Settings with which workers run within seconds, so that their statements are sent, too. */
 export const BUSY_WORKERS = {
   auth: { PURGE_INTERVAL_SECONDS: '1' },
   resource: { PURGE_INTERVAL_SECONDS: '1', SWEEP_INTERVAL_SECONDS: '1', ORPHAN_AGE_SECONDS: '1' }
 } as const
 
 /**
- * Does everything once that clients and operators do, the audit apart, which reads everything: so that every statement of the
- * services is sent.
+ * Does everything once that clients and operators do, except the audit, which reads everything. So every statement of the services
+ * is sent.
  *
  * @param paths of wallet addresses to list payments of
- * @throws Error when something is answered in another way than it should be
+ * @throws Error for an unexpected answer
  */
 export async function exerciseEverything(system: ConnectedSystem, paths: readonly string[]): Promise<void> {
   await exerciseGrants(system)
@@ -48,12 +48,12 @@ async function exerciseGrants(system: ConnectedSystem): Promise<void> {
   const { shop } = system
   const pending = await requestInteractiveGrant(system, shop, [outgoingAccess(system)])
   await system.passSeconds(pending.waitSeconds)
-  // Asked before the account holder decided.
+  // Requested before the account holder decides.
   await shop.request('POST', pending.continueUri, { accessToken: pending.continuationToken })
   await interact(system, pending, 'reject')
   const { token, manage, grant } = await consentedToken(system, shop, [outgoingAccess(system)])
   const rotated = expectStatus(await shop.request('POST', manage, { accessToken: token }), 200)
-  // It is over, and not remembered any more.
+  // It has ended, and is no longer cached.
   expectStatus(await shop.request('POST', manage, { accessToken: token }), 404)
   const newToken = rotated.textAt('access_token.value')
   await callUnary(system.introspection, 'introspect', { accessToken: newToken, keyId: shop.key.keyId }, READ)

@@ -1,38 +1,38 @@
 import pg from 'pg'
 
-/** A statement that went over a pool, and how PostgreSQL carries it out. */
+/** A statement that was sent over a pool, and its plans. */
 export interface ExplainedStatement {
   readonly text: string
-  /** What it is prepared as, so that PostgreSQL may settle on a plan for any values; undefined for what is not. */
+  /** Name that it is prepared under, so that PostgreSQL may use a generic plan; undefined if it is not prepared. */
   readonly name: string | undefined
-  /** Plans for the values that it was sent with. */
+  /** Plans for the values it was sent with. */
   readonly plans: PlanNode[]
-  /** The plan for any values; undefined for what is not prepared. */
+  /** The generic plan, for any values; undefined if it is not prepared. */
   genericPlan: PlanNode | undefined
 }
 
-/** A node of a plan, as `explain (format json)` names things. */
+/** A node of a plan, with the names of `explain (format json)`. */
 export interface PlanNode {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
   readonly 'Index Name'?: string
-  /** What entries of an index are looked up by; absent where all of it is read. */
+  /** The condition for looking up entries of an index; absent if all of it is read. */
   readonly 'Index Cond'?: string
   readonly 'Plan Rows': number
-  /** Per loop; absent where it was not carried out. */
+  /** Per loop; absent if the statement was not executed. */
   readonly 'Actual Rows'?: number
   readonly 'Actual Loops'?: number
   readonly 'Rows Removed by Filter'?: number
   readonly Plans?: readonly PlanNode[]
 }
 
-/** Explains all that goes over pools. */
+/** Explains all statements that are sent over a pool. */
 export interface StatementExplainer {
   /** By text. */
   readonly statements: ReadonlyMap<string, ExplainedStatement>
-  /** What could not be explained, in words. */
+  /** Statements that could not be explained, with the errors. */
   readonly failures: readonly string[]
-  /** Adds the plans for any values. */
+  /** Adds the generic plans. */
   explainGenerically(): Promise<void>
   stop(): void
 }
@@ -50,16 +50,16 @@ const CONTROL = /^\s*(begin|commit|rollback|start|set|savepoint|release)\b/i
 const OPENS = /^\s*(begin|start)\b/i
 const CLOSES = /^\s*(commit|rollback)\b/i
 
-/** Leaves a plan no choice but to use an index, wherever there is one for what is asked. */
+/** Forces plans to use an index wherever there is a suitable one. */
 const INDEXES_ALONE =
   'set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off'
 
 /**
- * Explains every statement that is sent over a pool from now on, right before it is carried out: on the same connection, in
- * the same transaction, with the same values, and undone.
+ * Explains every statement that is sent over a pool from now on, right before it is executed: on the same connection, in the
+ * same transaction, with the same values, and rolled back.
  *
- * @param options.carriedOut whether statements are carried out to be explained, so that real numbers of rows are known. If
- *   not, plans must use indexes, so that what they still read as a whole has none
+ * @param options.carriedOut whether statements are executed to be explained, which gives real numbers of rows. If not, plans are
+ *   forced to use indexes, so a full scan shows that there is no suitable index
  */
 export function explainStatements(pool: pg.Pool, options: { carriedOut: boolean }): StatementExplainer {
   const statements = new Map<string, ExplainedStatement>()
@@ -132,9 +132,9 @@ export function explainStatements(pool: pg.Pool, options: { carriedOut: boolean 
 
 let preparedCount = 0
 
-/** Carries a statement out as the pool has it planned, which is without regard to its values: `explain` alone would regard them. */
+/** Executes a statement as the pool does, prepared. `explain` alone would plan it for its values. */
 async function carryOut(run: Run, { text, values }: SentStatement): Promise<pg.QueryResult> {
-  // A name of its own: what fails stays prepared.
+  // A new name each time, because a failed statement stays prepared.
   preparedCount += 1
   const name = `explained_${String(preparedCount)}`
   await run(`prepare ${name} as ${text}`)
@@ -144,7 +144,7 @@ async function carryOut(run: Run, { text, values }: SentStatement): Promise<pg.Q
   return plan
 }
 
-/** A parameter as SQL, which says nothing of its type. */
+/** A parameter as an untyped SQL literal. */
 function literalOf(value: unknown): string {
   const text = textOf(value)
   return text === undefined ? 'null' : pg.escapeLiteral(text)
@@ -185,15 +185,15 @@ function planOf(rows: readonly unknown[]): PlanNode {
   return plan
 }
 
-/** What a plan may do. */
+/** Restrictions on plans. */
 export interface PlanLimits {
-  /** Tables that are never read as a whole. */
+  /** Tables that may never be read as a whole. */
   readonly bigTables: ReadonlySet<string>
-  /** Most rows that are sorted, passed on or thrown away by any node. */
+  /** Maximum number of rows that any node may sort, return or discard. */
   readonly rowsMax: number
 }
 
-/** What a plan does that it must not, in words. */
+/** Violations of the restrictions, in words. */
 export function findPlanFaults(plan: PlanNode, limits: PlanLimits): string[] {
   const { bigTables, rowsMax } = limits
   const faults: string[] = []
@@ -218,16 +218,16 @@ export function findPlanFaults(plan: PlanNode, limits: PlanLimits): string[] {
 
 /** A table or an index that a plan reads. */
 export interface PlanRead {
-  /** Name of the index, or of the table where it is read without one. */
+  /** Name of the index, or of the table if it is read without one. */
   readonly source: string
-  /** Whether something is looked up in it; if not, all of it is read. */
+  /** Whether entries are looked up; if not, all of it is read. */
   readonly looksUp: boolean
 }
 
-/** What a plan reads. */
+/** The tables and indexes that a plan reads. */
 export function findReads(plan: PlanNode): PlanRead[] {
   const { 'Node Type': type, 'Relation Name': table, 'Index Name': index } = plan
-  // What a bitmap scan of a table reads is up to the scans of indexes below it.
+  // A bitmap scan of a table reads what the index scans below it find.
   const source = type.endsWith('Scan') && type !== 'Bitmap Heap Scan' ? (index ?? table) : undefined
   return [
     ...(source === undefined ? [] : [{ source, looksUp: plan['Index Cond'] !== undefined }]),

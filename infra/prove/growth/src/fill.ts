@@ -16,12 +16,12 @@ import {
 } from './generated-values.js'
 
 const DAY_MS = 86_400_000
-/** How long ago the first payment of {@link fillSystem} was made. */
+/** Age of the first payment of {@link fillSystem}, in days. */
 const DAYS = 30
 
 /**
- * Fills the databases of a system with payments of the last month, up to yesterday, as {@link fillDatabases} does. Its shop and its
- * market made them.
+ * Fills the databases of a system with payments of the last month, up to yesterday, by its shop and its market: see
+ * {@link fillDatabases}.
  */
 export async function fillSystem(
   system: ConnectedSystem,
@@ -43,8 +43,8 @@ export async function fillSystem(
 
 /**
  * Fills both databases with payments that were made, processed and settled, as the services would have left them: every
- * constraint holds, and an audit finds nothing. Tables are vacuumed and analyzed then. The databases are migrated, and the resource server's has the asset USD with
- * scale 2 and its accounts.
+ * constraint holds, and an audit finds no violations. Afterwards tables are vacuumed and analyzed. The databases must be migrated,
+ * and the resource server's must have the asset USD with scale 2 and its accounts.
  *
  * @param urls of the databases, as users who may write to them
  */
@@ -70,7 +70,7 @@ async function withClient(url: string, work: (client: pg.Client) => Promise<void
   }
 }
 
-/** Runs statements once for every range of `n`. They take its first and last number as `$1` and `$2`. */
+/** Runs statements once for every range of `n`, with its first and last number as `$1` and `$2`. */
 async function forEachRange(client: pg.Client, count: number, statements: readonly string[]): Promise<void> {
   for (let first = 1; first <= count; first += ROWS_PER_STATEMENT) {
     const last = Math.min(count, first + ROWS_PER_STATEMENT - 1)
@@ -138,7 +138,7 @@ async function fillResourceServer(client: pg.Client, plan: GrowthPlan): Promise<
   await addUpTotals(client, plan)
 }
 
-/** Wallets with enough money for all their payments, which came from outside. */
+/** Wallets with deposits for all their payments. */
 async function makeWallets(client: pg.Client, plan: GrowthPlan): Promise<void> {
   const deposit = 1_000n * BigInt(plan.paymentCount)
   await client.query(`
@@ -165,7 +165,7 @@ async function makeWallets(client: pg.Client, plan: GrowthPlan): Promise<void> {
   )
 }
 
-/** The totals of the wallets, which say again what the transfers say. */
+/** The totals of the wallets, derived from the transfers. */
 async function addUpTotals(client: pg.Client, { paymentCount }: GrowthPlan): Promise<void> {
   if (paymentCount === 0) return
   await client.query(`

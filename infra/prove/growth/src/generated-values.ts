@@ -1,22 +1,21 @@
-// SQL expressions of a row's number, `n`. The same number gives the same values in both databases, so that what is made in one
-// fits what is made in the other.
+// SQL expressions of a row's number, `n`. The same number gives the same values in both databases, so that their rows match.
 
-/** What is made, in words that go into SQL. */
+/** Parameters of the generated rows; they are inserted into SQL. */
 export interface GrowthPlan {
-  /** How many payments there are to be: each with a grant, a token, a reservation, a quote and an incoming payment. */
+  /** Number of payments, each with a grant, a token, a reservation, a quote and an incoming payment. */
   readonly paymentCount: number
-  /** How many wallet addresses pay and are paid. The first pays and receives every tenth payment. */
+  /** Number of wallet addresses that pay and are paid. The first pays and receives every tenth payment. */
   readonly walletCount: number
-  /** Where wallet addresses and payments are: origin without a slash at its end. */
+  /** Origin of wallet addresses and payments, without a trailing slash. */
   readonly resourceServerUrl: string
   /** Clients, each by the URL of its wallet address. */
   readonly clients: readonly string[]
-  /** When the first payment was made, in milliseconds since 1970. The others follow evenly until `endMs`. */
+  /** Time of the first payment, in milliseconds since 1970. The others follow evenly until `endMs`. */
   readonly beginMs: number
   readonly endMs: number
 }
 
-/** Rows that one statement makes: it bounds what a transaction holds. */
+/** Number of rows of one statement: limits the size of a transaction. */
 export const ROWS_PER_STATEMENT = 50_000
 
 const TENTH = 10
@@ -29,7 +28,7 @@ export const madeAtMs = ({ paymentCount, beginMs, endMs }: GrowthPlan): string =
 /** When payment `n` was made. */
 export const madeAt = (plan: GrowthPlan): string => `to_timestamp(${madeAtMs(plan)} / 1000.0)`
 
-/** A UUID (version 7) of row `n`, of the moment that it was made: as the services draw them, so that indexes grow as they do. */
+/** A UUID (version 7) of row `n`, for the time of its payment, as the services generate them: indexes grow as in production. */
 export function uuidOf(kind: string, plan: GrowthPlan): string {
   const digest = `md5('${kind}:' || n)`
   return `(lpad(to_hex(${madeAtMs(plan)}), 12, '0') || '7' || substr(${digest}, 1, 3) || '8' || substr(${digest}, 4, 15))::uuid`
@@ -47,11 +46,11 @@ export const receiverOf = ({ walletCount }: GrowthPlan): string =>
 export const clientOf = ({ clients }: GrowthPlan): string =>
   `((array[${clients.map((client) => `'${client}'`).join(', ')}])[1 + (n / ${TENTH}) % ${clients.length}])`
 
-/** What payment `n` gives to its receiver. */
+/** The receive value of payment `n`. */
 export const RECEIVE = '(100 + n % 900)'
 /** The fee of payment `n`. */
 export const FEE = `(case when n % ${TENTH} = 3 then 5 else 0 end)`
-/** What payment `n` takes from its sender. */
+/** The debit value of payment `n`. */
 export const DEBIT = `(${RECEIVE} + ${FEE})`
 /** Whether payment `n` failed, and so moved nothing. */
 export const FAILED = `(n % ${FIFTIETH} = 17)`

@@ -1,3 +1,3 @@
-/** A great number of payments, and what is looked at with them. For the load harness, too. */
+/** Creates many payments, and inspects plans and sizes with them. The benchmark uses it, too. */
 export { fillDatabases, fillSystem } from './fill.js'
 export type { GrowthPlan } from './generated-values.js'

@@ -1,15 +1,15 @@
 import type { TestDatabase } from '@open-payments-server/testing'
 
-/** Rows that tables are said to have. */
+/** Number of rows that tables pretend to have. */
 const PRETENDED_ROWS = 1_000_000
 
 /** Tables that stay small, however many payments there are: assets, and one timeline for each failover. */
 const SMALL_TABLES: readonly string[] = ['_prisma_migrations', 'asset', 'database_timeline']
 
 /**
- * Makes PostgreSQL plan as if every table held a million rows, except those that stay small. It goes by how many rows a page holds, times the pages that
- * there really are: a table of one page is said to hold all of them there, and is given a row where it has none. Which rows are
- * alike is not known then, so that what it expects of a condition is its default.
+ * Makes PostgreSQL plan as if every table had a million rows, except those that stay small. PostgreSQL multiplies the rows per
+ * page by the actual number of pages, so the statistics of a table say that one page contains all rows, and an empty table gets
+ * a row. Without statistics of columns, the planner uses its default selectivities.
  *
  * @returns the tables
  */
@@ -31,7 +31,7 @@ export async function pretendGrowth(database: TestDatabase): Promise<ReadonlySet
   return new Set(tables.map(({ name }) => name))
 }
 
-/** The tables that really have more rows than this, as PostgreSQL last counted them. */
+/** The tables that actually have more rows, by PostgreSQL's last count. */
 export async function findBigTables(database: TestDatabase, rowsMin: number): Promise<ReadonlySet<string>> {
   const tables = await database.query<{ name: string }>(
     `select relname as name from pg_class

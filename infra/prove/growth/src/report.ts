@@ -7,9 +7,9 @@ const AUDIT_DEADLINE_MS = 600_000
 const MEBIBYTE = 1_048_576
 
 /**
- * Tells the sizes of tables and indexes, and what an audit costs.
+ * Prints the sizes of tables and indexes, and the cost of an audit.
  *
- * @throws Error when the audit finds something
+ * @throws Error when the audit finds violations
  */
 export async function reportGrowth(system: System): Promise<void> {
   const lines = [

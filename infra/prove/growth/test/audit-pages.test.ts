@@ -4,7 +4,7 @@ import { explainStatements, findPlanFaults } from '../src/explain-statements.js'
 import { fillSystem } from '../src/fill.js'
 
 const PAYMENT_COUNT = 5_000
-/** A page, and some more. */
+/** A page, plus some tolerance. */
 const ROWS_MAX = 1_100
 
 let system: System

@@ -12,14 +12,14 @@ import { fillSystem } from '../src/fill.js'
 import { findBigTables, pretendGrowth } from '../src/pretend-growth.js'
 import { reportGrowth } from '../src/report.js'
 
-/** Payments that are really made. The rest exist only in PostgreSQL's statistics. */
+/** Payments that actually exist. The rest exist only in PostgreSQL's statistics. */
 const PAYMENT_COUNT = Number(process.env.GROWTH_TEST_PAYMENTS ?? '0')
 const FILL_TIMEOUT_MS = 3_600_000
-/** Rows from which on a table is big. */
+/** Number of rows from which a table counts as big. */
 const BIG = 10_000
 /** A page of a list, a batch of a worker, or a page of an audit. */
 const ROWS_MAX = 1_100
-/** Without real rows nothing is known of how many there will be. */
+/** Without real rows their number is unknown. */
 const PRETENDED_ROWS_MAX = Number.POSITIVE_INFINITY
 
 let system: System
@@ -80,7 +80,7 @@ describe('with a million payments', () => {
       expect([...statements.values()].flatMap((statement) => faultsOf(statement, limits[service]))).toEqual(
         []
       )
-      // What is looked at is what the services do: all of it, so far as is known today.
+      // The statements that must have been checked.
       expect(statements.size).toBeGreaterThan(service === 'auth' ? 20 : 25)
     }
   )
@@ -96,7 +96,7 @@ describe('with a million payments', () => {
     it(
       'an audit finds nothing, and sizes and times are told',
       async () => {
-        // An audit reads everything, and must not be explained.
+        // An audit reads everything and is not explained.
         for (const explainer of Object.values(explainers)) explainer.stop()
         await reportGrowth(system)
       },

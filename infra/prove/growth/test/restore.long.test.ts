@@ -74,7 +74,7 @@ describeTrial('backups of both databases, taken at different moments while payme
 
   afterEach(stopServices)
 
-  /** Starts both services on restored databases, with the settings that they had. */
+  /** Starts both services on restored databases, with the same settings. */
   async function startOn(urls: { auth: string; resource: string }): Promise<void> {
     const logger = createLogger({ service: 'restored', level: 'silent' })
     const dependencies = { clock: system.clock, logger }
@@ -85,7 +85,7 @@ describeTrial('backups of both databases, taken at different moments while payme
     running.push(await composeResourceServer(loadResourceServerConfig(resourceSettings), dependencies))
   }
 
-  /** Runs the audit as soon as connections, which were refused while nothing ran, are made again. */
+  /** Runs the audit as soon as the services accept connections again. */
   async function audit(): Promise<string[]> {
     let violations: string[] | undefined
     await eventually(
@@ -103,7 +103,7 @@ describeTrial('backups of both databases, taken at different moments while payme
     for (const service of running.splice(0).reverse()) await service.stop()
   }
 
-  /** What was spent under all grants, as each service knows it. */
+  /** The amounts spent under all grants, according to each service. */
   async function spent(urls: { auth: string; resource: string }): Promise<{ counted: bigint; sent: bigint }> {
     const [counted] = await query<{ sum: string }>(
       urls.auth,
@@ -200,7 +200,7 @@ async function query<Row extends pg.QueryResultRow>(url: string, text: string): 
   }
 }
 
-/** Payments of one unit each, one after the other by several payers, until it is stopped. */
+/** Makes payments of one unit, one at a time for each of several payers, until it is stopped. */
 function startLoad(system: System): { stop(): Promise<number> } {
   let isStopped = false
   let count = 0

@@ -4,11 +4,11 @@ import { explainStatements, findReads, type PlanRead } from '../src/explain-stat
 import { BUSY_WORKERS, exerciseEverything } from '../src/exercise.js'
 import { fillSystem } from '../src/fill.js'
 
-/** Wallet addresses are there before payments are. */
+/** Number of wallet addresses, which exist before any payment. */
 const WALLETS = 500
 const TIMEOUT_MS = 120_000
 
-/** There are few of them: assets, and one timeline for each failover. */
+/** Tables with few rows: assets, and one timeline for each failover. */
 const FEW: ReadonlySet<string> = new Set([
   'asset',
   'asset_pkey',
@@ -17,8 +17,8 @@ const FEW: ReadonlySet<string> = new Set([
   'database_timeline_pkey'
 ])
 /**
- * Indexes of what is unfinished, and the statements that look there for what is to be done next. No other may: however few are
- * unfinished, an index holds what was finished since the last vacuum, too.
+ * Indexes of unfinished work, and the statements that may read them for the next work. No other may, because an index also
+ * contains what was finished since the last vacuum.
  */
 const UNFINISHED: Readonly<Record<string, readonly string[]>> = {
   outgoing_payment_pending_idx: ['claim-outgoing-payments', 'measure-payments'],
@@ -27,7 +27,7 @@ const UNFINISHED: Readonly<Record<string, readonly string[]>> = {
   reservation_open_idx: ['measure-reservations']
 }
 
-/** Those that are sent for several requests at once. */
+/** Statements that several requests share. */
 const TOGETHER = [
   'reserve',
   'end-reservations',
@@ -39,8 +39,8 @@ const TOGETHER = [
   'create-quotes'
 ]
 
-// A connection keeps its plans until PostgreSQL has looked at a table again, which may take a minute: time for thousands of
-// payments, each of which would read what all the others left.
+// A connection keeps its plans until the tables are analyzed again, which may take a minute. Meanwhile thousands of payments may
+// be made, and each would read the rows of all others.
 describe('a plan that was made while tables were small', () => {
   let system: System | undefined
   afterEach(async () => {
@@ -75,7 +75,7 @@ describe('a plan that was made while tables were small', () => {
   )
 })
 
-/** What is wrong with reading so; undefined when nothing is. */
+/** What is wrong with a read; undefined when nothing is. */
 function faultOf(name: string, { source, looksUp }: PlanRead): string | undefined {
   const users = UNFINISHED[source]
   if (users !== undefined) return users.includes(name) ? undefined : `${name} uses ${source}`

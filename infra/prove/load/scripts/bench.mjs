@@ -1,4 +1,4 @@
-// `npm run bench`: builds what changed, then measures. `npm run bench -- --help` shows what it can be told.
+// `npm run bench`: builds what changed, then measures. `npm run bench -- --help` lists its options.
 import { prepare } from '../../../stack/scripts/prepare.mjs'
 
 await prepare({ build: 'everything' })

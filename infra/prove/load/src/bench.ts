@@ -18,7 +18,7 @@ import type { Measurement, Results, StackResults, SteadyMeasurement } from './re
 import { type Stack, startStack } from './stack.js'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
-/** Where results are kept; not committed. */
+/** Folder of the results; not committed. */
 const RESULTS = join(root, '.local', 'bench')
 const IDLE_SECONDS = 10
 const STEADY_PART = 0.5
@@ -27,9 +27,9 @@ const PLOTTED = 8
 const GIBIBYTE = 1_024 ** 3
 
 /**
- * Runs the bench, and shows and keeps what came out.
+ * Runs the bench, and prints and stores the results.
  *
- * @returns false when the audit of a stack found something
+ * @returns false when the audit of a stack found violations
  */
 export async function runBench(options: BenchOptions): Promise<boolean> {
   const at = new Date().toISOString()
@@ -96,7 +96,7 @@ async function measureCalls(
     await measuring.warmUp()
     for (const one of concurrency) {
       const around = aroundWith(stack, `${call.name}-${String(one)}`)
-      // A profile is of one run: what it says is not compared with anything.
+      // A profile is of one run, and is not compared with anything.
       const measurement = profile
         ? await measuring.measure({ concurrency: one, seconds, around })
         : await measuring.measureRepeatedly({ concurrency: one, seconds })
@@ -106,7 +106,7 @@ async function measureCalls(
         `${call.title}, ${String(one)} at a time: ${perSecond.toFixed(0)}/s, ${(shareOfFloor * 100).toFixed(0)} % of its floor`
       )
     }
-    // A process that is profiled is slower: nothing is said of its latencies.
+    // A profiled process is slower, so its latencies are not reported.
     if (!profile) steady.push(await measuring.measureSteady(seconds, STEADY_PART))
   }
   const completed = calls.includes('completed')
@@ -115,7 +115,7 @@ async function measureCalls(
   return { measurements, steady, completed }
 }
 
-/** Profiles what is measured. What comes out is for reading: a process that is profiled is slower. */
+/** Profiles the measured calls. The figures are not comparable, because a profiled process is slower. */
 function aroundWith(stack: Stack, name: string): MeasureOptions['around'] {
   return (work) => profiling(stack, RESULTS, name, work)
 }

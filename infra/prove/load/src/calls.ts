@@ -4,29 +4,29 @@ import { amount } from '@open-payments-server/acceptance'
 import type { Groundwork } from './groundwork.js'
 import type { CallTarget } from './stack.js'
 
-/** What a goal demands of a call: see `goals.ts`. */
+/** The group of goals that a call belongs to: see `goals.ts`. */
 export type CallClass = 'read' | 'create'
 
 /** A call that is measured. */
 export interface Call {
-  /** On the command line. */
+  /** Its name on the command line. */
   readonly name: string
-  /** In tables and plots. */
+  /** Its title in tables and plots. */
   readonly title: string
   readonly class: CallClass
-  /** The least that it needs. */
+  /** The floor: the least that it needs. */
   readonly floor: FloorKind
   readonly target: CallTarget
   readonly status: number
   /** Whether the same requests may be sent again. */
   readonly isRepeatable: boolean
-  /** Whether work goes on after the answers, which must end before anything else is measured. */
+  /** Whether work continues after the answers; it must end before anything else is measured. */
   readonly makesPayments?: boolean
-  /** Requests per second that the reference implementation answers at a concurrency of 8, at best. */
+  /** Requests per second of the reference implementation at a concurrency of 8, at best. */
   readonly referencePerSecond: number
   /** Whether it is sent without a signature. */
   readonly isPublic?: boolean
-  /** What its requests ask for, each once. */
+  /** Its requests, each used once. */
   outlines(groundwork: Groundwork, count: number): Promise<RequestOutline[]>
 }
 
@@ -40,7 +40,7 @@ function inTurn<Item>(items: readonly Item[], index: number): Item {
   return item
 }
 
-/** What every payment debits, in the smallest unit: one sender pays for a whole run. */
+/** Debit value of every payment, in the smallest unit: one sender pays for a whole run. */
 const DEBIT = 2
 
 function paymentBody({ system, receivers }: Groundwork, index: number): object {
@@ -52,7 +52,7 @@ function paymentBody({ system, receivers }: Groundwork, index: number): object {
   }
 }
 
-/** What all calls that create outgoing payments have in common. */
+/** The common parts of all calls that create outgoing payments. */
 const PAYMENT = {
   class: 'create',
   floor: 'payment',
@@ -236,5 +236,5 @@ export const CALLS: readonly Call[] = [
     }
   }
 ]
-/** Payments that are not only created, but end with received money, at a concurrency of 8. */
+/** Payments from creation to received money, at a concurrency of 8. */
 export const REFERENCE_COMPLETED_PER_SECOND = 22

@@ -19,10 +19,10 @@ const GROWTH_MAX = 1.3
 const MEMORY_MAX_MIB = 200
 const REFERENCE_FACTOR_MIN = 10
 const MEBIBYTE = 1_048_576
-/** The concurrency at which shares and factors are looked at. */
+/** The concurrency at which shares and factors are evaluated. */
 const CONCURRENCY = 8
 
-/** Looks at what stacks came to: what one has to reach, and how much the last may be slower than the first. */
+/** Evaluates the results of stacks: the goals of each, and how much slower the last may be than the first. */
 export function evaluateGoals(stacks: readonly StackResults[]): Goal[] {
   const [first, last] = [stacks[0], stacks[stacks.length - 1]]
   if (first === undefined || last === undefined) return []
@@ -55,7 +55,7 @@ function evaluateShare({ call: name, shareOfFloor, perSecond, floorPerSecond }: 
     REFERENCE_FACTOR_MIN,
     ' ×'
   )
-  // Where the floor itself stays below it, the machine does not allow for more.
+  // If the floor itself stays below it, the machine is too slow for it.
   const floor = (floorPerSecond / call.referencePerSecond).toFixed(1)
   return [
     atLeast(`${name}: share of its floor`, shareOfFloor, SHARE_MIN[call.class], ''),
@@ -83,7 +83,7 @@ function evaluateHotGrant(measured: readonly Measurement[]): Goal[] {
     : [atMost('many grants over one hot grant', many / one, HOT_GRANT_MAX, ' ×')]
 }
 
-/** Shares of floors are compared, not rates: floors do not grow, and the machine may be slower at another hour. */
+/** Shares of floors are compared, not rates: floors do not depend on the data, and the machine may be slower at another time. */
 function evaluateGrowth(first: StackResults, last: StackResults): Goal[] {
   return first.measurements.flatMap(({ call, concurrency, shareOfFloor }) => {
     const grown = last.measurements.find((one) => one.call === call && one.concurrency === concurrency)

@@ -8,30 +8,30 @@ import {
 import type { RequestOutline, Signer } from './generator/messages.js'
 import type { Stack } from './stack.js'
 
-/** Incoming payments that are read, listed and paid. */
+/** Number of incoming payments that are read, listed and paid. */
 const RECEIVERS = 200
-/** Grants that payments are made under. */
+/** Number of grants that payments are made under. */
 const PAYMENT_GRANTS = 50
 const MAKING_CONCURRENCY = 8
-/** Longer than anything is made. */
+/** Longer than any run. */
 const MAKING_SECONDS_MAX = 240
 
-/** What calls need before they can be made. */
+/** The resources that calls need. */
 export interface Groundwork {
   readonly system: ConnectedSystem
   readonly signer: Signer
-  /** Allows everything about incoming payments of bob. */
+  /** Token with every right to bob's incoming payments. */
   readonly incomingToken: string
   readonly quoteToken: string
-  /** Each of a grant of its own that allows to pay from alice, within a limit. */
+  /** Tokens, each of a separate grant to pay from alice within a limit. */
   readonly paymentTokens: readonly string[]
-  /** URLs of incoming payments of bob that take any amount. */
+  /** URLs of bob's incoming payments that accept any amount. */
   readonly receivers: readonly string[]
-  /** A grant request that needs no account holder. @param client as on the wire */
+  /** A grant request that needs no consent. @param client as on the wire */
   grantOutline(client: string | object): RequestOutline
   incomingOutline(index: number): RequestOutline
   quoteOutline(index: number): RequestOutline
-  /** Sends requests as fast as it goes, and answers what the answers have under paths. */
+  /** Sends requests as fast as possible. Returns the values at paths of the answers. */
   make(
     target: 'auth' | 'resource',
     status: number,
@@ -40,7 +40,7 @@ export interface Groundwork {
   ): Promise<readonly (readonly string[])[]>
 }
 
-/** Asks for grants and creates receivers. */
+/** Requests grants and creates receivers. */
 export async function layGroundwork(stack: Stack): Promise<Groundwork> {
   const { system, generator } = stack
   const { shop, walletAddresses, resourceServerUrl } = system

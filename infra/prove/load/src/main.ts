@@ -1,13 +1,12 @@
-// `npm run bench`: see options.ts for what it can be told.
+// `npm run bench`: see options.ts for its options.
 import { runBench } from './bench.js'
 import { runMemory } from './memory.js'
 import { type BenchOptions, readOptions } from './options.js'
 import { runShort } from './short.js'
 
-// What prepares a run is the client of the tests, which holds every answer to the contract. Here nothing more is asked of
-// answers than their status.
+// Runs are prepared with the tests' client, which checks every answer against the contract. Here only their status is checked.
 Object.assign(globalThis, {
-  answersHeldToContract: { violationsOf: () => Promise.resolve([]), takeViolations: () => [] }
+  contractKeeper: { violationsOf: () => Promise.resolve([]), takeViolations: () => [] }
 })
 
 // Everything that was started ends with this process, on any signal.

@@ -12,38 +12,38 @@ const straight = (work: () => Promise<void>): Promise<void> => work()
 /** How a call is measured. */
 export interface MeasureOptions {
   readonly concurrency: number
-  /** How long the call itself is measured. Its floor is for half as long, before and after. */
+  /** How long the call itself is measured. Its floor is measured for half as long, before and after. */
   readonly seconds: number
   /** Runs while the call itself is measured, and nothing else. */
   readonly around?: ((work: () => Promise<void>) => Promise<void>) | undefined
 }
 
-/** What first tells how fast a call is. */
+/** Requests of the first estimate of a call's speed. */
 const FIRST_REQUESTS = 400
 const FIRST_SECONDS = 1.5
-/** As many requests as were answered in so long at first: with more, no call became faster. */
+/** Warm-up: as many requests as the first estimate allows in this time; with more, no call became faster. */
 const WARM_UP_SECONDS = 8
 const FLOOR_WARM_UP_SECONDS = 2
 const WARM_UP_CONCURRENCY = 8
-/** Requests are made ready for this much more than the rate that was seen, which may grow. */
+/** Factor by which more requests are prepared than the measured rate needs, because it may grow. */
 const SPARE = 1.6
 const POOL_MAX = 20_000
-/** A repeated pool need not be as large as what is sent. */
+/** A repeated pool may be smaller than the number of requests sent. */
 const REPEATED_POOL = 1_000
 const PAYMENTS_SETTLE_WITHIN_MS = 300_000
 /** Well before signatures become too old. */
 const SENT_AT_ONCE = 5_000
 const SECONDS_MAX = 200
 const FLOOR_STATUS = 200
-/** Senders for steady rates: enough that none is waited for. */
+/** Senders for steady rates: enough that a request never waits for one. */
 const STEADY_CONCURRENCY = 32
-/** While what runs for the first time is still compiled. */
+/** Latencies do not count while code is still being compiled. */
 const LEAD_IN_SECONDS = 2
-/** Odd numbers. */
+/** Odd numbers, so that one run is the median. */
 const RUNS = 5
 const STEADY_RUNS = 3
 
-/** Sends one call, beside its floor. */
+/** Measures one call, compared with its floor. */
 export class Measuring {
   readonly #stack: Stack
   readonly #groundwork: Groundwork
@@ -58,8 +58,8 @@ export class Measuring {
   }
 
   /**
-   * Sends a call and its floor until V8 has compiled what they run. A service that answered a few hundred requests needs half
-   * as much CPU time again for each as one that answered some thousands, and its floor, which is far less code, a quarter.
+   * Sends a call and its floor until V8 has compiled their code. After a few hundred requests a service needs 50 % more CPU time
+   * per request than after some thousands; its floor, which is far less code, 25 % more.
    */
   async warmUp(): Promise<void> {
     const perSecond = await this.#sendFirst(WARM_UP_CONCURRENCY)
@@ -69,8 +69,8 @@ export class Measuring {
   }
 
   /**
-   * Measures a call some times, each between two measurements of its floor and for a part of the time. The run with the middle
-   * share of its floor counts, since a shared machine changes its speed within seconds.
+   * Measures a call several times, each between two measurements of its floor and for a part of the time. The run with the median
+   * share of its floor counts, because the speed of a shared machine changes within seconds.
    */
   async measureRepeatedly({ seconds, ...options }: Omit<MeasureOptions, 'around'>): Promise<Measurement> {
     const runs: Measurement[] = []
@@ -114,7 +114,7 @@ export class Measuring {
     }
   }
 
-  /** Sends so many requests, and measures nothing. */
+  /** Sends requests without measuring. */
   async send(concurrency: number, count: number): Promise<void> {
     for (let left = count; left > 0;) {
       await this.#prepare(Math.min(left, SENT_AT_ONCE))
@@ -125,8 +125,8 @@ export class Measuring {
   }
 
   /**
-   * Latencies at a part of the most that was measured, of the call and of its floor: of some runs the one with the middle tail,
-   * since what else goes on in a shared machine makes tails longer, and never shorter.
+   * Latencies at a fraction of the maximum rate, for the call and for its floor. Of several runs the one with the median tail
+   * counts, because other work on a shared machine makes tails longer.
    */
   async measureSteady(seconds: number, part: number): Promise<SteadyMeasurement> {
     if (this.#perSecond === undefined) throw new Error('the call was not measured yet')
@@ -154,12 +154,12 @@ export class Measuring {
     }
   }
 
-  /** Waits until what goes on after answers is done. */
+  /** Waits until the work after the answers is done. */
   async settle(): Promise<void> {
     if (this.#call.makesPayments === true) await allSettled(this.#stack.system, PAYMENTS_SETTLE_WITHIN_MS)
   }
 
-  /** @returns how many requests were answered in a second */
+  /** @returns requests answered per second */
   async #sendFirst(concurrency: number): Promise<number> {
     await this.#prepare(FIRST_REQUESTS)
     const perSecond = rateOf(await this.#send({ concurrency, seconds: FIRST_SECONDS }))
@@ -236,7 +236,7 @@ interface Measured {
 /**
  * Creates payments for a while and waits until the last receiver has its money.
  *
- * @returns payments per second from the first creation until then, and what was created in a second meanwhile
+ * @returns payments per second from the first creation until then, and payments created per second
  */
 export async function measureCompleted(
   stack: Stack,

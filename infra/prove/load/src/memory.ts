@@ -22,10 +22,10 @@ const GROWTH_MAX = 1.1
 const MEBIBYTE = 1_048_576
 
 /**
- * Looks at the heaps of both services, after garbage was collected, while requests of many kinds come.
+ * Measures the heaps of both services after garbage collection, during requests of many kinds.
  *
- * @param requests how many, in all
- * @returns whether no heap grew by more than a tenth since the first tenth of the requests, and the audit found nothing
+ * @param requests their total number
+ * @returns whether no heap grew by more than a tenth since the first tenth of the requests, and the audit found no violations
  */
 export async function runMemory(requests: number): Promise<boolean> {
   const stack = await startStack({ rows: 0, replicas: 1, rateLimits: true, inspected: true })

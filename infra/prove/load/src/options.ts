@@ -1,30 +1,30 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { CALLS } from './calls.js'
 
-/** What a run of the bench is asked for. */
+/** Options of a run of the bench. */
 export interface BenchOptions {
   /** Names of calls; `completed` is one of them. */
   readonly calls: readonly string[]
   readonly concurrency: readonly number[]
   /** How long each call is measured at each concurrency. */
   readonly seconds: number
-  /** Payments and grants that are in the databases: a stack for each number. */
+  /** Numbers of payments and grants in the databases: one stack for each. */
   readonly rows: readonly number[]
   readonly replicas: number
   readonly rateLimits: boolean
   readonly short: boolean
   readonly profile: boolean
-  /** Requests of the run that looks at memory; 0: none. */
+  /** Number of requests of the memory run; 0: none. */
   readonly memory: number
   /** File that the plot is written to (SVG). */
   readonly plot?: string | undefined
-  /** File whose marked part is replaced by what was measured (Markdown). */
+  /** Markdown file whose marked part is replaced by the results. */
   readonly document?: string | undefined
 }
 
 const ALL_CALLS = [...CALLS.map(({ name }) => name), 'completed']
 
-/** Reads the command line. Ends the process when it is wrong, or asks for help. */
+/** Reads the command line. Ends the process for a wrong one, and for `--help`. */
 export function readOptions(parameters: readonly string[]): BenchOptions {
   const command = new Command('npm run bench --')
     .description('Measures how fast the services are, beside the least that each call needs on this machine.')

@@ -1,17 +1,17 @@
 import { readdir, readFile } from 'node:fs/promises'
 
-/** The unit of times in `/proc`: Linux shows every program 100 of them to the second. */
+/** The unit of times in `/proc`: 100 ticks per second on Linux. */
 const MS_PER_TICK = 10
 const KIBIBYTE = 1_024
-/** Places in `/proc/<pid>/stat`, counted after the command, which may hold anything. */
+/** Positions in `/proc/<pid>/stat` after the command, which may contain anything. */
 const PARENT = 1
-/** In user mode and in the kernel, its own and that of children that ended. */
+/** User and kernel time, of the process itself and of its children that ended. */
 const TICKS = [11, 12, 13, 14]
 
-/** CPU time in milliseconds by what used it. */
+/** CPU time by group, in milliseconds. */
 export type CpuByProcess = Readonly<Record<string, number>>
 
-/** What is watched: by name, the processes that count together. */
+/** Groups of processes that are counted together, by name. */
 export type ProcessGroups = Readonly<Record<string, readonly number[]>>
 
 /**
@@ -31,12 +31,12 @@ export async function readCpu(groups: ProcessGroups): Promise<CpuByProcess> {
   )
 }
 
-/** What all processes used together. */
+/** CPU time of all groups together. */
 export function totalOf(cpuMs: CpuByProcess): number {
   return Object.values(cpuMs).reduce((sum, ms) => sum + ms, 0)
 }
 
-/** What a process holds in memory now, in bytes. */
+/** Resident memory of a process, in bytes. */
 export async function readMemory(id: number): Promise<number> {
   const status = await readFile(`/proc/${String(id)}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * KIBIBYTE
@@ -57,7 +57,7 @@ async function readProcesses(): Promise<ProcessUsage[]> {
   const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const usages = await Promise.all(
     ids.map(async (id) => {
-      // A process that ended meanwhile used nothing that could still be told.
+      // A process that has ended meanwhile can no longer be read.
       const text = await readFile(`/proc/${String(id)}/stat`, 'utf8').catch(() => undefined)
       return text === undefined ? undefined : usageOf(id, fieldsOf(text))
     })

@@ -14,30 +14,30 @@ export interface Measurement {
   readonly statements: number
   /** Both ways, headers included; 0 where they were not counted. */
   readonly bytes: number
-  /** How many were measured. */
+  /** Number of measured requests. */
   readonly requests: number
   readonly floorPerSecond: number
   readonly floorCpuMs: CpuByProcess
-  /** Of the throughput of its floor. */
+  /** Share of the throughput of its floor. */
   readonly shareOfFloor: number
   /**
-   * The CPU time that the floor needs for a request, as a share of what the call needs, everything included. Others who use
-   * the machine change it less than throughput.
+   * CPU time of the floor for a request as a share of the call's, all processes included. Other work on the machine changes it less
+   * than throughput.
    */
   readonly cpuShareOfFloor: number
 }
 
-/** A call at half of what it can do. */
+/** A call at half of its maximum rate. */
 export interface SteadyMeasurement {
   readonly call: string
   readonly perSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** Its floor, at half of what the floor can do: what the machine itself adds to a tail. */
+  /** Its floor at half of the floor's maximum rate: shows what the machine itself adds to a tail. */
   readonly floor: { readonly p50Ms: number; readonly p99Ms: number }
 }
 
-/** What a stack came to. */
+/** Results of a stack. */
 export interface StackResults {
   readonly rows: number
   readonly replicas: number
@@ -45,7 +45,7 @@ export interface StackResults {
   readonly hasRedis: boolean
   /** From the start of a process until it is ready, by service. */
   readonly startMs: Readonly<Record<string, number>>
-  /** SQL statements in a second while nothing is asked of the services. */
+  /** SQL statements per second while the services are idle. */
   readonly idleStatementsPerSecond: number
   readonly measurements: readonly Measurement[]
   readonly steady: readonly SteadyMeasurement[]
@@ -57,9 +57,9 @@ export interface StackResults {
         readonly count: number
       }
     | undefined
-  /** Bytes that a service holds at the end, by service. */
+  /** Resident memory at the end, in bytes, by service. */
   readonly memoryBytes: Readonly<Record<string, number>>
-  /** What the audit of both services found. */
+  /** Violations found by the audit. */
   readonly violations: readonly string[]
 }
 

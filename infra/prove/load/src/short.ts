@@ -4,9 +4,9 @@ import { Measuring } from './measure.js'
 import { type Stack, startStack } from './stack.js'
 
 /**
- * Calls of the short form, and what share of its CPU time must once be what its floor needs. CPU time, because throughput says
- * more of who else is busy on a build server. The bounds are well below what is reached on a quiet machine: they are there for a
- * query too many, not for a percent.
+ * Calls of the short form. For each, the CPU time of its floor must be at least this share of its own, in one of several
+ * attempts. CPU time is compared because throughput depends more on other work on a build server. The bounds are well below the
+ * values of a quiet machine: they detect an additional query, not a difference of a percent.
  */
 const BOUNDS: Readonly<Record<string, number>> = {
   'wallet-address': 0.3,
@@ -17,13 +17,13 @@ const BOUNDS: Readonly<Record<string, number>> = {
 }
 const CONCURRENCY = 8
 const SECONDS = 1
-/** How often a call may be measured anew: noise passes, a regression stays. */
+/** How often a call may be measured again: noise passes, a regression stays. */
 const ROUNDS_MAX = 5
 
 /**
- * Measures a few calls beside their floors. A call that stays below its bound is measured again, a few times.
+ * Compares a few calls with their floors. A call below its bound is measured again, a few times.
  *
- * @returns whether each reached its bound once, and the audit found nothing
+ * @returns whether each reached its bound once, and the audit found no violations
  */
 export async function runShort(): Promise<boolean> {
   const stack = await startStack({ rows: 0, replicas: 1, rateLimits: true, inspected: false })

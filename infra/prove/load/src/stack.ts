@@ -21,13 +21,13 @@ import { Floors } from './floors/floors.js'
 import { Generator } from './generator/generator.js'
 import { parentOf, type ProcessGroups } from './process-usage.js'
 
-/** How a stack differs from the others. */
+/** Options of a stack. */
 export interface StackOptions {
-  /** Payments and grants that are in the databases before anything is measured. */
+  /** Number of payments and grants in the databases before anything is measured. */
   readonly rows: number
-  /** How many of each service run. */
+  /** Number of replicas of each service. */
   readonly replicas: number
-  /** Whether requests are counted, with limits that nothing here reaches. */
+  /** Whether rate limits are on, with limits that nothing here reaches. */
   readonly rateLimits: boolean
   /** Whether the services can be profiled, and their heaps measured. */
   readonly inspected: boolean
@@ -44,19 +44,19 @@ const POSTGRES_SETTINGS = {
   shared_preload_libraries: 'pg_stat_statements'
 }
 
-/** What PostgreSQL did for a statement since it started. */
+/** PostgreSQL's statistics of a statement since its start. */
 export interface StatementTime {
   readonly text: string
   readonly calls: number
   readonly milliseconds: number
 }
 
-/** What is asked: a service over HTTP, or the auth server's introspection over gRPC. */
+/** The target of requests: a service over HTTP, or the auth server's introspection over gRPC. */
 export type CallTarget = 'auth' | 'resource' | 'introspection'
 
 /** A service that runs for the bench. */
 interface StackServiceOptions extends ServiceProcessOptions {
-  /** Its own among those of all replicas. */
+  /** Its number among all replicas. */
   readonly name: string
 }
 
@@ -64,26 +64,26 @@ interface StackServiceOptions extends ServiceProcessOptions {
 export interface Stack {
   readonly system: ConnectedSystem
   readonly services: readonly ServiceProcess<StackServiceOptions>[]
-  /** How long each service took until it was ready, by its name. */
+  /** Time until each service was ready, by name. */
   readonly startMs: Readonly<Record<string, number>>
   readonly floors: Floors
   readonly generator: Generator
-  /** Processes by what they are, for CPU times. */
+  /** Processes by group, for CPU times. */
   readonly groups: ProcessGroups
   /** Whether the services share a Redis. */
   readonly hasRedis: boolean
-  /** Where a service is reached: the origin of every replica, or for introspection the address of its gRPC. */
+  /** Addresses of a service: the origin of every replica, or for introspection its gRPC address. */
   targetsOf(target: CallTarget): string[]
   /** SQL statements that the services have sent so far, `begin` and `commit` included. */
   statementCount(): Promise<number>
-  /** The same by statement, with the time that PostgreSQL took for each. */
+  /** The same by statement, with PostgreSQL's time for each. */
   statementTimes(): Promise<readonly StatementTime[]>
   stop(): Promise<void>
 }
 
 type Undo = (() => Promise<unknown> | undefined)[]
 
-/** Starts everything. What was started is stopped when something fails. */
+/** Starts everything. If something fails, stops what was started. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const undo: Undo = []
   const stop = async (): Promise<void> => {
@@ -175,13 +175,13 @@ async function readStatements(admin: pg.Client): Promise<StatementTime[]> {
   return rows
 }
 
-/** Production's settings, but for what needs certificates (plain HTTP and gRPC) and for waits between a client's calls. */
+/** Settings as in production, except for certificates (plain HTTP and gRPC) and the waits between a client's calls. */
 async function planStack(
   { replicas, rateLimits }: StackOptions,
   postgresUrl: string,
   redisUrl: string | undefined
 ): Promise<SystemPlan> {
-  // Where plans look for the Redis of several instances.
+  // The variable from which plans take the Redis of several instances.
   if (redisUrl !== undefined) process.env.TEST_REDIS_URL = redisUrl
   const shared: Settings = {
     LOG_LEVEL: 'info',
@@ -209,7 +209,7 @@ async function startServices(
   const options = async (service: ServiceName, settings: Settings, readyUrl: string, index: number) => ({
     service,
     name: nameOf(service, index),
-    // Not scraped here, but counted as in production.
+    // Not scraped here, but recorded as in production.
     settings: { ...settings, METRICS_PORT: String(await findFreePort()) },
     readyUrl,
     logFile: join(folder, `${service}-${String(index)}.log`),
@@ -225,7 +225,7 @@ async function startServices(
   ])
   const services = planned.map((one) => new ServiceProcess<StackServiceOptions>(one))
   const startMs: Record<string, number> = {}
-  // One after the other: how long one takes to start is measured, too.
+  // One after the other, because start times are measured, too.
   for (const service of services) {
     undo.push(() => service.stop())
     startMs[service.options.name] = await service.start()

@@ -1,4 +1,4 @@
-/** What a measurement's latencies come to, in milliseconds. */
+/** Summary of a measurement's latencies, in milliseconds. */
 export interface LatencySummary {
   readonly p50Ms: number
   readonly p99Ms: number
@@ -6,26 +6,26 @@ export interface LatencySummary {
 }
 
 /**
- * The smallest value that at least a share of all values do not exceed (nearest rank).
+ * The smallest value that a share of all values does not exceed (nearest rank).
  *
  * @param sorted ascending
  * @param share above 0, at most 1
- * @returns NaN of no values
+ * @returns NaN without values
  */
 export function percentile(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
 }
 
-/** Sums up latencies in milliseconds, in any order. */
+/** Summarises latencies in milliseconds, in any order. */
 export function summariseLatencies(latenciesMs: Float64Array): LatencySummary {
   const sorted = latenciesMs.toSorted()
   return { p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99), maxMs: percentile(sorted, 1) }
 }
 
 /**
- * The one of some whose value is in the middle; the higher of two.
+ * The item with the median value; of two, the higher.
  *
- * @throws Error of none
+ * @throws Error without items
  */
 export function middleBy<Item>(items: readonly Item[], valueOf: (item: Item) => number): Item {
   const sorted = items.toSorted((one, other) => valueOf(one) - valueOf(other))
@@ -35,8 +35,8 @@ export function middleBy<Item>(items: readonly Item[], valueOf: (item: Item) => 
 }
 
 /**
- * What share of its floor's throughput a call reaches: its own divided by the mean of what the floor reached right before and
- * right after it, because a shared machine changes its speed from one minute to the next.
+ * A call's throughput as a share of its floor's: divided by the mean of the floor's right before and right after it, because the
+ * speed of a shared machine changes from one minute to the next.
  */
 export function shareOfFloor(perSecond: number, floorsPerSecond: readonly number[]): number {
   return perSecond / (floorsPerSecond.reduce((sum, floor) => sum + floor, 0) / floorsPerSecond.length)

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Lets a clone of the repository, made ready to run tests, be used, and removes it. */
+/** Clones the repository, prepares the clone for tests, uses it, and removes it. */
 export async function withClone<Result>(
   repository: string,
   use: (clone: string) => Promise<Result>

@@ -6,7 +6,7 @@ const BEGIN =
 const END = '<!-- End of what is made. -->'
 
 /**
- * Puts the list of guards, each with its test, in its place in a page.
+ * Inserts the list of guards, each with its test, at its place in a page.
  *
  * @throws Error when the page has no place for it
  */

@@ -1,12 +1,12 @@
-/** A guard, how it is broken, and the test that must fail then. */
+/** A guard, how it is broken, and the test that must then fail. */
 export interface Mutation {
-  /** What the guard holds, in words that finish the sentence "It is guarded that …". */
+  /** What the guard ensures, as the end of the sentence "It is guarded that …". */
   readonly guard: string
-  /** Path of the file that it is in, from the root of the repository. */
+  /** Path of its file, from the root of the repository. */
   readonly file: string
   /** Text of the guard: occurs in the file exactly once. */
   readonly text: string
-  /** What stands in its place when it is broken. What is left must run. */
+  /** Its replacement when it is broken. The result must run. */
   readonly broken: string
   readonly test: TestReference
 }

@@ -9,20 +9,20 @@ import { runTests, type TestResult } from './run-tests.js'
 /** The result of breaking a guard. */
 interface Verdict {
   readonly mutation: Mutation
-  /** `failed` is what must happen. */
+  /** `failed` is expected. */
   readonly result: TestResult
   readonly seconds: number
 }
 
 /**
- * Breaks every guard, one at a time, in a clone of what is committed, and runs its test there, which must fail. Before that
- * it runs all these tests on what is not broken, where they must pass.
+ * Breaks every guard, one at a time, in a clone of the last commit, and runs its test there, which must fail. First it runs all
+ * these tests without a broken guard: they must pass.
  *
  * @param repository folder of the repository
- * @param part only guards whose words or files hold this text; all with an empty one
+ * @param part only guards whose words or files contain this text; empty for all
  * @param signal ends it after the test that is running
- * @returns whether every guard was missed by its test
- * @throws Error when no guard holds the text, when one cannot be found in the code, or a test fails although nothing is broken
+ * @returns whether the test of every guard failed without it
+ * @throws Error when no guard contains the text, one cannot be found in the code, or a test fails although nothing is broken
  */
 export async function runMutations(repository: string, part: string, signal: AbortSignal): Promise<boolean> {
   const mutations = GUARDS.flatMap((group) => group.mutations).filter(
@@ -86,7 +86,7 @@ async function judge(clone: string, mutation: Mutation): Promise<Verdict> {
   }
 }
 
-/** What was broken, by which test it was missed, and how that test failed. */
+/** The broken guard, its test, and how that test failed. */
 function storyOf(verdict: Verdict): string {
   const { guard, file, text, broken, test } = verdict.mutation
   const lines = [
@@ -124,7 +124,7 @@ function wordOf({ result }: Verdict): string {
   }
 }
 
-/** The beginning of what jest says: enough to see that a test failed because of the guard, and not of something else. */
+/** The beginning of jest's output: enough to see whether a test failed because of the guard. */
 function firstLines(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !/^\s+at /.test(line))
   return lines.slice(0, 12).join('\n')

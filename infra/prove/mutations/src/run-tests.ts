@@ -6,11 +6,11 @@ import { join } from 'node:path'
 /** The result of a test. */
 export interface TestResult {
   readonly outcome: 'passed' | 'failed' | 'not run'
-  /** Why it failed, or was not run: what jest says, without colours. */
+  /** Why it failed or did not run: jest's output, without colours. */
   readonly reason: string
 }
 
-/** Longest that jest may take for the tests of one file with everything they need: broken code may wait for ever. */
+/** Maximum duration of jest for one file, because broken code may wait for ever. */
 const JEST_TIMEOUT_MS = 300_000
 
 interface JestReport {
@@ -59,9 +59,9 @@ export async function runTests(
 }
 
 /**
- * The result of a test. One that runs several times, as for each implementation of a port, has failed if it failed once.
+ * The result of a test. One that runs several times, such as for each implementation of a port, has failed if it failed once.
  *
- * @param output what jest printed, for a test that it did not even begin
+ * @param output jest's output, for a test that did not start
  */
 function resultOf(report: JestReport | undefined, title: string, output: string): TestResult {
   const results = (report?.testResults ?? [])
@@ -93,12 +93,12 @@ function runJest(clone: string, parameters: readonly string[]): Promise<string> 
   })
 }
 
-/** A text as a regular expression that matches nothing else. */
+/** A regular expression that matches exactly a text. */
 function literally(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
-/** Text without the colours that terminals show. */
+/** A text without colour codes. */
 function plain(text: string): string {
   // eslint-disable-next-line no-control-regex -- because colours begin with a control character
   return text.replace(/\u001b\[[0-9;]*m/g, '')

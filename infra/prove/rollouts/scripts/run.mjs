@@ -1,5 +1,5 @@
-// `npm run test:rollouts` replaces every replica under 20,000 requests. With `-- --from <commit>` that commit is fetched from
-// this repository into a temporary folder, installed and built, and then migrated and replaced, and it takes over again.
+// `npm run test:rollouts` replaces every replica under 20,000 requests. With `-- --from <commit>` that commit is cloned
+// into a temporary folder, installed, built, started, migrated and replaced, and then it takes over again.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -8,7 +8,7 @@ import {
   type ServerResponse
 } from 'node:http'
 
-/** Where a replica listens. */
+/** Address of a replica. */
 export interface Endpoint {
   readonly host: string
   readonly port: number
@@ -19,13 +19,13 @@ interface Route extends Endpoint {
 }
 
 /**
- * What an ingress of Kubernetes is: hands each request to one of the ready replicas in turn, over connections that it keeps,
- * and never retries, because it cannot know the result.
+ * Like an ingress of Kubernetes: passes each request to one of the ready replicas in turn, over persistent connections. It never
+ * retries, because it cannot know the result of a failed request.
  */
 export class Balancer {
-  /** What did not go well, one sentence each. */
+  /** Failures, one sentence each. */
   readonly failures: string[] = []
-  /** Requests that were handed on. */
+  /** Number of forwarded requests. */
   requestCount = 0
   readonly #server: Server
   readonly #clientAddress: string
@@ -36,11 +36,11 @@ export class Balancer {
     this.#server = createServer((incoming, outgoing) => {
       this.#handOn(incoming, outgoing)
     })
-    // Its clients' connections never end first: what is tried are those to the replicas.
+    // It never closes its clients' connections first: the test is about those to the replicas.
     this.#server.keepAliveTimeout = 600_000
   }
 
-  /** @param clientAddress where it says that all requests come from */
+  /** @param clientAddress the client address that it reports for all requests */
   static async start(host: string, port: number, clientAddress: string): Promise<Balancer> {
     const balancer = new Balancer(clientAddress)
     await new Promise<void>((resolve, reject) => {
@@ -50,7 +50,7 @@ export class Balancer {
     return balancer
   }
 
-  /** From now on requests go to these, and to no others. */
+  /** From now on requests go to these replicas only. */
   announce(endpoints: readonly Endpoint[]): void {
     this.#routes = endpoints.map(
       (endpoint) =>
@@ -101,7 +101,7 @@ export class Balancer {
   }
 }
 
-/** Headers but those of the connection that the message came over. */
+/** The end-to-end headers: those of the connection are left out. */
 function ofMessage({ headers }: IncomingMessage): IncomingHttpHeaders {
   const ofConnection = ['connection', 'keep-alive']
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !ofConnection.includes(name)))

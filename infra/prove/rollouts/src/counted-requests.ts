@@ -3,9 +3,9 @@ import type { ServiceName } from '@open-payments-server/acceptance'
 import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { Redis } from 'ioredis'
 
-/** What the replicas of each service, whatever their version, count together in Redis, of requests from one address. */
+/** Requests from one address that all replicas of each service, of any version, have counted in Redis. */
 export class CountedRequests {
-  /** Where all requests of one fleet come from, and of no other: fleets may share a Redis. */
+  /** The client address of all requests of one fleet. It is unique, because fleets may share a Redis. */
   readonly clientAddress = ['10', ...randomBytes(3)].join('.')
   readonly #redisUrl: string
 
@@ -13,7 +13,7 @@ export class CountedRequests {
     this.#redisUrl = redisUrl
   }
 
-  /** How many there were at a service. */
+  /** Number of requests counted by a service. */
   async at(service: ServiceName): Promise<number> {
     const redis = new Redis(this.#redisUrl)
     try {

@@ -18,13 +18,13 @@ import { CountedRequests } from './counted-requests.js'
 import { NameServer } from './name-server.js'
 import { TcpBalancer } from './tcp-balancer.js'
 
-/** How a fleet differs from others. */
+/** Options of a fleet. */
 export interface FleetOptions {
-  /** Settings of every auth server. */
+  /** Additional settings of every auth server. */
   readonly auth?: Settings
   /** Folder of the checkout whose builds run first, and whose migrations the databases have. */
   readonly root: string
-  /** How long a replica runs on after nothing is sent to it any more, as with `preStop`, in milliseconds. */
+  /** How long a replica keeps running without new requests before it is stopped, as with `preStop`, in milliseconds. */
   readonly preStopMs: number
 }
 
@@ -32,12 +32,12 @@ const SERVICES = ['auth-server', 'resource-server'] as const
 const REPLICAS = 2
 /** The one name that may be used without TLS. Our name server resolves it to the replicas. */
 const AUTH_NAME = 'localhost'
-/** A replica has an address of its own, and the same ports as all others of its service. */
+/** Each replica has its own address, and the same ports as the others of its service. */
 const FIRST_HOST_NUMBER = 10
 
-/** More than are ever made. */
+/** More replicas than are ever created. */
 const REQUESTS_MAX = 1_000_000
-/** Requests are counted, and none is refused. */
+/** Requests are counted, and none are refused. */
 const COUNTED: Settings = {
   RATE_LIMITS: 'true',
   RATE_LIMIT_ADDRESS_REQUESTS: String(REQUESTS_MAX),
@@ -46,27 +46,27 @@ const COUNTED: Settings = {
   RATE_LIMIT_WALLET_ADDRESS_REQUESTS: String(REQUESTS_MAX),
   TRUSTED_PROXIES: '1'
 }
-/** A replica counts by itself what Redis does not take in time. */
+/** A replica counts alone if Redis does not answer in time. */
 const COUNTED_SHARE_MIN = 0.9
 const QUICK: Settings = { LOG_LEVEL: 'warn', REPLICA_COUNT: String(REPLICAS), ...COUNTED }
 const QUICK_AUTH: Settings = { CONTINUATION_WAIT_SECONDS: '0', ACCESS_TOKEN_LIFETIME_SECONDS: '86400' }
 const QUICK_RESOURCE: Settings = {
   PROCESSING_POLL_SECONDS: '1',
-  // Reservations that the load makes itself are not given up meanwhile.
+  // Keeps reservations that the load makes itself from being given up.
   ORPHAN_AGE_SECONDS: '3600',
-  // Without it, grpc-js asks the system for addresses, and not the name server that AUTH_GRPC_TARGET names.
+  // Without it, grpc-js uses the system's resolver instead of the name server in AUTH_GRPC_TARGET.
   GRPC_NODE_USE_ALTERNATIVE_RESOLVER: 'true'
 }
 
-/** What runs as one of several replicas. */
+/** A replica. */
 interface ReplicaOptions extends ServiceProcessOptions {
-  /** Address of this machine that it listens on, which no other replica has: as a pod has one. */
+  /** Its own address on this machine, like a pod's. */
   readonly host: string
 }
 
 type Replica = ServiceProcess<ReplicaOptions>
 
-/** Two replicas of each service as processes, with everything in front of them that Kubernetes has. */
+/** Two replicas of each service as processes, with equivalents of Kubernetes' load balancers and name server in front. */
 export class Fleet {
   readonly system: ConnectedSystem
   readonly #plan: SystemPlan
@@ -146,7 +146,7 @@ export class Fleet {
   }
 
   /**
-   * Adds an auth server that only those who look up the name can reach: what it is asked comes from resource servers.
+   * Adds an auth server that can be found only through the name server, so that all its calls come from resource servers.
    *
    * @param root folder of the checkout whose build it runs
    */
@@ -158,9 +158,9 @@ export class Fleet {
   }
 
   /**
-   * Adds up what each replica of a service has counted, the one added last at the end.
+   * Sums of counters for each replica of a service, the one added last at the end.
    *
-   * @param series beginning of the names of what is added, such as `calls_total{kind="yes"}`
+   * @param series beginning of the series that are summed, such as `calls_total{kind="yes"}`
    */
   count(service: ServiceName, series: string): Promise<number[]> {
     return Promise.all(
@@ -173,9 +173,9 @@ export class Fleet {
   }
 
   /**
-   * Brings both databases to the schema of a checkout, while everything runs.
+   * Migrates both databases to the schema of a checkout while everything runs.
    *
-   * @throws Error with what the migration said when it fails
+   * @throws Error with the output of a failed migration
    */
   async migrate(root: string): Promise<void> {
     for (const service of SERVICES) {
@@ -185,9 +185,9 @@ export class Fleet {
   }
 
   /**
-   * Looks how many requests the replicas of each service have counted together.
+   * Checks the number of requests that the replicas of each service have counted together.
    *
-   * @returns where some were counted twice, or many not at all, one sentence each
+   * @returns one sentence for each service that counted some twice, or missed many
    */
   async findMiscounts(): Promise<string[]> {
     const found = await Promise.all(
@@ -201,17 +201,17 @@ export class Fleet {
     return found.flat()
   }
 
-  /** Requests over HTTP so far. */
+  /** Number of HTTP requests so far. */
   get requestCount(): number {
     return this.#front.requestCount
   }
 
-  /** What went wrong on the way to the replicas, one sentence each. */
+  /** Failures of the load balancers, one sentence each. */
   get failures(): string[] {
     return this.#front.failures
   }
 
-  /** What the replicas that run said last. */
+  /** Last output of the running replicas. */
   get output(): string {
     return Object.values(this.#replicas)
       .flat()
@@ -227,7 +227,7 @@ export class Fleet {
   }
 }
 
-/** Everything that stands before the replicas, at the addresses that the plan has for a single one. */
+/** The load balancers and the name server, at the addresses that the plan has for a single replica. */
 class Front {
   #hostNumber = FIRST_HOST_NUMBER
   readonly #plan: SystemPlan
@@ -264,7 +264,7 @@ class Front {
     )
   }
 
-  /** A further replica, which does not run yet. */
+  /** Plans another replica, which does not run yet. */
   createReplica(service: ServiceName, root: string): Replica {
     const host = `127.0.0.${String(this.#hostNumber)}`
     this.#hostNumber += 1
@@ -291,7 +291,7 @@ class Front {
     return new ServiceProcess({ service, root, host, settings, readyUrl })
   }
 
-  /** From now on everything goes to these. */
+  /** From now on all traffic goes to these replicas. */
   announce(service: ServiceName, replicas: readonly Replica[]): void {
     const { auth, resource } = instancesOf(this.#plan)
     const hosts = replicas.map(({ options }) => options.host)
@@ -304,12 +304,12 @@ class Front {
     this.announceName(replicas)
   }
 
-  /** From now on the name of the auth server has the addresses of these. */
+  /** From now on the auth server's name resolves to these replicas. */
   announceName(replicas: readonly Replica[]): void {
     this.#names.announce(replicas.map(({ options }) => options.host))
   }
 
-  /** Requests of clients to a service so far. */
+  /** Number of client requests to a service so far. */
   requestCountOf(service: ServiceName): number {
     return this.#http[service].requestCount
   }

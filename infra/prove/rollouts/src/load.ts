@@ -9,18 +9,18 @@ import {
 } from '@open-payments-server/acceptance'
 import { isRpcError, status } from '@open-payments-server/grpc-transport'
 
-/** Requests that are under way at a time. */
+/** Number of concurrent requests. */
 const SENDERS = 6
-/** Payments that are asked for at the same time: enough for each of two replicas to reserve for several with one call. */
+/** Number of concurrent payments: enough for each of two replicas to reserve for several with one call. */
 const PAYMENTS_TOGETHER = 8
-/** Not sent: each looks through whole tables, in both databases. They are asked once everything is done. */
+/** Not sent, because each reads whole tables in both databases. They are sent once at the end. */
 const HEAVY: ReadonlySet<string> = new Set(['Audit', 'AuditLimits'])
 
-/** Requests of every kind, one after the other, as many as are wanted. */
+/** Requests of every kind in turn, any number of them. */
 export class Load {
-  /** What was not answered as it must be, one sentence each. */
+  /** Wrong answers, one sentence each. */
   readonly failures: string[] = []
-  /** Requests of gRPC and HTTP that were looked at; those that prepared them are not counted. */
+  /** Number of checked requests over gRPC and HTTP, without those that prepared them. */
   answerCount = 0
   readonly #groundwork: Groundwork
   readonly #kinds: readonly RequestKind[]
@@ -61,7 +61,7 @@ export class Load {
     for (let count = 0; count < this.#kinds.length; count += 1) await this.#sendNext()
   }
 
-  /** Takes back what was reserved without a payment: no payments belong to it, and the audit would say so. */
+  /** Releases reservations without a payment, because the audit would name them. */
   async cleanUp(): Promise<void> {
     await forgetReservations(this.#groundwork)
   }
@@ -81,7 +81,7 @@ export class Load {
   }
 }
 
-/** Payments that arrive together: the resource server makes room for them, and ends their reservations, with calls for many. */
+/** Concurrent payments: the resource server reserves for them, and ends their reservations, with batch calls. */
 const PAYMENTS: RequestKind = {
   name: 'payments at the same time',
   answer: Array.from({ length: PAYMENTS_TOGETHER }, () => '201').join(', '),

@@ -3,7 +3,7 @@ import pg from 'pg'
 
 const LOOK_INTERVAL_MS = 20
 
-/** Looks how long sessions wait for the locks of others, migrations left out: they may wait. */
+/** Measures how long sessions wait for locks of others. Migrations are left out, because they may wait. */
 export class LockWaits {
   readonly #client: pg.Client
   readonly #looking: Promise<void>
@@ -34,7 +34,7 @@ export class LockWaits {
     }
   }
 
-  /** @returns the longest that anybody was seen waiting, in milliseconds */
+  /** @returns the longest observed wait, in milliseconds */
   async stop(): Promise<number> {
     this.#stopped = true
     await this.#looking

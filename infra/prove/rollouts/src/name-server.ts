@@ -10,7 +10,7 @@ const FLAGS = 0x8400
 const NAME_POINTER = 0xc00c
 const CLASS_INTERNET = 1
 
-/** Answers every name with the addresses it has now: what a headless service of Kubernetes is to those who look it up. */
+/** Answers every name with its current addresses, like a headless service of Kubernetes. */
 export class NameServer {
   readonly #socket: Socket
   #addresses: readonly string[] = []

@@ -1,7 +1,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { Endpoint } from './balancer.js'
 
-/** What a Service of Kubernetes with an address of its own is: hands each connection to one of the ready replicas in turn. */
+/** Like a Kubernetes Service with a cluster IP: passes each connection to one of the ready replicas in turn. */
 export class TcpBalancer {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
@@ -23,7 +23,7 @@ export class TcpBalancer {
     return balancer
   }
 
-  /** From now on new connections lead to these. Those that there are stay. */
+  /** From now on new connections lead to these replicas. Existing ones stay. */
   announce(endpoints: readonly Endpoint[]): void {
     this.#endpoints = endpoints
   }

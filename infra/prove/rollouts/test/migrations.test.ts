@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 const SERVICES = fileURLToPath(new URL('../../../../services', import.meta.url))
 
-/** What is not asked for: matters of taste, and what `migrateDatabase` sets for every migration. */
+/** Rules that are not applied: matters of taste, and settings that `migrateDatabase` makes for every migration. */
 const NOT_ASKED_FOR = [
   'prefer-bigint-over-int',
   'prefer-bigint-over-smallint',
@@ -22,10 +22,10 @@ const NOT_ASKED_FOR = [
   'require-timeout-settings'
 ]
 
-/** A script that is run outside a transaction. PostgreSQL itself refuses any other that must be. */
+/** A script that runs outside a transaction. PostgreSQL itself refuses statements that cannot run inside one. */
 const ALONE = /^-- run: alone$/m
 
-/** What no migration may be. */
+/** What no migration may do. */
 const HARMFUL = {
   'builds an index while nobody may write': 'create index i on quote (id);',
   'writes every row anew': 'alter table quote add column u uuid not null default gen_random_uuid();',
@@ -43,7 +43,7 @@ const migrations = readdirSync(SERVICES).flatMap((service) => {
     .map(({ name }) => join(folder, name, 'migration.sql'))
 })
 
-/** What a linter for migrations says, one line for each thing that would keep others from reading or writing for long. */
+/** The output of the linter: one line for each statement that would block reads or writes for long. */
 async function lint(files: readonly string[], isAlone: boolean): Promise<string[]> {
   if (files.length === 0) return []
   const squawk = createRequire(import.meta.url).resolve('squawk-cli/js/bin/squawk')

@@ -7,28 +7,28 @@ import { Fleet } from '../src/fleet.js'
 import { Load } from '../src/load.js'
 import { LockWaits } from '../src/lock-waits.js'
 
-/** How many answers are looked at, at least. */
+/** Minimum number of checked answers. */
 const REQUESTS = Number(process.env.ROLLOUT_TEST_REQUESTS ?? 1_000)
 /** Folder of a checkout of an older version, built. */
 const OLD_ROOT = process.env.ROLLOUT_TEST_FROM
-/** Folder of the checkout whose build takes over; this one unless given. */
+/** Folder of the checkout whose build takes over; default: this one. */
 const ROOT = process.env.ROLLOUT_TEST_TO ?? fileURLToPath(new URL('../../../../', import.meta.url))
-/** Payments that the databases hold before an older version is migrated. */
+/** Number of payments in the databases before an older version is migrated. */
 const ROWS = Number(process.env.ROLLOUT_TEST_ROWS ?? 0)
-/** Longest that anybody may wait for a lock while it is. */
+/** Maximum wait for a lock during the migration. */
 const LOCK_WAIT_MAX_MS = 1_000
 const PRE_STOP_MS = Number(process.env.ROLLOUT_TEST_PRE_STOP_MS ?? 200)
 const TIME_LIMIT_MS = 120_000 + REQUESTS * 100 + ROWS
 const SETTLED_WITHIN_MS = 60_000
-/** Age at which connections end where an auth server is added. */
+/** Maximum age of connections in the test that adds an auth server. */
 const CONNECTION_AGE_SECONDS = 4
-/** A tenth more than that, a look-up, a connection, and what a busy machine takes. */
+/** That plus a tenth, a look-up, a connection, and a margin for a busy machine. */
 const FOUND_WITHIN_MS = 8_000
 
 let fleet: Fleet | undefined
 afterEach(() => fleet?.stop(), TIME_LIMIT_MS)
 
-/** Does something while requests of every kind come, and says what of them went wrong, and what of the money. */
+/** Does something during requests of every kind. Returns what went wrong with them, and with the money. */
 async function underLoad(
   running: Fleet,
   work: (load: Load) => Promise<void>
@@ -121,7 +121,7 @@ describeHere('an auth server that is added', () => {
           `${String(made)} calls, of which it answered ${share.toFixed(2)}; ` +
             `${String(lookups)} tokens looked up, of which ${bypassed.toFixed(2)} while revocations were not heard`
         )
-        // A third, less what is counted at other moments.
+        // A third, with a tolerance for counters that are read at different moments.
         expect(share).toBeGreaterThan(0.2)
         expect(share).toBeLessThan(0.5)
         // The streams of revocations broke with their connections, and were soon live again.
@@ -133,7 +133,7 @@ describeHere('an auth server that is added', () => {
   )
 })
 
-/** What resource servers have asked so far, and what of it the auth server that was added last has answered. */
+/** Calls of all resource servers so far, and those answered by the auth server that was added last. */
 async function countCalls(running: Fleet) {
   const ofResourceServers = async (series: string): Promise<number> =>
     (await running.count('resource-server', series)).reduce((sum, count) => sum + count, 0)
@@ -193,7 +193,7 @@ async function grow({ system }: Fleet, paymentCount: number): Promise<void> {
   await fillSystem(system, { paymentCount, walletCount: 1_000 })
 }
 
-/** Does something, and looks how long anybody else waits for a lock meanwhile. */
+/** Does something, and measures how long others wait for locks meanwhile. */
 async function longestLockWaitMs({ system }: Fleet, work: () => Promise<void>): Promise<number> {
   const databases = [system.authDatabase, system.resourceDatabase]
   const watched = await Promise.all(databases.map(({ url }) => LockWaits.watch(url)))

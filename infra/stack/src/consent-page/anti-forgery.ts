@@ -3,27 +3,27 @@ import type { InteractionAddress } from './identity-provider.js'
 
 /** The purpose of a proof, which is valid for no other. */
 export type ProofPurpose =
-  /** In a form: it was given to the browser that sends it. */
+  /** In a form: shows that it was given to the browser that sends it. */
   | 'form'
-  /** In a cookie: this browser decided. */
+  /** In a cookie: shows that this browser decided. */
   | 'decision'
 
-/** Makes and checks what shows that a form was given to the browser that sends it, or that a browser decided. */
+/** Makes and checks proofs that a form was given to the browser that sends it, or that a browser decided. */
 export interface AntiForgery {
   /** A new value for the browser's cookie: 256 random bits, base64url. */
   newCookie(): string
-  /** Whether a text can be such a value. */
+  /** Whether a text has the form of such a value. */
   isCookie(text: string | undefined): text is string
-  /** A proof that fits only this purpose, this cookie and this interaction. */
+  /** A proof that is valid only for this purpose, cookie and interaction. */
   proofFor(purpose: ProofPurpose, cookie: string, address: InteractionAddress): string
-  /** Whether a proof fits, compared in constant time. */
+  /** Whether a proof is valid, compared in constant time. */
   isProof(proof: string, purpose: ProofPurpose, cookie: string, address: InteractionAddress): boolean
 }
 
 /**
- * A signed double-submit cookie: knowing or planting a cookie is not enough to make a proof, as that takes the key.
+ * A signed double-submit cookie: knowing or planting a cookie is not enough to make a proof, which needs the key.
  *
- * @param key secret of the page; a new one invalidates the forms that are open
+ * @param key secret of the page; a new one invalidates open forms
  */
 export function createAntiForgery(key: Uint8Array): AntiForgery {
   const proofFor = (

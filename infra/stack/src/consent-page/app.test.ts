@@ -54,7 +54,7 @@ function choose(fields: Record<string, string>, headers: Record<string, string>)
   })
 }
 
-/** What a browser then sends that sent one cookie. */
+/** The cookies that a browser sends after an answer, if it had sent one. */
 function cookiesAfter(response: Response, cookie: string): string {
   const given = response.headers.getSetCookie().map((line) => line.split(';')[0] ?? '')
   return [cookie, ...given].join('; ')

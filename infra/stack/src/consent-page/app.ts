@@ -21,7 +21,7 @@ import { type AskingClient, consentPage, noticePage, presentableName } from './p
 import { ICON, STYLE } from './style.js'
 
 const COOKIE = 'open_payments_consent'
-/** How long a browser knows that it was the one that decided, in milliseconds. */
+/** How long a browser is remembered as the one that decided, in milliseconds. */
 const DECISION_KEPT_MS = 86_400_000
 const FORM_BYTES_MAX = 4_096
 const FORM_FIELDS_MAX = 10
@@ -42,22 +42,22 @@ const form = z.object({
   choice: z.enum(['accept', 'reject'])
 })
 
-/** What the consent page is made of. */
+/** Dependencies of the consent page. */
 export interface ConsentPageOptions {
   readonly identityProvider: IdentityProvider
   /** The auth server's grant endpoint: interactions finish below it. */
   readonly authServer: string
-  /** Where people reach this page. Over https, its cookie is sent over https alone. */
+  /** Public URL of this page. With https, its cookie is sent only over https. */
   readonly publicUrl: string
   /** The current time in milliseconds since 1970; the machine's clock unless given. */
   readonly now?: () => number
-  /** Receives what people are not told: why the auth server could not be asked. */
+  /** Receives errors that are not shown to people: why the auth server could not be asked. */
   readonly log: (error: Error) => void
 }
 
 /**
- * The page where an account holder accepts or declines what a client asks for. It is built on the identity-provider API
- * alone, keeps nothing, and runs no script.
+ * The page where an account holder accepts or declines a client's request. It uses only the identity-provider API, stores nothing,
+ * and runs no script.
  */
 export function createConsentPage(options: ConsentPageOptions): Express {
   const antiForgery = createAntiForgery(randomBytes(KEY_BYTES))
@@ -86,18 +86,18 @@ export function createConsentPage(options: ConsentPageOptions): Express {
   return app
 }
 
-/** No script, no frame, nothing from elsewhere, nothing kept. */
+/** No script, no frame, nothing from other origins, nothing cached. */
 const guard: RequestHandler = (_request, response, next) => {
   response.set({
-    // Choosing redirects through the auth server to wherever the client asked to finish. Browsers hold redirects of a
-    // form against form-action, so it cannot name a host; it still keeps forms away from other schemes.
+    // A decision redirects through the auth server to the client's finish URL. Browsers check redirects of a form against
+    // form-action, so it cannot name a host; it still excludes other schemes.
     'Content-Security-Policy':
       "default-src 'none'; style-src 'self'; img-src 'self'; form-action http: https:; base-uri 'none'; frame-ancestors 'none'",
     'X-Frame-Options': 'DENY',
     'X-Content-Type-Options': 'nosniff',
-    // The address holds the interaction's nonce.
+    // The URL contains the interaction's nonce.
     'Referrer-Policy': 'no-referrer',
-    // Whoever opened this page in a window has no hold on it.
+    // A page that opened this one in a window gets no reference to it.
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Cross-Origin-Resource-Policy': 'same-origin',
     'Cache-Control': 'no-store'
@@ -137,7 +137,7 @@ function ask(options: ConsentPageOptions, antiForgery: AntiForgery): RequestHand
       send(response, 410, expiredPage())
       return
     }
-    // An open page is replaced at its expiry by one without a way to accept.
+    // At its expiry an open page is replaced by one without an accept button.
     if (leftMs < Infinity) response.set('Refresh', String(Math.ceil(leftMs / 1_000)))
     const client = askingClient(details, clientName, clientUri)
     const proof = antiForgery.proofFor('form', cookie ?? giveCookie(response, antiForgery, options), address)
@@ -146,8 +146,8 @@ function ask(options: ConsentPageOptions, antiForgery: AntiForgery): RequestHand
 }
 
 /**
- * The query can be written by anyone, the details come from the auth server and count more. Where they do not say the
- * client's name, the one in the query is taken only if the query means the same client.
+ * Anyone can write the query; the details come from the auth server and take precedence. If they do not contain the client's name,
+ * the name in the query is used only if the query names the same client.
  */
 function askingClient(
   details: GrantDetails,
@@ -210,7 +210,7 @@ async function choose(
   return undefined
 }
 
-/** Browsers say where a request was started. With no-referrer they hide the origin of our own forms (`null`), but not this. */
+/** Browsers say where a request originated. With no-referrer they hide the origin of our own forms (`null`), but not this. */
 function isFromElsewhere(request: Request, { publicUrl }: ConsentPageOptions): boolean {
   const site = request.get('sec-fetch-site') ?? 'same-origin'
   const origin = request.get('origin') ?? 'null'
@@ -222,7 +222,7 @@ function cookieName({ publicUrl }: ConsentPageOptions): string {
   return publicUrl.startsWith('https:') ? `__Host-${COOKIE}` : COOKIE
 }
 
-/** Whoever decides several requests keeps a cookie for each. */
+/** A browser that decides several requests has a cookie for each. */
 function decisionCookieName(options: ConsentPageOptions, { interactId }: InteractionAddress): string {
   return `${cookieName(options)}_${interactId}`
 }
@@ -248,7 +248,7 @@ function giveCookie(response: Response, antiForgery: AntiForgery, options: Conse
   return cookie
 }
 
-/** Whether it was this browser in which the request was decided. */
+/** Whether the request was decided in this browser. */
 function hasDecided(
   request: Request,
   cookie: string | undefined,
@@ -277,7 +277,7 @@ function giveDecision(
   })
 }
 
-/** Lax, so that a second tab that comes from another site finds the cookie of the first and leaves it in place. */
+/** Lax, so that a second tab that comes from another site sends the cookie of the first, which then stays. */
 function cookieOptions({ publicUrl }: ConsentPageOptions): CookieOptions {
   return { httpOnly: true, sameSite: 'lax', secure: publicUrl.startsWith('https:'), path: '/' }
 }
@@ -298,7 +298,7 @@ function finishUrl(
   return url.href
 }
 
-/** For the browser that decided. Its way back from an approval it has been given; a refusal leads back again. */
+/** For the browser that decided. After an approval it has already been sent back; after a refusal it gets a link back. */
 function decidedPage(
   options: ConsentPageOptions,
   address: InteractionAddress,

@@ -37,7 +37,7 @@ withBrowser('the consent page in a browser', () => {
     await page.waitForURL(`${setting.callbackUrl}**`)
     expect(await page.textContent('body')).toBe(told)
     expect(setting.interactions.get('one')?.state).toBe(state)
-    // A complaint would be of the content security policy. Only the client's page may be without an icon.
+    // Console errors would come from the content security policy. Only the client's page may lack an icon.
     expect(complaints.filter((complaint) => !complaint.includes('404'))).toEqual([])
     await page.close()
   })

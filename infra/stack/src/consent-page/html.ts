@@ -9,7 +9,7 @@ export class Html {
   }
 }
 
-/** What may stand in a template. `undefined` and `false` leave nothing. */
+/** Values of a template. `undefined` and `false` render as nothing. */
 export type HtmlValue = Html | string | number | undefined | false | readonly HtmlValue[]
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /** How long the auth server may take to answer, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 5_000
-/** Longest answer that is read, in characters. */
+/** Maximum length of an answer, in characters. */
 const ANSWER_LENGTH_MAX = 262_144
 
 const amount = z.object({ value: z.string(), assetCode: z.string(), assetScale: z.number() })
@@ -23,16 +23,16 @@ const accessItem = z.object({
 
 const grantDetails = z.object({
   access: z.array(accessItem).default([]),
-  /** Who asks. The reference implementation leaves it out. */
+  /** The client. The reference implementation leaves it out. */
   client: z
     .union([z.string(), z.looseObject({ walletAddress: z.string().optional() })])
     .nullish()
     .transform((client) => (typeof client === 'string' ? client : client?.walletAddress)),
-  /** The name that it gave itself. The reference implementation leaves it out. */
+  /** The name that the client gave itself. The reference implementation leaves it out. */
   clientName: z.string().nullish(),
   /** Whose consent it is. The reference implementation leaves it out. */
   walletAddress: z.string().nullish(),
-  /** When it can be decided no more. The reference implementation leaves it out. */
+  /** Until when it can be decided. The reference implementation leaves it out. */
   expiresAt: z.iso
     .datetime({ offset: true })
     .nullish()
@@ -46,7 +46,7 @@ const acceptance = z.object({ finishCode: z.string().regex(/^[A-Za-z0-9_-]{1,512
 /** An access item as a client asks for it (interface 2.3). */
 export type AskedAccessItem = z.output<typeof accessItem>
 
-/** What a client asks the account holder for. */
+/** A client's request for consent. */
 export type GrantDetails = z.output<typeof grantDetails>
 
 /** The parts of an interaction's address. */
@@ -55,25 +55,25 @@ export interface InteractionAddress {
   readonly nonce: string
 }
 
-/** An interaction that cannot be answered any more, or never could. */
+/** An interaction that can no longer be decided, or does not exist. */
 export class InteractionOver extends Error {
   override readonly name = 'InteractionOver'
 
-  /** @param reason `unknown`: there is none of this address; `ended`: it was answered or has expired */
+  /** @param reason `unknown`: there is none at this address; `ended`: it was decided or has expired */
   constructor(readonly reason: 'unknown' | 'ended') {
     super(`the interaction is ${reason}`)
   }
 }
 
-/** The auth server cannot be asked, refuses our secret, or answers something else than the API says. */
+/** The auth server cannot be reached, refuses our secret, or gives an answer that is not in the API. */
 export class IdentityProviderUnavailable extends Error {
   override readonly name = 'IdentityProviderUnavailable'
 }
 
-/** The identity-provider API of the auth server, as far as a consent page needs it. */
+/** The part of the auth server's identity-provider API that a consent page needs. */
 export interface IdentityProvider {
   /**
-   * What is asked for.
+   * Returns the client's request.
    *
    * @throws InteractionOver, IdentityProviderUnavailable
    */
@@ -81,7 +81,7 @@ export interface IdentityProvider {
   /**
    * Records that the account holder agreed.
    *
-   * @returns the finish code: the interaction ends only in a browser that brings it
+   * @returns the finish code: the interaction finishes only in a browser that has it
    * @throws InteractionOver, IdentityProviderUnavailable
    */
   accept(address: InteractionAddress): Promise<string>
@@ -97,7 +97,7 @@ export interface IdentityProvider {
  * Talks to the identity-provider API over HTTP.
  *
  * @param options.api its base URL
- * @param options.secret what it expects in `x-idp-secret`
+ * @param options.secret value of `x-idp-secret`
  */
 export function createIdentityProvider(options: { api: string; secret: string }): IdentityProvider {
   const call = async (
@@ -119,7 +119,7 @@ export function createIdentityProvider(options: { api: string; secret: string })
     const body = await readAnswer(response)
     if (response.ok) return body
     if (response.status === 404) throw new InteractionOver('unknown')
-    // 401 says that our secret is wrong, which is no fault of the account holder, or that the grant is over.
+    // 401 means that our secret is wrong, which is not the account holder's fault, or that the grant has ended.
     const isOurFault = response.status === 401 && errorCode(body) !== 'user_denied'
     if (response.status < 500 && !isOurFault) throw new InteractionOver('ended')
     throw new IdentityProviderUnavailable(`${method} ${url.origin} answered ${String(response.status)}`)

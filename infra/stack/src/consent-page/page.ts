@@ -2,16 +2,16 @@ import { html, type Html } from './html.js'
 import type { GrantDetails, InteractionAddress } from './identity-provider.js'
 import { type AskedForWords, describeRequest } from './plain-words.js'
 
-/** Longest name of a client that is shown, in characters. */
+/** Maximum length of a client's name that is shown, in characters. */
 const NAME_LENGTH_MAX = 60
-/** Characters that are not seen, or that change the order in which others are seen. */
+/** Characters that are invisible, or change the order in which others are displayed. */
 const UNSEEN = /[\p{C}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]+/gu
 
-/** Who asks. */
+/** The client. */
 export interface AskingClient {
-  /** The name it gave itself; undefined when it gave none. */
+  /** The name that it gave itself; undefined when it gave none. */
   readonly name: string | undefined
-  /** URL of its wallet address; undefined when it is not known. */
+  /** URL of its wallet address; undefined when unknown. */
   readonly uri: string | undefined
 }
 
@@ -49,7 +49,7 @@ export function consentPage(options: {
   )
 }
 
-/** A page that only says something, with a way on if there is one. */
+/** A page that only shows a message, with a link to continue if there is one. */
 export function noticePage(
   title: string,
   sentences: readonly string[],
@@ -65,7 +65,7 @@ export function noticePage(
   )
 }
 
-/** A client's name, fit to be shown: nothing unseen in it, on one line, not too long. Undefined when nothing is left. */
+/** A client's name for display: without invisible characters, on one line, shortened. Undefined when nothing is left. */
 export function presentableName(name: string | undefined): string | undefined {
   const characters = Array.from((name ?? '').replace(UNSEEN, ' ').replace(/\s+/g, ' ').trim())
   if (characters.length === 0) return undefined
@@ -97,12 +97,12 @@ function askedWallet({ walletAddress }: GrantDetails): Html | false {
 
 const INSTANT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
 
-/** The page runs no script, so that it cannot know the reader's time zone. */
+/** The page runs no script, so it cannot know the reader's time zone. */
 function instantWords(instant: Date): string {
   return `${INSTANT.format(instant)} UTC`
 }
 
-/** An address with its host in bold: that is the part that says whose it is. International names show as `xn--`. */
+/** A URL with its host in bold, which shows whose it is. International names are shown as `xn--`. */
 function webAddress(text: string): Html {
   const url = /^https?:\/\//i.test(text) ? parseUrl(text) : undefined
   if (url === undefined) return html`<bdi>${text.replace(UNSEEN, '�')}</bdi>`
@@ -113,7 +113,7 @@ function webAddress(text: string): Html {
   >`
 }
 
-/** Not by `URL.canParse`: in Node 20, once it is called often, it refuses every host with a letter such as ü. */
+/** Not `URL.canParse`: in Node 20, after many calls, it refuses every host with a letter such as ü. */
 function parseUrl(text: string): URL | undefined {
   try {
     return new URL(text)

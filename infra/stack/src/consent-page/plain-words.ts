@@ -6,19 +6,19 @@ import {
 } from '@open-payments-server/value-types/intervals'
 import type { AskedAccessItem, GrantDetails } from './identity-provider.js'
 
-/** One thing that is asked for, as the account holder reads it. */
+/** One requested item, as the account holder reads it. */
 export interface AskedForWords {
   readonly title: string
-  /** The most that can be spent, to be shown large; undefined where no money moves. */
+  /** The most that can be spent, shown large; undefined if no money moves. */
   readonly amount: { readonly figure: string; readonly explanation: string } | undefined
-  /** Said with emphasis, where the account holder would not expect how much is asked for. */
+  /** A warning, if the request exceeds what the account holder would expect. */
   readonly warning: string | undefined
   readonly facts: readonly (readonly [name: string, words: string, kind?: 'address'])[]
 }
 
 type Amount = NonNullable<NonNullable<AskedAccessItem['limits']>['debitAmount']>
 
-/** Says in plain words what is asked for, item by item. */
+/** Describes a request in plain words, item by item. */
 export function describeRequest({ access, subject, walletAddress }: GrantDetails): AskedForWords[] {
   const subjects = subject?.sub_ids ?? []
   const items = access.map((item) => describeItem(item, walletAddress ?? undefined))
@@ -26,7 +26,7 @@ export function describeRequest({ access, subject, walletAddress }: GrantDetails
 }
 
 /**
- * What the account holder gives away, in the order of its weight.
+ * One requested item in words.
  *
  * @param asked the wallet address whose account holder is asked; undefined when the auth server does not say
  */

@@ -4,7 +4,7 @@ import type { Storyteller } from './printing.js'
 const STEPS_MAX = 10
 const STEP_TIMEOUT_MS = 10_000
 
-/** Opens a page in the person's own browser, where there is one. Its address was printed, so failing is no failure. */
+/** Opens a page in the person's own browser, if there is one. Errors are ignored, because its address was printed. */
 export function openPage(url: string): void {
   const commands: Partial<Record<NodeJS.Platform, [string, ...string[]]>> = {
     darwin: ['open', url],

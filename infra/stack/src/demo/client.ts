@@ -6,7 +6,7 @@ import type { Storyteller } from './printing.js'
 type Arguments = Parameters<typeof createAuthenticatedClient>[0]
 type Logger = NonNullable<Arguments['logger']>
 
-/** What the library says of each request and answer when it is asked to be talkative. */
+/** The library's log entry for each request and answer at its most verbose level. */
 interface Traffic {
   readonly method?: string
   readonly url?: string
@@ -15,8 +15,8 @@ interface Traffic {
 }
 
 /**
- * The official client library as one of the stack's clients, with its response validation on. Every request and answer is
- * shown, as the library itself reports them.
+ * The official client library as one of the stack's clients, with response validation. Every request and answer is shown as the
+ * library reports it.
  */
 export async function createShownClient(
   client: StackClient,
@@ -26,14 +26,14 @@ export async function createShownClient(
     walletAddressUrl: client.walletAddress,
     privateKey: await readFile(client.privateKeyFile, 'utf8'),
     keyId: client.keyId,
-    // For http://localhost. Everywhere else Open Payments speaks https.
+    // Only for http://localhost. Everywhere else Open Payments uses https.
     useHttp: true,
     validateResponses: true,
     logger: trafficLogger(story)
   })
 }
 
-/** Takes the place of the library's pino logger: traffic is shown, the rest is not needed, as errors are thrown too. */
+/** Replaces the library's pino logger: traffic is shown; the rest is not needed, because errors are also thrown. */
 function trafficLogger(story: Storyteller): Logger {
   const ignore = (): void => undefined
   const logger = {

@@ -21,19 +21,19 @@ import type { Storyteller } from './printing.js'
 /** What bob is to receive: 10.00 USD. */
 const INCOMING_VALUE = '1000'
 const MS_PER_SECOND = 1_000
-/** How long alice may think about it: as long as the auth server gives her unless configured otherwise. */
+/** How long alice may take to decide: the auth server's default. */
 const CONSENT_TIMEOUT_MS = 600_000
 
 const TIMED_OUT: Outcome = { kind: 'ended', result: 'nobody chose within 10 minutes' }
 
-/** What the payment is reported with. */
+/** Dependencies of the demo's payment. */
 export interface Telling {
   readonly client: AuthenticatedClient
   readonly stack: StackFile
   readonly story: Storyteller
   /** Whether consent is given without a person. */
   readonly yes: boolean
-  /** Asks again until the money is there. */
+  /** Polls until the money has arrived. */
   readonly waitForMoney: <Answer>(
     ask: () => Promise<Answer>,
     isThere: (answer: Answer) => boolean
@@ -41,7 +41,7 @@ export interface Telling {
 }
 
 /**
- * Pays bob from alice's wallet as the shop: the whole way, from the wallet address to received money.
+ * Pays bob from alice's wallet as the shop: all steps, from the wallet address to received money.
  *
  * @throws OpenPaymentsClientError for an answer that is an error or breaks the published API; Error when consent is not given
  */

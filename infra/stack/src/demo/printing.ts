@@ -1,15 +1,15 @@
 import pc from 'picocolors'
 
-/** Members whose texts are secrets, or as good as. */
+/** Members whose values are secrets, or nearly so. */
 const SECRET_MEMBERS = new Set(['sharedSecret', 'interact_ref', 'nonce'])
 const SHOWN_OF_SECRETS = 8
 const INDENT = '     '
-/** Longest line of JSON, in characters; what fits into one stays on one. */
+/** Maximum length of a line of JSON, in characters; what fits is kept on one line. */
 const LINE_LENGTH_MAX = 88
-/** Tokens and nonces where they stand in an address: longer than any id. */
+/** Tokens and nonces in URLs: longer than any id. */
 const SECRET_IN_URL = /(?<=[/=])([A-Za-z0-9_-]{8})[A-Za-z0-9_-]{32,}/g
 
-/** Tells a person what the demo does, step by step. */
+/** Prints what the demo does, step by step. */
 export class Storyteller {
   #steps = 0
 
@@ -34,7 +34,7 @@ export class Storyteller {
     if (body !== undefined && body !== '') this.#json(body)
   }
 
-  /** Says something within a step. */
+  /** Prints a message within a step. */
   note(text: string): void {
     print(`${INDENT}${text}`)
   }
@@ -45,18 +45,18 @@ export class Storyteller {
   }
 }
 
-/** A copy in which tokens and other secrets are cut short. */
+/** A copy with shortened tokens and other secrets. */
 export function withoutSecrets(value: unknown, member = ''): unknown {
   if (typeof value === 'string') {
     if (SECRET_MEMBERS.has(member)) return shorten(value)
-    // The page that a person opens must be whole.
+    // The URL that a person opens must be complete.
     return member === 'redirect' ? value : shortenUrl(value)
   }
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, member))
   return Object.fromEntries(
     Object.entries(value).map(([name, child]: [string, unknown]) => {
-      // Amounts have a value too, and it is no secret.
+      // Amounts have a `value` too, which is not secret.
       const isToken = member === 'access_token' && name === 'value' && typeof child === 'string'
       return [name, isToken ? shorten(child) : withoutSecrets(child, name)]
     })
@@ -71,7 +71,7 @@ function shortenUrl(text: string): string {
   return /^https?:/.test(text) ? text.replace(SECRET_IN_URL, '$1…') : text
 }
 
-/** JSON with whatever fits on a line of its own kept on one. */
+/** JSON that keeps on one line whatever fits. */
 export function readableJson(value: unknown, indent = ''): string {
   const flat = JSON.stringify(value, null, 1).replace(/\n\s*/g, ' ')
   if (typeof value !== 'object' || value === null || indent.length + flat.length <= LINE_LENGTH_MAX)

@@ -14,7 +14,7 @@ import { Storyteller } from './printing.js'
 const ARRIVAL_TIMEOUT_MS = 20_000
 const ARRIVAL_POLL_MS = 300
 
-/** A step of the demo did not turn out as it must. */
+/** A step of the demo failed. */
 export class DemoFailed extends Error {
   override readonly name = 'DemoFailed'
 }
@@ -58,7 +58,7 @@ async function tell(stack: StackFile, yes: boolean): Promise<void> {
   }
 }
 
-/** Asks again until the answer says that the money is there. */
+/** Polls until the answer says that the money has arrived. */
 async function waitForMoney<Answer>(
   ask: () => Promise<Answer>,
   isThere: (answer: Answer) => boolean

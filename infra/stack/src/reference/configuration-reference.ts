@@ -23,7 +23,7 @@ const STACK_SETTINGS: readonly SettingDescription[] = [
   )
 ]
 
-/** The reference page of all settings, in Markdown: made from the schemas that the services read them with. */
+/** The reference page of all settings, in Markdown, generated from the schemas of the services. */
 export function configurationReference(): string {
   return [
     '# Configuration',

@@ -1,4 +1,4 @@
-/** Why the services run with each package that they, or the packages of this project that they use, name themselves. */
+/** The reason for each direct production dependency of the services and of this project's packages that they use. */
 export const DEPENDENCY_REASONS: Readonly<Record<string, string>> = {
   '@bufbuild/protobuf': 'Reads and writes protobuf messages, for the code that ts-proto generates.',
   '@grpc/grpc-js': 'gRPC in pure JavaScript: the official implementation for Node.',

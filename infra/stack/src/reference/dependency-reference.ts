@@ -6,15 +6,15 @@ import { DEPENDENCY_REASONS } from './dependency-reasons.js'
 const OWN_PREFIX = '@open-payments-server/'
 const SERVICES = ['services/auth-server', 'services/resource-server']
 
-/** A package that the services run with. */
+/** A production dependency of the services. */
 export interface Dependency {
   readonly name: string
   readonly version: string
-  /** SPDX expression, as the package names it. */
+  /** SPDX expression, as in its manifest. */
   readonly license: string
-  /** Whether this project names it itself. */
+  /** Whether this project depends on it directly. */
   readonly isDirect: boolean
-  /** The packages of others that bring it, in order. */
+  /** The third-party packages that depend on it, sorted. */
   readonly broughtBy: readonly string[]
 }
 
@@ -27,7 +27,7 @@ interface Manifest {
 }
 
 /**
- * Everything that is installed with the services for production, found as Node finds it.
+ * Everything that is installed with the services for production, resolved as Node does.
  *
  * @param root the repository's root, with its packages installed
  */
@@ -103,7 +103,7 @@ function readManifest(directory: string): Manifest {
   return JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as Manifest
 }
 
-/** Looks for a package in the `node_modules` of a folder and of those above it. */
+/** Looks for a package in the `node_modules` of a folder and of its parents. */
 function resolve(from: string, name: string): string | undefined {
   const candidate = join(from, 'node_modules', name)
   if (existsSync(join(candidate, 'package.json'))) return realpathSync(candidate)

@@ -8,9 +8,9 @@ import type { StackPaths, StackSettings } from './settings.js'
 export interface Databases {
   readonly authUrl: string
   readonly resourceUrl: string
-  /** Where they are, for people; without a password. */
+  /** Their location, for people; without a password. */
   readonly description: string
-  /** Resolves when the server started for them has ended; never for an external server. */
+  /** Resolves when the embedded server has ended; never for an external server. */
   readonly ended: Promise<unknown>
   stop(): Promise<void>
 }
@@ -18,7 +18,7 @@ export interface Databases {
 const AUTH_DATABASE = 'auth'
 const WALLET_DATABASE = 'wallet'
 
-/** Starts the embedded PostgreSQL, or takes what the settings name, and makes sure that both databases exist. */
+/** Starts the embedded PostgreSQL, or uses the server in the settings, and makes sure that both databases exist. */
 export async function openDatabases(
   { databases, ports }: StackSettings,
   paths: StackPaths

@@ -1,7 +1,7 @@
-// Loaded into each service of the quick start before the service itself: should the stack be killed, so that it cannot
-// stop its services any more, they stop by themselves.
+// Loaded into each service of the quick start before the service itself: if the stack is killed and cannot stop its services, they
+// stop by themselves.
 process.once('disconnect', () => {
   process.kill(process.pid, 'SIGTERM')
 })
-// Listening must not keep a process from ending that has nothing else to do.
+// Listening must not keep an otherwise finished process from ending.
 process.channel?.unref()

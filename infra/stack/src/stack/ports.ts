@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { PORT_PURPOSES, StackError, type StackPorts } from './settings.js'
 
-/** Where other programs may listen so that `localhost` would reach them instead of us. */
+/** Addresses on which another program would be reached by `localhost` instead of us. */
 const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1']
 
 /**

@@ -3,12 +3,12 @@ import pc from 'picocolors'
 const NAME_WIDTH = 17
 const DETAIL_WIDTH = 42
 
-/** Shows a person what happens: one line for each step, with how long it took. */
+/** Prints progress: one line for each step, with its duration. */
 export class Progress {
   readonly #startedAt = performance.now()
   readonly #live = process.stdout.isTTY
 
-  /** Runs a step; what it resolves to is said of it. */
+  /** Runs a step; its result is printed beside its name. */
   async step<Result>(
     name: string,
     work: () => Promise<Result>,
@@ -26,12 +26,12 @@ export class Progress {
     }
   }
 
-  /** Prints a line of its own. */
+  /** Prints a separate line. */
   say(text = ''): void {
     process.stdout.write(text === '' ? '\n' : `  ${text}\n`)
   }
 
-  /** How long ago all this began. */
+  /** Time since the start. */
   elapsed(): string {
     return seconds(this.#startedAt)
   }

@@ -25,19 +25,19 @@ import {
 import { removeStackFile, writeStackFile } from './stack-file.js'
 
 const LOOPBACK = '127.0.0.1'
-/** How often we look whether npm, which started us, still lives. */
+/** How often we check whether npm, which started us, still runs. */
 const PARENT_POLL_MS = 1_000
 
-/** Everything that is needed while the stack starts and runs. */
+/** The state of the stack while it starts and runs. */
 interface Stack {
   readonly settings: StackSettings
   readonly paths: StackPaths
   readonly progress: Progress
   /** Aborted when the stack is asked to stop. */
   readonly signal: AbortSignal
-  /** Things to be undone at the end, the last first. */
+  /** Cleanup steps, run at the end in reverse order. */
   readonly undo: (() => Promise<void>)[]
-  /** Rejects when something ends that should run. */
+  /** Rejects when something ends that should keep running. */
   readonly watch: (failure: Promise<Error>) => void
 }
 
@@ -47,7 +47,7 @@ interface Stack {
  * @returns the exit status: 0 when it was stopped, 1 when it could not go on
  */
 export async function runStack(environment: Environment): Promise<number> {
-  // A terminal that is gone must not keep things from being stopped in their order.
+  // A closed terminal must not prevent an orderly stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
   const progress = new Progress()
   const stopping = stopSignal()
@@ -80,7 +80,7 @@ export async function runStack(environment: Environment): Promise<number> {
   return status
 }
 
-/** Aborted by the first signal to stop. npm and the terminal may both send one: later ones change nothing. */
+/** Aborted by the first signal to stop. npm and the terminal may both send one; later ones have no effect. */
 function stopSignal(): AbortSignal {
   const stopping = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -138,7 +138,7 @@ async function start(stack: Stack, environment: Environment): Promise<void> {
   showSummary(stack, wallets)
 }
 
-/** Makes sure that the ports and the data are ours alone. */
+/** Makes sure that nothing else uses the ports and the data. */
 async function claim({ settings, paths, undo }: Stack): Promise<void> {
   const running = await findRunningStack(paths)
   if (running !== undefined) {

@@ -13,19 +13,19 @@ export async function findRunningStack({ processFile }: StackPaths): Promise<num
   return (await isStack(processId)) ? processId : undefined
 }
 
-/** A stack that was killed leaves its number behind, and the system may have given it to another program since. */
+/** A killed stack leaves its process id behind, which the system may have reused. */
 async function isStack(processId: number): Promise<boolean> {
   if (process.platform !== 'linux') return true
   const command = await readFile(`/proc/${String(processId)}/cmdline`, 'utf8').catch(() => '')
   return command.includes('start.mjs')
 }
 
-/** Says that this process runs the stack. */
+/** Records that this process runs the stack. */
 export async function claimStack({ processFile }: StackPaths): Promise<void> {
   await writeFile(processFile, `${String(process.pid)}\n`)
 }
 
-/** Says that it does no longer. */
+/** Removes the record. */
 export async function releaseStack({ processFile }: StackPaths): Promise<void> {
   await rm(processFile, { force: true })
 }

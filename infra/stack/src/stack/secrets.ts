@@ -12,7 +12,7 @@ const schema = z.object({
 /** The secrets of the stack's services. */
 export type StackSecrets = z.output<typeof schema>
 
-/** The secrets of this stack: made once, then kept in a file that its owner alone can read. */
+/** The secrets of this stack: generated once, then kept in a file that only its owner can read. */
 export async function ensureSecrets(file: string): Promise<StackSecrets> {
   try {
     return schema.parse(JSON.parse(await readFile(file, 'utf8')))

@@ -20,11 +20,11 @@ const WALLETS: Readonly<Record<WalletName, { asset: Asset; publicName: string }>
   market: { asset: USD, publicName: 'Market' }
 }
 
-/** Always the same, so that alice gets her money once, however often the stack is started. */
+/** Constant, so that alice gets her money only once, however often the stack is started. */
 const DEPOSIT_ID = '01930000-0000-7000-8000-00000000a11c'
 /** 1,000,000.00 USD. */
 const DEPOSIT_VALUE = 100_000_000n
-/** More than the wallets of any quick start. */
+/** More than a quick start has wallets. */
 const LIST_LIMIT = 100_000
 
 /** The wallets of the quick start. */
@@ -35,7 +35,7 @@ export interface SeededWallets {
   readonly market: StackClient
 }
 
-/** Makes sure that the wallets of the quick start exist. Changes nothing that is there already. */
+/** Makes sure that the wallets of the quick start exist. Does not change existing ones. */
 export async function seedWallets(client: OperatorClient, keysDirectory: string): Promise<SeededWallets> {
   await createAssets(client)
   const names = Object.keys(WALLETS) as WalletName[]
@@ -95,7 +95,7 @@ async function addKey(
 ): Promise<StackClient> {
   const privateKeyFile = join(keysDirectory, `${name}.pem`)
   const x = await ensurePrivateKey(privateKeyFile)
-  // Named after the key itself: should the file be made anew while the database stays, the new key gets a new id.
+  // Derived from the key: if the file is created again while the database stays, the new key gets a new id.
   const keyId = `${name}-${createHash('sha256').update(x).digest('hex').slice(0, 12)}`
   const { items } = await client.listWalletAddresses(LIST_LIMIT)
   const known = items.find(({ url }) => url === walletAddress)?.keyIds.includes(keyId) === true

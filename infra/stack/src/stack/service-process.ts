@@ -18,21 +18,21 @@ const endWithParent = fileURLToPath(new URL('./end-with-parent.js', import.meta.
 
 /** How a service is run. */
 export interface ServiceOptions {
-  /** What people know it by. */
+  /** Its name, for people. */
   readonly name: string
   /** Its compiled entry. */
   readonly script: string
   readonly arguments?: readonly string[]
   readonly environment: Readonly<Record<string, string>>
-  /** Receives all its output. */
+  /** File for all its output. */
   readonly logFile: string
-  /** Whether the log begins anew, or goes on. */
+  /** Whether the log is truncated or appended to. */
   readonly append?: boolean
 }
 
-/** A service that runs as a process of its own, and ends with this one at the latest. */
+/** A service as a separate process, which ends with this one at the latest. */
 export class ServiceProcess {
-  /** Resolves with what is to be said of it when it has ended. */
+  /** Resolves with a message for people when it has ended. */
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   readonly #options: ServiceOptions
   readonly #child: ChildProcess
@@ -40,7 +40,7 @@ export class ServiceProcess {
 
   constructor(options: ServiceOptions) {
     this.#options = options
-    // It writes to the file itself, so its last lines are kept even if its parent is gone.
+    // It writes to the file itself, so its last lines are kept even if its parent has ended.
     const log = openSync(options.logFile, options.append === true ? 'a' : 'w')
     this.#child = spawn(
       process.execPath,
@@ -54,7 +54,7 @@ export class ServiceProcess {
       ],
       {
         env: { ...NODE_ENVIRONMENT, ...options.environment },
-        // A group of its own: Ctrl-C must reach us alone, so that things stop in their order.
+        // Its own process group: only we must receive Ctrl-C, so that everything stops in order.
         detached: true,
         stdio: ['ignore', log, log, 'ipc']
       }
@@ -70,7 +70,7 @@ export class ServiceProcess {
   }
 
   /**
-   * Waits until it says at `url` that it is ready.
+   * Waits until `url` reports that it is ready.
    *
    * @throws StackError when it ends instead, or takes too long
    */
@@ -95,7 +95,7 @@ export class ServiceProcess {
     if (code !== 0) throw await this.failure()
   }
 
-  /** What to say of a service that ended and should not have. */
+  /** The message for a service that ended unexpectedly. */
   async failure(): Promise<StackError> {
     const { code, signal } = await this.ended
     const how = signal === null ? `with status ${String(code)}` : `by ${signal}`
@@ -104,7 +104,7 @@ export class ServiceProcess {
     )
   }
 
-  /** Asks it to stop, and kills it when it does not. */
+  /** Asks it to stop, and kills it if it does not. */
   async stop(): Promise<void> {
     if (!this.#running) return
     this.#child.kill('SIGTERM')

@@ -9,16 +9,16 @@ import { type Environment, ROOT, type StackPaths, type StackSettings } from './s
 const LOOPBACK = '127.0.0.1'
 const RATES_DEFAULT = 'USD/EUR=0.92,EUR/USD=1.08'
 const GRACE_SECONDS = '5'
-/** What every process needs of ours. */
+/** Parameters of every process. */
 const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'TMP', 'TEMP', 'SystemRoot', 'TZ', 'NODE_EXTRA_CA_CERTS']
 
-/** What the services are set up with. */
+/** Parameters of the services. */
 export interface ServiceSurroundings {
   readonly settings: StackSettings
   readonly paths: StackPaths
   readonly secrets: StackSecrets
   readonly databases: Databases
-  /** Ours. Settings that a service knows reach it, unless the stack decides them. */
+  /** Environment of the stack. Settings that a service knows are passed on, unless the stack sets them. */
   readonly environment: Environment
 }
 

@@ -1,11 +1,11 @@
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Where the ports begin unless STACK_PORT_BASE says otherwise. */
+/** Default of STACK_PORT_BASE. */
 const PORT_BASE_DEFAULT = 4000
 const PORT_BASE_MAX = 65_000
 
-/** The ports of the stack, by what answers there. */
+/** The ports of the stack, by listener. */
 export interface StackPorts {
   readonly authHttp: number
   readonly resourceHttp: number
@@ -37,15 +37,15 @@ const REFUSED_PORTS: ReadonlySet<number> = new Set([
   10080
 ])
 
-/** Databases that exist already, in place of the embedded PostgreSQL. */
+/** Existing databases instead of the embedded PostgreSQL. */
 export type GivenDatabases =
   | { readonly kind: 'embedded' }
-  /** A server on which both databases are made. */
+  /** A server on which both databases are created. */
   | { readonly kind: 'server'; readonly url: string }
   /** One URL for each service. */
   | { readonly kind: 'databases'; readonly auth: string; readonly resource: string }
 
-/** How the stack is set up. */
+/** Settings of the stack. */
 export interface StackSettings {
   readonly ports: StackPorts
   readonly databases: GivenDatabases
@@ -58,7 +58,7 @@ export interface StackSettings {
   readonly resourceGrpcTarget: string
 }
 
-/** Everything the stack keeps on disk. */
+/** Files of the stack. */
 export interface StackPaths {
   /** The folder that holds all of it. */
   readonly directory: string
@@ -66,9 +66,9 @@ export interface StackPaths {
   readonly logs: string
   readonly keys: string
   readonly secretsFile: string
-  /** Tells others where the running stack is; exists only while it runs. */
+  /** Addresses of the running stack, for other programs; exists only while it runs. */
   readonly stackFile: string
-  /** Process number of the running stack. */
+  /** Process id of the running stack. */
   readonly processFile: string
 }
 
@@ -78,7 +78,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** The repository's root. */
 export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 
-/** Where the stack keeps its data: `.local` in the repository, or what STACK_DIRECTORY names. */
+/** Folder of the stack's data: `.local` in the repository, or STACK_DIRECTORY. */
 export function stackPaths(environment: Environment): StackPaths {
   const directory = resolve(environment.STACK_DIRECTORY ?? join(ROOT, '.local'))
   return {
@@ -92,7 +92,7 @@ export function stackPaths(environment: Environment): StackPaths {
   }
 }
 
-/** The stack cannot be started as things are. The message says what to change. */
+/** The stack cannot be started. The message says what to change. */
 export class StackError extends Error {
   override readonly name = 'StackError'
 }

@@ -22,7 +22,7 @@ const schema = z.object({
 })
 
 /**
- * Where the running stack is, for programs that use it. URLs are absolute, as are paths; gRPC addresses are `host:port`, the
+ * Addresses of the running stack, for programs that use it. URLs are absolute, as are paths; gRPC addresses are `host:port`, the
  * form that gRPC clients take.
  */
 export type StackFile = z.output<typeof schema>
@@ -30,20 +30,20 @@ export type StackFile = z.output<typeof schema>
 /** A client's wallet address and the key it signs with (Ed25519, PKCS#8 PEM). */
 export type StackClient = StackFile['client']
 
-/** Writes the file whole or not at all. It holds a secret, so its owner alone can read it. */
+/** Writes the file atomically. It contains a secret, so only its owner can read it. */
 export async function writeStackFile(file: string, stack: StackFile): Promise<void> {
   const unfinished = `${file}.${String(process.pid)}`
   await writeFile(unfinished, `${JSON.stringify(stack, null, 2)}\n`, { mode: 0o600 })
   await rename(unfinished, file)
 }
 
-/** Removes the file: there is no stack any more. */
+/** Removes the file when the stack stops. */
 export async function removeStackFile(file: string): Promise<void> {
   await rm(file, { force: true })
 }
 
 /**
- * Reads where the running stack is.
+ * Reads the addresses of the running stack.
  *
  * @throws StackError when there is none
  */

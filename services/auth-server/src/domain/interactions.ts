@@ -65,7 +65,7 @@ export function lateness(interaction: InteractionRecord, nowMs: number): 'denied
 /**
  * How an interaction ended, for the client that is notified. An approval that can no longer be continued does not count.
  */
-export function outcomeOf(interaction: InteractionRecord, nowMs: number): 'approved' | 'denied' | 'invalid' {
+export function decisionOf(interaction: InteractionRecord, nowMs: number): 'approved' | 'denied' | 'invalid' {
   const { state, grant } = interaction
   if (grant.state === 'revoked') return 'invalid'
   if (grant.state === 'approved' && nowMs >= (grant.continueBeforeMs ?? 0)) return 'invalid'

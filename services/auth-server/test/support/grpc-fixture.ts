@@ -28,13 +28,13 @@ import { COUNT_NOTHING } from './count-nothing.js'
 
 type Limits = auth.GrantLimitsServiceClient
 
-/** Wallet address that payments of the tests are sent from, unless they say otherwise. */
+/** Default wallet address of the sender. */
 export const ALICE = 'https://wallet.example/alice'
-/** Incoming payment that payments of the tests are sent to, unless they say otherwise. */
+/** Default incoming payment of the receiver. */
 export const RECEIVER = 'https://wallet.example/incoming-payments/1'
-/** Client that holds the grants of the tests, unless they say otherwise. */
+/** Default client of grants. */
 export const SHOP = 'https://wallet.example/shop'
-/** Key that the grants of the tests were asked with, and that their client publishes. */
+/** Key that signed the tests' grant requests, and that their client publishes. */
 export const BOUND_KEY = { kid: 'shop-1', x: 'Vn6u-0yCm3IlJRAxvWPyb4HQUn3uQqPJnwcwNJfRcFU' }
 
 export const usd = (value: bigint): Amount => ({ value, asset: { code: 'USD', scale: 2 } })
@@ -48,21 +48,21 @@ export const spending = (limits?: AccessItem['limits'], identifier = ALICE): Acc
   limits
 })
 
-/** A grant as tests want it. */
+/** Options of a grant. */
 export interface GrantOptions {
   readonly access: readonly AccessItem[]
   readonly state?: GrantState
   readonly clientWalletAddress?: string
-  /** Makes the client one that is known by its key alone. */
+  /** Whether the client is identified by its key alone. */
   readonly clientJwkThumbprint?: string
   readonly expiresAtMs?: number
-  /** What the account holder was asked, and said; unless given, approved where outgoing payments are asked for. */
+  /** The interaction; default: approved if the grant has outgoing payments. */
   readonly interaction?: 'PENDING' | 'APPROVED' | 'DENIED' | 'nobody was asked'
-  /** Wallet address whose account holder was asked; that of the first access item unless given. */
+  /** Wallet address of the account holder; default: that of the first access item. */
   readonly askedWalletAddress?: string
 }
 
-/** A grant that was written into the database. */
+/** A grant in the database. */
 export interface WrittenGrant {
   readonly grantId: string
   readonly token: string
@@ -71,24 +71,24 @@ export interface WrittenGrant {
   readonly itemIds: readonly string[]
 }
 
-/** A payment as tests want it. */
+/** Options of a payment. */
 export interface PaymentOptions {
   readonly paymentId?: string
   readonly debit?: Amount
   readonly receive?: Amount
   readonly receiver?: string
   readonly walletAddress?: string
-  /** What the client asked for; the same for all payments that do not say. */
+  /** Hash of the client's request; default: the same for all payments. */
   readonly request?: string
 }
 
-/** What a reservation was answered with, in short. */
+/** A short form of the answer to a reservation. */
 export type Answer =
   | { readonly reserved: readonly [debited: string, received: string] }
   | { readonly refused: string }
   | { readonly error: string; readonly field?: string | undefined }
 
-/** What remains, in short. */
+/** A short form of the remaining amounts. */
 export interface RemainingAnswer {
   readonly debit: string
   readonly receive: string
@@ -96,7 +96,7 @@ export interface RemainingAnswer {
   readonly next: string
 }
 
-/** The gRPC side of the auth server on a database of its own, called over the network as services call it. */
+/** The gRPC side of the auth server with its own database, called over the network as services do. */
 export class GrpcFixture {
   readonly #stopServer: () => Promise<void>
   readonly introspection: auth.IntrospectionServiceClient
@@ -190,7 +190,7 @@ export class GrpcFixture {
     return newId(this.clock, systemRandom)
   }
 
-  /** Writes a grant with a token, issued unless told otherwise. */
+  /** Writes a grant with a token; issued by default. */
   async grant(options: GrantOptions): Promise<WrittenGrant> {
     const [grantId, tokenId, token] = [this.newId(), this.newId(), randomSecret(systemRandom)]
     const itemIds = options.access.map(() => this.newId())
@@ -237,7 +237,7 @@ export class GrpcFixture {
           create: {
             id: tokenId,
             valueHash: Uint8Array.from(hashSecret(token)),
-            // Tests move the clock by years, and the token should outlive it unless that is what is tested.
+            // Tests move the clock by years, and the token should outlive that unless its expiry is tested.
             expiresAt: new Date(options.expiresAtMs ?? Date.UTC(2099, 0, 1)),
             createdAt
           }
@@ -247,7 +247,7 @@ export class GrpcFixture {
     return { grantId, tokenId, token, itemIds }
   }
 
-  /** Puts a new token in the place of a grant's token, as rotating does; answers its value. */
+  /** Replaces a grant's token, as a rotation does. Returns the new value. */
   async rotate({ grantId, tokenId }: Pick<WrittenGrant, 'grantId' | 'tokenId'>): Promise<string> {
     const [id, token] = [this.newId(), randomSecret(systemRandom)]
     await this.database.query(
@@ -260,7 +260,7 @@ export class GrpcFixture {
     return token
   }
 
-  /** The message that asks for a reservation. */
+  /** The message of a reservation request. */
   payment(token: string, options: PaymentOptions = {}): auth.ReservationRequest {
     const { debit = usd(100n), receive = usd(100n) } = options
     return {
@@ -285,7 +285,7 @@ export class GrpcFixture {
     return callUnary(this.introspection, 'introspect', { accessToken, keyId }, { idempotent: false })
   }
 
-  /** Reserves, and answers in short. */
+  /** Reserves. Returns the answer in short form. */
   async reserve(token: string, options: PaymentOptions = {}): Promise<Answer> {
     return this.reserveAs(this.payment(token, options))
   }
@@ -296,7 +296,7 @@ export class GrpcFixture {
     return answer
   }
 
-  /** What a refusal says that remains, in short; undefined when it says nothing, or nothing was refused. */
+  /** The remaining amounts of a refusal in short form; undefined without a refusal, or when it has none. */
   async remaining(request: auth.ReservationRequest): Promise<RemainingAnswer | undefined> {
     const { results } = await this.call('reserve', { reservations: [request] })
     const outcome = results[0]?.outcome
@@ -310,30 +310,30 @@ export class GrpcFixture {
     )
   }
 
-  /** Reserves with one call, and answers of each in short. */
+  /** Reserves with one call. Returns each answer in short form. */
   async reserveMany(reservations: auth.ReservationRequest[]): Promise<Answer[]> {
     const { results } = await this.call('reserve', { reservations })
     return results.map(({ outcome }) => shorten(outcome))
   }
 
-  /** Settles, and answers `OK` or the code. */
+  /** Settles. Returns `OK` or the code. */
   settle(paymentId: string, debited: bigint, received: bigint): Promise<string> {
     return this.endAs(settlement(paymentId, debited, received))
   }
 
-  /** Releases, and answers `OK` or the code. */
+  /** Releases. Returns `OK` or the code. */
   release(paymentId: string): Promise<string> {
     return this.endAs(release(paymentId))
   }
 
-  /** Ends a reservation, and answers `OK` or the code. */
+  /** Ends a reservation. Returns `OK` or the code. */
   async endAs(end: auth.ReservationEnd): Promise<string> {
     const [code] = await this.endMany([end])
     if (code === undefined) throw new Error('a request without an answer')
     return code
   }
 
-  /** Ends reservations with one call, and answers of each `OK` or the code. */
+  /** Ends reservations with one call. Returns `OK` or the code of each. */
   async endMany(ends: auth.ReservationEnd[]): Promise<string[]> {
     const { results } = await this.call('end', { ends })
     return results.map(({ outcome }) => {
@@ -342,7 +342,7 @@ export class GrpcFixture {
     })
   }
 
-  /** What the server counts, by item and interval, as `[debited, received]`. */
+  /** The server's counters, by item and interval, as `[debited, received]`. */
   async windows(): Promise<Record<string, [string, string]>> {
     const rows = await this.database.query<{ key: string; debited: string; received: string }>(
       `select access_item_id || '/' || interval_index as key, spent_debit_value as debited,
@@ -351,12 +351,12 @@ export class GrpcFixture {
     return Object.fromEntries(rows.map(({ key, debited, received }) => [key, [debited, received]]))
   }
 
-  /** The sentences of an audit: empty when every counter equals its reservations and stays within its limits. */
+  /** The violations of an audit: empty when every counter equals its reservations and is within its limits. */
   async violations(): Promise<string[]> {
     return (await callUnary(this.operator, 'auditLimits', {}, { idempotent: false })).violations
   }
 
-  /** How many statements the database gave up on because they waited for each other. */
+  /** Number of deadlocks that the database resolved. */
   async deadlocks(): Promise<number> {
     const [row] = await this.database.query<{ deadlocks: string }>(
       'select deadlocks from pg_stat_database where datname = current_database()'
@@ -369,7 +369,7 @@ export function amountMessage({ value, asset }: Amount): auth.Amount {
   return { value: value.toString(), assetCode: asset.code, assetScale: asset.scale }
 }
 
-/** Ends a reservation with what was spent. */
+/** Settles a reservation. */
 export function settlement(paymentId: string, debited: bigint, received: bigint): auth.ReservationEnd {
   const value = {
     settledDebitValue: debited.toString(),
@@ -378,7 +378,7 @@ export function settlement(paymentId: string, debited: bigint, received: bigint)
   return { paymentId, end: { $case: 'settlement', value } }
 }
 
-/** Ends a reservation with nothing spent. */
+/** Releases a reservation. */
 export function release(paymentId: string): auth.ReservationEnd {
   return { paymentId, end: { $case: 'release', value: {} } }
 }
@@ -403,7 +403,7 @@ function shorten(outcome: auth.ReservationResult['outcome']): Answer {
   }
 }
 
-/** An amount in short: `12 USD`. */
+/** An amount in short form: `12 USD`. */
 export function describe(amount: auth.Amount | undefined): string {
   return amount === undefined ? 'none' : `${amount.value} ${amount.assetCode}`
 }

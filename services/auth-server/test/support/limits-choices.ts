@@ -10,7 +10,7 @@ const DAY_MS = 1_440 * MINUTE_MS
 /** How far clocks jump. */
 const JUMP_MS = 15 * MINUTE_MS
 
-/** The newest more often than any other. */
+/** The newest is chosen most often. */
 const which: fc.Arbitrary<Pick> = fc.oneof(fc.nat({ max: 2 }), fc.nat({ max: 500 }))
 
 const paymentOrUnknown: fc.Arbitrary<Pick | 'unknown'> = fc.oneof(
@@ -18,7 +18,7 @@ const paymentOrUnknown: fc.Arbitrary<Pick | 'unknown'> = fc.oneof(
   { arbitrary: fc.constant('unknown' as const), weight: 1 }
 )
 
-/** As often nothing as the weight says, to once something. */
+/** Undefined with this weight, compared with 1 for a value. */
 function orNone<Value>(weight: number, of: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> {
   return fc.oneof({ arbitrary: fc.constant(undefined), weight }, { arbitrary: of, weight: 1 })
 }
@@ -34,7 +34,7 @@ const limit = fc.oneof(
   { arbitrary: fc.constantFrom(0n, 1n, 2n ** 63n, UINT64_MAX), weight: 1 }
 )
 
-/** Amounts in the asset of the wallet address, as all debits are but the strangest. */
+/** Amounts in the asset of the wallet address, like nearly all debits. */
 const inDebitAsset = (of: fc.Arbitrary<bigint>): fc.Arbitrary<ModelAmount> =>
   fc.record({ value: of, asset: oftenUsd(15) })
 
@@ -80,13 +80,13 @@ export const call: fc.Arbitrary<CallChoice> = fc.oneof(
   { arbitrary: callsAbout(paymentOrUnknown), weight: 2 }
 )
 
-/** Calls that were made before. */
+/** Repetitions of earlier calls. */
 export const repetition: fc.Arbitrary<CallChoice> = fc.record({
   method: fc.constant('repeat' as const),
   call: which
 })
 
-/** Calls made at once: about anything, or all about the newest payments and their calls. */
+/** Concurrent calls: about anything, or all about the newest payments and their calls. */
 export const callsTogether: fc.Arbitrary<readonly CallChoice[]> = fc.oneof(
   fc.array(fc.oneof(call, repetition), { minLength: 2, maxLength: 4 }),
   fc.array(
@@ -98,10 +98,10 @@ export const callsTogether: fc.Arbitrary<readonly CallChoice[]> = fc.oneof(
   )
 )
 
-/** Where a grant's interval begins or ends, from the time at which it is made. */
+/** Where a grant's interval begins or ends, relative to the time of the grant. */
 export type AnchorChoice = { readonly awayMs: number } | { readonly monthEndOffsetMs: number }
 
-/** An interval, chosen before it is known when its grant is made. */
+/** An interval, chosen before the time of its grant is known. */
 export interface IntervalChoice extends Omit<ModelInterval, 'anchorMs'> {
   readonly near: AnchorChoice
 }
@@ -118,7 +118,7 @@ const interval: fc.Arbitrary<IntervalChoice> = fc.record({
   unit: fc.constantFrom('hour', 'day', 'month')
 })
 
-/** An access item, whose interval is chosen from the time at which the grant is made. */
+/** An access item whose interval is relative to the time of the grant. */
 export type ItemChoice = Omit<ModelItem, 'interval'> & { readonly interval: IntervalChoice | undefined }
 
 const item: fc.Arbitrary<ItemChoice> = fc.record({
@@ -128,20 +128,20 @@ const item: fc.Arbitrary<ItemChoice> = fc.record({
   interval: orNone(1, interval)
 })
 
-/** The access items of a grant: most often one. */
+/** The access items of a grant: usually one. */
 export const grant: fc.Arbitrary<readonly ItemChoice[]> = fc.oneof(
   fc.array(item, { minLength: 1, maxLength: 1 }),
   fc.array(item, { minLength: 2, maxLength: 3 })
 )
 
-/** The item that was chosen, in a grant that is made at an instant (milliseconds since 1970). */
+/** The chosen item, for a grant that is made at an instant (milliseconds since 1970). */
 export function makeItem({ interval: choice, ...others }: ItemChoice, nowMs: number): ModelItem {
   if (choice === undefined) return { ...others, interval: undefined }
   const { near, ...shape } = choice
   return { ...others, interval: { ...shape, anchorMs: anchorOf(near, nowMs) } }
 }
 
-/** An instant of its own, or on the last day of the month before: the next months are shorter, or longer. */
+/** An arbitrary instant, or one on the last day of the month before: the next months are shorter, or longer. */
 function anchorOf(near: AnchorChoice, nowMs: number): number {
   if ('awayMs' in near) return nowMs + near.awayMs
   const now = new Date(nowMs)
@@ -155,7 +155,7 @@ export interface BoundaryChoice {
   readonly offsetMs: number
 }
 
-/** To the boundary exactly, a millisecond before or after it, or some time later. */
+/** Exactly to the boundary, a millisecond before or after it, or some time later. */
 export const boundaries: fc.Arbitrary<BoundaryChoice> = fc.record({
   grant: which,
   item: which,
@@ -168,7 +168,7 @@ export interface ArrivalChoice {
   readonly lateMs: number
 }
 
-/** What arrives late. */
+/** Calls that arrive late. */
 export const arrivals: fc.Arbitrary<ArrivalChoice> = fc.record({
   which,
   lateMs: fc.oneof(
@@ -184,14 +184,14 @@ export const jumps: fc.Arbitrary<number> = fc.oneof(
   fc.constantFrom(-JUMP_MS, -1, 1, JUMP_MS)
 )
 
-/** When a sequence begins, and its first grant. */
+/** The start of a sequence, and its first grant. */
 export interface Beginning {
   /** Milliseconds since 1970. */
   readonly startMs: number
   readonly grant: readonly ItemChoice[]
 }
 
-/** Beginnings of sequences: often where months and years end. */
+/** Starts of sequences: often at the end of a month or year. */
 export const beginnings: fc.Arbitrary<Beginning> = fc.record({
   startMs: fc.oneof(
     fc.integer({ min: Date.UTC(2026, 0), max: Date.UTC(2029, 0) }),

@@ -16,20 +16,20 @@ import {
 import type { CallChoice, LimitsWorld } from './limits-world.js'
 import { boundaryAfter } from './model-interval.js'
 
-/** What fast-check strings together. The world is both its model and its real thing: it does all to both. */
+/** The commands that fast-check combines. The world is both its model and its real system: each command acts on both. */
 type LimitsCommand = fc.AsyncCommand<LimitsWorld, LimitsWorld>
 
 const GRANTS_MAX = 4
 const COMMANDS_MAX = 120
 
-/** A command that fast-check shows by its choice when it tells of a failure. */
+/** A command that fast-check prints as its choice when it reports a failure. */
 function command<Choice>(
   name: string,
   run: (choice: Choice, world: LimitsWorld) => Promise<void> | void,
   isPossible: (choice: Choice, world: LimitsWorld) => boolean = () => true
 ): (choice: Choice) => LimitsCommand {
   return (choice) => ({
-    // Looking at a world does not change it, whatever its type allows.
+    // Checks do not change the world, although its type would allow it.
     check: (world) => isPossible(choice, world as LimitsWorld),
     run: async (world) => run(choice, world),
     toString: () => `${name} ${fc.stringify(choice)}`
@@ -83,7 +83,7 @@ function nextBoundary(choice: BoundaryChoice, world: LimitsWorld): number | unde
 /**
  * Sequences of operations.
  *
- * @param replayPath which commands were run, as fast-check told of a failure
+ * @param replayPath the commands that were run, as fast-check reported them
  */
 export function limitCommands(replayPath?: string): fc.Arbitrary<Iterable<LimitsCommand>> {
   const weighted = fc.oneof(
@@ -103,7 +103,7 @@ export function limitCommands(replayPath?: string): fc.Arbitrary<Iterable<Limits
   })
 }
 
-/** Begins a sequence with its first grant. */
+/** Starts a sequence with its first grant. */
 export async function begin({ startMs, grant: items }: Beginning, world: LimitsWorld): Promise<void> {
   await world.addGrant(items.map((one) => makeItem(one, startMs)))
 }

@@ -8,13 +8,13 @@ export interface ModelAmount {
   readonly asset: 'USD' | 'EUR'
 }
 
-/** An access item of the model, which allows to create outgoing payments. */
+/** An access item of the model, which allows creating outgoing payments. */
 export interface ModelItem {
   /** The only receiver it allows; any when undefined. */
   readonly receiver: string | undefined
-  /** Most that may be debited per interval. */
+  /** Maximum debit per interval. */
   readonly debitMax: ModelAmount | undefined
-  /** Most that may be received per interval. */
+  /** Maximum received amount per interval. */
   readonly receiveMax: ModelAmount | undefined
   /** The whole grant when undefined. */
   readonly interval: ModelInterval | undefined
@@ -35,10 +35,10 @@ export type ModelCall =
   | { readonly method: 'settle'; readonly id: number; readonly debited: bigint; readonly received: bigint }
   | { readonly method: 'release'; readonly id: number }
 
-/** What a call is answered with: an outcome of `Reserve`, or `OK` or the code of the others. */
+/** The answer to a call: a result of `Reserve`, or `OK` or the code of the others. */
 export type ModelAnswer = Answer | string
 
-/** What was spent of one item in one interval, and in which assets it is counted: those of the first payment in it. */
+/** Amounts spent of one item in one interval, in the assets of the first payment in it. */
 export interface ModelWindow {
   readonly grant: number
   readonly item: number
@@ -47,8 +47,8 @@ export interface ModelWindow {
   readonly receiveAsset: string
 }
 
-interface Held {
-  readonly kind: 'held'
+interface Reserved {
+  readonly kind: 'reserved'
   readonly payment: ModelPayment
   readonly window: ModelWindow
   readonly settled: boolean
@@ -57,9 +57,9 @@ interface Held {
   readonly answer: Answer
 }
 
-/** What is known under the id of a payment. */
+/** The record of a payment id. */
 type Recorded =
-  Held | { readonly kind: 'refused'; readonly payment: ModelPayment; readonly answer: Answer } | Released
+  Reserved | { readonly kind: 'refused'; readonly payment: ModelPayment; readonly answer: Answer } | Released
 
 /** Released: bound to the payment that was reserved before, if there was one. */
 interface Released {
@@ -68,8 +68,8 @@ interface Released {
 }
 
 /**
- * The rules of the limits, said again as plainly as possible and one call at a time: sums are added up from the list of
- * reservations whenever they are needed, and nothing is counted.
+ * The rules of the limits, implemented again as simply as possible and for one call at a time: sums are computed from the list of
+ * reservations whenever they are needed, without counters.
  */
 export class LimitsModel {
   /** Milliseconds since 1970. */
@@ -87,7 +87,7 @@ export class LimitsModel {
     return this.#grants
   }
 
-  /** A model that knows the same and learns for itself. */
+  /** A copy of the model that changes independently. */
   copy(): LimitsModel {
     const copy = new LimitsModel(this.nowMs)
     copy.#grants.push(...this.#grants)
@@ -96,12 +96,12 @@ export class LimitsModel {
     return copy
   }
 
-  /** Makes the next grant. */
+  /** Creates the next grant. */
   addGrant(items: readonly ModelItem[]): void {
     this.#grants.push(items)
   }
 
-  /** Makes a call, and answers what the server must answer. */
+  /** Makes a call. Returns the answer that the server must give. */
   call(call: ModelCall): ModelAnswer {
     switch (call.method) {
       case 'reserve':
@@ -119,30 +119,30 @@ export class LimitsModel {
   }
 
   /**
-   * Whether the server knows the totals in its answer from the very statement that took the room. If not, it adds them up
-   * right after, and sees what other calls did in between.
+   * Whether the totals in the server's answer come from the statement that reserved the room. If not, it sums them right after, and
+   * sees what other calls did in between.
    */
   countsAtOnce(id: number): boolean {
     const known = this.#recorded.get(id)
-    return known?.kind === 'held' && isCounted(known) && this.#itemsOf(known.payment.grant).length === 1
+    return known?.kind === 'reserved' && isCounted(known) && this.#itemsOf(known.payment.grant).length === 1
   }
 
-  /** Takes the server's word for what a reservation was answered with. */
+  /** Accepts the server's answer to a reservation. */
   recordAnswer(id: number, answer: Answer): void {
     const known = this.#recorded.get(id)
-    if (known?.kind === 'held') this.#recorded.set(id, { ...known, answer })
+    if (known?.kind === 'reserved') this.#recorded.set(id, { ...known, answer })
   }
 
   /**
-   * What a grant has spent in the current interval, as `[debited, received]`; undefined before any payment took room in
-   * it. Zero, in the assets that were told before, when all of it was given back.
+   * The amounts a grant has spent in the current interval, as `[debited, received]`; undefined before the first payment in it. Zero,
+   * in the same assets, when everything was released.
    */
   spent(grant: number): readonly [string, string] | undefined {
     const [first] = this.#currentWindows(grant)
     return first && this.#totals(grant, first)
   }
 
-  /** Every window that was ever used, with what it must count. */
+  /** Every window that was ever used, with its expected counters. */
   windows(): readonly (ModelWindow & { readonly debited: bigint; readonly received: bigint })[] {
     return this.#windows.map((window) => ({ ...window, ...this.#countedIn(window) }))
   }
@@ -158,7 +158,7 @@ export class LimitsModel {
   #settle(id: number, { debited, received }: { debited: bigint; received: bigint }): string {
     const known = this.#recorded.get(id)
     if (known === undefined) return 'NOT_FOUND'
-    if (known.kind !== 'held') return 'FAILED_PRECONDITION'
+    if (known.kind !== 'reserved') return 'FAILED_PRECONDITION'
     if (debited > known.payment.debit.value) return 'INVALID_ARGUMENT settled_debit_value'
     if (received > known.payment.receive.value) return 'INVALID_ARGUMENT settled_receive_value'
     if (known.settled) {
@@ -170,7 +170,7 @@ export class LimitsModel {
 
   #release(id: number): string {
     const known = this.#recorded.get(id)
-    if (known?.kind === 'held' && known.settled) return 'FAILED_PRECONDITION'
+    if (known?.kind === 'reserved' && known.settled) return 'FAILED_PRECONDITION'
     if (known?.kind !== 'refused') this.#recorded.set(id, { kind: 'released', payment: known?.payment })
     return 'OK'
   }
@@ -184,7 +184,7 @@ export class LimitsModel {
     })
     if (current.length === 0) return { refused: 'OUTSIDE_INTERVAL' }
     const charged = current.find(({ item, window }) => this.#hasRoom(item, window, payment))
-    return charged === undefined ? { refused: 'LIMIT_EXCEEDED' } : this.#hold(id, payment, charged.window)
+    return charged === undefined ? { refused: 'LIMIT_EXCEEDED' } : this.#takeRoom(id, payment, charged.window)
   }
 
   /** The window of an item in an interval, or the one that this payment would open. */
@@ -215,18 +215,18 @@ export class LimitsModel {
     )
   }
 
-  #hold(id: number, payment: ModelPayment, window: ModelWindow): Answer {
+  #takeRoom(id: number, payment: ModelPayment, window: ModelWindow): Answer {
     if (!this.#windows.includes(window)) this.#windows.push(window)
     const { debit, receive, grant } = payment
-    const held: Omit<Held, 'answer'> = {
-      ...{ kind: 'held', payment, window, settled: false },
+    const reserved: Omit<Reserved, 'answer'> = {
+      ...{ kind: 'reserved', payment, window, settled: false },
       debited: debit.value,
       received: receive.value
     }
-    this.#recorded.set(id, { ...held, answer: { refused: 'not yet' } })
+    this.#recorded.set(id, { ...reserved, answer: { refused: 'not yet' } })
     const assets = { debitAsset: debit.asset, receiveAsset: receive.asset }
     const answer = { reserved: this.#totals(grant, assets) }
-    this.#recorded.set(id, { ...held, answer })
+    this.#recorded.set(id, { ...reserved, answer })
     return answer
   }
 
@@ -246,14 +246,14 @@ export class LimitsModel {
     })
   }
 
-  /** What all items of a grant hold now, of each asset what is in it. */
+  /** Current sums over all items of a grant, by asset. */
   #totals(
     grant: number,
     { debitAsset, receiveAsset }: Pick<ModelWindow, 'debitAsset' | 'receiveAsset'>
   ): readonly [string, string] {
-    const held = this.#currentWindows(grant).flatMap((window) => this.#heldIn(window))
-    const debits = held.filter(({ payment }) => payment.debit.asset === debitAsset)
-    const receipts = held.filter(({ payment }) => payment.receive.asset === receiveAsset)
+    const reserved = this.#currentWindows(grant).flatMap((window) => this.#reservedIn(window))
+    const debits = reserved.filter(({ payment }) => payment.debit.asset === debitAsset)
+    const receipts = reserved.filter(({ payment }) => payment.receive.asset === receiveAsset)
     const debited = sum(debits.map((one) => one.debited))
     const received = sum(receipts.map((one) => one.received))
     return [
@@ -263,22 +263,22 @@ export class LimitsModel {
   }
 
   #countedIn(window: ModelWindow): { readonly debited: bigint; readonly received: bigint } {
-    const held = this.#heldIn(window)
+    const reserved = this.#reservedIn(window)
     return {
-      debited: sum(held.map((one) => one.debited)),
-      received: sum(held.filter(isCounted).map((one) => one.received))
+      debited: sum(reserved.map((one) => one.debited)),
+      received: sum(reserved.filter(isCounted).map((one) => one.received))
     }
   }
 
-  #heldIn(window: ModelWindow): readonly Held[] {
+  #reservedIn(window: ModelWindow): readonly Reserved[] {
     return [...this.#recorded.values()].filter(
-      (one) => one.kind === 'held' && one.window === window
-    ) as Held[]
+      (one) => one.kind === 'reserved' && one.window === window
+    ) as Reserved[]
   }
 }
 
-/** Whether what a payment received is counted in its window: only in the asset that the window counts. */
-function isCounted({ payment, window }: Held): boolean {
+/** Whether a payment's received amount is counted in its window: only if it is in the window's asset. */
+function isCounted({ payment, window }: Reserved): boolean {
   return payment.receive.asset === window.receiveAsset
 }
 
@@ -298,14 +298,16 @@ function answerAgain(known: Recorded, payment: ModelPayment): Answer {
   if (known.kind === 'released') return { refused: 'RELEASED' }
   const isForOtherAmounts =
     !isSameAmount(known.payment.debit, payment.debit) || !isSameAmount(known.payment.receive, payment.receive)
-  return known.kind === 'held' && isForOtherAmounts ? { error: 'ABORTED', field: 'payment_id' } : known.answer
+  return known.kind === 'reserved' && isForOtherAmounts
+    ? { error: 'ABORTED', field: 'payment_id' }
+    : known.answer
 }
 
 function isSameAmount(a: ModelAmount, b: ModelAmount): boolean {
   return a.value === b.value && a.asset === b.asset
 }
 
-/** Totals over several windows may go beyond what an amount can say. */
+/** Totals over several windows may exceed the maximum amount. */
 function within64Bits(value: bigint): bigint {
   return value < UINT64_MAX ? value : UINT64_MAX
 }

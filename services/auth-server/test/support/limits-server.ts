@@ -2,10 +2,10 @@ import { type Answer, describe, eur, type GrpcFixture, RECEIVER, spending, usd }
 import type { ModelAmount, ModelAnswer, ModelCall, ModelItem, ModelPayment } from './limits-model.js'
 import { textOf } from './model-interval.js'
 
-/** The receivers that payments of the model go to; limits name the first. */
+/** The receivers of the model's payments; limits name the first. */
 export const RECEIVERS = [RECEIVER, `${RECEIVER}0`] as const
 
-/** The server that a model is compared with: what the model numbers has ids and tokens here. */
+/** The server that a model is compared with: the model's numbers stand for ids and tokens here. */
 export class LimitsServer {
   readonly #auth: GrpcFixture
   readonly #grants: { readonly token: string; readonly itemIds: readonly string[] }[] = []
@@ -15,7 +15,7 @@ export class LimitsServer {
     this.#auth = auth
   }
 
-  /** Begins with a server that knows of no grant and of no payment, at an instant in milliseconds since 1970. */
+  /** Starts a server without grants and payments, at an instant in milliseconds since 1970. */
   static async begin(auth: GrpcFixture, nowMs: number): Promise<LimitsServer> {
     await auth.database.query('delete from reservation')
     await auth.database.query('delete from limit_window')
@@ -29,7 +29,7 @@ export class LimitsServer {
     this.#auth.clock.set(nowMs)
   }
 
-  /** Makes the next grant. */
+  /** Creates the next grant. */
   async addGrant(items: readonly ModelItem[]): Promise<void> {
     this.#grants.push(await this.#auth.grant({ access: items.map(accessItem) }))
   }
@@ -47,7 +47,7 @@ export class LimitsServer {
     }
   }
 
-  /** What is counted, by `grant/item/interval`, as `[debited, received]`. */
+  /** The counters, by `grant/item/interval`, as `[debited, received]`. */
   async windows(): Promise<Record<string, [string, string]>> {
     const names = new Map(
       this.#grants.flatMap(({ itemIds }, grant) =>
@@ -62,7 +62,7 @@ export class LimitsServer {
     )
   }
 
-  /** What a grant has spent now, as `[debited, received]`. */
+  /** The amounts a grant has spent so far, as `[debited, received]`. */
   async spent(grant: number): Promise<[string, string]> {
     const { spentDebitAmount, spentReceiveAmount } = await this.#auth.call('getSpentAmounts', {
       accessToken: String(this.#grants[grant]?.token)
@@ -70,7 +70,7 @@ export class LimitsServer {
     return [describe(spentDebitAmount), describe(spentReceiveAmount)]
   }
 
-  /** What its own audit finds wrong. */
+  /** The violations of its own audit. */
   violations(): Promise<string[]> {
     return this.#auth.violations()
   }

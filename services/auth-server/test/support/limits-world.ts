@@ -10,13 +10,13 @@ import {
 } from './limits-model.js'
 import type { LimitsServer } from './limits-server.js'
 
-/** Which one is meant of those that there are by then: 0 is the newest. Taken modulo their number. */
+/** An index into the items that exist at that time: 0 is the newest. Taken modulo their number. */
 export type Pick = number
 
-/** How much is settled of what was reserved; a number is percent. */
+/** The part of the reserved amount that is settled; a number is percent. */
 export type Share = 'all' | 'none' | 'too much' | number
 
-/** A call, chosen before it is known what there is to call about. */
+/** A call, chosen before its subject exists. */
 export type CallChoice =
   | (Omit<ModelPayment, 'grant'> & {
       readonly method: 'reserve'
@@ -32,45 +32,45 @@ export type CallChoice =
       readonly received: Share
     }
   | { readonly method: 'release'; readonly of: Pick | 'unknown' }
-  /** An earlier call, as it was. */
+  /** A repetition of an earlier call. */
   | { readonly method: 'repeat'; readonly call: Pick }
 
-/** What an operation is: each call of several that are made at once counts. */
+/** A kind of call; each of several concurrent calls counts. */
 export const OPERATION_KINDS = [
   'grant',
   'reserve',
   'settle',
   'release',
-  /** An earlier call, made again. */
+  /** A repetition of an earlier call. */
   'duplicate',
-  /** A call that arrives after others which were sent later. */
+  /** A call that arrives after later ones. */
   'delay',
   'together',
   'next interval',
   'clock jump'
 ] as const
 
-/** What an operation is. */
+/** A kind of operation. */
 export type OperationKind = (typeof OPERATION_KINDS)[number]
 
-/** Is told of operations that are made. */
+/** Observes operations. */
 export type OnOperations = (kind: OperationKind, count: number) => void
 
-/** How many operations there are between two comparisons of the server with the model. */
+/** Number of operations between two comparisons of the server with the model. */
 const COMPARED_EVERY = 8
-/** How many there are between two of the server's own audits, which read everything. */
+/** Number of operations between two audits by the server, which read everything. */
 const AUDITED_EVERY = 40
 
-/** One sequence of operations, each made to the server and to the model alike. */
+/** One sequence of operations, each applied to both the server and the model. */
 export class LimitsWorld {
   readonly #model: LimitsModel
   readonly #server: LimitsServer
   readonly #onOperations: OnOperations
-  /** Every call that was sent, in the order of sending. */
+  /** Every sent call, in order. */
   readonly #sent: ModelCall[] = []
-  /** Of these, what did not arrive yet. */
+  /** Calls that have not arrived yet. */
   readonly #underWay: ModelCall[] = []
-  /** By the number of the payment: what it was first reserved with, if it was. */
+  /** The first reservation of each payment, by its number; undefined if there is none. */
   readonly #payments: (ModelPayment | undefined)[] = []
   readonly #story: (readonly unknown[])[] = []
   #operations = 0
@@ -103,7 +103,7 @@ export class LimitsWorld {
     return this.#underWay.length > 0
   }
 
-  /** Makes a grant, with a token that does not expire. */
+  /** Creates a grant with a token that does not expire. */
   addGrant(items: readonly ModelItem[]): Promise<void> {
     return this.#step('grant', 1, async () => {
       this.#tell('grant', items)
@@ -118,14 +118,14 @@ export class LimitsWorld {
     return this.#step(kind, 1, () => this.#make(this.#send(choice)))
   }
 
-  /** Sends a call that arrives when it is let to. */
+  /** Sends a call that arrives later. */
   send(choice: CallChoice): void {
     const call = this.#send(choice)
     this.#tell('under way', call)
     this.#underWay.push(call)
   }
 
-  /** Lets a call arrive that was sent before. */
+  /** Delivers a call that was sent before. */
   arrive(which: Pick): Promise<void> {
     const calls = this.#underWay.splice(which % this.#underWay.length, 1)
     return this.#step('delay', 1, async () => {
@@ -133,7 +133,7 @@ export class LimitsWorld {
     })
   }
 
-  /** Makes calls at once, and expects answers and counters that some order of them explains. */
+  /** Makes concurrent calls, and expects answers and counters that some order of the calls explains. */
   callTogether(choices: readonly CallChoice[]): Promise<void> {
     const calls: ModelCall[] = []
     for (const choice of choices) {
@@ -164,7 +164,7 @@ export class LimitsWorld {
     })
   }
 
-  /** Lets everything arrive that is under way, and compares all. */
+  /** Delivers all pending calls, and compares everything. */
   async end(): Promise<void> {
     while (this.hasCallsUnderWay) await this.arrive(0)
     await this.#withStory(async () => {
@@ -173,7 +173,7 @@ export class LimitsWorld {
     })
   }
 
-  /** Expects the counters of the model, and what some grants have spent. */
+  /** Expects the model's counters and spent amounts. */
   async #compare(grants: readonly number[]): Promise<void> {
     this.#comparedAt = this.#operations
     const [windows, spent] = await Promise.all([
@@ -200,9 +200,9 @@ export class LimitsWorld {
   }
 
   /**
-   * Whether a call asks for room under a grant of several items, for another payment than one of the calls. Two such
-   * payments may each be refused though any order has room for one: each tries the items one after the other, and what
-   * is given back behind it and taken before it is as if it had never been free. That is no fault, but no order explains it.
+   * Whether a call reserves under a grant of several items, for another payment than one of the calls. Two such payments may
+   * both be refused although any order has room for one: each tries the items one after the other, so it may miss room that is
+   * released behind it and taken before it. That is correct, but no order explains it.
    */
   #racesOverItems(call: ModelCall, others: readonly ModelCall[]): boolean {
     if (call.method !== 'reserve') return false
@@ -215,7 +215,7 @@ export class LimitsWorld {
     )
   }
 
-  /** Makes a choice a call, of what there is now. */
+  /** Turns a choice into a call about what exists now. */
   #send(choice: CallChoice): ModelCall {
     const call = this.#resolve(choice)
     this.#sent.push(call)
@@ -275,7 +275,7 @@ export class LimitsWorld {
     this.#story.push(parts)
   }
 
-  /** Tells what was done before when something fails. */
+  /** Adds the previous operations to an error. */
   async #withStory(work: () => Promise<void>): Promise<void> {
     try {
       await work()
@@ -287,17 +287,17 @@ export class LimitsWorld {
   }
 }
 
-/** A call that was made, and what it was answered with. */
+/** A call and its answer. */
 interface MadeCall {
   readonly call: ModelCall
   readonly answer: ModelAnswer
 }
 
 /**
- * Makes calls to a model, and tells whether it answers them as they were answered.
+ * Applies calls to a model. Returns whether it gives the same answers.
  *
- * Where the server adds up what was spent after it took the room, it sees what others did in between: then its word is
- * taken for the totals, and every repetition must be told the same.
+ * If the server sums the spent amounts after it reserved the room, it sees what others did in between: then its totals are
+ * accepted, and every repetition must get the same.
  */
 function explains(model: LimitsModel, calls: readonly MadeCall[]): boolean {
   return calls.every(({ call, answer }) => {
@@ -311,12 +311,12 @@ function explains(model: LimitsModel, calls: readonly MadeCall[]): boolean {
   })
 }
 
-/** As jest's own, which takes long, and is asked only to tell of a difference. */
+/** Like jest's own comparison, which is slow and used only to report a difference. */
 function expectEqual(actual: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(actual, expected)) expect(actual).toEqual(expected)
 }
 
-/** One line of a story. */
+/** One line of the report. */
 function inShort(part: unknown): string {
   return typeof part === 'string'
     ? part
@@ -327,7 +327,7 @@ function isReserved(answer: ModelAnswer): answer is Extract<ModelAnswer, { reser
   return typeof answer === 'object' && 'reserved' in answer
 }
 
-/** What a model counts, as {@link LimitsServer.windows} tells it. */
+/** A model's counters, in the form of {@link LimitsServer.windows}. */
 function windowsOf(model: LimitsModel): Record<string, [string, string]> {
   return Object.fromEntries(
     model
@@ -343,7 +343,7 @@ function indexOf(which: Pick, count: number): number {
   return count - 1 - (which % count)
 }
 
-/** Of an id that was never reserved any value will do. */
+/** For an id that was never reserved, any value is suitable. */
 function valueOf(share: Share, reserved = 100n): bigint {
   switch (share) {
     case 'all':

@@ -1,12 +1,12 @@
 /** A repeating interval of the model, by its parts. */
 export interface ModelInterval {
-  /** The instant that the text names, in milliseconds since 1970. */
+  /** The instant in the text, in milliseconds since 1970. */
   readonly anchorMs: number
   /** Whether that instant starts the first interval or ends the last. */
   readonly anchor: 'start' | 'end'
-  /** How many intervals there are; without end when undefined. */
+  /** Number of intervals; unlimited when undefined. */
   readonly count: number | undefined
-  /** How long each of them is, in its unit. */
+  /** Length of each, in its unit. */
   readonly length: number
   readonly unit: 'hour' | 'day' | 'month'
 }
@@ -14,7 +14,7 @@ export interface ModelInterval {
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** The text that a client would ask for. */
+/** The text of the interval in a grant request. */
 export function textOf({ anchorMs, anchor, count, length, unit }: ModelInterval): string {
   const duration = { hour: `PT${String(length)}H`, day: `P${String(length)}D`, month: `P${String(length)}M` }[
     unit
@@ -63,7 +63,7 @@ export function boundaryAfter(interval: ModelInterval, atMs: number): number | u
   return next
 }
 
-/** The boundary so many intervals after the named instant, or before it, in milliseconds since 1970. */
+/** The boundary this many intervals after the named instant, or before it, in milliseconds since 1970. */
 function boundaryMs({ anchorMs, length, unit }: ModelInterval, steps: number): number {
   switch (unit) {
     case 'hour':
@@ -75,7 +75,7 @@ function boundaryMs({ anchorMs, length, unit }: ModelInterval, steps: number): n
   }
 }
 
-/** The same day so many months later, or the last of that month when it has no such day. */
+/** The same day this many months later, or the last of that month if it has no such day. */
 function plusMonths(atMs: number, months: number): number {
   const date = new Date(atMs)
   const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth() + months, date.getUTCDate()]

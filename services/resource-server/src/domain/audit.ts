@@ -11,7 +11,7 @@ export interface AuditCheck {
 /** Lets the auth server audit itself. */
 export interface LimitsAuditor {
   /**
-   * Checks that what each window counts equals its reservations and stays within its caps.
+   * Checks that what each window counts equals its reservations and stays within its limits.
    *
    * @throws AuthServerUnavailable
    */

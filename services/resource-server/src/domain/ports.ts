@@ -169,7 +169,7 @@ export interface Reservation {
   /** Present when settled. */
   readonly settledReceiveValue: bigint | undefined
   readonly createdAtMs: number
-  /** The instant that decided its interval, by its clock, in milliseconds since the Unix epoch; undefined for what never held room. */
+  /** The instant that decided its interval, by its clock, in milliseconds since the Unix epoch; undefined for what never reserved room. */
   readonly chargedAtMs: number | undefined
   /** See `contentHash` of the value types; undefined for an id that was released before it was reserved. */
   readonly contentHash: Buffer | undefined

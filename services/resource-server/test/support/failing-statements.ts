@@ -1,25 +1,25 @@
 import type { Pool } from 'pg'
 
-/** What happens to statements on their way. */
+/** A fault of statements in transit. */
 export interface Disturbance {
-  /** Matches the text of the statements that it happens to. */
+  /** Matches the text of the affected statements. */
   readonly statements: RegExp
   /**
    * `before`: the database never hears of it. `during`: the database works on it, and the service has lost sight of it.
    * `after`: it is done, and the service does not hear of it.
    */
   readonly moment: 'before' | 'during' | 'after'
-  /** To how many statements it happens; to all unless given. */
+  /** Maximum number of affected statements; default: all. */
   readonly times?: number
 }
 
-/** A disturbance under way. */
+/** A running disturbance. */
 export interface Disturbed {
-  /** What became of the statements that the service lost sight of. */
+  /** Results of the statements whose connection the service lost. */
   readonly outcomes: readonly Promise<unknown>[]
-  /** How many statements it has happened to. */
+  /** Number of affected statements. */
   readonly count: number
-  /** Lets everything pass again. */
+  /** Ends the disturbance. */
   stop(): void
 }
 

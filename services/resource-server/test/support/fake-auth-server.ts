@@ -37,31 +37,31 @@ export interface TestToken {
 }
 
 /**
- * A tiny auth server over real gRPC: what tokens are worth, and the stream of revocations. It stands in for the real one
- * where tests need it to fail, to be slow, or to hold its stream back.
+ * A small auth server over real gRPC: introspection, and the stream of revocations. It replaces the real one where tests need
+ * failures, delays, or a delayed stream.
  */
 export interface FakeAuthServer {
   readonly port: number
-  /** How often a token was asked about. */
+  /** Number of introspections. */
   readonly introspections: number
-  /** How many revocation streams are open. */
+  /** Number of open revocation streams. */
   readonly streams: number
   issueToken(token: Partial<Omit<TestToken, 'status'>> & Pick<TestToken, 'keys' | 'access'>): TestToken
   /** The grant (UUID) of a token that was issued here; undefined for any other. */
   grantOf(accessToken: string): string | undefined
   /** The client of a token that was issued here; undefined for any other. */
   clientOf(accessToken: string): string | undefined
-  /** Ends a token, and says so on the streams. */
+  /** Ends a token, and announces it on the streams. */
   revokeToken(token: TestToken): Promise<void>
-  /** Ends some tokens, and says so on the streams, of all in one message. */
+  /** Ends some tokens, and announces them on the streams in one message. */
   revokeTokens(tokens: readonly TestToken[]): Promise<void>
-  /** Ends all tokens of a grant, and says so on the streams. */
+  /** Ends all tokens of a grant, and announces it on the streams. */
   revokeGrant(grantId: string): Promise<void>
   /** Runs before each introspection is answered, after it was decided. */
   beforeAnswer: (() => Promise<void>) | undefined
   /** Whether streams may be opened; switching it off ends those that are open. */
   setStreaming(streaming: boolean): void
-  /** Resolves once the open streams have told that they started. */
+  /** Resolves once the open streams have reported that they started. */
   whenStreaming(): Promise<void>
   stop(): Promise<void>
 }
@@ -204,7 +204,7 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
         resolve()
       })
     })
-    // One that comes too late for the stream is of no use to anybody.
+    // A message that is too late for its stream is dropped.
     const heartbeat = setInterval(
       () => void stream.write({ event: { $case: 'heartbeat', value: {} } }).catch(() => undefined),
       2_000

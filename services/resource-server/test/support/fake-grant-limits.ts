@@ -9,7 +9,7 @@ import { auth } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import { contentHash } from '@open-payments-server/value-types/identifiers'
 
-/** What was decided about a payment. */
+/** The decision about a payment. */
 type Decided = Exclude<auth.ReservationResult['outcome'], undefined>
 
 const ENDED = { $case: 'ended' as const, value: {} }
@@ -19,7 +19,7 @@ export interface FakeReservation {
   readonly paymentId: string
   /** {@link GRANT} unless given. */
   readonly grantId?: string
-  /** What makes it the reservation of one request; empty for one that was released before it was reserved. */
+  /** Hash of the request; empty for one that was released before it was reserved. */
   readonly content: string
   readonly accessToken: string
   readonly walletAddress: string
@@ -32,7 +32,7 @@ export interface FakeReservation {
   received: bigint
   /** Its age is counted from here. */
   createdAt: Date
-  /** undefined for what never held room. */
+  /** undefined for a payment that never reserved room. */
   chargedAt?: Date | undefined
   /** As `contentHash` gives it; none for what was released before it was reserved. */
   contentHash?: Buffer
@@ -40,10 +40,10 @@ export interface FakeReservation {
   spent?: auth.GetSpentAmountsResponse
 }
 
-/** The grant of every token of which nothing else is said. */
+/** The default grant of tokens. */
 const GRANT = '0190a5f0-0000-7000-8000-000000000001'
 
-/** How often it was asked for something, for each of several. */
+/** Numbers of requested operations; each item of a batch counts. */
 export type Asked = Record<'reserve' | 'settle' | 'release', number>
 
 /**
@@ -52,7 +52,7 @@ export type Asked = Record<'reserve' | 'settle' | 'release', number>
  */
 export class FakeGrantLimits {
   readonly reservations = new Map<string, FakeReservation>()
-  /** Most that a token may debit in all; without an entry there is no limit. */
+  /** Maximum total debit of a token; without an entry there is no limit. */
   readonly debitLimits = new Map<string, bigint>()
   /** The grant (UUID) of a token; undefined gives it {@link GRANT}. */
   grantOf: (accessToken: string) => string | undefined = () => undefined
@@ -60,11 +60,11 @@ export class FakeGrantLimits {
   nextIntervalTime: Date | undefined
   /** Tokens that may no longer be used. */
   readonly inactive = new Set<string>()
-  /** Who holds the grant of a token; undefined is {@link client}. */
+  /** The token holder; undefined is {@link client}. */
   clientOf: (accessToken: string) => string | undefined = () => undefined
-  /** Who holds the grant of every other token. */
+  /** The holder of every other token. */
   client = ''
-  /** What its own audit finds. */
+  /** The violations of its own audit. */
   auditViolations: string[] = []
   /** How often each was asked for, whether with others or alone. */
   readonly asked: Asked = { reserve: 0, settle: 0, release: 0 }
@@ -75,7 +75,7 @@ export class FakeGrantLimits {
   /** Runs after something has had its effect, for each of several; may throw, which leaves the effect. */
   after: ((call: keyof Asked) => Promise<void> | void) | undefined
 
-  /** The services that answer for it. */
+  /** Its gRPC services. */
   services(logger: Logger): GrpcService[] {
     const handlers = createHandlers(logger)
     const counted = async <Outcome>(what: keyof Asked, handle: () => Outcome): Promise<Outcome> => {
@@ -201,7 +201,7 @@ export class FakeGrantLimits {
     }
   }
 
-  /** Tells what remains of a debit limit, and when the next interval begins. */
+  /** Returns what remains of a debit limit, and when the next interval begins. */
   #overLimits(reason: auth.RefusalReason, { accessToken, debitAmount }: auth.ReservationRequest): Decided {
     const limit = this.debitLimits.get(accessToken)
     if (limit === undefined || debitAmount === undefined) return refusal(reason)
@@ -270,7 +270,7 @@ export class FakeGrantLimits {
   }
 }
 
-/** Answers each of several requests by itself; fails as a whole when the database of a real one would not answer. */
+/** Answers each of several requests separately; fails as a whole like a real one without its database. */
 async function each<Request, Answer>(
   requests: readonly Request[],
   answer: (request: Request) => Promise<Answer>
@@ -288,7 +288,7 @@ async function each<Request, Answer>(
   )
 }
 
-/** Where a reservation stands among the open ones; also the token of the page after it. */
+/** Position of a reservation among the open ones; also the token of the page after it. */
 function placeOf({ createdAt, paymentId }: FakeReservation): string {
   return `${createdAt.toISOString()} ${paymentId}`
 }

@@ -25,7 +25,7 @@ import {
 const USD = { code: 'USD', scale: 2 }
 const EUR = { code: 'EUR', scale: 2 }
 
-/** Amounts as they travel. */
+/** Amounts on the wire. */
 export const usd = (value: bigint | number | string) => ({
   value: String(value),
   assetCode: 'USD',
@@ -42,7 +42,7 @@ type Operator = wallet.WalletOperatorServiceClient
 /** The resource server with money in it, beside a fake of the grant limits. */
 export interface PaymentWorld extends TestResourceServer {
   readonly limits: FakeGrantLimits
-  /** Holds one token for everything; `token` says which. */
+  /** A client with one token for everything, in `token`. */
   readonly shop: TestClient
   readonly token: string
   /** Calls an operator's method over gRPC. */
@@ -52,7 +52,7 @@ export interface PaymentWorld extends TestResourceServer {
   ): Promise<ResponseOf<Operator, Name>>
   /** Sends a request of the shop with its one token. */
   request(method: string, path: string, options?: SignedRequestOptions): Promise<Answer>
-  /** Asks for an outgoing payment of alice's; more fields win. */
+  /** Creates an outgoing payment of alice; further fields take precedence. */
   pay(
     receiver: string,
     value: bigint | number,
@@ -63,13 +63,13 @@ export interface PaymentWorld extends TestResourceServer {
   createReceiver(more?: object): Promise<string>
   /** Creates a quote of alice's; answers its URL. */
   createQuote(receiver: string, more?: object): Promise<string>
-  /** A quote of the same terms as another, as another replica would create it: nothing of it is remembered here. */
+  /** A quote with the terms of another, as created by another replica: it is not cached here. */
   createQuoteElsewhere(quoteUrl: string): Promise<string>
   /** Reads a payment of the shop until it is no longer pending. */
   whenEnded(url: string): Promise<Answer>
   /** What an account can spend now. */
   available(name: string): Promise<bigint>
-  /** Every violation that an audit names. */
+  /** Violations of an audit. */
   audit(openReservationAgeMaxSeconds?: number): Promise<string[]>
   /** Waits until every outcome is delivered to the auth server. */
   whenDelivered(): Promise<void>
@@ -124,7 +124,7 @@ export async function startPaymentWorld(options: TestResourceServerOptions = {})
     pay: (receiver, value, more = {}, requestOptions = {}) =>
       request('POST', '/outgoing-payments', {
         body: { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(value), ...more },
-        // Two requests in one second would carry the same signature, and be one.
+        // Two equal requests in one second would have the same signature, and count as one.
         signature: { nonce: randomUUID() },
         ...requestOptions
       }),
@@ -174,7 +174,7 @@ export async function startPaymentWorld(options: TestResourceServerOptions = {})
   }
 }
 
-/** The wallets of the base have money out of nowhere: here it comes from deposits, so that the ledger adds up. */
+/** The base creates wallets with money out of nowhere; here it comes from deposits, so that the ledger balances. */
 async function depositForAll(base: TestResourceServer, operate: PaymentWorld['operate']): Promise<void> {
   await base.database.query(`delete from wallet_address`)
   await base.database.query(`delete from account`)

@@ -24,7 +24,7 @@ import { type FakeAuthServer, startFakeAuthServer, type TestAccess } from './fak
 
 const prisma = fileURLToPath(new URL('../../prisma/', import.meta.url))
 
-/** Where clients believe the server to be. Nothing listens there: requests go to the port it really has. */
+/** The server's public URL for clients. Nothing listens there: requests go to its actual port. */
 export const PUBLIC_URL = 'http://wallet.test'
 export const AUTH_SERVER_URL = 'http://auth.test/'
 
@@ -55,7 +55,7 @@ export interface TestResourceServer {
   stop(): Promise<void>
 }
 
-/** What differs from one test to the other. */
+/** Options of a test. */
 export interface TestResourceServerOptions {
   /** Settings beyond those that every test needs. */
   readonly settings?: Record<string, string>
@@ -64,7 +64,7 @@ export interface TestResourceServerOptions {
   readonly authServices?: readonly GrpcService[]
 }
 
-/** Wallet addresses that every test finds. */
+/** Wallet addresses that exist in every test. */
 export const ALICE = `${PUBLIC_URL}/alice`
 export const BOB = `${PUBLIC_URL}/bob`
 /** In euros. */

@@ -1,6 +1,6 @@
 import type { Allowance } from './canaries.js'
 
-/** The only places where something that was sent, or is secret, may turn up. Each is needed: a test fails where one is not. */
+/** The only places where sent or secret values may occur. Each is needed: a test fails for one that is not. */
 export const ALLOWED: readonly Allowance[] = [
   {
     canary: /^token that was/,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** Something that a service puts out, and where. */
+/** An output of a service, and where it was found. */
 export interface Output {
   /** Such as `log of auth-server`, `answer body of POST /quotes 201` or `database interaction.nonce`. */
   readonly place: string
@@ -9,21 +9,21 @@ export interface Output {
 
 /** A canary that was found where none may be. */
 export interface Finding {
-  /** Which one: what it stood for. */
+  /** What it stood for. */
   readonly canary: string
   readonly place: string
-  /** What stands around it. */
+  /** The text around it. */
   readonly context: string
 }
 
-/** Where a canary may turn up, and why. Both patterns must match. */
+/** Where a canary may occur, and why. Both patterns must match. */
 export interface Allowance {
   readonly canary: RegExp
   readonly place: RegExp
   readonly reason: string
 }
 
-/** Every canary that we make contains this, and nothing else in the world does. */
+/** Every canary that we make contains this mark, and nothing else does. */
 const MARK = `canary${randomBytes(4).toString('hex')}`
 const CONTEXT_LENGTH = 80
 /** Shorter values would be found by accident. */
@@ -31,14 +31,14 @@ const WATCHED_LENGTH_MIN = 16
 /** How much of a value is looked for first. */
 const BEGINNING_LENGTH = 12
 
-/** Values that must not turn up: those that we make and send, and those that the services make. */
+/** Values that must not occur: those that we make and send, and those that the services make. */
 export class Canaries {
   /** What each of ours stands for; its number is its index. */
   readonly #names: string[] = []
   readonly #watched = new Map<string, string>()
 
   /**
-   * Makes a value that is good as a token, a name, a part of a URL, and much else.
+   * Makes a value that can be used as a token, a name, a part of a URL, and more.
    *
    * @param name what it stands for
    */
@@ -53,12 +53,12 @@ export class Canaries {
       this.#watched.set(value, name)
   }
 
-  /** How many there are. */
+  /** Number of canaries. */
   get count(): number {
     return this.#names.length + this.#watched.size
   }
 
-  /** Finds every canary in what was put out, as it is and in base64, base64url, hexadecimal and percent-encoding. */
+  /** Finds every canary in the outputs: plain, and encoded as base64, base64url, hexadecimal or percent-encoding. */
   find(outputs: readonly Output[], allowances: readonly Allowance[]): Finding[] {
     const needles = this.#needles()
     return outputs
@@ -80,7 +80,7 @@ export class Canaries {
     return [...plain, ...encoded]
   }
 
-  /** Every form of every watched value, by how it begins: there are thousands, and each text is walked through once. */
+  /** Every form of every watched value, by its first characters: there are thousands, and each text is searched in one pass. */
   #needles(): Needles {
     const needles: Needles = new Map()
     for (const [value, name] of this.#watched) {
@@ -111,12 +111,12 @@ function findingAt({ place, text }: Output, canary: string, index: number): Find
   return { canary, place, context }
 }
 
-/** How a text looks within something that was encoded: whichever of three bytes of base64 it begins at. */
+/** A text inside a longer base64 text has one of three forms, depending on the byte it begins at. */
 function encodingsOf(text: string): string[] {
   const bytes = Buffer.from(text)
   const base64 = [0, 1, 2].map((shift) => {
     const whole = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64')
-    // What is mixed with the bytes before and after is cut off.
+    // The characters that also encode the bytes before and after are cut off.
     return whole.slice(shift === 0 ? 0 : 4).replace(/.{2}=*$/, '')
   })
   const hexadecimal = bytes.toString('hex')
@@ -131,7 +131,7 @@ function encodingsOf(text: string): string[] {
   return [...encoded]
 }
 
-/** The bytes that a text in base64 stands for, as a log or a database may show them. */
+/** The bytes that a base64 text encodes, as a log or a database may show them. */
 function decodingsOf(text: string): string[] {
   return /^[\w+/-]+=*$/.test(text) ? [Buffer.from(text, 'base64').toString('hex')] : []
 }

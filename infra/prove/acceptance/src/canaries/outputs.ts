@@ -3,7 +3,7 @@ import { scrapeMetrics, type TestDatabase } from '@open-payments-server/testing'
 import { Redis } from 'ioredis'
 import type { Output } from './canaries.js'
 
-/** Keeps everything that services put out. */
+/** Keeps every output of the services. */
 export class Outputs {
   readonly #all: Output[] = []
   readonly #known = new Set<string>()
@@ -14,7 +14,7 @@ export class Outputs {
     return this.#all
   }
 
-  /** Keeps a text, once for every place: most headers of answers are always the same. */
+  /** Keeps a text once for each place, because most response headers are always the same. */
   add(place: string, text: string): void {
     const key = `${place}\n${text}`
     if (this.#known.has(key)) return
@@ -22,7 +22,7 @@ export class Outputs {
     this.#all.push({ place, text })
   }
 
-  /** A log at its most talkative. */
+  /** A log at its most verbose level. */
   logger(service: string): Logger {
     const destination = {
       write: (text: string): void => {
@@ -50,7 +50,7 @@ export class Outputs {
     })
     const methods = ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const
     const originals = methods.map((method) => {
-      // Whoever wrote there is known by this test alone: nothing else says something in its process.
+      // This test alone runs in its process, so nothing else writes there.
       const original = console[method]
       console[method] = (...parts: unknown[]) => {
         this.add('console', parts.map(String).join(' '))
@@ -80,7 +80,7 @@ export class Outputs {
     }
   }
 
-  /** Keeps every key of a Redis and what is stored there as text. */
+  /** Keeps every key of a Redis, and its value as text. */
   async addRedis(url: string): Promise<void> {
     const redis = new Redis(url)
     try {

@@ -7,14 +7,14 @@ import {
 import type { Canaries } from './canaries.js'
 import type { Outputs } from './outputs.js'
 
-/** What ends a line, begins another, colours a terminal and ends a statement, wherever texts are put together carelessly. */
+/** Ends a line, begins another, colours a terminal and ends a statement, wherever texts are concatenated carelessly. */
 export const INJECTION = `\n{"level":60,"msg":"injected"}\r\n\u001b[31m\u2028'; drop table grant_request; --\${x}%s`
 
-/** Members of answers that are always secret. */
+/** Response members that are always secret. */
 const SECRET_MEMBERS = ['sharedSecret', 'finishCode']
 /** Parameters of redirects that are secret. */
 const SECRET_PARAMETERS = ['interact_ref', 'hash']
-/** Headers that no signature covers, and every request may have. */
+/** Headers that any request may have and no signature covers. */
 const OTHER_HEADERS = [
   'user-agent',
   'referer',
@@ -24,7 +24,7 @@ const OTHER_HEADERS = [
   'x-forwarded-for',
   'x-whatever'
 ]
-/** Headers that a request is let in by. */
+/** Headers that decide whether a request is accepted. */
 const CREDENTIAL_HEADERS = [
   'authorization',
   'signature',
@@ -43,8 +43,8 @@ interface SentRequest {
 }
 
 /**
- * Stands between the clients of a test and the services: whatever passes is watched and kept, and of each kind of request that
- * passes more are sent, with a canary in every place.
+ * A proxy between the clients of a test and the services. It keeps all traffic, and for each kind of request that passes it
+ * sends more requests, with a canary in every place.
  */
 export class Poison {
   readonly #canaries: Canaries
@@ -57,7 +57,7 @@ export class Poison {
     this.#outputs = outputs
   }
 
-  /** Stands between for as long as something goes on. Answers that come later are kept all the same. */
+  /** Runs the proxy during an action. Later answers are kept, too. */
   async during(action: () => Promise<void>): Promise<void> {
     this.#install()
     try {
@@ -92,7 +92,7 @@ export class Poison {
     }
   }
 
-  /** A client that sends of each kind of request more: well signed, with a canary in every field. */
+  /** A client that repeats each kind of request, correctly signed, with a canary in every field. */
   client<Client extends SigningClient>(client: Client): Client {
     const poisoned = new Set<string>()
     return {
@@ -100,7 +100,7 @@ export class Poison {
       request: async (method: string, url: string, options: SignedRequestOptions = {}): Promise<Answer> => {
         const answer = await client.request(method, url, options)
         const operation = operationOf({ method, url })
-        // Bodies with other members are another kind of request.
+        // A body with other members makes another kind of request.
         const kind = [operation, ...leavesOf(options.body)].join(' ')
         if (!poisoned.has(kind)) {
           poisoned.add(kind)
@@ -181,7 +181,7 @@ export class Poison {
             { ...request, headers: { ...headers, authorization: `Bearer ${token}` } },
             { ...request, headers: { ...headers, authorization: `GNAP  ${token} ${mint('second token')}` } }
           ]),
-      // The body is another than what was signed.
+      // The body differs from the signed one.
       ...(body === undefined ? [] : [{ ...request, body: `${body} ` }])
     ]
   }
@@ -237,10 +237,10 @@ export class Poison {
   }
 }
 
-/** Longest segment of a path that is a word, and no identifier. */
+/** Maximum length of a path segment that is a word and not an identifier. */
 const WORD_LENGTH_MAX = 24
 
-/** The method, and the path without what identifies: `POST /continue/{}`. */
+/** The method, and the path without identifiers: `POST /continue/{}`. */
 function operationOf({ method, url }: Pick<SentRequest, 'method' | 'url'>): string {
   const segments = new URL(url).pathname
     .split('/')
@@ -253,7 +253,7 @@ function valueOf(token: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** The paths of everything in a body that is no object and no list. */
+/** The paths of all values in a body that are neither objects nor lists. */
 function leavesOf(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return [path]
   return Object.entries(value).flatMap(([name, member]) => leavesOf(member, [...path, name]))

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { anyText, characterOf, grown, joined, mixed, mutated, oddPiece, word } from './text.js'
 
-// JSON texts, from what clients send to what only looks like JSON: numbers and texts spelled in any way, members repeated.
+// JSON texts, from those that clients send to texts that only look like JSON: odd spellings of numbers and strings, repeated members.
 
 const NAMES = `__proto__ constructor prototype toString hasOwnProperty value assetCode assetScale metadata client jwk limits
   interval quoteId walletAddress reason 0 length toJSON then $ref`
@@ -11,10 +11,10 @@ const TEXTS = `0 1 -1 00 1.0 1e3 18446744073709551615 18446744073709551616 ${'9'
   create read-all quote incoming-payment outgoing-payment sha-256 R/2026-01-01T00:00:00Z/P1M R0/2026-01-01T00:00:00Z/P1M
   2030-01-31T12:00:00Z 2030-02-30T00:00:00Z 0000-01-01T00:00:00Z 9999-12-31T23:59:59.999999999Z 2030-01-01T24:00:00Z
   javascript:alert(1) // /`
-/** Texts that are no good strings, or are good ones in an odd spelling; what is no value. */
+/** Malformed strings, strings in an unusual spelling, and things that are no value. */
 const ODD = String.raw`"" "\u0000" "\ud800" "\udc00\ud800" "\u005f\u005fproto\u005f\u005f" "\x41" "\u12" " 'a' "\ud83d\ude00" "\/"
   tru true false null undefined { } [ ] , : // {,} [,]`
-/** What is taken for a text or a list by its `length`, or turned into a text, and cannot be. */
+/** Objects that look like a string or a list by their `length`, or cannot be converted to a string. */
 const IMMEASURABLE =
   '{"length":{"toString":0}} {"length":1} {"toString":0,"valueOf":0} {"size":{"toString":0}}'
 
@@ -31,7 +31,7 @@ const json = mixed(
 /** A change of one part of a value. */
 interface Edit {
   readonly way: 'replace' | 'remove' | 'add' | 'repeat' | 'rename' | 'wrap'
-  /** Which part, and which of its members, counted around as often as need be. */
+  /** Which part, and which of its members, modulo their number. */
   readonly place: number
   readonly name: string
   /** What is put in, as it is written. */
@@ -44,7 +44,7 @@ const edit: fc.Arbitrary<Edit> = fc.record({ way: ways, place: fc.nat(10_000), n
 /** Puts a text where a value is. */
 type Mark = (text: string) => string
 
-/** Writes a value with parts of it changed. What is put in stands as a mark first, since it need be no JSON. */
+/** Writes a value with parts of it changed. Inserted text is represented by a mark first, because it need not be JSON. */
 function writeChanged([value, edits]: readonly [unknown, readonly Edit[]]): string {
   let count = 0
   JSON.stringify(value, (_, part: unknown) => ((count += 1), part))
@@ -73,10 +73,10 @@ function changed(part: unknown, { way, name: given, json: other }: Edit, place: 
   return Array.isArray(part) ? members.map(([, item]) => item) : Object.fromEntries(members)
 }
 
-/** What JSON is made of, for texts that grow. */
+/** Pieces of JSON, for long texts. */
 const PIECES = String.raw`{ } [ ] [] {} {"a": [[ "a":1, 0, {}, [], "" "", "\u0000" 1e308, {"type":"quote"}, "create", 1 \ " {"__proto__":`
 const jsonPiece = fc.oneof(word(PIECES), oddPiece)
-/** Values that are as long as may be: what begins them, what is repeated, and what ends them. */
+/** Values of maximum length: their beginning, the repeated part, and their end. */
 const LONG = [
   ...[['[', '0,', '0]'] as const, ['[', '1e308,', '0]'] as const, ['[', '{},', '0]'] as const],
   ...[['{', '"a":0,', '"a":0}'] as const, ['"', ' ', '"'] as const, ['', '1', ''] as const]
@@ -98,10 +98,9 @@ function longValue(lengthMax: number): fc.Arbitrary<string> {
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1')
 
 /**
- * Bodies that begin as those that clients send: proper ones, changed in their parts, in their bytes and in their encoding,
- * and as long as bodies may be.
+ * Bodies made from those that clients send: valid ones, with changed parts, bytes or encoding, and bodies of maximum length.
  *
- * @param lengthMax longest that is taken, in bytes
+ * @param lengthMax maximum length that is accepted, in bytes
  */
 export function bodies(values: fc.Arbitrary<unknown>, lengthMax: number): fc.Arbitrary<Buffer> {
   const proper = values.map((value) => JSON.stringify(value))

@@ -4,9 +4,9 @@ import { writeTextToken } from '../../../../../services/resource-server/src/feat
 import { formatCursor } from '../../../../../services/resource-server/src/domain/pagination.js'
 import { anyText, attempts, joined, mixed, word } from './text.js'
 
-// What lists are asked with: of clients by cursors, of operators by page tokens.
+// Parameters of lists: cursors of clients, page tokens of operators.
 
-/** Longest request target that a listener takes, in characters. */
+/** Maximum length of a request target, in characters. */
 export const TARGET_LENGTH_MAX = 8_192
 
 const createdAtMs = fc.oneof(fc.constantFrom(0, 1, 2 ** 48 - 1), fc.integer({ min: 1.7e12, max: 1.9e12 }))
@@ -23,9 +23,9 @@ const properToken = fc.oneof(
 )
 
 /**
- * Page tokens of lists over gRPC: proper ones, changed ones, and others.
+ * Page tokens of lists over gRPC: valid ones, changed ones, and others.
  *
- * @param lengthMax longest, in characters
+ * @param lengthMax maximum length, in characters
  */
 export function pageTokens(lengthMax: number): fc.Arbitrary<string> {
   const tokens = mixed([2, properToken], [1, cursor], [1, encoded])
@@ -38,7 +38,7 @@ const size = mixed(
   [1, fc.constant('')]
 )
 
-/** A parameter of a list: mostly none, at times twice. */
+/** A parameter of a list: mostly absent, sometimes repeated. */
 function parameter(name: string, values: fc.Arbitrary<string>): fc.Arbitrary<string> {
   const given = values.map((value) => `&${name}=${value}`)
   return mixed([6, fc.constant('')], [3, given], [1, joined(given, given)])
@@ -47,7 +47,7 @@ function parameter(name: string, values: fc.Arbitrary<string>): fc.Arbitrary<str
 /**
  * Queries of lists.
  *
- * @param walletAddress URL that is asked about
+ * @param walletAddress URL of the wallet address whose resources are listed
  */
 export function listQueries(walletAddress: string): fc.Arbitrary<string> {
   const wallet = `wallet-address=${encodeURIComponent(walletAddress)}`

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { joined, mixed, word } from './text.js'
 
-// What clients send in bodies, nearly all of it proper.
+// Bodies as clients send them, nearly all valid.
 
-/** The names that requests speak of. */
+/** The URLs that requests name. */
 export interface Places {
   /** URLs of wallet addresses; the first is the client's own, the second the payer's, the third the payee's. */
   readonly walletAddresses: readonly [client: string, payer: string, payee: string]
@@ -11,7 +11,7 @@ export interface Places {
   readonly receivers: readonly [string, ...string[]]
   /** URLs of quotes. */
   readonly quotes: readonly [string, ...string[]]
-  /** Where browsers may be sent back to. */
+  /** URLs to which browsers may be sent back. */
   readonly finishUri: string
 }
 
@@ -55,7 +55,7 @@ const amount = fc.record({
   assetScale: mixed([16, fc.constant(2)], [1, fc.nat(255)])
 })
 
-/** Many numbers, which may be longer where they are kept than where they came from. */
+/** Many numbers, which may be longer as stored than as sent. */
 const longList = fc
   .tuple(fc.nat(2_500), fc.constantFrom(0, -0, 1, 0.1, 1e21, 1e308, 5e-324, 2 ** 53))
   .map(([length, number]) => ({ list: Array.from({ length }, () => number) }))

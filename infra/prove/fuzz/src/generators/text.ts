@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 
-/** Cases of several kinds, each as often as its weight says. */
+/** Cases of several kinds, by weight. */
 export function mixed<Value>(
   ...kinds: readonly (readonly [weight: number, cases: fc.Arbitrary<Value>])[]
 ): fc.Arbitrary<Value> {
   return fc.oneof(...kinds.map(([weight, arbitrary]) => ({ weight, arbitrary })))
 }
 
-/** One of the words of a text, with white space between them. One that stands there twice comes twice as often. */
+/** One of the words of a text, separated by white space. A repeated word is chosen more often. */
 export function word(text: string): fc.Arbitrary<string> {
   return fc.constantFrom(...text.trim().split(/\s+/))
 }
@@ -17,7 +17,7 @@ export function characterOf(characters: string): fc.Arbitrary<string> {
   return fc.constantFrom(...Array.from(characters))
 }
 
-/** Texts of one after another. */
+/** Concatenated texts. */
 export function joined(...parts: fc.Arbitrary<string>[]): fc.Arbitrary<string> {
   return fc.tuple(...parts).map((texts) => texts.join(''))
 }
@@ -29,7 +29,7 @@ const ODD_CHARACTERS =
 const ODD_WORDS =
   '// .. %00 %0d%0a %2e%2e %2F %zz %c0%af %ff __proto__ constructor toString null undefined NaN -0 1e309 0x10 00'
 
-/** A piece of text that parsers stumble over. */
+/** A piece of text that parsers tend to mishandle. */
 export const oddPiece: fc.Arbitrary<string> = mixed(
   [3, characterOf(ODD_CHARACTERS)],
   [2, word(ODD_WORDS)],
@@ -79,8 +79,8 @@ export function mutated(texts: fc.Arbitrary<string>, pieces = oddPiece): fc.Arbi
 }
 
 /**
- * A text of a few pieces that is repeated until it is as long as may be, or about so, between two others: what takes a
- * time that grows faster than its length shows here.
+ * A text of a few pieces, repeated up to about the maximum length between two others: it shows processing time that grows
+ * faster than the length.
  */
 export function grown(
   pieces: fc.Arbitrary<string>,
@@ -96,11 +96,11 @@ export function grown(
 }
 
 /**
- * Proper texts, proper ones with pieces changed, any others, and some that are as long as may be.
+ * Valid texts, valid texts with changed pieces, any others, and some of maximum length.
  *
- * @param lengthMax longest that is taken, in characters
- * @param pieces what such texts are made of; odd pieces come besides
- * @param around what a long text begins and ends with
+ * @param lengthMax maximum length that is accepted, in characters
+ * @param pieces pieces of such texts; odd pieces are added
+ * @param around beginning and end of a long text
  */
 export function attempts(
   proper: fc.Arbitrary<string>,

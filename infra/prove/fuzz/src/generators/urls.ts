@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { attempts, joined, mixed, mutated, word } from './text.js'
 
-// URLs of parts that are right, wrong, or read in more than one way.
+// URLs of parts that are valid, invalid, or ambiguous.
 
 const nothing = fc.constant('')
 const odd = {
@@ -18,7 +18,7 @@ const odd = {
   path: `/. /.. /../alice /a/./b /a/../b /%2e%2e/ /%2E /a%2Fb /% /%zz /%00 /%0d%0a /a\\b \\ /a;b /\u00e9 /:id /* // /alice//`,
   end: '? ?a=b ?a=b&c ?? ?a? ?a&b? ?hash=x&interact_ref=y ?\u00e9 ?a=%zz # #a ?a#b ?# #?'
 }
-/** A part of a URL: as it should be, odd, or absent. */
+/** A part of a URL: normal, odd, or absent. */
 function part(good: string, odd: string, weights: readonly [good: number, odd: number, absent: number]) {
   return mixed(
     [weights[0], word(good)],
@@ -43,7 +43,7 @@ const proper = fc.oneof(
   joined(word('https:// http://'), word(authorities), fc.webPath(), fc.constantFrom('', '?a=1', '?a=b&c'))
 )
 
-/** URLs, and what is nearly one. */
+/** URLs, and texts that are nearly URLs. */
 export function urls(lengthMax: number): fc.Arbitrary<string> {
   const pieces = word('/ // /. /.. ./ ../ %2e @ : [ . a. ? &a= \\ xn--a.')
   const around = fc.constantFrom('https://wallet.example/', 'https://', '/', '')

@@ -30,7 +30,7 @@ import {
 import { anyText, joined, mixed } from '../generators/text.js'
 import { ACCEPTED, type AnyTarget, mustBeErrorBody, mustHold, target } from '../target.js'
 
-/** Longest body that a public listener takes, in bytes. */
+/** Maximum length of a body at a public listener, in bytes. */
 export const BODY_BYTES_MAX = 65_536
 
 const WALLET = 'https://wallet.example'
@@ -48,10 +48,10 @@ const oddContentType = fc.constantFrom(
 const json = fc.constant('application/json')
 const contentTypes = mixed<string | undefined>([12, json], [1, oddContentType], [1, joined(json, anyText)])
 
-/** Reads a body as far as it is JSON that may come from a client. */
+/** Parses a body as JSON from a client. */
 type ReadJson = () => Record<string, unknown>
 
-/** Whatever a body holds, it is read or its fields are refused, and no object but its own changes. */
+/** Any body is either read or refused by its fields, and no object but its own changes. */
 function bodyTarget(
   name: string,
   share: number,
@@ -72,7 +72,7 @@ function bodyTarget(
       }
     },
     refusal(error) {
-      // What is wrong with a field is the same answer of both services.
+      // Both services give the same answer for a wrong field.
       const answer = answerOf(error)
       if (!(answer instanceof PublicError)) return undefined
       mustHold({ 'it is an answer to what the client did': answer.status >= 400 && answer.status < 500 })
@@ -151,7 +151,7 @@ const others = bodyTarget('continuations and refusals', 200, continuations, (_, 
   })
 })
 
-// What the auth server fetches from hosts that strangers name.
+// Documents that the auth server fetches from hosts that strangers name.
 
 const asset = { assetCode: fc.constant('USD'), assetScale: fc.nat(255) }
 const documents = fc.oneof(

@@ -23,14 +23,14 @@ import {
 } from '../generators/text.js'
 import { ACCEPTED, mustHold, outcomeOf, type RefusalKind, target } from '../target.js'
 
-/** Longest header section that a listener takes, in bytes. */
+/** Maximum length of a header section, in bytes. */
 const HEADER_BYTES_MAX = 16_384
 /** The moment at which everything is signed and received, in seconds since 1970. */
 const NOW_SECONDS = 1_767_225_600
-/** The order of the group of Ed25519 (RFC 8032 §5.1): added to a signature, it must not make another that verifies. */
+/** The order of the group of Ed25519 (RFC 8032 §5.1): adding it to a signature must not make another valid one. */
 const GROUP_ORDER = 2n ** 252n + 27742317777372353535851937790883648493n
 
-/** A key that is the same in every run, so that every run makes the same cases of a seed. */
+/** A fixed key, so that a seed gives the same cases in every run. */
 function privateKeyOf(byte: string): KeyObject {
   const key = Buffer.from(`302e020100300506032b657004220420${byte.repeat(32)}`, 'hex')
   return createPrivateKey({ key, format: 'der', type: 'pkcs8' })
@@ -47,7 +47,7 @@ function receive(request: HttpRequestParts): ReceivedSignature {
   return receiveSignature(request, DEFAULT_POLICY, NOW_SECONDS * 1_000)
 }
 
-// Structured fields (RFC 9651), of every type, at every edge, and what is nearly one.
+// Structured fields (RFC 9651) of every type and with extreme values, and texts that are nearly such fields.
 
 const knownItem = word(
   String.raw`"" "a" "\"" "\\" "\a" " 0 1 -0 00 -1 +1 - 999999999999999 -999999999999999 1000000000000000 ${'9'.repeat(40)} 0.0 -0.0
@@ -69,7 +69,7 @@ const pieces = word(
 )
 const fieldPiece = mixed([1, knownItem], [2, pieces], [1, fc.constantFrom(' ', '\t', ', ')], [1, oddPiece])
 
-/** As long as may be; white space, which is trimmed, comes more often than the rest. */
+/** Of maximum length; white space, which is trimmed, is more frequent. */
 const longText = grown(mixed([1, fc.constantFrom(' ', '\t')], [2, fieldPiece]), HEADER_BYTES_MAX, fieldPiece)
 
 /** Up to five texts with a separator between them. */
@@ -77,13 +77,13 @@ function listed(texts: fc.Arbitrary<string>, separator: string): fc.Arbitrary<st
   return fc.array(texts, { maxLength: 5 }).map((some) => some.join(separator))
 }
 
-// Requests that are signed, and then changed.
+// Requests that are changed after they were signed.
 
 const FIELDS = ['x-one', 'x-two', 'content-type', 'authorization'] as const
 const visible = fc.string({ unit: characterOf("abcXYZ019-._~!$&'()*+,;=:@%/"), maxLength: 30 })
 const fieldValue = fc.string({ unit: characterOf('aZ09 \t",;=:()\\/@'), maxLength: 20 })
-// As every client sends it that makes its requests from a URL, the library that signs among them; but for an empty query,
-// whose question mark that library leaves out of `@request-target` (docs/decisions/own-signature-base.md).
+// As every client sends it that builds its requests from a URL, including the signing library. An empty query is left out, because
+// that library omits its question mark from `@request-target` (docs/decisions/own-signature-base.md).
 const targetUri = fc
   .tuple(visible, visible)
   .map(([path, query]) => new URL(`https://wallet.example/${path}${query && `?${query}`}`).href)
@@ -109,7 +109,7 @@ const cases = fc.record({
   request: unsigned,
   options: fc.record(options, { requiredKeys: ['label', 'createdSeconds'] }),
   derived: fc.subarray(['@authority', '@scheme', '@path', '@query', '@request-target']),
-  /** Orders what is covered. */
+  /** The order of the covered components. */
   order: fc.nat(),
   /** What is changed after signing, and how. */
   part: fc.constantFrom(...MAIN, ...MAIN, 'method', 'body', ...FIELDS),
@@ -123,7 +123,7 @@ const cases = fc.record({
 })
 type Case = typeof cases extends fc.Arbitrary<infer One> ? One : never
 
-/** What is covered: all that must be and all that the request has, in some order. */
+/** The covered components: all required and all present ones, in some order. */
 function coveredBy({ request, derived, order }: Case): string[] {
   const fields = FIELDS.filter((name) => request.headers[name] !== undefined)
   const digest = (request.body ?? []).length > 0 ? ['content-digest'] : []
@@ -167,7 +167,7 @@ function withOtherBit(text: string, place: number): string {
   return text.slice(0, at) + other + text.slice(at + 1)
 }
 
-/** The same point, and a scalar that is the same in the group, but not the canonical one. */
+/** The same point, with a scalar that is equal in the group but not canonical. */
 function withOtherScalar(header: string): string {
   const [name = '', base64 = ''] = header.split(':')
   const bytes = Buffer.from(base64, 'base64')
@@ -210,7 +210,7 @@ const signedRequests = target({
     if (received === undefined) return outcome
     const isVerified = isBy(CLIENT, received)
     mustBeSound(attempted, received)
-    // As node:crypto says, and nothing else.
+    // The same result as node:crypto.
     const isGenuine = verify(null, Buffer.from(received.base), CLIENT.publicKey, received.signature)
     const isSame = tellCovered(attempted, covered) === tellCovered(signed, covered)
     const isSameSignature = Buffer.compare(received.signature, original.signature) === 0
@@ -228,7 +228,7 @@ function isBy(client: typeof CLIENT, received: ReceivedSignature): boolean {
   return outcomeOf(verifySignature.bind(undefined, received, client), refusal) === ACCEPTED
 }
 
-/** What holds of a signature that passed every check that needs no key. */
+/** Properties of a signature that passed every check without a key. */
 function mustBeSound(request: HttpRequestParts, { base, createdSeconds }: ReceivedSignature): void {
   const lines = base.split('\n')
   const component = /^"[@!#$%&'*+\-.^_`|~0-9a-z]+": [\t\x20-\x7e]*$/
@@ -246,7 +246,7 @@ function mustBeSound(request: HttpRequestParts, { base, createdSeconds }: Receiv
   })
 }
 
-/** Everything that is covered, but for white space around a field's value, and how it is folded (RFC 9421 §2.1). */
+/** All covered content, except for white space around a field's value and its folding (RFC 9421 §2.1). */
 function tellCovered(
   { method, targetUri: uri, headers, body }: HttpRequestParts,
   names: readonly string[]
@@ -263,5 +263,5 @@ function tellCovered(
   return JSON.stringify([method, uri, Buffer.from(body ?? []).toString('hex'), ...fields])
 }
 
-/** Requests that are signed, and whatever else stands in the headers that authenticate them. */
+/** Signed requests, and arbitrary content in the headers that authenticate them. */
 export const SIGNATURE_TARGETS = [signedRequests]

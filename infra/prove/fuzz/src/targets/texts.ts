@@ -56,11 +56,11 @@ import { attempts, characterOf, joined, mixed, word } from '../generators/text.j
 import { address, urls } from '../generators/urls.js'
 import { ACCEPTED, mustHold, outcomeOf, type RefusalKind, target } from '../target.js'
 
-/** Longest header section that a listener takes, in bytes. */
+/** Maximum length of a header section, in bytes. */
 const HEADER_BYTES_MAX = 16_384
-/** Longest message over gRPC, in bytes. */
+/** Maximum length of a gRPC message, in bytes. */
 const MESSAGE_BYTES_MAX = 4_194_304
-/** Longest text that reaches a parser of amounts, in characters: a body may be a single one. */
+/** Maximum length of a text that reaches a parser of amounts, in characters: a body may consist of one. */
 const TEXT_LENGTH_MAX = 65_536
 
 const ofField: RefusalKind = (error) =>
@@ -119,8 +119,8 @@ const finishUris = target({
   }
 })
 
-// What nothing may be fetched from, written down apart from the code that refuses it. One list for each family, because the
-// networks of IPv6 hold all of IPv4.
+// Addresses that nothing may be fetched from, listed independently of the code that refuses them. One list for each family,
+// because the networks of IPv6 contain all of IPv4.
 const PRIVATE = {
   ipv4: blockList(
     'ipv4',
@@ -157,7 +157,7 @@ const fetched = target({
   attack({ text, literal }) {
     const isPublic = isIP(literal) !== 0 && !isPrivate(literal)
     mustHold({ 'no private address is public': !isPublicAddress(literal) || isPublic })
-    // In development private hosts are fine, and nothing else is.
+    // In development only private hosts are allowed.
     const inDevelopment = outcomeOf(() => {
       const { protocol, username, password } = parseTarget(text, true)
       mustHold({ 'it is http without credentials': /^https?:$/.test(protocol) && username + password === '' })
@@ -205,7 +205,7 @@ const resources = target({
     mustHold({ 'what is signed ends as it was sent': targetUri(base, tail).endsWith(asSent) })
     const path = served.walletAddressPathOf(url)
     if (path === undefined || findPathProblem(path) !== undefined) return 'no wallet address'
-    // The wallet address without a path is served under two.
+    // The wallet address without a path is served under two paths.
     const known = path === PATHLESS_WALLET_ADDRESS ? served.base : url
     mustHold({ 'a wallet address has one URL': served.ofWalletAddress(path) === known })
     return ACCEPTED
@@ -216,14 +216,14 @@ const resources = target({
 
 const ofInterval: RefusalKind = (error) => (error instanceof IntervalError ? 'refused' : undefined)
 
-/** The first and the last instant that is served, and those beside them, beyond any, and any other. */
+/** The first and the last supported instant, those next to them, instants beyond the range, and any other. */
 const instants = fc.oneof(
   fc.constantFrom(0, -1, 1, 253_402_300_799_999, 253_402_300_800_000, 8.64e15, -8.64e15),
   fc.integer({ min: 0, max: 253_402_300_799_999 }),
   fc.nat(4e12)
 )
 
-// What must hold of its intervals is tried with others in packages/value-types/test/intervals/chains.test.ts.
+// Properties of its intervals are tested in packages/value-types/test/intervals/chains.test.ts.
 const intervals = target({
   name: 'repeating intervals',
   share: 800,
@@ -290,7 +290,7 @@ const queries = target({
   cases: listQueries('https://wallet.example/alice'),
   refusal: ofField,
   attack(query) {
-    // As express reads queries here.
+    // Queries as express parses them here.
     const parameters = parseQuery(query)
     const { page } = parseListQuery(parameters)
     const cursor = page.position === undefined ? undefined : formatCursor(page.position)
@@ -372,7 +372,7 @@ const headers = target({
   }
 })
 
-/** Everything that reads single texts: URLs, intervals, amounts, what lists are asked with, headers. */
+/** All parsers of single texts: URLs, intervals, amounts, list parameters, headers. */
 export const TEXT_TARGETS = [
   ...[wallets, finishUris, fetched, resources],
   ...[intervals, amounts, queries, tokens, headers]

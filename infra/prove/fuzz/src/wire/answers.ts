@@ -1,6 +1,6 @@
 import { ACCEPTED, mustBeErrorBody, mustHold } from '../target.js'
 
-/** What of an answer must hold whatever was asked. Header names are in lower case. */
+/** The parts of an answer that are checked for any request. Header names are in lower case. */
 export interface CheckedAnswer {
   readonly status: number
   readonly header: (name: string) => string | null | undefined
@@ -15,14 +15,14 @@ export interface CheckedAnswer {
  * @throws Error saying what does not hold
  */
 export function checkAnswer({ status, header, body }: CheckedAnswer, method: string): string {
-  // No defect of the service are its refusals of a transfer coding, and of a version of HTTP, that it does not speak.
+  // Unsupported transfer codings and HTTP versions are correctly refused with 501 and 505.
   const isAnswer = status < 500 || status === 501 || status === 505
   mustHold({ [`${String(status)} is an answer to what a client does: ${body}`]: isAnswer })
   const madeOf = /node_modules|\.(?:ts|js):\d+|prisma|postgres|ECONN/i
   mustHold({ 'nothing is told of what the service is made of': !madeOf.test(body) })
   const contentType = header('content-type') ?? ''
   const isJson = contentType.startsWith('application/json')
-  // A browser gets a page.
+  // Browsers get a page.
   const isError = status >= 400 && !contentType.startsWith('text/html')
   mustHold({ [`an error is JSON, not "${contentType}"`]: isJson || !isError || method === 'HEAD' })
   const value: unknown = isJson && body !== '' ? JSON.parse(body) : {}

@@ -17,7 +17,7 @@ import { ACCEPTED, type AnyTarget, mustHold, target } from '../target.js'
 import { checkAnswer } from './answers.js'
 import { staysHere, type World } from './world.js'
 
-/** The texts that a client can sign as a header: of printable ASCII. */
+/** Texts that a client can sign as a header: printable ASCII. */
 function sendable(texts: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return texts.map((text) => text.replace(/[^\t\x20-\x7e]/g, '').trim())
 }
@@ -31,7 +31,7 @@ const headers = fc.record(
   { requiredKeys: ['content-type'] }
 )
 
-/** What a client asks for with a body, and where. */
+/** Requests with a body, and their paths. */
 function signedBodies(world: World) {
   const { system, places, tokens, pending } = world
   const at = (collection: keyof World['tokens'], values: fc.Arbitrary<unknown>) =>
@@ -76,10 +76,9 @@ function check({ status: code, headers: some, text: body }: Answer, method: stri
   return checkAnswer({ status: code, header: (name) => some.get(name), body }, method)
 }
 
-/** Longest page token that is sent, in characters: many times as long as any, and short enough to be sent often. */
+/** Maximum length of a sent page token, in characters: many times longer than any real one, and short enough to be sent often. */
 const PAGE_TOKEN_LENGTH_MAX = 65_536
 
-/** Asks for a page of each list that operators read; answers that one took it, or how all refused it. */
 /** Every list that operators and services read in pages. */
 const LISTS = [
   'accounts',
@@ -96,6 +95,7 @@ interface PageAttack {
   readonly pageSize: number
 }
 
+/** Requests one page. @returns that it was accepted, or the code of its refusal */
 async function readPage({ system }: World, { list, ...page }: PageAttack): Promise<string> {
   const call = { idempotent: true }
   const { operator, grantOperator, limits } = system
@@ -114,12 +114,14 @@ async function readPage({ system }: World, { list, ...page }: PageAttack): Promi
     await read[list]()
     return ACCEPTED
   } catch (error) {
-    mustHold({ [`a list is told or refused: ${String(error)}`]: isRpcError(error, status.INVALID_ARGUMENT) })
+    mustHold({
+      [`a page is returned or refused: ${String(error)}`]: isRpcError(error, status.INVALID_ARGUMENT)
+    })
     return 'INVALID_ARGUMENT'
   }
 }
 
-/** What clients and operators send that both services know: it reaches everything behind the check of who sent it. */
+/** Requests of authenticated clients and operators: they reach the code behind authentication. */
 export function clientTargets(world: () => World): readonly AnyTarget[] {
   return [
     target({

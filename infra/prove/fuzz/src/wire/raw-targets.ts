@@ -6,7 +6,7 @@ import { type AnyTarget, mustHold, target } from '../target.js'
 import { checkAnswer } from './answers.js'
 import type { World } from './world.js'
 
-/** What of the header section is left for a single value, in characters: it has 16,384 bytes. */
+/** Room for a single value in the header section of 16,384 bytes, in characters. */
 const HEADER_VALUE_LENGTH_MAX = 15_360
 
 const UUID = '0190a8b1-0000-7000-8000-000000000001'
@@ -20,7 +20,7 @@ const paths = word(
 const pathPiece = word('/ // /. %2F %00 % ? &a=b ; :id \\ ..')
 const targets = attempts(paths, TARGET_LENGTH_MAX, pathPiece, word('/ /alice/ /alice? /interact/'))
 
-/** Header fields, each with the values that it is given, divided by `|`. */
+/** Header fields with their possible values, separated by `|`. */
 const FIELDS = {
   accept: 'application/json|*/*|text/html|text/html;q=0.9,application/json;q=0|,;,;q=2',
   'accept-language': 'en|*;q=0.1,de',
@@ -63,7 +63,7 @@ const fields = mixed(
   [1, fc.array(fc.constant<[string, string]>(['x-many', '1']), { maxLength: 120, size: 'max' })]
 )
 
-/** Where requests go: host, port, and a path that anyone may read there. */
+/** Where requests are sent: host, port, and a public path there. */
 function listeners({ system }: World) {
   const port = (url: string): number => Number(new URL(url).port)
   return fc.constantFrom(
@@ -76,19 +76,19 @@ type Listener = ReturnType<typeof listeners> extends fc.Arbitrary<infer One> ? O
 
 const requests = fc.record({
   method: word('GET GET GET GET POST POST HEAD OPTIONS DELETE PUT PATCH TRACE get PROPFIND'),
-  /** Undefined for what anyone may read there. */
+  /** Undefined for public paths. */
   path: mixed<string | undefined>([1, fc.constant(undefined)], [2, targets]),
   fields,
   body: mixed([4, fc.constantFrom('', '{}', '{"reason":"no"}', '{')], [1, anyText])
 })
 type RawRequest = typeof requests extends fc.Arbitrary<infer Request> ? Request : never
 
-/** What a connection can carry in one line of a request: Latin-1 without what ends the line. */
+/** Characters that a request line can contain: Latin-1 without line ends. */
 function inLine(text: string): string {
   return text.replace(/[^\t\x20-\x7e\x80-\xff]/g, '')
 }
 
-/** Writes a request that ends where it says, so that it must be answered. */
+/** Writes a request with a correct length, so that it must be answered. */
 function write(
   { method, path, fields: some, body }: RawRequest,
   [, , readable]: Listener,
@@ -104,9 +104,9 @@ function write(
 }
 
 /**
- * Sends bytes over a connection of their own, and reads what comes until it ends.
+ * Sends bytes over a new connection, and reads until it ends.
  *
- * @param isEnded whether the listener, if it may wait for more, gets the end of the input
+ * @param isEnded whether the input is ended, so that the listener waits for no more
  */
 async function exchange([host, port]: Listener, bytes: Uint8Array, isEnded: boolean): Promise<RawAnswer[]> {
   const { socket, ended } = await connectRaw(port, host)
@@ -120,7 +120,7 @@ function check({ status, headers, body: text }: RawAnswer, method: string): stri
   return checkAnswer({ status, header: (name) => headers[name], body }, method)
 }
 
-// Messages whose framing is broken; what they are made of is divided by `|`.
+// Messages with broken framing; their parts are separated by `|`.
 const part = (texts: string): fc.Arbitrary<string> => fc.constantFrom(...texts.split('|'))
 const firstLine = part(
   'GET / HTTP/1.1|GET /alice HTTP/1.1|POST / HTTP/1.1|POST /quotes HTTP/1.1|GET / HTTP/1.0|GET / HTTP/2.0|GET / HTTP/9.9|GET /|' +
@@ -148,7 +148,7 @@ const brokenMessages = joined(
 
 const messages = mixed([2, brokenMessages], [1, mutated(brokenMessages)])
 
-/** Anonymous input of a listener: unsigned requests, and bytes that are no request. */
+/** Anonymous input to a listener: unsigned requests, and bytes that are no request. */
 export function rawTargets(world: () => World): readonly AnyTarget[] {
   return [
     target({
@@ -160,7 +160,7 @@ export function rawTargets(world: () => World): readonly AnyTarget[] {
         const secret = world().system.identityProviderSecret
         const [answer, ...others] = await exchange(listener, write(request, listener, secret), false)
         mustHold({ 'a request is answered once': answer !== undefined && others.length === 0 })
-        // A request that is too broken for its method to be known is answered as any other.
+        // A request whose method cannot be read is answered like any other.
         return answer === undefined ? '' : check(answer, request.method)
       }
     }),

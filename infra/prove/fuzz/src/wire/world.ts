@@ -11,13 +11,13 @@ import {
 } from '@open-payments-server/acceptance'
 import type { Places } from '../generators/requests.js'
 
-/** Both services, with what a client needs to get past every check of who it is. */
+/** Both services, with everything that a client needs to pass authentication. */
 export interface World {
   readonly system: System
   readonly places: Places
   /** Access tokens of the shop, by the collection that they are for. */
   readonly tokens: Readonly<Record<'incoming-payments' | 'quotes' | 'outgoing-payments', string>>
-  /** A grant that waits for its account holder. */
+  /** A grant that waits for consent. */
   readonly pending: PendingGrant
   /** Ports of this machine that requests may name: those of the services, and one where nothing listens. */
   readonly ports: readonly string[]
@@ -53,14 +53,14 @@ export async function startWorld(): Promise<World> {
   }
 }
 
-/** Whether a body names no host but those of the test: what the services fetch from the URLs in it stays on this machine. */
+/** Whether a body names only hosts of the test, so that the services fetch its URLs only from this machine. */
 export function staysHere(body: Uint8Array, { ports }: World): boolean {
   const texts: string[] = []
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
     JSON.parse(text, (_, value: unknown) => texts.push(typeof value === 'string' ? value : ''))
   } catch {
-    // Nothing is read from it.
+    // Its output is not read.
     return true
   }
   return texts.every((text) => {

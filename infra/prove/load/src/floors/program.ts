@@ -1,5 +1,5 @@
-// Bare programs that do the least a call needs, in one process for each service that the call needs. Started with a role and
-// the URL of a database; tells its ports over IPC.
+// Bare programs that do the least a call needs, with one process for each service that the call needs. Started with a role and
+// the URL of a database; reports its ports over IPC.
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -58,7 +58,7 @@ type Work = () => Promise<unknown>
 /** As large as a wallet address. */
 const KEPT = { id: 'http://localhost:40000/alice', publicName: 'x'.repeat(200) }
 
-/** What a request is answered after. Every kind but the public ones verifies a signature first. */
+/** The work before an answer. Every kind except the public ones verifies a signature first. */
 function createWork(
   kind: FloorKind,
   database: FloorDatabase,

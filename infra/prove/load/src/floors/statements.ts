@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 
-/** What a floor does: the least that the calls which are compared with it need. */
+/** The kinds of floors: each does the least that its calls need. */
 export const FLOOR_KINDS = [
   'public',
   'read',
@@ -16,7 +16,7 @@ export const FLOOR_KINDS = [
 /** See {@link FLOOR_KINDS}. */
 export type FloorKind = (typeof FLOOR_KINDS)[number]
 
-/** Floors that ask the database: those of everything that is not kept in memory. */
+/** Floors that use the database: those of calls that memory alone cannot answer. */
 export type StatementKind = Exclude<FloorKind, 'public'>
 
 const ENTRIES = 20_000
@@ -24,7 +24,7 @@ const OWNERS = 20
 const WINDOWS = 50
 const PAGE = 20
 
-/** Tables as small as they can be that have what the services' have: a key, an owner, a time and a body. */
+/** Minimal tables with the essentials of the services' tables: a key, an owner, a time and a body. */
 const SCHEMA = `
   create table entry (id uuid primary key, owner integer not null, made_at timestamptz not null, value numeric(20, 0) not null,
                       body text not null);
@@ -50,7 +50,7 @@ interface Statement {
   readonly values: () => unknown[]
 }
 
-/** What floors ask a database: one statement for a call. */
+/** The statements of floors: one for each call. */
 export class FloorDatabase {
   readonly #pool: pg.Pool
   #entries: string[] = []
@@ -74,13 +74,13 @@ export class FloorDatabase {
     return database
   }
 
-  /** Sends the statement of a floor. For a payment there are two: the other one is {@link reserve}. */
+  /** Sends the statement of a floor. A payment has two: the other one is {@link reserve}. */
   async run(kind: StatementKind): Promise<pg.QueryResultRow[]> {
     const { rows } = await this.#send(this.#statements[kind])
     return rows as pg.QueryResultRow[]
   }
 
-  /** Takes room under a limit, and notes it. */
+  /** Reserves room under a limit, and records it. */
   async reserve(): Promise<void> {
     await this.#send(this.#reserve)
   }

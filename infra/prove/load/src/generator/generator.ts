@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import type { GeneratorAnswer, GeneratorTask, PrepareGrpc, PrepareHttp, Send, Sent } from './messages.js'
 
 /**
- * Room for what a measurement leaves behind, so that garbage is collected before one and not during it, and code that stays
- * compiled: the generator's own pauses are no latency of what it measures.
+ * Flags for a large young generation, so that garbage is collected before a measurement and not during it, and for code that stays
+ * compiled: the generator's own pauses must not count as latency.
  */
 const PAUSE_FREE = [
   '--min-semi-space-size=512',
@@ -30,20 +30,20 @@ export class Generator {
     return this.#process.pid ?? 0
   }
 
-  /** Makes requests ready, in place of those of before. */
+  /** Prepares requests, replacing the previous ones. */
   async prepare(task: Omit<PrepareHttp, 'do'>): Promise<void> {
     await this.#ask({ do: 'prepare http', ...task })
   }
 
-  /** Makes introspections ready, in place of what was before. */
+  /** Prepares introspections, replacing what was prepared before. */
   async prepareIntrospections(introspections: PrepareGrpc['introspections']): Promise<void> {
     await this.#ask({ do: 'prepare grpc', introspections })
   }
 
   /**
-   * Sends what was made ready.
+   * Sends what was prepared.
    *
-   * @throws Error when something is answered in another way than it should be
+   * @throws Error for an unexpected answer
    */
   async send(task: Omit<Send, 'do'>): Promise<Sent> {
     const answer = await this.#ask({ do: 'send', ...task })

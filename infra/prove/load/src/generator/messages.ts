@@ -3,7 +3,7 @@ import type { LatencySummary } from '../statistics.js'
 /** A request before it is signed. */
 export interface RequestOutline {
   readonly method: string
-  /** As clients know it: what is signed. Where it is sent is decided when it is sent. */
+  /** The URL as clients know it, which is signed. The actual destination is chosen when it is sent. */
   readonly url: string
   readonly accessToken?: string
   /** Sent as JSON. */
@@ -17,57 +17,57 @@ export interface Signer {
   readonly privateKey: string
 }
 
-/** Makes requests ready to be sent: everything but the time on the wire is done then. */
+/** Prepares requests, so that only sending remains. */
 export interface PrepareHttp {
   readonly do: 'prepare http'
   readonly outlines: readonly RequestOutline[]
-  /** Absent: they are sent without a signature. */
+  /** Absent for requests without a signature. */
   readonly signer?: Signer | undefined
 }
 
-/** Makes introspections ready to be sent. */
+/** Prepares introspections. */
 export interface PrepareGrpc {
   readonly do: 'prepare grpc'
   readonly introspections: readonly { readonly accessToken: string; readonly keyId: string }[]
 }
 
-/** Sends what was made ready. */
+/** Sends what was prepared. */
 export interface Send {
   readonly do: 'send'
   /** Origins of HTTP, or addresses of gRPC; connections are spread over them. */
   readonly targets: readonly string[]
-  /** Connections, and so requests under way at a time. */
+  /** Number of connections, and of concurrent requests. */
   readonly concurrency: number
-  /** Ends after this time, or when there are no more requests. Requests under way are waited for. */
+  /** Ends after this time, or when there are no more requests, once all answers have arrived. */
   readonly seconds: number
-  /** Most requests that are sent; absent: no other limit. */
+  /** Maximum number of requests; absent: no limit. */
   readonly count?: number | undefined
-  /** Begins anew when it comes to the end: for what may be sent twice. */
+  /** Whether to start over at the end, for requests that may be sent twice. */
   readonly repeat: boolean
   /** Every other status fails the run. */
   readonly status: number
-  /** Requests per second that are begun, as evenly as can be; absent: as many as are answered. */
+  /** Requests started per second, evenly; absent: as many as are answered. */
   readonly perSecond?: number | undefined
-  /** Latencies count of requests that begin after this time; absent: of all. */
+  /** Latencies count for requests that start after this time; absent: for all. */
   readonly leadInSeconds?: number | undefined
-  /** Paths in the bodies of answers, such as `access_token.value`, that are handed back. */
+  /** Paths in the bodies of answers, such as `access_token.value`, whose values are returned. */
   readonly capture?: readonly string[] | undefined
 }
 
-/** What is asked of the generator. */
+/** A task for the generator. */
 export type GeneratorTask = PrepareHttp | PrepareGrpc | Send
 
 /** The result of sending. */
 export interface Sent extends LatencySummary {
   readonly count: number
   readonly seconds: number
-  /** All bytes that connections carried, headers included; for gRPC none are counted. */
+  /** Bytes on all connections, including headers; not counted for gRPC. */
   readonly bytesSent: number
   readonly bytesReceived: number
-  /** For each answer, in no order, what was found under the paths that were asked for. */
+  /** For each answer, in no order, the values at the requested paths. */
   readonly captured: readonly (readonly string[])[]
 }
 
-/** How the generator answers. */
+/** The generator's answer. */
 export type GeneratorAnswer =
   { readonly sent: Sent } | { readonly prepared: number } | { readonly failure: string }

@@ -1,24 +1,24 @@
-/** How often requests that are due are looked for. */
+/** How often due requests are checked for. */
 const TICK_MS = 1
-/** From this on the generator was held up itself: what became due meanwhile is begun as evenly as all else, not at once. */
+/** A longer gap means that the generator itself was delayed: the requests that became due are then started evenly, not at once. */
 const HELD_UP_MS = 5
 
-/** How fast requests are begun, and for how long. */
+/** How fast and for how long requests are started. */
 interface Pace {
   readonly seconds: number
-  /** Most requests that are begun. */
+  /** Maximum number of requests. */
   readonly countMax: number
-  /** Requests that become due in a second; absent: whenever a sender asks. */
+  /** Requests that become due per second; absent: whenever a sender is free. */
   readonly perSecond?: number | undefined
-  /** How long latencies do not count, while what runs for the first time is still compiled. */
+  /** How long latencies do not count, because code is still being compiled. */
   readonly leadInSeconds?: number | undefined
 }
 
 /**
- * Says when each sender begins its next request, until time or requests are used up.
+ * Decides when each sender starts its next request, until time or requests are used up.
  *
- * With a rate, requests become due evenly, whether or not there is a sender for them. The time of one that had to wait for a
- * sender counts from when it was due: a client would have waited, too.
+ * With a rate, requests become due evenly, whether or not a sender is free. The latency of a request that had to wait for a sender
+ * counts from when it was due, because a client would have waited, too.
  */
 export class Pacer {
   readonly #options: Pace
@@ -37,7 +37,7 @@ export class Pacer {
     if (options.perSecond !== undefined) this.#timer = setInterval(() => this.#tick(), TICK_MS)
   }
 
-  /** Calls back with the time from which the next request counts; undefined when there is none any more. */
+  /** Calls back with the time from which the next request's latency counts; undefined when there are no more. */
   next(begin: (dueMs: number | undefined) => void): void {
     const nowMs = performance.now()
     if (this.#isOver(nowMs)) {
@@ -47,7 +47,7 @@ export class Pacer {
       begin(nowMs)
     } else {
       const dueMs = this.#dueMs(this.#options.perSecond)
-      // While others wait, what is due is only waiting for the timer.
+      // While senders wait, a due request waits only for the timer.
       if (dueMs > nowMs || this.#waiting.length > 0) {
         this.#waiting.push(begin)
         return
@@ -72,7 +72,7 @@ export class Pacer {
       for (const begin of this.#waiting.splice(0)) begin(undefined)
       return
     }
-    // Who waits was there in time: that the timer is late is not the server's fault.
+    // A waiting sender was free in time: a late timer is not the server's fault.
     while (
       this.#waiting.length > 0 &&
       this.#dueMs(this.#options.perSecond ?? 1) <= nowMs &&

@@ -25,7 +25,7 @@ async function perform(task: GeneratorTask): Promise<GeneratorAnswer> {
       pool = { kind: 'grpc', requests: prepareGrpc(task) }
       return { prepared: pool.requests.length }
     case 'send':
-      // What was made ready, and what is left of the run before.
+      // Prepared requests, including the rest from the run before.
       globalThis.gc?.()
       return {
         sent: await (pool.kind === 'http'

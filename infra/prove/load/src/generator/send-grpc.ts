@@ -5,7 +5,7 @@ import { summariseLatencies } from '../statistics.js'
 import type { PrepareGrpc, Send, Sent } from './messages.js'
 import { Pacer } from './pacer.js'
 
-/** Length of what stands before a message: whether it is compressed, and how long it is (gRPC over HTTP/2, Length-Prefixed-Message). */
+/** Length of a message's prefix: compression flag and length (gRPC over HTTP/2, Length-Prefixed-Message). */
 const PREFIX_BYTES = 5
 const OK = '0'
 const HEADERS = {
@@ -16,7 +16,7 @@ const HEADERS = {
   'grpc-timeout': '10S'
 }
 
-/** Writes introspections as they go over the wire: everything but the time there is done then. */
+/** Encodes introspections, so that only sending remains. */
 export function prepareGrpc({ introspections }: PrepareGrpc): Buffer[] {
   return introspections.map((introspection) => {
     const message = auth.IntrospectRequest.encode(auth.IntrospectRequest.fromPartial(introspection)).finish()
@@ -27,10 +27,10 @@ export function prepareGrpc({ introspections }: PrepareGrpc): Buffer[] {
 }
 
 /**
- * Sends introspections over one connection to each address, which senders share, as those of a resource server do. Straight over
- * HTTP/2: the client of grpc-js takes as much CPU time for a call as its server, and both have the same two cores.
+ * Sends introspections over one connection to each address, which senders share, like those of a resource server. It uses HTTP/2
+ * directly, because a grpc-js client needs as much CPU time for a call as its server, and both share two cores.
  *
- * @throws Error when one fails, or says of a token that it is not active
+ * @throws Error when one fails or reports an inactive token
  */
 export async function sendGrpc(requests: readonly Buffer[], task: Send): Promise<Sent> {
   const sessions = await Promise.all(task.targets.map(open))
@@ -87,7 +87,7 @@ function introspect(session: ClientHttp2Session, request: Buffer): Promise<void>
       else if (isActive(answer)) resolve()
       else reject(new Error('a token is not active'))
     })
-    // One that fails at once has its code there, and no trailers.
+    // A call that fails at once has its code in the headers, and no trailers.
     stream.on('response', ({ 'grpc-status': code }) => {
       if (code !== undefined) reject(new Error(`an introspection ended with ${String(code)}`))
     })

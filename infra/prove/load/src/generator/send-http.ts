@@ -6,18 +6,18 @@ import { summariseLatencies } from '../statistics.js'
 import type { PrepareHttp, Send, Sent } from './messages.js'
 import { Pacer } from './pacer.js'
 
-/** A request as it goes over the wire. */
+/** A request as sent. */
 export interface PreparedRequest {
   readonly method: Dispatcher.HttpMethod
   readonly path: string
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers: string[]
   readonly body: Buffer | null
 }
 
 /**
- * Signs requests as the official JavaScript client does: `;keyid=…;created=…`, without a nonce, and with its headers in its order,
- * those of Node's `fetch` among them.
+ * Signs requests like the official JavaScript client: `;keyid=…;created=…`, without a nonce, with the same headers in the same
+ * order, including those of Node's `fetch`.
  */
 export function prepareHttp({ outlines, signer }: PrepareHttp): PreparedRequest[] {
   const privateKey = signer === undefined ? undefined : createPrivateKey(signer.privateKey)
@@ -44,7 +44,7 @@ export function prepareHttp({ outlines, signer }: PrepareHttp): PreparedRequest[
   })
 }
 
-/** What the client sends, as recorded from it. undici writes `connection` itself. */
+/** The client's headers, as recorded from it. undici writes `connection` itself. */
 function inOrder(host: string, headers: Readonly<Record<string, string>>): string[] {
   const ordered: readonly (readonly [name: string, value: string | undefined])[] = [
     ['host', host],
@@ -64,10 +64,10 @@ function inOrder(host: string, headers: Readonly<Record<string, string>>): strin
 }
 
 /**
- * Sends requests over connections that are kept, one at a time over each.
+ * Sends requests over persistent connections, one at a time on each.
  *
- * @param cursor where in the pool to go on; moved on, unless the pool is repeated
- * @throws Error when something is answered in another way than it should be, or not at all
+ * @param cursor position in the pool; advanced, unless the pool is repeated
+ * @throws Error for an unexpected answer, or none
  */
 export async function sendHttp(
   pool: readonly PreparedRequest[],
@@ -110,7 +110,7 @@ export async function sendHttp(
   }
 }
 
-/** The connections of a run, open before it begins: requests that wait for a connection say nothing about a service. */
+/** The connections of a run. They are opened before it begins, so that latencies contain no connection setup. */
 class Connections {
   readonly #sockets: Socket[] = []
   readonly clients: Client[] = []
@@ -145,7 +145,7 @@ class Connections {
   }
 }
 
-/** A client opens its connection for a request: one for what is nowhere, whatever is answered. */
+/** A client connects only with a request, so an arbitrary one is sent and its answer ignored. */
 async function openByRequest(client: Client): Promise<void> {
   const { body } = await client.request({ method: 'GET', path: '/' })
   await body.dump()
@@ -157,7 +157,7 @@ interface SenderParts {
   readonly take: () => PreparedRequest
 }
 
-/** Sends over one connection, and looks at as little of the answers as it can. */
+/** Sends over one connection, and parses as little of the answers as possible. */
 class Sender implements Dispatcher.DispatchHandler {
   readonly latenciesMs: number[] = []
   count = 0

@@ -25,7 +25,7 @@ export class Inspector {
     })
   }
 
-  /** Connects to the process whose inspector has a port. */
+  /** Connects to the inspector at a port. */
   static async connect(port: number): Promise<Inspector> {
     const { body } = await request(`http://127.0.0.1:${String(port)}/json/list`)
     const [target] = (await body.json()) as { webSocketDebuggerUrl: string }[]
@@ -48,7 +48,7 @@ export class Inspector {
     return profile
   }
 
-  /** Bytes of the heap that are used once garbage was collected. */
+  /** Used heap after garbage collection, in bytes. */
   async heapAfterCollection(): Promise<number> {
     await this.#ask('HeapProfiler.collectGarbage')
     const { usedSize } = (await this.#ask('Runtime.getHeapUsage')) as { usedSize: number }

@@ -8,8 +8,8 @@ const STATEMENTS_SHOWN = 12
 const STATEMENT_LENGTH = 110
 
 /**
- * Profiles the first replica of each service while `work` runs, writes `<name>-<service>.cpuprofile` files for the developer tools of a
- * browser, and prints the SQL statements by time.
+ * Profiles the first replica of each service while `work` runs, writes `<name>-<service>.cpuprofile` files for the developer tools
+ * of a browser, and prints the SQL statements by time.
  *
  * @param folder of the profiles
  * @param name of the measured call
@@ -36,7 +36,7 @@ export async function profiling(
   }
 }
 
-/** Statements by the time that they took together. Waiting counts: for locks, and for the disk where they commit. */
+/** Statements by their total time, including waits for locks and for the disk at commit. */
 function describeStatements(
   name: string,
   before: readonly StatementTime[],

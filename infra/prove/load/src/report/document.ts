@@ -7,7 +7,7 @@ const BEGIN = '<!-- measured: begin -->'
 const END = '<!-- measured: end -->'
 
 /**
- * Puts what was measured into a document, between its marks.
+ * Inserts the results into a document, between its marks.
  *
  * @throws Error when it has no marks
  */

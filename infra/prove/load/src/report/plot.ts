@@ -12,8 +12,8 @@ const TICKS = [10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 5
 const COLORS = { own: '#1f6feb', floor: '#c3d3ea', reference: '#d1242f', text: '#24292f', line: '#e5e8ec' }
 
 /**
- * Draws throughput at one concurrency as SVG: a bar for each call, one for its floor, and a mark where the reference
- * implementation is. The scale is logarithmic.
+ * Draws throughput at one concurrency as SVG: a bar for each call, one for its floor, and a mark for the reference implementation.
+ * The scale is logarithmic.
  */
 export function drawPlot(measurements: readonly Measurement[], subtitle: string): string {
   const height = TOP + measurements.length * ROW + FOOT

@@ -13,7 +13,7 @@ export function titleOf(call: string): string {
   return CALLS.find(({ name }) => name === call)?.title ?? call
 }
 
-/** What the reference implementation reaches at a concurrency of 8; undefined for others. */
+/** Rate of the reference implementation at a concurrency of 8; undefined for other concurrencies. */
 export function referenceOf({ call, concurrency }: Measurement): number | undefined {
   return concurrency === 8 ? CALLS.find(({ name }) => name === call)?.referencePerSecond : undefined
 }
@@ -53,7 +53,7 @@ export function drawMeasurements({ measurements }: StackResults): string {
   return table.toString()
 }
 
-/** What was measured besides, one line each. */
+/** Other measurements, one line each. */
 export function describeStack(results: StackResults): string {
   const { completed, startMs, memoryBytes, violations } = results
   const lines = [

@@ -7,7 +7,7 @@ import {
   type InteractionReader,
   type InteractionRecord,
   mayFinish,
-  outcomeOf
+  decisionOf
 } from '../../domain/interactions.js'
 import { withQuery } from '../../domain/urls.js'
 
@@ -61,7 +61,7 @@ function locationOf(
   interaction: InteractionRecord,
   { clock, grantEndpoint }: FinishInteractionDependencies
 ): string | undefined {
-  const outcome = outcomeOf(interaction, clock.now())
+  const outcome = decisionOf(interaction, clock.now())
   const { finish } = interaction.grant
   if (finish === undefined) {
     if (outcome === 'invalid') throw interactionNotActive()

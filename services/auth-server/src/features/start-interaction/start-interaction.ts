@@ -14,7 +14,7 @@ import {
   isBoundTo,
   isOpen,
   mayFinish,
-  outcomeOf
+  decisionOf
 } from '../../domain/interactions.js'
 import { withQuery } from '../../domain/urls.js'
 import type { Queries } from '../../modules/database.js'
@@ -107,7 +107,7 @@ function locationAfterEnd(
   nowMs: number
 ): string | undefined {
   const { finish } = interaction.grant
-  const outcome = outcomeOf(interaction, nowMs)
+  const outcome = decisionOf(interaction, nowMs)
   // Reopening the page must not tell the client that an approved grant is not approved.
   if (finish === undefined || outcome === 'approved') {
     const end = endKnownTo(browser, interaction)

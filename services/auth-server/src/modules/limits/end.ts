@@ -25,7 +25,8 @@ const END = new Statement<EndRow>(
         as w(payment_id uuid, settled_debit_value numeric, settled_receive_value numeric)),
   target as (
     select payment_id, r.access_item_id, r.interval_index, r.state::text as state, r.ended_at, r.debit_value,
-           r.receive_value, r.settled_debit_value as former_debit_value, r.settled_receive_value as former_receive_value,
+           r.receive_value, r.settled_debit_value as former_settled_debit_value,
+           r.settled_receive_value as former_settled_receive_value,
            a.settled_debit_value, a.settled_receive_value,
            r.state::text = 'open' and (a.settled_debit_value is null or a.settled_debit_value <= r.debit_value
              and a.settled_receive_value <= r.receive_value) as fits,
@@ -83,8 +84,8 @@ const END = new Statement<EndRow>(
     on conflict (payment_id) do nothing
     returning payment_id)
   select payment_id, t.state, coalesce(t.state = 'refused' and t.ended_at is not null, false) as is_released_refusal,
-         t.debit_value::text, t.receive_value::text, t.former_debit_value::text as settled_debit_value,
-         t.former_receive_value::text as settled_receive_value,
+         t.debit_value::text, t.receive_value::text, t.former_settled_debit_value::text as settled_debit_value,
+         t.former_settled_receive_value::text as settled_receive_value,
          exists (select 1 from ended e where e.payment_id = a.payment_id)
            or exists (select 1 from barred b where b.payment_id = a.payment_id) as ended
     from wanted a left join target t using (payment_id)`

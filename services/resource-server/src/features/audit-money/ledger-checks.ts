@@ -288,7 +288,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
     // An unusual number of ids given up by the sweeper indicates that the database lost payments that clients were told
     // exist.
     invariant:
-      'Every outgoing payment has one place among the outcomes, with the outcome that it had, and every id given up its cause.',
+      'Every outgoing payment has one entry among the outcomes, with the outcome that it had, and every id given up its cause.',
     count: `
       select sum(count) as count, string_agg(format('%s given up as %s', count, cause), ', ' order by cause) filter (where cause is not null) as told
         from (select given_up_cause as cause, count(*) from grant_reservation group by 1) by_cause`,
