@@ -3,10 +3,11 @@ export { connectRaw, parseAnswers, type RawAnswer, type RawConnection, sendRaw }
 export { ContractViolation, holdToContract, type OutsideContract } from './contract-keeper.js'
 export {
   COMPUTED,
+  findTablesWrittenTwice,
   findTableReads,
   findTableWrites,
-  NESTED,
-  tablesOfModels,
+  readSchemaTables,
+  type SchemaTables,
   type TableUse
 } from './find-writes.js'
 export { recordStatements, type StatementRecord } from './record-statements.js'

@@ -1,18 +1,17 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import * as database from '@open-payments-server/database'
 import {
-  COMPUTED,
   findTableReads,
+  findTablesWrittenTwice,
   findTableWrites,
-  NESTED,
-  tablesOfModels
+  readSchemaTables,
+  type SchemaTables
 } from '@open-payments-server/testing'
-import { expect, it } from '@jest/globals'
-import { Prisma } from '../src/generated/prisma/client.js'
+import { beforeAll, expect, it, jest } from '@jest/globals'
 
 const SOURCES = fileURLToPath(new URL('../src/', import.meta.url))
+const PRISMA = fileURLToPath(new URL('../prisma/', import.meta.url))
 
 /** Which module owns a table: it alone writes it, and only its fragments read it. */
 const OWNERS: Readonly<Record<string, string>> = {
@@ -24,83 +23,94 @@ const OWNERS: Readonly<Record<string, string>> = {
   reservation: 'limits'
 }
 
-/** The tables, by the names of their models as Prisma's client has them. `grant` is a word of SQL. */
-const TABLES = { ...tablesOfModels(Object.keys(Prisma.ModelName)), grant: 'grant_request' }
+let tables: SchemaTables
+
+beforeAll(async () => {
+  tables = await readSchemaTables(`${PRISMA}schema.prisma`)
+})
 
 it('every table has an owner', () => {
-  expect(Object.keys(OWNERS).sort()).toEqual(Object.values(TABLES).sort())
+  expect(Object.keys(OWNERS).sort()).toEqual(Object.values(tables.models).sort())
 })
 
 it('a table is written by the module that owns it, and by nothing else', async () => {
-  const writes = await findTableWrites(SOURCES, TABLES)
-  const owned = writes.filter(({ table }) => table !== COMPUTED)
-  expect(owned.filter(({ file, table }) => !file.startsWith(`modules/${OWNERS[table] ?? ''}/`))).toEqual([])
-  expect(new Set(owned.map(({ table }) => table))).toEqual(new Set(Object.keys(OWNERS)))
-  // Callers that pass a table to it are found by that.
-  const computed = writes.filter(({ table }) => table === COMPUTED)
-  expect(new Set(computed.map(({ file }) => file))).toEqual(new Set(['modules/purge-statement.ts']))
+  const writes = await findTableWrites(SOURCES, tables)
+  expect(writes.filter(({ file, table }) => !file.startsWith(`modules/${OWNERS[table] ?? ''}/`))).toEqual([])
+  expect(new Set(writes.map(({ table }) => table))).toEqual(new Set(Object.keys(OWNERS)))
 })
 
 it('a table is read by the module that owns it, and by audits, which read everything', async () => {
-  const reads = await findTableReads(SOURCES, TABLES)
-  expect(
-    reads.filter(
-      ({ file, table }) =>
-        !file.startsWith(`modules/${OWNERS[table] ?? ''}/`) && !file.startsWith('features/audit-limits/')
-    )
-  ).toEqual([])
+  const reads = (await findTableReads(SOURCES, tables)).filter(
+    ({ file }) => !file.startsWith('features/audit-limits/')
+  )
+  expect(reads.filter(({ file, table }) => !file.startsWith(`modules/${OWNERS[table] ?? ''}/`))).toEqual([])
   expect(new Set(reads.map(({ table }) => table))).toEqual(new Set(Object.keys(OWNERS)))
 })
 
-/** Runs a search over a folder with one file of this text. */
-async function searched(
-  find: typeof findTableReads,
-  text: string
-): Promise<Awaited<ReturnType<typeof findTableReads>>> {
-  const folder = await mkdtemp(join(tmpdir(), 'table-owners-'))
-  await writeFile(
-    join(folder, 'planted.ts'),
-    `// update interaction set x; select from interaction\nconst text = \`${text}\`\n`
+// Of two changes of one row in one statement only one takes effect, silently.
+it('a table is written by one part of a statement, or by parts that never touch the same row', async () => {
+  /** Statements that write a table with several parts, and why these parts never touch the same row. */
+  const disjoint: Readonly<Record<string, string>> = {
+    'end-reservations: reservation': 'reservations that were there are ended; ids that were not are inserted',
+    'rotate-tokens: access_token': 'tokens that were there are ended; those that replace them are inserted',
+    'purge-grants: grant_request': 'a grant is put off or deleted by whether its instant is before the cutoff'
+  }
+  const twice = (await composedStatements()).flatMap(({ name, text }) =>
+    findTablesWrittenTwice(text).map((table) => `${name}: ${table}`)
   )
-  const found = await find(folder, TABLES)
-  await rm(folder, { recursive: true })
-  return found
+  expect(twice.sort()).toEqual(Object.keys(disjoint).sort())
+})
+
+/** All statements that the modules and features of the service compose. */
+async function composedStatements(): Promise<readonly { name: string; text: string }[]> {
+  const composed: { name: string; text: string }[] = []
+  class RecordedStatement<Row> extends database.Statement<Row> {
+    constructor(...[name, statement, options]: ConstructorParameters<typeof database.Statement>) {
+      super(name, statement, options)
+      composed.push({ name, text: statement.sql })
+    }
+  }
+  jest.unstable_mockModule('@open-payments-server/database', () => ({
+    ...database,
+    Statement: RecordedStatement
+  }))
+  for (const folder of ['modules', 'features']) {
+    const files = await readdir(`${SOURCES}${folder}`, { recursive: true })
+    for (const file of files.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts')))
+      await import(`${SOURCES}${folder}/${file}`)
+  }
+  const { createPurgeStatements } = await import('../src/features/purge-grants/purge-statements.js')
+  createPurgeStatements({ undecidedSeconds: 1, unconsentedSeconds: 1 })
+  const sources = await readdir(SOURCES, { recursive: true, withFileTypes: true })
+  const texts = await Promise.all(
+    sources
+      .filter(({ name, parentPath }) => /(?<!\.test)\.ts$/.test(name) && !parentPath.includes('generated'))
+      .map(({ name, parentPath }) => readFile(`${parentPath}/${name}`, 'utf8'))
+  )
+  const composing = texts.join('').match(/new Statement\b/g) ?? []
+  expect(composed.length).toBeGreaterThanOrEqual(composing.length)
+  return composed
 }
 
-it.each([
-  ['insert into reservation (payment_id) values (1)', 'reservation'],
-  ['with x as (update  access_token t set ended_at = now() returning 1) select 1', 'access_token'],
-  ['delete from grant_request g using x', 'grant_request'],
-  ['await on.grant.updateMany({})', 'grant_request'],
-  ['purgeStatement({ table: Prisma.sql`reservation`, id: Prisma.sql`payment_id` })', 'reservation'],
-  ['UPDATE ONLY "interaction" SET x = 1', 'interaction'],
-  ['insert into public.interaction (id) values (1)', 'interaction'],
-  ['truncate table interaction', 'interaction'],
-  ['merge into interaction using x on true', 'interaction'],
-  ['await on.grant.updateManyAndReturn({})', 'grant_request'],
-  ['update ${table} set x = 1', COMPUTED]
-])('the write %s is found', async (text, table) => {
-  expect(await searched(findTableWrites, text)).toEqual([{ file: 'planted.ts', table }])
-})
-
-it('nested writes of models are found', async () => {
-  const text = 'on.grant.create({ data: { id, accessItems: { create: [item] }, tokens: { create: token } } })'
-  const found = await searched(findTableWrites, text)
-  expect(found.map(({ table }) => table)).toEqual(['grant_request', 'access_item', NESTED])
-})
-
-it.each([
-  ['select 1 from reservation', ['reservation']],
-  ['select 1 from wanted w, grant_request g where true', ['grant_request']],
-  [
-    'from access_token as t, public.interaction i join "access_item" a on true',
-    ['access_token', 'interaction', 'access_item']
-  ],
-  ['left join lateral (select * from only limit_window) w on true', ['limit_window']],
-  ['delete from x using reservation r', ['reservation']],
-  ['await on.grant.findMany({})', ['grant_request']],
-  ['await on.limitWindow.count()', ['limit_window']],
-  ['select reservation.state from wanted for update of reservation', []]
-])('the reads of %s are found', async (text, tables) => {
-  expect(await searched(findTableReads, text)).toEqual(tables.map((table) => ({ file: 'planted.ts', table })))
+it('no row of a table is deleted with one of another module, but for what belongs to it', async () => {
+  const folders = await readdir(`${PRISMA}migrations`, { withFileTypes: true })
+  const migrations = await Promise.all(
+    folders
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => readFile(`${PRISMA}migrations/${name}/migration.sql`, 'utf8'))
+  )
+  const cascades = migrations
+    .flatMap((text) => text.split(/(?=^(?:create|alter) table )/m))
+    .flatMap((statement) => {
+      const [, table = ''] = /^(?:create|alter) table (?:only )?"?(\w+)/.exec(statement) ?? []
+      return [...statement.matchAll(/references "?(\w+)"?[^,;]*?on delete (?:cascade|set)/g)].map(
+        ([, referred = '']) => ({ table, referred })
+      )
+    })
+    .filter(({ table, referred }) => OWNERS[table] !== OWNERS[referred])
+  expect(cascades.map(({ table, referred }) => `${table} with ${referred}`)).toEqual([
+    // What belongs to a grant is deleted with it, in the one statement that purges grants.
+    'interaction with grant_request',
+    'access_token with grant_request'
+  ])
 })

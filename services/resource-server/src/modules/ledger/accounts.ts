@@ -1,6 +1,5 @@
 import type { Asset } from '@open-payments-server/value-types/amounts'
-import type { Database, Queries } from '../database.js'
-import { unlessTaken } from '../unless-taken.js'
+import type { Queries } from '../database.js'
 
 /** An account that holds money. Values are in units of its asset. */
 export interface Account {
@@ -29,8 +28,8 @@ export interface NewAccount {
  *
  * @returns false when its name is taken
  */
-export function createAccount(
-  on: Database,
+export async function createAccount(
+  on: Queries,
   { asset, createdAtMs, ...account }: NewAccount
 ): Promise<boolean> {
   const data = {
@@ -40,13 +39,19 @@ export function createAccount(
     assetScale: asset.scale,
     createdAt: new Date(createdAtMs)
   } as const
-  return unlessTaken(on.account.create({ data }))
+  return (await on.account.createMany({ data, skipDuplicates: true })).count === 1
 }
 
 /** Finds an account by its name. */
 export async function findAccount(on: Queries, name: string): Promise<Account | undefined> {
   const account = await on.account.findUnique({ where: { name }, include: { asset: true } })
   return account === null ? undefined : toAccount(account)
+}
+
+/** Finds accounts that hold money by their ids (UUID), in no order. */
+export async function findAccountsById(on: Queries, ids: readonly string[]): Promise<readonly Account[]> {
+  const accounts = await on.account.findMany({ where: { id: { in: [...ids] } }, include: { asset: true } })
+  return accounts.map(toAccount)
 }
 
 /**

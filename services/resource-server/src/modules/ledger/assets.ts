@@ -1,6 +1,6 @@
+import { isUniqueViolation } from '@open-payments-server/database'
 import type { Asset } from '@open-payments-server/value-types/amounts'
-import { type Database, Prisma, type Queries } from '../database.js'
-import { unlessTaken } from '../unless-taken.js'
+import { Prisma, type Queries } from '../database.js'
 import { PROVIDER_ACCOUNT_KINDS } from './provider-accounts.js'
 
 /**
@@ -32,18 +32,24 @@ export function assetById(assetId: Prisma.Sql, alias: Prisma.Sql): Prisma.Sql {
 }
 
 /**
- * Creates an asset and the provider's accounts in it, in one transaction.
+ * Creates an asset and the provider's accounts in it, in one transaction: PostgreSQL aborts it when the asset exists.
  *
  * @param newId creates ids (UUID) of accounts
  * @returns false when an asset with this code and scale exists
  */
 export async function createAsset(
-  on: Database,
+  on: Queries,
   { code, scale }: Asset,
   newId: () => string
 ): Promise<boolean> {
   const accounts = PROVIDER_ACCOUNT_KINDS.map((kind) => ({ id: newId(), kind }))
-  return unlessTaken(on.asset.create({ data: { code, scale, accounts: { create: accounts } } }))
+  try {
+    await on.asset.create({ data: { code, scale, accounts: { create: accounts } } })
+    return true
+  } catch (error) {
+    if (isUniqueViolation(error)) return false
+    throw error
+  }
 }
 
 /** All assets, by code and scale. */

@@ -1,6 +1,6 @@
 import type { Asset } from '@open-payments-server/value-types/amounts'
-import type { Database, Queries } from '../database.js'
-import { unlessTaken } from '../unless-taken.js'
+import type { Queries } from '../database.js'
+import { findAccountsById } from '../ledger/index.js'
 
 /** A wallet address to be created. */
 export interface NewWalletAddress {
@@ -28,13 +28,13 @@ export interface StoredWalletAddress {
  *
  * @returns false when its path is taken
  */
-export function createWalletAddress(
-  on: Database,
+export async function createWalletAddress(
+  on: Queries,
   { publicName, createdAtMs, ...walletAddress }: NewWalletAddress
 ): Promise<boolean> {
   const createdAt = new Date(createdAtMs)
   const data = { ...walletAddress, publicName: publicName ?? null, createdAt, updatedAt: createdAt }
-  return unlessTaken(on.walletAddress.create({ data }))
+  return (await on.walletAddress.createMany({ data, skipDuplicates: true })).count === 1
 }
 
 /** Finds the id (UUID) of the wallet address with a path. */
@@ -54,17 +54,26 @@ export async function listWalletAddresses(
   const walletAddresses = await on.walletAddress.findMany({
     where: { path: { gt: page.after } },
     include: {
-      account: { include: { asset: true } },
       keys: { where: { revokedAt: null }, orderBy: { kid: 'asc' }, select: { kid: true } }
     },
     orderBy: { path: 'asc' },
     take: page.limit
   })
-  return walletAddresses.map(({ path, publicName, account, keys }) => ({
-    path,
-    publicName: publicName ?? undefined,
-    accountName: account.name ?? '',
-    asset: { code: account.asset.code, scale: account.asset.scale },
-    keyIds: keys.map(({ kid }) => kid)
-  }))
+  const accounts = await findAccountsById(
+    on,
+    walletAddresses.map(({ accountId }) => accountId)
+  )
+  const accountOf = new Map(accounts.map((account) => [account.id, account]))
+  return walletAddresses.flatMap(({ path, publicName, accountId, keys }) => {
+    const account = accountOf.get(accountId)
+    if (account === undefined) return [] // a foreign key keeps it
+    const { name: accountName, asset } = account
+    return {
+      path,
+      publicName: publicName ?? undefined,
+      accountName,
+      asset,
+      keyIds: keys.map(({ kid }) => kid)
+    }
+  })
 }

@@ -2,8 +2,7 @@ import { placeholder, Statement } from '@open-payments-server/database'
 import { LRUCache } from 'lru-cache'
 import type { PublishedKeyDirectory, PublishedKeys } from '../../domain/client-keys.js'
 import { findPathProblem } from '../../domain/wallet-address.js'
-import { type Database, Prisma, type Queries } from '../database.js'
-import { unlessTaken } from '../unless-taken.js'
+import { Prisma, type Queries } from '../database.js'
 
 /** Maximum number of wallet addresses whose keys are cached. */
 const REMEMBERED_MAX = 10_000
@@ -85,11 +84,12 @@ export function countKeys(on: Queries, walletAddressId: string): Promise<number>
  * @param key.x base64url-encoded Ed25519 public key
  * @returns false when its id is taken, even by a revoked key
  */
-export function addKey(
-  on: Database,
+export async function addKey(
+  on: Queries,
   { createdAtMs, ...key }: ClientKeyId & { readonly x: string; readonly createdAtMs: number }
 ): Promise<boolean> {
-  return unlessTaken(on.clientKey.create({ data: { ...key, createdAt: new Date(createdAtMs) } }))
+  const data = { ...key, createdAt: new Date(createdAtMs) }
+  return (await on.clientKey.createMany({ data, skipDuplicates: true })).count === 1
 }
 
 /** Whether a key exists, revoked or not. */
