@@ -1,1 +1,1 @@
-export { Refusal, type RefusalOptions } from './refusal.js'
+export { FieldRefusal, Refusal, type RefusalOptions } from './refusal.js'

@@ -28,3 +28,19 @@ export class Refusal extends Error {
     this.retryAfterSeconds = retryAfterSeconds
   }
 }
+
+/** A refusal that is about one field of the request. */
+export class FieldRefusal<Because extends string> extends Refusal {
+  override readonly name: string = 'FieldRefusal'
+  /** The field at fault, in the terms of the contract: `debit_amount.value`; undefined when there is none. */
+  readonly field: string | undefined
+
+  constructor(
+    override readonly because: Because,
+    message: string,
+    { field, cause }: { readonly field?: string; readonly cause?: unknown } = {}
+  ) {
+    super(because, message, { cause })
+    this.field = field
+  }
+}

@@ -1,6 +1,6 @@
 import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { AmountError, parseAmountValue } from '@open-payments-server/value-types/amounts'
-import { OperationRefused } from '../operation-refused.js'
+import { CallRefused } from '../../domain/call-refused.js'
 import type { Database } from '../../modules/database.js'
 import { findMovement, move, type MovementKind } from '../../modules/ledger/index.js'
 import { getAccount, type OperatedAccount } from './accounts.js'
@@ -19,7 +19,7 @@ export interface MoneyMovement {
  * Deposits money into an account from outside. The same id with the same content has no further effect.
  *
  * @returns the account after it
- * @throws OperationRefused `invalid`, `not-found` for the account, or `already-exists` for the id with other content
+ * @throws CallRefused `invalid`, `not-found` for the account, or `already-exists` for the id with other content
  */
 export async function deposit(
   movement: MoneyMovement,
@@ -40,7 +40,7 @@ export async function deposit(
  * Withdraws money from an account. The same id with the same content has no further effect.
  *
  * @returns the account after it
- * @throws OperationRefused `invalid`, `not-found` for the account, `not-possible` when the available balance is too small,
+ * @throws CallRefused `invalid`, `not-found` for the account, `not-possible` when the available balance is too small,
  *   or `already-exists` for the id with other content
  */
 export async function withdraw(
@@ -58,10 +58,10 @@ export async function withdraw(
     !moved &&
     !(await assertSameMovement('withdrawal', movement, value, account.id, dependencies.database))
   ) {
-    throw new OperationRefused(
+    throw new CallRefused(
       'not-possible',
-      'value',
-      `the account ${movement.accountName} has less than that available`
+      `the account ${movement.accountName} has less than that available`,
+      { field: 'value' }
     )
   }
   return account
@@ -69,7 +69,7 @@ export async function withdraw(
 
 /**
  * @returns false when there is no transfer with this id
- * @throws OperationRefused when there is a different one
+ * @throws CallRefused when there is a different one
  */
 async function assertSameMovement(
   kind: MovementKind,
@@ -81,13 +81,14 @@ async function assertSameMovement(
   const found = await findMovement(database, id)
   if (found === undefined) return false
   if (found.kind === kind && found.value === value && found.accountId === accountId) return true
-  throw new OperationRefused('already-exists', `${kind}_id`, `the ${kind}_id names another transfer`)
+  throw new CallRefused('already-exists', `the ${kind}_id names another transfer`, { field: `${kind}_id` })
 }
 
 function readMovement({ id, value }: MoneyMovement, idField: string): bigint {
-  if (!isUuid(id)) throw new OperationRefused('invalid', idField, `${idField} must be a lower-case UUID`)
+  if (!isUuid(id))
+    throw new CallRefused('invalid', `${idField} must be a lower-case UUID`, { field: idField })
   const parsed = parseValue(value)
-  if (parsed === 0n) throw new OperationRefused('invalid', 'value', 'value must be above 0')
+  if (parsed === 0n) throw new CallRefused('invalid', 'value must be above 0', { field: 'value' })
   return parsed
 }
 
@@ -96,6 +97,6 @@ function parseValue(value: string): bigint {
     return parseAmountValue(value)
   } catch (error) {
     if (!(error instanceof AmountError)) throw error
-    throw new OperationRefused('invalid', 'value', error.message)
+    throw new CallRefused('invalid', error.message, { field: 'value' })
   }
 }
