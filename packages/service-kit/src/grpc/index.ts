@@ -1,1 +1,14 @@
+export { answering } from './answering.js'
+export {
+  cutPage,
+  type Page,
+  PAGE_SIZE_DEFAULT,
+  PAGE_SIZE_MAX,
+  readPageSize,
+  readPageToken,
+  readTextToken,
+  unknownPageToken,
+  writePageToken,
+  writeTextToken
+} from './pages.js'
 export { MESSAGE_BYTES_MAX, startGrpcServices } from './start-grpc-services.js'

@@ -1,1 +1,8 @@
-export { CommonRefusal, type CommonReason, invalidField, Refusal, type RefusalOptions } from './refusal.js'
+export {
+  CommonRefusal,
+  type CommonReason,
+  FieldRefusal,
+  invalidField,
+  Refusal,
+  type RefusalOptions
+} from './refusal.js'

@@ -51,3 +51,19 @@ export class CommonRefusal extends Refusal<CommonReason> {}
 export function invalidField(field: string, problem: string): Error {
   return new CommonRefusal('invalid-field', `invalid ${field}: ${problem}`, { details: { [field]: problem } })
 }
+
+/** A refusal that is about one field of the request. */
+export class FieldRefusal<Because extends string> extends Refusal<Because> {
+  override readonly name: string = 'FieldRefusal'
+  /** The field at fault, in the terms of the contract: `debit_amount.value`; undefined when there is none. */
+  readonly field: string | undefined
+
+  constructor(
+    because: Because,
+    message: string,
+    { field, cause }: { readonly field?: string; readonly cause?: unknown } = {}
+  ) {
+    super(because, message, { cause })
+    this.field = field
+  }
+}

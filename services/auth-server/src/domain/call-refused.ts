@@ -1,6 +1,6 @@
-import { Refusal } from '@open-payments-server/value-types/refusals'
+import { FieldRefusal } from '@open-payments-server/value-types/refusals'
 
-/** Why a service's or an operator's call is refused. `grpc/answer.ts` maps reasons to gRPC. */
+/** Why a call of a service or an operator is refused. The transport maps each reason. */
 export type CallRefusedBecause =
   /** A field is missing or malformed, or more than was reserved. */
   | 'invalid'
@@ -18,17 +18,6 @@ export type CallRefusedBecause =
   | 'untold'
 
 /** A call, or one of the requests of a call, was refused. The message is for the caller. */
-export class CallRefused extends Refusal {
+export class CallRefused extends FieldRefusal<CallRefusedBecause> {
   override readonly name = 'CallRefused'
-  /** The field at fault, in the terms of the contract: `debit_amount.value`; undefined when there is none. */
-  readonly field: string | undefined
-
-  constructor(
-    override readonly because: CallRefusedBecause,
-    message: string,
-    { field, cause }: { readonly field?: string; readonly cause?: unknown } = {}
-  ) {
-    super(because, message, { cause })
-    this.field = field
-  }
 }

@@ -1,8 +1,8 @@
 import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
+import { cutPage, readPageSize, readPageToken, writePageToken } from '@open-payments-server/service-kit/grpc'
 import { toAccessItemMessage, toClientMessage } from './messages.js'
-import { cutPage, readPageToken } from './page-token.js'
-import { invalidField, readPageSize, readUrl, readUuid } from './request-fields.js'
+import { invalidField, readUrl, readUuid } from './request-fields.js'
 import { CallRefused } from '../domain/call-refused.js'
 import type { Queries } from '../modules/database.js'
 import type { RevokeGrant } from '../features/end-grant/revoke-grant.js'
@@ -20,10 +20,10 @@ export function createListGrantsRpc(
       clientWalletAddress:
         clientWalletAddress === '' ? undefined : readUrl(clientWalletAddress, 'client_wallet_address'),
       state: readState(request.state),
-      after: pageToken === '' ? undefined : readPageToken(pageToken),
+      after: readPageToken(pageToken),
       count: pageSize + 1
     })
-    const { items, nextPageToken } = cutPage(found, pageSize, (grant) => grant)
+    const { items, nextPageToken } = cutPage(found, pageSize, writePageToken)
     return { grants: items.map(toMessage), nextPageToken }
   }
 }

@@ -9,12 +9,6 @@ import {
 import { CallRefused } from '../domain/call-refused.js'
 import { parseHttpUrl, URL_LENGTH_MAX } from '../domain/urls.js'
 
-/** Default number of items of a page. */
-export const PAGE_SIZE_DEFAULT = 100
-
-/** Maximum number of items of a page. */
-export const PAGE_SIZE_MAX = 1000
-
 const SHA256_BYTES = 32
 
 /** Refuses a field that is missing or wrong. */
@@ -87,16 +81,6 @@ export function readAmountValue(text: string, field: string): bigint {
     if (!(error instanceof AmountError)) throw error
     throw invalidField(field, error.problem)
   }
-}
-
-/**
- * Reads the size of a page; 0 stands for {@link PAGE_SIZE_DEFAULT}.
- *
- * @throws CallRefused `invalid`
- */
-export function readPageSize(size: number): number {
-  if (size > PAGE_SIZE_MAX) throw invalidField('page_size', `must be at most ${String(PAGE_SIZE_MAX)}`)
-  return size === 0 ? PAGE_SIZE_DEFAULT : size
 }
 
 const MEMBER_NAMES: Readonly<Record<string, string>> = {

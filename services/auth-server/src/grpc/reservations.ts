@@ -1,8 +1,8 @@
 import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
+import { cutPage, readPageSize, readPageToken, writePageToken } from '@open-payments-server/service-kit/grpc'
 import { formatAmount } from '@open-payments-server/value-types/amounts'
-import { cutPage, readPageToken } from './page-token.js'
-import { readPageSize, readUuid } from './request-fields.js'
+import { readUuid } from './request-fields.js'
 import type { Database } from '../modules/database.js'
 import { listAfter, listOpen, type Reservation } from '../modules/limits/index.js'
 
@@ -12,12 +12,11 @@ export function createListOpenReservationsRpc(
 ): UnaryHandler<auth.ListOpenReservationsRequest, auth.ListOpenReservationsResponse> {
   return async ({ olderThanSeconds, pageSize: size, pageToken }) => {
     const pageSize = readPageSize(size)
-    const after = pageToken === '' ? undefined : readPageToken(pageToken)
+    const after = readPageToken(pageToken)
     const found = await listOpen(database, { olderThanSeconds, after, count: pageSize + 1 })
-    const { items, nextPageToken } = cutPage(found, pageSize, ({ createdAtMs, paymentId }) => ({
-      createdAtMs,
-      id: paymentId
-    }))
+    const { items, nextPageToken } = cutPage(found, pageSize, ({ createdAtMs, paymentId }) =>
+      writePageToken({ createdAtMs, id: paymentId })
+    )
     return { reservations: items.map(toMessage), nextPageToken }
   }
 }

@@ -2,10 +2,15 @@ import { type CallObserver, createHandlers, type GrpcService } from '@open-payme
 import { wallet } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import type { ResourceServerConfig } from '../config.js'
-import { createWalletOperator, type WalletOperatorDependencies } from '../grpc/operator/wallet-operator.js'
+import type { AuditMoneyDependencies } from '../features/audit-money/audit-money.js'
+import type { GiveUpLostDependencies } from '../features/audit-money/lost-payments.js'
+import type { OperatorDependencies } from '../features/operate-wallets/dependencies.js'
+import { answer } from '../grpc/operator/answer.js'
+import * as operator from '../grpc/operator/wallet-operator.js'
 
 /** The dependencies of the gRPC services. */
-export interface GrpcDependencies extends WalletOperatorDependencies {
+export interface GrpcDependencies
+  extends OperatorDependencies, AuditMoneyDependencies, GiveUpLostDependencies {
   readonly logger: Logger
   /** Observes every call; none unless given. */
   readonly callObserver?: CallObserver | undefined
@@ -22,12 +27,31 @@ export interface GrpcDependencies extends WalletOperatorDependencies {
 
 /** Everything the resource server serves over gRPC. */
 export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[] {
-  const { config, logger, callObserver } = dependencies
   return [
     {
       definition: wallet.WalletOperatorServiceService,
-      implementation: createWalletOperator(createHandlers(logger, callObserver), dependencies),
-      clients: { everyMethod: config.GRPC_OPERATOR_CLIENTS ?? [] }
+      implementation: walletOperatorService(dependencies),
+      clients: { everyMethod: dependencies.config.GRPC_OPERATOR_CLIENTS ?? [] }
     }
   ]
+}
+
+function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOperatorServiceServer {
+  const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
+  return {
+    createAsset: handlers.unary(answer(operator.createAssetRpc(dependencies))),
+    listAssets: handlers.unary(answer(operator.listAssetsRpc(dependencies))),
+    createAccount: handlers.unary(answer(operator.createAccountRpc(dependencies))),
+    listAccounts: handlers.unary(answer(operator.listAccountsRpc(dependencies))),
+    createWalletAddress: handlers.unary(answer(operator.createWalletAddressRpc(dependencies))),
+    listWalletAddresses: handlers.unary(answer(operator.listWalletAddressesRpc(dependencies))),
+    addClientKey: handlers.unary(answer(operator.addClientKeyRpc(dependencies))),
+    revokeClientKey: handlers.unary(answer(operator.revokeClientKeyRpc(dependencies))),
+    deposit: handlers.unary(answer(operator.depositRpc(dependencies))),
+    withdraw: handlers.unary(answer(operator.withdrawRpc(dependencies))),
+    listPayments: handlers.unary(answer(operator.listPaymentsRpc(dependencies))),
+    listLostPayments: handlers.unary(answer(operator.listLostPaymentsRpc(dependencies))),
+    giveUpLostPayments: handlers.unary(answer(operator.giveUpLostPaymentsRpc(dependencies))),
+    audit: handlers.unary(answer(operator.auditRpc(dependencies)))
+  }
 }

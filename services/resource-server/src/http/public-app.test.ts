@@ -11,7 +11,7 @@ import { createLogger } from '@open-payments-server/runtime'
 import { send } from '@open-payments-server/testing'
 import { SharedStoreUnavailable } from '@open-payments-server/shared-store'
 import { AuthServerUnavailable } from '../domain/ports.js'
-import { OperationRefused } from '../features/operation-refused.js'
+import { invalidField as invalidCallField } from '../domain/call-refused.js'
 import { createPublicApp } from './public-app.js'
 
 let server: RunningHttpServer | undefined
@@ -66,7 +66,7 @@ describe('the public listener', () => {
 
   it('has no answer to the refusal of an operator', async () => {
     const answer = await answerOf(() => {
-      throw new OperationRefused('invalid', 'account_name', 'account_name is required')
+      throw invalidCallField('account_name', 'is required')
     })
     expect(answer.status).toBe(500)
     expect(answer.body).toEqual({ error: { code: '500', description: 'internal server error' } })

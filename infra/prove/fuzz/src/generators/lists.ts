@@ -1,6 +1,5 @@
 import fc from 'fast-check'
-import { writePageToken } from '../../../../../services/auth-server/src/grpc/page-token.js'
-import { writeTextToken } from '../../../../../services/resource-server/src/features/operator-pages.js'
+import { writePageToken, writeTextToken } from '../../../../../packages/service-kit/src/grpc/pages.js'
 import { formatCursor } from '../../../../../services/resource-server/src/domain/pagination.js'
 import { anyText, attempts, joined, mixed, word } from './text.js'
 

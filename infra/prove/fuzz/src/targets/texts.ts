@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import { parse as parseQuery } from 'node:querystring'
+import { isRpcError } from '@open-payments-server/grpc-transport'
 import { isPublicAddress, OutgoingRequestError, URL_LENGTH_MAX } from '@open-payments-server/http-client'
 import { targetUri } from '@open-payments-server/http-server'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
@@ -22,6 +23,12 @@ import {
 import fc from 'fast-check'
 import { maxAgeSeconds } from '../../../../../packages/http-client/src/max-age.js'
 import { parseTarget } from '../../../../../packages/http-client/src/target.js'
+import {
+  readPageToken,
+  readTextToken,
+  writePageToken,
+  writeTextToken
+} from '../../../../../packages/service-kit/src/grpc/pages.js'
 import { CallRefused } from '../../../../../services/auth-server/src/domain/call-refused.js'
 import { createInteractionCookie } from '../../../../../services/auth-server/src/http/interaction-cookie.js'
 import { isSameSecret, parseGnapToken } from '../../../../../services/auth-server/src/domain/secrets.js'
@@ -33,13 +40,7 @@ import {
   withQuery
 } from '../../../../../services/auth-server/src/domain/urls.js'
 import { checkFinishUri } from '../../../../../services/auth-server/src/features/request-grant/request-checks.js'
-import { readPageToken, writePageToken } from '../../../../../services/auth-server/src/grpc/page-token.js'
 import { readUrl } from '../../../../../services/auth-server/src/grpc/request-fields.js'
-import { OperationRefused } from '../../../../../services/resource-server/src/features/operation-refused.js'
-import {
-  readTextToken,
-  writeTextToken
-} from '../../../../../services/resource-server/src/features/operator-pages.js'
 import { formatCursor } from '../../../../../services/resource-server/src/domain/pagination.js'
 import { readIdempotencyKey } from '../../../../../services/resource-server/src/domain/payment-identity.js'
 import { createResourceUrls } from '../../../../../services/resource-server/src/domain/resource-urls.js'
@@ -65,7 +66,7 @@ const TEXT_LENGTH_MAX = 65_536
 
 const ofField: RefusalKind = (error) =>
   error instanceof CommonRefusal && error.because === 'invalid-field' ? 'invalid field' : undefined
-const ofRpc: RefusalKind = (error) => (error instanceof CallRefused ? 'refused' : undefined)
+const ofCall: RefusalKind = (error) => (error instanceof CallRefused ? 'refused' : undefined)
 
 // URLs
 
@@ -76,7 +77,7 @@ const wallets = target({
   attack(text) {
     const isRead = outcomeOf(() => {
       mustHold({ 'a URL stays as it was written': readUrl(text, 'field') === text })
-    }, ofRpc)
+    }, ofCall)
     const parsed = parseHttpUrl(text)
     mustHold({ 'what HTTP takes, gRPC takes': parsed === undefined || isRead === ACCEPTED })
     const normalized = normalizeWalletAddress(text)
@@ -302,7 +303,7 @@ const queries = target({
   }
 })
 
-const ofOperation: RefusalKind = (error) => (error instanceof OperationRefused ? 'refused' : undefined)
+const ofPage: RefusalKind = (error) => (isRpcError(error) ? 'refused' : undefined)
 
 const tokens = target({
   name: 'page tokens',
@@ -311,15 +312,15 @@ const tokens = target({
   attack(token) {
     const ofTime = outcomeOf(() => {
       const end = readPageToken(token)
-      const again = readPageToken(writePageToken(end))
-      const isSame = again.id === end.id && again.createdAtMs === end.createdAtMs
+      const again = end && readPageToken(writePageToken(end))
+      const isSame = again?.id === end?.id && again?.createdAtMs === end?.createdAtMs
       mustHold({ 'a token says where a page ended': isSame })
-    }, ofRpc)
+    }, ofPage)
     const ofText = outcomeOf(() => {
-      const text = readTextToken({ pageSize: 0, pageToken: token })
+      const text = readTextToken(token)
       mustHold({ 'a token has one spelling': writeTextToken(text) === token })
       mustHold({ 'a token can be looked for': !text.includes('\0') })
-    }, ofOperation)
+    }, ofPage)
     return [ofTime, ofText].includes(ACCEPTED) ? ACCEPTED : 'refused'
   }
 })

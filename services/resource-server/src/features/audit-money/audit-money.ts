@@ -17,7 +17,7 @@ export interface AuditMoneyDependencies extends LossDependencies {
  *
  * @param openAgeMaxSeconds a reservation may stay open this long; 0 means 600
  * @returns what was checked, in the order of checking
- * @throws OperationRefused `not-possible` when the auth server cannot be reached
+ * @throws CallRefused `not-possible` when the auth server cannot be reached
  */
 export async function auditMoney(
   openAgeMaxSeconds: number,

@@ -1,15 +1,6 @@
 import type { Logger } from '@open-payments-server/runtime'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
-import { invalidField, OperationRefused } from '../operation-refused.js'
-import {
-  cutPage,
-  type OperatorPage,
-  type OperatorPageResult,
-  readPageSize,
-  readTextToken,
-  unknownPageToken,
-  writeTextToken
-} from '../operator-pages.js'
+import { CallRefused, invalidField } from '../../domain/call-refused.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import { AuthServerUnavailable, type Reservation } from '../../domain/ports.js'
 import type { Database } from '../../modules/database.js'
@@ -60,29 +51,22 @@ export function findLost({ reservation, entry }: Pair, lossBoundMs: number): Res
 /**
  * Lists payments that the database lost when it changed its timeline, by id. Compares everything that both services know.
  *
- * @throws OperationRefused `invalid`, or `not-possible` when the auth server cannot be reached
+ * @param range.after id (UUID) after which the list begins; undefined starts with the first
+ * @throws CallRefused `not-possible` when the auth server cannot be reached
  */
 export async function listLostPayments(
-  page: OperatorPage,
+  range: { readonly after: string | undefined; readonly limit: number },
   dependencies: LossDependencies
-): Promise<OperatorPageResult<Reservation>> {
-  const size = readPageSize(page)
-  const after = readTextToken(page)
-  if (after !== '' && !isUuid(after)) throw unknownPageToken()
+): Promise<readonly Reservation[]> {
   return refusingWithoutAuthServer(async () => {
     const lossBoundMs = await readLossBound(dependencies)
     const lost: Reservation[] = []
-    for await (const pair of readPairs(dependencies, after === '' ? undefined : after)) {
+    for await (const pair of readPairs(dependencies, range.after)) {
       const reservation = findLost(pair, lossBoundMs)
       if (reservation !== undefined) lost.push(reservation)
-      if (lost.length > size) break
+      if (lost.length === range.limit) break
     }
-    return cutPage(
-      lost,
-      size,
-      ({ paymentId }) => writeTextToken(paymentId),
-      (reservation) => reservation
-    )
+    return lost
   })
 }
 
@@ -91,7 +75,7 @@ export async function listLostPayments(
  * Settled amounts count as spent under their grants for good.
  *
  * @returns the ids that this call gave up, without those that were given up before
- * @throws OperationRefused `invalid`; `not-found` for an id without a reservation; `not-possible` for a payment that is not
+ * @throws CallRefused `invalid`; `not-found` for an id without a reservation; `not-possible` for a payment that is not
  *   lost, or when the auth server cannot be reached
  */
 export async function giveUpLostPayments(
@@ -122,15 +106,17 @@ export async function giveUpLostPayments(
   return givenUp
 }
 
-/** @throws OperationRefused for a payment that is not lost */
+/** @throws CallRefused for a payment that is not lost */
 function requireLost(pair: Pair, lossBoundMs: number): Reservation {
   const { paymentId, reservation } = pair
   if (reservation === undefined) {
-    throw new OperationRefused('not-found', 'payment_ids', `the auth server knows no payment ${paymentId}`)
+    throw new CallRefused('not-found', `the auth server knows no payment ${paymentId}`, {
+      field: 'payment_ids'
+    })
   }
   const lost = findLost(pair, lossBoundMs)
   if (lost === undefined) {
-    throw new OperationRefused('not-possible', 'payment_ids', `the payment ${paymentId} is not lost`)
+    throw new CallRefused('not-possible', `the payment ${paymentId} is not lost`, { field: 'payment_ids' })
   }
   return lost
 }
@@ -138,13 +124,13 @@ function requireLost(pair: Pair, lossBoundMs: number): Reservation {
 /**
  * Calls the auth server.
  *
- * @throws OperationRefused `not-possible` when it cannot be reached
+ * @throws CallRefused `not-possible` when it cannot be reached
  */
 export async function refusingWithoutAuthServer<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask()
   } catch (error) {
     if (!(error instanceof AuthServerUnavailable)) throw error
-    throw new OperationRefused('not-possible', 'auth_server', 'the auth server cannot be asked now')
+    throw new CallRefused('not-possible', 'the auth server cannot be asked now', { field: 'auth_server' })
   }
 }

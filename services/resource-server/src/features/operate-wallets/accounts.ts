@@ -1,17 +1,9 @@
 import { newId } from '@open-payments-server/value-types/identifiers'
 import type { Asset } from '@open-payments-server/value-types/amounts'
-import { invalidField, OperationRefused } from '../operation-refused.js'
+import { CallRefused, invalidField } from '../../domain/call-refused.js'
 import * as ledger from '../../modules/ledger/index.js'
 import { findAssetId } from './assets.js'
 import type { OperatorDependencies } from './dependencies.js'
-import {
-  cutPage,
-  type OperatorPage,
-  type OperatorPageResult,
-  readPageSize,
-  readTextToken,
-  writeTextToken
-} from '../operator-pages.js'
 
 /** Allowed names of an account. */
 const ACCOUNT_NAME = /^[a-z0-9._-]{1,64}$/
@@ -32,7 +24,7 @@ export interface OperatedAccount {
 /**
  * Creates an account that holds money in one asset.
  *
- * @throws OperationRefused `invalid`, `not-found` for the asset, or `already-exists` for the name
+ * @throws CallRefused `invalid`, `not-found` for the asset, or `already-exists` for the name
  */
 export async function createAccount(
   request: { name: string; asset: Asset },
@@ -44,7 +36,7 @@ export async function createAccount(
   const createdAtMs = dependencies.clock.now()
   const id = newId(dependencies.clock, dependencies.random)
   if (!(await ledger.createAccount(dependencies.database, { id, name, assetId, asset, createdAtMs }))) {
-    throw new OperationRefused('already-exists', 'name', `there is an account ${name} already`)
+    throw new CallRefused('already-exists', `there is an account ${name} already`, { field: 'name' })
   }
   return { name, asset, balance: 0n, held: 0n, available: 0n, createdAtMs }
 }
@@ -52,27 +44,21 @@ export async function createAccount(
 /**
  * Lists accounts by name; if a name is given, only that one.
  *
- * @throws OperationRefused `invalid`
+ * @param range.after name after which the list begins
  */
 export async function listAccounts(
-  request: OperatorPage & { name: string },
-  dependencies: OperatorDependencies
-): Promise<OperatorPageResult<OperatedAccount>> {
-  const size = readPageSize(request)
-  const after = readTextToken(request)
-  if (request.name !== '') {
-    const possible = ACCOUNT_NAME.test(request.name)
-    const account = possible ? await ledger.findAccount(dependencies.database, request.name) : undefined
-    return { items: account === undefined ? [] : [toOperatedAccount(account)], nextPageToken: '' }
-  }
-  const accounts = await ledger.listAccounts(dependencies.database, { after, limit: size + 1 })
-  return cutPage(accounts, size, ({ name }) => writeTextToken(name), toOperatedAccount)
+  { name, ...range }: { readonly name: string; readonly after: string; readonly limit: number },
+  { database }: OperatorDependencies
+): Promise<readonly OperatedAccount[]> {
+  if (name === '') return (await ledger.listAccounts(database, range)).map(toOperatedAccount)
+  const account = ACCOUNT_NAME.test(name) ? await ledger.findAccount(database, name) : undefined
+  return account === undefined ? [] : [toOperatedAccount(account)]
 }
 
 /**
  * Finds an account by its name.
  *
- * @throws OperationRefused `invalid`, or `not-found`
+ * @throws CallRefused `invalid`, or `not-found`
  */
 export async function getAccount(
   name: string,
@@ -81,7 +67,7 @@ export async function getAccount(
   assertAccountName(name, 'account_name')
   const account = await ledger.findAccount(dependencies.database, name)
   if (account === undefined)
-    throw new OperationRefused('not-found', 'account_name', `there is no account ${name}`)
+    throw new CallRefused('not-found', `there is no account ${name}`, { field: 'account_name' })
   return { id: account.id, ...toOperatedAccount(account) }
 }
 

@@ -1,13 +1,13 @@
 import { newId } from '@open-payments-server/value-types/identifiers'
 import { type Asset, AmountError, parseAmount } from '@open-payments-server/value-types/amounts'
-import { invalidField, OperationRefused } from '../operation-refused.js'
+import { CallRefused, invalidField } from '../../domain/call-refused.js'
 import * as ledger from '../../modules/ledger/index.js'
 import type { OperatorDependencies } from './dependencies.js'
 
 /**
  * Creates an asset, whose code is in capitals, and the provider's accounts in it, in one transaction.
  *
- * @throws OperationRefused `invalid`, or `already-exists` for this code and scale
+ * @throws CallRefused `invalid`, or `already-exists` for this code and scale
  */
 export async function createAsset(
   asset: Asset,
@@ -19,7 +19,9 @@ export async function createAsset(
     throw invalidField('asset.code', `must be in capitals: ${asset.code.toUpperCase()}`)
   }
   if (!(await ledger.createAsset(database, asset, () => newId(clock, random)))) {
-    throw new OperationRefused('already-exists', 'asset', `there is an asset ${describe(asset)} already`)
+    throw new CallRefused('already-exists', `there is an asset ${describe(asset)} already`, {
+      field: 'asset'
+    })
   }
   return asset
 }
@@ -32,13 +34,13 @@ export function listAssets({ database }: OperatorDependencies): Promise<readonly
 /**
  * The id of an asset.
  *
- * @throws OperationRefused `invalid`, or `not-found`
+ * @throws CallRefused `invalid`, or `not-found`
  */
 export async function findAssetId(asset: Asset, { database }: OperatorDependencies): Promise<number> {
   assertAsset(asset)
   const id = await ledger.findAssetId(database, asset)
   if (id === undefined) {
-    throw new OperationRefused('not-found', 'asset', `there is no asset ${describe(asset)}`)
+    throw new CallRefused('not-found', `there is no asset ${describe(asset)}`, { field: 'asset' })
   }
   return id
 }

@@ -1,5 +1,5 @@
 import { parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
-import { invalidField, OperationRefused } from '../operation-refused.js'
+import { CallRefused, invalidField } from '../../domain/call-refused.js'
 import { addKey, countKeys, hasKey, revokeKey } from '../../modules/wallet-addresses/index.js'
 import type { OperatorDependencies } from './dependencies.js'
 import { findWalletAddress } from './wallet-addresses.js'
@@ -21,7 +21,7 @@ export interface NamedKey {
  * Adds a signing key for a wallet address.
  *
  * @param request.x base64url-encoded Ed25519 public key
- * @throws OperationRefused `invalid`, `not-found` for the wallet address, `already-exists` for a key id that is taken, even
+ * @throws CallRefused `invalid`, `not-found` for the wallet address, `already-exists` for a key id that is taken, even
  *   by a revoked key, or `not-possible` when the wallet address has too many
  */
 export async function addClientKey(
@@ -31,15 +31,15 @@ export async function addClientKey(
   assertKey(request)
   const { id: walletAddressId, path } = await findWalletAddress(request.walletAddress, dependencies)
   if ((await countKeys(dependencies.database, walletAddressId)) >= KEYS_MAX) {
-    throw new OperationRefused(
-      'not-possible',
-      'wallet_address',
-      `a wallet address has at most ${KEYS_MAX} keys`
-    )
+    throw new CallRefused('not-possible', `a wallet address has at most ${KEYS_MAX} keys`, {
+      field: 'wallet_address'
+    })
   }
   const key = { walletAddressId, kid: request.kid, x: request.x, createdAtMs: dependencies.clock.now() }
   if (!(await addKey(dependencies.database, key))) {
-    throw new OperationRefused('already-exists', 'kid', `there is, or was, a key ${request.kid} already`)
+    throw new CallRefused('already-exists', `there is, or was, a key ${request.kid} already`, {
+      field: 'kid'
+    })
   }
   dependencies.publishedKeys.forget(path)
 }
@@ -47,13 +47,13 @@ export async function addClientKey(
 /**
  * Removes a key from a wallet address's JWKS. Idempotent.
  *
- * @throws OperationRefused `not-found` for a wallet address or key that never existed
+ * @throws CallRefused `not-found` for a wallet address or key that never existed
  */
 export async function revokeClientKey(request: NamedKey, dependencies: OperatorDependencies): Promise<void> {
   const { id: walletAddressId, path } = await findWalletAddress(request.walletAddress, dependencies)
   const key = { walletAddressId, kid: request.kid }
   if (!KEY_ID.test(request.kid) || !(await hasKey(dependencies.database, key))) {
-    throw new OperationRefused('not-found', 'kid', 'there is no such key')
+    throw new CallRefused('not-found', 'there is no such key', { field: 'kid' })
   }
   await revokeKey(dependencies.database, key, dependencies.clock.now())
   dependencies.publishedKeys.forget(path)

@@ -1,6 +1,6 @@
 import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { AmountError, parseAmountValue } from '@open-payments-server/value-types/amounts'
-import { invalidField, OperationRefused } from '../operation-refused.js'
+import { CallRefused, invalidField } from '../../domain/call-refused.js'
 import type { Database } from '../../modules/database.js'
 import { findMovement, move, type MovementKind } from '../../modules/ledger/index.js'
 import { getAccount, type OperatedAccount } from './accounts.js'
@@ -19,7 +19,7 @@ export interface MoneyMovement {
  * Deposits money into an account from outside. The same id with the same content has no further effect.
  *
  * @returns the account after it
- * @throws OperationRefused `invalid`, `not-found` for the account, or `already-exists` for the id with other content
+ * @throws CallRefused `invalid`, `not-found` for the account, or `already-exists` for the id with other content
  */
 export async function deposit(
   movement: MoneyMovement,
@@ -40,7 +40,7 @@ export async function deposit(
  * Withdraws money from an account. The same id with the same content has no further effect.
  *
  * @returns the account after it
- * @throws OperationRefused `invalid`, `not-found` for the account, `not-possible` when the available balance is too small,
+ * @throws CallRefused `invalid`, `not-found` for the account, `not-possible` when the available balance is too small,
  *   or `already-exists` for the id with other content
  */
 export async function withdraw(
@@ -58,10 +58,10 @@ export async function withdraw(
     !moved &&
     !(await assertSameMovement('withdrawal', movement, value, account.id, dependencies.database))
   ) {
-    throw new OperationRefused(
+    throw new CallRefused(
       'not-possible',
-      'value',
-      `the account ${movement.accountName} has less than that available`
+      `the account ${movement.accountName} has less than that available`,
+      { field: 'value' }
     )
   }
   return account
@@ -69,7 +69,7 @@ export async function withdraw(
 
 /**
  * @returns false when there is no transfer with this id
- * @throws OperationRefused when there is a different one
+ * @throws CallRefused when there is a different one
  */
 async function assertSameMovement(
   kind: MovementKind,
@@ -81,7 +81,7 @@ async function assertSameMovement(
   const found = await findMovement(database, id)
   if (found === undefined) return false
   if (found.kind === kind && found.value === value && found.accountId === accountId) return true
-  throw new OperationRefused('already-exists', `${kind}_id`, 'another transfer has this id')
+  throw new CallRefused('already-exists', 'another transfer has this id', { field: `${kind}_id` })
 }
 
 function readMovement({ id, value }: MoneyMovement, idField: string): bigint {

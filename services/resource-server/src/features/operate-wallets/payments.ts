@@ -1,17 +1,10 @@
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import { FAILURE_REASONS, type FailureReason } from '../../domain/failure-reasons.js'
-import { formatCursor, parseCursor, type Position } from '../../domain/pagination.js'
+import type { Position } from '../../domain/pagination.js'
 import { listNewestIncomingPayments } from '../../modules/incoming-payments/index.js'
 import type { ListedPayment } from '../../modules/newest-payments.js'
 import { listNewestOutgoingPayments } from '../../modules/outgoing-payments/index.js'
 import type { OperatorDependencies } from './dependencies.js'
-import {
-  cutPage,
-  type OperatorPage,
-  type OperatorPageResult,
-  readPageSize,
-  unknownPageToken
-} from '../operator-pages.js'
 import { findWalletAddress } from './wallet-addresses.js'
 
 /** A payment as operators see it. Values are in units of its asset. */
@@ -37,22 +30,29 @@ export interface OperatedPayment {
 
 const LISTS = { incoming: listNewestIncomingPayments, outgoing: listNewestOutgoingPayments }
 
+/** The requested part of a list of payments. */
+export interface PaymentListRequest {
+  readonly kind: OperatedPayment['kind']
+  /** URL of the wallet address whose payments are listed; empty for those of all. */
+  readonly walletAddress: string
+  /** Position after which the list begins; undefined starts with the newest. */
+  readonly after: Position | undefined
+  readonly limit: number
+}
+
 /**
  * Lists incoming or outgoing payments, newest first; with the URL of a wallet address, only its own.
  *
- * @throws OperationRefused `invalid`, or `not-found` for the wallet address
+ * @throws CallRefused `not-found` for the wallet address
  */
 export async function listPayments(
-  request: OperatorPage & { kind: OperatedPayment['kind']; walletAddress: string },
+  { kind, walletAddress, ...range }: PaymentListRequest,
   dependencies: OperatorDependencies
-): Promise<OperatorPageResult<OperatedPayment>> {
-  const { kind, walletAddress } = request
-  const size = readPageSize(request)
-  const after = readPlace(request.pageToken)
+): Promise<readonly OperatedPayment[]> {
   const walletAddressId =
     walletAddress === '' ? undefined : (await findWalletAddress(walletAddress, dependencies)).id
-  const found = await LISTS[kind](dependencies.database, { walletAddressId, after, limit: size + 1 })
-  return cutPage(found, size, formatCursor, (payment) => toOperatedPayment(kind, payment, dependencies))
+  const found = await LISTS[kind](dependencies.database, { walletAddressId, ...range })
+  return found.map((payment) => toOperatedPayment(kind, payment, dependencies))
 }
 
 function toOperatedPayment(
@@ -68,11 +68,4 @@ function toOperatedPayment(
     state: expired ? 'expired' : state,
     failure: failureReason && { reason: failureReason, meaning: FAILURE_REASONS[failureReason] }
   }
-}
-
-function readPlace(pageToken: string): Position | undefined {
-  if (pageToken === '') return undefined
-  const place = parseCursor(pageToken)
-  if (place === undefined) throw unknownPageToken()
-  return place
 }

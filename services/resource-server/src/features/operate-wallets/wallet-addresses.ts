@@ -1,18 +1,10 @@
 import { newId } from '@open-payments-server/value-types/identifiers'
 import type { Asset } from '@open-payments-server/value-types/amounts'
-import { invalidField, OperationRefused } from '../operation-refused.js'
+import { CallRefused, invalidField } from '../../domain/call-refused.js'
 import { findPathProblem, PATHLESS_WALLET_ADDRESS } from '../../domain/wallet-address.js'
 import * as walletAddresses from '../../modules/wallet-addresses/index.js'
 import { getAccount } from './accounts.js'
 import type { OperatorDependencies } from './dependencies.js'
-import {
-  cutPage,
-  type OperatorPage,
-  type OperatorPageResult,
-  readPageSize,
-  readTextToken,
-  writeTextToken
-} from '../operator-pages.js'
 
 /**
  * Allowed paths: of everything that a URL could contain, what people can tell apart and type. Wallet addresses that differ
@@ -26,6 +18,8 @@ const PUBLIC_NAME_LENGTH_MAX = 128
 /** A wallet address as operators see it. */
 export interface OperatedWalletAddress {
   readonly url: string
+  /** Path of the URL, by which lists are ordered. */
+  readonly path: string
   /** Empty when none is shown. */
   readonly publicName: string
   readonly accountName: string
@@ -38,7 +32,7 @@ export interface OperatedWalletAddress {
  * Creates a wallet address on an account.
  *
  * @param request.path such as `/alice`; `/` for the wallet address without a path
- * @throws OperationRefused `invalid` for a path that is malformed or reserved, `not-found` for the account, or
+ * @throws CallRefused `invalid` for a path that is malformed or reserved, `not-found` for the account, or
  *   `already-exists` for the path
  */
 export async function createWalletAddress(
@@ -56,10 +50,13 @@ export async function createWalletAddress(
     createdAtMs: dependencies.clock.now()
   })
   if (!created) {
-    throw new OperationRefused('already-exists', 'path', `there is a wallet address ${request.path} already`)
+    throw new CallRefused('already-exists', `there is a wallet address ${request.path} already`, {
+      field: 'path'
+    })
   }
   return {
     url: dependencies.urls.ofWalletAddress(path),
+    path,
     publicName: request.publicName,
     accountName: account.name,
     asset: account.asset,
@@ -70,31 +67,24 @@ export async function createWalletAddress(
 /**
  * Lists wallet addresses by path.
  *
- * @throws OperationRefused `invalid`
+ * @param range.after path after which the list begins
  */
 export async function listWalletAddresses(
-  request: OperatorPage,
-  dependencies: OperatorDependencies
-): Promise<OperatorPageResult<OperatedWalletAddress>> {
-  const size = readPageSize(request)
-  const page = { after: readTextToken(request), limit: size + 1 }
-  const found = await walletAddresses.listWalletAddresses(dependencies.database, page)
-  return cutPage(
-    found,
-    size,
-    ({ path }) => writeTextToken(path),
-    ({ path, publicName, ...walletAddress }) => ({
-      ...walletAddress,
-      url: dependencies.urls.ofWalletAddress(path),
-      publicName: publicName ?? ''
-    })
-  )
+  range: { readonly after: string; readonly limit: number },
+  { database, urls }: OperatorDependencies
+): Promise<readonly OperatedWalletAddress[]> {
+  const found = await walletAddresses.listWalletAddresses(database, range)
+  return found.map(({ publicName, ...walletAddress }) => ({
+    ...walletAddress,
+    url: urls.ofWalletAddress(walletAddress.path),
+    publicName: publicName ?? ''
+  }))
 }
 
 /**
  * Finds the id (UUID) and path of the wallet address with a URL.
  *
- * @throws OperationRefused `not-found`
+ * @throws CallRefused `not-found`
  */
 export async function findWalletAddress(
   url: string,
@@ -105,7 +95,7 @@ export async function findWalletAddress(
     const id = await walletAddresses.findWalletAddressId(database, path)
     if (id !== undefined) return { id, path }
   }
-  throw new OperationRefused('not-found', 'wallet_address', 'there is no such wallet address here')
+  throw new CallRefused('not-found', 'there is no such wallet address here', { field: 'wallet_address' })
 }
 
 function readPath(path: string): string {

@@ -18,7 +18,8 @@ export function toAccountMessage(account: OperatedAccount): wallet.Account {
 
 /** A wallet address on the wire. */
 export function toWalletAddressMessage(walletAddress: OperatedWalletAddress): wallet.WalletAddress {
-  return { ...walletAddress, keyIds: [...walletAddress.keyIds] }
+  const { url, publicName, accountName, asset, keyIds } = walletAddress
+  return { url, publicName, accountName, asset, keyIds: [...keyIds] }
 }
 
 /** A payment on the wire. */

@@ -1,11 +1,22 @@
-import type { Handlers } from '@open-payments-server/grpc-transport'
+import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import { wallet } from '@open-payments-server/proto'
-import { invalidField } from '../../features/operation-refused.js'
+import {
+  cutPage,
+  readPageSize,
+  readPageToken,
+  readTextToken,
+  unknownPageToken,
+  writePageToken,
+  writeTextToken
+} from '@open-payments-server/service-kit/grpc'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
+import { invalidField } from '../../domain/call-refused.js'
 import { auditMoney, type AuditMoneyDependencies } from '../../features/audit-money/audit-money.js'
 import {
   type GiveUpLostDependencies,
   giveUpLostPayments,
-  listLostPayments
+  listLostPayments,
+  type LossDependencies
 } from '../../features/audit-money/lost-payments.js'
 import { createAccount, listAccounts } from '../../features/operate-wallets/accounts.js'
 import { createAsset, listAssets } from '../../features/operate-wallets/assets.js'
@@ -14,7 +25,7 @@ import type { OperatorDependencies } from '../../features/operate-wallets/depend
 import { deposit, withdraw } from '../../features/operate-wallets/money.js'
 import { listPayments, type OperatedPayment } from '../../features/operate-wallets/payments.js'
 import { createWalletAddress, listWalletAddresses } from '../../features/operate-wallets/wallet-addresses.js'
-import { answer, required } from './answer.js'
+import { required } from './answer.js'
 import {
   toAccountMessage,
   toLostPaymentMessage,
@@ -22,145 +33,148 @@ import {
   toWalletAddressMessage
 } from './messages.js'
 
-/** What the operators' calls need. */
-export type WalletOperatorDependencies = OperatorDependencies &
-  AuditMoneyDependencies &
-  GiveUpLostDependencies
+/** `WalletOperatorService.CreateAsset`. */
+export function createAssetRpc(
+  dependencies: OperatorDependencies
+): UnaryHandler<wallet.CreateAssetRequest, wallet.CreateAssetResponse> {
+  return async ({ asset }) => ({ asset: await createAsset(required(asset, 'asset'), dependencies) })
+}
 
-type Methods<Name extends keyof wallet.WalletOperatorServiceServer> = Pick<
-  wallet.WalletOperatorServiceServer,
-  Name
->
+/** `WalletOperatorService.ListAssets`. */
+export function listAssetsRpc(
+  dependencies: OperatorDependencies
+): UnaryHandler<wallet.ListAssetsRequest, wallet.ListAssetsResponse> {
+  return async () => ({ assets: [...(await listAssets(dependencies))] })
+}
 
-/** The operators' calls for wallets, money and payments. */
-export function createWalletOperator(
-  handlers: Handlers,
-  dependencies: WalletOperatorDependencies
-): wallet.WalletOperatorServiceServer {
-  return {
-    ...walletMethods(handlers, dependencies),
-    ...keyMethods(handlers, dependencies),
-    ...moneyMethods(handlers, dependencies),
-    ...auditMethods(handlers, dependencies)
+/** `WalletOperatorService.CreateAccount`. */
+export function createAccountRpc(
+  dependencies: OperatorDependencies
+): UnaryHandler<wallet.CreateAccountRequest, wallet.CreateAccountResponse> {
+  return async ({ name, asset }) => {
+    const account = await createAccount({ name, asset: required(asset, 'asset') }, dependencies)
+    return { account: toAccountMessage(account) }
   }
 }
 
-/** Assets, accounts and wallet addresses. */
-function walletMethods(
-  handlers: Handlers,
-  dependencies: WalletOperatorDependencies
-): Methods<
-  | 'createAsset'
-  | 'listAssets'
-  | 'createAccount'
-  | 'listAccounts'
-  | 'createWalletAddress'
-  | 'listWalletAddresses'
-> {
-  return {
-    createAsset: handlers.unary(
-      answer(async ({ asset }) => ({ asset: await createAsset(required(asset, 'asset'), dependencies) }))
-    ),
-    listAssets: handlers.unary(answer(async () => ({ assets: [...(await listAssets(dependencies))] }))),
-    createAccount: handlers.unary(
-      answer(async ({ name, asset }) => ({
-        account: toAccountMessage(
-          await createAccount({ name, asset: required(asset, 'asset') }, dependencies)
-        )
-      }))
-    ),
-    listAccounts: handlers.unary(
-      answer(async (request) => {
-        const { items, nextPageToken } = await listAccounts(request, dependencies)
-        return { accounts: items.map(toAccountMessage), nextPageToken }
-      })
-    ),
-    createWalletAddress: handlers.unary(
-      answer(async (request) => ({
-        walletAddress: toWalletAddressMessage(await createWalletAddress(request, dependencies))
-      }))
-    ),
-    listWalletAddresses: handlers.unary(
-      answer(async (request) => {
-        const { items, nextPageToken } = await listWalletAddresses(request, dependencies)
-        return { walletAddresses: items.map(toWalletAddressMessage), nextPageToken }
-      })
-    )
+/** `WalletOperatorService.ListAccounts`. */
+export function listAccountsRpc(
+  dependencies: OperatorDependencies
+): UnaryHandler<wallet.ListAccountsRequest, wallet.ListAccountsResponse> {
+  return async ({ name, pageSize: size, pageToken }) => {
+    const pageSize = readPageSize(size)
+    const after = readTextToken(pageToken)
+    const found = await listAccounts({ name, after, limit: pageSize + 1 }, dependencies)
+    const { items, nextPageToken } = cutPage(found, pageSize, (account) => writeTextToken(account.name))
+    return { accounts: items.map(toAccountMessage), nextPageToken }
   }
 }
 
-/** Keys of client wallet addresses. */
-function keyMethods(
-  handlers: Handlers,
-  dependencies: WalletOperatorDependencies
-): Methods<'addClientKey' | 'revokeClientKey'> {
-  return {
-    addClientKey: handlers.unary(
-      answer(async (request) => {
-        await addClientKey(request, dependencies)
-        return {}
-      })
-    ),
-    revokeClientKey: handlers.unary(
-      answer(async (request) => {
-        await revokeClientKey(request, dependencies)
-        return {}
-      })
-    )
+/** `WalletOperatorService.CreateWalletAddress`. */
+export function createWalletAddressRpc(
+  dependencies: OperatorDependencies
+): UnaryHandler<wallet.CreateWalletAddressRequest, wallet.CreateWalletAddressResponse> {
+  return async (request) => ({
+    walletAddress: toWalletAddressMessage(await createWalletAddress(request, dependencies))
+  })
+}
+
+/** `WalletOperatorService.ListWalletAddresses`. */
+export function listWalletAddressesRpc(
+  dependencies: OperatorDependencies
+): UnaryHandler<wallet.ListWalletAddressesRequest, wallet.ListWalletAddressesResponse> {
+  return async ({ pageSize: size, pageToken }) => {
+    const pageSize = readPageSize(size)
+    const after = readTextToken(pageToken)
+    const found = await listWalletAddresses({ after, limit: pageSize + 1 }, dependencies)
+    const { items, nextPageToken } = cutPage(found, pageSize, ({ path }) => writeTextToken(path))
+    return { walletAddresses: items.map(toWalletAddressMessage), nextPageToken }
   }
 }
 
-/** Money and payments. */
-function moneyMethods(
-  handlers: Handlers,
-  dependencies: WalletOperatorDependencies
-): Methods<'deposit' | 'withdraw' | 'listPayments'> {
-  return {
-    deposit: handlers.unary(
-      answer(async ({ depositId, accountName, value }) => ({
-        account: toAccountMessage(await deposit({ id: depositId, accountName, value }, dependencies))
-      }))
-    ),
-    withdraw: handlers.unary(
-      answer(async ({ withdrawalId, accountName, value }) => ({
-        account: toAccountMessage(await withdraw({ id: withdrawalId, accountName, value }, dependencies))
-      }))
-    ),
-    listPayments: handlers.unary(
-      answer(async (request) => {
-        const { items, nextPageToken } = await listPayments(
-          { ...request, kind: readKind(request.kind) },
-          dependencies
-        )
-        return { payments: items.map(toPaymentMessage), nextPageToken }
-      })
-    )
+/** `WalletOperatorService.AddClientKey`. */
+export function addClientKeyRpc(
+  dependencies: OperatorDependencies
+): UnaryHandler<wallet.AddClientKeyRequest, wallet.AddClientKeyResponse> {
+  return async (request) => {
+    await addClientKey(request, dependencies)
+    return {}
   }
 }
 
-/** The audit, and decisions about lost money. */
-function auditMethods(
-  handlers: Handlers,
-  dependencies: WalletOperatorDependencies
-): Methods<'listLostPayments' | 'giveUpLostPayments' | 'audit'> {
-  return {
-    listLostPayments: handlers.unary(
-      answer(async (request) => {
-        const { items, nextPageToken } = await listLostPayments(request, dependencies)
-        return { payments: items.map(toLostPaymentMessage), nextPageToken }
-      })
-    ),
-    giveUpLostPayments: handlers.unary(
-      answer(async ({ paymentIds }) => ({
-        paymentIds: [...(await giveUpLostPayments(paymentIds, dependencies))]
-      }))
-    ),
-    audit: handlers.unary(
-      answer(async ({ openReservationAgeMaxSeconds }) => {
-        const checks = await auditMoney(openReservationAgeMaxSeconds, dependencies)
-        return { checks: checks.map((check) => ({ ...check, violations: [...check.violations] })) }
-      })
-    )
+/** `WalletOperatorService.RevokeClientKey`. */
+export function revokeClientKeyRpc(
+  dependencies: OperatorDependencies
+): UnaryHandler<wallet.RevokeClientKeyRequest, wallet.RevokeClientKeyResponse> {
+  return async (request) => {
+    await revokeClientKey(request, dependencies)
+    return {}
+  }
+}
+
+/** `WalletOperatorService.Deposit`. */
+export function depositRpc(
+  dependencies: OperatorDependencies
+): UnaryHandler<wallet.DepositRequest, wallet.DepositResponse> {
+  return async ({ depositId, accountName, value }) => ({
+    account: toAccountMessage(await deposit({ id: depositId, accountName, value }, dependencies))
+  })
+}
+
+/** `WalletOperatorService.Withdraw`. */
+export function withdrawRpc(
+  dependencies: OperatorDependencies
+): UnaryHandler<wallet.WithdrawRequest, wallet.WithdrawResponse> {
+  return async ({ withdrawalId, accountName, value }) => ({
+    account: toAccountMessage(await withdraw({ id: withdrawalId, accountName, value }, dependencies))
+  })
+}
+
+/** `WalletOperatorService.ListPayments`. */
+export function listPaymentsRpc(
+  dependencies: OperatorDependencies
+): UnaryHandler<wallet.ListPaymentsRequest, wallet.ListPaymentsResponse> {
+  return async (request) => {
+    const kind = readKind(request.kind)
+    const pageSize = readPageSize(request.pageSize)
+    const after = readPageToken(request.pageToken)
+    const { walletAddress } = request
+    const found = await listPayments({ kind, walletAddress, after, limit: pageSize + 1 }, dependencies)
+    const { items, nextPageToken } = cutPage(found, pageSize, writePageToken)
+    return { payments: items.map(toPaymentMessage), nextPageToken }
+  }
+}
+
+/** `WalletOperatorService.ListLostPayments`. */
+export function listLostPaymentsRpc(
+  dependencies: LossDependencies
+): UnaryHandler<wallet.ListLostPaymentsRequest, wallet.ListLostPaymentsResponse> {
+  return async ({ pageSize: size, pageToken }) => {
+    const pageSize = readPageSize(size)
+    const after = pageToken === '' ? undefined : readTextToken(pageToken)
+    if (after !== undefined && !isUuid(after)) throw unknownPageToken()
+    const found = await listLostPayments({ after, limit: pageSize + 1 }, dependencies)
+    const { items, nextPageToken } = cutPage(found, pageSize, ({ paymentId }) => writeTextToken(paymentId))
+    return { payments: items.map(toLostPaymentMessage), nextPageToken }
+  }
+}
+
+/** `WalletOperatorService.GiveUpLostPayments`. */
+export function giveUpLostPaymentsRpc(
+  dependencies: GiveUpLostDependencies
+): UnaryHandler<wallet.GiveUpLostPaymentsRequest, wallet.GiveUpLostPaymentsResponse> {
+  return async ({ paymentIds }) => ({
+    paymentIds: [...(await giveUpLostPayments(paymentIds, dependencies))]
+  })
+}
+
+/** `WalletOperatorService.Audit`. */
+export function auditRpc(
+  dependencies: AuditMoneyDependencies
+): UnaryHandler<wallet.AuditRequest, wallet.AuditResponse> {
+  return async ({ openReservationAgeMaxSeconds }) => {
+    const checks = await auditMoney(openReservationAgeMaxSeconds, dependencies)
+    return { checks: checks.map((check) => ({ ...check, violations: [...check.violations] })) }
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { readPageToken, writePageToken } from './page-token.js'
+import { readPageToken, writePageToken } from './pages.js'
 
 const END = {
   createdAtMs: Date.parse('2026-11-21T12:00:00.123Z'),
