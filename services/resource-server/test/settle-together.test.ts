@@ -307,7 +307,7 @@ function settleComposed({ pool }: Ledger): Promise<SettledBatch> {
     const provider = await createProviderAccounts().find(transaction, assetIds)
     const batch = settleBatch(payments, receivers, provider, NOW_MS)
     let count = 0
-    await writeBatch(transaction, batch, NOW_MS, () => idOf(7, count++))
+    await writeBatch(transaction, batch, () => idOf(7, count++), NOW_MS)
     return batch
   })
 }

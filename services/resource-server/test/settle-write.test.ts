@@ -60,7 +60,7 @@ describe('a payment that was claimed', () => {
     const undone = new Error('undone')
     const attempt = openDatabase(world.server.pool).$transaction(async (transaction) => {
       for (const state of states) await transaction.$executeRawUnsafe(state, paymentId)
-      await writeBatch(transaction, batch, world.clock.now(), randomUUID)
+      await writeBatch(transaction, batch, randomUUID, world.clock.now())
       throw undone
     })
     await attempt.catch((error: unknown) => {
@@ -85,7 +85,7 @@ it('accounts that a batch changes are locked in the order of their ids, all of t
     await holder.query('begin')
     await holder.query('select 1 from account where id = $1 for no key update', [middle])
     const changes = { endings: [], transfers: [], totals, received: new Map(), filledCount: 0 }
-    const written = writeBatch(openDatabase(world.server.pool), changes, world.clock.now(), randomUUID)
+    const written = writeBatch(openDatabase(world.server.pool), changes, randomUUID, world.clock.now())
     while ((await waiting()) === 0) await new Promise(setImmediate)
     await expect(lockNow(lowest)).rejects.toMatchObject({ code: '55P03' })
     await lockNow(highest)

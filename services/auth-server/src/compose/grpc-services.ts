@@ -12,15 +12,15 @@ import type {
 } from '../domain/counters.js'
 import type { RevocationBus } from '../domain/revocations.js'
 import { createLimitsAuditRepository } from '../features/audit-limits/audit-limits.js'
-import { createAuditLimitsRpc } from '../grpc/limits-audit.js'
-import { createEndRpc } from '../grpc/end.js'
+import { auditLimitsRpc } from '../grpc/limits-audit.js'
+import { endRpc } from '../grpc/end.js'
 import { createEndReservations } from '../features/end-reservations/end-reservations.js'
-import { createGetSpentAmountsRpc } from '../grpc/spent-amounts.js'
+import { getSpentAmountsRpc } from '../grpc/spent-amounts.js'
 import { createGetSpentAmounts } from '../features/get-spent-amounts/get-spent-amounts.js'
 import { createRevokeGrant } from '../features/end-grant/revoke-grant.js'
 import { createIntrospectToken, type TokenWorth } from '../features/introspect-token/introspect-token.js'
-import { createListOpenReservationsRpc, createListReservationsRpc } from '../grpc/reservations.js'
-import { createReserveRpc } from '../grpc/reserve.js'
+import { listOpenReservationsRpc, listReservationsRpc } from '../grpc/reservations.js'
+import { reserveRpc } from '../grpc/reserve.js'
 import {
   createReserveLimits,
   type ReserveLimits,
@@ -30,9 +30,9 @@ import type { Database } from '../modules/database.js'
 import type { TokenReader } from '../modules/tokens/index.js'
 import { answer } from '../grpc/answer.js'
 import { allowedClients, type GrpcClientLists } from '../grpc/allowed-clients.js'
-import { createListGrantsRpc, createRevokeGrantRpc } from '../grpc/grant-operator.js'
-import { createIntrospectRpc } from '../grpc/introspection.js'
-import { createWatchRevocationsRpc } from '../grpc/revocation-watch.js'
+import { listGrantsRpc, revokeGrantRpc } from '../grpc/grant-operator.js'
+import { introspectRpc } from '../grpc/introspection.js'
+import { watchRevocationsRpc } from '../grpc/revocation-watch.js'
 
 /** The dependencies of the gRPC services. */
 export interface GrpcDependencies {
@@ -90,8 +90,8 @@ function introspectionService({
     }
   )
   return {
-    introspect: handlers.unary(answer(createIntrospectRpc(introspectToken))),
-    watchRevocations: handlers.serverStreaming(answer(createWatchRevocationsRpc(revocations)))
+    introspect: handlers.unary(answer(introspectRpc({ introspectToken }))),
+    watchRevocations: handlers.serverStreaming(answer(watchRevocationsRpc({ revocations })))
   }
 }
 
@@ -105,13 +105,14 @@ function grantLimitsService({
 }: GrpcDependencies): auth.GrantLimitsServiceServer {
   const handlers = createHandlers(logger, callObserver)
   const reserveLimits = countingReservations(createReserveLimits({ database, tokenAccess, clock }), counters)
-  const getSpent = createGetSpentAmounts({ database, tokenAccess, clock })
+  const endReservations = createEndReservations({ database })
+  const getSpentAmounts = createGetSpentAmounts({ database, tokenAccess, clock })
   return {
-    reserve: handlers.unary(answer(createReserveRpc(reserveLimits, logger))),
-    end: handlers.unary(answer(createEndRpc(createEndReservations(database), logger))),
-    getSpentAmounts: handlers.unary(answer(createGetSpentAmountsRpc(getSpent))),
-    listOpenReservations: handlers.unary(answer(createListOpenReservationsRpc(database))),
-    listReservations: handlers.unary(answer(createListReservationsRpc(database)))
+    reserve: handlers.unary(answer(reserveRpc({ reserveLimits, logger }))),
+    end: handlers.unary(answer(endRpc({ endReservations, logger }))),
+    getSpentAmounts: handlers.unary(answer(getSpentAmountsRpc({ getSpentAmounts }))),
+    listOpenReservations: handlers.unary(answer(listOpenReservationsRpc({ database }))),
+    listReservations: handlers.unary(answer(listReservationsRpc({ database })))
   }
 }
 
@@ -125,14 +126,15 @@ function grantOperatorService({
   counters
 }: GrpcDependencies): auth.GrantOperatorServiceServer {
   const handlers = createHandlers(logger, callObserver)
+  const repository = createLimitsAuditRepository({ patientDatabase })
   const revokeGrant = createRevokeGrant({ database, revocations, clock })
-  const revokeAndCount = counting(createRevokeGrantRpc(revokeGrant), () => {
+  const revokeAndCount = counting(revokeGrantRpc({ revokeGrant }), () => {
     counters.countGrant('revoked')
   })
   return {
-    listGrants: handlers.unary(answer(createListGrantsRpc(database))),
+    listGrants: handlers.unary(answer(listGrantsRpc({ database }))),
     revokeGrant: handlers.unary(answer(revokeAndCount)),
-    auditLimits: handlers.unary(answer(createAuditLimitsRpc(createLimitsAuditRepository(patientDatabase))))
+    auditLimits: handlers.unary(answer(auditLimitsRpc({ repository })))
   }
 }
 

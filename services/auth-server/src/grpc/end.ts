@@ -8,10 +8,13 @@ import { invalidField, readAmountValue, readUuid } from './request-fields.js'
 import type { EndReservations } from '../features/end-reservations/end-reservations.js'
 
 /** `GrantLimitsService.End`. */
-export function createEndRpc(
-  endReservations: EndReservations,
-  logger: Logger
-): UnaryHandler<auth.EndRequest, auth.EndResponse> {
+export function endRpc({
+  endReservations,
+  logger
+}: {
+  readonly endReservations: EndReservations
+  readonly logger: Logger
+}): UnaryHandler<auth.EndRequest, auth.EndResponse> {
   const call = { field: 'ends', read: readEnd, together: endReservations, answer: toAnswer, logger }
   return async ({ ends }) => {
     const outcomes = await answerEach(ends, call)

@@ -9,9 +9,11 @@ import type { RevokeGrant } from '../features/end-grant/revoke-grant.js'
 import { listGrants, type OperatedGrant } from '../modules/grants/index.js'
 
 /** `GrantOperatorService.ListGrants`. */
-export function createListGrantsRpc(
-  database: Queries
-): UnaryHandler<auth.ListGrantsRequest, auth.ListGrantsResponse> {
+export function listGrantsRpc({
+  database
+}: {
+  readonly database: Queries
+}): UnaryHandler<auth.ListGrantsRequest, auth.ListGrantsResponse> {
   return async (request) => {
     const pageSize = readPageSize(request.pageSize)
     const { identifier, clientWalletAddress, pageToken } = request
@@ -32,9 +34,11 @@ export function createListGrantsRpc(
  * `GrantOperatorService.RevokeGrant`. If the revocation was recorded and the watchers could not be notified, it ends with
  * UNAVAILABLE, and repeating it notifies them.
  */
-export function createRevokeGrantRpc(
-  revokeGrant: RevokeGrant
-): UnaryHandler<auth.RevokeGrantRequest, auth.RevokeGrantResponse> {
+export function revokeGrantRpc({
+  revokeGrant
+}: {
+  readonly revokeGrant: RevokeGrant
+}): UnaryHandler<auth.RevokeGrantRequest, auth.RevokeGrantResponse> {
   return async (request) => {
     const grant = await revokeGrant(readUuid(request.grantId, 'grant_id'))
     if (grant === undefined) {

@@ -6,9 +6,11 @@ import { readAccessToken } from './request-fields.js'
 import type { IntrospectToken, TokenWorth } from '../features/introspect-token/introspect-token.js'
 
 /** `IntrospectionService.Introspect`. */
-export function createIntrospectRpc(
-  introspectToken: IntrospectToken
-): UnaryHandler<auth.IntrospectRequest, auth.IntrospectResponse> {
+export function introspectRpc({
+  introspectToken
+}: {
+  readonly introspectToken: IntrospectToken
+}): UnaryHandler<auth.IntrospectRequest, auth.IntrospectResponse> {
   return async ({ accessToken, keyId }) =>
     toResponse(await introspectToken(readAccessToken(accessToken), keyId))
 }

@@ -6,9 +6,11 @@ import type { LimitsAuditRepository } from '../features/audit-limits/audit-limit
 export const VIOLATIONS_MAX = 1000
 
 /** `GrantOperatorService.AuditLimits`. */
-export function createAuditLimitsRpc(
-  repository: LimitsAuditRepository
-): UnaryHandler<auth.AuditLimitsRequest, auth.AuditLimitsResponse> {
+export function auditLimitsRpc({
+  repository
+}: {
+  readonly repository: LimitsAuditRepository
+}): UnaryHandler<auth.AuditLimitsRequest, auth.AuditLimitsResponse> {
   return async () => {
     const { windowCount, reservationCount, violations } = await repository.audit(VIOLATIONS_MAX + 1)
     const told = violations.slice(0, VIOLATIONS_MAX)

@@ -7,9 +7,11 @@ import type { Database } from '../modules/database.js'
 import { listAfter, listOpen, type Reservation } from '../modules/limits/index.js'
 
 /** `GrantLimitsService.ListOpenReservations`. */
-export function createListOpenReservationsRpc(
-  database: Database
-): UnaryHandler<auth.ListOpenReservationsRequest, auth.ListOpenReservationsResponse> {
+export function listOpenReservationsRpc({
+  database
+}: {
+  readonly database: Database
+}): UnaryHandler<auth.ListOpenReservationsRequest, auth.ListOpenReservationsResponse> {
   return async ({ olderThanSeconds, pageSize: size, pageToken }) => {
     const pageSize = readPageSize(size)
     const after = readPageToken(pageToken)
@@ -22,9 +24,11 @@ export function createListOpenReservationsRpc(
 }
 
 /** `GrantLimitsService.ListReservations`. */
-export function createListReservationsRpc(
-  database: Database
-): UnaryHandler<auth.ListReservationsRequest, auth.ListReservationsResponse> {
+export function listReservationsRpc({
+  database
+}: {
+  readonly database: Database
+}): UnaryHandler<auth.ListReservationsRequest, auth.ListReservationsResponse> {
   return async ({ afterPaymentId, pageSize }) => {
     const after = afterPaymentId === '' ? undefined : readUuid(afterPaymentId, 'after_payment_id')
     const reservations = await listAfter(database, after, readPageSize(pageSize))

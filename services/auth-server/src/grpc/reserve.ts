@@ -11,10 +11,13 @@ import { readAccessToken, readAmount, readSha256, readUrl, readUuid } from './re
 import type { Payment, ReserveLimits, ReserveResult } from '../features/reserve-limits/reserve-limits.js'
 
 /** `GrantLimitsService.Reserve`. */
-export function createReserveRpc(
-  reserveLimits: ReserveLimits,
-  logger: Logger
-): UnaryHandler<auth.ReserveRequest, auth.ReserveResponse> {
+export function reserveRpc({
+  reserveLimits,
+  logger
+}: {
+  readonly reserveLimits: ReserveLimits
+  readonly logger: Logger
+}): UnaryHandler<auth.ReserveRequest, auth.ReserveResponse> {
   const call = { field: 'reservations', read: readPayment, together: reserveLimits, answer: toAnswer, logger }
   return async ({ reservations }) => {
     const outcomes = await answerEach(reservations, call)

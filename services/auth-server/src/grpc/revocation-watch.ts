@@ -17,9 +17,11 @@ const HEARTBEAT: auth.WatchRevocationsResponse = { event: { $case: 'heartbeat', 
  * `IntrospectionService.WatchRevocations`. The stream ends with UNAVAILABLE whenever a revocation may have been missed, so
  * that the watcher drops its cache; it then reconnects and starts anew.
  */
-export function createWatchRevocationsRpc(
-  revocations: RevocationBus
-): StreamHandler<auth.WatchRevocationsRequest, auth.WatchRevocationsResponse> {
+export function watchRevocationsRpc({
+  revocations
+}: {
+  readonly revocations: RevocationBus
+}): StreamHandler<auth.WatchRevocationsRequest, auth.WatchRevocationsResponse> {
   return async (_request, stream) => {
     const backlog = new Backlog<RevocationEvent>(BACKLOG_LENGTH_MAX)
     const onEnd = (): void => {

@@ -9,9 +9,11 @@ import type { GetSpentAmounts, SpentAmountsResult } from '../features/get-spent-
  * `GrantLimitsService.GetSpentAmounts`. NOT_FOUND for a token that was not issued here, FAILED_PRECONDITION for one that
  * is not active.
  */
-export function createGetSpentAmountsRpc(
-  getSpentAmounts: GetSpentAmounts
-): UnaryHandler<auth.GetSpentAmountsRequest, auth.GetSpentAmountsResponse> {
+export function getSpentAmountsRpc({
+  getSpentAmounts
+}: {
+  readonly getSpentAmounts: GetSpentAmounts
+}): UnaryHandler<auth.GetSpentAmountsRequest, auth.GetSpentAmountsResponse> {
   return async ({ accessToken }) => toResponse(await getSpentAmounts(readAccessToken(accessToken)))
 }
 

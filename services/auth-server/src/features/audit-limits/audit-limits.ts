@@ -189,7 +189,11 @@ interface ChargedInterval {
   readonly last_at: Date
 }
 
-export function createLimitsAuditRepository(patientDatabase: Database): LimitsAuditRepository {
+export function createLimitsAuditRepository({
+  patientDatabase
+}: {
+  readonly patientDatabase: Database
+}): LimitsAuditRepository {
   return {
     async audit(violationsMax) {
       return readSnapshot(patientDatabase, async (snapshot: Queries) => {

@@ -17,7 +17,7 @@ export type EndReservations = (ends: readonly End[]) => Promise<readonly ItemRes
 const ATTEMPTS_MAX = 4
 
 /** Ends all with one statement, and again those that others changed while it ran. */
-export function createEndReservations(database: Database): EndReservations {
+export function createEndReservations({ database }: { readonly database: Database }): EndReservations {
   return async (ends) => {
     const results = new Map<End, EndResult>()
     let undecided = ends

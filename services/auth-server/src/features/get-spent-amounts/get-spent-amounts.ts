@@ -37,7 +37,7 @@ export function createGetSpentAmounts(dependencies: GetSpentAmountsDependencies)
     const access = await tokenAccess.accessOf(tokenHash)
     if (access === undefined) return { outcome: 'unknown-token' }
     const windows = currentWindows(chargeableItems(access.items), nowMs)
-    const { tokenActive, spent } = await readSpent(database, tokenHash, nowMs, windows)
+    const { tokenActive, spent } = await readSpent(database, tokenHash, windows, nowMs)
     return tokenActive ? { outcome: 'found', spent } : { outcome: 'inactive-token' }
   }
 }

@@ -134,8 +134,8 @@ type SpentRow = { readonly token_active: boolean } & (
 export async function readSpent(
   on: Queries,
   tokenHash: Buffer,
-  nowMs: number,
-  windows: readonly Window[]
+  windows: readonly Window[],
+  nowMs: number
 ): Promise<{ readonly tokenActive: boolean; readonly spent: SpentAmounts | undefined }> {
   const values = { tokenHash, now: instantText(nowMs), ...chargedWindows(windows) }
   const [row] = await READ_SPENT.rows(on, values)

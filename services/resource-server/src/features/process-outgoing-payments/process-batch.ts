@@ -54,7 +54,7 @@ export function processBatch(
     // The time is taken after the receivers are locked, so that nothing arrives after an expiry by waiting for the lock.
     const nowMs = clock.now()
     const batch = settleBatch(payments, receivers, provider, nowMs)
-    await writeBatch(transaction, batch, nowMs, () => newId(clock, random))
+    await writeBatch(transaction, batch, () => newId(clock, random), nowMs)
     return batch
   })
 }
@@ -120,8 +120,8 @@ const WRITE = new Statement(
 export async function writeBatch(
   on: Queries,
   batch: SettledBatch,
-  nowMs: number,
-  newTransferId: () => string
+  newTransferId: () => string,
+  nowMs: number
 ): Promise<void> {
   const transfers = batch.transfers.map((transfer) => ({ ...transfer, id: newTransferId() }))
   await WRITE.rows(on, {
