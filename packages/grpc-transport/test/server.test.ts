@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:http2'
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js'
 import { describe, expect, it, jest } from '@jest/globals'
 import { service as healthService } from 'grpc-health-check'
@@ -254,5 +256,23 @@ describe('a server', () => {
     const client = limitsClient(server.address, { retriesMax: 0 })
     while (peers.size < 3) await callUnary(client, 'reserve', reserveRequest(), { idempotent: false })
     expect(peers.size).toBe(3)
+  })
+
+  it('does not close connections that were opened together all at once', async () => {
+    const ageMs = 1_000
+    const { server } = await startServer(NOTHING, { connectionAgeMaxMs: ageMs })
+    const sessions = Array.from({ length: 12 }, () => connect(`http://${server.address}`))
+    const closedMs = await Promise.all(
+      sessions.map(async (session) => {
+        await once(session, 'connect')
+        const openedMs = performance.now()
+        await once(session, 'goaway')
+        session.destroy()
+        return performance.now() - openedMs
+      })
+    )
+    // Without jitter they would close within the same few milliseconds. grpc-js adds up to a tenth either way: all twelve
+    // fall within a fifth of that range once in five million times.
+    expect(Math.max(...closedMs) - Math.min(...closedMs)).toBeGreaterThan(ageMs / 25)
   })
 })

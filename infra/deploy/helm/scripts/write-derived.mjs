@@ -6,15 +6,15 @@ import { format, resolveConfig } from 'prettier'
 import { prepare } from '../../../stack/scripts/prepare.mjs'
 
 await prepare({ build: 'everything' })
-const { BASE, CHART, findHelms, renderBase, settingsDefinitions } = await import('../dist/index.js')
+const { BASE, CHART, findTools, renderBase, settingsDefinitions } = await import('../dist/index.js')
 const { parseObjects } = await import('@open-payments-server/kubernetes')
 
-const helms = await findHelms()
-if (typeof helms === 'string') {
-  console.error(`  No Helm can be had, so everything stays as it is: ${helms}`)
+const tools = await findTools()
+if (typeof tools === 'string') {
+  console.error(`  No Helm can be had, so everything stays as it is: ${tools}`)
   process.exit(1)
 }
-const base = await renderBase(helms[0])
+const base = await renderBase(tools.helms[0])
 await writeFile(BASE, base)
 
 const path = join(CHART, 'values.schema.json')

