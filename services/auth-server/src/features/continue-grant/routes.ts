@@ -1,7 +1,7 @@
 import { readOptionalBody, requestParts, type RouteHandler } from '@open-payments-server/http-server'
 import { measuredText } from '@open-payments-server/value-types/schemas'
 import { z } from 'zod'
-import type { HolderAuthorizer } from '../../domain/authentication.js'
+import type { HolderAuthorizer } from '../authentication.js'
 import type { ContinueGrantService } from './continue-grant.js'
 
 /** Maximum length of `interact_ref`, in characters: several times the length of those that are issued. */

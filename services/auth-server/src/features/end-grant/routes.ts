@@ -2,7 +2,7 @@ import { readOptionalBody, requestParts, type RouteHandler } from '@open-payment
 import { measuredText } from '@open-payments-server/value-types/schemas'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
-import type { HolderAuthorizer } from '../../domain/authentication.js'
+import type { HolderAuthorizer } from '../authentication.js'
 import type { CancelGrantService } from './cancel-grant.js'
 import type { RejectGrantService } from './reject-grant.js'
 

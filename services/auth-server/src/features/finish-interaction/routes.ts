@@ -1,5 +1,5 @@
 import type { RouteHandler } from '@open-payments-server/http-server'
-import type { InteractionCookie } from '../../domain/interactions.js'
+import type { InteractionCookie } from '../interaction-cookie.js'
 import type { FinishInteractionService } from './finish-interaction.js'
 
 const HTML = 'text/html; charset=utf-8'

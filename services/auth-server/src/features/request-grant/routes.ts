@@ -5,7 +5,7 @@ import {
   validate,
   type RouteHandler
 } from '@open-payments-server/http-server'
-import type { ClientAuthenticator } from '../../domain/authentication.js'
+import type { ClientAuthenticator } from '../authentication.js'
 import { grantRequestSchema } from './request.js'
 import type { RequestGrantService } from './request-grant.js'
 

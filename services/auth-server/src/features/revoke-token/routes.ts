@@ -1,5 +1,5 @@
 import { requestParts, type RouteHandler } from '@open-payments-server/http-server'
-import type { HolderAuthorizer } from '../../domain/authentication.js'
+import type { HolderAuthorizer } from '../authentication.js'
 import type { RevokeTokenService } from './revoke-token.js'
 
 /** `DELETE /token/{id}`: the client revokes its token (RFC 9635 §6.2). Idempotent. */

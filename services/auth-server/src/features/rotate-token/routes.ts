@@ -1,5 +1,5 @@
 import { requestParts, type RouteHandler } from '@open-payments-server/http-server'
-import type { HolderAuthorizer } from '../../domain/authentication.js'
+import type { HolderAuthorizer } from '../authentication.js'
 import type { RotateTokenService } from './rotate-token.js'
 
 /** `POST /token/{id}` (interface 4.2, RFC 9635 §6.1). */

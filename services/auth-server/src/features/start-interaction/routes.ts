@@ -1,5 +1,5 @@
 import type { RouteHandler } from '@open-payments-server/http-server'
-import type { InteractionCookie } from '../../domain/interactions.js'
+import type { InteractionCookie } from '../interaction-cookie.js'
 import type { StartInteractionService } from './start-interaction.js'
 
 /**
