@@ -1,5 +1,5 @@
 import { parseCookie, stringifySetCookie } from 'cookie'
-import type { InteractionCookie } from '../domain/interactions.js'
+import type { InteractionCookie } from '../features/interaction-cookie.js'
 import type { ServiceAddresses } from '../domain/urls.js'
 
 const NAME = 'interaction'

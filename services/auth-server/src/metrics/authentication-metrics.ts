@@ -1,6 +1,6 @@
 import { SIGNATURE_ERROR_REASONS, SignatureError } from '@open-payments-server/http-signatures'
 import type { Metrics } from '@open-payments-server/service-kit/metrics'
-import type { ClientAuthenticator } from '../domain/authentication.js'
+import type { ClientAuthenticator } from '../features/authentication.js'
 import { DocumentUnavailable } from '../domain/clients.js'
 import type { AuthenticationFailure, AuthenticationFailureCounter } from '../domain/counters.js'
 import { RequestRefused } from '../domain/errors.js'

@@ -11,7 +11,7 @@ import {
   useNonce
 } from '@open-payments-server/service-kit/signatures'
 import type { Clock } from '@open-payments-server/value-types/clock'
-import type { ClientAuthenticator, CountVerified } from '../../domain/authentication.js'
+import type { ClientAuthenticator, CountVerified } from '../authentication.js'
 import {
   type BoundClient,
   type ClientDirectory,

@@ -1,6 +1,6 @@
 import type { HttpRequestParts } from '@open-payments-server/http-signatures'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
-import type { ClientAuthenticator, HolderAuthorizer } from '../../domain/authentication.js'
+import type { ClientAuthenticator, HolderAuthorizer } from '../authentication.js'
 import type { BoundClient } from '../../domain/clients.js'
 import { invalidContinuation, invalidToken } from '../../domain/errors.js'
 import type { ManagedToken } from '../../domain/token-record.js'

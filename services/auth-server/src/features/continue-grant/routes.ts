@@ -1,7 +1,7 @@
 import { readOptionalBody, requestParts, type Route } from '@open-payments-server/http-server'
 import { measuredText } from '@open-payments-server/value-types/schemas'
 import { z } from 'zod'
-import type { HolderAuthorizer } from '../../domain/authentication.js'
+import type { HolderAuthorizer } from '../authentication.js'
 import { continueGrant, type ContinueGrantDependencies } from './continue-grant.js'
 
 /** What the route needs. */

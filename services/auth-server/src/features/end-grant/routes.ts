@@ -1,7 +1,7 @@
 import { readOptionalBody, requestParts, type Route } from '@open-payments-server/http-server'
 import { measuredText } from '@open-payments-server/value-types/schemas'
 import { z } from 'zod'
-import type { HolderAuthorizer } from '../../domain/authentication.js'
+import type { HolderAuthorizer } from '../authentication.js'
 import type { IdentityProviderRoute } from '../identity-provider-route.js'
 import { cancelGrant, type CancelGrantDependencies } from './cancel-grant.js'
 import { rejectGrant, type RejectGrantDependencies } from './reject-grant.js'

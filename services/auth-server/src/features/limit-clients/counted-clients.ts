@@ -1,7 +1,7 @@
 import type { RequestParts } from '@open-payments-server/http-server'
 import type { ReceivedSignature } from '@open-payments-server/http-signatures'
 import type { Answer, RateLimits } from '@open-payments-server/service-kit/rate-limits'
-import type { ClientAuthenticator, CountVerified } from '../../domain/authentication.js'
+import type { ClientAuthenticator, CountVerified } from '../authentication.js'
 
 /** A signature, and what else is counted for its request. */
 interface AnsweredSignature extends ReceivedSignature, Pick<RequestParts, 'network' | 'storesRows'> {

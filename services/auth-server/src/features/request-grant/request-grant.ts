@@ -6,7 +6,7 @@ import {
 } from '@open-payments-server/http-signatures'
 import { hashSecret, newId, randomSecret } from '@open-payments-server/value-types/identifiers'
 import { type ConfiguredInteraction, needsInteraction } from '../../domain/access.js'
-import type { ClientAuthenticator } from '../../domain/authentication.js'
+import type { ClientAuthenticator } from '../authentication.js'
 import {
   type BoundClient,
   type ClientDirectory,

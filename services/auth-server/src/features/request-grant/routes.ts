@@ -5,7 +5,7 @@ import {
   type Route,
   validate
 } from '@open-payments-server/http-server'
-import type { ClientAuthenticator } from '../../domain/authentication.js'
+import type { ClientAuthenticator } from '../authentication.js'
 import type { Queries } from '../../modules/database.js'
 import { createBeginGrant } from './begin-grants.js'
 import { requestGrant, type RequestGrantDependencies } from './request-grant.js'

@@ -1,5 +1,5 @@
 import { requestParts, type Route } from '@open-payments-server/http-server'
-import type { HolderAuthorizer } from '../../domain/authentication.js'
+import type { HolderAuthorizer } from '../authentication.js'
 import { revokeToken, type RevokeTokenDependencies } from './revoke-token.js'
 
 /** What the route needs. */

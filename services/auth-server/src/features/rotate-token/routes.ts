@@ -1,5 +1,5 @@
 import { requestParts, type Route } from '@open-payments-server/http-server'
-import type { HolderAuthorizer } from '../../domain/authentication.js'
+import type { HolderAuthorizer } from '../authentication.js'
 import type { Queries } from '../../modules/database.js'
 import { createRotateToken } from '../../modules/tokens/index.js'
 import { rotateToken, type RotateTokenDependencies } from './rotate-token.js'

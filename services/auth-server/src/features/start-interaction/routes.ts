@@ -1,5 +1,5 @@
 import type { Route } from '@open-payments-server/http-server'
-import type { InteractionCookie } from '../../domain/interactions.js'
+import type { InteractionCookie } from '../interaction-cookie.js'
 import { startInteraction, type StartInteractionDependencies } from './start-interaction.js'
 
 /** What the route needs. */

@@ -1,7 +1,7 @@
 import type { ClientKey, HttpRequestParts, ReceivedSignature } from '@open-payments-server/http-signatures'
-import type { BoundClient } from './clients.js'
-import type { ContinuedGrant } from './continuation.js'
-import type { ManagedToken } from './token-record.js'
+import type { BoundClient } from '../domain/clients.js'
+import type { ContinuedGrant } from '../domain/continuation.js'
+import type { ManagedToken } from '../domain/token-record.js'
 
 /**
  * Counts a request whose signature was verified. Forged requests, and those beyond a limit, store nothing.
@@ -43,8 +43,8 @@ export interface ClientAuthenticator {
 }
 
 /**
- * Authorizes continuations and token management. Errors in the signature itself are reported as they are, 401
- * `invalid_client`; all others get one refusal.
+ * Authorizes continuations and token management. Errors in the signature itself are reported as they are, as
+ * `invalid-signature`; all others get one refusal.
  */
 export interface HolderAuthorizer {
   /**
