@@ -69,7 +69,7 @@ function readPage(
 ): Promise<readonly Reservation[]> {
   return grantLimits.listReservations(
     { afterPaymentId, pageSize },
-    { deadlineMs: Date.now() + PAGE_TIMEOUT_MS }
+    { deadlineAtMs: Date.now() + PAGE_TIMEOUT_MS }
   )
 }
 
