@@ -228,26 +228,40 @@ describe('the largest grant that a stranger can have stored', () => {
   }, 60_000)
 })
 
-describe('a payment that was refused', () => {
-  const REFUSALS = 200
+describe('the record of a payment', () => {
+  const PAYMENTS = 200
+  const LARGEST = 18_446_744_073_709_551_615n
 
-  it('takes no more of the disk than the documentation says', async () => {
+  /** Leaves many of one kind. */
+  const measure = async (
+    what: string,
+    limits: { readonly debitAmount?: ReturnType<typeof usd> },
+    leave: (fixture: GrpcFixture, token: string) => Promise<void>
+  ): Promise<void> => {
     const fixture = await GrpcFixture.start()
     try {
-      const { token } = await fixture.grant({ access: [spending({ debitAmount: usd(0n) })] })
-      const refuse = async (): Promise<void> => {
-        expect(await fixture.reserve(token)).toEqual({ refused: 'LIMIT_EXCEEDED' })
-      }
-      await refuse()
+      const { token } = await fixture.grant({ access: [spending(limits)] })
+      await leave(fixture, token)
       const before = await sizeOf(fixture.database)
-      for (let at = 0; at < REFUSALS; at += 1) await refuse()
-      await expectDocumented(
-        'Refused payment',
-        Math.ceil(((await sizeOf(fixture.database)) - before) / REFUSALS)
-      )
+      for (let at = 0; at < PAYMENTS; at += 1) await leave(fixture, token)
+      await expectDocumented(what, Math.ceil(((await sizeOf(fixture.database)) - before) / PAYMENTS))
     } finally {
       await fixture.stop()
     }
+  }
+
+  it('that was refused takes no more of the disk than the documentation says', async () => {
+    await measure('Refused payment', { debitAmount: usd(0n) }, async (fixture, token) => {
+      expect(await fixture.reserve(token)).toEqual({ refused: 'LIMIT_EXCEEDED' })
+    })
+  }, 60_000)
+
+  it('that was given up after it was reserved takes no more of the disk than the documentation says', async () => {
+    await measure('Given-up id at the auth server', {}, async (fixture, token) => {
+      const payment = fixture.payment(token, { debit: usd(LARGEST), receive: usd(LARGEST) })
+      expect(await fixture.reserveAs(payment)).toHaveProperty('reserved')
+      expect(await fixture.release(payment.paymentId)).toBe('OK')
+    })
   }, 60_000)
 })
 

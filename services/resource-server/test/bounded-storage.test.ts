@@ -2,6 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { startPaymentWorld, usd } from './support/payment-world.js'
 import { ALICE, BOB, startTestResourceServer, type TestResourceServer } from './support/resource-server.js'
 
 const LIST = [{ type: 'incoming-payment' as const, actions: ['list'] }]
@@ -137,7 +138,10 @@ describe('the rows of a day', () => {
 
 describe('the largest that a stranger can have stored:', () => {
   const ROWS = 100
+  /** Members and elements that JSON may have, less those around the list. */
+  const ELEMENTS_MAX = 4_000
   const METADATA_BYTES = 2_048
+  const CONSENTED_METADATA_BYTES = 16_384
   /** Text that does not compress. */
   const random = (length: number): string => randomBytes(length).toString('base64url').slice(0, length)
   const CLIENT = `https://${random(248)}`
@@ -147,27 +151,55 @@ describe('the largest that a stranger can have stored:', () => {
     { type: 'quote' as const, actions: ['create'] }
   ]
   /** The maximum number of elements. */
-  const listOf = (element: () => string): string => {
+  const listOf = (element: () => string, bytesMax: number): string => {
     const elements: string[] = []
     for (let bytes = '{"":[]}'.length; ;) {
       const next = element()
       bytes += next.length + 1
-      if (bytes - 1 > METADATA_BYTES) return `{"":[${elements.join(',')}]}`
+      if (bytes - 1 > bytesMax || elements.length === ELEMENTS_MAX) return `{"":[${elements.join(',')}]}`
       elements.push(next)
     }
   }
+  /** As the database keeps them, numbers are longer than they came. */
+  const metadataOf = (bytes: number): (() => string)[] => [
+    () => `{"":"${random(bytes - '{"":""}'.length)}"}`,
+    () => listOf(() => String(randomInt(100)), bytes)
+  ]
+  const expectDocumented = async (what: string, bytes: number): Promise<void> => {
+    const limit = await documented(what)
+    expect(limit).toBeGreaterThan(0)
+    expect(bytes).toBeLessThanOrEqual(limit)
+    // Not much less either: else the largest was not found.
+    expect(bytes).toBeGreaterThan(limit / 2)
+  }
 
   /** Creates many of one kind. Returns the size of one on disk, in bytes, with its share of all indexes. */
-  const measure = async (path: string, bodyOf: () => object | Promise<object>): Promise<number> => {
+  const measure = async (
+    path: string,
+    bodyOf: () => object | Promise<object>,
+    consentedWalletAddress = ''
+  ): Promise<number> => {
     service ??= await startTestResourceServer()
     const { auth, database } = service
     const shop = service.createClient('shop')
-    const { accessToken } = auth.issueToken({ client: CLIENT, keys: [shop.key], access })
+    const { accessToken } = auth.issueToken({
+      client: CLIENT,
+      keys: [shop.key],
+      access,
+      consentedWalletAddress
+    })
     const create = async (): Promise<void> => {
       const headers = { 'idempotency-key': random(255) }
       const answer = await shop.request(access, 'POST', path, { accessToken, headers, body: await bodyOf() })
       expect(answer.status).toBe(201)
     }
+    return measureOf(database, create)
+  }
+
+  const measureOf = async (
+    database: TestResourceServer['database'],
+    create: () => Promise<unknown>
+  ): Promise<number> => {
     const sizeOf = async (): Promise<number> => {
       const [row] = await database.query<{ size: string }>(
         `select sum(pg_total_relation_size(oid)) as size from pg_class
@@ -188,28 +220,70 @@ describe('the largest that a stranger can have stored:', () => {
     return Number(bytes?.replaceAll(',', ''))
   }
 
-  it('an incoming payment, whatever its metadata is, takes no more of the disk than the documentation says', async () => {
-    const sizes: number[] = []
-    for (const metadata of [
-      () => `{"":"${random(METADATA_BYTES - '{"":""}'.length)}"}`,
-      // Numbers are longer as stored than as sent.
-      () => listOf(() => String(randomInt(100)))
-    ]) {
-      sizes.push(
-        await measure('/incoming-payments', () => ({
+  it.each([
+    ['Incoming payment', METADATA_BYTES, ''],
+    ['Incoming payment with consent', CONSENTED_METADATA_BYTES, ALICE]
+  ])(
+    '%s, whatever its metadata is, takes no more of the disk than the documentation says',
+    async (what, metadataBytes, consentedWalletAddress) => {
+      const sizes: number[] = []
+      for (const metadata of metadataOf(metadataBytes)) {
+        const bodyOf = () => ({
           walletAddress: ALICE,
           incomingAmount: AMOUNT,
           expiresAt: new Date((service?.clock.now() ?? 0) + 360 * 86_400_000).toISOString(),
           metadata: JSON.parse(metadata()) as object
-        }))
-      )
+        })
+        sizes.push(await measure('/incoming-payments', bodyOf, consentedWalletAddress))
+      }
+      await expectDocumented(what, Math.max(...sizes))
+    },
+    60_000
+  )
+
+  it('an outgoing payment takes no more of the disk than the documentation says', async () => {
+    const world = await startPaymentWorld()
+    try {
+      const receiver = await world.createReceiver()
+      const sizes: number[] = []
+      for (const metadata of metadataOf(CONSENTED_METADATA_BYTES)) {
+        const pay = async (): Promise<void> => {
+          const answer = await world.request('POST', '/outgoing-payments', {
+            headers: { 'idempotency-key': random(255) },
+            body: {
+              walletAddress: ALICE,
+              incomingPayment: receiver,
+              debitAmount: usd(1),
+              metadata: JSON.parse(metadata()) as object
+            }
+          })
+          expect(answer.status).toBe(201)
+          await world.whenEnded(answer.textAt('id'))
+        }
+        sizes.push(await measureOf(world.database, pay))
+      }
+      await expectDocumented('Outgoing payment', Math.max(...sizes))
+    } finally {
+      await world.stop()
     }
-    const limit = await documented('Incoming payment')
-    expect(limit).toBeGreaterThan(0)
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(limit)
-    // Not much less either: otherwise the test missed the largest rows.
-    expect(Math.max(...sizes)).toBeGreaterThan(limit / 2)
-  }, 60_000)
+  }, 120_000)
+
+  it('an id that was given up takes no more of the disk than the documentation says', async () => {
+    const world = await startPaymentWorld()
+    try {
+      const receiver = await world.createReceiver()
+      const body = { walletAddress: ALICE, incomingPayment: receiver, debitAmount: usd(1) }
+      const askAgain = async (): Promise<void> => {
+        // One signed request under many keys: each leaves an id that stands for the payment.
+        const headers = { 'idempotency-key': random(255) }
+        expect((await world.request('POST', '/outgoing-payments', { headers, body })).status).toBe(201)
+        await world.whenDelivered()
+      }
+      await expectDocumented('Given-up id at the resource server', await measureOf(world.database, askAgain))
+    } finally {
+      await world.stop()
+    }
+  }, 120_000)
 
   it('a quote takes no more of the disk than the documentation says', async () => {
     service = await startTestResourceServer()
@@ -218,9 +292,6 @@ describe('the largest that a stranger can have stored:', () => {
     const receiver = created.textAt('id')
     const body = { walletAddress: ALICE, receiver, method: 'ilp', debitAmount: AMOUNT }
     const size = await measure('/quotes', () => body)
-    const limit = await documented('Quote')
-    expect(limit).toBeGreaterThan(0)
-    expect(size).toBeLessThanOrEqual(limit)
-    expect(size).toBeGreaterThan(limit / 2)
+    await expectDocumented('Quote', size)
   }, 60_000)
 })

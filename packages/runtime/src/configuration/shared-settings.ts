@@ -107,7 +107,7 @@ export function rateLimitSettings(walletAddress: { description: string; requests
     RATE_LIMIT_WALLET_ADDRESS_REQUESTS: requests(walletAddress.description, walletAddress.requests),
     RATE_LIMIT_WALLET_ADDRESS_SECONDS: seconds('RATE_LIMIT_WALLET_ADDRESS_REQUESTS'),
     RATE_LIMIT_ADDRESS_ROWS: requests(
-      'Maximum number of requests per day from one address, or one /64 for IPv6, that may store a row in the database without consent. See [limits](limits.md#what-strangers-can-have-stored).',
+      'Maximum number of requests per day from one address, or one /64 for IPv6, that may store a row in the database without consent. An IPv6 /48 may store ten times as many. See [limits](limits.md#what-strangers-can-have-stored).',
       '20000'
     ),
     RATE_LIMIT_CLIENT_ROWS: requests('The same for one client, identified by its signatures.', '100000')

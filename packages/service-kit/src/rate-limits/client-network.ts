@@ -2,6 +2,8 @@ import ipaddr from 'ipaddr.js'
 
 /** Number of groups of an IPv6 address that identify its network: the 64 bits that a household or a machine gets. */
 const NETWORK_GROUPS = 4
+/** Number of groups of an IPv6 address that identify its site. */
+const SITE_GROUPS = 3
 /** Maximum length of an address, in characters (RFC 4291 §2.2), and room for a zone. */
 const ADDRESS_LENGTH_MAX = 64
 /** Maximum number of addresses whose networks are cached: about 2 MB. */
@@ -26,6 +28,16 @@ export function clientNetwork(address: string | undefined): string | undefined {
     networks.set(Buffer.from(address).toString(), network)
   }
   return network
+}
+
+/**
+ * The site of a network: the /48 of an IPv6 /64. A customer may get that much, and it has 65,536 /64.
+ *
+ * @param network as {@link clientNetwork} returns it
+ * @returns undefined for anything but IPv6
+ */
+export function siteOf(network: string): string | undefined {
+  return network.includes(':') ? `${network.split(':').slice(0, SITE_GROUPS).join(':')}::/48` : undefined
 }
 
 function findNetwork(address: string): string | undefined {

@@ -1,8 +1,15 @@
 /**
- * What is counted: requests of an address, of a client, and about a wallet address; and, by address and by client, those
- * that may store a row in a database.
+ * What is counted: requests of an address, of a client, and about a wallet address; and, by address, by site and by client,
+ * those that may store a row in a database.
  */
-export const LIMIT_KINDS = ['address', 'client', 'wallet-address', 'address-rows', 'client-rows'] as const
+export const LIMIT_KINDS = [
+  'address',
+  'client',
+  'wallet-address',
+  'address-rows',
+  'site-rows',
+  'client-rows'
+] as const
 
 /** Kind of a limit; its name in `RateLimit-Policy`. */
 export type LimitKind = (typeof LIMIT_KINDS)[number]

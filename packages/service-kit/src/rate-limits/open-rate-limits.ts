@@ -23,6 +23,12 @@ export interface RateLimitSettings {
 /** Window in which rows are counted, in seconds. */
 const ROWS_SECONDS = 86_400
 
+/**
+ * How many times the rows of an address an IPv6 /48 may store. Providers put many customers into one, such as the servers of
+ * a data center: with the limit of a single address, any of them could use up that of all.
+ */
+const SITE_SHARE = 10
+
 /** What a service adds to its settings. */
 export interface RateLimitSurroundings {
   /** Name of the service: prefix of every key in Redis. */
@@ -69,6 +75,10 @@ export async function openRateLimits(
         durationSeconds: settings.RATE_LIMIT_WALLET_ADDRESS_SECONDS
       },
       'address-rows': { points: settings.RATE_LIMIT_ADDRESS_ROWS, durationSeconds: ROWS_SECONDS },
+      'site-rows': {
+        points: settings.RATE_LIMIT_ADDRESS_ROWS * SITE_SHARE,
+        durationSeconds: ROWS_SECONDS
+      },
       'client-rows': { points: settings.RATE_LIMIT_CLIENT_ROWS, durationSeconds: ROWS_SECONDS }
     },
     redisUrl: settings.REDIS_URL?.reveal(),

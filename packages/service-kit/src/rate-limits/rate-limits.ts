@@ -2,6 +2,7 @@ import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { CommonRefusal } from '@open-payments-server/value-types/refusals'
 import { type AddressedRequest, type Answer, createAddressLimit } from './address-limit.js'
+import { siteOf } from './client-network.js'
 import { type Count, LIMIT_KINDS, type LimitKind, type RateLimit } from './counter.js'
 import { limitItem, secondsUntilReset } from './fields.js'
 import { LimitedKind } from './limited-kind.js'
@@ -28,6 +29,16 @@ export interface RateLimitsOptions {
 
 /** Keys to count by. A kind without a key is not counted. */
 export type LimitKeys = Readonly<Partial<Record<LimitKind, string | undefined>>>
+
+/**
+ * The keys of a request that may store a row.
+ *
+ * @param network it comes from, as {@link RateLimits.admit} sets it
+ */
+export function rowKeys(network: string | undefined, client: string): LimitKeys {
+  const site = network === undefined ? undefined : siteOf(network)
+  return { 'address-rows': network, 'site-rows': site, 'client-rows': client }
+}
 
 /**
  * Limits the rate of requests. Counting never waits: it uses what this process knows, and with Redis all replicas learn of

@@ -14,13 +14,22 @@ import {
   type LimitKeys,
   type LimitKind,
   type RateLimits,
-  type RateLimitsOptions
+  type RateLimitsOptions,
+  rowKeys
 } from '../../src/rate-limits/index.js'
 import { KEYS_MAX } from '../../src/rate-limits/limited-kind.js'
 
 const POINTS = 3
 const DURATION_SECONDS = 60
 const LIMIT = { points: POINTS, durationSeconds: DURATION_SECONDS }
+const LIMITS = {
+  address: LIMIT,
+  client: LIMIT,
+  'wallet-address': LIMIT,
+  'address-rows': LIMIT,
+  'site-rows': LIMIT,
+  'client-rows': LIMIT
+}
 const ONCE = [true, ...Array.from({ length: POINTS - 1 }, () => true)]
 
 const clock = new TestClock()
@@ -29,13 +38,7 @@ const refused: LimitKind[] = []
 
 async function open(options: Partial<RateLimitsOptions> = {}): Promise<RateLimits> {
   const limits = await createRateLimits({
-    limits: {
-      address: LIMIT,
-      client: LIMIT,
-      'wallet-address': LIMIT,
-      'address-rows': LIMIT,
-      'client-rows': LIMIT
-    },
+    limits: LIMITS,
     redisUrl: undefined,
     keyPrefix: 'test:',
     clock,
@@ -257,5 +260,22 @@ describe('rate limits by address', () => {
       expect(await statuses(addresses.map(from))).toEqual([404, 404, 404, 429])
     }
     expect((await from('2001:db8:0:1::1')).status).toBe(404)
+  })
+})
+
+describe('rows', () => {
+  it('count for an IPv6 /48 too, because whoever has one has 65,536 /64', async () => {
+    const limits = await open({ limits: { ...LIMITS, 'address-rows': { ...LIMIT, points: 1 } } })
+    const countFrom = (network: string): string[] => {
+      refused.length = 0
+      refusalOf(limits, rowKeys(network, network))
+      return [...refused]
+    }
+    for (let subnet = 0; subnet < POINTS; subnet += 1)
+      expect(countFrom(`2001:db8:0:${String(subnet)}::/64`)).toEqual([])
+    expect(countFrom('2001:db8:0:ffff::/64')).toEqual(['site-rows'])
+    expect(countFrom('2001:db8:1:0::/64')).toEqual([])
+    expect(countFrom('198.51.100.7')).toEqual([])
+    expect(countFrom('198.51.100.7')).toEqual(['address-rows'])
   })
 })

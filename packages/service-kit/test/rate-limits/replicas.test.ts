@@ -32,6 +32,7 @@ async function open(options: Partial<RateLimitsOptions> = {}): Promise<RateLimit
       client: LIMIT,
       'wallet-address': LIMIT,
       'address-rows': LIMIT,
+      'site-rows': LIMIT,
       'client-rows': LIMIT
     },
     redisUrl,
@@ -153,6 +154,7 @@ describeWithRedis('replicas that count together', () => {
           client: { ...LIMIT, durationSeconds: 3_600 },
           'wallet-address': LIMIT,
           'address-rows': LIMIT,
+          'site-rows': LIMIT,
           'client-rows': LIMIT
         }
       })

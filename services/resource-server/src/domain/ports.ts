@@ -194,7 +194,7 @@ export interface SpentAmounts {
 /** Time limit of a call. */
 export interface CallOptions {
   /** When the call must have ended, in milliseconds since the Unix epoch; default: the configured deadline. */
-  readonly deadlineMs?: number
+  readonly deadlineAtMs?: number
   readonly signal?: AbortSignal
 }
 

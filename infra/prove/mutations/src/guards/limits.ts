@@ -123,12 +123,19 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
   {
     guard: "rows per day without the account holder's consent are limited",
     file: COUNTED_REQUESTS,
-    text: "? { 'address-rows': request.network, 'client-rows': authorized.client }",
+    text: '? rowKeys(request.network, authorized.client)',
     broken: '? {}',
     test: {
       file: 'services/resource-server/test/bounded-storage.test.ts',
       title: 'are limited for a network address where no account holder agreed, and reading goes on'
     }
+  },
+  {
+    guard: 'the rows of an IPv6 /48 are limited',
+    file: 'packages/service-kit/src/rate-limits/rate-limits.ts',
+    text: "'site-rows': site,",
+    broken: '',
+    test: limiting('count for an IPv6 /48 too, because whoever has one has 65,536 /64')
   },
   {
     guard: 'every route that creates at the resource server counts rows, whatever its query says',
@@ -143,7 +150,7 @@ export const LIMIT_GUARDS: readonly Mutation[] = [
   {
     guard: 'grant requests and rotations count rows, whatever their query says',
     file: 'services/auth-server/src/features/limit-clients/counted-clients.ts',
-    text: "const rows = storesRows ? { 'address-rows': network, 'client-rows': client } : {}",
+    text: 'const rows = storesRows ? rowKeys(network, client) : {}',
     broken: 'const rows = {}',
     test: {
       file: 'services/auth-server/test/bounded-storage.test.ts',

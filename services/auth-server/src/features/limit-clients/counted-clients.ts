@@ -1,6 +1,6 @@
 import type { RequestParts } from '@open-payments-server/http-server'
 import type { ReceivedSignature } from '@open-payments-server/http-signatures'
-import type { Answer, RateLimits } from '@open-payments-server/service-kit/rate-limits'
+import { type Answer, type RateLimits, rowKeys } from '@open-payments-server/service-kit/rate-limits'
 import type { ClientAuthenticator, CountVerified } from '../authentication.js'
 
 /** A signature, and what else is counted for its request. */
@@ -30,7 +30,7 @@ export function attachAnswers(authenticator: ClientAuthenticator): ClientAuthent
  */
 export function countClients(limits: Pick<RateLimits, 'count'>): CountVerified {
   return ({ answer, network, storesRows = false }: AnsweredSignature, client) => {
-    const rows = storesRows ? { 'address-rows': network, 'client-rows': client } : {}
+    const rows = storesRows ? rowKeys(network, client) : {}
     limits.count(answer, { client, ...rows })
   }
 }

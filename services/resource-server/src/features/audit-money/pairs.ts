@@ -66,8 +66,8 @@ function readPage(
   return grantLimits.listReservations({ afterPaymentId, pageSize }, pageOptions())
 }
 
-function pageOptions(): { readonly deadlineMs: number } {
-  return { deadlineMs: Date.now() + PAGE_TIMEOUT_MS }
+function pageOptions(): { readonly deadlineAtMs: number } {
+  return { deadlineAtMs: Date.now() + PAGE_TIMEOUT_MS }
 }
 
 /** Joins two lists in the order of payment ids, whose order as text is their order as numbers. */

@@ -27,15 +27,15 @@ export type UntilAnswered = <Answer>(ask: () => Promise<Answer>) => Promise<Answ
  * @param paymentId the id (UUID) of the payment, for the log
  */
 export function untilAnswered(paymentId: string, logger: Logger): UntilAnswered {
-  let deadlineMs: number | undefined
+  let deadlineAtMs: number | undefined
   return async (ask) => {
     for (let failures = 0; ; failures += 1) {
       try {
         return await ask()
       } catch (error) {
-        deadlineMs ??= performance.now() + ASKING_MAX_MS
+        deadlineAtMs ??= performance.now() + ASKING_MAX_MS
         const pauseMs = Math.min(PAUSE_MAX_MS, PAUSE_INITIAL_MS * 2 ** failures)
-        if (performance.now() + pauseMs > deadlineMs) throw new ResultUnknown(paymentId, error)
+        if (performance.now() + pauseMs > deadlineAtMs) throw new ResultUnknown(paymentId, error)
         if (failures === 0) {
           logger.warn({ err: error, paymentId }, 'the result of a payment is not known yet: asking again')
         }

@@ -1,5 +1,5 @@
 import { type IncomingRequest, peekJson } from '@open-payments-server/http-server'
-import type { RateLimits } from '@open-payments-server/service-kit/rate-limits'
+import { type RateLimits, rowKeys } from '@open-payments-server/service-kit/rate-limits'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 
@@ -17,9 +17,7 @@ export function countRequests(
     limits.count(request.answer, {
       client: authorized.client,
       'wallet-address': walletAddressKey(path, authorized, urls),
-      ...(leavesRow(request, path, authorized, urls)
-        ? { 'address-rows': request.network, 'client-rows': authorized.client }
-        : {})
+      ...(leavesRow(request, path, authorized, urls) ? rowKeys(request.network, authorized.client) : {})
     })
   }
 }

@@ -47,10 +47,10 @@ export interface GrantLimitsOptions {
 
 /** Grant limits over gRPC. Every call of this service is idempotent, so each is retried on UNAVAILABLE. */
 export function createGrantLimits(client: Client, options: GrantLimitsOptions): GrantLimits {
-  const call: Call = (method, request, { deadlineMs, signal } = {}) =>
+  const call: Call = (method, request, { deadlineAtMs, signal } = {}) =>
     callUnary(client, method, request, {
       idempotent: true,
-      deadline: deadlineMs === undefined ? undefined : new Date(deadlineMs),
+      deadline: deadlineAtMs === undefined ? undefined : new Date(deadlineAtMs),
       signal
     })
   return {
@@ -89,7 +89,7 @@ type Call = <Name extends UnaryMethodName<Client>>(
 
 /** Reserves for all that arrive together with one call: it costs both servers little more than a call for one. */
 function createReserve(call: Call, { deadlineMs }: GrantLimitsOptions): GrantLimits['reserve'] {
-  const reserveTogether = gather<{ request: ReservationRequest; deadlineMs: number }, ReservationOutcome>({
+  const reserveTogether = gather<{ request: ReservationRequest; deadlineAtMs: number }, ReservationOutcome>({
     itemsMax: REQUESTS_MAX,
     batchesMax: CALLS_MAX,
     patienceMs: BATCH_PATIENCE_MS,
@@ -97,14 +97,14 @@ function createReserve(call: Call, { deadlineMs }: GrantLimitsOptions): GrantLim
     async runBatch(waiting) {
       const reservations = waiting.map(({ request }) => toReservation(request))
       // No request waits longer than it would alone: the first one has the least time left.
-      const options = { deadlineMs: Math.min(...waiting.map((one) => one.deadlineMs)) }
+      const options = { deadlineAtMs: Math.min(...waiting.map((one) => one.deadlineAtMs)) }
       const { results } = await answerOf(() => call('reserve', { reservations }, options))
       return results.map(({ outcome }) =>
         outcome?.$case === 'failure' ? failed(outcome.value, TAKEN) : decided(() => fromReserve(outcome))
       )
     }
   })
-  return (request) => reserveTogether({ request, deadlineMs: Date.now() + deadlineMs })
+  return (request) => reserveTogether({ request, deadlineAtMs: Date.now() + deadlineMs })
 }
 
 /** Ends reservations with one call. */

@@ -1,4 +1,4 @@
-import { bytesText, placeholder } from '@open-payments-server/database'
+import { bytesText, instantText, placeholder } from '@open-payments-server/database'
 import type { PaymentTerms } from '../../domain/outgoing-payment.js'
 import { Prisma } from '../database.js'
 
@@ -80,6 +80,6 @@ function toRecord(payment: NewPayment): object {
     metadata: payment.metadata,
     grant_spent_debit_value: payment.grantSpentDebitValue.toString(),
     grant_spent_receive_value: payment.grantSpentReceiveValue.toString(),
-    charged_at: new Date(payment.chargedAtMs).toISOString()
+    charged_at: instantText(payment.chargedAtMs)
   }
 }
