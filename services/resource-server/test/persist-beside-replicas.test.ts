@@ -3,7 +3,7 @@ import { createPool } from '@open-payments-server/database'
 import { createLogger, systemClock, systemRandom } from '@open-payments-server/runtime'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
-import { AuthServerUnavailable, type ReservationOutcome } from '../src/domain/ports.js'
+import { AuthServerUnavailable, type ReserveResult } from '../src/domain/ports.js'
 import { createResourceUrls } from '../src/domain/resource-urls.js'
 import { createPersist, type PersistResult } from '../src/features/create-outgoing-payment/persist.js'
 import { createLocalPaymentMethod } from '../src/features/process-outgoing-payments/local-payment-method.js'
@@ -133,7 +133,7 @@ function startReplica() {
   return {
     /** Reserves and persists like the service; `unavailable` if it would have to repeat the call. */
     async create(payment: NewPayment): Promise<PersistResult['kind'] | 'unavailable'> {
-      let reserved: ReservationOutcome
+      let reserved: ReserveResult
       try {
         const { amounts, receiver } = payment.terms
         reserved = await limits.reserve({
@@ -150,7 +150,7 @@ function startReplica() {
         throw error
       }
       // If another replica gave up the id, there is no time of charge, and no payment may be persisted.
-      const chargedAtMs = reserved.outcome === 'reserved' ? reserved.chargedAtMs : 0
+      const chargedAtMs = reserved.kind === 'reserved' ? reserved.chargedAtMs : 0
       const { kind } = await persist({ ...payment, chargedAtMs })
       if (kind === 'taken') await giveUpPayment(database, payment, 'id-taken')
       return kind

@@ -1,6 +1,6 @@
 import type { Logger, ItemResult } from '@open-payments-server/runtime'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
-import { AuthServerUnavailable, type EndOutcome, type GrantLimits } from '../../domain/ports.js'
+import { AuthServerUnavailable, type EndResult, type GrantLimits } from '../../domain/ports.js'
 import type { Queries } from '../../modules/database.js'
 import { acknowledge, claimDue, type DueOutcome, postpone } from '../../modules/grant-outcomes/index.js'
 import { backoffMs, REFUSED_RETRY_MS } from './backoff.js'
@@ -61,7 +61,7 @@ interface Delivery {
 
 function read(
   outcome: DueOutcome,
-  answer: ItemResult<EndOutcome> | undefined,
+  answer: ItemResult<EndResult> | undefined,
   { logger, counters }: DeliverOutcomesDependencies
 ): Delivery {
   const { paymentId, attempts, kind } = outcome
