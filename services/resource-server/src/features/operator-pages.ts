@@ -1,4 +1,4 @@
-import type { OperationRefused } from './operation-refused.js';
+import type { OperationRefused } from './operation-refused.js'
 import { invalidField } from './operation-refused.js'
 
 /** Default number of items of a page. */
