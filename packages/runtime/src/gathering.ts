@@ -103,9 +103,9 @@ export function gather<Item, Result>({
     }
     const impatience = patienceMs === undefined ? undefined : setTimeout(noLongerUnderWay, patienceMs)
     try {
-      const outcomes = await runBatch(batch.map(({ item }) => item))
+      const results = await runBatch(batch.map(({ item }) => item))
       batch.forEach((one, index) => {
-        settle(one, outcomes[index])
+        settle(one, results[index])
       })
     } catch (error) {
       for (const { reject } of batch) reject(error)
@@ -138,11 +138,11 @@ function oncePerTurn(action: () => void): () => void {
 
 function settle<Result>(
   { resolve, reject }: Pick<Waiting<unknown, Result>, 'resolve' | 'reject'>,
-  outcome: ItemResult<Result> | undefined
+  result: ItemResult<Result> | undefined
 ): void {
-  if (outcome === undefined) reject(new Error('a batch did not say what became of one of its items'))
-  else if (outcome.status === 'fulfilled') resolve(outcome.value)
-  else reject(outcome.reason)
+  if (result === undefined) reject(new Error('a batch did not say what became of one of its items'))
+  else if (result.status === 'fulfilled') resolve(result.value)
+  else reject(result.reason)
 }
 
 /** The result of an item that succeeded. */

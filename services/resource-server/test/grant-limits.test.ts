@@ -73,12 +73,12 @@ describe('reservations that are asked for at the same time', () => {
     const answers = valuesOf(await reserveAll(requests))
     expect(answers.slice(0, MANY)).toEqual(
       times(MANY, () =>
-        expect.objectContaining({ outcome: 'reserved', spentDebitAmount: { value: 10n, asset: USD } })
+        expect.objectContaining({ kind: 'reserved', spentDebitAmount: { value: 10n, asset: USD } })
       )
     )
     expect(answers.slice(MANY)).toEqual([
       {
-        outcome: 'refused',
+        kind: 'refused',
         reason: 'limit-exceeded',
         remaining: {
           debitAmount: { value: 1n, asset: USD },
@@ -86,8 +86,8 @@ describe('reservations that are asked for at the same time', () => {
           nextIntervalAtMs: undefined
         }
       },
-      { outcome: 'other-amounts' },
-      { outcome: 'mismatch' }
+      { kind: 'other-amounts' },
+      { kind: 'mismatch' }
     ])
     expect(fake.asked.reserve).toBe(1 + requests.length)
     expect(fake.calls.reserve).toBe(2)

@@ -4,7 +4,7 @@ import { createLogger, systemClock, systemRandom } from '@open-payments-server/r
 import { newId } from '@open-payments-server/value-types/identifiers'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
-import { AuthServerUnavailable, type ReservationOutcome } from '../src/domain/ports.js'
+import { AuthServerUnavailable, type ReserveResult } from '../src/domain/ports.js'
 import { createResourceUrls } from '../src/domain/resource-urls.js'
 import { createPersist, type PersistResult } from '../src/features/create-outgoing-payment/persist.js'
 import { createLocalPaymentMethod } from '../src/features/process-outgoing-payments/local-payment-method.js'
@@ -135,7 +135,7 @@ function startReplica() {
   return {
     /** Reserves and persists like the service; `unavailable` if it would have to repeat the call. */
     async create(payment: NewPayment): Promise<PersistResult['kind'] | 'unavailable'> {
-      let reserved: ReservationOutcome
+      let reserved: ReserveResult
       try {
         const { amounts, receiver } = payment.terms
         reserved = await limits.reserve({
@@ -153,7 +153,7 @@ function startReplica() {
       }
       // If another replica gave up the id, nothing is answered, and no payment may be persisted.
       const answered =
-        reserved.outcome === 'reserved'
+        reserved.kind === 'reserved'
           ? {
               grantSpentDebitValue: reserved.spentDebitAmount.value,
               grantSpentReceiveValue: reserved.spentReceiveAmount.value,

@@ -484,7 +484,7 @@ describe('a batch that changes another number of rows than it must', () => {
     if (meanwhile !== undefined) await composed.database.query(meanwhile)
     const before = await contents(composed)
     let count = 0
-    await expect(writeBatch(database, batch, NOW_MS, () => idOf(7, count++))).rejects.toThrow(
+    await expect(writeBatch(database, batch, () => idOf(7, count++), NOW_MS)).rejects.toThrow(
       new RegExp(`settling must change \\d ${what}, and would change \\d`)
     )
     expect(await contents(composed)).toEqual(before)

@@ -213,7 +213,10 @@ export class PaymentMix {
   }
 
   /** Locks the rows of receivers: payments can be created, but not processed. */
-  async #whileLocked(urls: readonly string[], work: (locking: pg.PoolClient) => Promise<void>): Promise<void> {
+  async #whileLocked(
+    urls: readonly string[],
+    work: (locking: pg.PoolClient) => Promise<void>
+  ): Promise<void> {
     const locking = await this.#lockingPool.connect()
     try {
       await locking.query('begin')

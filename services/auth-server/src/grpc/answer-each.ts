@@ -45,14 +45,14 @@ export async function answerEach<Request, Asked extends { readonly paymentId: st
   }
   const read = await Promise.allSettled(requests.map(async (request) => call.read(request)))
   const asked = read.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-  const outcomes = await doEach(asked, call)
+  const results = await doEach(asked, call)
   return read.map((one) => {
     if (one.status === 'rejected') return failureOf(one.reason, call.logger)
-    const outcome = outcomes.get(one.value)
-    if (outcome === undefined) throw new Error('a request was not done')
+    const result = results.get(one.value)
+    if (result === undefined) throw new Error('a request was not done')
     try {
-      if (outcome.status === 'rejected') throw outcome.reason
-      return call.answer(outcome.value, one.value)
+      if (result.status === 'rejected') throw result.reason
+      return call.answer(result.value, one.value)
     } catch (error) {
       return failureOf(error, call.logger)
     }
@@ -68,15 +68,13 @@ async function doEach<Asked extends { readonly paymentId: string }, Result>(
   for (const one of asked) if (!firstOf.has(one.paymentId)) firstOf.set(one.paymentId, one)
   const firsts = [...firstOf.values()]
   const results = firsts.length === 0 ? [] : await together(firsts)
-  const outcomes = new Map(
-    firsts.map((one, index) => [one, results[index] ?? rejected(new Error('not done'))])
-  )
+  const byItem = new Map(firsts.map((one, index) => [one, results[index] ?? rejected(new Error('not done'))]))
   for (const one of asked) {
-    if (outcomes.has(one)) continue
+    if (byItem.has(one)) continue
     const [result] = await together([one])
-    outcomes.set(one, result ?? rejected(new Error('not done')))
+    byItem.set(one, result ?? rejected(new Error('not done')))
   }
-  return outcomes
+  return byItem
 }
 
 /** The reason why one failed. */

@@ -106,9 +106,9 @@ export interface Remaining {
 }
 
 /** The result of a reservation; the same payment id gets the same result again. */
-export type ReservationOutcome =
+export type ReserveResult =
   | {
-      readonly outcome: 'reserved'
+      readonly kind: 'reserved'
       readonly grantId: string
       /** Amount debited under the grant in the current interval, this payment included. */
       readonly spentDebitAmount: Amount
@@ -118,15 +118,15 @@ export type ReservationOutcome =
       readonly chargedAtMs: number
     }
   | {
-      readonly outcome: 'refused'
+      readonly kind: 'refused'
       readonly reason: RefusalReason
       /** undefined when no amount would fit, now or later. */
       readonly remaining: Remaining | undefined
     }
   /** The id belongs to a reservation of another request. */
-  | { readonly outcome: 'mismatch' }
+  | { readonly kind: 'mismatch' }
   /** The same request has reserved under this id at another rate. */
-  | { readonly outcome: 'other-amounts' }
+  | { readonly kind: 'other-amounts' }
 
 /** Maximum number of reservations that are ended together. */
 export const ENDS_MAX = 100
@@ -144,7 +144,7 @@ export type ReservationEnd =
   | { readonly kind: 'release'; readonly paymentId: string }
 
 /** The result of ending a reservation. */
-export type EndOutcome =
+export type EndResult =
   | 'ended'
   /** There is no reservation under this id (never for a release, which makes sure that there will be none). */
   | 'not-found'
@@ -206,12 +206,12 @@ export interface GrantLimits {
   /**
    * Reserves a payment's amounts under the grant of a token, before the payment exists. Concurrent requests share a call.
    */
-  reserve(request: ReservationRequest): Promise<ReservationOutcome>
+  reserve(request: ReservationRequest): Promise<ReserveResult>
   /** Ends reservations, at most {@link ENDS_MAX}, together. Never rejects: returns the result of each, in order. */
   end(
     ends: readonly ReservationEnd[],
     options?: CallOptions
-  ): Promise<readonly PromiseSettledResult<EndOutcome>[]>
+  ): Promise<readonly PromiseSettledResult<EndResult>[]>
   /** What the grant of a token has spent; undefined when the token is not active. */
   getSpentAmounts(accessToken: string, options?: CallOptions): Promise<SpentAmounts | undefined>
   /** Reservations neither settled nor released, oldest first: a page of at most `pageSize` (1 to 1000). */

@@ -18,7 +18,7 @@ import type { OutgoingPayment, PaymentTerms } from '../../domain/outgoing-paymen
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentIdentity } from '../../domain/payment-identity.js'
 import { isStaleCharge, type PaymentInstantSettings } from '../../domain/payment-instants.js'
-import type { GrantLimits, RefusalReason, Remaining, ReservationOutcome } from '../../domain/ports.js'
+import type { GrantLimits, RefusalReason, Remaining, ReserveResult } from '../../domain/ports.js'
 import type { RememberedQuotes } from '../../domain/quote.js'
 import type { TermSources } from '../../domain/quoting.js'
 import type { RememberedReceivers } from '../../domain/receiver.js'
@@ -139,11 +139,11 @@ async function reserveAndPersist(
   context: Context
 ): Promise<OutgoingPayment | undefined> {
   const reservation = await reserve(request, paymentId, context)
-  if (reservation.outcome === 'reserved') {
+  if (reservation.kind === 'reserved') {
     await refuseStaleCharge(reservation.chargedAtMs, paymentId, request.identity, context)
     return persist(request, paymentId, reservation, context)
   }
-  if (reservation.outcome !== 'refused') throw await taken(reservation.outcome, paymentId, context)
+  if (reservation.kind !== 'refused') throw await taken(reservation.kind, paymentId, context)
   const { reason, remaining } = reservation
   if (reason !== 'released') {
     // This is checked first: the payment that used the quote has most likely spent what the grant lacks.
@@ -157,7 +157,7 @@ async function reserve(
   { authorized, identity, walletAddress, terms }: PricedRequest,
   paymentId: string,
   context: Context
-): Promise<ReservationOutcome> {
+): Promise<ReserveResult> {
   try {
     return await context.grantLimits.reserve({
       paymentId,
@@ -212,7 +212,7 @@ async function taken(
 async function persist(
   request: PricedRequest,
   paymentId: string,
-  reserved: Extract<ReservationOutcome, { outcome: 'reserved' }>,
+  reserved: Extract<ReserveResult, { kind: 'reserved' }>,
   context: Context
 ): Promise<OutgoingPayment> {
   const { authorized, identity, walletAddress, terms, order } = request

@@ -3,7 +3,7 @@ import type { PaymentCounters } from '../../domain/payment-counters.js'
 import {
   AuthServerUnavailable,
   type CallOptions,
-  type EndOutcome,
+  type EndResult,
   type GrantLimits
 } from '../../domain/ports.js'
 import type { Queries } from '../../modules/database.js'
@@ -66,7 +66,7 @@ export async function deliverOutcomes(
 }
 
 /** The result of delivering an outcome: `kept` for a reservation that an operator must decide about. */
-type Answer = ItemResult<EndOutcome | 'kept'>
+type Answer = ItemResult<EndResult | 'kept'>
 
 /** Ends reservations, but none that an operator must decide about. */
 async function deliver(

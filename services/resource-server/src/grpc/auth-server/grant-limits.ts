@@ -19,13 +19,13 @@ import { type Amount, parseAmountValue } from '@open-payments-server/value-types
 import { idBefore } from '@open-payments-server/value-types/identifiers'
 import type {
   CallOptions,
-  EndOutcome,
+  EndResult,
   GrantLimits,
   RefusalReason,
   Remaining,
   Reservation,
   ReservationEnd,
-  ReservationOutcome,
+  ReserveResult,
   ReservationRequest,
   SpentAmounts
 } from '../../domain/ports.js'
@@ -89,7 +89,7 @@ type Call = <Name extends UnaryMethodName<Client>>(
 
 /** Reserves for all that arrive together with one call: it costs both servers little more than a call for one. */
 function createReserve(call: Call, { deadlineMs }: GrantLimitsOptions): GrantLimits['reserve'] {
-  const reserveTogether = gather<{ request: ReservationRequest; deadlineAtMs: number }, ReservationOutcome>({
+  const reserveTogether = gather<{ request: ReservationRequest; deadlineAtMs: number }, ReserveResult>({
     itemsMax: REQUESTS_MAX,
     batchesMax: CALLS_MAX,
     patienceMs: BATCH_PATIENCE_MS,
@@ -122,11 +122,11 @@ function createEnd(call: Call): GrantLimits['end'] {
 /** Refusals that are answers, by their code. */
 type Answers<Answer> = ReadonlyMap<status, Answer>
 
-const TAKEN: Answers<ReservationOutcome> = new Map<status, ReservationOutcome>([
-  [status.ALREADY_EXISTS, { outcome: 'mismatch' }],
-  [status.ABORTED, { outcome: 'other-amounts' }]
+const TAKEN: Answers<ReserveResult> = new Map<status, ReserveResult>([
+  [status.ALREADY_EXISTS, { kind: 'mismatch' }],
+  [status.ABORTED, { kind: 'other-amounts' }]
 ])
-const END_REFUSALS: Answers<EndOutcome> = new Map([
+const END_REFUSALS: Answers<EndResult> = new Map([
   [status.NOT_FOUND, 'not-found'],
   [status.FAILED_PRECONDITION, 'ended-otherwise']
 ])
@@ -181,14 +181,14 @@ function toReservation(request: ReservationRequest): auth.ReservationRequest {
 
 function fromReserve(
   outcome: Exclude<auth.ReservationResult['outcome'], { $case: 'failure' }>
-): ReservationOutcome {
+): ReserveResult {
   switch (outcome?.$case) {
     case 'reserved': {
       const { grantId, spentDebitAmount, spentReceiveAmount, chargeTime } = outcome.value
       if (chargeTime === undefined)
         throw new Error('the auth server answered a reservation without its instant')
       return {
-        outcome: 'reserved',
+        kind: 'reserved',
         grantId,
         spentDebitAmount: requiredAmount(spentDebitAmount),
         spentReceiveAmount: requiredAmount(spentReceiveAmount),
@@ -197,7 +197,7 @@ function fromReserve(
     }
     case 'refused':
       return {
-        outcome: 'refused',
+        kind: 'refused',
         reason: fromReason(outcome.value.reason),
         remaining: fromRemaining(outcome.value.remaining)
       }
@@ -226,7 +226,7 @@ function toEnd(end: ReservationEnd): auth.ReservationEnd {
   return { paymentId, end: { $case: 'settlement', value } }
 }
 
-function fromEnd(result: auth.EndResult | undefined): ItemResult<EndOutcome> {
+function fromEnd(result: auth.EndResult | undefined): ItemResult<EndResult> {
   const outcome = result?.outcome
   switch (outcome?.$case) {
     case 'ended':
