@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { createPool } from '@open-payments-server/database'
+import { createPool, type DatabasePool } from '@open-payments-server/database'
 import { createLogger, systemClock, systemRandom } from '@open-payments-server/runtime'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import type { Pool } from 'pg'
 import { AuthServerUnavailable, type ReservationOutcome } from '../src/domain/ports.js'
 import { createResourceUrls } from '../src/domain/resource-urls.js'
 import { createPersist, type PersistResult } from '../src/features/create-outgoing-payment/persist.js'
@@ -107,7 +106,7 @@ async function makePayments(): Promise<NewPayment[]> {
 
 /** A replica that creates payments, as far as this is about the database and the auth server. */
 function startReplica() {
-  const pool: Pool = createPool({
+  const pool: DatabasePool = createPool({
     url: world.database.url,
     connectionsMax: 4,
     applicationName: 'replica',

@@ -2,8 +2,7 @@ import type { Asset } from '@open-payments-server/value-types/amounts'
 import { FAILURE_REASONS, type FailureReason } from '../../domain/failure-reasons.js'
 import { formatCursor, parseCursor, type Position } from '../../domain/pagination.js'
 import { listNewestIncomingPayments } from '../../modules/incoming-payments/index.js'
-import type { ListedPayment } from '../../modules/newest-payments.js'
-import { listNewestOutgoingPayments } from '../../modules/outgoing-payments/index.js'
+import { type ListedPayment, listNewestOutgoingPayments } from '../../modules/outgoing-payments/index.js'
 import type { OperatorDependencies } from './dependencies.js'
 import {
   cutPage,
