@@ -37,12 +37,81 @@ const explainDisabling = {
   })
 }
 
+/** Whether a type is declared in certain files. */
+const isDeclaredIn = (type, pattern) =>
+  type.getSymbol()?.declarations?.some((node) => pattern.test(node.getSourceFile().fileName)) ?? false
+
+/**
+ * How a service reaches its database. Modules send statements. Use cases in features/ may compose the fragments of modules to
+ * one statement, by `Prisma.sql`. All others only pass a client or a transaction on. Nobody sends anything over the pool.
+ */
+const throughModules = {
+  meta: {
+    type: 'problem',
+    schema: [],
+    messages: {
+      elsewhere: 'Models are read and written by modules.',
+      hidden: 'A model is named where it is called, `on.quote.create(…)`: a test reads who writes a table.',
+      raw: 'Statements are sent by modules, and composed by use cases in features/.',
+      unsafe: 'A statement is composed by `Prisma.sql`.',
+      pool: 'Statements go through the PrismaClient.'
+    }
+  },
+  create(context) {
+    const path = context.filename.replaceAll('\\', '/')
+    const services = context.sourceCode.parserServices
+    const isModel = (node) => {
+      const type = services.getTypeAtLocation(node)
+      return /Delegate$/.test(type.getSymbol()?.name ?? '') && isDeclaredIn(type, /\/generated\/prisma\//)
+    }
+    const isPool = (node) => isDeclaredIn(services.getTypeAtLocation(node), /\/@types\/pg(-pool)?\//)
+    const inModules = path.includes('/src/modules/')
+    return {
+      MemberExpression(node) {
+        const name = node.property.name ?? node.property.value
+        if (/^\$(query|execute)Raw/.test(name)) {
+          if (!inModules && !path.includes('/src/features/')) context.report({ node, messageId: 'raw' })
+          // Its texts are constant, and sent in a snapshot that only reads.
+          const ofAudit = path.endsWith('/audit-money/ledger-checks.ts')
+          if (name.endsWith('Unsafe') && !ofAudit) context.report({ node, messageId: 'unsafe' })
+        } else if (/^(query|connect)$/.test(name)) {
+          if (isPool(node.object)) context.report({ node, messageId: 'pool' })
+        } else if (isModel(node)) {
+          if (!inModules) context.report({ node, messageId: 'elsewhere' })
+          else if (node.computed || node.parent.type !== 'MemberExpression' || node.parent.object !== node)
+            context.report({ node, messageId: 'hidden' })
+        }
+      },
+      'ObjectPattern > Property'(node) {
+        if (isModel(node.value)) context.report({ node, messageId: inModules ? 'hidden' : 'elsewhere' })
+      }
+    }
+  }
+}
+
+/** Where pools are made, databases created and migrated, and databases run for tests. */
+const knowsPg = [
+  'packages/database/src/{adapter,create-database,limited-client,migrate,pool,run-migration}.ts',
+  'packages/local-services/src/{pgbouncer,postgres}.ts',
+  'packages/testing/src/{record-statements,test-database}.ts',
+  'packages/**/*.test.ts',
+  'packages/*/test/**/*.ts'
+]
+
+const withoutPg = {
+  name: 'pg',
+  message:
+    'Statements go through the PrismaClient; pools are made by packages/database, test databases by packages/testing.'
+}
+
 export default typescript.config(
   { ignores: ['**/node_modules/', '**/dist/', '**/generated/', '**/.local/', '**/.turbo/', '**/coverage/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   eslint.configs.recommended,
   {
-    plugins: { house: { rules: { 'explain-disabling': explainDisabling } } },
+    plugins: {
+      house: { rules: { 'explain-disabling': explainDisabling, 'through-modules': throughModules } }
+    },
     rules: { 'house/explain-disabling': 'error', eqeqeq: 'error', 'no-console': 'off' }
   },
   {
@@ -125,17 +194,28 @@ export default typescript.config(
     }
   },
   {
-    // Where pools are made, databases created and migrated, and where databases are run for tests.
-    files: ['services/*/src/**/*.ts', 'packages/*/src/**/*.ts'],
-    ignores: [...tests, 'packages/{database,local-services}/**'],
+    files: ['services/**/*.ts', 'packages/**/*.ts'],
+    ignores: knowsPg,
+    rules: { '@typescript-eslint/no-restricted-imports': ['error', { paths: [withoutPg] }] }
+  },
+  {
+    files: ['services/*/src/**/*.ts'],
+    ignores: tests,
+    rules: { 'house/through-modules': 'error' }
+  },
+  {
+    files: ['services/*/src/{compose,domain,grpc,http,metrics,workers}/**/*.ts', 'services/*/src/*.ts'],
+    ignores: tests,
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',
         {
-          paths: [
+          paths: [withoutPg],
+          patterns: [
             {
-              name: 'pg',
-              message: 'Statements go through the PrismaClient; pools are made by packages/database.'
+              group: ['**/modules/database.js'],
+              allowTypeImports: true,
+              message: 'Statements are sent by modules, and composed by use cases in features/.'
             }
           ]
         }

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   createPool,
+  type DatabasePool,
   isCheckViolation,
   isSerializationFailure,
   isUnavailable,
@@ -9,14 +10,13 @@ import {
 } from '@open-payments-server/database'
 import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
 import { PrismaPg } from '@prisma/adapter-pg'
-import type pg from 'pg'
 import { PrismaClient } from '../src/generated/prisma/client.js'
 
 const statementTimeoutMs = 500
 const prismaFolder = fileURLToPath(new URL('../prisma/', import.meta.url))
 
 let database: TestDatabase
-let pool: pg.Pool
+let pool: DatabasePool
 let prisma: PrismaClient
 
 beforeAll(async () => {
@@ -139,7 +139,7 @@ const grant = {
   updatedAt: new Date(0)
 }
 
-function newPool(url: string, connectionsMax = 3): pg.Pool {
+function newPool(url: string, connectionsMax = 3): DatabasePool {
   const applicationName = 'database-errors-test'
   return createPool({ url, connectionsMax, applicationName, statementTimeoutMs, connectTimeoutMs: 500 })
 }

@@ -2,8 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { RpcError, status } from '@open-payments-server/grpc-transport'
-import type { PoolClient } from 'pg'
-import { compareWithDocument, type Scrape, scrapeMetrics } from '@open-payments-server/testing'
+import {
+  compareWithDocument,
+  type Scrape,
+  scrapeMetrics,
+  type TestQuery
+} from '@open-payments-server/testing'
 import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 import { ALICE, PUBLIC_URL } from './support/resource-server.js'
 
@@ -54,19 +58,14 @@ const deliverAll = async (): Promise<void> => {
 /** Pays while the receiver is locked, so that the payment stays pending while `meanwhile` runs; answers its URL. */
 const payWhileHeld = async (
   receiver: string,
-  meanwhile: (paymentId: string, holder: PoolClient) => Promise<void>
+  meanwhile: (paymentId: string, query: TestQuery) => Promise<void>
 ): Promise<string> => {
-  const holder = await world.server.pool.connect()
-  try {
-    await holder.query('begin')
-    await holder.query('select 1 from incoming_payment where id = $1 for update', [receiver.slice(-36)])
+  return world.database.inTransaction(async (query) => {
+    await query('select 1 from incoming_payment where id = $1 for update', [receiver.slice(-36)])
     const url = (await world.pay(receiver, 100)).textAt('id')
-    await meanwhile(url.slice(-36), holder)
-    await holder.query('commit')
+    await meanwhile(url.slice(-36), query)
     return url
-  } finally {
-    holder.release()
-  }
+  })
 }
 /** By how much a counter grew. */
 const growth = (before: Scrape, after: Scrape, series: string) =>
@@ -125,8 +124,8 @@ describe('the metrics of the resource server', () => {
   it('count payments by the state they ended in', async () => {
     const receiver = await world.createReceiver()
     const before = await scrape()
-    const url = await payWhileHeld(receiver, async (_paymentId, holder) => {
-      await holder.query('update incoming_payment set completed = true where id = $1', [receiver.slice(-36)])
+    const url = await payWhileHeld(receiver, async (_paymentId, query) => {
+      await query('update incoming_payment set completed = true where id = $1', [receiver.slice(-36)])
     })
     await world.whenEnded(url)
     await world.whenDelivered()

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { createPool } from '@open-payments-server/database'
+import { createPool, type DatabasePool } from '@open-payments-server/database'
 import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import type { Pool } from 'pg'
 import type { PrismaClient } from '../src/generated/prisma/client.js'
 import { acknowledge, claimDue, postpone } from '../src/modules/grant-outcomes/index.js'
 import { openDatabase } from './support/open-database.js'
@@ -12,7 +11,7 @@ const LIMIT = 10
 const LEASE_MS = 60_000
 
 let database: TestDatabase
-let pool: Pool
+let pool: DatabasePool
 let client: PrismaClient
 
 beforeAll(async () => {

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { createPool } from '@open-payments-server/database'
+import { createPool, type DatabasePool } from '@open-payments-server/database'
 import { createLogger, systemClock, systemRandom } from '@open-payments-server/runtime'
 import { newId } from '@open-payments-server/value-types/identifiers'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import type { Pool } from 'pg'
 import { AuthServerUnavailable, type ReserveResult } from '../src/domain/ports.js'
 import { createResourceUrls } from '../src/domain/resource-urls.js'
 import { createPersist, type PersistResult } from '../src/features/create-outgoing-payment/persist.js'
@@ -109,7 +108,7 @@ async function makePayments(): Promise<NewPayment[]> {
 
 /** The part of a replica that creates payments in the database and at the auth server. */
 function startReplica() {
-  const pool: Pool = createPool({
+  const pool: DatabasePool = createPool({
     url: world.database.url,
     connectionsMax: 4,
     applicationName: 'replica',

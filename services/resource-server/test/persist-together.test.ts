@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { createPool } from '@open-payments-server/database'
+import { createPool, type DatabasePool } from '@open-payments-server/database'
 import { createLogger, type ItemResult } from '@open-payments-server/runtime'
-import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
+import { createTestDatabase, type TestDatabase, type TestQuery } from '@open-payments-server/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import fc from 'fast-check'
-import type { Pool, PoolClient } from 'pg'
 import { roomOf } from '../src/domain/receiver.js'
 import { type PersistResult, persistTogether } from '../src/features/create-outgoing-payment/persist.js'
 import type { NewPayment } from '../src/modules/outgoing-payments/index.js'
@@ -20,7 +19,7 @@ const undone = jest.spyOn(logger, 'warn')
 /** A database in which payments are persisted, and how. */
 interface Ledger {
   readonly database: TestDatabase
-  readonly pool: Pool
+  readonly pool: DatabasePool
 }
 
 let together: Ledger
@@ -51,7 +50,7 @@ async function openLedger(): Promise<Ledger> {
   return { database, pool: openPool(database, 1) }
 }
 
-const openPool = ({ url }: TestDatabase, connectionsMax: number): Pool =>
+const openPool = ({ url }: TestDatabase, connectionsMax: number): DatabasePool =>
   createPool({
     url,
     connectionsMax,
@@ -256,61 +255,55 @@ const nameOf = (result: ItemResult<PersistResult>): string =>
 
 /** Results of payments that were persisted by simple statements: all together, or each in its own transaction. */
 async function persistPlainly(
-  { pool }: Ledger,
+  { database }: Ledger,
   payments: readonly NewPayment[]
 ): Promise<ReadonlyMap<NewPayment, string>> {
   const separate = undone.mock.calls.length > 0
   const results = new Map<NewPayment, string>()
-  const client = await pool.connect()
   for (const batch of separate ? payments.map((payment) => [payment]) : [payments]) {
     try {
-      await client.query('begin')
-      for (const [payment, result] of await writePlainly(client, batch)) results.set(payment, result)
-      await client.query('commit')
+      const written = await database.inTransaction((query) => writePlainly(query, batch))
+      for (const [payment, result] of written) results.set(payment, result)
     } catch {
-      await client.query('rollback')
       for (const payment of batch) results.set(payment, 'failed')
     }
   }
-  client.release()
   return results
 }
 
 async function writePlainly(
-  client: PoolClient,
+  query: TestQuery,
   payments: readonly NewPayment[]
 ): Promise<ReadonlyMap<NewPayment, string>> {
   const results = new Map<NewPayment, string>(payments.map((payment) => [payment, 'taken']))
   const metadata = payments.map((payment) => JSON.stringify(payment.metadata ?? null))
-  await client.query('select $1::jsonb[]', [metadata])
-  const { rows: known } = await client.query<{ payment_id: string }>(
-    'select payment_id from grant_reservation'
-  )
+  await query('select $1::jsonb[]', [metadata])
+  const known = await query<{ payment_id: string }>('select payment_id from grant_reservation')
   const taken = new Set(known.map(({ payment_id: id }) => id))
   const fresh: NewPayment[] = []
   for (const payment of payments) {
     if (!taken.has(payment.id)) fresh.push(payment)
     taken.add(payment.id)
   }
-  const { rows: receivers } = await client.query<StoredReceiver>('select * from incoming_payment')
+  const receivers = await query<StoredReceiver>('select * from incoming_payment')
   const isPayable = ({ terms }: NewPayment): boolean => {
     const found = receivers.find(({ id }) => id === terms.receiver.incomingPaymentId)
     return found !== undefined && canTakeNow(found, terms.amounts.receive)
   }
   const inserted: NewPayment[] = []
   for (const payment of fresh.filter(isPayable).toSorted(byQuote)) {
-    if (await insertPayment(client, payment)) inserted.push(payment)
+    if (await insertPayment(query, payment)) inserted.push(payment)
   }
   for (const payment of inserted.toSorted(byDebit)) {
-    const held = await holdIfCovered(client, payment)
-    await client.query(
+    const held = await holdIfCovered(query, payment)
+    await query(
       'insert into grant_reservation (payment_id, quote_id, fee_value, charged_at, held) values ($1, $2, $3, $4, $5)',
       [payment.id, payment.terms.quoteId, payment.terms.amounts.fee, new Date(payment.chargedAtMs), held]
     )
     results.set(payment, 'persisted')
   }
   for (const payment of fresh.filter((each) => !isPayable(each))) {
-    await client.query(
+    await query(
       `insert into grant_reservation (payment_id, outcome, given_up_cause) values ($1, 'release', 'receiver_not_payable')`,
       [payment.id]
     )
@@ -341,7 +334,7 @@ function canTakeNow(found: StoredReceiver, value: bigint): boolean {
 }
 
 /** @returns false when its id, its signed request or its quote is taken */
-async function insertPayment(client: PoolClient, payment: NewPayment): Promise<boolean> {
+async function insertPayment(query: TestQuery, payment: NewPayment): Promise<boolean> {
   const { amounts, receiver, quoteId } = payment.terms
   const now = new Date(NOW_MS)
   const columns = {
@@ -365,21 +358,22 @@ async function insertPayment(client: PoolClient, payment: NewPayment): Promise<b
     updated_at: now
   }
   const places = Object.keys(columns).map((_, index) => `$${String(index + 1)}`)
-  const { rowCount } = await client.query(
-    `insert into outgoing_payment (${Object.keys(columns).join(', ')}) values (${places.join(', ')}) on conflict do nothing`,
+  const changed = await query(
+    `insert into outgoing_payment (${Object.keys(columns).join(', ')}) values (${places.join(', ')}) on conflict do nothing returning 1`,
     Object.values(columns)
   )
-  return rowCount === 1
+  return changed.length === 1
 }
 
-async function holdIfCovered(client: PoolClient, { id, accountId, terms }: NewPayment): Promise<boolean> {
-  const { rowCount } = await client.query(
+async function holdIfCovered(query: TestQuery, { id, accountId, terms }: NewPayment): Promise<boolean> {
+  const changed = await query(
     `update account set debits_pending = debits_pending + $2
-      where id = $1 and credits_posted - debits_posted - debits_pending >= $2`,
+      where id = $1 and credits_posted - debits_posted - debits_pending >= $2
+     returning 1`,
     [accountId, terms.amounts.debit]
   )
-  if (rowCount === 0) return false
-  await client.query(
+  if (changed.length === 0) return false
+  await query(
     `insert into transfer (id, kind, state, payment_id, debit_account_id, debit_account_kind, credit_account_id,
        credit_account_kind, asset_id, amount, created_at)
      select $1, 'payment', 'pending', $1, $2, 'wallet', clearing.id, 'clearing', clearing.asset_id, $3, $4

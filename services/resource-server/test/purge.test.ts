@@ -5,7 +5,6 @@ import {
 } from '@open-payments-server/service-kit/purge'
 import { scrapeMetrics } from '@open-payments-server/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import pg from 'pg'
 import type { PurgedKind } from '../src/domain/counters.js'
 import { purgeIncomingPayments } from '../src/modules/incoming-payments/index.js'
 import { purgeQuotes } from '../src/modules/quotes/index.js'
@@ -159,17 +158,11 @@ describe('an incoming payment', () => {
   it('is left alone while a payment to it is being settled, and stays once it has received that', async () => {
     const receiver = await world.createReceiver()
     await expire('incoming_payment', receiver, 31)
-    const client = new pg.Client({ connectionString: world.database.url })
-    await client.connect()
-    try {
-      await client.query('begin')
-      await client.query('select 1 from incoming_payment where id = $1 for no key update', [idOf(receiver)])
+    await world.database.inTransaction(async (query) => {
+      await query('select 1 from incoming_payment where id = $1 for no key update', [idOf(receiver)])
       expect(await repository.purge('incoming-payment', rangeOf(10))).toEqual({ lookedAt: 0, purged: 0 })
-      await client.query('update incoming_payment set received_value = 1 where id = $1', [idOf(receiver)])
-      await client.query('commit')
-    } finally {
-      await client.end()
-    }
+      await query('update incoming_payment set received_value = 1 where id = $1', [idOf(receiver)])
+    })
     expect(await purge('incoming-payment')).toBe(0)
     await world.database.query('update incoming_payment set received_value = 0 where id = $1', [
       idOf(receiver)
@@ -179,18 +172,12 @@ describe('an incoming payment', () => {
   it('that is gone before a payment to it is processed fails that payment, and the sender keeps the money', async () => {
     const receiver = await world.createReceiver()
     const before = await world.available('alice')
-    const purger = new pg.Client({ connectionString: world.database.url })
-    await purger.connect()
-    try {
-      await purger.query('begin')
-      await purger.query('delete from incoming_payment where id = $1', [idOf(receiver)])
-      const created = await world.pay(receiver, 10)
-      expect(created.status).toBe(201)
-      await purger.query('commit')
-      expect((await world.whenEnded(created.textAt('id'))).at('failed')).toBe(true)
-    } finally {
-      await purger.end()
-    }
+    const created = await world.database.inTransaction(async (query) => {
+      await query('delete from incoming_payment where id = $1', [idOf(receiver)])
+      return world.pay(receiver, 10)
+    })
+    expect(created.status).toBe(201)
+    expect((await world.whenEnded(created.textAt('id'))).at('failed')).toBe(true)
     expect(await world.available('alice')).toBe(before)
   })
 })

@@ -1,9 +1,8 @@
 import { fileURLToPath } from 'node:url'
-import { createPool, inTransaction } from '@open-payments-server/database'
+import { createPool, type DatabasePool, inTransaction } from '@open-payments-server/database'
 import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import type { Pool } from 'pg'
 import { createResourceUrls } from '../src/domain/resource-urls.js'
 import { claimPayments, writeBatch } from '../src/features/process-outgoing-payments/process-batch.js'
 import { settleBatch, type SettledBatch } from '../src/features/process-outgoing-payments/settle-batch.js'
@@ -26,7 +25,7 @@ const BALANCE = 10_000
 /** A database in which batches are settled. */
 interface Ledger {
   readonly database: TestDatabase
-  readonly pool: Pool
+  readonly pool: DatabasePool
 }
 
 let composed: Ledger
@@ -316,8 +315,7 @@ function settleComposed({ pool }: Ledger): Promise<SettledBatch> {
  * Writes the same endings and transfers with one simple statement for each table. The totals of accounts and receivers are
  * not those of the batch: they are summed anew from all transfers.
  */
-async function settlePlainly({ pool }: Ledger, { endings, transfers }: SettledBatch): Promise<void> {
-  const client = await pool.connect()
+async function settlePlainly({ database }: Ledger, { endings, transfers }: SettledBatch): Promise<void> {
   const ended = JSON.stringify(
     endings.map(({ id, settlement: { state, failureReason, sentValue, deliveredValue } }) => ({
       id,
@@ -329,33 +327,32 @@ async function settlePlainly({ pool }: Ledger, { endings, transfers }: SettledBa
   )
   const asEnded = `json_to_recordset($1) as e(id uuid, state outgoing_payment_state, failure_reason outgoing_payment_failure_reason, sent numeric,
     delivered numeric)`
-  try {
-    await client.query('begin')
-    await client.query(
+  await database.inTransaction(async (query) => {
+    await query(
       `update outgoing_payment p set state = e.state, failure_reason = e.failure_reason, sent_value = e.sent,
          delivered_value = e.delivered, updated_at = $2 from ${asEnded} where p.id = e.id`,
       [ended, NOW]
     )
-    await client.query(
+    await query(
       `update grant_reservation r set outcome = 'settle', settled_debit_value = e.sent, settled_receive_value = e.delivered,
          outcome_since = now(), next_attempt_at = now() from ${asEnded} where r.payment_id = e.id and e.sent > 0`,
       [ended]
     )
-    await client.query(
+    await query(
       `update grant_reservation r set outcome = 'release', outcome_since = now(), next_attempt_at = now()
          from ${asEnded} where r.payment_id = e.id and e.sent = 0`,
       [ended]
     )
-    await client.query(
+    await query(
       `update transfer t set state = 'posted', posted_amount = e.sent, ended_at = $2 from ${asEnded}
         where t.id = e.id and e.sent > 0`,
       [ended, NOW]
     )
-    await client.query(
+    await query(
       `update transfer t set state = 'voided', ended_at = $2 from ${asEnded} where t.id = e.id and e.sent = 0`,
       [ended, NOW]
     )
-    await client.query(
+    await query(
       `insert into transfer (id, kind, state, payment_id, debit_account_id, debit_account_kind, credit_account_id,
          credit_account_kind, asset_id, amount, posted_amount, incoming_payment_id, created_at, ended_at)
        select t.id, t.kind, 'posted', t.payment_id, debit.id, debit.kind, credit.id, credit.kind, t.asset_id, t.amount,
@@ -379,23 +376,20 @@ async function settlePlainly({ pool }: Ledger, { endings, transfers }: SettledBa
         NOW
       ]
     )
-    await client.query(
+    await query(
       `update account a set
          debits_pending = (select coalesce(sum(amount), 0) from transfer where debit_account_id = a.id and state = 'pending'),
          debits_posted = (select coalesce(sum(posted_amount), 0) from transfer where debit_account_id = a.id),
          credits_posted = (select coalesce(sum(posted_amount), 0) from transfer where credit_account_id = a.id)
         where kind = 'wallet'`
     )
-    await client.query(
+    await query(
       `update incoming_payment i set received_value = received_value + t.sum, updated_at = $1,
          completed = completed or coalesce(received_value + t.sum = incoming_value, false)
          from (select incoming_payment_id as id, sum(amount) from transfer group by 1) t where i.id = t.id`,
       [NOW]
     )
-    await client.query('commit')
-  } finally {
-    client.release()
-  }
+  })
 }
 
 /** All rows of all tables. Timestamps of the database's clock show only whether they were written. */

@@ -1,4 +1,4 @@
-import { createPool, createPrismaAdapter } from '@open-payments-server/database'
+import { createPool, createPrismaAdapter, type DatabasePool } from '@open-payments-server/database'
 import {
   callUnary,
   createClient,
@@ -16,7 +16,6 @@ import { hashSecret, newId, randomSecret } from '@open-payments-server/value-typ
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import { createTestDatabase, type TestDatabase, TestClock } from '@open-payments-server/testing'
 import type { Amount } from '@open-payments-server/value-types/amounts'
-import type pg from 'pg'
 import type { AccessItem } from '../../src/domain/access.js'
 import { createGrpcServices } from '../../src/compose/grpc-services.js'
 import type { ClientKey } from '@open-payments-server/http-signatures'
@@ -105,7 +104,7 @@ export class GrpcFixture {
 
   private constructor(
     readonly database: TestDatabase,
-    readonly pool: pg.Pool,
+    readonly pool: DatabasePool,
     readonly prisma: PrismaClient,
     readonly clock: TestClock,
     readonly bus: RevocationBus,

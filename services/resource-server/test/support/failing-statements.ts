@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import type { DatabasePool } from '@open-payments-server/database'
 
 /** A fault of statements in transit. */
 export interface Disturbance {
@@ -26,7 +26,10 @@ export interface Disturbed {
 type Query = (...values: readonly unknown[]) => Promise<unknown>
 
 /** Breaks the connection under certain statements that are sent over a pool. */
-export function disturb(pool: Pool, { statements, moment, times = Infinity }: Disturbance): Disturbed {
+export function disturb(
+  pool: DatabasePool,
+  { statements, moment, times = Infinity }: Disturbance
+): Disturbed {
   const original = pool.query as unknown as Query
   const outcomes: Promise<unknown>[] = []
   let count = 0

@@ -1,4 +1,3 @@
-import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { RawQueries } from '@open-payments-server/database'
 import { auth as protocol } from '@open-payments-server/proto'
@@ -382,21 +381,15 @@ describe('the purge', () => {
 
   it('leaves a grant alone whose expired token is being rotated', async () => {
     const grant = await grantOf('issued', daysAgo(31))
-    const client = new pg.Client({ connectionString: auth.database.url })
-    await client.connect()
-    try {
-      await client.query('begin')
-      await client.query(`update access_token set ended_at = $1, end_reason = 'rotated'`, [daysAgo(0)])
+    await auth.database.inTransaction(async (query) => {
+      await query(`update access_token set ended_at = $1, end_reason = 'rotated'`, [daysAgo(0)])
       expect(await purge()).toEqual({ grant: 0, token: 0, refusal: 0 })
-      await client.query(
+      await query(
         `insert into access_token (id, grant_id, value_hash, expires_at, created_at)
          values (gen_random_uuid(), $1, 'new', $2, $3)`,
         [grant.grantId, daysAgo(-1), daysAgo(0)]
       )
-      await client.query('commit')
-    } finally {
-      await client.end()
-    }
+    })
     expect(await purge()).toEqual({ grant: 0, token: 0, refusal: 0 })
     expect(await count('access_token', grant.grantId)).toBe(2)
     expect(await auth.deadlocks()).toBe(0)
