@@ -3,14 +3,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { importJWK } from 'jose'
 import { outcomeOf, rfcPrivateKey, rfcPublicKey } from '../test/fixtures.js'
-import {
-  type Ed25519Jwk,
-  exportEd25519Jwk,
-  importEd25519Jwk,
-  jwkThumbprint,
-  parseEd25519Jwk,
-  SignatureError
-} from './index.js'
+import { type Ed25519Jwk, importEd25519Jwk, jwkThumbprint, parseEd25519Jwk, SignatureError } from './index.js'
+import { exportEd25519Jwk } from './sign.js'
 
 /** The key of RFC 8037 Appendix A.2, whose thumbprint is in A.3. */
 const jwk: Ed25519Jwk = {

@@ -1,7 +1,6 @@
 export { contentDigest, type DigestAlgorithm, verifyContentDigest } from './content-digest.js'
 export {
   type Ed25519Jwk,
-  exportEd25519Jwk,
   importEd25519Jwk,
   jwkThumbprint,
   KEY_ID_LENGTH_MAX,
@@ -15,6 +14,5 @@ export {
   receiveSignature,
   type VerificationPolicy
 } from './receive-signature.js'
-export { signRequest, type SigningOptions } from './sign-request.js'
 export { SIGNATURE_ERROR_REASONS, SignatureError, type SignatureErrorReason } from './signature-error.js'
 export { type ClientKey, verifySignature } from './verify-signature.js'

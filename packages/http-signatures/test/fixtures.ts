@@ -5,11 +5,10 @@ import {
   type ReceivedSignature,
   receiveSignature,
   SignatureError,
-  type SigningOptions,
-  signRequest,
   type VerificationPolicy,
   verifySignature
 } from '../src/index.js'
+import { type SigningOptions, signRequest } from '../src/sign.js'
 
 /** The key `test-key-ed25519`, published in RFC 9421 Appendix B.1.4. */
 export const rfcPrivateKey: KeyObject = createPrivateKey({

@@ -4,11 +4,11 @@ import {
   type HttpRequestParts,
   type ReceivedSignature,
   SignatureError,
-  signRequest,
   verifyContentDigest,
   verifySignature
 } from '../src/index.js'
 import { componentValue } from '../src/components.js'
+import { signRequest } from '../src/sign.js'
 import { signatureBase } from '../src/signature-base.js'
 import { readSignatureHeaders } from '../src/signature-headers.js'
 import { rfcPrivateKey, rfcPublicKey, withHeaders } from './fixtures.js'

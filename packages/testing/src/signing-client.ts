@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { signRequest, type SigningOptions } from '@open-payments-server/http-signatures'
+import { signRequest, type SigningOptions } from '@open-payments-server/http-signatures/sign'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { holdToContract, type OutsideContract } from './contract-keeper.js'
 

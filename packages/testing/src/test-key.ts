@@ -1,5 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { type Ed25519Jwk, exportEd25519Jwk } from '@open-payments-server/http-signatures'
+import type { Ed25519Jwk } from '@open-payments-server/http-signatures'
+import { exportEd25519Jwk } from '@open-payments-server/http-signatures/sign'
 
 /** A client's key pair. */
 export interface TestKey {

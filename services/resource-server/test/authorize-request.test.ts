@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { exportEd25519Jwk, jwkThumbprint } from '@open-payments-server/http-signatures'
+import { jwkThumbprint } from '@open-payments-server/http-signatures'
+import { exportEd25519Jwk } from '@open-payments-server/http-signatures/sign'
 import { createInProcessStore, SharedStoreUnavailable } from '@open-payments-server/shared-store'
 import { createTestKey } from '@open-payments-server/testing'
 import type { TestToken } from './support/fake-auth-server.js'

@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { signRequest } from '@open-payments-server/http-signatures'
+import { signRequest } from '@open-payments-server/http-signatures/sign'
 import { type RawAnswer, sendRaw } from '@open-payments-server/testing'
 import { requestToken } from '../src/consent.js'
 import { createReceiver } from '../src/payments.js'

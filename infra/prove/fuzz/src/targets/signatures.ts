@@ -5,9 +5,9 @@ import {
   type ReceivedSignature,
   receiveSignature,
   SignatureError,
-  signRequest,
   verifySignature
 } from '@open-payments-server/http-signatures'
+import { signRequest } from '@open-payments-server/http-signatures/sign'
 import fc from 'fast-check'
 import {
   anyText,

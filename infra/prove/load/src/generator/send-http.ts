@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { signRequest } from '@open-payments-server/http-signatures'
+import { signRequest } from '@open-payments-server/http-signatures/sign'
 import { buildConnector, Client, type Dispatcher } from 'undici'
 import { summariseLatencies } from '../statistics.js'
 import type { PrepareHttp, Send, Sent } from './messages.js'
