@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { exportEd25519Jwk, jwkThumbprint } from '@open-payments-server/http-signatures'
+import { jwkThumbprint } from '@open-payments-server/http-signatures'
+import { exportEd25519Jwk } from '@open-payments-server/http-signatures/sign'
 import {
   readWireFixtures,
   RELEASED_CLIENTS,

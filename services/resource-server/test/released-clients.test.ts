@@ -7,7 +7,7 @@ import {
   type WireFixture,
   type WireFixtureKind
 } from '@open-payments-server/testing'
-import { exportEd25519Jwk } from '@open-payments-server/http-signatures'
+import { exportEd25519Jwk } from '@open-payments-server/http-signatures/sign'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { type PaymentWorld, startPaymentWorld } from './support/payment-world.js'
 
