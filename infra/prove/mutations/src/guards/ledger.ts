@@ -144,7 +144,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'a withdrawal never exceeds the available balance',
     file: MONEY,
-    text: 'where name = ${NAME} and credits_posted - debits_posted - debits_pending >= ${VALUE}',
+    text: 'where name = ${NAME} and ${AVAILABLE} >= ${VALUE}',
     broken: 'where name = ${NAME}',
     test: {
       file: 'services/resource-server/test/operator.test.ts',

@@ -9,7 +9,6 @@ const QUOTES = 'services/resource-server/src/modules/quotes/read.ts'
 const CREATE = 'services/resource-server/src/features/create-outgoing-payment/create-outgoing-payment.ts'
 const REMEMBERED = 'services/resource-server/src/modules/quotes/read.ts'
 const IDEMPOTENCY = 'services/resource-server/src/domain/idempotency.ts'
-const COMPLETE = 'services/resource-server/src/modules/incoming-payments/complete.ts'
 const SWEEP = 'services/resource-server/src/modules/grant-outcomes/sweep.ts'
 const TIMELINE = 'services/resource-server/src/modules/grant-outcomes/timeline.ts'
 const DELIVER = 'services/resource-server/src/modules/grant-outcomes/deliver.ts'
@@ -52,15 +51,15 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'no payment is created to a completed receiver',
     file: ROOM,
-    text: 'where i.id = ${id} and not i.completed and i.expires_at > ${now}',
-    broken: 'where i.id = ${id} and i.expires_at > ${now}',
+    text: 'not ${payment}.completed and ${payment}.expires_at > ${now}',
+    broken: '${payment}.expires_at > ${now}',
     test: creating('refuses a receiver that is completed with 400 `invalid receiver`, known before or not')
   },
   {
     guard: 'no payment is created to an expired receiver',
     file: ROOM,
-    text: 'where i.id = ${id} and not i.completed and i.expires_at > ${now}',
-    broken: 'where i.id = ${id} and not i.completed and ${now} is not null',
+    text: 'not ${payment}.completed and ${payment}.expires_at > ${now}',
+    broken: 'not ${payment}.completed and ${now} is not null',
     test: creating('refuses a receiver that is expired with 400 `invalid receiver`, known before or not')
   },
   {
@@ -98,8 +97,8 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'no payment of a batch is created to a completed receiver',
     file: ROOM,
-    text: 'where i.id = ${id} and not i.completed and i.expires_at > ${now}',
-    broken: 'where i.id = ${id} and i.expires_at > ${now}',
+    text: 'not ${payment}.completed and ${payment}.expires_at > ${now}',
+    broken: '${payment}.expires_at > ${now}',
     test: together
   },
   {
@@ -295,16 +294,16 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'an incoming payment is completed once',
-    file: COMPLETE,
-    text: 'and not p.completed and p.expires_at > ${NOW}',
-    broken: 'and p.expires_at > ${NOW}',
+    file: ROOM,
+    text: 'not ${payment}.completed and ${payment}.expires_at > ${now}',
+    broken: '${payment}.expires_at > ${now}',
     test: receiving('lets exactly one of many at once succeed')
   },
   {
     guard: 'an expired incoming payment is not completed',
-    file: COMPLETE,
-    text: 'and not p.completed and p.expires_at > ${NOW}',
-    broken: 'and not p.completed',
+    file: ROOM,
+    text: 'not ${payment}.completed and ${payment}.expires_at > ${now}',
+    broken: 'not ${payment}.completed and ${now} is not null',
     test: receiving('answers 409 when it has expired, and leaves it as it is')
   },
   {

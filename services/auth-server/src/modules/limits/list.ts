@@ -72,6 +72,7 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 /**
  * Open reservations, oldest first. The database's clock recorded when they were created, and only it can tell their age.
+ * Models compare neither rows nor instants of that clock.
  */
 export async function listOpen(
   on: Queries,
@@ -89,7 +90,10 @@ export async function listOpen(
   return rows.map(reservationOf)
 }
 
-/** Reservations of every state with a payment id after this one, by payment id. */
+/**
+ * Reservations of every state with a payment id after this one, by payment id. One statement, with the client of each grant:
+ * another module's fragment, which a model cannot read.
+ */
 export async function listAfter(
   on: Queries,
   paymentId: string | undefined,

@@ -138,6 +138,7 @@ interface ManagedRow extends StoredHolder {
   readonly secretHash: string
 }
 
+/** One statement for all that arrive together: Prisma's models would send two, and read grants past their module. */
 const FIND_MANAGED = new Statement<ManagedRow>(
   'find-managed-tokens',
   Prisma.sql`

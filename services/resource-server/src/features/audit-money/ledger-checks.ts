@@ -325,6 +325,8 @@ async function check(
   { invariant, count, violations, values }: LedgerInvariant,
   dependencies: LedgerCheckDependencies
 ): Promise<AuditCheck> {
+  // What is compared joins and sums whole tables, which models cannot. `Prisma.raw` and "unsafe": the texts are constants of
+  // this file, and only their values come from outside.
   const [counted] = await snapshot.$queryRaw<{ count: bigint; told: string | null }[]>(
     Prisma.sql`select coalesce(count, 0)::bigint as count, to_jsonb(counted) ->> 'told' as told from (${Prisma.raw(count)}) counted`
   )

@@ -4,6 +4,7 @@ import type { AccessItem, AuthorizedRequest } from '../../domain/authorization.j
 import { conflict, notFound } from '../../domain/errors.js'
 import type { IncomingPayment } from '../../domain/incoming-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
+import { roomOf } from '../../domain/receiver.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { Queries } from '../../modules/database.js'
@@ -47,8 +48,8 @@ export async function completeIncomingPayment(
   }
   requireReach(request, 'incoming-payment', 'complete', payment.walletAddressUrl)
   if (payment.client !== request.client) throw notFound()
-  const expired = !payment.completed && payment.expiresAtMs <= nowMs
-  throw conflict(`the incoming payment ${expired ? 'has expired' : 'is already completed'}`)
+  const { completed } = roomOf(payment, nowMs)
+  throw conflict(`the incoming payment ${completed ? 'is already completed' : 'has expired'}`)
 }
 
 /** Paths of the wallet addresses whose payments may be completed; undefined for any. */

@@ -58,7 +58,7 @@ export function settleBatch(
     ),
     totals: totals.changes(),
     received,
-    filledCount: [...received].filter(([id, value]) => isFilled(receivers.get(id), value)).length
+    filledCount: [...received].filter(([id, value]) => isFilled(receivers.get(id), value, nowMs)).length
   }
 }
 
@@ -68,8 +68,8 @@ function after(receiver: LockedReceiver, value: bigint): LockedReceiver {
 }
 
 /** Whether this completes what it can take. */
-function isFilled(receiver: LockedReceiver | undefined, received: bigint): boolean {
-  return receiver?.incomingValue !== undefined && receiver.receivedValue + received >= receiver.incomingValue
+function isFilled(receiver: LockedReceiver | undefined, received: bigint, nowMs: number): boolean {
+  return receiver !== undefined && roomOf(after(receiver, received), nowMs).completed
 }
 
 /**

@@ -2,6 +2,7 @@ import { instantText, placeholder, Statement } from '@open-payments-server/datab
 import type { IncomingPayment } from '../../domain/incoming-payment.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
+import { isOpen } from './room.js'
 import { INCOMING_PAYMENT_JOINS, type IncomingPaymentRow, readIncomingPaymentRow } from './row.js'
 
 /** A request to complete a payment. */
@@ -43,7 +44,7 @@ const COMPLETE = new Statement<IncomingPaymentRow & { readonly done: boolean }>(
        set completed = true, updated_at = greatest(${NOW}, p.updated_at)
       from found
      where p.id = found.id and p.client = ${CLIENT} and (${PATHS} is null or found.path = any (${PATHS}))
-       and not p.completed and p.expires_at > ${NOW}
+       and ${isOpen(Prisma.sql`p`, NOW)}
     returning p.received_value, p.updated_at
   )
   select found.id, found.client, found.incoming_value::text, found.expires_at, found.metadata, found.created_at,

@@ -6,8 +6,18 @@ import { accountOf } from '../wallet-addresses/index.js'
 const LARGEST = Prisma.raw(UINT64_MAX.toString())
 
 /**
+ * Fragment, a condition: whether an incoming payment is neither completed nor expired.
+ *
+ * @param payment names its row
+ * @param now names the instant
+ */
+export function isOpen(payment: Prisma.Sql, now: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`not ${payment}.completed and ${payment}.expires_at > ${now}`
+}
+
+/**
  * Fragment, a condition: whether an incoming payment can take a value now. The same rule as `remainingRoom` of the domain:
- * it is neither completed nor expired, and has room for the whole value.
+ * it is open, and has room for the whole value.
  *
  * @param payment.id names its id; null means no payment, which can take nothing
  * @param payment.value names the value, in units of its asset
@@ -24,7 +34,7 @@ export function canTake({
 }): Prisma.Sql {
   return Prisma.sql`exists (
     select 1 from incoming_payment i
-     where i.id = ${id} and not i.completed and i.expires_at > ${now}
+     where i.id = ${id} and ${isOpen(Prisma.sql`i`, now)}
        and i.received_value + ${value} <= coalesce(i.incoming_value, ${LARGEST}))`
 }
 

@@ -1,5 +1,5 @@
 import type { Asset } from '@open-payments-server/value-types/amounts'
-import type { Queries } from '../database.js'
+import { Prisma, type Queries } from '../database.js'
 
 /** An account that holds money. Values are in units of its asset. */
 export interface Account {
@@ -12,6 +12,9 @@ export interface Account {
   readonly debitsPending: bigint
   readonly createdAtMs: number
 }
+
+/** Fragment: what an account can spend. */
+export const AVAILABLE = Prisma.sql`credits_posted - debits_posted - debits_pending`
 
 /** An account to be created. */
 export interface NewAccount {

@@ -1,5 +1,6 @@
 import { placeholder } from '@open-payments-server/database'
 import { Prisma } from '../database.js'
+import { AVAILABLE } from './accounts.js'
 
 /**
  * Fragment: holds the debits of payments whose senders have the money, with the same result as if each had come alone.
@@ -13,7 +14,7 @@ import { Prisma } from '../database.js'
  */
 export const held = Prisma.sql`
   sender as (
-    select id, asset_id, credits_posted - debits_posted - debits_pending as available
+    select id, asset_id, ${AVAILABLE} as available
       from account
      where id = any (array(select account_id from holdable))
      order by id for no key update

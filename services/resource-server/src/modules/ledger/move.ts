@@ -1,5 +1,6 @@
 import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import { Prisma, type Queries } from '../database.js'
+import { AVAILABLE } from './accounts.js'
 
 /** Money that comes from outside or goes there. */
 export type MovementKind = 'deposit' | 'withdrawal'
@@ -53,7 +54,7 @@ const STATEMENTS: Readonly<Record<MovementKind, Statement<{ id: string }, MoveVa
     Prisma.sql`
   with source as (
     select id, kind, asset_id from account
-     where name = ${NAME} and credits_posted - debits_posted - debits_pending >= ${VALUE}
+     where name = ${NAME} and ${AVAILABLE} >= ${VALUE}
        for no key update
   ), moved as (
     insert into transfer (id, kind, state, debit_account_id, debit_account_kind, credit_account_id, credit_account_kind,
