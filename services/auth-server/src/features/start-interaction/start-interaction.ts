@@ -69,7 +69,10 @@ export async function startInteraction(
   const nowMs = dependencies.clock.now()
   if (!isOpen(interaction, nowMs)) {
     const toClient = locationAfterEnd(interaction, browser, nowMs)
-    return { location: toClient ?? consentPageOf(interaction, dependencies.consentPageUrl), cookie: undefined }
+    return {
+      location: toClient ?? consentPageOf(interaction, dependencies.consentPageUrl),
+      cookie: undefined
+    }
   }
   const cookie = isOwn || !browser.mayBind ? undefined : await bind(interaction, dependencies)
   return { location: consentPageOf(interaction, dependencies.consentPageUrl), cookie }
