@@ -3,7 +3,6 @@ import type { ParsedUrlQuery } from 'node:querystring'
 import { parse } from 'node:querystring'
 import accepts from 'accepts'
 import type { IncomingRequest } from './request-parts.js'
-import type { FoundRoute } from './routes.js'
 
 /** A request, as routes receive it. */
 export class HttpRequest implements IncomingRequest {
@@ -68,7 +67,7 @@ export class HttpRequest implements IncomingRequest {
   }
 
   /** Sets the route that takes the request. */
-  take({ route, params }: FoundRoute): void {
+  take({ route, params }: TakingRoute): void {
     this.route = route.name ?? String(route.path)
     this.storesRows = route.storesRows ?? route.method === 'POST'
     this.#params = params
@@ -95,6 +94,17 @@ export class HttpRequest implements IncomingRequest {
 
 /** Returns a client's address; undefined when it is gone. */
 export type AddressReader = (message: IncomingMessage) => string | undefined
+
+/** The route that takes a request, as the request needs it. */
+interface TakingRoute {
+  readonly route: {
+    readonly method: string
+    readonly path: string | RegExp
+    readonly name?: string
+    readonly storesRows?: boolean
+  }
+  readonly params: RouteParams
+}
 
 /** The parameters of a route's path, decoded. */
 export type RouteParams = Readonly<Record<string, string | undefined>>
