@@ -16,21 +16,17 @@ export interface SpentAmounts {
 
 /**
  * Fragment: the part `uncounted (spent_receive_value)`, what payments in the windows of `charged` received in an asset that
- * their window's counter leaves out.
- *
- * @param asset names a part with one row at most, which has the asset: `receive_code`, `receive_scale`
+ * their window's counter leaves out. Reads the part `asset (receive_code, receive_scale)`, which has one row at most.
  */
-function uncountedIn(asset: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`
+const uncounted = Prisma.sql`
   uncounted as (
     select coalesce(sum(case r.state when 'settled' then r.settled_receive_value else r.receive_value end), 0)
              as spent_receive_value
       from reservation r
       join charged using (access_item_id, interval_index)
-      join ${asset} a on r.receive_code = a.receive_code and r.receive_scale = a.receive_scale
+      join asset a on r.receive_code = a.receive_code and r.receive_scale = a.receive_scale
      where r.access_item_id = any (array(select access_item_id from charged))
        and not r.receive_counted and r.state in ('open', 'settled'))`
-}
 
 /**
  * A sum over two tables, stored in a third. Only for grants with several access items, and for payments in another receive
@@ -50,7 +46,9 @@ const COMPLETE_SPENT = new Statement<SpentColumns>(
            coalesce(sum(w.spent_receive_value) filter (
              where w.receive_code = a.receive_code and w.receive_scale = a.receive_scale), 0) as spent_receive_value
       from limit_window w join charged using (access_item_id, interval_index) cross join wanted a),
-  ${uncountedIn(Prisma.sql`wanted`)}
+  asset as (
+    select receive_code, receive_scale from wanted),
+  ${uncounted}
   update reservation r
      set spent_debit_value = coalesce(r.spent_debit_value, least(counted.spent_debit_value, ${LARGEST_VALUE})),
          spent_receive_value = coalesce(
@@ -98,16 +96,16 @@ const READ_SPENT = new Statement<SpentRow>(
     select w.*, c.place
       from charged c join limit_window w using (access_item_id, interval_index)
      where w.access_item_id = any (array(select access_item_id from charged))),
-  first_used as (
+  asset as (
     select debit_code, debit_scale, receive_code, receive_scale from used order by place limit 1),
-  ${uncountedIn(Prisma.sql`first_used`)},
+  ${uncounted},
   spent as (
     select f.*,
            least(sum(u.spent_debit_value) filter (where u.debit_code = f.debit_code and u.debit_scale = f.debit_scale),
                  ${LARGEST_VALUE})::text as spent_debit_value,
            least(sum(u.spent_receive_value) filter (where u.receive_code = f.receive_code and u.receive_scale = f.receive_scale)
                  + (select spent_receive_value from uncounted), ${LARGEST_VALUE})::text as spent_receive_value
-      from first_used f cross join used u
+      from asset f cross join used u
      group by f.debit_code, f.debit_scale, f.receive_code, f.receive_scale)
   select exists (select 1 from living) as token_active, spent.*
     from (select) as one left join spent on true`
