@@ -135,7 +135,7 @@ describe('lost payments', () => {
   /** Pays, and loses the payment as a failover does; answers its id, and the same request once more. */
   async function lose(
     state: 'open' | 'settled'
-  ): Promise<{ paymentId: string; repeat: () => Promise<number> }> {
+  ): Promise<{ paymentId: string; receiver: string; repeat: () => Promise<number> }> {
     const receiver = await world.createReceiver()
     const headers = { 'idempotency-key': randomUUID() }
     const pay = () => world.pay(receiver, 7, {}, { headers, signature: { nonce: randomUUID() } })
@@ -153,7 +153,7 @@ describe('lost payments', () => {
     const reservation = world.limits.reservations.get(paymentId)!
     reservation.state = state
     reservation.createdAt = new Date(world.clock.now() - (AGE_SECONDS + 40) * 1_000)
-    return { paymentId, repeat: async () => (await pay()).status }
+    return { paymentId, receiver, repeat: async () => (await pay()).status }
   }
 
   it.each([
@@ -200,5 +200,60 @@ describe('lost payments', () => {
     await world.whenDelivered()
     expect(world.limits.reservations.get(paymentId)?.state).toBe('released')
     expect((await list()).payments).toEqual([])
+  })
+
+  it.each([
+    ['that made its reservation itself', 'persist_failed', 'released'],
+    ['that found the reservation of an earlier attempt', 'reservation_repeated', 'open'],
+    ['that does not know whether it made one', 'reservation_unknown', 'open']
+  ])('are told from what a request gave up around the change, here one %s', async (_what, cause, state) => {
+    await change(0)
+    const paymentId = reserve(AGE_SECONDS + 60)
+    await world.database.query(
+      `insert into grant_reservation (payment_id, outcome, given_up_cause) values ($1, 'release', $2)`,
+      [paymentId, cause]
+    )
+    await world.whenDelivered()
+    expect(world.limits.reservations.get(paymentId)?.state).toBe(state)
+    world.limits.reservations.delete(paymentId)
+  })
+
+  it('stay with an operator where their request is repeated and its receiver takes no more', async () => {
+    await change(AGE_SECONDS + 30)
+    const { paymentId, repeat, receiver } = await lose('open')
+    await world.database.query('update incoming_payment set completed = true where id = $1', [
+      receiver.slice(-36)
+    ])
+    expect(await repeat()).toBe(400)
+    await world.whenDelivered()
+    expect(world.limits.reservations.get(paymentId)?.state).toBe('open')
+    expect((await list()).payments.map((lost) => lost.paymentId)).toContain(paymentId)
+    await giveUp(paymentId)
+    await world.whenDelivered()
+    expect(world.limits.reservations.get(paymentId)?.state).toBe('released')
+  })
+
+  it('are not kept from an operator who decides while their release is delivered', async () => {
+    await change(AGE_SECONDS + 30)
+    const { paymentId, repeat } = await lose('open')
+    let looked = (): void => undefined
+    const lookedUp = new Promise<void>((resolve) => (looked = resolve))
+    let goOn = (): void => undefined
+    const decided = new Promise<void>((resolve) => (goOn = resolve))
+    world.limits.before = (call) => {
+      if (call === 'reserve') throw new RpcError({ code: status.UNAVAILABLE, message: 'down' })
+    }
+    world.limits.beforeList = async () => {
+      world.limits.beforeList = undefined
+      looked()
+      await decided
+    }
+    expect(await repeat()).toBe(503)
+    world.limits.before = undefined
+    await lookedUp
+    expect((await giveUp(paymentId)).paymentIds).toEqual([paymentId])
+    goOn()
+    await world.whenDelivered()
+    expect(world.limits.reservations.get(paymentId)?.state).toBe('released')
   })
 })

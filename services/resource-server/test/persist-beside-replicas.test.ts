@@ -101,6 +101,7 @@ async function makePayments(): Promise<NewPayment[]> {
       grantSpentDebitValue: 0n,
       grantSpentReceiveValue: 0n,
       chargedAtMs: 0,
+      wasReservedBefore: false,
       metadata: undefined
     }
   })
@@ -156,7 +157,8 @@ function startReplica() {
           ? {
               grantSpentDebitValue: reserved.spentDebitAmount.value,
               grantSpentReceiveValue: reserved.spentReceiveAmount.value,
-              chargedAtMs: reserved.chargedAtMs
+              chargedAtMs: reserved.chargedAtMs,
+              wasReservedBefore: reserved.wasReservedBefore
             }
           : {}
       const { kind } = await persist({ ...payment, ...answered })

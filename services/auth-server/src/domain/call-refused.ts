@@ -21,3 +21,13 @@ export type CallRefusedBecause =
 export class CallRefused extends FieldRefusal<CallRefusedBecause> {
   override readonly name = 'CallRefused'
 }
+
+/**
+ * The refusal of a field that is missing or malformed.
+ *
+ * @param field the field at fault, in the terms of the contract: `payment_id`
+ * @param problem what is wrong with it, without its name: `must be a UUID in lower case`
+ */
+export function invalidCallField(field: string, problem: string): CallRefused {
+  return new CallRefused('invalid', `${field} ${problem}`, { field })
+}

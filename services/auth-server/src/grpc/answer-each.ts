@@ -4,7 +4,7 @@ import type { auth } from '@open-payments-server/proto'
 import { type Logger, type ItemResult, rejected } from '@open-payments-server/runtime'
 import { CallRefused } from '../domain/call-refused.js'
 import { rpcErrorOf } from './answer.js'
-import { invalidField } from './request-fields.js'
+import { invalidCallField } from '../domain/call-refused.js'
 
 /** Maximum number of requests of one call. */
 export const REQUESTS_MAX = 100
@@ -41,7 +41,7 @@ export async function answerEach<Request, Asked extends { readonly paymentId: st
   call: ManyCall<Request, Asked, Result, Answer>
 ): Promise<(Answer | FailureAnswer)[]> {
   if (requests.length > REQUESTS_MAX) {
-    throw invalidField(call.field, `must be at most ${String(REQUESTS_MAX)}`)
+    throw invalidCallField(call.field, `must be at most ${String(REQUESTS_MAX)}`)
   }
   const read = await Promise.allSettled(requests.map(async (request) => call.read(request)))
   const asked = read.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))

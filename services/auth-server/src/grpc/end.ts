@@ -4,7 +4,8 @@ import type { Logger } from '@open-payments-server/runtime'
 import { CallRefused } from '../domain/call-refused.js'
 import type { End, EndResult } from '../domain/ends.js'
 import { answerEach } from './answer-each.js'
-import { invalidField, readAmountValue, readUuid } from './request-fields.js'
+import { invalidCallField } from '../domain/call-refused.js'
+import { readAmountValue, readUuid } from './request-fields.js'
 import type { EndReservations } from '../features/end-reservations/end-reservations.js'
 
 /** `GrantLimitsService.End`. */
@@ -33,7 +34,7 @@ function readEnd({ paymentId: id, end }: auth.ReservationEnd): End {
     case 'release':
       return { paymentId, settled: undefined }
     case undefined:
-      throw invalidField('end', 'must be given')
+      throw invalidCallField('end', 'must be given')
   }
 }
 
@@ -49,9 +50,9 @@ function toAnswer(result: EndResult): auth.EndResult['outcome'] {
     case 'was-settled':
       throw endedOtherwise('The reservation was settled')
     case 'more-debited-than-reserved':
-      throw invalidField('settled_debit_value', 'must not be more than was reserved')
+      throw invalidCallField('settled_debit_value', 'must not be more than was reserved')
     case 'more-received-than-reserved':
-      throw invalidField('settled_receive_value', 'must not be more than was reserved')
+      throw invalidCallField('settled_receive_value', 'must not be more than was reserved')
   }
 }
 

@@ -2,7 +2,8 @@ import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
 import { cutPage, readPageSize, readPageToken, writePageToken } from '@open-payments-server/service-kit/grpc'
 import { toAccessItemMessage, toClientMessage } from './messages.js'
-import { invalidField, readUrl, readUuid } from './request-fields.js'
+import { invalidCallField } from '../domain/call-refused.js'
+import { readUrl, readUuid } from './request-fields.js'
 import { CallRefused } from '../domain/call-refused.js'
 import type { Queries } from '../modules/database.js'
 import type { RevokeGrant } from '../features/end-grant/revoke-grant.js'
@@ -59,7 +60,7 @@ const STATES: Readonly<Record<OperatedGrant['state'], auth.GrantState>> = {
 function readState(state: auth.GrantState): OperatedGrant['state'] | undefined {
   if (state === auth.GrantState.GRANT_STATE_UNSPECIFIED) return undefined
   const found = Object.entries(STATES).find(([, message]) => message === state)
-  if (found === undefined) throw invalidField('state', 'must be a state of a grant')
+  if (found === undefined) throw invalidCallField('state', 'must be a state of a grant')
   return found[0] as OperatedGrant['state'] // the keys of STATES are the states
 }
 

@@ -6,15 +6,10 @@ import {
   parseAmount,
   parseAmountValue
 } from '@open-payments-server/value-types/amounts'
-import { CallRefused } from '../domain/call-refused.js'
+import { invalidCallField } from '../domain/call-refused.js'
 import { parseHttpUrl, URL_LENGTH_MAX } from '../domain/urls.js'
 
 const SHA256_BYTES = 32
-
-/** Refuses a field that is missing or wrong. */
-export function invalidField(field: string, problem: string): Error {
-  return new CallRefused('invalid', `${field} ${problem}`, { field })
-}
 
 /**
  * Reads an id.
@@ -22,7 +17,7 @@ export function invalidField(field: string, problem: string): Error {
  * @throws CallRefused `invalid`
  */
 export function readUuid(text: string, field: string): string {
-  if (!isUuid(text)) throw invalidField(field, 'must be a UUID in lower case')
+  if (!isUuid(text)) throw invalidCallField(field, 'must be a UUID in lower case')
   return text
 }
 
@@ -32,7 +27,7 @@ export function readUuid(text: string, field: string): string {
  * @throws CallRefused `invalid` when there is none
  */
 export function readAccessToken(text: string): string {
-  if (text === '') throw invalidField('access_token', 'must be given')
+  if (text === '') throw invalidCallField('access_token', 'must be given')
   return text
 }
 
@@ -44,7 +39,10 @@ export function readAccessToken(text: string): string {
 export function readUrl(text: string, field: string): string {
   // Parsing a URL drops white space and control characters, which would give one address two spellings.
   if (!/^[^\s\p{Cc}]+$/u.test(text) || parseHttpUrl(text) === undefined) {
-    throw invalidField(field, `must be an http or https URL of at most ${String(URL_LENGTH_MAX)} characters`)
+    throw invalidCallField(
+      field,
+      `must be an http or https URL of at most ${String(URL_LENGTH_MAX)} characters`
+    )
   }
   return text
 }
@@ -55,7 +53,7 @@ export function readUrl(text: string, field: string): string {
  * @throws CallRefused `invalid`
  */
 export function readSha256(bytes: Uint8Array, field: string): Buffer {
-  if (bytes.length !== SHA256_BYTES) throw invalidField(field, `must be ${String(SHA256_BYTES)} bytes`)
+  if (bytes.length !== SHA256_BYTES) throw invalidCallField(field, `must be ${String(SHA256_BYTES)} bytes`)
   return Buffer.from(bytes)
 }
 
@@ -65,7 +63,7 @@ export function readSha256(bytes: Uint8Array, field: string): Buffer {
  * @throws CallRefused `invalid` naming the member at fault, for example `debit_amount.asset_code`
  */
 export function readAmount(amount: auth.Amount | undefined, field: string): Amount {
-  if (amount === undefined) throw invalidField(field, 'must be given')
+  if (amount === undefined) throw invalidCallField(field, 'must be given')
   return readAs(() => parseAmount(amount), field)
 }
 
@@ -79,7 +77,7 @@ export function readAmountValue(text: string, field: string): bigint {
     return parseAmountValue(text)
   } catch (error) {
     if (!(error instanceof AmountError)) throw error
-    throw invalidField(field, error.problem)
+    throw invalidCallField(field, error.problem)
   }
 }
 
@@ -95,6 +93,6 @@ function readAs(parse: () => Amount, field: string): Amount {
   } catch (error) {
     if (!(error instanceof AmountError)) throw error
     const member = MEMBER_NAMES[error.field] ?? error.field
-    throw invalidField(`${field}.${member}`, error.problem)
+    throw invalidCallField(`${field}.${member}`, error.problem)
   }
 }

@@ -43,7 +43,7 @@ function readContent(request: auth.ReservationRequest): PaymentContent {
 function toAnswer(result: ReserveResult, { content }: Payment): auth.ReservationResult['outcome'] {
   switch (result.outcome) {
     case 'reserved': {
-      const { grantId, spent, chargedAtMs } = result
+      const { grantId, spent, chargedAtMs, repeated } = result
       const value = {
         grantId,
         spentDebitAmount: formatAmount({ value: spent.spentDebitValue, asset: content.debitAmount.asset }),
@@ -51,7 +51,8 @@ function toAnswer(result: ReserveResult, { content }: Payment): auth.Reservation
           value: spent.spentReceiveValue,
           asset: content.receiveAmount.asset
         }),
-        chargeTime: new Date(chargedAtMs)
+        chargeTime: new Date(chargedAtMs),
+        wasReservedBefore: repeated
       }
       return { $case: 'reserved', value }
     }

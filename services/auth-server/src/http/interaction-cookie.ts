@@ -5,7 +5,7 @@ import type { ServiceAddresses } from '../domain/urls.js'
 const NAME = 'interaction'
 
 /** How long a browser can still be told how the interaction ended: as long as the consent page of the quick start remembers. */
-const SECONDS_PER_DAY = 86_400
+const TOLD_SECONDS = 86_400
 
 /** Separates the two secrets of a cookie: neither, in base64url, contains it. */
 const SEPARATOR = '.'
@@ -33,7 +33,7 @@ export function createInteractionCookie(
         name,
         value: finishCode === undefined ? cookie : `${cookie}${SEPARATOR}${finishCode}`,
         path: addresses.interactPath(interactionId),
-        maxAge: finishSeconds + SECONDS_PER_DAY,
+        maxAge: finishSeconds + TOLD_SECONDS,
         httpOnly: true,
         // Lax, because the browser comes from other sites: the consent page and the client.
         sameSite: 'lax',

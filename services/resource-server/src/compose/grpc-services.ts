@@ -15,14 +15,7 @@ export interface GrpcDependencies
   /** Observes every call; none unless given. */
   readonly callObserver?: CallObserver | undefined
   /** Who may operate when clients present certificates, and what audits regard as lost. */
-  readonly config: Pick<
-    ResourceServerConfig,
-    | 'GRPC_OPERATOR_CLIENTS'
-    | 'ORPHAN_AGE_SECONDS'
-    | 'SWEEP_INTERVAL_SECONDS'
-    | 'SIGNATURE_AGE_MAX_SECONDS'
-    | 'SIGNATURE_FUTURE_MAX_SECONDS'
-  >
+  readonly config: Pick<ResourceServerConfig, 'GRPC_OPERATOR_CLIENTS' | 'ORPHAN_AGE_SECONDS'>
 }
 
 /** Everything the resource server serves over gRPC. */

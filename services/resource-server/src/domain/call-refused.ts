@@ -13,7 +13,7 @@ export type CallRefusedBecause =
 
 /**
  * An operator's call was refused and changed nothing. The message is for the operator, who may know the field by another name:
- * only {@link invalidField} mentions it.
+ * only {@link invalidCallField} mentions it.
  */
 export class CallRefused extends FieldRefusal<CallRefusedBecause> {
   override readonly name = 'CallRefused'
@@ -25,6 +25,6 @@ export class CallRefused extends FieldRefusal<CallRefusedBecause> {
  * @param field the field at fault, in the terms of the contract: `account_name`
  * @param problem what is wrong with it, without its name: `must be at most 1000`
  */
-export function invalidField(field: string, problem: string): CallRefused {
+export function invalidCallField(field: string, problem: string): CallRefused {
   return new CallRefused('invalid', `${field} ${problem}`, { field })
 }

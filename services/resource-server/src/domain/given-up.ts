@@ -8,6 +8,8 @@ export const GIVEN_UP_CAUSES = [
   'id-taken',
   /** Its reservation is from long ago, left by a crash or an outage. */
   'charge-stale',
+  /** An earlier attempt of the request made the reservation, and this one cannot persist the payment. */
+  'reservation-repeated',
   /** Its receiver cannot take the payment. */
   'receiver-not-payable',
   /** The sweeper found a reservation without a payment. */
@@ -22,5 +24,5 @@ export type GivenUpCause = (typeof GIVEN_UP_CAUSES)[number]
 /** Causes for which a payment request itself gives an id up. */
 export type RequestCause = Extract<
   GivenUpCause,
-  'reservation-unknown' | 'persist-failed' | 'id-taken' | 'charge-stale'
+  'reservation-unknown' | 'reservation-repeated' | 'persist-failed' | 'id-taken' | 'charge-stale'
 >

@@ -116,6 +116,8 @@ export type ReserveResult =
       readonly spentReceiveAmount: Amount
       /** The instant that decided its interval, by the auth server's clock, in milliseconds since the Unix epoch. */
       readonly chargedAtMs: number
+      /** Whether an earlier call reserved it: then its payment may have been made, and lost in a failover since. */
+      readonly wasReservedBefore: boolean
     }
   | {
       readonly kind: 'refused'

@@ -11,7 +11,7 @@ import { createLogger } from '@open-payments-server/runtime'
 import { send } from '@open-payments-server/testing'
 import { SharedStoreUnavailable } from '@open-payments-server/shared-store'
 import { AuthServerUnavailable } from '../domain/ports.js'
-import { invalidField as invalidCallField } from '../domain/call-refused.js'
+import { invalidCallField } from '../domain/call-refused.js'
 import { createPublicApp } from './public-app.js'
 
 let server: RunningHttpServer | undefined

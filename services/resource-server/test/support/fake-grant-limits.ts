@@ -72,6 +72,8 @@ export class FakeGrantLimits {
   readonly calls: Record<'reserve' | 'end', number> = { reserve: 0, end: 0 }
   /** Runs before something has its effect, for each of several; may throw. */
   before: ((call: keyof Asked) => Promise<void> | void) | undefined
+  /** Runs before reservations are listed. */
+  beforeList: (() => Promise<void>) | undefined
   /** Runs after something has had its effect, for each of several; may throw, which leaves the effect. */
   after: ((call: keyof Asked) => Promise<void> | void) | undefined
 
@@ -123,6 +125,7 @@ export class FakeGrantLimits {
         }
       ),
       listReservations: handlers.unary(async ({ afterPaymentId, pageSize }: auth.ListReservationsRequest) => {
+        await this.beforeList?.()
         const after = [...this.reservations.values()]
           .filter(({ paymentId }) => paymentId > afterPaymentId)
           .sort((left, right) => (left.paymentId < right.paymentId ? -1 : 1))
@@ -197,7 +200,12 @@ export class FakeGrantLimits {
     reserved.spent ??= this.#spent(reserved.accessToken)
     return {
       $case: 'reserved',
-      value: { grantId, ...reserved.spent, chargeTime: reserved.chargedAt }
+      value: {
+        grantId,
+        ...reserved.spent,
+        chargeTime: reserved.chargedAt,
+        wasReservedBefore: known !== undefined
+      }
     }
   }
 

@@ -26,6 +26,20 @@ const losing = (title: string): TestReference => ({
 /** The audit names what was changed by hand, and lost payments are left to an operator. */
 export const AUDIT_GUARDS: readonly Mutation[] = [
   {
+    guard: 'a repeated request does not release a reservation whose payment may be lost',
+    file: 'services/resource-server/src/modules/grant-outcomes/give-up.ts',
+    text: "coalesce(r.given_up_cause in ('reservation_unknown', 'reservation_repeated'), false)",
+    broken: "coalesce(r.given_up_cause in ('reservation_unknown'), false)",
+    test: losing('stay with an operator where their request is repeated and its receiver takes no more')
+  },
+  {
+    guard: "an operator's decision about a lost payment is not overwritten by a delivery",
+    file: 'services/resource-server/src/modules/grant-outcomes/deliver.ts',
+    text: 'and next_attempt_at > now()`',
+    broken: 'and next_attempt_at is not null`',
+    test: losing('are not kept from an operator who decides while their release is delivered')
+  },
+  {
     guard: 'the audit finds another receiver or grant that both services agree on',
     file: RESERVATIONS,
     text: "contentHash(payment, payment.grantId).toString('hex'),",

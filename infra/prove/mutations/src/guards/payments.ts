@@ -44,7 +44,7 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'no payment is persisted that was charged long ago',
     file: CREATE,
-    text: 'if (!isStaleCharge(chargedAtMs, context.clock.now(), context.config)) return',
+    text: 'if (!isStaleCharge(chargedAtMs, context.clock.now())) return',
     broken: 'if (chargedAtMs > 0) return',
     test: replaying('is charged anew where a long outage left its reservation behind')
   },

@@ -185,7 +185,7 @@ create table grant_reservation (
   constraint grant_reservation_cause_known check (
     given_up_cause is null
     or (outcome = 'release'
-        and given_up_cause in ('reservation_unknown', 'persist_failed', 'id_taken', 'charge_stale', 'receiver_not_payable', 'swept', 'lost')))
+        and given_up_cause in ('reservation_unknown', 'persist_failed', 'id_taken', 'charge_stale', 'reservation_repeated', 'receiver_not_payable', 'swept', 'lost')))
 );
 create index grant_reservation_undelivered_idx on grant_reservation (next_attempt_at, payment_id)
   where outcome is not null and delivered_at is null;

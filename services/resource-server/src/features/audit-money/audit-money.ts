@@ -1,5 +1,5 @@
 import { type AuditCheck, type LimitsAuditor, tellViolations } from '../../domain/audit.js'
-import { checkLedger, type LedgerCheckDependencies } from './ledger-checks.js'
+import { checkLedger } from './ledger-checks.js'
 import { type LossDependencies, refusingWithoutAuthServer } from './lost-payments.js'
 import { checkReservations } from './reservation-checks.js'
 
@@ -8,7 +8,6 @@ const OPEN_AGE_MAX_SECONDS = 600
 
 /** What an audit needs. */
 export interface AuditMoneyDependencies extends LossDependencies {
-  readonly config: LossDependencies['config'] & LedgerCheckDependencies['config']
   readonly limitsAuditor: LimitsAuditor
 }
 

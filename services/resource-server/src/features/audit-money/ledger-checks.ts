@@ -1,6 +1,6 @@
 import { readSnapshot } from '@open-payments-server/database'
 import { type AuditCheck, tellViolations } from '../../domain/audit.js'
-import { instantsApartMaxSeconds, type PaymentInstantSettings } from '../../domain/payment-instants.js'
+import { INSTANTS_APART_MAX_SECONDS } from '../../domain/payment-instants.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { type Database, Prisma, type Queries } from '../../modules/database.js'
 
@@ -20,14 +20,10 @@ export interface LedgerCheckDependencies {
   /** For reading whole tables: its statements may take long. */
   readonly patientDatabase: Database
   readonly urls: ResourceUrls
-  readonly config: PaymentInstantSettings
 }
 
 /** Prefix of the URL of every incoming payment hosted here, as `$1`. */
 const receiverPrefix = ({ urls }: LedgerCheckDependencies): unknown[] => [urls.of('incoming-payments', '')]
-
-/** How far the instants of one payment may be apart, as `$1`, in seconds. */
-const instantsApart = ({ config }: LedgerCheckDependencies): unknown[] => [instantsApartMaxSeconds(config)]
 
 /**
  * The expected result of every payment, by the rule in `domain/settlement.ts`: the sender pays its share of the debit,
@@ -266,7 +262,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
     invariant:
       'Every payment was signed, charged and persisted within one short time, and held as it was persisted.',
     count: 'select count(*) from outgoing_payment',
-    values: instantsApart,
+    values: () => [INSTANTS_APART_MAX_SECONDS],
     violations: `
       select format('outgoing payment %s was signed at %s, charged at %s and persisted at %s; its hold is of %s', p.id,
                     p.signed_at, p.charged_at, p.created_at, coalesce(p.held_at::text, 'no time')) as violation
@@ -280,9 +276,9 @@ const INVARIANTS: readonly LedgerInvariant[] = [
           or p.signed_at not between p.created_at - p.apart and p.created_at + p.apart
           or p.charged_at > p.created_at + p.apart
           or (p.charged_at < p.created_at - p.apart
-              and not exists (select 1 from database_timeline t join database_timeline before using (system_identifier)
-                               where before.first_seen_at < t.first_seen_at
-                                 and t.first_seen_at between p.charged_at and p.created_at))`
+              and not exists (select 1 from database_timeline t join database_timeline before
+                                 on before.first_seen_at < t.first_seen_at
+                               where t.first_seen_at between p.charged_at and p.created_at))`
   },
   {
     // An unusual number of ids given up by the sweeper indicates that the database lost payments that clients were told

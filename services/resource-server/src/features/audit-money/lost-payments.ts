@@ -1,6 +1,6 @@
 import type { Logger } from '@open-payments-server/runtime'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
-import { CallRefused, invalidField } from '../../domain/call-refused.js'
+import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import { AuthServerUnavailable, type Reservation } from '../../domain/ports.js'
 import type { Database } from '../../modules/database.js'
@@ -84,7 +84,7 @@ export async function giveUpLostPayments(
 ): Promise<readonly string[]> {
   const ids = new Set(paymentIds)
   if (ids.size === 0 || ids.size > GIVEN_UP_MAX || ![...ids].every(isUuid)) {
-    throw invalidField('payment_ids', `must be 1 to ${GIVEN_UP_MAX} lower-case UUIDs`)
+    throw invalidCallField('payment_ids', `must be 1 to ${GIVEN_UP_MAX} lower-case UUIDs`)
   }
   const lost = await refusingWithoutAuthServer(async () => {
     const lossBoundMs = await readLossBound(dependencies)

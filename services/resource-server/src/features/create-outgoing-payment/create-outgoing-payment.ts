@@ -17,7 +17,7 @@ import type { RequestCause } from '../../domain/given-up.js'
 import type { OutgoingPayment, PaymentTerms } from '../../domain/outgoing-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentIdentity } from '../../domain/payment-identity.js'
-import { isStaleCharge, type PaymentInstantSettings } from '../../domain/payment-instants.js'
+import { isStaleCharge } from '../../domain/payment-instants.js'
 import type { GrantLimits, RefusalReason, Remaining, ReserveResult } from '../../domain/ports.js'
 import type { RememberedQuotes } from '../../domain/quote.js'
 import type { TermSources } from '../../domain/quoting.js'
@@ -26,7 +26,7 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
 import type { Queries } from '../../modules/database.js'
-import { isTaken, readTimelineChange } from '../../modules/grant-outcomes/index.js'
+import { isTaken, meetTimeline, readTimelineChange } from '../../modules/grant-outcomes/index.js'
 import * as outgoingPayments from '../../modules/outgoing-payments/index.js'
 import type { FoundPayment, NewPayment } from '../../modules/outgoing-payments/index.js'
 import type { PayableQuotes } from '../../modules/quotes/index.js'
@@ -47,7 +47,6 @@ export interface CreateOutgoingPaymentDependencies {
   readonly termSources: TermSources
   readonly grantLimits: GrantLimits
   readonly urls: ResourceUrls
-  readonly config: PaymentInstantSettings
   readonly clock: Clock
   readonly logger: Logger
   /** Signals that there is a payment to process. */
@@ -68,6 +67,9 @@ export interface CreationRequest {
 interface Context extends CreateOutgoingPaymentDependencies {
   readonly untilAnswered: UntilAnswered
 }
+
+/** A reservation that is there. */
+type Reserved = Extract<ReserveResult, { kind: 'reserved' }>
 
 /** A request whose terms are known. */
 interface PricedRequest extends CreationRequest {
@@ -140,7 +142,7 @@ async function reserveAndPersist(
 ): Promise<OutgoingPayment | undefined> {
   const reservation = await reserve(request, paymentId, context)
   if (reservation.kind === 'reserved') {
-    await refuseStaleCharge(reservation.chargedAtMs, paymentId, request.identity, context)
+    await refuseStaleCharge(reservation, paymentId, request.identity, context)
     return persist(request, paymentId, reservation, context)
   }
   if (reservation.kind !== 'refused') throw await taken(reservation.kind, paymentId, context)
@@ -179,16 +181,20 @@ async function reserve(
  * Gives up an id whose reservation was charged too long ago, unless its payment may have been lost in a failover: then the
  * repeated request restores it.
  *
- * @throws Refusal `temporarily-unavailable`: the request gets the next id once the release is delivered
+ * @throws Refusal `unavailable`: the request gets the next id once the release is delivered
  */
 async function refuseStaleCharge(
-  chargedAtMs: number,
+  { chargedAtMs }: Reserved,
   paymentId: string,
   identity: PaymentIdentity,
   context: Context
 ): Promise<void> {
-  if (!isStaleCharge(chargedAtMs, context.clock.now(), context.config)) return
-  if (chargedAtMs < (await context.untilAnswered(() => readTimelineChange(context.database)))) return
+  if (!isStaleCharge(chargedAtMs, context.clock.now())) return
+  const changedAtMs = await context.untilAnswered(async () => {
+    await meetTimeline(context.database)
+    return readTimelineChange(context.database)
+  })
+  if (chargedAtMs < changedAtMs) return
   await giveUp(paymentId, 'charge-stale', identity, context)
   throw temporarilyUnavailable(new Error('the payment was charged too long ago to be persisted'))
 }
@@ -212,30 +218,28 @@ async function taken(
 async function persist(
   request: PricedRequest,
   paymentId: string,
-  reserved: Extract<ReserveResult, { kind: 'reserved' }>,
+  reserved: Reserved,
   context: Context
 ): Promise<OutgoingPayment> {
   const { authorized, identity, walletAddress, terms, order } = request
   const grantSpentDebitValue = reserved.spentDebitAmount.value
   const grantSpentReceiveValue = reserved.spentReceiveAmount.value
-  const result = await persistOrGiveUp(
-    {
-      id: paymentId,
-      signatureId: identity.signatureId,
-      requestHash: identity.requestHash,
-      walletAddressId: walletAddress.id,
-      accountId: walletAddress.accountId,
-      client: authorized.client,
-      grantId: reserved.grantId,
-      terms,
-      grantSpentDebitValue,
-      grantSpentReceiveValue,
-      chargedAtMs: reserved.chargedAtMs,
-      metadata: order.metadata
-    },
-    identity,
-    context
-  )
+  const payment: NewPayment = {
+    id: paymentId,
+    signatureId: identity.signatureId,
+    requestHash: identity.requestHash,
+    walletAddressId: walletAddress.id,
+    accountId: walletAddress.accountId,
+    client: authorized.client,
+    grantId: reserved.grantId,
+    terms,
+    grantSpentDebitValue,
+    grantSpentReceiveValue,
+    chargedAtMs: reserved.chargedAtMs,
+    wasReservedBefore: reserved.wasReservedBefore,
+    metadata: order.metadata
+  }
+  const result = await persistOrGiveUp(payment, causeOf(reserved, 'persist-failed'), identity, context)
   switch (result.kind) {
     case 'persisted':
       context.counters.countCreated('outgoing-payment')
@@ -260,7 +264,9 @@ async function persist(
         updatedAtMs: result.createdAtMs
       }
     case 'receiver-not-payable':
-      context.counters.countGivenUp('receiver-not-payable')
+      context.counters.countGivenUp(
+        reserved.wasReservedBefore ? 'reservation-repeated' : 'receiver-not-payable'
+      )
       context.onReservationEnded()
       context.receivers.forget(terms.receiver.url)
       // A used quote has most likely filled its receiver, so the quote is reported as the error.
@@ -268,7 +274,7 @@ async function persist(
     case 'taken':
       // Taken by the same request or by another one under its key, or the quote is used by another payment. Unless a
       // payment has this id, no payment may get it any more, and its reservation must be released.
-      await giveUp(paymentId, 'id-taken', identity, context)
+      await giveUp(paymentId, causeOf(reserved, 'id-taken'), identity, context)
       throw (await isQuoteUsed(terms, context))
         ? invalidQuote()
         : temporarilyUnavailable(new Error('the payment id was given up while the request was running'))
@@ -278,15 +284,21 @@ async function persist(
 /** @throws the database's error; then there is a payment or a tombstone, whichever came first, and no other follows */
 async function persistOrGiveUp(
   payment: NewPayment,
+  cause: RequestCause,
   identity: PaymentIdentity,
   context: Context
 ): Promise<PersistResult> {
   try {
     return await context.persist(payment)
   } catch (error) {
-    await giveUp(payment.id, 'persist-failed', identity, context)
+    await giveUp(payment.id, cause, identity, context)
     throw error
   }
+}
+
+/** Why an id is given up. If an earlier attempt made its reservation, its payment may have been made and lost since. */
+function causeOf({ wasReservedBefore }: Reserved, cause: RequestCause): RequestCause {
+  return wasReservedBefore ? 'reservation-repeated' : cause
 }
 
 async function isQuoteUsed({ quoteId }: PaymentTerms, { database }: Context): Promise<boolean> {

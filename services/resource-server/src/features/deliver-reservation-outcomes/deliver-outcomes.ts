@@ -17,7 +17,7 @@ import {
 } from '../../modules/grant-outcomes/index.js'
 import { backoffMs, REFUSED_RETRY_MS } from './backoff.js'
 
-/** How much longer than a call a claimed outcome belongs to its process, in milliseconds. */
+/** How much longer than its calls a claimed outcome belongs to its process, in milliseconds. */
 const LEASE_MARGIN_MS = 1_000
 
 /** What delivering outcomes needs. */
@@ -47,7 +47,9 @@ export async function deliverOutcomes(
   dependencies: DeliverOutcomesDependencies,
   signal?: AbortSignal
 ): Promise<DeliveredRound> {
-  const due = await claimDue(dependencies.database, limit, dependencies.callDeadlineMs + LEASE_MARGIN_MS)
+  // A reservation may be looked up before its outcome is delivered.
+  const leaseMs = 2 * dependencies.callDeadlineMs + LEASE_MARGIN_MS
+  const due = await claimDue(dependencies.database, limit, leaseMs)
   if (due.length === 0) return { due: 0, delivered: 0 }
   const answers = await deliver(due, dependencies, signal === undefined ? {} : { signal })
   const results = due.map((outcome, index) => read(outcome, answers[index], dependencies))
@@ -83,8 +85,8 @@ async function deliver(
 }
 
 /**
- * Finds ids that a request gave up, and whose reservations are from before the database changed its timeline: their payments
- * may have been answered, and then lost. The request could not tell, for example because the auth server was away.
+ * Finds ids that a request gave up though it had not made their reservations, if these are from before the database changed its
+ * timeline: their payments may have been answered, and then lost.
  *
  * @returns by payment id; also those that cannot be looked up now
  */
@@ -93,7 +95,7 @@ async function keepForOperator(
   { database, grantLimits }: DeliverOutcomesDependencies,
   options: CallOptions
 ): Promise<ReadonlyMap<string, Answer>> {
-  const uncertain = due.filter(({ givenUpByRequest }) => givenUpByRequest)
+  const uncertain = due.filter(({ mayBeLost }) => mayBeLost)
   if (uncertain.length === 0) return new Map()
   await meetTimeline(database)
   const changedAtMs = await readTimelineChange(database)

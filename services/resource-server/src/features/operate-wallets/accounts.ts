@@ -1,6 +1,6 @@
 import { newId } from '@open-payments-server/value-types/identifiers'
 import type { Asset } from '@open-payments-server/value-types/amounts'
-import { CallRefused, invalidField } from '../../domain/call-refused.js'
+import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import * as ledger from '../../modules/ledger/index.js'
 import { findAssetId } from './assets.js'
 import type { OperatorDependencies } from './dependencies.js'
@@ -73,7 +73,7 @@ export async function getAccount(
 
 function assertAccountName(name: string, field: string): void {
   if (ACCOUNT_NAME.test(name)) return
-  throw invalidField(field, 'must be 1 to 64 of a-z, 0-9, "-", "_" and "."')
+  throw invalidCallField(field, 'must be 1 to 64 of a-z, 0-9, "-", "_" and "."')
 }
 
 function toOperatedAccount(account: ledger.Account): OperatedAccount {

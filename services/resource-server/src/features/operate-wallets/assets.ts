@@ -1,6 +1,6 @@
 import { newId } from '@open-payments-server/value-types/identifiers'
 import { type Asset, AmountError, parseAmount } from '@open-payments-server/value-types/amounts'
-import { CallRefused, invalidField } from '../../domain/call-refused.js'
+import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import * as ledger from '../../modules/ledger/index.js'
 import type { OperatorDependencies } from './dependencies.js'
 
@@ -16,7 +16,7 @@ export async function createAsset(
   assertAsset(asset)
   // Codes are compared exactly wherever money moves. In capitals, as in ISO 4217, no two differ only by case.
   if (asset.code !== asset.code.toUpperCase()) {
-    throw invalidField('asset.code', `must be in capitals: ${asset.code.toUpperCase()}`)
+    throw invalidCallField('asset.code', `must be in capitals: ${asset.code.toUpperCase()}`)
   }
   if (!(await ledger.createAsset(database, asset, () => newId(clock, random)))) {
     throw new CallRefused('already-exists', `there is an asset ${describe(asset)} already`, {
@@ -56,6 +56,6 @@ function assertAsset(asset: Asset): void {
   } catch (error) {
     if (!(error instanceof AmountError)) throw error
     const field = error.field === 'assetScale' ? 'asset.scale' : 'asset.code'
-    throw invalidField(field, error.problem)
+    throw invalidCallField(field, error.problem)
   }
 }

@@ -1,5 +1,5 @@
 import { parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
-import { CallRefused, invalidField } from '../../domain/call-refused.js'
+import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import { addKey, countKeys, hasKey, revokeKey } from '../../modules/wallet-addresses/index.js'
 import type { OperatorDependencies } from './dependencies.js'
 import { findWalletAddress } from './wallet-addresses.js'
@@ -61,12 +61,12 @@ export async function revokeClientKey(request: NamedKey, dependencies: OperatorD
 
 function assertKey({ kid, x }: { kid: string; x: string }): void {
   if (!KEY_ID.test(kid)) {
-    throw invalidField('kid', 'must be 1 to 128 visible ASCII characters')
+    throw invalidCallField('kid', 'must be 1 to 128 visible ASCII characters')
   }
   try {
     parseEd25519Jwk({ kid, kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', x })
   } catch (error) {
     if (!(error instanceof SignatureError)) throw error
-    throw invalidField('x', error.message.replace(/^x /, ''))
+    throw invalidCallField('x', error.message.replace(/^x /, ''))
   }
 }

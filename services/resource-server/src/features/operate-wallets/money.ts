@@ -1,6 +1,6 @@
 import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { AmountError, parseAmountValue } from '@open-payments-server/value-types/amounts'
-import { CallRefused, invalidField } from '../../domain/call-refused.js'
+import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import type { Database } from '../../modules/database.js'
 import { findMovement, move, type MovementKind } from '../../modules/ledger/index.js'
 import { getAccount, type OperatedAccount } from './accounts.js'
@@ -85,9 +85,9 @@ async function assertSameMovement(
 }
 
 function readMovement({ id, value }: MoneyMovement, idField: string): bigint {
-  if (!isUuid(id)) throw invalidField(idField, 'must be a lower-case UUID')
+  if (!isUuid(id)) throw invalidCallField(idField, 'must be a lower-case UUID')
   const parsed = parseValue(value)
-  if (parsed === 0n) throw invalidField('value', 'must be above 0')
+  if (parsed === 0n) throw invalidCallField('value', 'must be above 0')
   return parsed
 }
 
@@ -96,6 +96,6 @@ function parseValue(value: string): bigint {
     return parseAmountValue(value)
   } catch (error) {
     if (!(error instanceof AmountError)) throw error
-    throw invalidField('value', error.problem)
+    throw invalidCallField('value', error.problem)
   }
 }

@@ -1,6 +1,6 @@
 import { newId } from '@open-payments-server/value-types/identifiers'
 import type { Asset } from '@open-payments-server/value-types/amounts'
-import { CallRefused, invalidField } from '../../domain/call-refused.js'
+import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import { findPathProblem, PATHLESS_WALLET_ADDRESS } from '../../domain/wallet-address.js'
 import * as walletAddresses from '../../modules/wallet-addresses/index.js'
 import { getAccount } from './accounts.js'
@@ -106,14 +106,14 @@ function readPath(path: string): string {
       : PATH.test(path)
         ? findPathProblem(path)
         : 'must begin with "/" and consist of segments of a-z, 0-9, ".", "_" and "-"'
-  if (problem !== undefined) throw invalidField('path', problem)
+  if (problem !== undefined) throw invalidCallField('path', problem)
   return path
 }
 
 function assertPublicName(publicName: string): void {
   // eslint-disable-next-line no-control-regex -- because control characters are what must not be in a name
   if (publicName.length <= PUBLIC_NAME_LENGTH_MAX && !/[\u0000-\u001f\u007f]/.test(publicName)) return
-  throw invalidField(
+  throw invalidCallField(
     'public_name',
     `must be at most ${PUBLIC_NAME_LENGTH_MAX} characters, none of them control characters`
   )

@@ -184,7 +184,7 @@ function fromReserve(
 ): ReserveResult {
   switch (outcome?.$case) {
     case 'reserved': {
-      const { grantId, spentDebitAmount, spentReceiveAmount, chargeTime } = outcome.value
+      const { grantId, spentDebitAmount, spentReceiveAmount, chargeTime, wasReservedBefore } = outcome.value
       if (chargeTime === undefined)
         throw new Error('the auth server answered a reservation without its instant')
       return {
@@ -192,7 +192,8 @@ function fromReserve(
         grantId,
         spentDebitAmount: requiredAmount(spentDebitAmount),
         spentReceiveAmount: requiredAmount(spentReceiveAmount),
-        chargedAtMs: chargeTime.getTime()
+        chargedAtMs: chargeTime.getTime(),
+        wasReservedBefore
       }
     }
     case 'refused':

@@ -1,6 +1,6 @@
 import { RpcError, status } from '@open-payments-server/grpc-transport'
 import { answering } from '@open-payments-server/service-kit/grpc'
-import { CallRefused, type CallRefusedBecause, invalidField } from '../../domain/call-refused.js'
+import { CallRefused, type CallRefusedBecause, invalidCallField } from '../../domain/call-refused.js'
 
 /** The gRPC status of each refusal. */
 const CODES: Readonly<Record<CallRefusedBecause, status>> = {
@@ -23,6 +23,6 @@ export const answer = answering((error) => {
  * @throws CallRefused `invalid` naming it
  */
 export function required<Part>(part: Part | undefined, field: string): Part {
-  if (part === undefined) throw invalidField(field, 'is required')
+  if (part === undefined) throw invalidCallField(field, 'is required')
   return part
 }

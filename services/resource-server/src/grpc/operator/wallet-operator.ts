@@ -10,7 +10,7 @@ import {
   writeTextToken
 } from '@open-payments-server/service-kit/grpc'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
-import { invalidField } from '../../domain/call-refused.js'
+import { invalidCallField } from '../../domain/call-refused.js'
 import { auditMoney, type AuditMoneyDependencies } from '../../features/audit-money/audit-money.js'
 import {
   type GiveUpLostDependencies,
@@ -186,6 +186,6 @@ function readKind(kind: wallet.PaymentKind): OperatedPayment['kind'] {
       return 'outgoing'
     case wallet.PaymentKind.PAYMENT_KIND_UNSPECIFIED:
     case wallet.PaymentKind.UNRECOGNIZED:
-      throw invalidField('kind', 'must be incoming or outgoing')
+      throw invalidCallField('kind', 'must be incoming or outgoing')
   }
 }

@@ -1,14 +1,14 @@
 import { placeholder, Statement } from '@open-payments-server/database'
 import type { ReservationEnd } from '../../domain/ports.js'
 import { Prisma, type Queries } from '../database.js'
-import { isGivenUpByRequest } from './give-up.js'
+import { mayBeLost } from './give-up.js'
 
 /** The outcome of a payment id that is to be delivered to the auth server. */
 export type DueOutcome = ReservationEnd & {
   /** Number of delivery attempts, including this one. */
   readonly attempts: number
-  /** Whether a request gave the id up: its reservation may be from before the database changed its timeline. */
-  readonly givenUpByRequest: boolean
+  /** Whether its payment may have been made and lost: if its reservation is from before the database changed its timeline. */
+  readonly mayBeLost: boolean
 }
 
 interface DueRow {
@@ -17,7 +17,7 @@ interface DueRow {
   readonly settled_debit_value: string | null
   readonly settled_receive_value: string | null
   readonly attempts: number
-  readonly given_up_by_request: boolean
+  readonly may_be_lost: boolean
 }
 
 /** Claims with one statement: Prisma's models cannot skip locked rows. */
@@ -31,7 +31,7 @@ const CLAIM_DUE = new Statement<DueRow>(
            order by next_attempt_at, payment_id limit ${placeholder('limit')}::integer for no key update skip locked) due
    where r.payment_id = due.payment_id
   returning r.payment_id, r.outcome, r.settled_debit_value::text, r.settled_receive_value::text, r.attempts,
-            ${isGivenUpByRequest} as given_up_by_request`
+            ${mayBeLost} as may_be_lost`
 )
 
 /**
@@ -52,24 +52,26 @@ export async function claimDue(on: Queries, limit: number, leaseMs: number): Pro
           settledDebitValue: BigInt(row.settled_debit_value ?? ''),
           settledReceiveValue: BigInt(row.settled_receive_value ?? ''),
           attempts: row.attempts,
-          givenUpByRequest: false
+          mayBeLost: false
         }
       : {
           kind: 'release',
           paymentId: row.payment_id,
           attempts: row.attempts,
-          givenUpByRequest: row.given_up_by_request
+          mayBeLost: row.may_be_lost
         }
   )
 }
 
-/** By the database's clock, which Prisma's models cannot name. */
+/** By the database's clock, which Prisma's models cannot name. Only within the lease: an operator may have given the payment up. */
 const ACKNOWLEDGE = new Statement(
   'mark-outcomes-delivered',
-  Prisma.sql`update grant_reservation set delivered_at = now() where payment_id = any(${placeholder('ids')}::uuid[])`
+  Prisma.sql`
+  update grant_reservation set delivered_at = now()
+   where payment_id = any(${placeholder('ids')}::uuid[]) and next_attempt_at > now()`
 )
 
-/** Records that the auth server acknowledged outcomes. */
+/** Records that the auth server acknowledged outcomes. One whose lease is over is delivered again, which has no further effect. */
 export async function acknowledge(on: Queries, paymentIds: readonly string[]): Promise<void> {
   await ACKNOWLEDGE.rows(on, { ids: paymentIds })
 }

@@ -17,10 +17,10 @@ export function givingUp(standsFor: Prisma.Sql): Prisma.Sql {
 }
 
 /**
- * Fragment, a condition: whether a request gave up the id of the entry `r`. It cannot tell how old its reservation is; the
- * sweeper and operators know when they give one up.
+ * Fragment, a condition: whether a request gave up the id of the entry `r` without knowing that no payment had it before. If it
+ * made the reservation itself, there was none; the sweeper and operators look at the age of a reservation.
  */
-export const isGivenUpByRequest = Prisma.sql`coalesce(r.given_up_cause not in ('swept', 'lost'), false)`
+export const mayBeLost = Prisma.sql`coalesce(r.given_up_cause in ('reservation_unknown', 'reservation_repeated'), false)`
 
 /** Fragment: an array of the payments that some ids stand for, to look them up by the index of their ids. */
 export function stoodFor(ids: Prisma.Sql): Prisma.Sql {

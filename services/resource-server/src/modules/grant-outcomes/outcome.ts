@@ -2,7 +2,7 @@ import { Prisma } from '../database.js'
 
 /**
  * Fragment: opens the entries of payments. Reads the parts `placed` (`id`, `held`), the persisted payments, and whether there
- * is a hold for each, and `wanted` (`id`, `payable`, `quote_id`, `fee_value`, `charged_at`). The part `refused` (`payment_id`)
+ * is a hold for each, and `wanted` (`id`, `payable`, `quote_id`, `fee_value`, `charged_at`, `given_up_cause` if it is not payable). The part `refused` (`payment_id`)
  * records the release of those that are not payable.
  *
  * If the id of a persisted payment was given up, which is rare, the primary key fails the whole statement, and nothing of
@@ -14,7 +14,7 @@ export const opened = Prisma.sql`
     select id, quote_id, fee_value, charged_at, held from placed join wanted using (id) order by id
   ), refused as (
     insert into grant_reservation (payment_id, outcome, given_up_cause)
-    select id, 'release', 'receiver_not_payable' from wanted where not payable order by id
+    select id, 'release', given_up_cause from wanted where not payable order by id
     on conflict do nothing
     returning payment_id
   )`

@@ -1,6 +1,6 @@
 import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import { Prisma, type Queries } from '../database.js'
-import { isGivenUpByRequest } from './give-up.js'
+import { mayBeLost } from './give-up.js'
 import { isBeforeChange } from './timeline.js'
 
 /** An open reservation at the auth server. */
@@ -36,7 +36,7 @@ const SWEEP = new Statement<{ payment_id: string; kept_for_operator: boolean }>(
   select given.id, true from given
    where is_before_change
      and not exists (select from grant_reservation r
-                      where r.payment_id = given.id and not (${isGivenUpByRequest} and r.delivered_at is not null))`
+                      where r.payment_id = given.id and not (${mayBeLost} and r.delivered_at is not null))`
 )
 
 /** Gives up the ids of reservations without a payment here, unless their payments may be lost. */

@@ -20,12 +20,15 @@ export interface NewPayment {
   readonly grantSpentReceiveValue: bigint
   /** The instant that its reservation was charged at, in milliseconds since the Unix epoch. */
   readonly chargedAtMs: number
+  /** Whether an earlier attempt of the request made the reservation. */
+  readonly wasReservedBefore: boolean
   readonly metadata: Readonly<Record<string, unknown>> | undefined
 }
 
 /**
  * Fragment: the part `asked`, payments that are to be persisted, as {@link wantedPayments} returns them. Its columns are
- * those of {@link inserted}, plus `charged_at`, and `account_id` and `incoming_payment_id`, where the money comes from and goes to.
+ * those of {@link inserted}, plus `charged_at`, `account_id` and `incoming_payment_id`, where the money comes from and goes to, and
+ * `given_up_cause`, why its id is given up if it is not payable.
  */
 export const wanted = Prisma.sql`
   asked as (
@@ -34,7 +37,7 @@ export const wanted = Prisma.sql`
         as n(id uuid, signature_id uuid, request_hash bytea, wallet_address_id uuid, account_id uuid, client text,
              grant_id uuid, quote_id uuid, incoming_payment_id uuid, receiver text, debit_value numeric, fee_value numeric,
              receive_value numeric, receive_asset_id integer, metadata jsonb, grant_spent_debit_value numeric,
-             grant_spent_receive_value numeric, charged_at timestamptz)
+             grant_spent_receive_value numeric, charged_at timestamptz, given_up_cause text)
   )`
 
 /**
@@ -80,6 +83,7 @@ function toRecord(payment: NewPayment): object {
     metadata: payment.metadata,
     grant_spent_debit_value: payment.grantSpentDebitValue.toString(),
     grant_spent_receive_value: payment.grantSpentReceiveValue.toString(),
-    charged_at: instantText(payment.chargedAtMs)
+    charged_at: instantText(payment.chargedAtMs),
+    given_up_cause: payment.wasReservedBefore ? 'reservation_repeated' : 'receiver_not_payable'
   }
 }
