@@ -141,7 +141,7 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     guard: 'a payment id whose payment is uncertain is given up',
     file: CREATE,
     text: `
-    await giveUp(payment.id, 'persist-failed', identity, context)`,
+    await giveUp(payment.id, cause, identity, context)`,
     broken: '',
     test: {
       file: 'services/resource-server/test/truthful-answers.test.ts',
@@ -152,7 +152,7 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     guard: 'a payment that lost its quote to another releases its reservation',
     file: CREATE,
     text: `
-      await giveUp(paymentId, 'id-taken', identity, context)
+      await giveUp(paymentId, causeOf(reserved, 'id-taken'), identity, context)
       throw (await isQuoteUsed`,
     broken: `
       throw (await isQuoteUsed`,

@@ -24,12 +24,13 @@ export const purgeRefusals = purgeEnded({
 })
 
 /**
- * Whether money moved under a grant: the record of it is never deleted.
+ * Whether money moved under a grant: the record of it is never deleted. Looked up for each: from `exists`, PostgreSQL may make a
+ * hash of all windows.
  *
  * @param grantId names the grant's id
  */
 export function isSpentUnder(grantId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
-  exists (select 1 from ${ITEM_LIMITS} a join limit_window w on w.access_item_id = a.access_item_id
-           where a.grant_id = ${grantId})`
+  (select true from ${ITEM_LIMITS} a join limit_window w on w.access_item_id = a.access_item_id
+    where a.grant_id = ${grantId} limit 1) is not null`
 }

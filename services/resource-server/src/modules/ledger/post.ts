@@ -98,7 +98,10 @@ export function postings(
   }
 }
 
-/** Fragment, a condition: whether anything was delivered to an incoming payment, which `incomingPaymentId` names. */
+/**
+ * Fragment, a condition: whether anything was delivered to an incoming payment, which `incomingPaymentId` names. Looked up for
+ * each: from `exists`, PostgreSQL may make a hash of all transfers.
+ */
 export function hasDelivery(incomingPaymentId: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`exists (select 1 from transfer t where t.incoming_payment_id = ${incomingPaymentId})`
+  return Prisma.sql`(select true from transfer t where t.incoming_payment_id = ${incomingPaymentId} limit 1) is not null`
 }

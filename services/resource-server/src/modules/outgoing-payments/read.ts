@@ -105,7 +105,10 @@ export function paymentOfQuote(quoteId: Prisma.Sql, ids: Prisma.Sql): Prisma.Sql
   return Prisma.sql`left join outgoing_payment used on used.quote_id = ${quoteId} and used.quote_id = any(${ids})`
 }
 
-/** Fragment, a condition: whether a payment used a quote, which `quoteId` names. */
+/**
+ * Fragment, a condition: whether a payment used a quote, which `quoteId` names. Looked up for each: from `exists`, PostgreSQL may
+ * make a hash of all payments.
+ */
 export function isPaidFrom(quoteId: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`exists (select 1 from outgoing_payment p where p.quote_id = ${quoteId})`
+  return Prisma.sql`(select true from outgoing_payment p where p.quote_id = ${quoteId} limit 1) is not null`
 }
