@@ -24,7 +24,7 @@ const LEASE_MARGIN_MS = 1_000
 export interface DeliverOutcomesDependencies {
   readonly database: Queries
   readonly grantLimits: GrantLimits
-  /** Maximum duration of one call to the auth server, in milliseconds. */
+  /** Maximum duration of the calls of one round to the auth server, in milliseconds. */
   readonly callDeadlineMs: number
   readonly logger: Logger
   readonly counters: Pick<PaymentCounters, 'countDelivery'>
@@ -47,11 +47,12 @@ export async function deliverOutcomes(
   dependencies: DeliverOutcomesDependencies,
   signal?: AbortSignal
 ): Promise<DeliveredRound> {
-  // A reservation may be looked up before its outcome is delivered.
-  const leaseMs = 2 * dependencies.callDeadlineMs + LEASE_MARGIN_MS
-  const due = await claimDue(dependencies.database, limit, leaseMs)
+  const due = await claimDue(dependencies.database, limit, dependencies.callDeadlineMs + LEASE_MARGIN_MS)
   if (due.length === 0) return { due: 0, delivered: 0 }
-  const answers = await deliver(due, dependencies, signal === undefined ? {} : { signal })
+  // One deadline for the whole round: a reservation may be looked up before its outcome is delivered.
+  const deadlineAtMs = Date.now() + dependencies.callDeadlineMs
+  const options = { deadlineAtMs, ...(signal === undefined ? {} : { signal }) }
+  const answers = await deliver(due, dependencies, options)
   const results = due.map((outcome, index) => read(outcome, answers[index], dependencies))
   const delivered = results.filter(({ retryAfterMs }) => retryAfterMs === undefined)
   const failed = results.flatMap(({ paymentId, retryAfterMs }) =>
