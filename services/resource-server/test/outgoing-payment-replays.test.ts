@@ -11,6 +11,7 @@ import {
   startPaymentWorld,
   usd
 } from './support/payment-world.js'
+import type { FakeReservation } from './support/fake-grant-limits.js'
 
 let world: PaymentWorld
 let rate = '0.5'
@@ -312,26 +313,8 @@ describe('an Idempotency-Key whose token is rotated', () => {
     expect(await payments()).toBe(before + 1)
   })
 
-  it('goes on from the reservation that a crash left, with the new token', async () => {
-    const key = randomUUID()
-    // The process dies after it reserved: only the reservation remains.
-    let crashed = false
-    const crash = new Promise<never>(() => undefined)
-    world.limits.after = (call) => {
-      if (call !== 'reserve' || crashed) return
-      crashed = true
-      return crash
-    }
-    void sendWith(oldToken, body, key).catch(() => undefined)
-    while (!crashed) await delay(5)
-    world.limits.after = undefined
-    const paid = await sendWith(newToken, body, key)
-    expect(paid).toMatchObject({ status: 201 })
-    expect(await sendWith(newToken, body, key)).toMatchObject({ status: 201, text: paid.text })
-  })
-
-  it('is charged anew where a long outage left its reservation behind', async () => {
-    const key = randomUUID()
+  /** The process dies after it reserved: only the reservation remains, which is returned. */
+  async function crashWith(key: string): Promise<FakeReservation> {
     let crashed = false
     const crash = new Promise<never>(() => undefined)
     world.limits.after = (call) => {
@@ -343,7 +326,22 @@ describe('an Idempotency-Key whose token is rotated', () => {
     void sendWith(oldToken, body, key).catch(() => undefined)
     while (!crashed) await delay(5)
     world.limits.after = undefined
-    const left = [...world.limits.reservations.values()].find(({ paymentId }) => !known.has(paymentId))!
+    const left = [...world.limits.reservations.values()].find(({ paymentId }) => !known.has(paymentId))
+    if (left === undefined) throw new Error('the crash left no reservation')
+    return left
+  }
+
+  it('goes on from the reservation that a crash left, with the new token', async () => {
+    const key = randomUUID()
+    await crashWith(key)
+    const paid = await sendWith(newToken, body, key)
+    expect(paid).toMatchObject({ status: 201 })
+    expect(await sendWith(newToken, body, key)).toMatchObject({ status: 201, text: paid.text })
+  })
+
+  it('is charged anew where a long outage left its reservation behind', async () => {
+    const key = randomUUID()
+    const left = await crashWith(key)
     left.chargedAt = new Date(world.clock.now() - 24 * 3_600_000)
     expect(await sendWith(newToken, body, key)).toMatchObject({ status: 503 })
     await world.whenDelivered()
