@@ -101,7 +101,7 @@ async function makePayments(): Promise<NewPayment[]> {
       grantSpentDebitValue: 0n,
       grantSpentReceiveValue: 0n,
       chargedAtMs: 0,
-      wasReservedBefore: false,
+      unpayableCause: 'receiver-not-payable' as const,
       metadata: undefined
     }
   })
@@ -157,8 +157,7 @@ function startReplica() {
           ? {
               grantSpentDebitValue: reserved.spentDebitAmount.value,
               grantSpentReceiveValue: reserved.spentReceiveAmount.value,
-              chargedAtMs: reserved.chargedAtMs,
-              wasReservedBefore: reserved.wasReservedBefore
+              chargedAtMs: reserved.chargedAtMs
             }
           : {}
       const { kind } = await persist({ ...payment, ...answered })

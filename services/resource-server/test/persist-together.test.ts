@@ -177,7 +177,7 @@ async function setUp(scene: Scene): Promise<NewPayment[]> {
       grantSpentDebitValue: 18_446_744_073_709_551_615n,
       grantSpentReceiveValue: 7n,
       chargedAtMs: Date.now(),
-      wasReservedBefore: false,
+      unpayableCause: 'receiver-not-payable',
       metadata: METADATA[draft.metadata]
     })
   }

@@ -24,5 +24,10 @@ export type GivenUpCause = (typeof GIVEN_UP_CAUSES)[number]
 /** Causes for which a payment request itself gives an id up. */
 export type RequestCause = Extract<
   GivenUpCause,
-  'reservation-unknown' | 'reservation-repeated' | 'persist-failed' | 'id-taken' | 'charge-stale'
+  | 'reservation-unknown'
+  | 'reservation-repeated'
+  | 'persist-failed'
+  | 'id-taken'
+  | 'charge-stale'
+  | 'receiver-not-payable'
 >

@@ -50,7 +50,8 @@ export function acceptCreated<Found extends { readonly requestHash: Uint8Array |
   return found
 }
 
-function sha256(...parts: readonly (string | Uint8Array)[]): Buffer {
+/** SHA-256 over the parts, one after the other. */
+export function sha256(...parts: readonly (string | Uint8Array)[]): Buffer {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(part)
   return hash.digest()

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { uuidV7, uuidV8 } from '@open-payments-server/value-types/identifiers'
 import type { AuthorizedRequest } from './authorization.js'
 import { invalidField } from './errors.js'
+import { sha256 } from './idempotency.js'
 
 /** Visible ASCII, so that a key has one spelling through all proxies. */
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
@@ -70,10 +70,4 @@ export function readIdempotencyKey(header: string | undefined): string | undefin
 
 function attemptSuffix(attempt: number): string {
   return attempt === 0 ? '' : `\n${String(attempt)}`
-}
-
-function sha256(...parts: readonly (string | Uint8Array)[]): Buffer {
-  const hash = createHash('sha256')
-  for (const part of parts) hash.update(part)
-  return hash.digest()
 }

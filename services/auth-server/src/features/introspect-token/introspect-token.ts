@@ -1,3 +1,4 @@
+import { KEY_ID_LENGTH_MAX } from '@open-payments-server/http-signatures'
 import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { hashSecret } from '@open-payments-server/value-types/identifiers'
@@ -11,9 +12,6 @@ import {
 } from '../../domain/clients.js'
 import type { TokenRecord } from '../../domain/token-record.js'
 import type { TokenReader } from '../../modules/tokens/index.js'
-
-/** Maximum length of a key id that is looked up, in characters. */
-export const KEY_ID_LENGTH_MAX = 256
 
 /** The result of an introspection (RFC 9767 §3.3). */
 export type TokenWorth =

@@ -236,7 +236,7 @@ async function persist(
     grantSpentDebitValue,
     grantSpentReceiveValue,
     chargedAtMs: reserved.chargedAtMs,
-    wasReservedBefore: reserved.wasReservedBefore,
+    unpayableCause: causeOf(reserved, 'receiver-not-payable'),
     metadata: order.metadata
   }
   const result = await persistOrGiveUp(payment, causeOf(reserved, 'persist-failed'), identity, context)
@@ -264,9 +264,7 @@ async function persist(
         updatedAtMs: result.createdAtMs
       }
     case 'receiver-not-payable':
-      context.counters.countGivenUp(
-        reserved.wasReservedBefore ? 'reservation-repeated' : 'receiver-not-payable'
-      )
+      context.counters.countGivenUp(payment.unpayableCause)
       context.onReservationEnded()
       context.receivers.forget(terms.receiver.url)
       // A used quote has most likely filled its receiver, so the quote is reported as the error.

@@ -1,4 +1,6 @@
 import { bytesText, instantText, placeholder } from '@open-payments-server/database'
+import { snakeCase } from '@open-payments-server/runtime'
+import type { RequestCause } from '../../domain/given-up.js'
 import type { PaymentTerms } from '../../domain/outgoing-payment.js'
 import { Prisma } from '../database.js'
 
@@ -20,8 +22,8 @@ export interface NewPayment {
   readonly grantSpentReceiveValue: bigint
   /** The instant that its reservation was charged at, in milliseconds since the Unix epoch. */
   readonly chargedAtMs: number
-  /** Whether an earlier attempt of the request made the reservation. */
-  readonly wasReservedBefore: boolean
+  /** Why its id is given up if its receiver cannot take it. */
+  readonly unpayableCause: RequestCause
   readonly metadata: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -84,6 +86,6 @@ function toRecord(payment: NewPayment): object {
     grant_spent_debit_value: payment.grantSpentDebitValue.toString(),
     grant_spent_receive_value: payment.grantSpentReceiveValue.toString(),
     charged_at: instantText(payment.chargedAtMs),
-    given_up_cause: payment.wasReservedBefore ? 'reservation_repeated' : 'receiver_not_payable'
+    given_up_cause: snakeCase(payment.unpayableCause)
   }
 }
