@@ -20,7 +20,7 @@ const idleMs = 300_000
  * has an index to use. On a table that was small when PostgreSQL last analyzed it, it would read all of it instead, and
  * keep that plan while the table grows. `infra/prove/growth` checks that every such plan reads no more than it must.
  */
-const planning = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
+const planning = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off'
 
 /** Prisma reads and writes instants without their time zone, as if it were always this one. */
 const timeZone = '-c TimeZone=UTC'

@@ -65,7 +65,7 @@ export class Statement<Row, Values extends StatementValues = StatementValues> {
     if (!this.#isJson) return on.$queryRaw<Row[]>(statement)
     const [found] = await on.$queryRaw<{ readonly rows: string }[]>(statement)
     if (found === undefined) throw new Error(`the statement ${this.name} was answered without its one row`)
-    return withDates(JSON.parse(found.rows) as Row[])
+    return readInstants(JSON.parse(found.rows) as Row[])
   }
 }
 
@@ -107,12 +107,15 @@ const WRITES: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'decl
 /** What instants are called. */
 const INSTANT = /(?:_at|At|_after|After|_before|Before|_until|Until)$/
 
-/** Makes dates of instants. PostgreSQL writes them in the time zone of the session, with its offset. */
-function withDates<Row>(rows: Row[]): Row[] {
-  const [first] = rows as Record<string, unknown>[]
+/**
+ * Makes dates of the instants of rows that came as JSON, in place: of a {@link Statement}, or of a column that has rows itself.
+ * PostgreSQL writes them in the time zone of the session, with its offset.
+ */
+export function readInstants<Row>(rows: readonly Row[]): readonly Row[] {
+  const [first] = rows as readonly Record<string, unknown>[]
   if (first === undefined) return rows
   const names = Object.keys(first).filter((name) => INSTANT.test(name))
-  for (const row of rows as Record<string, unknown>[])
+  for (const row of rows as readonly Record<string, unknown>[])
     for (const name of names) if (typeof row[name] === 'string') row[name] = new Date(row[name])
   return rows
 }

@@ -18,8 +18,6 @@ export interface GatheringOptions<Item, Result> {
   readonly runBatch: (items: readonly Item[]) => Promise<readonly ItemResult<Result>[]>
   /** Maximum number of items of one batch, at least 1. */
   readonly itemsMax: number
-  /** Maximum number of concurrent batches; default one. */
-  readonly batchesMax?: number
   /**
    * What an item works on, such as the row that it locks: items with the same key are never in two batches at a time, which
    * would only wait for each other, however long it takes. No keys unless given.
@@ -58,23 +56,21 @@ interface Waiting<Item, Result> {
 export function gather<Item, Result>({
   runBatch,
   itemsMax,
-  batchesMax = 1,
   keyOf,
   patienceMs,
   wholeTurn = false
 }: GatheringOptions<Item, Result>): (item: Item) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = []
   const busyKeys = new Set<string>()
-  let batches = 0
+  let running = false
 
   const startNow = (): void => {
-    while (batches < batchesMax && waiting.length > 0) {
-      const batch = takeBatch()
-      const [first] = batch
-      if (first === undefined) return
-      batches += 1
-      void context.with(first.context, () => run(batch))
-    }
+    if (running) return
+    const batch = takeBatch()
+    const [first] = batch
+    if (first === undefined) return
+    running = true
+    void context.with(first.context, () => run(batch))
   }
 
   const startBatches = wholeTurn ? oncePerTurn(startNow) : startNow
@@ -95,13 +91,13 @@ export function gather<Item, Result>({
 
   /** Never rejects: each item gets its result. */
   const run = async (batch: readonly Waiting<Item, Result>[]): Promise<void> => {
-    let underWay = true
-    const noLongerUnderWay = (): void => {
-      if (underWay) batches -= 1
-      underWay = false
+    let awaited = true
+    const letOthersGo = (): void => {
+      if (awaited) running = false
+      awaited = false
       startBatches()
     }
-    const impatience = patienceMs === undefined ? undefined : setTimeout(noLongerUnderWay, patienceMs)
+    const impatience = patienceMs === undefined ? undefined : setTimeout(letOthersGo, patienceMs)
     try {
       const results = await runBatch(batch.map(({ item }) => item))
       batch.forEach((one, index) => {
@@ -112,7 +108,7 @@ export function gather<Item, Result>({
     } finally {
       clearTimeout(impatience)
       if (keyOf !== undefined) for (const { item } of batch) busyKeys.delete(keyOf(item))
-      noLongerUnderWay()
+      letOthersGo()
     }
   }
 

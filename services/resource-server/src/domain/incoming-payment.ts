@@ -25,6 +25,9 @@ export interface IncomingPayment {
   readonly sharedSecretKeyId: string
 }
 
+/** An incoming payment as a list has it. */
+export type ListedIncomingPayment = Omit<IncomingPayment, 'client' | 'sharedSecretKeyId'>
+
 /** An incoming payment on the wire (interface 2.5). */
 export interface IncomingPaymentWire {
   readonly id: string
@@ -47,7 +50,7 @@ export function isClosed(payment: IncomingPayment, nowMs: number): boolean {
 
 /** The payment without its methods, as it is listed and completed (interface 4.6). */
 export function renderIncomingPayment(
-  payment: Omit<IncomingPayment, 'client'>,
+  payment: ListedIncomingPayment,
   urls: ResourceUrls,
   representation: Representation
 ): IncomingPaymentWire {

@@ -59,6 +59,12 @@ export interface OutgoingPayment {
   readonly updatedAtMs: number
 }
 
+/** An outgoing payment as a list has it. */
+export type ListedOutgoingPayment = Omit<
+  OutgoingPayment,
+  'client' | 'grantSpentDebitValue' | 'grantSpentReceiveValue'
+>
+
 /** An outgoing payment on the wire (interface 2.4). */
 export interface OutgoingPaymentWire {
   readonly id: string
@@ -79,7 +85,7 @@ export interface OutgoingPaymentWire {
 
 /** The payment as it is read (interface 4.5): its latest state, without the grant's spent amounts. */
 export function renderOutgoingPayment(
-  payment: OutgoingPayment,
+  payment: ListedOutgoingPayment,
   urls: ResourceUrls,
   representation: Representation
 ): OutgoingPaymentWire {
@@ -97,7 +103,7 @@ export function renderOutgoingPayment(
 function renderUnpublished({
   failureReason,
   updatedAtMs
-}: OutgoingPayment): Pick<OutgoingPaymentWire, 'failureReason' | 'updatedAt'> {
+}: ListedOutgoingPayment): Pick<OutgoingPaymentWire, 'failureReason' | 'updatedAt'> {
   return {
     ...(failureReason === undefined ? {} : { failureReason }),
     updatedAt: renderTime(updatedAtMs)
@@ -128,7 +134,7 @@ export function renderCreatedOutgoingPayment(
 }
 
 function renderTerms(
-  payment: OutgoingPayment,
+  payment: ListedOutgoingPayment,
   urls: ResourceUrls
 ): Pick<
   OutgoingPaymentWire,
@@ -144,7 +150,7 @@ function renderTerms(
   }
 }
 
-function renderMetadata(payment: OutgoingPayment): Pick<OutgoingPaymentWire, 'metadata'> {
+function renderMetadata(payment: ListedOutgoingPayment): Pick<OutgoingPaymentWire, 'metadata'> {
   return payment.metadata === undefined ? {} : { metadata: payment.metadata }
 }
 

@@ -18,7 +18,7 @@ const UNDECIDED: WindowResult = { outcome: 'undecided' }
  * Reserves with one statement for the payments of all calls that arrive while another is running, whichever replica of the
  * resource server they come from: payments of one grant would otherwise wait for each other's commits.
  *
- * A resource server already batches its payments and has at most two calls running, so this gains nothing with one replica,
+ * A resource server already batches its payments and has one call running, so this gains nothing with one replica,
  * and more with more: with 16 calls of four payments at a time, payments of one grant gain a half, and of fifty grants a
  * quarter.
  */

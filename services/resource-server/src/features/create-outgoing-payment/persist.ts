@@ -48,13 +48,10 @@ const RETRIES_MAX = 3
 /** Maximum number of payments that one statement persists. */
 const PAYMENTS_MAX = 100
 
-/** Maximum number of concurrent statements that persist payments, not counting those that take long. */
-const STATEMENTS_MAX = 2
-
 /**
- * Persists payments, with one statement for all that arrive together: otherwise payments from one account would wait for
- * each other's commits. Payments from an account that another session has locked wait alone; those from other accounts do
- * not.
+ * Persists payments, with one statement for all that arrive while another is running: otherwise payments from one account would
+ * wait for each other's commits. Payments from an account that another session has locked wait alone; those from other
+ * accounts do not, beyond {@link BATCH_PATIENCE_MS}.
  *
  * @returns persists one
  */
@@ -64,7 +61,6 @@ export function createPersist(
   return gather({
     runBatch: (payments) => persistTogether(payments, dependencies),
     itemsMax: PAYMENTS_MAX,
-    batchesMax: STATEMENTS_MAX,
     patienceMs: BATCH_PATIENCE_MS,
     wholeTurn: true,
     keyOf: ({ accountId }) => accountId

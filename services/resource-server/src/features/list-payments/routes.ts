@@ -9,7 +9,7 @@ import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { unknownWalletAddress } from '../../domain/errors.js'
 import { renderIncomingPayment } from '../../domain/incoming-payment.js'
 import { renderOutgoingPayment } from '../../domain/outgoing-payment.js'
-import type { FoundPage, PageRequest, Position } from '../../domain/pagination.js'
+import type { Position } from '../../domain/pagination.js'
 import type { ChooseRepresentation, Representation } from '../../domain/representation.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
@@ -17,6 +17,7 @@ import type { WalletAddressDirectory } from '../../domain/wallet-address.js'
 import type { Queries } from '../../modules/database.js'
 import { listIncomingPayments } from '../../modules/incoming-payments/index.js'
 import { listOutgoingPayments } from '../../modules/outgoing-payments/index.js'
+import type { ListPayments } from '../../modules/payment-pages.js'
 import { writePage } from './page.js'
 import { parseListQuery } from './query.js'
 
@@ -59,12 +60,7 @@ export function listOutgoingPaymentsRoute(dependencies: ListPaymentsDependencies
 interface PaymentList<Payment extends Position> {
   readonly type: 'incoming-payment' | 'outgoing-payment'
   readonly path: string
-  /** Lists a page of the payments of a wallet address (its id); if a client is given, only what it created. */
-  readonly list: (
-    walletAddressId: string,
-    client: string | undefined,
-    page: PageRequest
-  ) => Promise<FoundPage<Payment>>
+  readonly list: ListPayments<Payment>
   /** Renders a payment in the list. */
   readonly render: (payment: Payment, urls: ResourceUrls, representation: Representation) => object
 }
@@ -84,7 +80,7 @@ function createListRoute<Payment extends Position>(
       if (walletAddress === undefined) throw unknownWalletAddress('wallet-address')
       const reach = requireReach(authorized, type, 'list', walletAddress.url)
       const client = reach === 'own' ? authorized.client : undefined
-      const found = await list(walletAddress.id, client, query.page)
+      const found = await list(walletAddress, client, query.page)
       const representation = dependencies.chooseRepresentation(request)
       const page = writePage(query.page, found, (payment) =>
         render(payment, dependencies.urls, representation)

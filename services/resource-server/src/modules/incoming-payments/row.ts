@@ -1,20 +1,23 @@
-import type { IncomingPayment } from '../../domain/incoming-payment.js'
+import type { IncomingPayment, ListedIncomingPayment } from '../../domain/incoming-payment.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
+import type { WalletAddress } from '../../domain/wallet-address.js'
 import { Prisma } from '../database.js'
 import { WALLET_ADDRESS } from '../wallet-addresses/index.js'
 
+/** The columns of a {@link ListedIncomingPaymentRow}: `p` is the payment. */
+export const LISTED_INCOMING_PAYMENT_COLUMNS = Prisma.sql`
+  p.id, p.incoming_value::text, p.received_value::text, p.completed, p.expires_at, p.metadata, p.created_at, p.updated_at`
+
 /** The columns of an {@link IncomingPaymentRow}: `p` is the payment, `w` its wallet address, `s` its asset. */
 export const INCOMING_PAYMENT_COLUMNS = Prisma.sql`
-  p.id, p.client, p.incoming_value::text, p.received_value::text, p.completed, p.expires_at, p.metadata, p.created_at, p.updated_at,
-  p.shared_secret_key_id, w.path, s.code, s.scale`
+  ${LISTED_INCOMING_PAYMENT_COLUMNS}, p.client, p.shared_secret_key_id, w.path, s.code, s.scale`
 
 /** Joins the wallet address and the asset to an incoming payment `p`. */
 export const INCOMING_PAYMENT_JOINS = WALLET_ADDRESS(Prisma.sql`p.wallet_address_id`)
 
-/** An incoming payment as the database returns it: numbers of arbitrary size are text. */
-export interface IncomingPaymentRow {
+/** An incoming payment of a list as the database returns it: numbers of arbitrary size are text. */
+export interface ListedIncomingPaymentRow {
   readonly id: string
-  readonly client: string
   readonly incoming_value: string | null
   readonly received_value: string
   readonly completed: boolean
@@ -22,26 +25,45 @@ export interface IncomingPaymentRow {
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly created_at: Date
   readonly updated_at: Date
+}
+
+/** An incoming payment as the database returns it. */
+export interface IncomingPaymentRow extends ListedIncomingPaymentRow {
+  readonly client: string
   readonly shared_secret_key_id: string
   readonly path: string
   readonly code: string
   readonly scale: number
 }
 
-/** Reads a row. */
-export function readIncomingPaymentRow(row: IncomingPaymentRow, urls: ResourceUrls): IncomingPayment {
+/** Reads a row of a list of a wallet address. */
+export function readListedIncomingPaymentRow(
+  row: ListedIncomingPaymentRow,
+  { url, asset }: Pick<WalletAddress, 'url' | 'asset'>
+): ListedIncomingPayment {
   return {
     id: row.id,
-    walletAddressUrl: urls.ofWalletAddress(row.path),
-    client: row.client,
-    asset: { code: row.code, scale: row.scale },
+    walletAddressUrl: url,
+    asset,
     incomingValue: row.incoming_value === null ? undefined : BigInt(row.incoming_value),
     receivedValue: BigInt(row.received_value),
     completed: row.completed,
     expiresAtMs: row.expires_at.getTime(),
     metadata: row.metadata ?? undefined,
     createdAtMs: row.created_at.getTime(),
-    updatedAtMs: row.updated_at.getTime(),
+    updatedAtMs: row.updated_at.getTime()
+  }
+}
+
+/** Reads a row. */
+export function readIncomingPaymentRow(row: IncomingPaymentRow, urls: ResourceUrls): IncomingPayment {
+  const walletAddress = {
+    url: urls.ofWalletAddress(row.path),
+    asset: { code: row.code, scale: row.scale }
+  }
+  return {
+    ...readListedIncomingPaymentRow(row, walletAddress),
+    client: row.client,
     sharedSecretKeyId: row.shared_secret_key_id
   }
 }

@@ -1,27 +1,19 @@
-import {
-  createKeyset,
-  createLookup,
-  type KeysetList,
-  placeholder,
-  Statement
-} from '@open-payments-server/database'
-import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
-import type { FoundPage, PageRequest } from '../../domain/pagination.js'
+import { createLookup, placeholder, Statement } from '@open-payments-server/database'
+import type { ListedOutgoingPayment, OutgoingPayment } from '../../domain/outgoing-payment.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
 import { createNewestPayments } from '../newest-payments.js'
+import { createPaymentPages, type ListPayments } from '../payment-pages.js'
 import {
+  LISTED_OUTGOING_PAYMENT_COLUMNS,
+  type ListedOutgoingPaymentRow,
   OUTGOING_PAYMENT_COLUMNS,
   OUTGOING_PAYMENT_JOINS,
   type OutgoingPaymentRow,
-  readOutgoingPaymentRow
+  readListedOutgoingPaymentRow,
+  readOutgoingPaymentRow,
+  RECEIVE_ASSET
 } from './row.js'
-
-/** What reading outgoing payments needs. */
-interface ReadDependencies {
-  readonly database: Queries
-  readonly urls: ResourceUrls
-}
 
 /** Reads outgoing payments. */
 export interface OutgoingPaymentReader {
@@ -37,50 +29,30 @@ const BY_ID = new Statement<OutgoingPaymentRow>(
 )
 
 /** Reads outgoing payments, batching concurrent reads into one statement. */
-export function createOutgoingPaymentReader({ database, urls }: ReadDependencies): OutgoingPaymentReader {
-  const lookUp = createLookup((ids) => BY_ID.rows(database, { ids }))
+export function createOutgoingPaymentReader(dependencies: {
+  database: Queries
+  urls: ResourceUrls
+}): OutgoingPaymentReader {
+  const lookUp = createLookup((ids) => BY_ID.rows(dependencies.database, { ids }))
   return {
     async find(id) {
       const row = await lookUp(id)
-      return row && readOutgoingPaymentRow(row, urls)
+      return row && readOutgoingPaymentRow(row, dependencies.urls)
     }
   }
 }
 
-const LIST = {
-  columns: OUTGOING_PAYMENT_COLUMNS,
-  table: Prisma.sql`outgoing_payment`,
-  joins: OUTGOING_PAYMENT_JOINS
-}
-const OF_WALLET_ADDRESS = Prisma.sql`p.wallet_address_id = ${placeholder('walletAddressId')}::uuid`
-const ALL: KeysetList = { ...LIST, name: 'list-outgoing-payments', where: OF_WALLET_ADDRESS }
-const OWN: KeysetList = {
-  ...LIST,
-  name: 'list-own-outgoing-payments',
-  where: Prisma.sql`${OF_WALLET_ADDRESS} and p.client = ${placeholder('client')}`
-}
-
-/**
- * Creates a function that lists the outgoing payments of a wallet address, newest first, with one statement.
- *
- * @returns lists a page; if a client is given, only what it created
- */
-export function listOutgoingPayments({
-  database,
-  urls
-}: ReadDependencies): (
-  walletAddressId: string,
-  client: string | undefined,
-  page: PageRequest
-) => Promise<FoundPage<OutgoingPayment>> {
-  const all = createKeyset<OutgoingPaymentRow>(database, ALL)
-  const own = createKeyset<OutgoingPaymentRow>(database, OWN)
-  return async (walletAddressId, client, page) => {
-    const { rows, hasOpposite } = await (client === undefined
-      ? all({ walletAddressId }, page)
-      : own({ walletAddressId, client }, page))
-    return { rows: rows.map((row) => readOutgoingPaymentRow(row, urls)), hasOpposite }
-  }
+/** Creates a function that lists the outgoing payments of a wallet address. */
+export function listOutgoingPayments(dependencies: {
+  database: Queries
+}): ListPayments<ListedOutgoingPayment> {
+  return createPaymentPages<ListedOutgoingPaymentRow, ListedOutgoingPayment>(dependencies.database, {
+    name: 'outgoing-payments',
+    columns: LISTED_OUTGOING_PAYMENT_COLUMNS,
+    table: Prisma.sql`outgoing_payment`,
+    joins: RECEIVE_ASSET,
+    readRow: readListedOutgoingPaymentRow
+  })
 }
 
 /** Lists the outgoing payments of all wallet addresses, or of one, for operators, newest first. */
