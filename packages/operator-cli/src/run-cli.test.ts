@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true })
 })
 
-interface Outcome {
+interface Result {
   status: number
   stdout: string
   stderr: string
@@ -35,20 +35,20 @@ async function run(
     AUTH_GRPC_TARGET: services.target,
     WALLET_GRPC_TARGET: services.target
   }
-): Promise<Outcome> {
-  const outcome = { status: 0, stdout: '', stderr: '' }
-  outcome.status = await runCli(words, {
+): Promise<Result> {
+  const result = { status: 0, stdout: '', stderr: '' }
+  result.status = await runCli(words, {
     environment,
     stackFile: join(directory, 'stack.json'),
     stdout: (text) => {
-      outcome.stdout += text
+      result.stdout += text
     },
     stderr: (text) => {
-      outcome.stderr += text
+      result.stderr += text
     },
     colors: false
   })
-  return outcome
+  return result
 }
 
 /** Runs a command that must succeed, and reads its JSON. */

@@ -167,9 +167,9 @@ describe('payments sent four times each, while others of them are settled and re
         if (isReserved(answer)) ends.push(endSomehow(payment))
       })
     )
-    const outcomes = new Set(await Promise.all(ends))
+    const codes = new Set(await Promise.all(ends))
     // A settlement and a release of one payment race on purpose: one wins, and the other is refused.
-    expect([...outcomes].every((code) => ['OK', 'FAILED_PRECONDITION'].includes(code))).toBe(true)
+    expect([...codes].every((code) => ['OK', 'FAILED_PRECONDITION'].includes(code))).toBe(true)
 
     const held = await heldBy(itemIds[0])
     expect(await countedBy(itemIds[0])).toEqual(held)
@@ -210,7 +210,7 @@ describe('payments sent four times each, while others of them are settled and re
 describe('a payment that is released while it is being reserved', () => {
   it('holds no room in the end, and the one who reserved is told, or its room was given back', async () => {
     const { token, itemIds } = await auth.grant({ access: [spending({ debitAmount: usd(1_000_000n) })] })
-    const outcomes: Record<string, number> = {}
+    const counts: Record<string, number> = {}
     for (let round = 0; round < 60; round += 1) {
       const payments = Array.from({ length: 5 }, () => auth.payment(token))
       const answers = await Promise.all(
@@ -224,13 +224,13 @@ describe('a payment that is released while it is being reserved', () => {
       )
       for (const answer of answers) {
         const name = JSON.stringify(typeof answer === 'string' ? answer : Object.keys(answer))
-        outcomes[name] = (outcomes[name] ?? 0) + 1
+        counts[name] = (counts[name] ?? 0) + 1
       }
       for (const { paymentId, ...content } of payments) {
         expect(await auth.reserveAs({ paymentId, ...content })).toEqual({ refused: 'RELEASED' })
       }
     }
-    expect(outcomes['"OK"']).toBe(300)
+    expect(counts['"OK"']).toBe(300)
     expect(await countedBy(itemIds[0])).toEqual({ debited: 0n, received: 0n })
   })
 

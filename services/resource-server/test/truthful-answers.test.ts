@@ -115,7 +115,7 @@ describe('a payment whose persisting ended in uncertainty', () => {
         const answering = send(body)
         committed = delay(runsMs).then(() => lock.query('commit'))
         const answer = await answering
-        await Promise.allSettled(persisting.outcomes)
+        await Promise.allSettled(persisting.results)
         expect(await paymentsOf(body)).toHaveLength(answer.status === 201 ? 1 : 0)
         expect([201, 503]).toContain(answer.status)
       } finally {
@@ -136,7 +136,7 @@ describe('a payment whose persisting ended in uncertainty', () => {
     while (silent[0]?.count === 0) await new Promise(setImmediate)
     silent.push(disturbing({ statements: PERSISTING, moment: 'before', times: 1 }))
     const answers = await Promise.allSettled([first, send(lost)])
-    expect(answers.map(({ status: outcome }) => outcome)).toEqual(['rejected', 'rejected'])
+    expect(answers.map(({ status: result }) => result)).toEqual(['rejected', 'rejected'])
     const told = errors.mock.calls.map(([fields]) => fields as { paymentId: string })
     expect(told).toHaveLength(2)
     expect(told.map(({ paymentId }) => paymentId)).toContain((await paymentsOf(persisted))[0])

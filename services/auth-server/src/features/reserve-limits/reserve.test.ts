@@ -198,7 +198,7 @@ describe('Reserve: the token', () => {
       auth.prisma,
       [before, after].map((request) => ({ request, window, onlyItem: true }))
     )
-    expect(results.map(({ outcome }) => outcome)).toEqual(['reserved', 'none'])
+    expect(results.map(({ kind }) => kind)).toEqual(['reserved', 'none'])
     // What one statement does not reserve because the token expired, the next does not refuse for another reason.
     const refusals = [requestAt(expiresAtMs - 1), after].map((request) => ({
       request,
