@@ -109,8 +109,8 @@ export interface OperatorLostPayment {
   /** `open`, or `settled` if it had ended before it was lost. */
   readonly state: string
   /** Amount actually debited if settled, else reserved; likewise for the received amount. */
-  readonly debit: Amount
-  readonly receive: Amount
+  readonly debitAmount: Amount
+  readonly receiveAmount: Amount
   readonly createdAt: Date | undefined
 }
 
@@ -442,8 +442,8 @@ function lostPaymentOf(lost: wallet.LostPayment): OperatorLostPayment {
     walletAddress,
     receiver,
     state,
-    debit: { value: parseAmountValue(lost.debitValue), asset: assetOf(lost.debitAsset) },
-    receive: { value: parseAmountValue(lost.receiveValue), asset: assetOf(lost.receiveAsset) },
+    debitAmount: { value: parseAmountValue(lost.debitValue), asset: assetOf(lost.debitAsset) },
+    receiveAmount: { value: parseAmountValue(lost.receiveValue), asset: assetOf(lost.receiveAsset) },
     createdAt: lost.createTime
   }
 }

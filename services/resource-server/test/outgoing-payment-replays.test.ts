@@ -133,7 +133,9 @@ describe('the very same signed request', () => {
 })
 
 const sentInAll = async (): Promise<bigint> => {
-  const [row] = await world.database.query<{ sum: string }>('select sum(sent_value) from outgoing_payment')
+  const [row] = await world.database.query<{ sum: string }>(
+    'select sum(settled_debit_value) from outgoing_payment'
+  )
   return BigInt(row?.sum ?? 0)
 }
 

@@ -96,7 +96,11 @@ async function makePayments(): Promise<NewPayment[]> {
       accountId: wallet.account_id,
       client: world.shop.client,
       grantId: world.auth.grantOf(world.token) ?? '',
-      terms: { amounts: { debit: value, fee: 0n, receive: value }, receiver, quoteId: quote?.id },
+      terms: {
+        amounts: { debitValue: value, feeValue: 0n, receiveValue: value },
+        receiver,
+        quoteId: quote?.id
+      },
       // Until it is reserved.
       grantSpentDebitValue: 0n,
       grantSpentReceiveValue: 0n,
@@ -143,8 +147,8 @@ function startReplica() {
           accessToken: world.token,
           walletAddress: walletAddressUrls.get(payment.walletAddressId) ?? '',
           receiver: receiver.url,
-          debitAmount: { value: amounts.debit, asset: USD },
-          receiveAmount: { value: amounts.receive, asset: USD },
+          debitAmount: { value: amounts.debitValue, asset: USD },
+          receiveAmount: { value: amounts.receiveValue, asset: USD },
           requestHash: payment.requestHash
         })
       } catch (error) {

@@ -89,7 +89,7 @@ export class PaymentMix {
     return Promise.all(
       this.#paymentIds.map(async (ids, interval) => {
         const [row] = await this.#system.resourceDatabase.query<{ sent: string; delivered: string }>(
-          `select coalesce(sum(sent_value), 0) as sent, coalesce(sum(delivered_value), 0) as delivered
+          `select coalesce(sum(settled_debit_value), 0) as sent, coalesce(sum(settled_receive_value), 0) as delivered
              from outgoing_payment where id = any($1::uuid[])`,
           [ids]
         )

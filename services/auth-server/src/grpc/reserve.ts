@@ -74,12 +74,13 @@ function toAnswer(result: ReserveResult, { content }: Payment): auth.Reservation
 }
 
 function toRemainingMessage(
-  { debit, receive, nextIntervalAtMs }: Remaining,
+  { debitValue, receiveValue, nextIntervalAtMs }: Remaining,
   { debitAmount, receiveAmount }: PaymentContent
 ): auth.Remaining {
   return {
-    debitAmount: debit === undefined ? undefined : formatAmount({ ...debitAmount, value: debit }),
-    receiveAmount: receive === undefined ? undefined : formatAmount({ ...receiveAmount, value: receive }),
+    debitAmount: debitValue === undefined ? undefined : formatAmount({ ...debitAmount, value: debitValue }),
+    receiveAmount:
+      receiveValue === undefined ? undefined : formatAmount({ ...receiveAmount, value: receiveValue }),
     nextIntervalTime: nextIntervalAtMs === undefined ? undefined : new Date(nextIntervalAtMs)
   }
 }

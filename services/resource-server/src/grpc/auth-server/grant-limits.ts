@@ -256,8 +256,8 @@ function fromReason(reason: auth.RefusalReason): RefusalReason {
 
 function fromSpent(response: auth.GetSpentAmountsResponse): SpentAmounts {
   return {
-    debitAmount: optionalAmount(response.spentDebitAmount) ?? null,
-    receiveAmount: optionalAmount(response.spentReceiveAmount) ?? null
+    spentDebitAmount: optionalAmount(response.spentDebitAmount) ?? null,
+    spentReceiveAmount: optionalAmount(response.spentReceiveAmount) ?? null
   }
 }
 

@@ -8,7 +8,7 @@ import { WALLET_ADDRESS } from '../wallet-addresses/index.js'
 /** The columns of an {@link OutgoingPaymentRow}: `p` is the payment, joined by {@link OUTGOING_PAYMENT_JOINS}. */
 export const OUTGOING_PAYMENT_COLUMNS = Prisma.sql`
   p.id, p.client, p.quote_id, p.receiver, p.debit_value::text, p.receive_value::text, p.state::text, p.failure_reason::text,
-  p.sent_value::text,   p.grant_spent_debit_value::text, p.grant_spent_receive_value::text, p.metadata, p.created_at, p.updated_at,
+  p.settled_debit_value::text,   p.grant_spent_debit_value::text, p.grant_spent_receive_value::text, p.metadata, p.created_at, p.updated_at,
   w.path, s.code as debit_code, s.scale as debit_scale, ra.code as receive_code, ra.scale as receive_scale`
 
 /** Joins the wallet address and the assets to the payments `p`: one row for each payment. */
@@ -26,7 +26,7 @@ export interface OutgoingPaymentRow {
   readonly receive_value: string
   readonly state: OutgoingPaymentState
   readonly failure_reason: FailureReason | null
-  readonly sent_value: string
+  readonly settled_debit_value: string
   readonly grant_spent_debit_value: string
   readonly grant_spent_receive_value: string
   readonly metadata: Readonly<Record<string, unknown>> | null
@@ -53,7 +53,7 @@ export function readOutgoingPaymentRow(row: OutgoingPaymentRow, urls: ResourceUr
     receiveValue: BigInt(row.receive_value),
     state: row.state,
     failureReason: row.failure_reason ?? undefined,
-    sentValue: BigInt(row.sent_value),
+    settledDebitValue: BigInt(row.settled_debit_value),
     grantSpentDebitValue: BigInt(row.grant_spent_debit_value),
     grantSpentReceiveValue: BigInt(row.grant_spent_receive_value),
     metadata: row.metadata ?? undefined,
