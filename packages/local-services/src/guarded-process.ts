@@ -41,7 +41,7 @@ export interface GuardedProcess {
   kill(signal: NodeJS.Signals): Promise<void>
 }
 
-/** A server ended, or stayed silent, instead of becoming ready. `output` holds its last lines. */
+/** A server ended, or stayed silent, instead of becoming ready. `output` is its last lines. */
 export class ServerDidNotStart extends Error {
   override readonly name = 'ServerDidNotStart'
 

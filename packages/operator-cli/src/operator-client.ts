@@ -181,7 +181,7 @@ export class OperatorClient {
     return assets.map(assetOf)
   }
 
-  /** Creates an account that holds money in one asset. */
+  /** Creates a wallet account, with money in one asset. */
   async createAccount(name: string, asset: Asset): Promise<OperatorAccount> {
     const { account } = await this.#askWallet('createAccount', { name, asset }, ONCE)
     return accountOf(account)

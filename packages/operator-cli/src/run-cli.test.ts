@@ -71,7 +71,7 @@ describe('a balance above 2^64 − 1', () => {
     await json('deposit', 'vault', '10')
     const { status, stdout, stderr } = await run(['deposit', 'vault', '10'])
     expect([status, stderr]).toEqual([0, ''])
-    expect(stdout).toContain('vault now holds 20.000000000000000000 ETH')
+    expect(stdout).toContain('vault now has 20.000000000000000000 ETH')
     const value = '20000000000000000000'
     expect(await json('account', 'list')).toMatchObject([{ balance: { value }, available: { value } }])
     expect((await run(['account', 'show', 'vault'])).stdout).toContain('20.000000000000000000 ETH')
@@ -432,7 +432,7 @@ describe('audit', () => {
   const broken = {
     invariant: 'no balance is negative',
     checkedCount: 3n,
-    violations: ['account alice holds -1']
+    violations: ['account alice has -1']
   }
 
   it('names each invariant and ends with 0 when all hold', async () => {
@@ -447,7 +447,7 @@ describe('audit', () => {
     services.checks = [sound, broken]
     const { status, stdout, stderr } = await run(['audit'])
     expect(status).toBe(1)
-    expect(stdout).toContain('✗ no balance is negative (3 checked)\n    account alice holds -1')
+    expect(stdout).toContain('✗ no balance is negative (3 checked)\n    account alice has -1')
     expect(stderr).toBe('')
     const asJson = await run(['audit', '--json'])
     expect(asJson.status).toBe(1)

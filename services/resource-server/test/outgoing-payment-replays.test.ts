@@ -357,12 +357,12 @@ describe('an Idempotency-Key whose token is rotated', () => {
   it('is 409 at another rate while the first request is running, and then its payment', async () => {
     const key = randomUUID()
     let release = (): void => undefined
-    const held = new Promise<void>((resolve) => (release = resolve))
+    const released = new Promise<void>((resolve) => (release = resolve))
     let reserved = false
     world.limits.after = async (call) => {
       if (call !== 'reserve' || reserved) return
       reserved = true
-      await held
+      await released
     }
     const first = sendWith(oldToken, body, key)
     while (!reserved) await delay(5)

@@ -177,7 +177,7 @@ function startReplica() {
 }
 
 /** Locks an account for a moment. */
-const holdOf = (name = ''): string =>
+const lockOf = (name = ''): string =>
   `begin; select 1 from account where name = '${name}' for no key update; select pg_sleep(0.01); commit`
 
 it('several replicas that persist and process the same payments in other orders neither lock each other out nor overdraw', async () => {
@@ -190,8 +190,8 @@ it('several replicas that persist and process the same payments in other orders 
     })
   )
   // A lock on another account comes in between, as for a deposit.
-  const holding = (async () => {
-    while (creating) await world.database.query(holdOf(SENDERS[below(SENDERS.length)]))
+  const locking = (async () => {
+    while (creating) await world.database.query(lockOf(SENDERS[below(SENDERS.length)]))
   })()
   const results: { payment: NewPayment; result: string }[] = []
   const clients = replicas.flatMap((replica, index) => {
@@ -206,7 +206,7 @@ it('several replicas that persist and process the same payments in other orders 
   })
   await Promise.all(clients)
   creating = false
-  await Promise.all([processing, holding])
+  await Promise.all([processing, locking])
   await Promise.all(replicas.map((replica) => replica.stop()))
   await world.whenDelivered()
 

@@ -189,14 +189,14 @@ describe('an error', () => {
 
   it('gives way to the payment that the same request made meanwhile under its next id', async () => {
     const body = await order()
-    let letGo: () => void = () => undefined
-    const held = new Promise<void>((resolve) => (letGo = resolve))
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => (release = resolve))
     let calls = 0
     world.limits.after = async (call) => {
       if (call !== 'reserve') return
       calls += 1
       if (calls > 2) return
-      if (calls === 1) await held
+      if (calls === 1) await released
       throw new RpcError({ code: status.INTERNAL, message: 'lost' })
     }
     const slow = send(body)
@@ -205,7 +205,7 @@ describe('an error', () => {
     await world.whenDelivered()
     const paid = await send(body)
     expect(paid).toMatchObject({ status: 201 })
-    letGo()
+    release()
     expect(await slow).toMatchObject({ status: 201, text: paid.text })
     expect(await paymentsOf(body)).toHaveLength(1)
   })

@@ -36,7 +36,7 @@ export interface FakeReservation {
   chargedAt?: Date | undefined
   /** As `contentHash` gives it; none for what was released before it was reserved. */
   contentHash?: Buffer
-  /** What its grant had spent, itself included; undefined for what never held room. */
+  /** What its grant had spent, itself included; undefined for what never had room. */
   spent?: auth.GetSpentAmountsResponse
 }
 

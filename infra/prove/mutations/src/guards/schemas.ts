@@ -27,14 +27,14 @@ export const SCHEMA_GUARDS: readonly Mutation[] = [
     file: AUTH,
     text: 'and settled_debit_value between 0 and debit_value and settled_receive_value between 0 and receive_value),',
     broken: '),',
-    test: { file: AUTH_TEST, title: 'a reservation that is settled with more than it held' }
+    test: { file: AUTH_TEST, title: 'a reservation that is settled with more than was reserved' }
   },
   {
     guard: 'every open or settled reservation belongs to a window',
     file: AUTH,
     text: "state not in ('open', 'settled')\n    or",
     broken: 'true or',
-    test: { file: AUTH_TEST, title: 'a reservation that holds room nowhere' }
+    test: { file: AUTH_TEST, title: 'an open reservation in no window' }
   },
   {
     guard: 'every refusal has a reason',

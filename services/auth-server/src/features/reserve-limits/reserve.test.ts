@@ -349,7 +349,7 @@ describe('Reserve: the same payment id again', () => {
     expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(['100', '100'])
   })
 
-  it('is ABORTED for other amounts of the same request while it holds room, and refused again where it was', async () => {
+  it('is ABORTED for other amounts of the same request while it is open, and refused again where it was', async () => {
     const { token, itemIds } = await auth.grant({ access: [spending({ debitAmount: usd(100n) })] })
     const [payment, refused] = [auth.payment(token), auth.payment(token)]
     await auth.reserveAs(payment)

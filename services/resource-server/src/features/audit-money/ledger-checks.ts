@@ -56,19 +56,19 @@ const INVARIANTS: readonly LedgerInvariant[] = [
   {
     // Computed from the totals of wallets and the entries of the provider's accounts: entries alone always balance by their
     // structure.
-    invariant: 'In every asset, what wallets hold and what the provider holds add up to nothing.',
+    invariant: 'In every asset, the balances of wallets and of the provider add up to nothing.',
     count: 'select count(*) from asset',
     violations: `
-      select format('asset %s with scale %s: wallets hold %s, the provider %s', s.code, s.scale, w.held, p.held) as violation
+      select format('asset %s with scale %s: wallets have %s, the provider %s', s.code, s.scale, w.balance, p.balance) as violation
         from asset s
         left join lateral (
-          select coalesce(sum(credits_posted - debits_posted), 0) as held
+          select coalesce(sum(credits_posted - debits_posted), 0) as balance
             from account where asset_id = s.id and kind = 'wallet') w on true
         left join lateral (
-          select coalesce(sum(case l.side when 'credit' then l.amount else -l.amount end), 0) as held
+          select coalesce(sum(case l.side when 'credit' then l.amount else -l.amount end), 0) as balance
             from ledger_entry l join account a on a.id = l.account_id
            where a.asset_id = s.id and a.kind <> 'wallet') p on true
-       where w.held + p.held <> 0`
+       where w.balance + p.balance <> 0`
   },
   {
     invariant:
@@ -92,7 +92,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
     invariant: 'Clearing is empty in every asset: whatever a payment brought in went out with it.',
     count: `select count(*) from account where kind = 'clearing'`,
     violations: `
-      select format('clearing of %s with scale %s holds %s', s.code, s.scale, e.balance) as violation
+      select format('clearing of %s with scale %s has %s', s.code, s.scale, e.balance) as violation
         from (select a.asset_id, sum(case side when 'credit' then amount else -amount end) as balance
                 from ledger_entry l join account a on a.id = l.account_id
                where a.kind = 'clearing' group by a.asset_id) e
