@@ -86,8 +86,8 @@ export async function startConsentSetting(): Promise<ConsentSetting> {
       return
     }
     const denied = interaction?.state === 'DENIED'
-    const outcome = denied ? 'result=grant_rejected' : 'hash=h&interact_ref=r'
-    response.redirect(303, `${callbackUrl}?${outcome}`)
+    const query = denied ? 'result=grant_rejected' : 'hash=h&interact_ref=r'
+    response.redirect(303, `${callbackUrl}?${query}`)
   })
 
   const page = await listen()

@@ -205,10 +205,8 @@ async function race(begin: string, touch: 'select' | 'update'): Promise<string |
     touch === 'select'
       ? [one.query(`${statements.update(2)}; commit`).then(() => two.query(statements.update(2)))]
       : [one.query(statements.update(2)), two.query(statements.update(1))]
-  const outcomes = await Promise.allSettled(crossing)
-  const losers = outcomes.flatMap((outcome) =>
-    outcome.status === 'rejected' ? [outcome.reason as unknown] : []
-  )
+  const results = await Promise.allSettled(crossing)
+  const losers = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
   expect(losers).toHaveLength(1)
   expect(isSerializationFailure(losers[0])).toBe(true)
   expectNothingElse(losers[0], isSerializationFailure)

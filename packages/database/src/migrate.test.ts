@@ -55,7 +55,7 @@ describe('migrateDatabase', () => {
     ['has another port', { port: '1' }, 'correct its host, port or TLS'],
     ['names somebody else', { username: 'nobody', password: 'canary' }, 'correct its name or password'],
     ['names another database', { pathname: '/not_there' }, 'create it, or correct its name']
-  ])('says what to do when its URL %s, and not what the URL holds', async (_what, changes, advice) => {
+  ])('says what to do when its URL %s, and not what the URL contains', async (_what, changes, advice) => {
     const wrong = Object.assign(new URL(url), changes).href
     const failure = await failureOf(
       migrateDatabase({
@@ -175,17 +175,17 @@ describe('migrateDatabase', () => {
       { lockTimeoutMs: 50, retryPauseMs: 20 }
     )
     await expect(migrated).resolves.toEqual({ applied: ['20260102000000_column'] })
-    expect(lines[0]).toBe('others hold a lock that the migration needs; it is tried again')
+    expect(lines[0]).toBe('others have taken a lock that the migration needs; it is tried again')
   })
 
-  it('finally gives up, names the sessions that may hold the locks, and leaves nothing', async () => {
+  it('finally gives up, names the sessions that may have taken the locks, and leaves nothing', async () => {
     await migrate()
     await addMigration('20260102000000_column', 'alter table wallet add column note text')
     const reader = new pg.Client({ connectionString: url, application_name: 'report' })
     await reader.connect()
     await reader.query('begin; select * from wallet')
     await expect(migrate(undefined, { lockTimeoutMs: 20, lockWaitMaxMs: 0 })).rejects.toThrow(
-      /^20260102000000_column could not be applied, and nothing of it is left: others hold a lock .*pid \d+ \(report\)/
+      /^20260102000000_column could not be applied, and nothing of it is left: others have taken a lock .*pid \d+ \(report\)/
     )
     await reader.end()
     await expect(migrate()).resolves.toEqual({ applied: ['20260102000000_column'] })

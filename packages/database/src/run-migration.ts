@@ -27,7 +27,7 @@ export interface LockWaiting {
   readonly log?: ((line: string) => void) | undefined
 }
 
-/** A migration could not get its locks. The message says which sessions may hold them and what to do. */
+/** A migration could not get its locks. The message says which sessions may have taken them and what to do. */
 export class LocksHeld extends Error {
   override readonly name = 'LocksHeld'
 }
@@ -100,7 +100,7 @@ async function runAsTransaction(
     } catch (error) {
       if (!isLockTimeout(error)) throw error
       if (Date.now() > givesUpAt) throw new LocksHeld(await describeHolders(client), { cause: error })
-      log?.('others hold a lock that the migration needs; it is tried again')
+      log?.('others have taken a lock that the migration needs; it is tried again')
       await delay(retryPauseMs * (1 + Math.random()))
     }
   }
@@ -156,7 +156,7 @@ async function describeHolders(client: pg.Client): Promise<string> {
     ({ pid, application_name, seconds }) => `pid ${String(pid)} (${application_name}) for ${seconds} s`
   )
   return (
-    'others hold a lock that it needs. Transactions that are open: ' +
+    'others have taken a lock that it needs. Transactions that are open: ' +
     `${holders.length === 0 ? 'none any more' : holders.join(', ')}. ` +
     'Wait until the old ones end, or end them with pg_terminate_backend(pid), and migrate again'
   )

@@ -32,8 +32,8 @@ it('concurrent items share a statement, and each gets its own result', async () 
 })
 
 it('an item that the database refuses fails alone', async () => {
-  const outcomes = await Promise.allSettled([20, 21, 13, 22].map(open()))
-  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+  const results = await Promise.allSettled([20, 21, 13, 22].map(open()))
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
   const { rows } = await pool.query(`select value from ${table} where value between 13 and 29 order by value`)
   expect(rows).toEqual([{ value: 20 }, { value: 21 }, { value: 22 }])
 })
@@ -44,7 +44,7 @@ it('an unreachable database fails the batch without retrying its items', async (
     attempts += 1
     return Promise.reject(Object.assign(new Error('gone'), { code: 'ECONNREFUSED' }))
   })
-  const outcomes = await Promise.allSettled([1, 2, 3].map(write))
-  expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true)
+  const results = await Promise.allSettled([1, 2, 3].map(write))
+  expect(results.every(({ status }) => status === 'rejected')).toBe(true)
   expect(attempts).toBe(2)
 })

@@ -94,7 +94,7 @@ export function checkTlsFiles(files: TlsFiles, contents: TlsFileContents, nowMs:
     try {
       return parse(content)
     } catch {
-      problems.push(`${setting}: ${path} must hold ${expected}`)
+      problems.push(`${setting}: ${path} must contain ${expected}`)
       return undefined
     }
   }
@@ -117,7 +117,7 @@ function findMisfits(
   const { validFrom, validTo } = certificate
   if (key !== undefined && !certificate.checkPrivateKey(key)) {
     problems.push(
-      `${files.key.setting}: ${files.key.path} must hold the key of the certificate in ${files.certificate.path}`
+      `${files.key.setting}: ${files.key.path} must contain the key of the certificate in ${files.certificate.path}`
     )
   }
   if (nowMs < Date.parse(validFrom) || nowMs > Date.parse(validTo)) {

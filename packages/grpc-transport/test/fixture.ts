@@ -118,7 +118,7 @@ export function reserveRequest(paymentId = 'payment'): auth.ReserveRequest {
 /** An answer, told apart by its grant id. */
 export function reserveResponse(grantId = 'grant'): auth.ReserveResponse {
   return auth.ReserveResponse.fromPartial({
-    results: [{ outcome: { $case: 'reserved', value: { grantId } } }]
+    results: [{ result: { $case: 'reserved', value: { grantId } } }]
   })
 }
 

@@ -67,7 +67,7 @@ describe('files that a service is started with', () => {
     [
       'a key of another certificate',
       async () => [{ ...own, key: (await authority.issue()).key }, authority.certificate],
-      /^OWN_KEY: \S+ must hold the key of the certificate in \S+$/
+      /^OWN_KEY: \S+ must contain the key of the certificate in \S+$/
     ],
     [
       'a certificate that has expired',
@@ -80,7 +80,7 @@ describe('files that a service is started with', () => {
     [
       'a certificate that is half written',
       () => Promise.resolve([{ ...own, certificate: own.certificate.slice(0, 200) }, authority.certificate]),
-      /^OWN_CERTIFICATE: \S+ must hold PEM certificates, whole$/
+      /^OWN_CERTIFICATE: \S+ must contain PEM certificates, whole$/
     ],
     [
       'a chain that breaks off',
@@ -89,14 +89,18 @@ describe('files that a service is started with', () => {
           { ...own, certificate: own.certificate + '\n' + authority.certificate.slice(0, 20) },
           authority.certificate
         ]),
-      /^OWN_CERTIFICATE: \S+ must hold PEM certificates, whole$/
+      /^OWN_CERTIFICATE: \S+ must contain PEM certificates, whole$/
     ],
     [
       'a key that is none',
       () => Promise.resolve([{ ...own, key: own.certificate }, authority.certificate]),
-      /^OWN_KEY: \S+ must hold a PEM key without a passphrase$/
+      /^OWN_KEY: \S+ must contain a PEM key without a passphrase$/
     ],
-    ['no authority', () => Promise.resolve([own, '']), /^OTHERS_CA: \S+ must hold PEM certificates, whole$/]
+    [
+      'no authority',
+      () => Promise.resolve([own, '']),
+      /^OTHERS_CA: \S+ must contain PEM certificates, whole$/
+    ]
   ])('are refused with %s', async (_, contents, problem) => {
     expect(await problemsOf(await writeTlsFiles(...(await contents())))).toEqual([
       expect.stringMatching(problem)

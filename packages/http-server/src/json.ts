@@ -16,7 +16,7 @@ const PROBLEMS_MAX = 20
  * @param body the bytes as received; undefined when there were none
  * @param contentType value of `Content-Type`
  * @throws Refusal `invalid-field` when it is not JSON in UTF-8, not an object, nested too deep, has too many members, has one
- *   named `__proto__`, or holds text that cannot be stored (NUL, lone surrogates); `unknown-format` for another content type
+ *   named `__proto__`, or contains text that cannot be stored (NUL, lone surrogates); `unknown-format` for another content type
  */
 export function parseJsonObject(
   body: Uint8Array | undefined,

@@ -230,15 +230,15 @@ describe('a listener accepts its limit, and refuses one more', () => {
 
   it('connection at a time, and takes another once one has ended', async () => {
     const port = await startAnswering({ connectionsMax: 2 })
-    const held = await Promise.all([connectRaw(port), connectRaw(port)])
-    for (const { socket } of held) {
+    const connections = await Promise.all([connectRaw(port), connectRaw(port)])
+    for (const { socket } of connections) {
       sockets.add(socket)
       socket.write(`GET / HTTP/1.1\r\n${HOST}\r\n`)
       await once(socket, 'data')
     }
     expect(await sendRaw(port, get('/'))).toEqual([])
-    held[0].socket.end()
-    await held[0].ended
+    connections[0].socket.end()
+    await connections[0].ended
     expect((await sendRaw(port, get('/')))[0]?.status).toBe(200)
   })
 })

@@ -8,14 +8,14 @@ let server: RunningHttpServer | undefined
 afterEach(() => server?.stop(0))
 
 /** A listener whose answers the test triggers. */
-async function startHolding(): Promise<{ running: RunningHttpServer; next: () => Promise<() => void> }> {
-  const held: (() => void)[] = []
+async function startTriggered(): Promise<{ running: RunningHttpServer; next: () => Promise<() => void> }> {
+  const answers: (() => void)[] = []
   const takers: ((answer: () => void) => void)[] = []
   const running = await startHttpServer(
     (_request, response) => {
       const answer = (): void => void response.writeHead(200, { 'content-length': 2 }).end('ok')
       const taker = takers.shift()
-      if (taker === undefined) held.push(answer)
+      if (taker === undefined) answers.push(answer)
       else taker(answer)
     },
     { host: '127.0.0.1', port: 0 }
@@ -25,7 +25,7 @@ async function startHolding(): Promise<{ running: RunningHttpServer; next: () =>
     running,
     next: () =>
       new Promise((resolve) => {
-        const answer = held.shift()
+        const answer = answers.shift()
         if (answer === undefined) takers.push(resolve)
         else resolve(answer)
       })
@@ -34,7 +34,7 @@ async function startHolding(): Promise<{ running: RunningHttpServer; next: () =>
 
 describe('a listener that announces its stop', () => {
   it('continues answering, and every answer closes its connection', async () => {
-    const { running, next } = await startHolding()
+    const { running, next } = await startTriggered()
     running.announceStop()
     for (let count = 0; count < 2; count += 1) {
       const answers = sendRaw(running.port, REQUEST)
@@ -44,7 +44,7 @@ describe('a listener that announces its stop', () => {
   })
 
   it('closes connections after the running answers', async () => {
-    const { running, next } = await startHolding()
+    const { running, next } = await startTriggered()
     const answers = sendRaw(running.port, REQUEST)
     const answer = await next()
     running.announceStop()
@@ -53,7 +53,7 @@ describe('a listener that announces its stop', () => {
   })
 
   it('answers pipelined requests, and closes the connection after the last', async () => {
-    const { running, next } = await startHolding()
+    const { running, next } = await startTriggered()
     const answers = sendRaw(running.port, REQUEST + REQUEST)
     const [first, second] = [await next(), await next()]
     running.announceStop()
@@ -68,7 +68,7 @@ describe('a listener that announces its stop', () => {
 
 describe('a listener that stops', () => {
   it('waits for running answers, and accepts nothing new', async () => {
-    const { running, next } = await startHolding()
+    const { running, next } = await startTriggered()
     const { socket, ended } = await connectRaw(running.port)
     socket.write(REQUEST)
     const answer = await next()
@@ -80,7 +80,7 @@ describe('a listener that stops', () => {
   })
 
   it('cuts off what outlasts the grace period', async () => {
-    const { running, next } = await startHolding()
+    const { running, next } = await startTriggered()
     const answers = sendRaw(running.port, REQUEST)
     await next()
     await running.stop(20)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { outcomeOf } from '../test/fixtures.js'
+import { resultOf } from '../test/fixtures.js'
 import { contentDigest, verifyContentDigest } from './index.js'
 
 const body = Buffer.from('{"hello": "world"}\n')
@@ -45,7 +45,7 @@ describe('the digest of a body', () => {
     ['both', `${sha256}, ${contentDigest(body)}`],
     ['one it knows and one it does not', `${sha256}, md5=:AAAA:, unixsum=5`]
   ])('is accepted with %s', (_what, header) => {
-    expect(outcomeOf(() => checked(header, body))).toBe('accepted')
+    expect(resultOf(() => checked(header, body))).toBe('accepted')
   })
 
   it.each([
@@ -64,7 +64,7 @@ describe('the digest of a body', () => {
     ['no dictionary', '=:AAAA:'],
     ['too much', `${sha256}, ${'x'.repeat(1_100)}`]
   ])('is refused with %s', (_what, header) => {
-    expect(outcomeOf(() => checked(header, body))).toBe('digest')
+    expect(resultOf(() => checked(header, body))).toBe('digest')
   })
 
   it('accepts every body with its own digest and refuses it with any byte changed', () => {
@@ -75,10 +75,10 @@ describe('the digest of a body', () => {
         fc.constantFrom('sha-256', 'sha-512'),
         (bytes, at, algorithm) => {
           const header = contentDigest(bytes, algorithm)
-          expect(outcomeOf(() => checked(header, bytes))).toBe('accepted')
+          expect(resultOf(() => checked(header, bytes))).toBe('accepted')
           const changed = Uint8Array.from(bytes)
           changed[at % bytes.length] = (changed[at % bytes.length] ?? 0) ^ 1
-          expect(outcomeOf(() => checked(header, changed))).toBe('digest')
+          expect(resultOf(() => checked(header, changed))).toBe('digest')
         }
       )
     )

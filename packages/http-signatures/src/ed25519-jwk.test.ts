@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { importJWK } from 'jose'
-import { outcomeOf, rfcPrivateKey, rfcPublicKey } from '../test/fixtures.js'
+import { resultOf, rfcPrivateKey, rfcPublicKey } from '../test/fixtures.js'
 import { type Ed25519Jwk, importEd25519Jwk, jwkThumbprint, parseEd25519Jwk, SignatureError } from './index.js'
 import { exportEd25519Jwk } from './sign.js'
 
@@ -84,7 +84,7 @@ describe('a client key', () => {
     `ec${'ff'.repeat(31)}`
   ])('that is the point of small order %s is refused', async (hex) => {
     const x = Buffer.from(hex, 'hex').toString('base64url')
-    expect(outcomeOf(() => parseEd25519Jwk({ ...jwk, x }))).toBe('key')
+    expect(resultOf(() => parseEd25519Jwk({ ...jwk, x }))).toBe('key')
     // jose would import it.
     await expect(importJWK({ ...jwk, x })).resolves.toBeDefined()
     await expect(importEd25519Jwk({ x })).rejects.toMatchObject({ reason: 'key' })
@@ -110,7 +110,7 @@ describe('a client key', () => {
   )
 
   it('of another kind cannot be exported', () => {
-    expect(outcomeOf(() => exportEd25519Jwk(generateKeyPairSync('x25519').publicKey, 'k'))).toBe('key')
+    expect(resultOf(() => exportEd25519Jwk(generateKeyPairSync('x25519').publicKey, 'k'))).toBe('key')
   })
 
   it('of any shape is read or refused with its own error, never another', async () => {

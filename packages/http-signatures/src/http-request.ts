@@ -2,7 +2,7 @@
  * What of an HTTP request a signature can cover.
  *
  * `targetUri` is absolute and exactly as the client addressed the request: scheme, authority, path and query, without
- * any normalisation. Header names are lower-case; a list holds the values of a repeated header, in order. `body` is
+ * any normalisation. Header names are lower-case; a list has the values of a repeated header, in order. `body` is
  * the content as received, byte by byte; `undefined` and empty both mean that there is none.
  */
 export interface HttpRequestParts {

@@ -6,7 +6,7 @@ import {
   creation,
   nowMs,
   nowSeconds,
-  outcomeOf,
+  resultOf,
   reading,
   receive,
   signed,
@@ -37,9 +37,9 @@ function edited(edit: (input: string) => string, request = signed(reading)): Htt
 
 describe('a signed request', () => {
   it('is accepted, with and without a body', () => {
-    expect(outcomeOf(() => accept(signed(creation)))).toBe('accepted')
-    expect(outcomeOf(() => accept(signed(reading)))).toBe('accepted')
-    expect(outcomeOf(() => accept(signed({ ...reading, body: new Uint8Array() })))).toBe('accepted')
+    expect(resultOf(() => accept(signed(creation)))).toBe('accepted')
+    expect(resultOf(() => accept(signed(reading)))).toBe('accepted')
+    expect(resultOf(() => accept(signed({ ...reading, body: new Uint8Array() })))).toBe('accepted')
   })
 
   it('exposes the parameters of its signature', () => {
@@ -85,9 +85,9 @@ describe('a signed request', () => {
       '@method'
     ]
     const request = signed(creation, { components })
-    expect(outcomeOf(() => accept(request))).toBe('accepted')
+    expect(resultOf(() => accept(request))).toBe('accepted')
     expect(
-      outcomeOf(() =>
+      resultOf(() =>
         accept(edited((input) => input.replace(';keyid', ';  keyid').replace('(', '(  '), request))
       )
     ).toBe('accepted')
@@ -95,17 +95,17 @@ describe('a signed request', () => {
 
   it('may have unknown parameters, which are then covered by the signature', () => {
     const request = edited((input) => `${input};ext="x"`)
-    expect(outcomeOf(() => receive(request))).toBe('accepted')
-    expect(outcomeOf(() => accept(request))).toBe('mismatch')
+    expect(resultOf(() => receive(request))).toBe('accepted')
+    expect(resultOf(() => accept(request))).toBe('mismatch')
   })
 })
 
 describe('a request is refused as', () => {
   it.each(['signature', 'signature-input'])('missing, when it has no %s header', (name) => {
     for (const value of [undefined, '', '  ', []]) {
-      expect(outcomeOf(() => receive(withHeaders(signed(reading), { [name]: value })))).toBe('missing')
+      expect(resultOf(() => receive(withHeaders(signed(reading), { [name]: value })))).toBe('missing')
     }
-    expect(outcomeOf(() => receive(reading))).toBe('missing')
+    expect(resultOf(() => receive(reading))).toBe('missing')
   })
 
   it('several, when it carries two signatures under two labels, however they are written', () => {
@@ -114,11 +114,11 @@ describe('a request is refused as', () => {
     const joined = (name: string): string => `${String(one.headers[name])}, ${String(two.headers[name])}`
     const inputs = { 'signature-input': joined('signature-input') }
     const signatures = { signature: joined('signature') }
-    expect(outcomeOf(() => receive(withHeaders(one, { ...inputs, ...signatures })))).toBe('several')
-    expect(outcomeOf(() => receive(withHeaders(one, inputs)))).toBe('several')
-    expect(outcomeOf(() => receive(withHeaders(one, signatures)))).toBe('several')
+    expect(resultOf(() => receive(withHeaders(one, { ...inputs, ...signatures })))).toBe('several')
+    expect(resultOf(() => receive(withHeaders(one, inputs)))).toBe('several')
+    expect(resultOf(() => receive(withHeaders(one, signatures)))).toBe('several')
     const listed = { signature: [String(one.headers.signature), String(two.headers.signature)] }
-    expect(outcomeOf(() => receive(withHeaders(one, listed)))).toBe('several')
+    expect(resultOf(() => receive(withHeaders(one, listed)))).toBe('several')
   })
 
   it('several, when one label occurs twice, which a dictionary parser would hide', () => {
@@ -126,12 +126,12 @@ describe('a request is refused as', () => {
     const other = signed(reading, { nonce: 'a, b' })
     for (const name of ['signature', 'signature-input']) {
       const twice = `${String(other.headers[name])}, ${String(one.headers[name])}`
-      expect(outcomeOf(() => receive(withHeaders(one, { [name]: twice })))).toBe('several')
+      expect(resultOf(() => receive(withHeaders(one, { [name]: twice })))).toBe('several')
     }
   })
 
   it('none of these, when only a parameter contains a comma', () => {
-    expect(outcomeOf(() => accept(signed(reading, { nonce: 'a, sig1=b' })))).toBe('accepted')
+    expect(resultOf(() => accept(signed(reading, { nonce: 'a, sig1=b' })))).toBe('accepted')
   })
 
   it.each([
@@ -194,7 +194,7 @@ describe('a request is refused as', () => {
         )
     ]
   ])('malformed, when it has %s', (_what, request) => {
-    expect(outcomeOf(() => receive(request()))).toBe('malformed')
+    expect(resultOf(() => receive(request()))).toBe('malformed')
   })
 
   it.each(['@method', '@target-uri', 'authorization', 'content-digest'])(
@@ -203,7 +203,7 @@ describe('a request is refused as', () => {
       const components = ['@method', '@target-uri', 'authorization', 'content-digest'].filter(
         (name) => name !== left
       )
-      expect(outcomeOf(() => receive(signed(creation, { components })))).toBe('coverage')
+      expect(resultOf(() => receive(signed(creation, { components })))).toBe('coverage')
     }
   )
 
@@ -220,18 +220,18 @@ describe('a request is refused as', () => {
     ['"@method" "constructor"', '"@method"'],
     ['"@method" "__proto__"', '"@method"']
   ])('coverage, when it covers %s, which is not supported or not there', (replacement, original) => {
-    expect(outcomeOf(() => receive(edited((input) => input.replace(original, replacement))))).toBe('coverage')
+    expect(resultOf(() => receive(edited((input) => input.replace(original, replacement))))).toBe('coverage')
   })
 
   it('coverage, when the policy demands a token and there is none', () => {
     const anonymous = signed({ ...reading, headers: {} })
-    expect(outcomeOf(() => receive(anonymous))).toBe('accepted')
-    expect(outcomeOf(() => receive(anonymous, { authorizationRequired: true }))).toBe('coverage')
+    expect(resultOf(() => receive(anonymous))).toBe('accepted')
+    expect(resultOf(() => receive(anonymous, { authorizationRequired: true }))).toBe('coverage')
     const pretended = edited(
       (input) => input.replace('"@target-uri"', '"@target-uri" "authorization"'),
       anonymous
     )
-    expect(outcomeOf(() => receive(pretended, { authorizationRequired: true }))).toBe('coverage')
+    expect(resultOf(() => receive(pretended, { authorizationRequired: true }))).toBe('coverage')
   })
 
   it.each([
@@ -245,40 +245,40 @@ describe('a request is refused as', () => {
     ],
     ['the digest is garbage', withHeaders(signed(creation), { 'content-digest': 'sha-512=' })]
   ])('digest, when %s', (_what, request) => {
-    expect(outcomeOf(() => receive(request))).toBe('digest')
+    expect(resultOf(() => receive(request))).toBe('digest')
   })
 
   it.each(['alg="rsa-pss-sha512"', 'alg="hmac-sha256"', 'alg="Ed25519"', 'alg=ed25519', 'alg', 'alg=""'])(
     'algorithm, when it states %s',
     (parameter) => {
-      expect(outcomeOf(() => receive(edited((input) => `${input};${parameter}`)))).toBe('algorithm')
+      expect(resultOf(() => receive(edited((input) => `${input};${parameter}`)))).toBe('algorithm')
     }
   )
 
   it('tag, when it has another tag, or none where one is required', () => {
-    expect(outcomeOf(() => receive(signed(reading, { tag: 'other' })))).toBe('tag')
-    expect(outcomeOf(() => receive(edited((input) => `${input};tag=gnap`)))).toBe('tag')
-    expect(outcomeOf(() => receive(signed(reading), { tagRequired: true }))).toBe('tag')
-    expect(outcomeOf(() => receive(signed(reading, { tag: 'gnap' }), { tagRequired: true }))).toBe('accepted')
+    expect(resultOf(() => receive(signed(reading, { tag: 'other' })))).toBe('tag')
+    expect(resultOf(() => receive(edited((input) => `${input};tag=gnap`)))).toBe('tag')
+    expect(resultOf(() => receive(signed(reading), { tagRequired: true }))).toBe('tag')
+    expect(resultOf(() => receive(signed(reading, { tag: 'gnap' }), { tagRequired: true }))).toBe('accepted')
   })
 
   it('key, when keyid is missing or another', () => {
-    expect(outcomeOf(() => receive(edited((input) => input.replace(/;keyid="[^"]*"/, ''))))).toBe('key')
+    expect(resultOf(() => receive(edited((input) => input.replace(/;keyid="[^"]*"/, ''))))).toBe('key')
     const received = receive(signed(reading))
-    expect(outcomeOf(() => verified(received, { ...client, kid: 'Client-Key' }))).toBe('key')
+    expect(resultOf(() => verified(received, { ...client, kid: 'Client-Key' }))).toBe('key')
   })
 
   it('key, when the key given cannot verify', () => {
     const received = receive(signed(reading))
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    expect(outcomeOf(() => verified(received, { kid: client.kid, publicKey }))).toBe('key')
+    expect(resultOf(() => verified(received, { kid: client.kid, publicKey }))).toBe('key')
     const { privateKey } = client
-    expect(outcomeOf(() => verified(received, { kid: client.kid, publicKey: privateKey }))).toBe('key')
+    expect(resultOf(() => verified(received, { kid: client.kid, publicKey: privateKey }))).toBe('key')
   })
 
   it('stale or future, to the millisecond', () => {
     const at = (seconds: number, atMs: number): string =>
-      outcomeOf(() => receiveSignature(signed(reading, { createdSeconds: seconds }), DEFAULT_POLICY, atMs))
+      resultOf(() => receiveSignature(signed(reading, { createdSeconds: seconds }), DEFAULT_POLICY, atMs))
     expect(at(nowSeconds - 300, nowMs)).toBe('accepted')
     expect(at(nowSeconds - 300, nowMs + 1)).toBe('stale')
     expect(at(nowSeconds + 30, nowMs)).toBe('accepted')
@@ -290,16 +290,16 @@ describe('a request is refused as', () => {
 
   it('stale or future by the limits of the policy', () => {
     const request = signed(reading, { createdSeconds: nowSeconds - 11 })
-    expect(outcomeOf(() => receive(request, { ageMaxSeconds: 10 }))).toBe('stale')
-    expect(outcomeOf(() => receive(request, { ageMaxSeconds: 11 }))).toBe('accepted')
+    expect(resultOf(() => receive(request, { ageMaxSeconds: 10 }))).toBe('stale')
+    expect(resultOf(() => receive(request, { ageMaxSeconds: 11 }))).toBe('accepted')
     const ahead = signed(reading, { createdSeconds: nowSeconds + 1 })
-    expect(outcomeOf(() => receive(ahead, { futureMaxSeconds: 0 }))).toBe('future')
+    expect(resultOf(() => receive(ahead, { futureMaxSeconds: 0 }))).toBe('future')
   })
 
   it('expired, from the moment it names', () => {
     const request = signed(reading, { expiresSeconds: nowSeconds })
-    expect(outcomeOf(() => receiveSignature(request, DEFAULT_POLICY, nowMs - 1))).toBe('accepted')
-    expect(outcomeOf(() => receiveSignature(request, DEFAULT_POLICY, nowMs))).toBe('expired')
+    expect(resultOf(() => receiveSignature(request, DEFAULT_POLICY, nowMs - 1))).toBe('accepted')
+    expect(resultOf(() => receiveSignature(request, DEFAULT_POLICY, nowMs))).toBe('expired')
   })
 
   it.each([
@@ -309,33 +309,33 @@ describe('a request is refused as', () => {
     ['the host', { targetUri: 'https://wallet.evil/outgoing-payments?trace=1' }],
     ['the scheme', { targetUri: 'http://wallet.example/outgoing-payments?trace=1' }]
   ])('mismatch, when %s is another than the one signed', (_what, change) => {
-    expect(outcomeOf(() => accept({ ...signed(creation), ...change }))).toBe('mismatch')
+    expect(resultOf(() => accept({ ...signed(creation), ...change }))).toBe('mismatch')
   })
 
   it('mismatch, when the token, the content type, or body and digest together are replaced', () => {
     const request = signed(creation)
     const body = Buffer.from('{"value":"900"}')
-    expect(outcomeOf(() => accept(withHeaders(request, { authorization: 'GNAP other' })))).toBe('mismatch')
-    expect(outcomeOf(() => accept(withHeaders(request, { 'content-type': 'text/plain' })))).toBe('mismatch')
+    expect(resultOf(() => accept(withHeaders(request, { authorization: 'GNAP other' })))).toBe('mismatch')
+    expect(resultOf(() => accept(withHeaders(request, { 'content-type': 'text/plain' })))).toBe('mismatch')
     expect(
-      outcomeOf(() => accept(withHeaders({ ...request, body }, { 'content-digest': contentDigest(body) })))
+      resultOf(() => accept(withHeaders({ ...request, body }, { 'content-digest': contentDigest(body) })))
     ).toBe('mismatch')
   })
 
   it('mismatch, when any parameter is changed or any bit of the signature is flipped', () => {
     const later = edited((input) => input.replace(/created=\d+/, `created=${nowSeconds + 1}`))
-    expect(outcomeOf(() => accept(later))).toBe('mismatch')
+    expect(resultOf(() => accept(later))).toBe('mismatch')
     const received = receive(signed(reading))
     for (let bit = 0; bit < 512; bit += 1) {
       const signature = Uint8Array.from(received.signature)
       signature[bit >> 3] = (signature[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      expect(outcomeOf(() => verified({ ...received, signature }, client))).toBe('mismatch')
+      expect(resultOf(() => verified({ ...received, signature }, client))).toBe('mismatch')
     }
   })
 
   it('mismatch, when another key of the same name signed it', () => {
     const { privateKey } = generateKeyPairSync('ed25519')
-    expect(outcomeOf(() => accept(signed(reading, { privateKey })))).toBe('mismatch')
+    expect(resultOf(() => accept(signed(reading, { privateKey })))).toBe('mismatch')
   })
 })
 

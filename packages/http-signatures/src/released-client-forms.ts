@@ -5,7 +5,7 @@ import type { SignatureHeaders } from './signature-base.js'
 /** What every released client writes as its label. */
 const LABEL = 'sig1'
 
-/** The characters of a key identifier that a structured field string holds without an escape. */
+/** The characters of a key identifier that a structured field string contains without an escape. */
 const KEY_ID = '[\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]{1,256}'
 const CREATED = '0|[1-9]\\d{0,14}'
 const SIGNATURE = '[A-Za-z0-9+/]{86}=='

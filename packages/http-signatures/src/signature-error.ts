@@ -33,7 +33,7 @@ export const SIGNATURE_ERROR_REASONS = [
  */
 export type SignatureErrorReason = (typeof SIGNATURE_ERROR_REASONS)[number]
 
-/** A signature, digest or key that is not accepted. The message is fit for the caller and holds no secret. */
+/** A signature, digest or key that is not accepted. The message is fit for the caller and contains no secret. */
 export class SignatureError extends Error {
   override readonly name = 'SignatureError'
 

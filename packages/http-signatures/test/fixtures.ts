@@ -93,7 +93,7 @@ export function accept(
 }
 
 /** Why something is refused: the reason of its error, or `accepted`. Any other error is thrown on. */
-export function outcomeOf(compute: () => unknown): string {
+export function resultOf(compute: () => unknown): string {
   try {
     compute()
     return 'accepted'

@@ -111,22 +111,22 @@ describe('whatever the headers of a request hold', () => {
         body: fc.oneof(fc.constant(request.body), fc.option(fc.uint8Array(), { nil: undefined }))
       })
     )
-    const outcomes = new Set<string>()
+    const results = new Set<string>()
     fc.assert(
       fc.property(attempt, ({ request, headers, targetUri, body }) => {
         const attacked = { ...request, targetUri, body, headers: { ...request.headers, ...headers } }
         try {
           accept(attacked)
-          outcomes.add('accepted')
+          results.add('accepted')
         } catch (error) {
           expect(error).toBeInstanceOf(SignatureError)
-          outcomes.add((error as SignatureError).reason)
+          results.add((error as SignatureError).reason)
         }
       }),
       { numRuns: 8_000 }
     )
     // Random input is useful only if it reaches every check.
-    expect([...outcomes]).toEqual(
+    expect([...results]).toEqual(
       expect.arrayContaining([
         'accepted',
         'missing',

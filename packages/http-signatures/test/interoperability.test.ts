@@ -8,7 +8,7 @@ import {
   client,
   creation,
   nowMs,
-  outcomeOf,
+  resultOf,
   reading,
   receive,
   signed,
@@ -44,9 +44,9 @@ describe('requests signed by the Open Payments client library', () => {
       headers: { ...given, ...lowerCased({ ...headers }) },
       body: body === undefined ? undefined : Buffer.from(body)
     }
-    expect(outcomeOf(() => accept(request, policy))).toBe('accepted')
+    expect(resultOf(() => accept(request, policy))).toBe('accepted')
     const moved = { ...request, targetUri: `${targetUri}0` }
-    expect(outcomeOf(() => accept(moved, policy))).toBe('mismatch')
+    expect(resultOf(() => accept(moved, policy))).toBe('mismatch')
   })
 })
 

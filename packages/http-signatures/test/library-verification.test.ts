@@ -2,7 +2,7 @@ import { sign } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { createVerifier, httpbis } from 'http-message-signatures'
 import type { HttpRequestParts } from '../src/index.js'
-import { accept, client, creation, nowSeconds, outcomeOf, reading, signed, withHeaders } from './fixtures.js'
+import { accept, client, creation, nowSeconds, resultOf, reading, signed, withHeaders } from './fixtures.js'
 
 /*
  * What `http-message-signatures` verifies differently, which is why verification has a signature base of its own: see
@@ -40,7 +40,7 @@ const bare: HttpRequestParts = { ...reading, headers: {} }
 
 it('the library and this package verify what the client signed', async () => {
   for (const request of [signed(reading), signed(creation)]) {
-    expect(outcomeOf(() => accept(request))).toBe('accepted')
+    expect(resultOf(() => accept(request))).toBe('accepted')
     expect(await isVerifiedByLibrary(request)).toBe(true)
   }
 })
@@ -57,7 +57,7 @@ describe('the library refuses a request whose target was signed as sent', () => 
       ['@method', '@target-uri', component],
       ['"@method": GET', `"@target-uri": ${targetUri}`, `"${component}": ${value}`]
     )
-    expect(outcomeOf(() => accept(request))).toBe('accepted')
+    expect(resultOf(() => accept(request))).toBe('accepted')
     expect(await isVerifiedByLibrary(request)).toBe(false)
   })
 })
@@ -65,7 +65,7 @@ describe('the library refuses a request whose target was signed as sent', () => 
 describe('the library verifies', () => {
   const both = async (request: HttpRequestParts): Promise<{ library: boolean; here: string }> => ({
     library: await isVerifiedByLibrary(request),
-    here: outcomeOf(() => accept(request))
+    here: resultOf(() => accept(request))
   })
 
   it('a method in another case than was signed', async () => {

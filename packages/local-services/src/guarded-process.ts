@@ -41,7 +41,7 @@ export interface GuardedProcess {
   kill(signal: NodeJS.Signals): Promise<void>
 }
 
-/** A server ended, or stayed silent, instead of becoming ready. `output` holds its last lines. */
+/** A server ended, or stayed silent, instead of becoming ready. `output` is its last lines. */
 export class ServerDidNotStart extends Error {
   override readonly name = 'ServerDidNotStart'
 
@@ -81,7 +81,7 @@ export async function startGuardedProcess(options: GuardedProcessOptions): Promi
     guard.stdin.write(`${signal}\n`)
     await ended
   }
-  const outcome = await Promise.race([
+  const result = await Promise.race([
     typeof options.ready === 'string' ? said : askUntilReady(options.ready, over.signal),
     // Not `exit`: its last output may come after that.
     once(guard, 'close').then(() => 'ended at once' as const),
@@ -91,9 +91,9 @@ export async function startGuardedProcess(options: GuardedProcessOptions): Promi
   ]).finally(() => {
     over.abort()
   })
-  if (outcome !== 'ready') {
+  if (result !== 'ready') {
     await stop()
-    throw new ServerDidNotStart(`${options.command} ${outcome}`, lastLines.join('\n'))
+    throw new ServerDidNotStart(`${options.command} ${result}`, lastLines.join('\n'))
   }
   letTheProcessEnd(guard)
   return { ended, stop, kill }

@@ -25,7 +25,7 @@ export async function readPublicKey(given: string): Promise<string> {
   try {
     return await encodedKey(await importKey(text))
   } catch {
-    throw new CommandError(`${given} holds no Ed25519 key that can be read`, 'public-key')
+    throw new CommandError(`${given} contains no Ed25519 key that can be read`, 'public-key')
   }
 }
 

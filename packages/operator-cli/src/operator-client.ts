@@ -109,8 +109,8 @@ export interface OperatorLostPayment {
   /** `open`, or `settled` if it had ended before it was lost. */
   readonly state: string
   /** Amount actually debited if settled, else reserved; likewise for the received amount. */
-  readonly debit: Amount
-  readonly receive: Amount
+  readonly debitAmount: Amount
+  readonly receiveAmount: Amount
   readonly createdAt: Date | undefined
 }
 
@@ -181,7 +181,7 @@ export class OperatorClient {
     return assets.map(assetOf)
   }
 
-  /** Creates an account that holds money in one asset. */
+  /** Creates a wallet account, with money in one asset. */
   async createAccount(name: string, asset: Asset): Promise<OperatorAccount> {
     const { account } = await this.#askWallet('createAccount', { name, asset }, ONCE)
     return accountOf(account)
@@ -442,8 +442,8 @@ function lostPaymentOf(lost: wallet.LostPayment): OperatorLostPayment {
     walletAddress,
     receiver,
     state,
-    debit: { value: parseAmountValue(lost.debitValue), asset: assetOf(lost.debitAsset) },
-    receive: { value: parseAmountValue(lost.receiveValue), asset: assetOf(lost.receiveAsset) },
+    debitAmount: { value: parseAmountValue(lost.debitValue), asset: assetOf(lost.debitAsset) },
+    receiveAmount: { value: parseAmountValue(lost.receiveValue), asset: assetOf(lost.receiveAsset) },
     createdAt: lost.createTime
   }
 }

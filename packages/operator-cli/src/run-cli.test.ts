@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true })
 })
 
-interface Outcome {
+interface Result {
   status: number
   stdout: string
   stderr: string
@@ -35,20 +35,20 @@ async function run(
     AUTH_GRPC_TARGET: services.target,
     WALLET_GRPC_TARGET: services.target
   }
-): Promise<Outcome> {
-  const outcome = { status: 0, stdout: '', stderr: '' }
-  outcome.status = await runCli(words, {
+): Promise<Result> {
+  const result = { status: 0, stdout: '', stderr: '' }
+  result.status = await runCli(words, {
     environment,
     stackFile: join(directory, 'stack.json'),
     stdout: (text) => {
-      outcome.stdout += text
+      result.stdout += text
     },
     stderr: (text) => {
-      outcome.stderr += text
+      result.stderr += text
     },
     colors: false
   })
-  return outcome
+  return result
 }
 
 /** Runs a command that must succeed, and reads its JSON. */
@@ -71,7 +71,7 @@ describe('a balance above 2^64 − 1', () => {
     await json('deposit', 'vault', '10')
     const { status, stdout, stderr } = await run(['deposit', 'vault', '10'])
     expect([status, stderr]).toEqual([0, ''])
-    expect(stdout).toContain('vault now holds 20.000000000000000000 ETH')
+    expect(stdout).toContain('vault now has 20.000000000000000000 ETH')
     const value = '20000000000000000000'
     expect(await json('account', 'list')).toMatchObject([{ balance: { value }, available: { value } }])
     expect((await run(['account', 'show', 'vault'])).stdout).toContain('20.000000000000000000 ETH')
@@ -432,7 +432,7 @@ describe('audit', () => {
   const broken = {
     invariant: 'no balance is negative',
     checkedCount: 3n,
-    violations: ['account alice holds -1']
+    violations: ['account alice has -1']
   }
 
   it('names each invariant and ends with 0 when all hold', async () => {
@@ -447,7 +447,7 @@ describe('audit', () => {
     services.checks = [sound, broken]
     const { status, stdout, stderr } = await run(['audit'])
     expect(status).toBe(1)
-    expect(stdout).toContain('✗ no balance is negative (3 checked)\n    account alice holds -1')
+    expect(stdout).toContain('✗ no balance is negative (3 checked)\n    account alice has -1')
     expect(stderr).toBe('')
     const asJson = await run(['audit', '--json'])
     expect(asJson.status).toBe(1)

@@ -6,7 +6,7 @@ import { fulfilled, gather, type GatheringOptions, type ItemResult, rejected } f
 /** A batch that runs until the test says what it came to. */
 interface RunningBatch {
   readonly items: readonly number[]
-  answer(outcomes: readonly ItemResult<string>[]): void
+  answer(results: readonly ItemResult<string>[]): void
   fail(error: unknown): void
 }
 
@@ -132,7 +132,7 @@ describe('gathering', () => {
 
   it('fails all items of a failed batch, and continues with those waiting', async () => {
     const { one, batch } = gathering({ itemsMax: 2 })
-    const outcomes = Promise.allSettled([one(1), one(2), one(3), one(4)])
+    const results = Promise.allSettled([one(1), one(2), one(3), one(4)])
     batch(0).fail(new Error('away'))
     await Promise.resolve()
     await Promise.resolve()
@@ -141,7 +141,7 @@ describe('gathering', () => {
     await Promise.resolve()
     batch(2).answer(named([4]))
     expect(
-      (await outcomes).map((outcome) => (outcome.status === 'rejected' ? outcome.reason : outcome.value))
+      (await results).map((result) => (result.status === 'rejected' ? result.reason : result.value))
     ).toEqual([new Error('away'), new Error('still away'), new Error('still away'), 'item 4'])
   })
 

@@ -27,7 +27,7 @@ afterEach(() => {
 const settled = (): Promise<void> => jest.advanceTimersByTimeAsync(0)
 
 /** A service whose start and stop the test controls. */
-function heldService() {
+function controlledService() {
   let start: (service: RunningService) => void = () => undefined
   let fail: (error: Error) => void = () => undefined
   let stopped: () => void = () => undefined
@@ -47,7 +47,7 @@ function heldService() {
 
 describe('a process', () => {
   it('stops its service on a signal, and then exits', async () => {
-    const service = heldService()
+    const service = controlledService()
     runProcess({ logger, stopMs: 30_000, start: () => service.started })
     service.start()
     await settled()
@@ -62,7 +62,7 @@ describe('a process', () => {
   })
 
   it('stops the started parts on a signal during startup', async () => {
-    const service = heldService()
+    const service = controlledService()
     runProcess({ logger, stopMs: 30_000, start: () => service.started })
     process.emit('SIGTERM')
     await settled()
@@ -76,7 +76,7 @@ describe('a process', () => {
   })
 
   it('exits even if its service does not stop in time', async () => {
-    const service = heldService()
+    const service = controlledService()
     runProcess({ logger, stopMs: 30_000, start: () => service.started })
     service.start()
     await settled()
@@ -88,7 +88,7 @@ describe('a process', () => {
   })
 
   it('exits with an error when its service cannot start', async () => {
-    const service = heldService()
+    const service = controlledService()
     runProcess({ logger, stopMs: 30_000, start: () => service.started })
     service.fail(new Error('no database'))
     await settled()
@@ -96,7 +96,7 @@ describe('a process', () => {
   })
 
   it('exits with an error after an uncaught error, and stops its service', async () => {
-    const service = heldService()
+    const service = controlledService()
     runProcess({ logger, stopMs: 30_000, start: () => service.started })
     service.start()
     await settled()

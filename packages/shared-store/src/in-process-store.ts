@@ -120,7 +120,7 @@ class ExpiringMarks {
       if (full) this.#nextFullSweepAtMs = nowMs + fullSweepEveryMs
     }
     if (this.#expiries.size >= marksMax) {
-      throw new SharedStoreUnavailable(`${String(marksMax)} marks are in use; more than one process can hold`)
+      throw new SharedStoreUnavailable(`${String(marksMax)} marks are in use; more than one process can keep`)
     }
   }
 }

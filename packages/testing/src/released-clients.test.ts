@@ -43,7 +43,7 @@ function parse({ bytes, origin, createdSeconds }: WireFixture): Received {
   }
 }
 
-function outcome({ createdSeconds, ...request }: Received, releasedClientForms = true): string {
+function resultOf({ createdSeconds, ...request }: Received, releasedClientForms = true): string {
   try {
     const policy = { ...DEFAULT_POLICY, releasedClientForms }
     verifySignature(receiveSignature(request, policy, createdSeconds * 1_000), key)
@@ -77,8 +77,8 @@ describe.each(FIXTURES.map((fixture) => [fixture.file, fixture] as const))('%s',
   const request = parse(fixture)
 
   it('is accepted; a form outside RFC 9421 only with the setting', () => {
-    expect(outcome(request)).toBe('accepted')
-    expect(outcome(request, false)).toBe(client.isOutsideRfc ? 'malformed' : 'accepted')
+    expect(resultOf(request)).toBe('accepted')
+    expect(resultOf(request, false)).toBe(client.isOutsideRfc ? 'malformed' : 'accepted')
   })
 
   it('is, byte for byte, what this project writes for this client', () => {
@@ -90,15 +90,15 @@ describe.each(FIXTURES.map((fixture) => [fixture.file, fixture] as const))('%s',
     if (request.body !== undefined) {
       const body = Buffer.from(request.body)
       body.writeUInt8(body.readUInt8(10) ^ 1, 10)
-      expect(outcome({ ...request, body })).toBe('digest')
+      expect(resultOf({ ...request, body })).toBe('digest')
     }
-    expect(outcome({ ...request, method: 'PUT' })).toBe('mismatch')
-    expect(outcome({ ...request, targetUri: `${request.targetUri}/` })).toBe('mismatch')
+    expect(resultOf({ ...request, method: 'PUT' })).toBe('mismatch')
+    expect(resultOf({ ...request, targetUri: `${request.targetUri}/` })).toBe('mismatch')
     const flipped = changed(request, ({ input, signature }) => ({
       input,
       signature: signature.replace(/(.)(?=[^:=]{20}[:=]*$)/, (letter) => (letter === 'A' ? 'B' : 'A'))
     }))
-    expect(outcome(flipped)).toBe('mismatch')
+    expect(resultOf(flipped)).toBe('mismatch')
   })
 })
 
@@ -136,16 +136,16 @@ describe.each(['Rust', 'PHP'])('the form of the %s client', (name) => {
       })
     ]
   ])('is refused with %s', (_what, change) => {
-    expect(outcome(changed(request, change))).toMatch(/^(malformed|several)$/)
+    expect(resultOf(changed(request, change))).toMatch(/^(malformed|several)$/)
   })
 
   it('is refused when it does not cover everything required', () => {
     const headers = { ...request.headers, authorization: undefined }
     const uncovered = fixtureOf(name, 'grant')
-    expect(outcome({ ...uncovered, headers: { ...uncovered.headers, authorization: 'GNAP other' } })).toBe(
+    expect(resultOf({ ...uncovered, headers: { ...uncovered.headers, authorization: 'GNAP other' } })).toBe(
       'coverage'
     )
-    expect(outcome({ ...request, headers })).toBe('coverage')
+    expect(resultOf({ ...request, headers })).toBe('coverage')
   })
 })
 
@@ -155,12 +155,12 @@ it('a signature in one form never verifies in the other: the Rust client signs i
     list.replace(/[^() ]+/g, (component) => `"${component}"`)
   )
   const asRfc = changed(rust, ({ signature }) => ({ input: quotedInput, signature: `sig1=:${signature}:` }))
-  expect(outcome(asRfc)).toBe('mismatch')
+  expect(resultOf(asRfc)).toBe('mismatch')
   // And what RFC 9421 says of the same components, sent unquoted.
   const base = receiveSignature(asRfc, DEFAULT_POLICY, rust.createdSeconds * 1_000).base
   const signature = sign(null, Buffer.from(base), privateKey).toString('base64')
-  expect(outcome(changed(rust, () => ({ input: quotedInput, signature: `sig1=:${signature}:` })))).toBe(
+  expect(resultOf(changed(rust, () => ({ input: quotedInput, signature: `sig1=:${signature}:` })))).toBe(
     'accepted'
   )
-  expect(outcome(changed(rust, ({ input }) => ({ input, signature })))).toBe('mismatch')
+  expect(resultOf(changed(rust, ({ input }) => ({ input, signature })))).toBe('mismatch')
 })

@@ -56,7 +56,7 @@ describe('the database itself refuses', () => {
       'reservation_pkey'
     ],
     [
-      'a reservation that is settled with more than it held',
+      'a reservation that is settled with more than was reserved',
       `update reservation set state = 'settled', settled_debit_value = debit_value + 1, settled_receive_value = 0 where state = 'open'`,
       'reservation_settled_within_reserved'
     ],
@@ -66,7 +66,7 @@ describe('the database itself refuses', () => {
       'reservation_settled_within_reserved'
     ],
     [
-      'a reservation that holds room nowhere',
+      'an open reservation in no window',
       `update reservation set access_item_id = null where state = 'open'`,
       'reservation_has_a_window'
     ],

@@ -27,7 +27,7 @@ function shuffled<Item>(items: readonly Item[]): Item[] {
 }
 
 /** The sums of an access item, computed from its reservations. */
-async function heldBy(itemId: string | undefined): Promise<{ debited: bigint; received: bigint }> {
+async function reservedUnder(itemId: string | undefined): Promise<{ debited: bigint; received: bigint }> {
   const [row] = await auth.database.query<{ debited: string; received: string }>(
     `select coalesce(sum(case state when 'settled' then settled_debit_value else debit_value end), 0) as debited,
             coalesce(sum(case state when 'settled' then settled_receive_value else receive_value end), 0) as received
@@ -37,7 +37,7 @@ async function heldBy(itemId: string | undefined): Promise<{ debited: bigint; re
   return { debited: BigInt(row?.debited ?? 0), received: BigInt(row?.received ?? 0) }
 }
 
-async function countedBy(itemId: string | undefined): Promise<{ debited: bigint; received: bigint }> {
+async function countedUnder(itemId: string | undefined): Promise<{ debited: bigint; received: bigint }> {
   const [debited, received] = (await auth.windows())[`${String(itemId)}/0`] ?? ['0', '0']
   return { debited: BigInt(debited), received: BigInt(received) }
 }
@@ -65,7 +65,7 @@ describe('payments that race for one grant', () => {
     expect(answers.filter((answer) => !isReserved(answer))).toEqual(
       Array.from({ length: 50 }, () => ({ refused: 'LIMIT_EXCEEDED' }))
     )
-    expect(await countedBy(itemIds[0])).toEqual({ debited: 1_000n, received: 1_000n })
+    expect(await countedUnder(itemIds[0])).toEqual({ debited: 1_000n, received: 1_000n })
   })
 
   it('60 at once on two items with room for 5 each: exactly 10 are reserved', async () => {
@@ -73,7 +73,7 @@ describe('payments that race for one grant', () => {
     const { token, itemIds } = await auth.grant({ access: [spending(limits), spending(limits)] })
     const answers = await Promise.all(Array.from({ length: 60 }, () => auth.reserve(token)))
     expect(answers.filter(isReserved)).toHaveLength(10)
-    for (const itemId of itemIds) expect((await countedBy(itemId)).received).toBe(500n)
+    for (const itemId of itemIds) expect((await countedUnder(itemId)).received).toBe(500n)
   })
 
   it('the same payment 40 times at once takes room once, and all are answered the same', async () => {
@@ -83,7 +83,7 @@ describe('payments that race for one grant', () => {
     expect(new Set(answers.map((answer) => JSON.stringify(answer)))).toEqual(
       new Set([JSON.stringify({ reserved: ['100 USD', '100 USD'] })])
     )
-    expect(await countedBy(itemIds[0])).toEqual({ debited: 100n, received: 100n })
+    expect(await countedUnder(itemIds[0])).toEqual({ debited: 100n, received: 100n })
   })
 
   it('the same payment at once around the end of an interval takes room in one interval only', async () => {
@@ -117,7 +117,7 @@ describe('payments that race for one grant', () => {
       shuffled([...payments, ...payments]).map((payment) => auth.reserveAs(payment))
     )
     expect(answers.filter(isReserved)).toHaveLength(60)
-    expect((await countedBy(itemIds[0])).debited).toBe(3_000n)
+    expect((await countedUnder(itemIds[0])).debited).toBe(3_000n)
   })
 })
 
@@ -144,7 +144,7 @@ describe('a payment that waited for the first one of its interval', () => {
     holder.release()
     expect(await reserving).toEqual({ reserved: ['100 USD', '100 USD'] })
     expect(await waiting).toEqual({ refused: 'LIMIT_EXCEEDED' })
-    expect(await countedBy(itemIds[0])).toEqual({ debited: 100n, received: 100n })
+    expect(await countedUnder(itemIds[0])).toEqual({ debited: 100n, received: 100n })
   })
 })
 
@@ -167,14 +167,14 @@ describe('payments sent four times each, while others of them are settled and re
         if (isReserved(answer)) ends.push(endSomehow(payment))
       })
     )
-    const outcomes = new Set(await Promise.all(ends))
+    const codes = new Set(await Promise.all(ends))
     // A settlement and a release of one payment race on purpose: one wins, and the other is refused.
-    expect([...outcomes].every((code) => ['OK', 'FAILED_PRECONDITION'].includes(code))).toBe(true)
+    expect([...codes].every((code) => ['OK', 'FAILED_PRECONDITION'].includes(code))).toBe(true)
 
-    const held = await heldBy(itemIds[0])
-    expect(await countedBy(itemIds[0])).toEqual(held)
-    expect(held.debited).toBeLessThanOrEqual(4_000n)
-    expect(held.received).toBeLessThanOrEqual(3_500n)
+    const reserved = await reservedUnder(itemIds[0])
+    expect(await countedUnder(itemIds[0])).toEqual(reserved)
+    expect(reserved.debited).toBeLessThanOrEqual(4_000n)
+    expect(reserved.received).toBeLessThanOrEqual(3_500n)
     // Each payment got one answer, possibly followed by one that it has been released since.
     for (const seen of answers.values()) {
       seen.delete(JSON.stringify({ refused: 'RELEASED' }))
@@ -208,9 +208,9 @@ describe('payments sent four times each, while others of them are settled and re
 })
 
 describe('a payment that is released while it is being reserved', () => {
-  it('holds no room in the end, and the one who reserved is told, or its room was given back', async () => {
+  it('has no room in the end, and the one who reserved is told, or its room was given back', async () => {
     const { token, itemIds } = await auth.grant({ access: [spending({ debitAmount: usd(1_000_000n) })] })
-    const outcomes: Record<string, number> = {}
+    const counts: Record<string, number> = {}
     for (let round = 0; round < 60; round += 1) {
       const payments = Array.from({ length: 5 }, () => auth.payment(token))
       const answers = await Promise.all(
@@ -224,14 +224,14 @@ describe('a payment that is released while it is being reserved', () => {
       )
       for (const answer of answers) {
         const name = JSON.stringify(typeof answer === 'string' ? answer : Object.keys(answer))
-        outcomes[name] = (outcomes[name] ?? 0) + 1
+        counts[name] = (counts[name] ?? 0) + 1
       }
       for (const { paymentId, ...content } of payments) {
         expect(await auth.reserveAs({ paymentId, ...content })).toEqual({ refused: 'RELEASED' })
       }
     }
-    expect(outcomes['"OK"']).toBe(300)
-    expect(await countedBy(itemIds[0])).toEqual({ debited: 0n, received: 0n })
+    expect(counts['"OK"']).toBe(300)
+    expect(await countedUnder(itemIds[0])).toEqual({ debited: 0n, received: 0n })
   })
 
   it('waits neither way: the barrier that comes while the reservation is being written finds it, or stops it', async () => {
@@ -248,7 +248,7 @@ describe('a payment that is released while it is being reserved', () => {
     await holder.query('commit')
     holder.release()
     expect(await reserving).toEqual({ refused: 'RELEASED' })
-    expect(await countedBy(itemIds[0])).toEqual({ debited: 1n, received: 1n })
+    expect(await countedUnder(itemIds[0])).toEqual({ debited: 1n, received: 1n })
   })
 
   it.each([
@@ -286,7 +286,7 @@ describe('a payment that is released while it is being reserved', () => {
     const late = await twin
     expect(ended).toBe('OK')
     expect([{ refused: 'RELEASED' }, await reservation]).toContainEqual(late)
-    expect(await countedBy(itemIds[0])).toEqual(counted)
+    expect(await countedUnder(itemIds[0])).toEqual(counted)
   })
 })
 
@@ -313,7 +313,7 @@ describe('two ends of one reservation that come at once', () => {
     await holder.query('commit')
     holder.release()
     expect((await Promise.all(ends)).sort()).toEqual(codes)
-    expect(await countedBy(itemIds[0])).toEqual(await heldBy(itemIds[0]))
+    expect(await countedUnder(itemIds[0])).toEqual(await reservedUnder(itemIds[0]))
   })
 
   function settleInPart(paymentId: string): Promise<string> {
@@ -343,7 +343,7 @@ describe('a token that is rotated while a payment is reserved with the old one a
         expect([{ refused: 'INACTIVE_TOKEN' }, withNewToken[0]]).toContainEqual(answer)
       }
       expect(await auth.reserveAs(payment)).toEqual(withNewToken[0])
-      expect(await countedBy(itemIds[0])).toEqual({ debited: 100n, received: 100n })
+      expect(await countedUnder(itemIds[0])).toEqual({ debited: 100n, received: 100n })
     }
   })
 })

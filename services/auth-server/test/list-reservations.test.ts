@@ -132,7 +132,7 @@ describe('ListReservations', () => {
     await auth.release(barred)
 
     const hashOf = (payment: typeof settled): Buffer => contentHash(payment, grantId)
-    const held = {
+    const reserved = {
       grantId,
       client: 'https://wallet.example/shop',
       walletAddress: 'https://wallet.example/alice',
@@ -147,7 +147,7 @@ describe('ListReservations', () => {
     }
     const nobody = { grantId: '', client: '', walletAddress: '', receiver: '' }
     const nothing = {
-      ...held,
+      ...reserved,
       ...nobody,
       debitAmount: undefined,
       receiveAmount: undefined,
@@ -163,7 +163,7 @@ describe('ListReservations', () => {
     expect(listed.map((reservation) => ({ ...reservation, createTime: undefined }))).toEqual(
       [
         {
-          ...held,
+          ...reserved,
           paymentId: settled.paymentId,
           state: state.RESERVATION_STATE_SETTLED,
           chargeTime: settledAt,
@@ -177,7 +177,7 @@ describe('ListReservations', () => {
           contentHash: hashOf(refused)
         },
         {
-          ...held,
+          ...reserved,
           paymentId: open.paymentId,
           state: state.RESERVATION_STATE_OPEN,
           chargeTime: openAt,

@@ -281,14 +281,14 @@ describe('the order in which a call for many locks', () => {
   }
 
   /** Runs a statement that has to wait for a lock, and reads what it has locked meanwhile. */
-  async function whileHeld(
-    hold: readonly [statement: string, key: string | undefined],
+  async function whileLocked(
+    lock: readonly [statement: string, key: string | undefined],
     act: () => Promise<unknown>,
     look: () => Promise<void>
   ): Promise<void> {
     const holder = await auth.pool.connect()
     await holder.query('begin')
-    await holder.query(hold[0], [hold[1]])
+    await holder.query(lock[0], [lock[1]])
     const acting = act()
     try {
       await untilWaiting(1)
@@ -309,15 +309,15 @@ describe('the order in which a call for many locks', () => {
     return rows.map(({ key }) => key)
   }
 
-  const holdWindow = 'select 1 from limit_window where access_item_id = $1 for update'
+  const lockWindow = 'select 1 from limit_window where access_item_id = $1 for update'
   const freeWindows = (itemIds: readonly string[]): Promise<string[]> =>
     freeAmong('limit_window', 'access_item_id', itemIds)
 
   it('is that of its windows, to reserve', async () => {
     for (const turn of times(4, (index) => index)) {
       const { itemIds, requests } = await begin()
-      await whileHeld(
-        [holdWindow, itemIds[MIDDLE]],
+      await whileLocked(
+        [lockWindow, itemIds[MIDDLE]],
         () => reserveMany(turned(requests, turn)),
         async () => {
           expect(await freeWindows(itemIds)).toEqual(itemIds.slice(MIDDLE + 1))
@@ -337,7 +337,7 @@ describe('the order in which a call for many locks', () => {
       }
       const freePayments = (): Promise<string[]> => freeAmong('reservation', 'payment_id', paymentIds)
       await reserveMany(requests)
-      await whileHeld([holdWindow, itemIds[MIDDLE]], endAll, async () => {
+      await whileLocked([lockWindow, itemIds[MIDDLE]], endAll, async () => {
         expect(await freeWindows(itemIds)).toEqual(itemIds.slice(MIDDLE + 1))
         expect(await freePayments()).toEqual(paymentIds)
       })
@@ -349,7 +349,7 @@ describe('the order in which a call for many locks', () => {
         })
       )
       paymentIds.sort()
-      await whileHeld(
+      await whileLocked(
         ['select 1 from reservation where payment_id = $1 for update', paymentIds[MIDDLE]],
         endAll,
         async () => {
@@ -381,7 +381,7 @@ describe('the order in which a call for many locks', () => {
         client.release()
       }
     }
-    await whileHeld(
+    await whileLocked(
       [bar, paymentIds[MIDDLE]],
       () => reserveMany(turned(asked, 5)),
       async () => {
@@ -480,7 +480,7 @@ describe('calls for many that race', () => {
     expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(counted)
   })
 
-  it('to reserve and to release the same payments leave no room held', async () => {
+  it('to reserve and to release the same payments leave no room taken', async () => {
     const grants = await Promise.all(times(4, () => auth.grant({ access: [spending()] })))
     const requests = times(24, (index) => auth.payment(grants[index % 4]?.token ?? ''))
     await Promise.all([

@@ -192,8 +192,8 @@ describe('a token that a replica remembers from when it issued it', () => {
     // The first was sent alone, and again after it had expired.
     expect(record.statements).toHaveLength(3)
     expect(rotations).toEqual([
-      { outcome: 'over' },
-      ...asked.map((item) => ({ outcome: 'rotated', access: [item] }))
+      { kind: 'over' },
+      ...asked.map((item) => ({ kind: 'rotated', access: [item] }))
     ])
     expect(await Promise.all(issued.map(livingTokens))).toEqual([1, 1, 1])
   })

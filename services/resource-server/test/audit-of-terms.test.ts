@@ -102,7 +102,7 @@ describe('an audit of payments between assets, with fees, and in part', () => {
     ],
     [
       'another fee of a payment that sent nothing',
-      () => `update outgoing_payment set fee_value = fee_value + 1, state = 'pending', sent_value = 0, delivered_value = 0,
+      () => `update outgoing_payment set fee_value = fee_value + 1, state = 'pending', settled_debit_value = 0, settled_receive_value = 0,
                failure_reason = null where id = '${part}'`,
       () =>
         `outgoing payment ${part}: its quote is none and its fee 21, and it was persisted with none and 20`
@@ -125,12 +125,12 @@ describe('an audit of payments between assets, with fees, and in part', () => {
     ],
     [
       'a part that cost less than its share',
-      () => `update outgoing_payment set sent_value = 113 where id = '${part}'`,
+      () => `update outgoing_payment set settled_debit_value = 113 where id = '${part}'`,
       () => `outgoing payment ${part}: sent 113 for 100 delivered, which cost 114`
     ],
     [
       'a part that says it delivered more',
-      () => `update outgoing_payment set delivered_value = 110 where id = '${part}'`,
+      () => `update outgoing_payment set settled_receive_value = 110 where id = '${part}'`,
       () => `outgoing payment ${part}: sent 114 for 110 delivered, which cost 125`
     ],
     [

@@ -53,8 +53,8 @@ describe('an audit', () => {
     ],
     [
       'an outgoing payment that shows less than it sent',
-      `update outgoing_payment set state = 'failed', failure_reason = 'partially_delivered', sent_value = 99, delivered_value = 99`,
-      `update outgoing_payment set state = 'completed', failure_reason = null, sent_value = 100, delivered_value = 100`,
+      `update outgoing_payment set state = 'failed', failure_reason = 'partially_delivered', settled_debit_value = 99, settled_receive_value = 99`,
+      `update outgoing_payment set state = 'completed', failure_reason = null, settled_debit_value = 100, settled_receive_value = 100`,
       () => outgoingId
     ],
     [
@@ -236,13 +236,13 @@ describe('an audit', () => {
     [
       'a pending payment whose hold vanished with the money that it held',
       `delete from transfer where payment_id is not null;
-       update outgoing_payment set state = 'pending', sent_value = 0, delivered_value = 0;
+       update outgoing_payment set state = 'pending', settled_debit_value = 0, settled_receive_value = 0;
        update grant_reservation set outcome = null, settled_debit_value = null, settled_receive_value = null, delivered_at = null`,
       'payment PAYMENT lacks its payment of 100'
     ],
     [
       'a payment that failed for want of money that was there',
-      `update outgoing_payment set state = 'failed', failure_reason = 'insufficient_funds', sent_value = 0, delivered_value = 0`,
+      `update outgoing_payment set state = 'failed', failure_reason = 'insufficient_funds', settled_debit_value = 0, settled_receive_value = 0`,
       'it ended as insufficient_funds, and its sender had the money'
     ],
     ...Object.entries({
@@ -253,8 +253,8 @@ describe('an audit', () => {
       partially_delivered: 50
     }).map(([reason, delivered]): [string, string, string] => [
       `a delivered payment that failed with ${reason}, though its receiver could take it`,
-      `update outgoing_payment set state = 'failed', failure_reason = '${reason}', sent_value = ${String(delivered)},
-              delivered_value = ${String(delivered)}`,
+      `update outgoing_payment set state = 'failed', failure_reason = '${reason}', settled_debit_value = ${String(delivered)},
+              settled_receive_value = ${String(delivered)}`,
       `it failed with ${reason}, which its receiver contradicts`
     ]),
     ['another grant', 'update outgoing_payment set grant_id = gen_random_uuid()', 'its grant is here'],

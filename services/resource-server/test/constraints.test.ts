@@ -90,7 +90,7 @@ describe('the database itself refuses', () => {
     ],
     [
       'a payment that is completed and has not sent everything',
-      'update outgoing_payment set sent_value = debit_value - 1',
+      'update outgoing_payment set settled_debit_value = debit_value - 1',
       'outgoing_payment_state_is_true'
     ],
     [
@@ -105,13 +105,13 @@ describe('the database itself refuses', () => {
     ],
     [
       'a payment that failed for no reason',
-      `update outgoing_payment set state = 'failed', sent_value = 0, delivered_value = 0`,
+      `update outgoing_payment set state = 'failed', settled_debit_value = 0, settled_receive_value = 0`,
       'outgoing_payment_state_is_true'
     ],
     [
       'a payment that sent more than its debit',
-      `update outgoing_payment set state = 'failed', failure_reason = 'partially_delivered', sent_value = debit_value + 1,
-              delivered_value = 0`,
+      `update outgoing_payment set state = 'failed', failure_reason = 'partially_delivered', settled_debit_value = debit_value + 1,
+              settled_receive_value = 0`,
       'outgoing_payment_amounts_range'
     ],
     ['a second payment under one id', copyOfPayment({ id: 'p.id' }), 'outgoing_payment_pkey'],

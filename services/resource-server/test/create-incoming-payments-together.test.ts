@@ -43,12 +43,12 @@ const keyed = (key: string): Pick<NewIncomingPayment, 'identity'> => ({
 /** Creates payments concurrently: the first alone, all others together. Returns their results, and the statements. */
 async function createAtOnce(payments: readonly NewIncomingPayment[]) {
   const record = recordStatements(service.server.pool)
-  const outcomes = await Promise.allSettled([payment(), ...payments].map((one) => store.create(one)))
+  const results = await Promise.allSettled([payment(), ...payments].map((one) => store.create(one)))
   record.stop()
   return {
-    outcomes: outcomes.slice(1).map((outcome) => {
-      if (outcome.status === 'rejected') return 'rejected'
-      return outcome.value?.payment
+    results: results.slice(1).map((result) => {
+      if (result.status === 'rejected') return 'rejected'
+      return result.value?.payment
     }),
     statementCount: record.statements.filter((text) => text.includes('insert into incoming_payment')).length
   }
@@ -62,9 +62,9 @@ describe('incoming payments that are created at the same time', () => {
       payment({ incomingValue: 18_446_744_073_709_551_615n, expiresAtMs: NOW_MS + 60_000 }),
       payment({ ...keyed('one'), metadata: {} })
     ]
-    const { outcomes, statementCount } = await createAtOnce(payments)
+    const { results, statementCount } = await createAtOnce(payments)
     expect(statementCount).toBe(2)
-    expect(outcomes).toEqual(
+    expect(results).toEqual(
       payments.map(({ id, incomingValue, expiresAtMs, metadata }) =>
         expect.objectContaining({ id, incomingValue, expiresAtMs, metadata })
       )
@@ -78,35 +78,35 @@ describe('incoming payments that are created at the same time', () => {
 
   it('are one where they carry the same key, of that request and of an earlier one', async () => {
     const first = payment(keyed('same'))
-    const { outcomes } = await createAtOnce([
+    const { results } = await createAtOnce([
       first,
       payment(keyed('same')),
       payment(keyed('other')),
       payment(keyed('same'))
     ])
-    expect(outcomes.map((kept) => (typeof kept === 'object' ? kept.id : kept))).toEqual([
+    expect(results.map((kept) => (typeof kept === 'object' ? kept.id : kept))).toEqual([
       first.id,
       first.id,
       expect.not.stringMatching(first.id),
       first.id
     ])
     const again = await createAtOnce([payment(keyed('same')), payment()])
-    expect(again.outcomes[0]).toMatchObject({ id: first.id })
+    expect(again.results[0]).toMatchObject({ id: first.id })
   })
 
   it('are not kept where they would have expired, and those beside them are', async () => {
-    const { outcomes } = await createAtOnce([payment({ expiresAtMs: NOW_MS }), payment()])
-    expect(outcomes).toEqual([undefined, expect.anything()])
+    const { results } = await createAtOnce([payment({ expiresAtMs: NOW_MS }), payment()])
+    expect(results).toEqual([undefined, expect.anything()])
   })
 
   it('do not suffer from one that the database refuses', async () => {
-    const { outcomes } = await createAtOnce([
+    const { results } = await createAtOnce([
       payment(),
       payment({ walletAddressId: randomUUID() }),
       payment(keyed('beside one that fails'))
     ])
-    expect(outcomes).toEqual([expect.anything(), 'rejected', expect.anything()])
-    expect(outcomes).not.toContain(undefined)
+    expect(results).toEqual([expect.anything(), 'rejected', expect.anything()])
+    expect(results).not.toContain(undefined)
   })
 
   it('are kept whatever the order of their keys, by replicas that create the same', async () => {

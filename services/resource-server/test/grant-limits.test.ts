@@ -55,8 +55,8 @@ const times = <Value>(count: number, make: (index: number) => Value): Value[] =>
   Array.from({ length: count }, (_, index) => make(index))
 const reserveAll = (requests: readonly ReservationRequest[]) =>
   Promise.allSettled(requests.map((one) => limits.reserve(one)))
-const valuesOf = (outcomes: readonly ItemResult<unknown>[]): unknown[] =>
-  outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.reason))
+const valuesOf = (results: readonly ItemResult<unknown>[]): unknown[] =>
+  results.map((result) => (result.status === 'fulfilled' ? result.value : result.reason))
 
 describe('reservations that are asked for at the same time', () => {
   it('are asked for together, and each is told its own', async () => {
@@ -100,9 +100,9 @@ describe('reservations that are asked for at the same time', () => {
         throw new RpcError({ code: status.INVALID_ARGUMENT, message: 'no' })
       }
     }
-    const outcomes = await reserveAll([request(1), request(1), request(1), broken, request(1)])
-    const failed = outcomes.flatMap((outcome) =>
-      outcome.status === 'rejected' ? [outcome.reason as unknown] : []
+    const results = await reserveAll([request(1), request(1), request(1), broken, request(1)])
+    const failed = results.flatMap((result) =>
+      result.status === 'rejected' ? [result.reason as unknown] : []
     )
     expect(failed).toEqual([expect.objectContaining({ code: status.INVALID_ARGUMENT })])
 
@@ -120,9 +120,9 @@ describe('reservations that are asked for at the same time', () => {
       new Promise((resolve) => {
         letGo = resolve
       })
-    const outcomes = await reserveAll(times(MANY, () => request(1)))
+    const results = await reserveAll(times(MANY, () => request(1)))
     letGo()
-    expect(valuesOf(outcomes)).toEqual(times(MANY, () => expect.any(AuthServerUnavailable)))
+    expect(valuesOf(results)).toEqual(times(MANY, () => expect.any(AuthServerUnavailable)))
   })
 })
 
@@ -132,13 +132,13 @@ describe('reservations that end together', () => {
     await reserveAll([settled, released, ended])
     await limits.end([{ kind: 'release', paymentId: ended.paymentId }])
     expect(fake.calls.end).toBe(1)
-    const outcomes = await limits.end([
+    const results = await limits.end([
       { kind: 'settle', paymentId: settled.paymentId, settledDebitValue: 7n, settledReceiveValue: 6n },
       { kind: 'release', paymentId: released.paymentId },
       { kind: 'settle', paymentId: ended.paymentId, settledDebitValue: 1n, settledReceiveValue: 1n },
       { kind: 'settle', paymentId: randomUUID(), settledDebitValue: 1n, settledReceiveValue: 1n }
     ])
-    expect(valuesOf(outcomes)).toEqual(['ended', 'ended', 'ended-otherwise', 'not-found'])
+    expect(valuesOf(results)).toEqual(['ended', 'ended', 'ended-otherwise', 'not-found'])
     expect(fake.calls.end).toBe(2)
     expect(fake.reservations.get(settled.paymentId)).toMatchObject({
       state: 'settled',

@@ -57,7 +57,7 @@ describe('lost payments', () => {
     world.limits.reservations.clear()
   })
 
-  it('are what was reserved before the timeline changed, holds room or is settled, and is unknown here', async () => {
+  it('are what was reserved before the timeline changed, is open or settled, and is unknown here', async () => {
     await change(AGE_SECONDS + 30)
     const [open, settled] = [reserve(AGE_SECONDS + 40), reserve(AGE_SECONDS + 40, 'settled')]
     reserve(AGE_SECONDS + 40, 'released')

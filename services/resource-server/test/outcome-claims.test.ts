@@ -64,18 +64,18 @@ describe('an outcome to be delivered', () => {
   })
 
   it('is passed over, and not waited for, while another is claiming it', async () => {
-    const [held, free] = [await outcome(), await outcome()]
+    const [locked, free] = [await outcome(), await outcome()]
     const other = await pool.connect()
     try {
       await other.query('begin')
-      await other.query('select 1 from grant_reservation where payment_id = $1 for update', [held])
+      await other.query('select 1 from grant_reservation where payment_id = $1 for update', [locked])
       expect(await claim()).toEqual([free])
       await other.query('rollback')
     } finally {
       // Closes the connection, and so ends the transaction, in whatever state it is.
       other.release(true)
     }
-    expect(await claim()).toEqual([held])
+    expect(await claim()).toEqual([locked])
   })
 
   it('is claimed again as soon as a failed delivery has paused', async () => {

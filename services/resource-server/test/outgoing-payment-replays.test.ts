@@ -133,7 +133,9 @@ describe('the very same signed request', () => {
 })
 
 const sentInAll = async (): Promise<bigint> => {
-  const [row] = await world.database.query<{ sum: string }>('select sum(sent_value) from outgoing_payment')
+  const [row] = await world.database.query<{ sum: string }>(
+    'select sum(settled_debit_value) from outgoing_payment'
+  )
   return BigInt(row?.sum ?? 0)
 }
 
@@ -355,12 +357,12 @@ describe('an Idempotency-Key whose token is rotated', () => {
   it('is 409 at another rate while the first request is running, and then its payment', async () => {
     const key = randomUUID()
     let release = (): void => undefined
-    const held = new Promise<void>((resolve) => (release = resolve))
+    const released = new Promise<void>((resolve) => (release = resolve))
     let reserved = false
     world.limits.after = async (call) => {
       if (call !== 'reserve' || reserved) return
       reserved = true
-      await held
+      await released
     }
     const first = sendWith(oldToken, body, key)
     while (!reserved) await delay(5)

@@ -96,7 +96,11 @@ async function makePayments(): Promise<NewPayment[]> {
       accountId: wallet.account_id,
       client: world.shop.client,
       grantId: world.auth.grantOf(world.token) ?? '',
-      terms: { amounts: { debit: value, fee: 0n, receive: value }, receiver, quoteId: quote?.id },
+      terms: {
+        amounts: { debitValue: value, feeValue: 0n, receiveValue: value },
+        receiver,
+        quoteId: quote?.id
+      },
       // Until it is reserved.
       grantSpentDebitValue: 0n,
       grantSpentReceiveValue: 0n,
@@ -143,8 +147,8 @@ function startReplica() {
           accessToken: world.token,
           walletAddress: walletAddressUrls.get(payment.walletAddressId) ?? '',
           receiver: receiver.url,
-          debitAmount: { value: amounts.debit, asset: USD },
-          receiveAmount: { value: amounts.receive, asset: USD },
+          debitAmount: { value: amounts.debitValue, asset: USD },
+          receiveAmount: { value: amounts.receiveValue, asset: USD },
           requestHash: payment.requestHash
         })
       } catch (error) {
@@ -173,7 +177,7 @@ function startReplica() {
 }
 
 /** Locks an account for a moment. */
-const holdOf = (name = ''): string =>
+const lockOf = (name = ''): string =>
   `begin; select 1 from account where name = '${name}' for no key update; select pg_sleep(0.01); commit`
 
 it('several replicas that persist and process the same payments in other orders neither lock each other out nor overdraw', async () => {
@@ -186,8 +190,8 @@ it('several replicas that persist and process the same payments in other orders 
     })
   )
   // A lock on another account comes in between, as for a deposit.
-  const holding = (async () => {
-    while (creating) await world.database.query(holdOf(SENDERS[below(SENDERS.length)]))
+  const locking = (async () => {
+    while (creating) await world.database.query(lockOf(SENDERS[below(SENDERS.length)]))
   })()
   const results: { payment: NewPayment; result: string }[] = []
   const clients = replicas.flatMap((replica, index) => {
@@ -202,7 +206,7 @@ it('several replicas that persist and process the same payments in other orders 
   })
   await Promise.all(clients)
   creating = false
-  await Promise.all([processing, holding])
+  await Promise.all([processing, locking])
   await Promise.all(replicas.map((replica) => replica.stop()))
   await world.whenDelivered()
 

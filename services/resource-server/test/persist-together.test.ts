@@ -165,7 +165,7 @@ async function setUp(scene: Scene): Promise<NewPayment[]> {
       client: `https://client.example/"\\'`,
       grantId: randomUUID(),
       terms: {
-        amounts: { debit: BigInt(draft.debit), fee: 1n, receive: BigInt(draft.debit - 1) },
+        amounts: { debitValue: BigInt(draft.debit), feeValue: 1n, receiveValue: BigInt(draft.debit - 1) },
         receiver: {
           url: `https://wallet.example/incoming-payments/${incomingPaymentId}`,
           incomingPaymentId,
@@ -289,7 +289,7 @@ async function writePlainly(
   const receivers = await query<StoredReceiver>('select * from incoming_payment')
   const isPayable = ({ terms }: NewPayment): boolean => {
     const found = receivers.find(({ id }) => id === terms.receiver.incomingPaymentId)
-    return found !== undefined && canTakeNow(found, terms.amounts.receive)
+    return found !== undefined && canTakeNow(found, terms.amounts.receiveValue)
   }
   const inserted: NewPayment[] = []
   for (const payment of fresh.filter(isPayable).toSorted(byQuote)) {
@@ -299,7 +299,7 @@ async function writePlainly(
     const held = await holdIfCovered(query, payment)
     await query(
       'insert into grant_reservation (payment_id, quote_id, fee_value, charged_at, held) values ($1, $2, $3, $4, $5)',
-      [payment.id, payment.terms.quoteId, payment.terms.amounts.fee, new Date(payment.chargedAtMs), held]
+      [payment.id, payment.terms.quoteId, payment.terms.amounts.feeValue, new Date(payment.chargedAtMs), held]
     )
     results.set(payment, 'persisted')
   }
@@ -347,9 +347,9 @@ async function insertPayment(query: TestQuery, payment: NewPayment): Promise<boo
     grant_id: payment.grantId,
     quote_id: quoteId,
     receiver: receiver.url,
-    debit_value: amounts.debit,
-    fee_value: amounts.fee,
-    receive_value: amounts.receive,
+    debit_value: amounts.debitValue,
+    fee_value: amounts.feeValue,
+    receive_value: amounts.receiveValue,
     receive_asset_id: receiver.assetId,
     state: 'pending',
     metadata: payment.metadata,
@@ -371,7 +371,7 @@ async function holdIfCovered(query: TestQuery, { id, accountId, terms }: NewPaym
     `update account set debits_pending = debits_pending + $2
       where id = $1 and credits_posted - debits_posted - debits_pending >= $2
      returning 1`,
-    [accountId, terms.amounts.debit]
+    [accountId, terms.amounts.debitValue]
   )
   if (changed.length === 0) return false
   await query(
@@ -379,7 +379,7 @@ async function holdIfCovered(query: TestQuery, { id, accountId, terms }: NewPaym
        credit_account_kind, asset_id, amount, created_at)
      select $1, 'payment', 'pending', $1, $2, 'wallet', clearing.id, 'clearing', clearing.asset_id, $3, $4
        from account clearing where kind = 'clearing'`,
-    [id, accountId, terms.amounts.debit, new Date(NOW_MS)]
+    [id, accountId, terms.amounts.debitValue, new Date(NOW_MS)]
   )
   return true
 }
@@ -392,7 +392,9 @@ function byQuote(left: NewPayment, right: NewPayment): number {
 
 /** The smallest first, so that one that the account cannot cover takes nothing from the others. */
 function byDebit(left: NewPayment, right: NewPayment): number {
-  return Number(left.terms.amounts.debit - right.terms.amounts.debit) || (left.id < right.id ? -1 : 1)
+  return (
+    Number(left.terms.amounts.debitValue - right.terms.amounts.debitValue) || (left.id < right.id ? -1 : 1)
+  )
 }
 
 const said = (result: ItemResult<PersistResult> | undefined): unknown =>

@@ -225,8 +225,8 @@ function rowsOf(drafts: readonly PaymentDraft[]): readonly (readonly [table: str
         receive_value: receive,
         receive_asset_id: assetOf(to),
         state: 'pending',
-        sent_value: 0,
-        delivered_value: 0,
+        settled_debit_value: 0,
+        settled_receive_value: 0,
         grant_spent_debit_value: debit,
         grant_spent_receive_value: receive,
         request_hash: '\\x00',
@@ -317,20 +317,20 @@ function settleComposed({ pool }: Ledger): Promise<SettledBatch> {
  */
 async function settlePlainly({ database }: Ledger, { endings, transfers }: SettledBatch): Promise<void> {
   const ended = JSON.stringify(
-    endings.map(({ id, settlement: { state, failureReason, sentValue, deliveredValue } }) => ({
+    endings.map(({ id, settlement: { state, failureReason, settledDebitValue, settledReceiveValue } }) => ({
       id,
       state,
       failure_reason: failureReason,
-      sent: String(sentValue),
-      delivered: String(deliveredValue)
+      sent: String(settledDebitValue),
+      delivered: String(settledReceiveValue)
     }))
   )
   const asEnded = `json_to_recordset($1) as e(id uuid, state outgoing_payment_state, failure_reason outgoing_payment_failure_reason, sent numeric,
     delivered numeric)`
   await database.inTransaction(async (query) => {
     await query(
-      `update outgoing_payment p set state = e.state, failure_reason = e.failure_reason, sent_value = e.sent,
-         delivered_value = e.delivered, updated_at = $2 from ${asEnded} where p.id = e.id`,
+      `update outgoing_payment p set state = e.state, failure_reason = e.failure_reason, settled_debit_value = e.sent,
+         settled_receive_value = e.delivered, updated_at = $2 from ${asEnded} where p.id = e.id`,
       [ended, NOW]
     )
     await query(
@@ -408,8 +408,8 @@ async function contents({ database }: Ledger): Promise<unknown> {
 /** What kinds of payments were settled, by how they ended. */
 function kindsOf({ endings, transfers }: SettledBatch): string[] {
   return [
-    ...endings.map(({ held, settlement: { state, sentValue } }) =>
-      held ? `${state}, ${sentValue > 0n ? 'sent' : 'nothing sent'}` : 'without a hold'
+    ...endings.map(({ held, settlement: { state, settledDebitValue } }) =>
+      held ? `${state}, ${settledDebitValue > 0n ? 'sent' : 'nothing sent'}` : 'without a hold'
     ),
     ...transfers.map(({ kind }) => kind)
   ]

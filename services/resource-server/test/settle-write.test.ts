@@ -19,9 +19,9 @@ beforeAll(async () => {
   const settlement = {
     state: 'completed',
     failureReason: undefined,
-    sentValue: 100n,
-    feeValue: 0n,
-    deliveredValue: 100n
+    settledDebitValue: 100n,
+    settledFeeValue: 0n,
+    settledReceiveValue: 100n
   } as const
   batch = {
     endings: [{ id: paymentId, held: true, settlement }],
@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-const PENDING_PAYMENT = `update outgoing_payment set state = 'pending', sent_value = 0, delivered_value = 0 where id = $1`
+const PENDING_PAYMENT = `update outgoing_payment set state = 'pending', settled_debit_value = 0, settled_receive_value = 0 where id = $1`
 const PENDING_OUTCOME = `update grant_reservation set outcome = null, settled_debit_value = null, settled_receive_value = null,
   delivered_at = null where payment_id = $1`
 const PENDING_HOLD = `update transfer set state = 'pending', posted_amount = null, ended_at = null where id = $1`

@@ -115,7 +115,7 @@ describe('a payment whose persisting ended in uncertainty', () => {
         const answering = send(body)
         committed = delay(runsMs).then(() => lock.query('commit'))
         const answer = await answering
-        await Promise.allSettled(persisting.outcomes)
+        await Promise.allSettled(persisting.results)
         expect(await paymentsOf(body)).toHaveLength(answer.status === 201 ? 1 : 0)
         expect([201, 503]).toContain(answer.status)
       } finally {
@@ -136,7 +136,7 @@ describe('a payment whose persisting ended in uncertainty', () => {
     while (silent[0]?.count === 0) await new Promise(setImmediate)
     silent.push(disturbing({ statements: PERSISTING, moment: 'before', times: 1 }))
     const answers = await Promise.allSettled([first, send(lost)])
-    expect(answers.map(({ status: outcome }) => outcome)).toEqual(['rejected', 'rejected'])
+    expect(answers.map(({ status: result }) => result)).toEqual(['rejected', 'rejected'])
     const told = errors.mock.calls.map(([fields]) => fields as { paymentId: string })
     expect(told).toHaveLength(2)
     expect(told.map(({ paymentId }) => paymentId)).toContain((await paymentsOf(persisted))[0])
@@ -189,14 +189,14 @@ describe('an error', () => {
 
   it('gives way to the payment that the same request made meanwhile under its next id', async () => {
     const body = await order()
-    let letGo: () => void = () => undefined
-    const held = new Promise<void>((resolve) => (letGo = resolve))
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => (release = resolve))
     let calls = 0
     world.limits.after = async (call) => {
       if (call !== 'reserve') return
       calls += 1
       if (calls > 2) return
-      if (calls === 1) await held
+      if (calls === 1) await released
       throw new RpcError({ code: status.INTERNAL, message: 'lost' })
     }
     const slow = send(body)
@@ -205,7 +205,7 @@ describe('an error', () => {
     await world.whenDelivered()
     const paid = await send(body)
     expect(paid).toMatchObject({ status: 201 })
-    letGo()
+    release()
     expect(await slow).toMatchObject({ status: 201, text: paid.text })
     expect(await paymentsOf(body)).toHaveLength(1)
   })

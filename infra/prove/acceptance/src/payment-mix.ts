@@ -89,7 +89,7 @@ export class PaymentMix {
     return Promise.all(
       this.#paymentIds.map(async (ids, interval) => {
         const [row] = await this.#system.resourceDatabase.query<{ sent: string; delivered: string }>(
-          `select coalesce(sum(sent_value), 0) as sent, coalesce(sum(delivered_value), 0) as delivered
+          `select coalesce(sum(settled_debit_value), 0) as sent, coalesce(sum(settled_receive_value), 0) as delivered
              from outgoing_payment where id = any($1::uuid[])`,
           [ids]
         )
@@ -177,8 +177,8 @@ export class PaymentMix {
 
   async #end(end: auth.ReservationEnd): Promise<void> {
     const { results } = await callUnary(this.#system.limits, 'end', { ends: [end] }, { idempotent: true })
-    const outcome = results[0]?.outcome
-    if (outcome?.$case !== 'ended') throw new Error(`a reservation did not end: ${JSON.stringify(outcome)}`)
+    const result = results[0]?.result
+    if (result?.$case !== 'ended') throw new Error(`a reservation did not end: ${JSON.stringify(result)}`)
   }
 
   /** As if a process died before it persisted its payment: the sweeper releases the reservation. */
@@ -263,15 +263,15 @@ export class PaymentMix {
     }
     const { limits } = this.#system
     const answer = await callUnary(limits, 'reserve', { reservations: [reservation] }, { idempotent: true })
-    const outcome = answer.results[0]?.outcome
-    if (outcome?.$case === 'failure') throw new Error(`a reservation failed: ${outcome.value.message}`)
-    if (outcome?.$case === 'refused') {
-      const { reason } = outcome.value
+    const result = answer.results[0]?.result
+    if (result?.$case === 'failure') throw new Error(`a reservation failed: ${result.value.message}`)
+    if (result?.$case === 'refused') {
+      const { reason } = result.value
       if (reason !== auth.RefusalReason.REFUSAL_REASON_LIMIT_EXCEEDED) {
         throw new Error(`a reservation was refused with ${auth.RefusalReason[reason]}`)
       }
     }
-    const isAccepted = outcome?.$case === 'reserved'
+    const isAccepted = result?.$case === 'reserved'
     this.#count(isAccepted)
     return isAccepted ? paymentId : undefined
   }

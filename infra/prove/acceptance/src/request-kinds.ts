@@ -165,8 +165,8 @@ function interactionKinds(): RequestKind[] {
 function limitKinds(): RequestKind[] {
   const reserved = async (groundwork: Groundwork): Promise<string> => {
     const request = reservation(groundwork, groundwork.reserveToken)
-    const outcomes = await reserve(groundwork, [request])()
-    if (outcomes !== 'reserved') throw new Error(`a reservation was answered with ${outcomes}`)
+    const results = await reserve(groundwork, [request])()
+    if (results !== 'reserved') throw new Error(`a reservation was answered with ${results}`)
     return request.paymentId
   }
   return [
@@ -426,7 +426,7 @@ function createQuote({ system, quoteToken, receiver }: Groundwork): Promise<Answ
 function reserve({ system }: Groundwork, reservations: auth.ReservationRequest[]): () => Promise<string> {
   return async () => {
     const { results } = await callUnary(system.limits, 'reserve', { reservations }, { idempotent: false })
-    return results.map(({ outcome }) => outcome?.$case).join(', ')
+    return results.map(({ result }) => result?.$case).join(', ')
   }
 }
 
@@ -434,7 +434,7 @@ function reserve({ system }: Groundwork, reservations: auth.ReservationRequest[]
 function end({ system }: Groundwork, ends: auth.ReservationEnd[]): () => Promise<string> {
   return async () => {
     const { results } = await callUnary(system.limits, 'end', { ends }, { idempotent: false })
-    return results.map(({ outcome }) => outcome?.$case).join(', ')
+    return results.map(({ result }) => result?.$case).join(', ')
   }
 }
 

@@ -132,7 +132,7 @@ it.each<[what: string, Corruption]>([
     'a higher amount',
     {
       resource: () => `
-        update outgoing_payment set debit_value = 600, receive_value = 600, sent_value = 600, delivered_value = 600 where ${itself()};
+        update outgoing_payment set debit_value = 600, receive_value = 600, settled_debit_value = 600, settled_receive_value = 600 where ${itself()};
         update grant_reservation set settled_debit_value = 600, settled_receive_value = 600 where ${itsReservation()};
         update transfer set amount = 600, posted_amount = 600 where payment_id = '${payment}';
         ${addTo('alice', 'debits_posted', 100)};
@@ -151,7 +151,7 @@ it.each<[what: string, Corruption]>([
     'half of a delivered payment given back',
     {
       resource: () => `
-        update outgoing_payment set state = 'failed', failure_reason = 'partially_delivered', sent_value = 250, delivered_value = 250
+        update outgoing_payment set state = 'failed', failure_reason = 'partially_delivered', settled_debit_value = 250, settled_receive_value = 250
          where ${itself()};
         update grant_reservation set settled_debit_value = 250, settled_receive_value = 250 where ${itsReservation()};
         update transfer set posted_amount = 250 where payment_id = '${payment}';

@@ -224,16 +224,14 @@ describe('amounts at the edges of 64 bits', () => {
 })
 
 /** The result of one of several: its case, or the code and field of its failure. */
-function resultOf(
-  outcome: auth.ReservationResult['outcome'] | auth.EndResult['outcome'] | undefined
-): string {
-  if (outcome?.$case !== 'failure') return String(outcome?.$case)
-  const { code, field } = outcome.value
+function resultOf(result: auth.ReservationResult['result'] | auth.EndResult['result'] | undefined): string {
+  if (result?.$case !== 'failure') return String(result?.$case)
+  const { code, field } = result.value
   return `${String(status[code])} ${field}`
 }
 
 /** The result of an operator's call: `OK`, or the code and field of its refusal. */
-async function outcomeOf(call: Promise<unknown>): Promise<string> {
+async function answerOf(call: Promise<unknown>): Promise<string> {
   try {
     await call
     return 'OK'
@@ -256,7 +254,7 @@ describe('operators', () => {
     await openWallet(system, 'vault', USD)
     const move = (direction: 'deposit' | 'withdraw', value: bigint): Promise<string> => {
       const movement = { accountName: 'vault', value: String(value) }
-      return outcomeOf(
+      return answerOf(
         direction === 'deposit'
           ? callUnary(system.operator, 'deposit', { depositId: randomUUID(), ...movement }, ONCE)
           : callUnary(system.operator, 'withdraw', { withdrawalId: randomUUID(), ...movement }, ONCE)
@@ -288,7 +286,7 @@ describe('operators', () => {
 
   it('create assets of scale 0 to 255 only', async () => {
     const create = (scale: number): Promise<string> =>
-      outcomeOf(callUnary(system.operator, 'createAsset', { asset: { code: 'EVERY', scale } }, ONCE))
+      answerOf(callUnary(system.operator, 'createAsset', { asset: { code: 'EVERY', scale } }, ONCE))
     const scales = Array.from({ length: 256 }, (_, scale) => scale)
     for (const scale of scales) expect(await create(scale)).toBe('OK')
     const before = await stateOf(system)
@@ -318,13 +316,13 @@ describe('operators', () => {
         receiveAmount: amount(receive)
       }
       const { results } = await callUnary(system.limits, 'reserve', { reservations: [reservation] }, ONCE)
-      return resultOf(results[0]?.outcome)
+      return resultOf(results[0]?.result)
     }
     const settle = async (paymentId: string, debited: bigint, received: bigint): Promise<string> => {
       const value = { settledDebitValue: String(debited), settledReceiveValue: String(received) }
       const ends = [{ paymentId, end: { $case: 'settlement' as const, value } }]
       const { results } = await callUnary(system.limits, 'end', { ends }, ONCE)
-      return resultOf(results[0]?.outcome)
+      return resultOf(results[0]?.result)
     }
     const paymentId = randomUUID()
     const empty = await stateOf(system)

@@ -149,6 +149,6 @@ describe('a service is not started with certificates', () => {
     const other = system.resourceServers[0]?.settings['GRPC_TLS_KEY_FILE'] ?? ''
     await expect(
       composeAuthServer(loadAuthServerConfig({ ...settings, GRPC_TLS_KEY_FILE: other }))
-    ).rejects.toThrow(/- GRPC_TLS_KEY_FILE: \S+ must hold the key of the certificate in \S+/)
+    ).rejects.toThrow(/- GRPC_TLS_KEY_FILE: \S+ must contain the key of the certificate in \S+/)
   })
 })

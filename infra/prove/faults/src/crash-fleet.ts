@@ -2,7 +2,7 @@ import type { Crash } from './crash-points.js'
 import { runCrash } from './crash-run.js'
 import { type CrashSystem, startCrashSystem } from './crash-system.js'
 
-interface Outcome {
+interface Result {
   readonly promise: Promise<void>
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
@@ -12,7 +12,7 @@ interface Outcome {
 export class CrashFleet {
   readonly #queue: Crash[]
   readonly #left: Map<Crash, number>
-  readonly #outcomes: ReadonlyMap<Crash, Outcome>
+  readonly #results: ReadonlyMap<Crash, Result>
   readonly #running: Promise<unknown>
 
   /**
@@ -22,13 +22,13 @@ export class CrashFleet {
   constructor(crashes: readonly Crash[], options: { rounds: number; systems: number }) {
     this.#queue = Array.from({ length: options.rounds }, () => crashes).flat()
     this.#left = new Map(crashes.map((crash) => [crash, options.rounds]))
-    this.#outcomes = new Map(crashes.map((crash) => [crash, outcome()]))
+    this.#results = new Map(crashes.map((crash) => [crash, result()]))
     this.#running = Promise.all(Array.from({ length: options.systems }, () => this.#runOneSystem()))
   }
 
   /** Resolves once all rounds of a crash went well; rejects with the first that did not. */
-  outcomeOf(crash: Crash): Promise<void> {
-    return this.#outcomes.get(crash)?.promise ?? Promise.reject(new Error(`${crash.name} is not run`))
+  resultOf(crash: Crash): Promise<void> {
+    return this.#results.get(crash)?.promise ?? Promise.reject(new Error(`${crash.name} is not run`))
   }
 
   /** Ends the systems, once each has finished its crash. */
@@ -45,7 +45,7 @@ export class CrashFleet {
         await runCrash(system, crash)
         this.#succeeded(crash)
       } catch (error) {
-        this.#outcomes.get(crash)?.reject(withOutput(error, system))
+        this.#results.get(crash)?.reject(withOutput(error, system))
         // The others cannot run without a system, and what one crash broke must not be blamed on the next.
         if (system === undefined) this.#failAll(error)
         await system?.stop()
@@ -57,13 +57,13 @@ export class CrashFleet {
 
   #failAll(error: unknown): void {
     this.#queue.length = 0
-    for (const { reject } of this.#outcomes.values()) reject(error)
+    for (const { reject } of this.#results.values()) reject(error)
   }
 
   #succeeded(crash: Crash): void {
     const left = (this.#left.get(crash) ?? 0) - 1
     this.#left.set(crash, left)
-    if (left === 0) this.#outcomes.get(crash)?.resolve()
+    if (left === 0) this.#results.get(crash)?.resolve()
   }
 }
 
@@ -72,9 +72,9 @@ function withOutput(error: unknown, system: CrashSystem | undefined): Error {
   return new Error(`${message}\n${system?.output() ?? ''}`, { cause: error })
 }
 
-function outcome(): Outcome {
-  let resolve: Outcome['resolve'] | undefined
-  let reject: Outcome['reject'] | undefined
+function result(): Result {
+  let resolve: Result['resolve'] | undefined
+  let reject: Result['reject'] | undefined
   const promise = new Promise<void>((...both) => {
     ;[resolve, reject] = both
   })

@@ -11,10 +11,10 @@ export interface PaymentPoint extends StatementPoint {
 export interface CrashStep {
   readonly at: PaymentPoint
   /**
-   * `kill`: a service is killed there. `hold`: the statement waits there until all steps were taken. `pass`: nothing; the
+   * `kill`: a service is killed there. `delay`: the statement waits there until all steps were taken. `pass`: nothing; the
    * next step is looked for from there on.
    */
-  readonly do: { readonly kill: ServiceName } | 'hold' | 'pass'
+  readonly do: { readonly kill: ServiceName } | 'delay' | 'pass'
 }
 
 /** A crash at one step boundary of creating, processing or settling a payment. */
@@ -47,14 +47,14 @@ const resource = {
 }
 
 const kill = (service: ServiceName, at: PaymentPoint): CrashStep => ({ at, do: { kill: service } })
-const hold = (at: PaymentPoint): CrashStep => ({ at, do: 'hold' })
+const delay = (at: PaymentPoint): CrashStep => ({ at, do: 'delay' })
 const pass = (at: PaymentPoint): CrashStep => ({ at, do: 'pass' })
 
 const killAuthServer = (at: PaymentPoint): CrashStep => kill('auth-server', at)
 const killResourceServer = (at: PaymentPoint): CrashStep => kill('resource-server', at)
 
 /** A reservation that the resource server is not sure of is given up, and released next. */
-const givenUp = [hold(auth.reserve('after')), pass(resource.giveUp('after'))]
+const givenUp = [delay(auth.reserve('after')), pass(resource.giveUp('after'))]
 
 /**
  * Every boundary between two steps of a payment, and the service that is killed there. If it is killed while the other's statement
@@ -96,11 +96,11 @@ export const CRASHES: readonly Crash[] = [
   // Creating: giving up after an uncertain reservation.
   {
     name: 'resource server, about to give up a reservation it is not sure of',
-    steps: [hold(auth.reserve('after')), killResourceServer(resource.giveUp('before'))]
+    steps: [delay(auth.reserve('after')), killResourceServer(resource.giveUp('before'))]
   },
   {
     name: 'resource server, given up, not answered, and reserved later',
-    steps: [hold(auth.reserve('before')), killResourceServer(resource.giveUp('after'))]
+    steps: [delay(auth.reserve('before')), killResourceServer(resource.giveUp('after'))]
   },
   // Processing.
   {

@@ -8,7 +8,7 @@ import {
 } from '@open-payments-server/acceptance'
 import { systemClock } from '@open-payments-server/runtime'
 import type { CrashStep } from './crash-points.js'
-import { DatabaseProxy, type HeldStatement } from './database-proxy.js'
+import { DatabaseProxy, type StoppedStatement } from './database-proxy.js'
 
 /** Both services as separate processes, each with a proxy in front of its database, which can be killed at any statement. */
 export interface CrashSystem extends ConnectedSystem {
@@ -123,9 +123,9 @@ async function takeSteps(
   proxies: ReadonlyMap<ServiceName, DatabaseProxy>,
   processes: Processes
 ): Promise<void> {
-  const arm = ({ at }: CrashStep): Promise<HeldStatement> | undefined =>
-    proxies.get(at.of)?.hold(at, AbortSignal.timeout(STEP_TIMEOUT_MS))
-  const held: HeldStatement[] = []
+  const arm = ({ at }: CrashStep): Promise<StoppedStatement> | undefined =>
+    proxies.get(at.of)?.stopAt(at, AbortSignal.timeout(STEP_TIMEOUT_MS))
+  const delayed: StoppedStatement[] = []
   let next = steps[0] && arm(steps[0])
   for (const [index, { at, do: action }] of steps.entries()) {
     const statement = await next
@@ -135,7 +135,7 @@ async function takeSteps(
     next = following && arm(following)
     // Waited for only once this step is taken, which may fail first.
     next?.catch(() => undefined)
-    if (action === 'hold') held.push(statement)
+    if (action === 'delay') delayed.push(statement)
     else if (action === 'pass') statement.release()
     else {
       await processes[action.kill].kill()
@@ -144,5 +144,5 @@ async function takeSteps(
       await processes[action.kill].start()
     }
   }
-  for (const statement of held) statement.release()
+  for (const statement of delayed) statement.release()
 }

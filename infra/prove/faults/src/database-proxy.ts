@@ -13,14 +13,14 @@ export interface StatementPoint {
 }
 
 /** A statement that is stopped at a point. */
-export interface HeldStatement {
+export interface StoppedStatement {
   /** Lets it continue. Has no effect if its connection is gone. */
   release(): void
 }
 
 interface Watch {
   readonly point: StatementPoint
-  readonly onReached: (held: HeldStatement) => void
+  readonly onReached: (statement: StoppedStatement) => void
 }
 
 /**
@@ -56,7 +56,7 @@ export class DatabaseProxy {
   }
 
   /** Stops the next statement that reaches a point. Resolves once it is there. */
-  hold(point: StatementPoint, signal?: AbortSignal): Promise<HeldStatement> {
+  stopAt(point: StatementPoint, signal?: AbortSignal): Promise<StoppedStatement> {
     return new Promise((resolve, reject) => {
       const watch: Watch = { point, onReached: resolve }
       this.#watches.add(watch)

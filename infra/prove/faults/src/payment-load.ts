@@ -146,7 +146,7 @@ export class PaymentLoad {
   /** Balances and grants compared with payments: one sentence for each difference. */
   async differences(before: { alice: bigint; bob: bigint }, tokens: readonly string[]): Promise<string[]> {
     const [total] = await this.#system.resourceDatabase.query<{ sent: string; delivered: string }>(
-      `select coalesce(sum(sent_value), 0) as sent, coalesce(sum(delivered_value), 0) as delivered
+      `select coalesce(sum(settled_debit_value), 0) as sent, coalesce(sum(settled_receive_value), 0) as delivered
          from outgoing_payment where metadata->>'mark' = any($1)`,
       [this.payments.map(({ mark }) => mark)]
     )

@@ -139,7 +139,7 @@ class DisturbedConnection {
   readonly #dropped = new Set<'requests' | 'replies'>()
   #bytesToNextFault: number
   /** Bytes that wait for the end of a delay, in order; undefined without a delay. */
-  #heldBack: (() => void)[] | undefined
+  #delayed: (() => void)[] | undefined
 
   constructor(client: Socket, server: Socket, plan: ConnectionPlan) {
     this.#client = client
@@ -176,8 +176,8 @@ class DisturbedConnection {
     const pass = (): void => {
       if (!this.#dropped.has(kind)) to.write(bytes)
     }
-    if (this.#heldBack === undefined) pass()
-    else this.#heldBack.push(pass)
+    if (this.#delayed === undefined) pass()
+    else this.#delayed.push(pass)
   }
 
   #beforeRequest(bytes: number): void {
@@ -227,10 +227,10 @@ class DisturbedConnection {
   }
 
   #delay(): void {
-    const heldBack: (() => void)[] = (this.#heldBack ??= [])
+    const delayed: (() => void)[] = (this.#delayed ??= [])
     setTimeout(() => {
-      if (this.#heldBack === heldBack) this.#heldBack = undefined
-      for (const pass of heldBack.splice(0)) pass()
+      if (this.#delayed === delayed) this.#delayed = undefined
+      for (const pass of delayed.splice(0)) pass()
     }, this.#draw(this.#plan.delayMs))
   }
 }

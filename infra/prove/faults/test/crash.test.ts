@@ -16,6 +16,6 @@ describe(`after a crash, ${String(ROUNDS)} at each step, nobody was told anythin
   afterAll(() => fleet.stop(), TIME_LIMIT_MS)
 
   for (const crash of CRASHES) {
-    it(`of the ${crash.name}`, () => fleet.outcomeOf(crash), TIME_LIMIT_MS)
+    it(`of the ${crash.name}`, () => fleet.resultOf(crash), TIME_LIMIT_MS)
   }
 })

@@ -134,7 +134,7 @@ async function prepareOrders(system: System): Promise<{ orders: Order[]; tokens:
 /** Number of payments by how they ended. */
 async function endingsOf(system: System): Promise<Record<string, number>> {
   const rows = await system.resourceDatabase.query<{ ending: string; count: number }>(
-    `select case when state = 'failed' and sent_value > 0 then 'failed, sent in part' else state::text end as ending,
+    `select case when state = 'failed' and settled_debit_value > 0 then 'failed, sent in part' else state::text end as ending,
             count(*)::int as count
        from outgoing_payment group by 1`
   )

@@ -30,19 +30,19 @@ export function fuzzTests(what: string, targets: readonly AnyTarget[], part: num
   const report: string[] = []
   const test = async (name: string, target: AnyTarget): Promise<void> => {
     const cases = Math.ceil((CASES * part * target.share) / sharesInAll)
-    const outcomes = new Map<string, number>()
+    const results = new Map<string, number>()
     let slowestMs = 0
-    await fuzz(target, cases, ({ outcome, elapsedMs }) => {
-      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+    await fuzz(target, cases, ({ result, elapsedMs }) => {
+      results.set(result, (results.get(result) ?? 0) + 1)
       slowestMs = Math.max(slowestMs, elapsedMs)
     })
-    const told = [...outcomes].map(([outcome, count]) => `${outcome} ${String(count)}`).join(', ')
+    const told = [...results].map(([result, count]) => `${result} ${String(count)}`).join(', ')
     report.push(`${name}: ${String(cases)} cases, the slowest ${slowestMs.toFixed(1)} ms: ${told}`)
     if (FUZZ_TEST_PATH !== undefined) return
-    expect([...outcomes.values()].reduce((sum, count) => sum + count)).toBe(cases)
+    expect([...results.values()].reduce((sum, count) => sum + count)).toBe(cases)
     // With few cases the share may be lower by chance.
     const expected = target.acceptedMin * cases
-    expect(outcomes.get(ACCEPTED) ?? 0).toBeGreaterThanOrEqual(Math.floor(expected - 3 * Math.sqrt(expected)))
+    expect(results.get(ACCEPTED) ?? 0).toBeGreaterThanOrEqual(Math.floor(expected - 3 * Math.sqrt(expected)))
   }
   describe(what, () => {
     const named = targets.map((target) => [target.name, target] as const)
@@ -55,7 +55,7 @@ export function fuzzTests(what: string, targets: readonly AnyTarget[], part: num
 
 /** The result of a case, and its duration in milliseconds. */
 interface Attempt {
-  readonly outcome: string
+  readonly result: string
   readonly elapsedMs: number
 }
 
@@ -100,11 +100,11 @@ async function attemptInTime(attack: () => string | Promise<string>): Promise<At
   let best = Infinity
   for (let repetition = 0; repetition <= REPETITIONS; repetition += 1) {
     const [startedMs, before] = [performance.now(), process.cpuUsage()]
-    const outcome = await attack()
+    const result = await attack()
     const { user, system } = process.cpuUsage(before)
     const elapsedMs = performance.now() - startedMs
     best = Math.min(best, elapsedMs, repetition === 0 ? Infinity : (user + system) / 1_000)
-    if (best <= CASE_MS_MAX) return { outcome, elapsedMs: best }
+    if (best <= CASE_MS_MAX) return { result, elapsedMs: best }
   }
   throw new Error(`took ${best.toFixed(0)} ms, and longer in ${String(REPETITIONS)} more attempts`)
 }

@@ -42,10 +42,10 @@ export function target<Case>({
   acceptedMin = 0.1,
   ...told
 }: Target<Case>): AnyTarget {
-  const outcome = (input: Case): string | Promise<string> =>
-    refusal === undefined ? attack(input) : outcomeOf(() => attack(input), refusal)
+  const result = (input: Case): string | Promise<string> =>
+    refusal === undefined ? attack(input) : resultOf(() => attack(input), refusal)
   const property: AnyTarget['property'] = (attempt) =>
-    fc.asyncProperty(typeof cases === 'function' ? cases() : cases, (input) => attempt(() => outcome(input)))
+    fc.asyncProperty(typeof cases === 'function' ? cases() : cases, (input) => attempt(() => result(input)))
   return { ...told, acceptedMin, property }
 }
 
@@ -55,7 +55,7 @@ export function target<Case>({
  * @returns what it returns, {@link ACCEPTED} for nothing, or the kind of its refusal
  * @throws anything that is not a refusal
  */
-export function outcomeOf(attempt: () => unknown, refusal: RefusalKind): string {
+export function resultOf(attempt: () => unknown, refusal: RefusalKind): string {
   try {
     const told = attempt()
     return typeof told === 'string' ? told : ACCEPTED

@@ -109,7 +109,7 @@ async function fillResourceServer(client: pg.Client, plan: GrowthPlan): Promise<
             ${at} + interval '5 minutes', ${at}
        from ${both}`,
     `insert into outgoing_payment (id, wallet_address_id, client, grant_id, quote_id, receiver, debit_value, fee_value,
-       receive_value, receive_asset_id, state, failure_reason, sent_value, delivered_value, grant_spent_debit_value,
+       receive_value, receive_asset_id, state, failure_reason, settled_debit_value, settled_receive_value, grant_spent_debit_value,
        grant_spent_receive_value, request_hash, signature_id, created_at, updated_at)
      select ${payment}, s.wallet_address_id, ${clientOf(plan)}, ${uuidOf('grant', plan)}, ${quote}, ${incomingUrl}, ${DEBIT},
             ${FEE}, ${RECEIVE}, s.asset_id, case when ${FAILED} then 'failed' else 'completed' end::outgoing_payment_state,

@@ -111,7 +111,7 @@ describeTrial('backups of both databases, taken at different moments while payme
     )
     const [sent] = await query<{ sum: string }>(
       urls.resource,
-      'select coalesce(sum(sent_value), 0) as sum from outgoing_payment'
+      'select coalesce(sum(settled_debit_value), 0) as sum from outgoing_payment'
     )
     return { counted: BigInt(counted?.sum ?? 0), sent: BigInt(sent?.sum ?? 0) }
   }

@@ -46,11 +46,11 @@ export async function runMemory(requests: number): Promise<boolean> {
     for (let step = 1; step <= STEPS; step += 1) {
       for (const call of calls) await call.send(CONCURRENCY, Math.ceil(requests / STEPS / calls.length))
       const heap = await Promise.all(inspectors.map((inspector) => inspector.heapAfterCollection()))
-      const held = await Promise.all(stack.services.map(({ id }) => readMemory(id)))
+      const resident = await Promise.all(stack.services.map(({ id }) => readMemory(id)))
       heaps.push(heap)
       table.push([
         (requests * step) / STEPS,
-        ...heap.flatMap((bytes, index) => [bytes, held[index] ?? 0].map(mebibytes))
+        ...heap.flatMap((bytes, index) => [bytes, resident[index] ?? 0].map(mebibytes))
       ])
     }
     for (const inspector of inspectors) inspector.close()

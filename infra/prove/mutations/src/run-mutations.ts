@@ -42,7 +42,7 @@ export async function runMutations(repository: string, part: string, signal: Abo
       verdicts.push(verdict)
     }
     console.log(tableOf(verdicts))
-    const survivors = verdicts.filter(({ result }) => result.outcome !== 'failed')
+    const survivors = verdicts.filter(({ result }) => result.status !== 'failed')
     console.log(
       survivors.length === 0
         ? `Every one of ${String(verdicts.length)} broken guards was caught.`
@@ -64,9 +64,9 @@ async function assertAllPass(
   console.log('Running their tests with nothing broken …')
   for (const [file, ofFile] of titles) {
     signal.throwIfAborted()
-    for (const [title, { outcome, reason }] of await runTests(clone, file, [...ofFile])) {
-      if (outcome === 'passed') continue
-      throw new Error(`"${title}" in ${file} ${outcome} although nothing is broken:\n${reason}`)
+    for (const [title, { status, reason }] of await runTests(clone, file, [...ofFile])) {
+      if (status === 'passed') continue
+      throw new Error(`"${title}" in ${file} ${status} although nothing is broken:\n${reason}`)
     }
   }
 }
@@ -114,7 +114,7 @@ function tableOf(verdicts: readonly Verdict[]): string {
 }
 
 function wordOf({ result }: Verdict): string {
-  switch (result.outcome) {
+  switch (result.status) {
     case 'failed':
       return 'caught'
     case 'passed':

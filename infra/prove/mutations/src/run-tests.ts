@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 /** The result of a test. */
 export interface TestResult {
-  readonly outcome: 'passed' | 'failed' | 'not run'
+  readonly status: 'passed' | 'failed' | 'not run'
   /** Why it failed or did not run: jest's output, without colours. */
   readonly reason: string
 }
@@ -67,11 +67,11 @@ function resultOf(report: JestReport | undefined, title: string, output: string)
   const results = (report?.testResults ?? [])
     .flatMap(({ assertionResults }) => assertionResults)
     .filter(({ title: found, status }) => found === title && ['passed', 'failed'].includes(status))
-  if (results.length === 0) return { outcome: 'not run', reason: plain(output) }
+  if (results.length === 0) return { status: 'not run', reason: plain(output) }
   const failed = results.find(({ status }) => status === 'failed')
   return failed === undefined
-    ? { outcome: 'passed', reason: '' }
-    : { outcome: 'failed', reason: plain(failed.failureMessages.join('\n')) }
+    ? { status: 'passed', reason: '' }
+    : { status: 'failed', reason: plain(failed.failureMessages.join('\n')) }
 }
 
 /** @returns what it printed */

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net'
 const LOOPBACK = '127.0.0.1'
 const PATH = '/callback'
 
-/** The callback of the client after the account holder's decision. */
-export type Outcome =
+/** How the interaction finished, as the callback says (RFC 9635 §4.2). */
+export type Finish =
   | { readonly kind: 'accepted'; readonly hash: string; readonly interactRef: string }
   | { readonly kind: 'ended'; readonly result: string }
 
@@ -15,21 +15,21 @@ export type Outcome =
 export interface Callback {
   /** The `finish.uri` of the grant request. */
   readonly uri: string
-  /** Resolves with the first outcome that arrives. */
-  readonly outcome: Promise<Outcome>
+  /** Resolves with the first one that arrives. */
+  readonly finish: Promise<Finish>
   stop(): void
 }
 
 /** Listens for the browser that comes back. */
 export async function startCallback(): Promise<Callback> {
-  let resolveOutcome: (outcome: Outcome) => void = () => undefined
-  const outcome = new Promise<Outcome>((resolve) => {
-    resolveOutcome = resolve
+  let resolveFinish: (finish: Finish) => void = () => undefined
+  const finish = new Promise<Finish>((resolve) => {
+    resolveFinish = resolve
   })
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
-    const received = pathname === PATH ? readOutcome(searchParams) : undefined
-    if (received !== undefined) resolveOutcome(received)
+    const received = pathname === PATH ? readFinish(searchParams) : undefined
+    if (received !== undefined) resolveFinish(received)
     response.writeHead(received === undefined ? 404 : 200, { 'content-type': 'text/plain; charset=utf-8' })
     response.end(
       received === undefined
@@ -41,7 +41,7 @@ export async function startCallback(): Promise<Callback> {
   await once(server, 'listening')
   return {
     uri: `http://localhost:${String((server.address() as AddressInfo).port)}${PATH}`,
-    outcome,
+    finish,
     stop: () => {
       server.close()
       server.closeAllConnections()
@@ -49,7 +49,7 @@ export async function startCallback(): Promise<Callback> {
   }
 }
 
-function readOutcome(parameters: URLSearchParams): Outcome | undefined {
+function readFinish(parameters: URLSearchParams): Finish | undefined {
   const [hash, interactRef, result] = ['hash', 'interact_ref', 'result'].map((name) => parameters.get(name))
   if (hash && interactRef) return { kind: 'accepted', hash, interactRef }
   return result ? { kind: 'ended', result } : undefined

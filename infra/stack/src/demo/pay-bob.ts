@@ -15,7 +15,7 @@ import {
 import pc from 'picocolors'
 import type { StackFile } from '../stack/stack-file.js'
 import { acceptLikeABrowser, openPage } from './browser.js'
-import { isFinishHash, type Outcome, startCallback } from './callback.js'
+import { isFinishHash, type Finish, startCallback } from './callback.js'
 import type { Storyteller } from './printing.js'
 
 /** What bob is to receive: 10.00 USD. */
@@ -24,7 +24,7 @@ const MS_PER_SECOND = 1_000
 /** How long alice may take to decide: the auth server's default. */
 const CONSENT_TIMEOUT_MS = 600_000
 
-const TIMED_OUT: Outcome = { kind: 'ended', result: 'nobody chose within 10 minutes' }
+const TIMED_OUT: Finish = { kind: 'ended', result: 'nobody chose within 10 minutes' }
 
 /** Dependencies of the demo's payment. */
 export interface Telling {
@@ -176,7 +176,7 @@ async function waitForConsent(
   { story, yes }: Telling,
   grant: PendingGrant,
   context: {
-    callback: { uri: string; outcome: Promise<Outcome> }
+    callback: { uri: string; finish: Promise<Finish> }
     clientNonce: string
     grantEndpoint: string
   }
@@ -190,13 +190,13 @@ async function waitForConsent(
     story.note(pc.underline(grant.interact.redirect))
     openPage(grant.interact.redirect)
   }
-  const outcome = await Promise.race([callback.outcome, delay(CONSENT_TIMEOUT_MS, TIMED_OUT, { ref: false })])
-  if (outcome.kind === 'ended') {
+  const finish = await Promise.race([callback.finish, delay(CONSENT_TIMEOUT_MS, TIMED_OUT, { ref: false })])
+  if (finish.kind === 'ended') {
     throw new Error(
-      outcome.result === 'grant_rejected' ? 'Alice declined.' : `The interaction ended: ${outcome.result}.`
+      finish.result === 'grant_rejected' ? 'Alice declined.' : `The interaction ended: ${finish.result}.`
     )
   }
-  const { hash, interactRef } = outcome
+  const { hash, interactRef } = finish
   const parts = { clientNonce, serverNonce: grant.interact.finish, interactRef, grantEndpoint }
   if (!isFinishHash(hash, parts))
     throw new Error('the hash of the finish redirect is not that of this interaction')

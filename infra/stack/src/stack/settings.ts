@@ -60,7 +60,7 @@ export interface StackSettings {
 
 /** Files of the stack. */
 export interface StackPaths {
-  /** The folder that holds all of it. */
+  /** The folder that contains all of it. */
   readonly directory: string
   readonly postgres: string
   readonly logs: string

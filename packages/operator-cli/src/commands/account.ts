@@ -6,7 +6,7 @@ import type { RunSession } from '../session.js'
 
 /** `account create|list|show` */
 export function accountCommand(run: RunSession): Command {
-  const account = new Command('account').description('accounts that hold money, and their balances')
+  const account = new Command('account').description('wallet accounts and their balances')
 
   account
     .command('create')

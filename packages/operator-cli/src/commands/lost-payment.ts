@@ -33,8 +33,8 @@ export function lostPaymentCommand(run: RunSession): Command {
             ['State', ({ state }) => state],
             ['Wallet address', ({ walletAddress }) => walletAddress],
             ['Receiver', ({ receiver }) => receiver],
-            ['Debit', ({ debit }) => amountCell(debit), 'right'],
-            ['Receive', ({ receive }) => amountCell(receive), 'right']
+            ['Debit', ({ debitAmount }) => amountCell(debitAmount), 'right'],
+            ['Receive', ({ receiveAmount }) => amountCell(receiveAmount), 'right']
           ],
           json: lostPaymentJson
         })
@@ -73,8 +73,8 @@ function lostPaymentJson(lost: OperatorLostPayment): unknown {
     state: lost.state,
     walletAddress: lost.walletAddress,
     receiver: lost.receiver,
-    debitAmount: amountJson(lost.debit),
-    receiveAmount: amountJson(lost.receive),
+    debitAmount: amountJson(lost.debitAmount),
+    receiveAmount: amountJson(lost.receiveAmount),
     createdAt: lost.createdAt ?? null
   }
 }

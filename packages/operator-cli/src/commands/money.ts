@@ -53,7 +53,7 @@ function moneyCommand(run: RunSession, { name, description, past, move }: Moveme
         const account = await moveSafely(id, () => move(client, id, accountName, amount.value))
         print.result(
           { id, amount: formatAmount(amount), account: accountJson(account) },
-          `${past} ${describeAmount(amount)}. ${account.name} now holds ${describeAmount(account.balance)} (id ${id}).`
+          `${past} ${describeAmount(amount)}. ${account.name} now has ${describeAmount(account.balance)} (id ${id}).`
         )
       })
     )

@@ -88,7 +88,7 @@ export function describeAmount(amount: Amount): string {
  * @throws AmountError with field `value`
  */
 export function parseMajorUnits(text: string, asset: Asset): Amount {
-  // 20 digits hold every unsigned 64-bit integer; leading zeros after the point come on top.
+  // 20 digits are enough for every unsigned 64-bit integer; leading zeros after the point come on top.
   const match = text.length <= ASSET_SCALE_MAX + 21 ? MAJOR_UNITS.exec(text) : null
   if (match === null) {
     throw new AmountError('value', 'must be a decimal number without a sign, for example "12.50"')

@@ -63,23 +63,31 @@ describe('a quote', () => {
 
   it('from a debit takes the fee first and rounds what is received down', () => {
     // 100.00 − 0.30 − 0.50 = 99.20; × 0.92 = 91.264
-    expect(quoteFromDebit(10_000n, terms)).toEqual({ debit: 10_000n, fee: 80n, receive: 9_126n })
+    expect(quoteFromDebit(10_000n, terms)).toEqual({
+      debitValue: 10_000n,
+      feeValue: 80n,
+      receiveValue: 9_126n
+    })
   })
 
   it('from a receive amount delivers exactly that', () => {
-    expect(quoteFromReceive(9_126n, terms)).toEqual({ debit: 10_000n, fee: 80n, receive: 9_126n })
+    expect(quoteFromReceive(9_126n, terms)).toEqual({
+      debitValue: 10_000n,
+      feeValue: 80n,
+      receiveValue: 9_126n
+    })
   })
 
   it('from a debit too small delivers nothing, and from the minimum debit something', () => {
-    expect(quoteFromDebit(31n, terms).receive).toBe(0n)
+    expect(quoteFromDebit(31n, terms).receiveValue).toBe(0n)
     expect(minimumDebit(terms)).toBe(33n)
-    expect(quoteFromDebit(33n, terms)).toEqual({ debit: 33n, fee: 31n, receive: 1n })
-    expect(quoteFromDebit(32n, terms).receive).toBe(0n)
+    expect(quoteFromDebit(33n, terms)).toEqual({ debitValue: 33n, feeValue: 31n, receiveValue: 1n })
+    expect(quoteFromDebit(32n, terms).receiveValue).toBe(0n)
   })
 
   it('for nothing costs nothing', () => {
-    expect(quoteFromReceive(0n, terms)).toEqual({ debit: 0n, fee: 0n, receive: 0n })
-    expect(quoteFromDebit(0n, terms)).toEqual({ debit: 0n, fee: 0n, receive: 0n })
+    expect(quoteFromReceive(0n, terms)).toEqual({ debitValue: 0n, feeValue: 0n, receiveValue: 0n })
+    expect(quoteFromDebit(0n, terms)).toEqual({ debitValue: 0n, feeValue: 0n, receiveValue: 0n })
   })
 
   it('between accounts of one asset loses no unit, whatever the fee', () => {
@@ -87,10 +95,10 @@ describe('a quote', () => {
       fc.property(uint64, feeSchedule, (amount, fees) => {
         const same = { source: USD, target: USD, rate: RATE_ONE, fees }
         const fromDebit = quoteFromDebit(amount, same)
-        expect(fromDebit.fee + fromDebit.receive).toBe(amount)
+        expect(fromDebit.feeValue + fromDebit.receiveValue).toBe(amount)
         const fromReceive = answerOf(() => quoteFromReceive(amount, same), AmountError)
         if (fromReceive !== undefined) {
-          expect(fromReceive.fee + fromReceive.receive).toBe(fromReceive.debit)
+          expect(fromReceive.feeValue + fromReceive.receiveValue).toBe(fromReceive.debitValue)
         }
       })
     )
@@ -100,10 +108,12 @@ describe('a quote', () => {
     fc.assert(
       fc.property(ordinaryAmount, ordinaryTerms, (receive, between) => {
         const quoted = quoteFromReceive(receive, between)
-        expect(quoted.receive).toBe(receive)
-        expect(quoted.fee).toBe(feeFor(quoted.debit, between.fees))
-        expect(quoteFromDebit(quoted.debit, between).receive >= receive).toBe(true)
-        expect(quoted.debit === 0n || quoteFromDebit(quoted.debit - 1n, between).receive < receive).toBe(true)
+        expect(quoted.receiveValue).toBe(receive)
+        expect(quoted.feeValue).toBe(feeFor(quoted.debitValue, between.fees))
+        expect(quoteFromDebit(quoted.debitValue, between).receiveValue >= receive).toBe(true)
+        expect(
+          quoted.debitValue === 0n || quoteFromDebit(quoted.debitValue - 1n, between).receiveValue < receive
+        ).toBe(true)
       }),
       { numRuns: 1_000 }
     )
@@ -113,11 +123,12 @@ describe('a quote', () => {
     fc.assert(
       fc.property(uint64, quoteTerms, (receive, between) => {
         const quoted = answerOf(() => quoteFromReceive(receive, between), AmountError)
-        const largest = quoted?.debit ?? UINT64_MAX + 1n
+        const largest = quoted?.debitValue ?? UINT64_MAX + 1n
         // A debit that would deliver more than the range counts as delivering enough.
         const delivers = (debit: bigint): boolean =>
-          (answerOf(() => quoteFromDebit(debit, between), AmountError)?.receive ?? UINT64_MAX + 1n) >= receive
-        expect(quoted === undefined || delivers(quoted.debit)).toBe(true)
+          (answerOf(() => quoteFromDebit(debit, between), AmountError)?.receiveValue ?? UINT64_MAX + 1n) >=
+          receive
+        expect(quoted === undefined || delivers(quoted.debitValue)).toBe(true)
         expect(largest === 0n || !delivers(largest - 1n)).toBe(true)
       }),
       { numRuns: 1_000 }
@@ -129,9 +140,11 @@ describe('a quote', () => {
       fc.property(uint64, quoteTerms, (debit, between) => {
         const quoted = answerOf(() => quoteFromDebit(debit, between), AmountError)
         fc.pre(quoted !== undefined)
-        const { fee, receive } = quoted ?? { fee: 0n, receive: 0n }
-        const paid = (debit - fee) * between.rate.numerator * 10n ** BigInt(between.target.scale)
-        expect(receive * between.rate.denominator * 10n ** BigInt(between.source.scale) <= paid).toBe(true)
+        const { feeValue, receiveValue } = quoted ?? { feeValue: 0n, receiveValue: 0n }
+        const paid = (debit - feeValue) * between.rate.numerator * 10n ** BigInt(between.target.scale)
+        expect(receiveValue * between.rate.denominator * 10n ** BigInt(between.source.scale) <= paid).toBe(
+          true
+        )
       })
     )
   })
@@ -140,15 +153,15 @@ describe('a quote', () => {
     fc.assert(
       fc.property(ordinaryTerms, (between) => {
         const least = minimumDebit(between)
-        expect(quoteFromDebit(least, between).receive >= 1n).toBe(true)
-        expect(quoteFromDebit(least - 1n, between).receive).toBe(0n)
+        expect(quoteFromDebit(least, between).receiveValue >= 1n).toBe(true)
+        expect(quoteFromDebit(least - 1n, between).receiveValue).toBe(0n)
       })
     )
   })
 
   it('is refused when the debit is out of range', () => {
     const same = { source: USD, target: USD, rate: RATE_ONE, fees: { fixed: 1n, basisPoints: 0 } }
-    expect(quoteFromReceive(UINT64_MAX - 1n, same).debit).toBe(UINT64_MAX)
+    expect(quoteFromReceive(UINT64_MAX - 1n, same).debitValue).toBe(UINT64_MAX)
     expect(() => quoteFromReceive(UINT64_MAX, same)).toThrow(AmountError)
     expect(() => quoteFromReceive(UINT64_MAX + 1n, same)).toThrow(AmountError)
     expect(() => quoteFromDebit(UINT64_MAX + 1n, { ...same, fees: NO_FEES })).toThrow(AmountError)
@@ -157,12 +170,12 @@ describe('a quote', () => {
 })
 
 describe('a payment delivered in part', () => {
-  const quoted = { debit: 10_000n, fee: 80n, receive: 9_126n }
+  const quoted = { debitValue: 10_000n, feeValue: 80n, receiveValue: 9_126n }
 
   it('keeps the whole debit if all was delivered, and nothing if nothing was', () => {
     expect(debitForPartialReceive(quoted, 9_126n)).toBe(10_000n)
     expect(debitForPartialReceive(quoted, 0n)).toBe(0n)
-    expect(debitForPartialReceive({ debit: 5n, fee: 5n, receive: 0n }, 0n)).toBe(0n)
+    expect(debitForPartialReceive({ debitValue: 5n, feeValue: 5n, receiveValue: 0n }, 0n)).toBe(0n)
   })
 
   it('keeps its share, rounded up', () => {
@@ -172,12 +185,14 @@ describe('a payment delivered in part', () => {
 
   it('never keeps more than the debit, nor less for more', () => {
     fc.assert(
-      fc.property(uint64, uint64, fc.tuple(uint64, uint64, uint64), (debit, fee, [a, b, c]) => {
-        const [less = 0n, more = 0n, receive = 0n] = [a, b, c].sort((x, y) => (x < y ? -1 : x > y ? 1 : 0))
-        const kept = debitForPartialReceive({ debit, fee, receive }, more)
-        expect(kept <= debit).toBe(true)
-        expect(kept * receive >= debit * more || more === 0n).toBe(true)
-        expect(debitForPartialReceive({ debit, fee, receive }, less) <= kept).toBe(true)
+      fc.property(uint64, uint64, fc.tuple(uint64, uint64, uint64), (debitValue, feeValue, [a, b, c]) => {
+        const [less = 0n, more = 0n, receiveValue = 0n] = [a, b, c].sort((x, y) =>
+          x < y ? -1 : x > y ? 1 : 0
+        )
+        const kept = debitForPartialReceive({ debitValue, feeValue, receiveValue }, more)
+        expect(kept <= debitValue).toBe(true)
+        expect(kept * receiveValue >= debitValue * more || more === 0n).toBe(true)
+        expect(debitForPartialReceive({ debitValue, feeValue, receiveValue }, less) <= kept).toBe(true)
       })
     )
   })

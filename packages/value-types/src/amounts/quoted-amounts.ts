@@ -4,16 +4,16 @@ import { type FeeSchedule, feeFor, smallestDebitLeaving } from './fees.js'
 import { convertRoundedDown, convertRoundedUp, divideRoundedUp, type Rate } from './rate.js'
 
 /**
- * What a payment takes and gives. `debit` and `fee` are in the smallest units of the source asset, the fee being part
- * of the debit; `receive` is in those of the target asset.
+ * What a payment takes and gives. `debitValue` and `feeValue` are in the smallest units of the source asset, the fee being
+ * part of the debit; `receiveValue` is in those of the target asset.
  *
- * `receive` is never more than `debit − fee` covers at the quoted rate. With one asset at rate one, `debit` is
- * exactly `fee + receive`: no unit is left over.
+ * `receiveValue` is never more than `debitValue − feeValue` covers at the quoted rate. With one asset at rate one,
+ * `debitValue` is exactly `feeValue + receiveValue`: no unit is left over.
  */
 export interface QuotedAmounts {
-  readonly debit: bigint
-  readonly fee: bigint
-  readonly receive: bigint
+  readonly debitValue: bigint
+  readonly feeValue: bigint
+  readonly receiveValue: bigint
 }
 
 /** The terms of a quote: both assets, the rate from source to target, and the sender's fees. */
@@ -25,26 +25,27 @@ export interface QuoteTerms {
 }
 
 /**
- * Quotes a payment from what its sender pays in all. `receive` is rounded down, and may be `0n` when the debit is too
+ * Quotes a payment from what its sender pays in all. `receiveValue` is rounded down, and may be `0n` when the debit is too
  * small to deliver anything: the caller decides what to answer then (see {@link minimumDebit}).
  *
  * @throws AmountError when an amount leaves the unsigned 64-bit range
  */
-export function quoteFromDebit(debit: bigint, terms: QuoteTerms): QuotedAmounts {
-  const fee = feeFor(debit, terms.fees)
-  return { debit, fee, receive: convertRoundedDown(debit - fee, terms.source, terms.target, terms.rate) }
+export function quoteFromDebit(debitValue: bigint, terms: QuoteTerms): QuotedAmounts {
+  const feeValue = feeFor(debitValue, terms.fees)
+  const receiveValue = convertRoundedDown(debitValue - feeValue, terms.source, terms.target, terms.rate)
+  return { debitValue, feeValue, receiveValue }
 }
 
 /**
- * Quotes a payment from what its receiver is to get: `debit` is the smallest that delivers `receive` after the fee,
- * and `receive` in the result is exactly the amount asked for. Conversion and fee are rounded up.
+ * Quotes a payment from what its receiver is to get: `debitValue` is the smallest that delivers `receiveValue` after the
+ * fee, and `receiveValue` in the result is exactly the amount asked for. Conversion and fee are rounded up.
  *
  * @throws AmountError when an amount leaves the unsigned 64-bit range
  */
-export function quoteFromReceive(receive: bigint, terms: QuoteTerms): QuotedAmounts {
-  const net = convertRoundedUp(receive, terms.source, terms.target, terms.rate)
-  const debit = assertUint64(smallestDebitLeaving(net, terms.fees), 'value')
-  return { debit, fee: feeFor(debit, terms.fees), receive }
+export function quoteFromReceive(receiveValue: bigint, terms: QuoteTerms): QuotedAmounts {
+  const net = convertRoundedUp(receiveValue, terms.source, terms.target, terms.rate)
+  const debitValue = assertUint64(smallestDebitLeaving(net, terms.fees), 'value')
+  return { debitValue, feeValue: feeFor(debitValue, terms.fees), receiveValue }
 }
 
 /**
@@ -53,18 +54,18 @@ export function quoteFromReceive(receive: bigint, terms: QuoteTerms): QuotedAmou
  * @throws AmountError when not even the largest amount does
  */
 export function minimumDebit(terms: QuoteTerms): bigint {
-  return quoteFromReceive(1n, terms).debit
+  return quoteFromReceive(1n, terms).debitValue
 }
 
 /**
- * The share of a debit that is kept when only part of a payment could be delivered: `ceil(debit × received /
- * receive)`. It is the whole debit when all was delivered, and `0n` when nothing was.
+ * The share of a debit that is kept when only part of a payment could be delivered: `ceil(debitValue × received /
+ * receiveValue)`. It is the whole debit when all was delivered, and `0n` when nothing was.
  *
  * @throws AmountError with field `received` when more was received than quoted
  */
 export function debitForPartialReceive(quoted: QuotedAmounts, received: bigint): bigint {
-  if (received < 0n || received > quoted.receive) {
+  if (received < 0n || received > quoted.receiveValue) {
     throw new AmountError('received', 'must be from 0 to the quoted receive amount')
   }
-  return received === 0n ? 0n : divideRoundedUp(quoted.debit * received, quoted.receive)
+  return received === 0n ? 0n : divideRoundedUp(quoted.debitValue * received, quoted.receiveValue)
 }

@@ -35,7 +35,7 @@ export function uuidV7(timestampMs: number, entropy: Uint8Array): string {
 }
 
 /**
- * A UUID version 8 (RFC 9562 §5.8): 122 bits of a hash, for ids that are derived and hold no time.
+ * A UUID version 8 (RFC 9562 §5.8): 122 bits of a hash, for ids that are derived and contain no time.
  *
  * @param hash at least 16 bytes
  */

@@ -155,13 +155,13 @@ function countingReservations(
 }
 
 function answerTo(result: ReserveResult): ReservationAnswer {
-  switch (result.outcome) {
+  switch (result.kind) {
     case 'reserved':
-      return result.repeated ? 'repeated' : 'reserved'
+      return result.wasReservedBefore ? 'repeated' : 'reserved'
     case 'refused':
       return result.reason
     case 'mismatch':
     case 'other-amounts':
-      return result.outcome
+      return result.kind
   }
 }

@@ -47,7 +47,7 @@ describe('the end of a reservation', () => {
     ['to be released and settled before', RELEASING, SETTLED, 'was-settled'],
     ['refused and released before', RELEASING, found('refused', { isReleasedRefusal: true }), 'ended'],
     ['refused and released or purged meanwhile', RELEASING, found('refused'), 'raced']
-  ])('is decided for one that is %s', (_case, end, what, outcome) => {
-    expect(decideEnd(end, what)).toBe(outcome)
+  ])('is decided for one that is %s', (_case, end, what, decision) => {
+    expect(decideEnd(end, what)).toBe(decision)
   })
 })

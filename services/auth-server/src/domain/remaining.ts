@@ -16,9 +16,9 @@ export interface CountedAmounts {
 /** What still fits under a grant that refused a payment. */
 export interface Remaining {
   /** Maximum of one payment, in its debit asset; undefined when nothing limits it to less than the refused one. */
-  readonly debit: bigint | undefined
+  readonly debitValue: bigint | undefined
   /** Maximum of one payment, in its receive asset; undefined when nothing limits it to less than the refused one. */
-  readonly receive: bigint | undefined
+  readonly receiveValue: bigint | undefined
   /** When the next interval begins, in milliseconds since 1970; undefined when none does. */
   readonly nextIntervalAtMs: number | undefined
 }
@@ -47,17 +47,20 @@ export function remainingUnder(
   )
   const starts = items.flatMap(({ interval }) => (interval && nextIntervalStart(interval, nowMs)) ?? [])
   return {
-    debit: best.limits?.debitAmount || best.debit < payment.debitAmount.value ? best.debit : undefined,
-    receive:
-      best.limits?.receiveAmount || best.receive < payment.receiveAmount.value ? best.receive : undefined,
+    debitValue:
+      best.limits?.debitAmount || best.debitValue < payment.debitAmount.value ? best.debitValue : undefined,
+    receiveValue:
+      best.limits?.receiveAmount || best.receiveValue < payment.receiveAmount.value
+        ? best.receiveValue
+        : undefined,
     nextIntervalAtMs: starts.length === 0 ? undefined : Math.min(...starts)
   }
 }
 
 /** What fits under an access item now, in the assets of a payment. */
 interface Room extends Pick<GrantedAccessItem, 'limits'> {
-  readonly debit: bigint
-  readonly receive: bigint
+  readonly debitValue: bigint
+  readonly receiveValue: bigint
 }
 
 function roomUnder(
@@ -67,23 +70,28 @@ function roomUnder(
   nowMs: number
 ): Room {
   if (interval !== undefined && intervalIndexAt(interval, nowMs) === undefined) {
-    return { limits, debit: 0n, receive: 0n }
+    return { limits, debitValue: 0n, receiveValue: 0n }
   }
-  const debit = limits?.debitAmount?.value ?? UINT64_MAX
-  const receive = limits?.receiveAmount?.value ?? UINT64_MAX
-  if (counted === undefined) return { limits, debit, receive }
+  const debitValue = limits?.debitAmount?.value ?? UINT64_MAX
+  const receiveValue = limits?.receiveAmount?.value ?? UINT64_MAX
+  if (counted === undefined) return { limits, debitValue, receiveValue }
   const { spentDebitAmount, spentReceiveAmount } = counted
   return {
     limits,
-    debit: isSameAsset(spentDebitAmount.asset, debitAmount.asset) ? debit - spentDebitAmount.value : 0n,
-    receive: isSameAsset(spentReceiveAmount.asset, receiveAmount.asset)
-      ? receive - spentReceiveAmount.value
-      : receive
+    debitValue: isSameAsset(spentDebitAmount.asset, debitAmount.asset)
+      ? debitValue - spentDebitAmount.value
+      : 0n,
+    receiveValue: isSameAsset(spentReceiveAmount.asset, receiveAmount.asset)
+      ? receiveValue - spentReceiveAmount.value
+      : receiveValue
   }
 }
 
 /** The part of a payment for which there is room, scaled by both of its amounts. */
-function partThatFits({ debit, receive }: Room, { debitAmount, receiveAmount }: PaymentContent): bigint {
-  const [ofDebit, ofReceive] = [debit * receiveAmount.value, receive * debitAmount.value]
+function partThatFits(
+  { debitValue, receiveValue }: Room,
+  { debitAmount, receiveAmount }: PaymentContent
+): bigint {
+  const [ofDebit, ofReceive] = [debitValue * receiveAmount.value, receiveValue * debitAmount.value]
   return ofDebit < ofReceive ? ofDebit : ofReceive
 }

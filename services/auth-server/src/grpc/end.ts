@@ -18,8 +18,8 @@ export function endRpc({
 }): UnaryHandler<auth.EndRequest, auth.EndResponse> {
   const call = { field: 'ends', read: readEnd, together: endReservations, answer: toAnswer, logger }
   return async ({ ends }) => {
-    const outcomes = await answerEach(ends, call)
-    return { results: outcomes.map((outcome) => ({ outcome })) }
+    const results = await answerEach(ends, call)
+    return { results: results.map((result) => ({ result })) }
   }
 }
 
@@ -39,7 +39,7 @@ function readEnd({ paymentId: id, end }: auth.ReservationEnd): End {
 }
 
 /** @throws CallRefused for every result but `ended` */
-function toAnswer(result: EndResult): auth.EndResult['outcome'] {
+function toAnswer(result: EndResult): auth.EndResult['result'] {
   switch (result) {
     case 'ended':
       return { $case: 'ended', value: {} }

@@ -20,8 +20,8 @@ export function reserveRpc({
 }): UnaryHandler<auth.ReserveRequest, auth.ReserveResponse> {
   const call = { field: 'reservations', read: readPayment, together: reserveLimits, answer: toAnswer, logger }
   return async ({ reservations }) => {
-    const outcomes = await answerEach(reservations, call)
-    return { results: outcomes.map((outcome) => ({ outcome })) }
+    const results = await answerEach(reservations, call)
+    return { results: results.map((result) => ({ result })) }
   }
 }
 
@@ -40,10 +40,10 @@ function readContent(request: auth.ReservationRequest): PaymentContent {
   }
 }
 
-function toAnswer(result: ReserveResult, { content }: Payment): auth.ReservationResult['outcome'] {
-  switch (result.outcome) {
+function toAnswer(result: ReserveResult, { content }: Payment): auth.ReservationResult['result'] {
+  switch (result.kind) {
     case 'reserved': {
-      const { grantId, spent, chargedAtMs, repeated } = result
+      const { grantId, spent, chargedAtMs, wasReservedBefore } = result
       const value = {
         grantId,
         spentDebitAmount: formatAmount({ value: spent.spentDebitValue, asset: content.debitAmount.asset }),
@@ -52,7 +52,7 @@ function toAnswer(result: ReserveResult, { content }: Payment): auth.Reservation
           asset: content.receiveAmount.asset
         }),
         chargeTime: new Date(chargedAtMs),
-        wasReservedBefore: repeated
+        wasReservedBefore
       }
       return { $case: 'reserved', value }
     }
@@ -74,12 +74,13 @@ function toAnswer(result: ReserveResult, { content }: Payment): auth.Reservation
 }
 
 function toRemainingMessage(
-  { debit, receive, nextIntervalAtMs }: Remaining,
+  { debitValue, receiveValue, nextIntervalAtMs }: Remaining,
   { debitAmount, receiveAmount }: PaymentContent
 ): auth.Remaining {
   return {
-    debitAmount: debit === undefined ? undefined : formatAmount({ ...debitAmount, value: debit }),
-    receiveAmount: receive === undefined ? undefined : formatAmount({ ...receiveAmount, value: receive }),
+    debitAmount: debitValue === undefined ? undefined : formatAmount({ ...debitAmount, value: debitValue }),
+    receiveAmount:
+      receiveValue === undefined ? undefined : formatAmount({ ...receiveAmount, value: receiveValue }),
     nextIntervalTime: nextIntervalAtMs === undefined ? undefined : new Date(nextIntervalAtMs)
   }
 }

@@ -18,7 +18,7 @@ export function getSpentAmountsRpc({
 }
 
 function toResponse(result: SpentAmountsResult): auth.GetSpentAmountsResponse {
-  switch (result.outcome) {
+  switch (result.kind) {
     case 'found':
       return {
         spentDebitAmount: result.spent && formatAmount(result.spent.spentDebitAmount),

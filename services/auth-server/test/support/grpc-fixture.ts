@@ -298,8 +298,8 @@ export class GrpcFixture {
   /** The remaining amounts of a refusal in short form; undefined without a refusal, or when it has none. */
   async remaining(request: auth.ReservationRequest): Promise<RemainingAnswer | undefined> {
     const { results } = await this.call('reserve', { reservations: [request] })
-    const outcome = results[0]?.outcome
-    const remaining = outcome?.$case === 'refused' ? outcome.value.remaining : undefined
+    const result = results[0]?.result
+    const remaining = result?.$case === 'refused' ? result.value.remaining : undefined
     return (
       remaining && {
         debit: describe(remaining.debitAmount),
@@ -312,7 +312,7 @@ export class GrpcFixture {
   /** Reserves with one call. Returns each answer in short form. */
   async reserveMany(reservations: auth.ReservationRequest[]): Promise<Answer[]> {
     const { results } = await this.call('reserve', { reservations })
-    return results.map(({ outcome }) => shorten(outcome))
+    return results.map(({ result }) => shorten(result))
   }
 
   /** Settles. Returns `OK` or the code. */
@@ -335,9 +335,9 @@ export class GrpcFixture {
   /** Ends reservations with one call. Returns `OK` or the code of each. */
   async endMany(ends: auth.ReservationEnd[]): Promise<string[]> {
     const { results } = await this.call('end', { ends })
-    return results.map(({ outcome }) => {
-      if (outcome === undefined) throw new Error('an answer without an outcome')
-      return outcome.$case === 'ended' ? 'OK' : shortenRefusal(failureOf(outcome.value))
+    return results.map(({ result }) => {
+      if (result === undefined) throw new Error('an answer without a result')
+      return result.$case === 'ended' ? 'OK' : shortenRefusal(failureOf(result.value))
     })
   }
 
@@ -387,18 +387,18 @@ function failureOf({ code, field }: auth.Failure): Refusal {
   return field === '' ? { error } : { error, field }
 }
 
-function shorten(outcome: auth.ReservationResult['outcome']): Answer {
-  switch (outcome?.$case) {
+function shorten(result: auth.ReservationResult['result']): Answer {
+  switch (result?.$case) {
     case 'reserved': {
-      const { spentDebitAmount, spentReceiveAmount } = outcome.value
+      const { spentDebitAmount, spentReceiveAmount } = result.value
       return { reserved: [describe(spentDebitAmount), describe(spentReceiveAmount)] }
     }
     case 'refused':
-      return { refused: (auth.RefusalReason[outcome.value.reason] ?? '').replace('REFUSAL_REASON_', '') }
+      return { refused: (auth.RefusalReason[result.value.reason] ?? '').replace('REFUSAL_REASON_', '') }
     case 'failure':
-      return failureOf(outcome.value)
+      return failureOf(result.value)
     case undefined:
-      throw new Error('an answer without an outcome')
+      throw new Error('an answer without a result')
   }
 }
 

@@ -48,8 +48,8 @@ export interface OutgoingPayment {
   readonly state: OutgoingPaymentState
   /** undefined unless it failed. */
   readonly failureReason: FailureReason | undefined
-  /** Amount actually debited, in the debit asset. */
-  readonly sentValue: bigint
+  /** Amount actually debited, in the debit asset: the `sentAmount` that clients read. */
+  readonly settledDebitValue: bigint
   /** Amount debited under the grant when the payment was created, itself included, in the debit asset. */
   readonly grantSpentDebitValue: bigint
   /** Amount received under the grant when the payment was created, itself included, in the receive asset. */
@@ -92,7 +92,7 @@ export function renderOutgoingPayment(
   return {
     ...renderTerms(payment, urls),
     failed: payment.state === 'failed',
-    sentAmount: formatAmount({ value: payment.sentValue, asset: payment.debitAsset }),
+    sentAmount: formatAmount({ value: payment.settledDebitValue, asset: payment.debitAsset }),
     ...renderMetadata(payment),
     createdAt: renderTime(payment.createdAtMs),
     ...(representation === 'full' ? renderUnpublished(payment) : {})

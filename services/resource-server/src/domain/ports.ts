@@ -189,8 +189,8 @@ export interface ReservationPage {
 
 /** What a grant has spent in the current interval; null before any payment. */
 export interface SpentAmounts {
-  readonly debitAmount: Amount | null
-  readonly receiveAmount: Amount | null
+  readonly spentDebitAmount: Amount | null
+  readonly spentReceiveAmount: Amount | null
 }
 
 /** Time limit of a call. */

@@ -60,7 +60,7 @@ export async function quotePayment(request: PaymentRequest, sources: TermSources
     fees: feesOf(sources.fees, sender.asset)
   }
   const quoted = computeAmounts(fixed, terms)
-  if (quoted.amounts === undefined || quoted.amounts.receive <= room) return quoted
+  if (quoted.amounts === undefined || quoted.amounts.receiveValue <= room) return quoted
   return { refusal: invalidReceiver(new Error('the receiver takes less than the amount')) }
 }
 
@@ -77,7 +77,7 @@ function computeAmounts(fixed: FixedAmount, terms: QuoteTerms): QuotingResult {
       ? quoteFromDebit(fixed.amount.value, terms)
       : quoteFromReceive(fixed.amount.value, terms)
   )
-  if (amounts !== undefined && amounts.receive > 0n) return { amounts }
+  if (amounts !== undefined && amounts.receiveValue > 0n) return { amounts }
   const smallest = amounts && withinRange(() => minimumDebit(terms))
   return {
     refusal:

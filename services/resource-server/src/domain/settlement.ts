@@ -7,12 +7,12 @@ export interface Settlement {
   readonly state: 'completed' | 'failed'
   /** undefined unless it failed. */
   readonly failureReason: FailureReason | undefined
-  /** Amount actually debited from the sender, including the fee, in the debit asset. */
-  readonly sentValue: bigint
-  /** Part of `sentValue` that is the provider's fee. */
-  readonly feeValue: bigint
+  /** Amount actually debited from the sender, including the fee, in the debit asset: the `sentAmount` that clients read. */
+  readonly settledDebitValue: bigint
+  /** Part of `settledDebitValue` that is the provider's fee. */
+  readonly settledFeeValue: bigint
   /** Amount actually received, in the receive asset. */
-  readonly deliveredValue: bigint
+  readonly settledReceiveValue: bigint
 }
 
 /**
@@ -20,7 +20,7 @@ export interface Settlement {
  *
  * The receiver gets what fits, and the sender pays its share of the debit, rounded up. Of that, the part that covers the
  * delivered amount (the same share of the debit less the fee, rounded up) is delivered or converted; the rest is the fee.
- * In one asset: `sentValue` = `feeValue` + `deliveredValue`.
+ * In one asset: `settledDebitValue` = `settledFeeValue` + `settledReceiveValue`.
  *
  * If necessary, a part is reduced so that the sender keeps at least one unit: a failed payment has not sent its whole debit
  * (existing clients refuse one that says so).
@@ -31,22 +31,27 @@ export function settle(quoted: QuotedAmounts, receiver: ReceiverRoom | undefined
   if (receiver === undefined) return nothingSent('receiver_not_found')
   if (receiver.completed) return nothingSent('receiver_completed')
   if (receiver.expired) return nothingSent('receiver_expired')
-  if (receiver.room >= quoted.receive) {
-    const { debit: sentValue, fee: feeValue, receive: deliveredValue } = quoted
-    return { state: 'completed', failureReason: undefined, sentValue, feeValue, deliveredValue }
+  const { debitValue, feeValue, receiveValue } = quoted
+  if (receiver.room >= receiveValue) {
+    return {
+      state: 'completed',
+      failureReason: undefined,
+      settledDebitValue: debitValue,
+      settledFeeValue: feeValue,
+      settledReceiveValue: receiveValue
+    }
   }
-  const coveredPart = ((quoted.debit - 1n) * quoted.receive) / quoted.debit
-  const deliveredValue = receiver.room < coveredPart ? receiver.room : coveredPart
-  if (deliveredValue === 0n) return nothingSent('receiver_full')
-  const sentValue = debitForPartialReceive(quoted, deliveredValue)
-  const net = { ...quoted, debit: quoted.debit - quoted.fee, fee: 0n }
-  const feeValue = sentValue - debitForPartialReceive(net, deliveredValue)
+  const coveredPart = ((debitValue - 1n) * receiveValue) / debitValue
+  const settledReceiveValue = receiver.room < coveredPart ? receiver.room : coveredPart
+  if (settledReceiveValue === 0n) return nothingSent('receiver_full')
+  const settledDebitValue = debitForPartialReceive(quoted, settledReceiveValue)
+  const net = { ...quoted, debitValue: debitValue - feeValue, feeValue: 0n }
   return {
     state: 'failed',
     failureReason: 'partially_delivered',
-    sentValue,
-    feeValue,
-    deliveredValue
+    settledDebitValue,
+    settledFeeValue: settledDebitValue - debitForPartialReceive(net, settledReceiveValue),
+    settledReceiveValue
   }
 }
 
@@ -56,5 +61,11 @@ export function insufficientFunds(): Settlement {
 }
 
 function nothingSent(failureReason: FailureReason): Settlement {
-  return { state: 'failed', failureReason, sentValue: 0n, feeValue: 0n, deliveredValue: 0n }
+  return {
+    state: 'failed',
+    failureReason,
+    settledDebitValue: 0n,
+    settledFeeValue: 0n,
+    settledReceiveValue: 0n
+  }
 }

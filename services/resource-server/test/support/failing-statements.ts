@@ -16,7 +16,7 @@ export interface Disturbance {
 /** A running disturbance. */
 export interface Disturbed {
   /** Results of the statements whose connection the service lost. */
-  readonly outcomes: readonly Promise<unknown>[]
+  readonly results: readonly Promise<unknown>[]
   /** Number of affected statements. */
   readonly count: number
   /** Ends the disturbance. */
@@ -31,7 +31,7 @@ export function disturb(
   { statements, moment, times = Infinity }: Disturbance
 ): Disturbed {
   const original = pool.query as unknown as Query
-  const outcomes: Promise<unknown>[] = []
+  const results: Promise<unknown>[] = []
   let count = 0
   const query: Query = async (...values) => {
     const [first] = values
@@ -39,16 +39,16 @@ export function disturb(
     if (count >= times || !statements.test(text)) return original.apply(pool, [...values])
     count += 1
     if (moment !== 'before') {
-      const outcome = original.apply(pool, [...values])
-      outcomes.push(outcome)
-      outcome.catch(() => undefined) // told by `outcomes`
-      if (moment === 'after') await outcome
+      const result = original.apply(pool, [...values])
+      results.push(result)
+      result.catch(() => undefined) // told by `results`
+      if (moment === 'after') await result
     }
     throw new Error('Connection terminated unexpectedly')
   }
   pool.query = query as unknown as typeof pool.query
   return {
-    outcomes,
+    results,
     get count() {
       return count
     },

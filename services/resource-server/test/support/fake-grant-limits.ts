@@ -10,7 +10,7 @@ import type { Logger } from '@open-payments-server/runtime'
 import { contentHash } from '@open-payments-server/value-types/identifiers'
 
 /** The decision about a payment. */
-type Decided = Exclude<auth.ReservationResult['outcome'], undefined>
+type Decided = Exclude<auth.ReservationResult['result'], undefined>
 
 const ENDED = { $case: 'ended' as const, value: {} }
 
@@ -36,7 +36,7 @@ export interface FakeReservation {
   chargedAt?: Date | undefined
   /** As `contentHash` gives it; none for what was released before it was reserved. */
   contentHash?: Buffer
-  /** What its grant had spent, itself included; undefined for what never held room. */
+  /** What its grant had spent, itself included; undefined for what never had room. */
   spent?: auth.GetSpentAmountsResponse
 }
 
@@ -80,12 +80,12 @@ export class FakeGrantLimits {
   /** Its gRPC services. */
   services(logger: Logger): GrpcService[] {
     const handlers = createHandlers(logger)
-    const counted = async <Outcome>(what: keyof Asked, handle: () => Outcome): Promise<Outcome> => {
+    const counted = async <Result>(what: keyof Asked, handle: () => Result): Promise<Result> => {
       this.asked[what] += 1
       await this.before?.(what)
-      const outcome = handle()
+      const result = handle()
       await this.after?.(what)
-      return outcome
+      return result
     }
     const implementation: auth.GrantLimitsServiceServer = {
       reserve: handlers.unary(async ({ reservations }: auth.ReserveRequest) => {
@@ -282,15 +282,15 @@ export class FakeGrantLimits {
 async function each<Request, Answer>(
   requests: readonly Request[],
   answer: (request: Request) => Promise<Answer>
-): Promise<{ outcome: Answer | { $case: 'failure'; value: auth.Failure } }[]> {
+): Promise<{ result: Answer | { $case: 'failure'; value: auth.Failure } }[]> {
   return Promise.all(
     requests.map(async (request) => {
       try {
-        return { outcome: await answer(request) }
+        return { result: await answer(request) }
       } catch (error) {
         if (!isRpcError(error) || error.code === status.UNAVAILABLE) throw error
         const value = { code: error.code, message: error.message, field: error.field ?? '' }
-        return { outcome: { $case: 'failure' as const, value } }
+        return { result: { $case: 'failure' as const, value } }
       }
     })
   )

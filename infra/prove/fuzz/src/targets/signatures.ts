@@ -21,7 +21,7 @@ import {
   withEdits,
   word
 } from '../generators/text.js'
-import { ACCEPTED, mustHold, outcomeOf, type RefusalKind, target } from '../target.js'
+import { ACCEPTED, mustHold, resultOf, type RefusalKind, target } from '../target.js'
 
 /** Maximum length of a header section, in bytes. */
 const HEADER_BYTES_MAX = 16_384
@@ -204,10 +204,10 @@ const signedRequests = target({
     }
     const attempted = changed(signed, input)
     let received: ReceivedSignature | undefined
-    const outcome = outcomeOf(() => {
+    const result = resultOf(() => {
       received = receive(attempted)
     }, refusal)
-    if (received === undefined) return outcome
+    if (received === undefined) return result
     const isVerified = isBy(CLIENT, received)
     mustBeSound(attempted, received)
     // The same result as node:crypto.
@@ -225,7 +225,7 @@ const signedRequests = target({
 })
 
 function isBy(client: typeof CLIENT, received: ReceivedSignature): boolean {
-  return outcomeOf(verifySignature.bind(undefined, received, client), refusal) === ACCEPTED
+  return resultOf(verifySignature.bind(undefined, received, client), refusal) === ACCEPTED
 }
 
 /** Properties of a signature that passed every check without a key. */

@@ -55,7 +55,7 @@ import { listQueries, pageTokens, TARGET_LENGTH_MAX } from '../generators/lists.
 import { interval } from '../generators/requests.js'
 import { attempts, characterOf, joined, mixed, word } from '../generators/text.js'
 import { address, urls } from '../generators/urls.js'
-import { ACCEPTED, mustHold, outcomeOf, type RefusalKind, target } from '../target.js'
+import { ACCEPTED, mustHold, resultOf, type RefusalKind, target } from '../target.js'
 
 /** Maximum length of a header section, in bytes. */
 const HEADER_BYTES_MAX = 16_384
@@ -75,7 +75,7 @@ const wallets = target({
   share: 600,
   cases: urls(URL_LENGTH_MAX),
   attack(text) {
-    const isRead = outcomeOf(() => {
+    const isRead = resultOf(() => {
       mustHold({ 'a URL stays as it was written': readUrl(text, 'field') === text })
     }, ofCall)
     const parsed = parseHttpUrl(text)
@@ -159,7 +159,7 @@ const fetched = target({
     const isPublic = isIP(literal) !== 0 && !isPrivate(literal)
     mustHold({ 'no private address is public': !isPublicAddress(literal) || isPublic })
     // In development only private hosts are allowed.
-    const inDevelopment = outcomeOf(() => {
+    const inDevelopment = resultOf(() => {
       const { protocol, username, password } = parseTarget(text, true)
       mustHold({ 'it is http without credentials': /^https?:$/.test(protocol) && username + password === '' })
     }, ofFetching)
@@ -244,7 +244,7 @@ const intervals = target({
       'the interval of an instant contains it':
         bounds === undefined || (bounds.startMs <= instantMs && instantMs < bounds.endMs)
     })
-    outcomeOf(() => {
+    resultOf(() => {
       const { startMs, endMs } = intervalBounds(parsed, number)
       mustHold({ 'an interval is not empty': startMs < endMs })
     }, ofInterval)
@@ -270,7 +270,7 @@ const amounts = target({
   }),
   refusal: ofAmount,
   attack({ rate, ...amount }) {
-    outcomeOf(() => {
+    resultOf(() => {
       const { numerator, denominator } = parseRate(rate)
       mustHold({ 'a rate is more than nothing': numerator > 0n && denominator > 0n })
     }, ofAmount)
@@ -310,13 +310,13 @@ const tokens = target({
   share: 200,
   cases: pageTokens(MESSAGE_BYTES_MAX),
   attack(token) {
-    const ofTime = outcomeOf(() => {
+    const ofTime = resultOf(() => {
       const end = readPageToken(token)
       const again = end && readPageToken(writePageToken(end))
       const isSame = again?.id === end?.id && again?.createdAtMs === end?.createdAtMs
       mustHold({ 'a token says where a page ended': isSame })
     }, ofPage)
-    const ofText = outcomeOf(() => {
+    const ofText = resultOf(() => {
       const text = readTextToken(token)
       mustHold({ 'a token has one spelling': writeTextToken(text) === token })
       mustHold({ 'a token can be looked for': !text.includes('\0') })
@@ -366,7 +366,7 @@ const headers = target({
       'what a cookie keeps is text': read.every((type) => type === 'string' || type === 'undefined'),
       'only the same secret is the same': isSameSecret(secret, 'the-secret') === (secret === 'the-secret')
     })
-    outcomeOf(() => {
+    resultOf(() => {
       mustHold({ 'a key has an end': (readIdempotencyKey(idempotencyKey) ?? '').length <= 255 })
     }, ofField)
     return token === undefined ? 'no token' : ACCEPTED

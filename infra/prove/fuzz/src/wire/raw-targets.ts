@@ -171,8 +171,8 @@ export function rawTargets(world: () => World): readonly AnyTarget[] {
       cases: () => fc.record({ listener: listeners(world()), text: messages }),
       async attack({ listener, text }) {
         const answers = await exchange(listener, Buffer.from(text, 'latin1'), true)
-        const outcomes = answers.map((answer) => check(answer, text.startsWith('HEAD') ? 'HEAD' : 'GET'))
-        return outcomes.at(-1) ?? 'no answer'
+        const results = answers.map((answer) => check(answer, text.startsWith('HEAD') ? 'HEAD' : 'GET'))
+        return results.at(-1) ?? 'no answer'
       }
     })
   ]

@@ -65,7 +65,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'a failed payment has not sent its whole debit',
     file: SETTLEMENT,
-    text: '((quoted.debit - 1n) * quoted.receive) / quoted.debit',
+    text: '((debitValue - 1n) * receiveValue) / debitValue',
     broken: 'quoted.receive',
     test: settling('sends nothing rather than the whole debit for a part: a debit of one unit has no part')
   },
@@ -96,8 +96,8 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'within one asset, clearing pays out what it received',
     file: BATCH,
-    text: 'if (sentValue !== feeValue + deliveredValue)',
-    broken: 'if (sentValue < 0n)',
+    text: 'if (settledDebitValue !== settledFeeValue + settledReceiveValue)',
+    broken: 'if (settledDebitValue < 0n)',
     test: batching('refuses amounts that do not add up in one asset, rather than lose or make money')
   },
   {
@@ -169,7 +169,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'a partial delivery costs its share, rounded up',
     file: QUOTED,
-    text: 'divideRoundedUp(quoted.debit * received, quoted.receive)',
+    text: 'divideRoundedUp(quoted.debitValue * received, quoted.receiveValue)',
     broken: '(quoted.debit * received) / quoted.receive',
     test: {
       file: 'packages/value-types/src/amounts/quoted-amounts.test.ts',

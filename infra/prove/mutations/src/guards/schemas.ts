@@ -27,14 +27,14 @@ export const SCHEMA_GUARDS: readonly Mutation[] = [
     file: AUTH,
     text: 'and settled_debit_value between 0 and debit_value and settled_receive_value between 0 and receive_value),',
     broken: '),',
-    test: { file: AUTH_TEST, title: 'a reservation that is settled with more than it held' }
+    test: { file: AUTH_TEST, title: 'a reservation that is settled with more than was reserved' }
   },
   {
     guard: 'every open or settled reservation belongs to a window',
     file: AUTH,
     text: "state not in ('open', 'settled')\n    or",
     broken: 'true or',
-    test: { file: AUTH_TEST, title: 'a reservation that holds room nowhere' }
+    test: { file: AUTH_TEST, title: 'an open reservation in no window' }
   },
   {
     guard: 'every refusal has a reason',
@@ -114,14 +114,14 @@ export const SCHEMA_GUARDS: readonly Mutation[] = [
   {
     guard: 'a completed payment has sent and delivered everything',
     file: WALLET,
-    text: "when 'completed' then sent_value = debit_value and delivered_value = receive_value and failure_reason is null",
+    text: "when 'completed' then settled_debit_value = debit_value and settled_receive_value = receive_value and failure_reason is null",
     broken: "when 'completed' then true",
     test: { file: WALLET_TEST, title: 'a payment that is completed and has not sent everything' }
   },
   {
     guard: 'no payment sends more than its debit',
     file: WALLET,
-    text: 'and sent_value between 0 and debit_value and delivered_value between 0 and receive_value',
+    text: 'and settled_debit_value between 0 and debit_value and settled_receive_value between 0 and receive_value',
     broken: '',
     test: { file: WALLET_TEST, title: 'a payment that sent more than its debit' }
   },

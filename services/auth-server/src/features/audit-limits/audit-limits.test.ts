@@ -16,7 +16,7 @@ const EVE = 'https://wallet.example/eve'
 let auth: GrpcFixture
 let grant: WrittenGrant
 let paymentId: string
-/** Payments that hold room, or were settled. */
+/** Payments that are open or settled. */
 let spenders: string[]
 
 beforeEach(async () => {

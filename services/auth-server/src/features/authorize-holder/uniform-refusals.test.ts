@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => auth.stop())
 
 /** What an attempt is answered, and what it costs: statements, verifications, and documents fetched. */
-async function outcomeOf({ url, accessToken, client }: Attempt, method: string): Promise<object> {
+async function refusalOf({ url, accessToken, client }: Attempt, method: string): Promise<object> {
   const fetches = (): number =>
     ['shop', 'market'].reduce((sum, name) => sum + auth.wallet.requestCount(`/${name}/jwks.json`), 0)
   const [verifiedBefore, fetchedBefore] = [verifications, fetches()]
@@ -72,12 +72,12 @@ function attemptsOn(right: Attempt, other: Attempt): Record<string, Attempt> {
 }
 
 /** What every attempt is answered and costs, which is the same for all. Where they differ, the test shows how. */
-async function outcomeOfAll(attempts: Record<string, Attempt>, method: string): Promise<object> {
-  const outcomes: Record<string, object> = {}
+async function refusalOfAll(attempts: Record<string, Attempt>, method: string): Promise<object> {
+  const refusals: Record<string, object> = {}
   // One after the other: what each costs is counted.
-  for (const [what, attempt] of Object.entries(attempts)) outcomes[what] = await outcomeOf(attempt, method)
-  const [first = {}] = Object.values(outcomes)
-  expect(outcomes).toEqual(Object.fromEntries(Object.keys(outcomes).map((what) => [what, first])))
+  for (const [what, attempt] of Object.entries(attempts)) refusals[what] = await refusalOf(attempt, method)
+  const [first = {}] = Object.values(refusals)
+  expect(refusals).toEqual(Object.fromEntries(Object.keys(refusals).map((what) => [what, first])))
   return first
 }
 
@@ -91,9 +91,9 @@ describe('whoever is not the holder is refused in the same words and at the same
     ]
     const right = { url: grant.continueUri, accessToken: grant.continuationToken, client: shop }
     const other = { url: otherGrant.continueUri, accessToken: otherGrant.continuationToken, client: market }
-    const outcome = await outcomeOfAll(attemptsOn(right, other), method)
-    expect(outcome).toMatchObject({ status: 401, ...COST })
-    expect(outcome).toMatchObject({ text: expect.stringContaining('"invalid_continuation"') })
+    const refusal = await refusalOfAll(attemptsOn(right, other), method)
+    expect(refusal).toMatchObject({ status: 401, ...COST })
+    expect(refusal).toMatchObject({ text: expect.stringContaining('"invalid_continuation"') })
   })
 
   it.each(['POST', 'DELETE'])('on %s of a token, whatever is wrong', async (method) => {
@@ -103,16 +103,16 @@ describe('whoever is not the holder is refused in the same words and at the same
       accessToken: answer.textAt('access_token.value'),
       client
     })
-    const outcome = await outcomeOfAll(attemptsOn(attempt(grant, shop), attempt(otherGrant, market)), method)
-    expect(outcome).toMatchObject({ status: 401, ...COST })
-    expect(outcome).toMatchObject({ text: expect.stringContaining('"invalid_client"') })
+    const refusal = await refusalOfAll(attemptsOn(attempt(grant, shop), attempt(otherGrant, market)), method)
+    expect(refusal).toMatchObject({ status: 401, ...COST })
+    expect(refusal).toMatchObject({ text: expect.stringContaining('"invalid_client"') })
   })
 
   it('and makes nobody fetch keys with a token that is not right, however long none were fetched', async () => {
     const grant = await requestPendingGrant(auth, shop)
     const wrong = { url: grant.continueUri, accessToken: 'never-issued', client: shop }
     auth.clock.advanceSeconds(3_600)
-    expect(await outcomeOf(wrong, 'POST')).toMatchObject({ status: 401, ...COST })
+    expect(await refusalOf(wrong, 'POST')).toMatchObject({ status: 401, ...COST })
   })
 })
 

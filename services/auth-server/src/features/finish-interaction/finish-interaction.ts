@@ -61,13 +61,13 @@ function locationOf(
   interaction: InteractionRecord,
   { clock, grantEndpoint }: FinishInteractionDependencies
 ): string | undefined {
-  const outcome = decisionOf(interaction, clock.now())
+  const decision = decisionOf(interaction, clock.now())
   const { finish } = interaction.grant
   if (finish === undefined) {
-    if (outcome === 'invalid') throw interactionNotActive()
+    if (decision === 'invalid') throw interactionNotActive()
     return undefined
   }
-  switch (outcome) {
+  switch (decision) {
     case 'approved':
       return withQuery(finish.uri, {
         hash: finishHash(finish, interaction, grantEndpoint),

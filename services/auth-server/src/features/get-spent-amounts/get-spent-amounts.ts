@@ -11,9 +11,9 @@ export type SpentAmountsResult =
    * `spent` is undefined before any payment reserved in the current interval. From then on it is a number: a payment that
    * failed, or was never made, returns its room, which leaves zero in the assets that were reported before.
    */
-  | { readonly outcome: 'found'; readonly spent: SpentAmounts | undefined }
-  | { readonly outcome: 'unknown-token' }
-  | { readonly outcome: 'inactive-token' }
+  | { readonly kind: 'found'; readonly spent: SpentAmounts | undefined }
+  | { readonly kind: 'unknown-token' }
+  | { readonly kind: 'inactive-token' }
 
 /**
  * Returns what the grant of a token has spent in the current interval.
@@ -35,9 +35,9 @@ export function createGetSpentAmounts(dependencies: GetSpentAmountsDependencies)
     const nowMs = clock.now()
     const tokenHash = hashSecret(accessToken)
     const access = await tokenAccess.accessOf(tokenHash)
-    if (access === undefined) return { outcome: 'unknown-token' }
+    if (access === undefined) return { kind: 'unknown-token' }
     const windows = currentWindows(chargeableItems(access.items), nowMs)
     const { tokenActive, spent } = await readSpent(database, tokenHash, windows, nowMs)
-    return tokenActive ? { outcome: 'found', spent } : { outcome: 'inactive-token' }
+    return tokenActive ? { kind: 'found', spent } : { kind: 'inactive-token' }
   }
 }

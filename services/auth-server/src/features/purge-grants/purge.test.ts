@@ -331,7 +331,7 @@ describe('a refusal', () => {
     expect(await auth.reserveAs(payment)).toEqual({ refused: 'LIMIT_EXCEEDED' })
   })
 
-  it('is all that goes: what held room stays, however it ended', async () => {
+  it('is all that goes: what had room stays, however it ended', async () => {
     const { token } = await auth.grant({ access: [spending()] })
     const payments = [auth.payment(token), auth.payment(token), auth.payment(token)]
     for (const payment of payments) await auth.reserveAs(payment)

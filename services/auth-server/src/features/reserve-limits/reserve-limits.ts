@@ -28,24 +28,25 @@ import {
 
 /** The result for a payment. */
 export type ReserveResult =
-  /** It was reserved, by this call, or `repeated` by an earlier one. `spent` includes the payment. */
+  /** It was reserved. `spent` includes the payment. */
   | {
-      readonly outcome: 'reserved'
+      readonly kind: 'reserved'
       readonly grantId: string
       readonly spent: SpentValues
       /** The instant that decided its interval. */
       readonly chargedAtMs: number
-      readonly repeated: boolean
+      /** Whether an earlier call reserved it. */
+      readonly wasReservedBefore: boolean
     }
   /**
    * It was refused, and always will be for this payment id unless the reason is `inactive-token`. `remaining` is what fits
    * now, for another payment id.
    */
-  | { readonly outcome: 'refused'; readonly reason: RefusalReason; readonly remaining: Remaining | undefined }
+  | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly remaining: Remaining | undefined }
   /** The payment id was used by another request. */
-  | { readonly outcome: 'mismatch' }
+  | { readonly kind: 'mismatch' }
   /** The payment id was used by the same request, which has reserved other amounts. */
-  | { readonly outcome: 'other-amounts' }
+  | { readonly kind: 'other-amounts' }
 
 /** A payment that is to be made. */
 export interface Payment {
@@ -69,7 +70,7 @@ export interface ReserveLimitsDependencies {
   readonly clock: Clock
 }
 
-const INACTIVE_TOKEN: ReserveResult = { outcome: 'refused', reason: 'inactive-token', remaining: undefined }
+const INACTIVE_TOKEN: ReserveResult = { kind: 'refused', reason: 'inactive-token', remaining: undefined }
 
 /** A payment to be reserved, and the windows that may have room. */
 interface Asked extends Coverage {
@@ -91,12 +92,12 @@ export function createReserveLimits(dependencies: ReserveLimitsDependencies): Re
     const attempts = await attemptTogether(asked, reserveTogether)
     const refusals = refuseTogether(
       database,
-      asked.filter((one) => attempts.get(one)?.result.outcome === 'none')
+      asked.filter((one) => attempts.get(one)?.result.kind === 'none')
     )
     const inTurn = createTurns()
     const decide = async (one: Asked): Promise<ReserveResult> => {
       const attempt = attempts.get(one)
-      switch (attempt?.result.outcome) {
+      switch (attempt?.result.kind) {
         case 'reserved':
           return toReserved(database, one, attempt.window, attempt.result)
         case 'none':
@@ -169,7 +170,7 @@ async function reserveAlone(database: Database, asked: Asked): Promise<ReserveRe
   for (const window of candidates) {
     const onlyItem = chargeable.length === 1
     const [result] = await reserve(database, [{ request, window, onlyItem }])
-    if (result?.outcome === 'reserved') return toReserved(database, asked, window, result)
+    if (result?.kind === 'reserved') return toReserved(database, asked, window, result)
   }
   return answer(database, (await refuseTogether(database, [asked])).get(asked), asked)
 }
@@ -178,10 +179,10 @@ async function toReserved(
   database: Database,
   asked: Asked,
   window: Window,
-  { grantId, spent }: Extract<WindowResult, { outcome: 'reserved' }>
+  { grantId, spent }: Extract<WindowResult, { kind: 'reserved' }>
 ): Promise<ReserveResult> {
   const all = spent ?? (await addUpSpent(database, asked, window))
-  return { outcome: 'reserved', grantId, spent: all, chargedAtMs: asked.request.nowMs, repeated: false }
+  return { kind: 'reserved', grantId, spent: all, chargedAtMs: asked.request.nowMs, wasReservedBefore: false }
 }
 
 /**
@@ -210,19 +211,19 @@ async function answer(
   const { state, refusalReason, grantId, window, chargedAtMs } = recorded
   // Also for an id that was released: it stays bound to the request that reserved it.
   if (recorded.contentHash !== undefined && !recorded.contentHash.equals(asked.request.contentHash)) {
-    return { outcome: 'mismatch' }
+    return { kind: 'mismatch' }
   }
   // Its caller released it after giving up, so a repeated request must not believe that anything is reserved. This id has
   // ended, and the caller may continue with another.
-  if (state === 'released') return { outcome: 'refused', reason: 'released', remaining: undefined }
+  if (state === 'released') return { kind: 'refused', reason: 'released', remaining: undefined }
   if (refusalReason !== undefined) {
-    return { outcome: 'refused', reason: refusalReason, remaining: remainingFor(asked, recorded) }
+    return { kind: 'refused', reason: refusalReason, remaining: remainingFor(asked, recorded) }
   }
-  if (!isForAmountsOf(recorded, asked.request.content)) return { outcome: 'other-amounts' }
+  if (!isForAmountsOf(recorded, asked.request.content)) return { kind: 'other-amounts' }
   if (grantId === undefined || window === undefined || chargedAtMs === undefined)
     throw new Error(`a reservation is ${state} without a window`)
   const spent = recorded.spent ?? (await addUpSpent(database, asked, window))
-  return { outcome: 'reserved', grantId, spent, chargedAtMs, repeated: true }
+  return { kind: 'reserved', grantId, spent, chargedAtMs, wasReservedBefore: true }
 }
 
 /** Only for an active token: without one, what the grant has spent is not told either. */

@@ -198,7 +198,7 @@ describe('Reserve: the token', () => {
       auth.prisma,
       [before, after].map((request) => ({ request, window, onlyItem: true }))
     )
-    expect(results.map(({ outcome }) => outcome)).toEqual(['reserved', 'none'])
+    expect(results.map(({ kind }) => kind)).toEqual(['reserved', 'none'])
     // What one statement does not reserve because the token expired, the next does not refuse for another reason.
     const refusals = [requestAt(expiresAtMs - 1), after].map((request) => ({
       request,
@@ -349,7 +349,7 @@ describe('Reserve: the same payment id again', () => {
     expect((await auth.windows())[`${String(itemIds[0])}/0`]).toEqual(['100', '100'])
   })
 
-  it('is ABORTED for other amounts of the same request while it holds room, and refused again where it was', async () => {
+  it('is ABORTED for other amounts of the same request while it is open, and refused again where it was', async () => {
     const { token, itemIds } = await auth.grant({ access: [spending({ debitAmount: usd(100n) })] })
     const [payment, refused] = [auth.payment(token), auth.payment(token)]
     await auth.reserveAs(payment)

@@ -31,8 +31,8 @@ export async function rotateToken(
   const token = makeToken(dependencies)
   const rotation = await rotate(old.id, token)
   tokenHolders.forget(old.id)
-  if (rotation.outcome === 'unknown') throw invalidToken()
-  if (rotation.outcome === 'over') throw invalidRotation()
+  if (rotation.kind === 'unknown') throw invalidToken()
+  if (rotation.kind === 'over') throw invalidRotation()
   tokenHolders.remember({ id: token.id, secretHash: token.hash, holder: old.holder })
   try {
     await revocations.publish({ kind: 'token', accessTokenHash: old.secretHash })

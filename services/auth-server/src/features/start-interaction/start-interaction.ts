@@ -110,14 +110,14 @@ function locationAfterEnd(
   nowMs: number
 ): string | undefined {
   const { finish } = interaction.grant
-  const outcome = decisionOf(interaction, nowMs)
+  const decision = decisionOf(interaction, nowMs)
   // Reopening the page must not tell the client that an approved grant is not approved.
-  if (finish === undefined || outcome === 'approved') {
+  if (finish === undefined || decision === 'approved') {
     const end = endKnownTo(browser, interaction)
     if (end === undefined && isBoundTo(interaction, browser.cookie)) return undefined
     throw interactionOver(end)
   }
-  return withQuery(finish.uri, { result: outcome === 'denied' ? 'grant_rejected' : 'grant_invalid' })
+  return withQuery(finish.uri, { result: decision === 'denied' ? 'grant_rejected' : 'grant_invalid' })
 }
 
 /** How an interaction ended; undefined for a browser in which it did not end, even if it was the first to open it. */

@@ -12,7 +12,7 @@ export type ReserveTogether = (requests: readonly WindowRequest[]) => Promise<re
 /** Maximum number of calls whose payments one statement reserves for. */
 const CALLS_MAX = 50
 
-const UNDECIDED: WindowResult = { outcome: 'undecided' }
+const UNDECIDED: WindowResult = { kind: 'undecided' }
 
 /**
  * Reserves with one statement for the payments of all calls that arrive while another is running, whichever replica of the

@@ -35,11 +35,11 @@ export interface WindowRequest {
 /** The result of an attempt to reserve in a window. */
 export type WindowResult =
   /** `spent` is undefined if the window alone does not give it: `completeSpent` does. */
-  | { readonly outcome: 'reserved'; readonly grantId: string; readonly spent: SpentValues | undefined }
+  | { readonly kind: 'reserved'; readonly grantId: string; readonly spent: SpentValues | undefined }
   /** No room, the token is not active, or something is recorded under the payment id. */
-  | { readonly outcome: 'none' }
+  | { readonly kind: 'none' }
   /** Undecided because of the other payments: to be tried alone. Never the result of one alone. */
-  | { readonly outcome: 'undecided' }
+  | { readonly kind: 'undecided' }
 
 /**
  * The hot path of payments: one statement, and not a transaction of several, because the rows of windows are locked only
@@ -138,8 +138,8 @@ interface ReservedRow extends SpentColumns {
   readonly reserved: boolean
 }
 
-const NONE: WindowResult = { outcome: 'none' }
-const UNDECIDED: WindowResult = { outcome: 'undecided' }
+const NONE: WindowResult = { kind: 'none' }
+const UNDECIDED: WindowResult = { kind: 'undecided' }
 
 /**
  * Reserves in the windows that have room for all of their payments, and records it. A window with room for only some of
@@ -178,7 +178,7 @@ async function reserveAll(
 
 function resultOf(row: ReservedRow | undefined, lost: WindowResult): WindowResult {
   if (row === undefined) return NONE
-  return row.reserved ? { outcome: 'reserved', grantId: row.grant_id, spent: spentOf(row) } : lost
+  return row.reserved ? { kind: 'reserved', grantId: row.grant_id, spent: spentOf(row) } : lost
 }
 
 /** Numbers of arbitrary size are sent as text. */

@@ -61,7 +61,7 @@ describe('the revocation bus', () => {
     const published = [1, 2].map((byte) =>
       bus.publish({ kind: 'token', accessTokenHash: Buffer.alloc(32, byte) })
     )
-    for (const outcome of await Promise.allSettled(published)) expect(outcome.status).toBe('rejected')
+    for (const result of await Promise.allSettled(published)) expect(result.status).toBe('rejected')
   })
 
   it('tells nothing more to a subscriber that left', async () => {

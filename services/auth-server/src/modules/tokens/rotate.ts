@@ -13,11 +13,11 @@ import {
 
 /** The result of a rotation: what the new token allows, or why there is none. */
 export type Rotation =
-  | { readonly outcome: 'rotated'; readonly access: readonly AccessItem[] }
+  | { readonly kind: 'rotated'; readonly access: readonly AccessItem[] }
   /** The old one was already rotated or revoked, or its grant has ended. */
-  | { readonly outcome: 'over' }
+  | { readonly kind: 'over' }
   /** The token does not exist, or no longer exists. */
-  | { readonly outcome: 'unknown' }
+  | { readonly kind: 'unknown' }
 
 /**
  * Replaces a token with a new one.
@@ -74,9 +74,9 @@ export function createRotateToken(on: Queries): RotateToken {
   })
   return async (oldTokenId, token) => {
     const access = await rotate({ oldTokenId, token })
-    if (access !== undefined) return { outcome: 'rotated', access: access.map(restoreAccessItem) }
+    if (access !== undefined) return { kind: 'rotated', access: access.map(restoreAccessItem) }
     // Rare: only needed for the answer to the client.
-    return { outcome: (await isThere(on, oldTokenId)) ? 'over' : 'unknown' }
+    return { kind: (await isThere(on, oldTokenId)) ? 'over' : 'unknown' }
   }
 }
 

@@ -126,8 +126,8 @@ create table outgoing_payment (
   receive_asset_id integer not null,
   state outgoing_payment_state not null,
   failure_reason outgoing_payment_failure_reason,
-  sent_value numeric(20, 0) not null default 0,
-  delivered_value numeric(20, 0) not null default 0,
+  settled_debit_value numeric(20, 0) not null default 0,
+  settled_receive_value numeric(20, 0) not null default 0,
   metadata jsonb,
   grant_spent_debit_value numeric(20, 0) not null,
   grant_spent_receive_value numeric(20, 0) not null,
@@ -140,12 +140,12 @@ create table outgoing_payment (
   constraint outgoing_payment_amounts_range check (
     debit_value between 1 and 18446744073709551615 and receive_value between 1 and 18446744073709551615
     and fee_value >= 0 and fee_value < debit_value
-    and sent_value between 0 and debit_value and delivered_value between 0 and receive_value),
+    and settled_debit_value between 0 and debit_value and settled_receive_value between 0 and receive_value),
   constraint outgoing_payment_state_is_true check (
     case state
-      when 'pending' then sent_value = 0 and delivered_value = 0 and failure_reason is null
-      when 'completed' then sent_value = debit_value and delivered_value = receive_value and failure_reason is null
-      else delivered_value < receive_value and failure_reason is not null
+      when 'pending' then settled_debit_value = 0 and settled_receive_value = 0 and failure_reason is null
+      when 'completed' then settled_debit_value = debit_value and settled_receive_value = receive_value and failure_reason is null
+      else settled_receive_value < receive_value and failure_reason is not null
     end)
 );
 create unique index outgoing_payment_quote_id_key on outgoing_payment (quote_id);

@@ -32,15 +32,15 @@ const receiverPrefix = ({ urls }: LedgerCheckDependencies): unknown[] => [urls.o
  */
 const TERMS = `terms as (
         select p.id, p.state, p.failure_reason, p.wallet_address_id, p.client, p.quote_id, p.receiver, p.debit_value,
-               p.fee_value, p.receive_value, p.receive_asset_id, p.sent_value, p.delivered_value, p.updated_at,
+               p.fee_value, p.receive_value, p.receive_asset_id, p.settled_debit_value, p.settled_receive_value, p.updated_at,
                p.grant_spent_debit_value, p.grant_spent_receive_value, i.completed as receiver_completed,
                i.expires_at as receiver_expires_at,
                coalesce(i.incoming_value, 18446744073709551615) - i.received_value as receiver_room,
                s.id as debit_account_id, s.asset_id as debit_asset_id, i.id as incoming_payment_id,
                r.id as credit_account_id, r.asset_id as receiver_asset_id,
-               div(p.debit_value * p.delivered_value + p.receive_value - 1, p.receive_value) as sent,
-               div((p.debit_value - p.fee_value) * p.delivered_value + p.receive_value - 1, p.receive_value) as net,
-               case when p.delivered_value < div((p.debit_value - 1) * p.receive_value, p.debit_value) then 1
+               div(p.debit_value * p.settled_receive_value + p.receive_value - 1, p.receive_value) as sent,
+               div((p.debit_value - p.fee_value) * p.settled_receive_value + p.receive_value - 1, p.receive_value) as net,
+               case when p.settled_receive_value < div((p.debit_value - 1) * p.receive_value, p.debit_value) then 1
                     else p.receive_value - div((p.debit_value - 1) * p.receive_value, p.debit_value) end as room_left_max
           from outgoing_payment p
           join wallet_address sw on sw.id = p.wallet_address_id
@@ -56,19 +56,19 @@ const INVARIANTS: readonly LedgerInvariant[] = [
   {
     // Computed from the totals of wallets and the entries of the provider's accounts: entries alone always balance by their
     // structure.
-    invariant: 'In every asset, what wallets hold and what the provider holds add up to nothing.',
+    invariant: 'In every asset, the balances of wallets and of the provider add up to nothing.',
     count: 'select count(*) from asset',
     violations: `
-      select format('asset %s with scale %s: wallets hold %s, the provider %s', s.code, s.scale, w.held, p.held) as violation
+      select format('asset %s with scale %s: wallets have %s, the provider %s', s.code, s.scale, w.balance, p.balance) as violation
         from asset s
         left join lateral (
-          select coalesce(sum(credits_posted - debits_posted), 0) as held
+          select coalesce(sum(credits_posted - debits_posted), 0) as balance
             from account where asset_id = s.id and kind = 'wallet') w on true
         left join lateral (
-          select coalesce(sum(case l.side when 'credit' then l.amount else -l.amount end), 0) as held
+          select coalesce(sum(case l.side when 'credit' then l.amount else -l.amount end), 0) as balance
             from ledger_entry l join account a on a.id = l.account_id
            where a.asset_id = s.id and a.kind <> 'wallet') p on true
-       where w.held + p.held <> 0`
+       where w.balance + p.balance <> 0`
   },
   {
     invariant:
@@ -92,7 +92,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
     invariant: 'Clearing is empty in every asset: whatever a payment brought in went out with it.',
     count: `select count(*) from account where kind = 'clearing'`,
     violations: `
-      select format('clearing of %s with scale %s holds %s', s.code, s.scale, e.balance) as violation
+      select format('clearing of %s with scale %s has %s', s.code, s.scale, e.balance) as violation
         from (select a.asset_id, sum(case side when 'credit' then amount else -amount end) as balance
                 from ledger_entry l join account a on a.id = l.account_id
                where a.kind = 'clearing' group by a.asset_id) e
@@ -159,7 +159,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
             case when p.debit_asset_id = p.receive_asset_id then p.credit_account_id else source.id end,
             p.debit_asset_id, p.net, p.net,
             case when p.debit_asset_id = p.receive_asset_id then p.incoming_payment_id end, p.sent > 0),
-           ('conversion', 'posted', target.id, p.credit_account_id, p.receive_asset_id, p.delivered_value, p.delivered_value,
+           ('conversion', 'posted', target.id, p.credit_account_id, p.receive_asset_id, p.settled_receive_value, p.settled_receive_value,
             p.incoming_payment_id, p.sent > 0 and p.debit_asset_id <> p.receive_asset_id)
          ) as e (kind, state, debit_account_id, credit_account_id, asset_id, amount, posted_amount, incoming_payment_id,
                  demanded)
@@ -195,13 +195,13 @@ const INVARIANTS: readonly LedgerInvariant[] = [
     violations: `
       with ${TERMS}
       select format('outgoing payment %s: %s', p.id, concat_ws('; ',
-               case when p.sent_value <> p.sent then
-                 format('sent %s for %s delivered, which cost %s', p.sent_value, p.delivered_value, p.sent) end,
+               case when p.settled_debit_value <> p.sent then
+                 format('sent %s for %s delivered, which cost %s', p.settled_debit_value, p.settled_receive_value, p.sent) end,
                case when p.debit_asset_id = p.receive_asset_id and p.debit_value <> p.fee_value + p.receive_value then
                  format('its debit of %s is not its fee of %s and the %s received', p.debit_value, p.fee_value,
                         p.receive_value) end,
                case when p.asset_differs then 'its receiver is in another asset' end,
-               case when p.delivered_value > 0 and p.credit_account_id is null then 'it delivered to no receiver' end,
+               case when p.settled_receive_value > 0 and p.credit_account_id is null then 'it delivered to no receiver' end,
                case when p.quote_differs then format('it is not on the terms of its quote %s', p.quote_id) end,
                case when p.grant_counted_less then
                  format('with it, %s debited and %s received were counted under its grant, less than the payment itself',
@@ -242,10 +242,10 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                 from terms
                 left join quote q on q.id = terms.quote_id
                 left join grant_reservation r on r.payment_id = terms.id) p
-       where p.sent_value <> p.sent
+       where p.settled_debit_value <> p.sent
           or (p.debit_asset_id = p.receive_asset_id and p.debit_value <> p.fee_value + p.receive_value)
           or p.asset_differs or p.quote_differs or p.agreed_differs or p.grant_counted_less or p.funds_differ
-          or p.failed_without_cause or (p.delivered_value > 0 and p.credit_account_id is null)`
+          or p.failed_without_cause or (p.settled_receive_value > 0 and p.credit_account_id is null)`
   },
   {
     invariant: 'Nothing was delivered to an incoming payment after it expired.',
@@ -290,8 +290,8 @@ const INVARIANTS: readonly LedgerInvariant[] = [
         from (select given_up_cause as cause, count(*) from grant_reservation group by 1) by_cause`,
     violations: `
       select format('payment %s: %s with %s sent and %s delivered; its entry says %s of %s and %s',
-                    coalesce(p.id, r.payment_id), coalesce(p.state::text, 'missing'), coalesce(p.sent_value, 0),
-                    coalesce(p.delivered_value, 0), coalesce(r.outcome, 'nothing'), coalesce(r.settled_debit_value, 0),
+                    coalesce(p.id, r.payment_id), coalesce(p.state::text, 'missing'), coalesce(p.settled_debit_value, 0),
+                    coalesce(p.settled_receive_value, 0), coalesce(r.outcome, 'nothing'), coalesce(r.settled_debit_value, 0),
                     coalesce(r.settled_receive_value, 0)) as violation
         from outgoing_payment p
         full join grant_reservation r on r.payment_id = p.id
@@ -300,9 +300,9 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                                 or num_nonnulls(r.quote_id, r.fee_value, r.charged_at, r.held) > 0
          when r.payment_id is null or r.given_up_cause is not null then true
          when p.state = 'pending' then r.outcome is not null
-         when p.sent_value = 0 then r.outcome is distinct from 'release'
+         when p.settled_debit_value = 0 then r.outcome is distinct from 'release'
          else (r.outcome, r.settled_debit_value, r.settled_receive_value)
-              is distinct from ('settle', p.sent_value, p.delivered_value)
+              is distinct from ('settle', p.settled_debit_value, p.settled_receive_value)
        end`
   }
 ]

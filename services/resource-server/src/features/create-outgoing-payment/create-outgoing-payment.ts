@@ -166,8 +166,8 @@ async function reserve(
       accessToken: authorized.accessToken,
       walletAddress: walletAddress.url,
       receiver: terms.receiver.url,
-      debitAmount: { value: terms.amounts.debit, asset: walletAddress.asset },
-      receiveAmount: { value: terms.amounts.receive, asset: terms.receiver.asset },
+      debitAmount: { value: terms.amounts.debitValue, asset: walletAddress.asset },
+      receiveAmount: { value: terms.amounts.receiveValue, asset: terms.receiver.asset },
       requestHash: identity.requestHash
     })
   } catch (error) {
@@ -251,12 +251,12 @@ async function persist(
         quoteId: terms.quoteId,
         receiver: terms.receiver.url,
         debitAsset: walletAddress.asset,
-        debitValue: terms.amounts.debit,
+        debitValue: terms.amounts.debitValue,
         receiveAsset: terms.receiver.asset,
-        receiveValue: terms.amounts.receive,
+        receiveValue: terms.amounts.receiveValue,
         state: 'pending',
         failureReason: undefined,
-        sentValue: 0n,
+        settledDebitValue: 0n,
         grantSpentDebitValue,
         grantSpentReceiveValue,
         metadata: result.metadata,

@@ -142,9 +142,9 @@ async function keepQuote(
       client,
       receiver: receiver.url,
       debitAsset: walletAddress.asset,
-      debitValue: amounts.debit,
+      debitValue: amounts.debitValue,
       receiveAsset: receiver.asset,
-      receiveValue: amounts.receive,
+      receiveValue: amounts.receiveValue,
       method: order.method,
       expiresAtMs: nowMs + dependencies.lifetimeSeconds * 1_000,
       createdAtMs: nowMs
@@ -152,7 +152,7 @@ async function keepQuote(
     identity,
     walletAddressId: walletAddress.id,
     receiveAssetId: receiver.assetId,
-    feeValue: amounts.fee,
+    feeValue: amounts.feeValue,
     roomIn
   })
   if (stored?.quote.id === id) {

@@ -24,8 +24,8 @@ export function getGrantSpentAmountsRoute(dependencies: GetGrantSpentAmountsDepe
       const spent = await dependencies.grantLimits.getSpentAmounts(accessToken)
       if (spent === undefined) throw inactiveToken()
       sendResource(request, response, {
-        spentDebitAmount: render(spent.debitAmount),
-        spentReceiveAmount: render(spent.receiveAmount)
+        spentDebitAmount: render(spent.spentDebitAmount),
+        spentReceiveAmount: render(spent.spentReceiveAmount)
       })
     }
   }

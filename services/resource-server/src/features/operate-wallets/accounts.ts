@@ -8,7 +8,7 @@ import type { OperatorDependencies } from './dependencies.js'
 /** Allowed names of an account. */
 const ACCOUNT_NAME = /^[a-z0-9._-]{1,64}$/
 
-/** An account that holds money, as operators see it. Values are in units of its asset. */
+/** A wallet account, as operators see it. Values are in units of its asset. */
 export interface OperatedAccount {
   readonly name: string
   readonly asset: Asset
@@ -22,7 +22,7 @@ export interface OperatedAccount {
 }
 
 /**
- * Creates an account that holds money in one asset.
+ * Creates a wallet account, with money in one asset.
  *
  * @throws CallRefused `invalid`, `not-found` for the asset, or `already-exists` for the name
  */

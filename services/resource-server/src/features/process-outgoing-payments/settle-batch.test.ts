@@ -28,7 +28,7 @@ const receiverOf = (change: Partial<LockedReceiver> = {}): LockedReceiver => ({
 const paymentOf = (change: Partial<ClaimedPayment> = {}): ClaimedPayment => ({
   id: 'payment-1',
   incomingPaymentId: 'receiver-1',
-  amounts: { debit: 100n, fee: 10n, receive: 90n },
+  amounts: { debitValue: 100n, feeValue: 10n, receiveValue: 90n },
   senderAccountId: 'alice',
   debitAssetId: 1,
   receiveAssetId: 1,
@@ -42,7 +42,7 @@ describe('settling a batch', () => {
   it('lets what one payment delivers be gone from the room of the next', () => {
     const payments = ['a', 'b', 'c'].map((id) => paymentOf({ id }))
     const { endings, received } = settleThese(payments, receiverOf({ incomingValue: 135n }))
-    expect(endings.map(({ settlement }) => settlement.deliveredValue)).toEqual([90n, 45n, 0n])
+    expect(endings.map(({ settlement }) => settlement.settledReceiveValue)).toEqual([90n, 45n, 0n])
     expect(endings[2]?.settlement.failureReason).toBe('receiver_completed')
     expect(received).toEqual(new Map([['receiver-1', 135n]]))
   })
@@ -76,7 +76,7 @@ describe('settling a batch', () => {
   })
 
   it('refuses amounts that do not add up in one asset, rather than lose or make money', () => {
-    const amounts = { debit: 100n, fee: 10n, receive: 89n }
+    const amounts = { debitValue: 100n, feeValue: 10n, receiveValue: 89n }
     expect(() => settleThese([paymentOf({ amounts })], receiverOf())).toThrow(/does not add up/)
   })
 })
@@ -93,7 +93,7 @@ const payment = fc
   .map(({ net, fee, converted, crosses, held }) =>
     paymentOf({
       incomingPaymentId: crosses ? 'receiver-2' : 'receiver-1',
-      amounts: { debit: net + fee, fee, receive: crosses ? converted : net },
+      amounts: { debitValue: net + fee, feeValue: fee, receiveValue: crosses ? converted : net },
       receiveAssetId: crosses ? 2 : 1,
       held
     })
@@ -109,7 +109,7 @@ it('whatever the payments are, clearing is left empty and no receiver gets more 
         receiverOf({ id: 'receiver-2', accountId: 'carol', incomingValue: second })
       )
       const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n)
-      const sent = sum(batch.endings.map(({ settlement }) => settlement.sentValue))
+      const sent = sum(batch.endings.map(({ settlement }) => settlement.settledDebitValue))
       const fromClearing = batch.transfers.filter(({ debitAccountId }) => debitAccountId === 'usd-clearing')
       expect(sum(fromClearing.map(({ amount }) => amount))).toBe(sent)
       expect((batch.received.get('receiver-1') ?? 0n) <= first).toBe(true)
@@ -120,7 +120,7 @@ it('whatever the payments are, clearing is left empty and no receiver gets more 
         sum([...batch.received.values()])
       )
       expect(sum(batch.totals.map(({ debitsPosted }) => debitsPosted))).toBe(sent)
-      const holds = numbered.filter(({ held }) => held).map(({ amounts }) => amounts.debit)
+      const holds = numbered.filter(({ held }) => held).map(({ amounts }) => amounts.debitValue)
       expect(sum(batch.totals.map(({ debitsPending }) => debitsPending))).toBe(-sum(holds))
     }),
     { numRuns: 500 }
@@ -145,15 +145,15 @@ it('paying in parts that race is never cheaper than paying at once, and saves le
       const { endings } = settleThese(payments, receiverOf({ incomingValue: room }))
       const delivering = endings
         .map(({ settlement }) => settlement)
-        .filter(({ deliveredValue }) => deliveredValue > 0n)
+        .filter(({ settledReceiveValue }) => settledReceiveValue > 0n)
       const parts = delivering.filter(({ state }) => state === 'failed')
       expect(parts.length).toBeLessThanOrEqual(1)
       const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n)
-      const sent = sum(delivering.map((settlement) => settlement.sentValue))
-      const delivered = sum(delivering.map((settlement) => settlement.deliveredValue))
-      expect(sent >= costOf(delivered).debit).toBe(true)
+      const sent = sum(delivering.map((settlement) => settlement.settledDebitValue))
+      const delivered = sum(delivering.map((settlement) => settlement.settledReceiveValue))
+      expect(sent >= costOf(delivered).debitValue).toBe(true)
       for (const part of parts) {
-        const saved = costOf(part.deliveredValue).fee - part.feeValue
+        const saved = costOf(part.settledReceiveValue).feeValue - part.settledFeeValue
         // The fixed part, the share that is taken of it, and a unit for rounding.
         expect(saved * BigInt(10_000 - fees.basisPoints) < (fees.fixed + 1n) * 10_000n).toBe(true)
       }

@@ -41,13 +41,13 @@ export function settleBatch(
       : insufficientFunds()
     if (payment.held) {
       totals.change(payment.senderAccountId, {
-        debitsPending: -payment.amounts.debit,
-        debitsPosted: settlement.sentValue
+        debitsPending: -payment.amounts.debitValue,
+        debitsPosted: settlement.settledDebitValue
       })
     }
-    if (receiver !== undefined && settlement.deliveredValue > 0n) {
-      received.set(receiver.id, already + settlement.deliveredValue)
-      totals.change(receiver.accountId, { creditsPosted: settlement.deliveredValue })
+    if (receiver !== undefined && settlement.settledReceiveValue > 0n) {
+      received.set(receiver.id, already + settlement.settledReceiveValue)
+      totals.change(receiver.accountId, { creditsPosted: settlement.settledReceiveValue })
     }
     return { payment, receiver, settlement }
   })
@@ -79,22 +79,28 @@ function isFilled(receiver: LockedReceiver | undefined, received: bigint, nowMs:
 function transfersOf(
   payment: ClaimedPayment,
   receiver: LockedReceiver,
-  { sentValue, feeValue, deliveredValue }: Settlement,
+  { settledDebitValue, settledFeeValue, settledReceiveValue }: Settlement,
   provider: ReadonlyMap<number, ProviderAccounts>
 ): SettledTransfer[] {
-  if (deliveredValue === 0n) return []
+  if (settledReceiveValue === 0n) return []
   const source = accountsOf(provider, payment.debitAssetId)
   const from = { paymentId: payment.id, debitAccountId: source.clearing, assetId: payment.debitAssetId }
-  const feeTransfer = { ...from, kind: 'fee', creditAccountId: source.fees, amount: feeValue } as const
-  const fees = feeValue > 0n ? [{ ...feeTransfer, incomingPaymentId: undefined }] : []
+  const feeTransfer = { ...from, kind: 'fee', creditAccountId: source.fees, amount: settledFeeValue } as const
+  const fees = settledFeeValue > 0n ? [{ ...feeTransfer, incomingPaymentId: undefined }] : []
   if (payment.debitAssetId === payment.receiveAssetId) {
     // Clearing must be left unchanged: any difference would be money from nowhere.
-    if (sentValue !== feeValue + deliveredValue)
+    if (settledDebitValue !== settledFeeValue + settledReceiveValue)
       throw new Error(`payment ${payment.id} does not add up in its asset`)
     const creditAccountId = receiver.accountId
     return [
       ...fees,
-      { ...from, kind: 'delivery', creditAccountId, amount: deliveredValue, incomingPaymentId: receiver.id }
+      {
+        ...from,
+        kind: 'delivery',
+        creditAccountId,
+        amount: settledReceiveValue,
+        incomingPaymentId: receiver.id
+      }
     ]
   }
   const target = accountsOf(provider, payment.receiveAssetId)
@@ -104,7 +110,7 @@ function transfersOf(
       ...from,
       kind: 'delivery',
       creditAccountId: source.exchange,
-      amount: sentValue - feeValue,
+      amount: settledDebitValue - settledFeeValue,
       incomingPaymentId: undefined
     },
     {
@@ -113,7 +119,7 @@ function transfersOf(
       debitAccountId: target.exchange,
       creditAccountId: receiver.accountId,
       assetId: payment.receiveAssetId,
-      amount: deliveredValue,
+      amount: settledReceiveValue,
       incomingPaymentId: receiver.id
     }
   ]

@@ -98,8 +98,8 @@ function createReserve(call: Call, { deadlineMs }: GrantLimitsOptions): GrantLim
       // No request waits longer than it would alone: the first one has the least time left.
       const options = { deadlineAtMs: Math.min(...waiting.map((one) => one.deadlineAtMs)) }
       const { results } = await answerOf(() => call('reserve', { reservations }, options))
-      return results.map(({ outcome }) =>
-        outcome?.$case === 'failure' ? failed(outcome.value, TAKEN) : decided(() => fromReserve(outcome))
+      return results.map(({ result }) =>
+        result?.$case === 'failure' ? failed(result.value, TAKEN) : decided(() => fromReserve(result))
       )
     }
   })
@@ -178,12 +178,10 @@ function toReservation(request: ReservationRequest): auth.ReservationRequest {
   }
 }
 
-function fromReserve(
-  outcome: Exclude<auth.ReservationResult['outcome'], { $case: 'failure' }>
-): ReserveResult {
-  switch (outcome?.$case) {
+function fromReserve(result: Exclude<auth.ReservationResult['result'], { $case: 'failure' }>): ReserveResult {
+  switch (result?.$case) {
     case 'reserved': {
-      const { grantId, spentDebitAmount, spentReceiveAmount, chargeTime, wasReservedBefore } = outcome.value
+      const { grantId, spentDebitAmount, spentReceiveAmount, chargeTime, wasReservedBefore } = result.value
       if (chargeTime === undefined)
         throw new Error('the auth server answered a reservation without its instant')
       return {
@@ -198,11 +196,11 @@ function fromReserve(
     case 'refused':
       return {
         kind: 'refused',
-        reason: fromReason(outcome.value.reason),
-        remaining: fromRemaining(outcome.value.remaining)
+        reason: fromReason(result.value.reason),
+        remaining: fromRemaining(result.value.remaining)
       }
     case undefined:
-      throw new Error('the auth server answered a reservation without an outcome')
+      throw new Error('the auth server answered a reservation without a result')
   }
 }
 
@@ -226,15 +224,15 @@ function toEnd(end: ReservationEnd): auth.ReservationEnd {
   return { paymentId, end: { $case: 'settlement', value } }
 }
 
-function fromEnd(result: auth.EndResult | undefined): ItemResult<EndResult> {
-  const outcome = result?.outcome
-  switch (outcome?.$case) {
+function fromEnd(answer: auth.EndResult | undefined): ItemResult<EndResult> {
+  const result = answer?.result
+  switch (result?.$case) {
     case 'ended':
       return fulfilled('ended')
     case 'failure':
-      return failed(outcome.value, END_REFUSALS)
+      return failed(result.value, END_REFUSALS)
     case undefined:
-      return rejected(new Error('the auth server answered the end of a reservation without an outcome'))
+      return rejected(new Error('the auth server answered the end of a reservation without a result'))
   }
 }
 
@@ -257,8 +255,8 @@ function fromReason(reason: auth.RefusalReason): RefusalReason {
 
 function fromSpent(response: auth.GetSpentAmountsResponse): SpentAmounts {
   return {
-    debitAmount: optionalAmount(response.spentDebitAmount) ?? null,
-    receiveAmount: optionalAmount(response.spentReceiveAmount) ?? null
+    spentDebitAmount: optionalAmount(response.spentDebitAmount) ?? null,
+    spentReceiveAmount: optionalAmount(response.spentReceiveAmount) ?? null
   }
 }
 

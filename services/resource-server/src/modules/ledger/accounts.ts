@@ -1,7 +1,7 @@
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import { Prisma, type Queries } from '../database.js'
 
-/** An account that holds money. Values are in units of its asset. */
+/** A wallet account: whose owner deposits, pays and is paid. Values are in units of its asset. */
 export interface Account {
   /** Id (UUID). */
   readonly id: string
@@ -27,7 +27,7 @@ export interface NewAccount {
 }
 
 /**
- * Creates an account that holds money.
+ * Creates a wallet account.
  *
  * @returns false when its name is taken
  */
@@ -51,14 +51,14 @@ export async function findAccount(on: Queries, name: string): Promise<Account | 
   return account === null ? undefined : toAccount(account)
 }
 
-/** Finds accounts that hold money by their ids (UUID), in no order. */
+/** Finds wallet accounts by their ids (UUID), in no order. */
 export async function findAccountsById(on: Queries, ids: readonly string[]): Promise<readonly Account[]> {
   const accounts = await on.account.findMany({ where: { id: { in: [...ids] } }, include: { asset: true } })
   return accounts.map(toAccount)
 }
 
 /**
- * Lists accounts that hold money, by name.
+ * Lists wallet accounts, by name.
  *
  * @param page.after only those with names after this one; all names come after the empty one
  */

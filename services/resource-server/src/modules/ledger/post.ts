@@ -27,7 +27,7 @@ export interface AccountTotals {
 
 /**
  * Fragment: ends the holds of payments, posting what was sent and returning the rest, and writes the transfers that carry
- * it on. Reads the part `ending` (`id` of the payment, `sent_value`), and takes `now` and what {@link postings} returns. The
+ * it on. Reads the part `ending` (`id` of the payment, `settled_debit_value`), and takes `now` and what {@link postings} returns. The
  * part `hold` has a row for each hold that ended, `moved` one for each transfer of `movement`, and `total` one for each account
  * of `change` whose totals changed.
  *
@@ -38,8 +38,8 @@ export interface AccountTotals {
 export const posted = Prisma.sql`
   hold as (
     update transfer t
-       set state = case when e.sent_value > 0 then 'posted' else 'voided' end::transfer_state,
-           posted_amount = nullif(e.sent_value, 0), ended_at = ${placeholder('now')}::timestamptz
+       set state = case when e.settled_debit_value > 0 then 'posted' else 'voided' end::transfer_state,
+           posted_amount = nullif(e.settled_debit_value, 0), ended_at = ${placeholder('now')}::timestamptz
       from ending e
      where t.id = e.id and t.id = any (array(select id from ending)) and t.state = 'pending' returning 1
   ), movement as (

@@ -83,9 +83,9 @@ export function readClaimedPayment(row: ClaimedPaymentRow): ClaimedPayment {
     id: row.id,
     incomingPaymentId: row.incoming_payment_id ?? undefined,
     amounts: {
-      debit: BigInt(row.debit_value),
-      fee: BigInt(row.fee_value),
-      receive: BigInt(row.receive_value)
+      debitValue: BigInt(row.debit_value),
+      feeValue: BigInt(row.fee_value),
+      receiveValue: BigInt(row.receive_value)
     },
     senderAccountId: row.account_id,
     debitAssetId: row.asset_id,
@@ -104,7 +104,7 @@ export interface Ending {
 }
 
 /**
- * Fragment: the part `ending` (`id`, `held`, `state`, `failure_reason`, `sent_value`, `delivered_value`), as {@link endings} returns
+ * Fragment: the part `ending` (`id`, `held`, `state`, `failure_reason`, `settled_debit_value`, `settled_receive_value`), as {@link endings} returns
  * it, and the part `payment`, which ends those of its payments that are still pending, with a row for each. Takes `now`.
  *
  * The state is compared as text: otherwise a plan could read the index of all pending payments, with thousands of entries
@@ -113,10 +113,10 @@ export interface Ending {
 export const ended = Prisma.sql`
   ending as (
     select * from json_to_recordset(${placeholder('endings')}::json)
-      as e(id uuid, held boolean, state outgoing_payment_state, failure_reason outgoing_payment_failure_reason, sent_value numeric, delivered_value numeric)
+      as e(id uuid, held boolean, state outgoing_payment_state, failure_reason outgoing_payment_failure_reason, settled_debit_value numeric, settled_receive_value numeric)
   ), payment as (
     update outgoing_payment p
-       set state = e.state, failure_reason = e.failure_reason, sent_value = e.sent_value, delivered_value = e.delivered_value,
+       set state = e.state, failure_reason = e.failure_reason, settled_debit_value = e.settled_debit_value, settled_receive_value = e.settled_receive_value,
            updated_at = greatest(p.updated_at, ${placeholder('now')}::timestamptz)
       from ending e
      where p.id = e.id and p.id = any (array(select id from ending)) and p.state::text = 'pending' returning 1
@@ -131,8 +131,8 @@ export function endings(ending: readonly Ending[]): { readonly endings: string }
         held,
         state: settlement.state,
         failure_reason: settlement.failureReason,
-        sent_value: settlement.sentValue.toString(),
-        delivered_value: settlement.deliveredValue.toString()
+        settled_debit_value: settlement.settledDebitValue.toString(),
+        settled_receive_value: settlement.settledReceiveValue.toString()
       }))
     )
   }

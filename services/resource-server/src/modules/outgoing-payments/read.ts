@@ -59,7 +59,7 @@ export function listOutgoingPayments(dependencies: {
 export const listNewestOutgoingPayments = createNewestPayments({
   table: Prisma.sql`outgoing_payment`,
   columns: Prisma.sql`p.state::text, null::timestamptz as expires_at, p.failure_reason::text,
-    p.debit_value::text as value, p.sent_value::text as moved_value, p.receiver`
+    p.debit_value::text as value, p.settled_debit_value::text as moved_value, p.receiver`
 })
 
 /** Whether any payment used a quote. */

@@ -13,7 +13,7 @@ import { WALLET_ADDRESS } from '../wallet-addresses/index.js'
 /** The columns of a {@link ListedOutgoingPaymentRow}: `p` is the payment, joined by {@link RECEIVE_ASSET}. */
 export const LISTED_OUTGOING_PAYMENT_COLUMNS = Prisma.sql`
   p.id, p.quote_id, p.receiver, p.debit_value::text, p.receive_value::text, p.state::text, p.failure_reason::text,
-  p.sent_value::text, p.metadata, p.created_at, p.updated_at, ra.code as receive_code, ra.scale as receive_scale`
+  p.settled_debit_value::text, p.metadata, p.created_at, p.updated_at, ra.code as receive_code, ra.scale as receive_scale`
 
 /** Joins the receive asset to the payments `p`: one row for each payment. */
 export const RECEIVE_ASSET = assetById(Prisma.sql`p.receive_asset_id`, Prisma.sql`ra`)
@@ -36,7 +36,7 @@ export interface ListedOutgoingPaymentRow {
   readonly receive_value: string
   readonly state: OutgoingPaymentState
   readonly failure_reason: FailureReason | null
-  readonly sent_value: string
+  readonly settled_debit_value: string
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly created_at: Date
   readonly updated_at: Date
@@ -70,7 +70,7 @@ export function readListedOutgoingPaymentRow(
     receiveValue: BigInt(row.receive_value),
     state: row.state,
     failureReason: row.failure_reason ?? undefined,
-    sentValue: BigInt(row.sent_value),
+    settledDebitValue: BigInt(row.settled_debit_value),
     metadata: row.metadata ?? undefined,
     createdAtMs: row.created_at.getTime(),
     updatedAtMs: row.updated_at.getTime()

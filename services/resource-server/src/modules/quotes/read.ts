@@ -84,9 +84,9 @@ export function createPayableQuotes(dependencies: { database: Queries }): Payabl
         client: row.client,
         receiver: row.receiver,
         amounts: {
-          debit: BigInt(row.debit_value),
-          fee: BigInt(row.fee_value),
-          receive: BigInt(row.receive_value)
+          debitValue: BigInt(row.debit_value),
+          feeValue: BigInt(row.fee_value),
+          receiveValue: BigInt(row.receive_value)
         },
         receiveAsset: { code: row.code, scale: row.scale },
         receiveAssetId: row.receive_asset_id,
