@@ -207,9 +207,9 @@ create table transfer (
   incoming_payment_id uuid,
   created_at timestamptz(3) not null default now(),
   ended_at timestamptz(3),
-  constraint transfer_asset_id_fkey foreign key (asset_id) references asset (id) on delete restrict on update cascade,
-  -- Both sides are accounts of the transfer's asset: money cannot change its asset on the way. Their kinds are part of the keys, so
-  -- that what the transfer says of them is true, and no account that it names can become one of another kind.
+  -- Both sides are accounts of the transfer's asset, which exists because of them: money cannot change its asset on the way. Their
+  -- kinds are part of the keys, so that what the transfer says of them is true, and no account that it names can become one of
+  -- another kind.
   constraint transfer_debit_account_fkey
     foreign key (debit_account_id, asset_id, debit_account_kind) references account (id, asset_id, kind),
   constraint transfer_credit_account_fkey
