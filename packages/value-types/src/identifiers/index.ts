@@ -9,3 +9,4 @@ export {
   uuidV7,
   uuidV8
 } from './identifiers.js'
+export type { PageEnd } from './page-end.js'
