@@ -10,5 +10,6 @@ export {
   type Workload,
   workloadsOf
 } from './objects.js'
-export { hasKubectl, type Overlay, parseObjects, renderOverlay } from './render.js'
+export { type Overlay, parseObjects, renderOverlay } from './render.js'
 export { findSchemaProblems } from './schemas.js'
+export { findTools, type Helm, type Tools } from './tools.js'
