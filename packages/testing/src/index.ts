@@ -1,8 +1,10 @@
 export { type ClientWallet, startClientWallet, type WalletAddressOptions } from './client-wallet.js'
 export { connectRaw, parseAnswers, type RawAnswer, type RawConnection, sendRaw } from './raw-connection.js'
+export { type ComposedStatement, composeStatements } from './compose-statements.js'
 export { ContractViolation, holdToContract, type OutsideContract } from './contract-keeper.js'
 export {
   COMPUTED,
+  findForeignCascades,
   findTablesWrittenTwice,
   findTableReads,
   findTableWrites,
