@@ -1,5 +1,4 @@
 export { publishCertificates, type ReplacedCertificate } from './certificates.js'
-export { counting } from './counting.js'
 export { type FailureCounters, publishFailures } from './failures.js'
 export type { MetricDescription } from './metric-description.js'
 export { type GaugeSource, Metrics } from './metrics.js'
