@@ -1,7 +1,6 @@
 export { createPrismaAdapter } from './adapter.js'
 export { createDatabaseIfMissing } from './create-database.js'
 export {
-  isCheckViolation,
   isSerializationFailure,
   isTransient,
   isUnavailable,
