@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { auth, wallet } from '@open-payments-server/proto'
 import { type FakeServices, startFakeServices } from '../test/fake-services.js'
-import { runCli } from './index.js'
+import { runCli } from './run-cli.js'
 import { writerTo } from './output.js'
 
 const SHOP = 'http://localhost:4001/shop'

@@ -5,11 +5,9 @@ export {
   findObject,
   type KubernetesObject,
   type Labels,
-  type PodSpec,
-  type Variable,
   type Workload,
   workloadsOf
 } from './objects.js'
 export { type Overlay, parseObjects, renderOverlay } from './render.js'
 export { findSchemaProblems } from './schemas.js'
-export { findTools, type Helm, type Tools } from './tools.js'
+export { findTools, type Helm } from './tools.js'

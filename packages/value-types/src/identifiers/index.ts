@@ -1,4 +1,4 @@
-export { contentHash, type ReservationContent } from './content-hash.js'
+export { contentHash } from './content-hash.js'
 export {
   hashSecret,
   idBefore,

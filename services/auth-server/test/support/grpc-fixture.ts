@@ -364,7 +364,7 @@ export class GrpcFixture {
   }
 }
 
-export function amountMessage({ value, asset }: Amount): auth.Amount {
+function amountMessage({ value, asset }: Amount): auth.Amount {
   return { value: value.toString(), assetCode: asset.code, assetScale: asset.scale }
 }
 

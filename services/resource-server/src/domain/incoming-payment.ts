@@ -43,7 +43,7 @@ export interface IncomingPaymentWire {
 }
 
 /** Whether a payment can no longer receive: completed, or past its expiry (interface 3). */
-export function isClosed(payment: IncomingPayment, nowMs: number): boolean {
+function isClosed(payment: IncomingPayment, nowMs: number): boolean {
   const { completed, expired } = roomOf(payment, nowMs)
   return completed || expired
 }

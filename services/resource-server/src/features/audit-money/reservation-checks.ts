@@ -72,10 +72,7 @@ export async function checkReservations(dependencies: ReservationCheckDependenci
  * @param olderThanMs a reservation from before this time without a payment can no longer be one whose payment is just being
  *   persisted
  */
-export function findDisagreement(
-  { paymentId, reservation, entry }: Pair,
-  olderThanMs: number
-): string | undefined {
+function findDisagreement({ paymentId, reservation, entry }: Pair, olderThanMs: number): string | undefined {
   const here = entry === undefined ? 'nothing' : describeEntry(entry)
   const there = reservation === undefined ? 'nothing' : describeReservation(reservation)
   const told = `payment ${paymentId}: here ${here}, at the auth server ${there}`
