@@ -1,2 +1,2 @@
-export { type ConsentPageOptions, createConsentPage } from './consent-page/app.js'
+export { createConsentPage } from './consent-page/app.js'
 export { createIdentityProvider } from './consent-page/identity-provider.js'

@@ -19,16 +19,11 @@ interface DatabaseFacts {
  * @param constraint only when it was this constraint or unique index
  */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
-  return isViolation(error, ['23505', 'P2002'], constraint)
-}
-
-/**
- * A check constraint refused the row (SQLSTATE 23514).
- *
- * @param constraint only when it was this constraint
- */
-export function isCheckViolation(error: unknown, constraint?: string): boolean {
-  return isViolation(error, ['23514'], constraint)
+  const { codes, constraints } = factsOf(error)
+  return (
+    ['23505', 'P2002'].some((code) => codes.has(code)) &&
+    (constraint === undefined || constraints.has(constraint))
+  )
 }
 
 /** The transaction lost against another one and may be retried (SQLSTATE 40001, or 40P01: deadlock). */
@@ -88,14 +83,6 @@ export function isUnavailable(error: unknown): boolean {
  */
 export function isTransient(error: unknown): boolean {
   return isUnavailable(error) || isSerializationFailure(error)
-}
-
-function isViolation(error: unknown, codes: readonly string[], constraint: string | undefined): boolean {
-  const facts = factsOf(error)
-  return (
-    codes.some((code) => facts.codes.has(code)) &&
-    (constraint === undefined || facts.constraints.has(constraint))
-  )
 }
 
 function factsOf(error: unknown): DatabaseFacts {

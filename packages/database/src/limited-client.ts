@@ -12,7 +12,7 @@ export interface AnswerLimit {
 }
 
 /** PostgreSQL did not answer in time, not even that it cancelled the statement: it is unknown whether it had its effect. */
-export class NoDatabaseAnswer extends Error {
+class NoDatabaseAnswer extends Error {
   /** The code of a connection that breaks for the same reason. */
   readonly code = 'ETIMEDOUT'
 

@@ -6,7 +6,7 @@ import { TracedClient } from './traced-client.js'
 /**
  * How much longer than the server's own limit to wait for an answer before the connection counts as dead, in milliseconds.
  */
-export const answerGraceMs = 2_000
+const answerGraceMs = 2_000
 
 /**
  * How long an idle connection is kept: longer than the pauses of a busy day. A new one costs a PostgreSQL process, a

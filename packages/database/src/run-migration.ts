@@ -121,7 +121,7 @@ async function runInBatches(client: pg.Client, script: string): Promise<void> {
 }
 
 /** Name of the index that a script creates without blocking writes; undefined when it does something else. */
-export function concurrentIndexOf(script: string): string | undefined {
+function concurrentIndexOf(script: string): string | undefined {
   return /create (?:unique )?index concurrently if not exists (\w+)/i.exec(script)?.[1]
 }
 

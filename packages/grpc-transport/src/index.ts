@@ -1,4 +1,4 @@
-export { type CallObserver, type ClientObserver, observeCalls } from './call-observer.js'
+export { type CallObserver, observeCalls } from './call-observer.js'
 export {
   callUnary,
   type RequestOf,
@@ -9,7 +9,6 @@ export {
 export type { AllowedClients } from './client-names.js'
 export { type ChannelOptions, createClient, RETRIES_MAX, shareChannel } from './client.js'
 export {
-  type CallContext,
   createHandlers,
   type Handlers,
   type ResponseStream,
@@ -17,7 +16,7 @@ export {
   type UnaryContext,
   type UnaryHandler
 } from './handlers.js'
-export { readStream, type StreamingMethodName } from './read-stream.js'
+export { readStream } from './read-stream.js'
 export { isRpcError, RpcError } from './rpc-error.js'
 export {
   type GrpcServerOptions,
@@ -26,7 +25,7 @@ export {
   startGrpcServer
 } from './server.js'
 export { isLoopbackTarget, isNamedTarget } from './targets.js'
-export { type TlsFiles, tlsFilesOf, type TlsSettings } from './tls-files.js'
+export { type TlsFiles, tlsFilesOf } from './tls-files.js'
 export { openTls, type WatchedTlsFiles, watchTlsFiles } from './watched-tls-files.js'
 // Exported here too, so that features can name a code without depending on grpc-js.
 export { Metadata, status } from '@grpc/grpc-js'

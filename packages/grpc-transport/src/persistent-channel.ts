@@ -2,7 +2,7 @@ import type { Channel } from '@grpc/grpc-js'
 import { type ChannelInterface, connectivityState } from '@grpc/grpc-js'
 
 /** How long a channel may fail to connect before it starts afresh: longer than connecting takes on a busy machine. */
-export const CONNECTING_MAX_MS = 5_000
+const CONNECTING_MAX_MS = 5_000
 
 /**
  * A channel that recovers from anything. grpc-js waits for ever for a connection whose other side is silent, such as one

@@ -6,7 +6,7 @@ const ERROR_FIELD_KEY = 'error-field'
 /**
  * Maximum length of an error's message that is sent, in characters: messages are sent in a header, and headers are limited.
  */
-export const ERROR_MESSAGE_LENGTH_MAX = 1_000
+const ERROR_MESSAGE_LENGTH_MAX = 1_000
 
 /** Allowed metadata values: visible ASCII and inner spaces. */
 const FIELD = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/

@@ -18,7 +18,7 @@ import { createServerCredentials } from './tls-credentials.js'
 import type { WatchedTlsFiles } from './watched-tls-files.js'
 
 /** Maximum number of concurrent calls of one connection. */
-export const CONCURRENT_CALLS_PER_CONNECTION_MAX = 1_000
+const CONCURRENT_CALLS_PER_CONNECTION_MAX = 1_000
 
 /** How long a connection may be silent before the server sends a keepalive. */
 const KEEPALIVE_INTERVAL_MS = 30_000
@@ -27,7 +27,7 @@ const KEEPALIVE_INTERVAL_MS = 30_000
 const KEEPALIVE_TIMEOUT_MS = 10_000
 
 /** How long calls may continue on a connection that is being closed: longer than the longest, an audit. */
-export const CONNECTION_GRACE_MS = 10 * 60_000
+const CONNECTION_GRACE_MS = 10 * 60_000
 
 /** The name of the whole server in the health service (gRPC health checking protocol). */
 const WHOLE_SERVER = ''

@@ -1,12 +1,7 @@
-export {
-  REQUESTS_TO_KNOWN_HOST_MAX,
-  REQUESTS_TO_STRANGER_MAX,
-  REQUESTS_TO_STRANGERS_MAX
-} from './admission.js'
+export { REQUESTS_TO_KNOWN_HOST_MAX, REQUESTS_TO_STRANGER_MAX } from './admission.js'
 export {
   createSafeHttpClient,
   HEADER_BYTES_MAX,
-  type JsonResponse,
   type SafeHttpClient,
   type SafeHttpClientOptions
 } from './client.js'

@@ -3,7 +3,7 @@ export type { TrustedProxies } from './client-address.js'
 export { HttpRequest } from './http-request.js'
 export { type Fields, HttpResponse } from './http-response.js'
 export { parseJsonObject, peekJson, validate } from './json.js'
-export { CONNECTIONS_MAX, HEADER_BYTES_MAX, HEADER_COUNT_MAX, TARGET_LENGTH_MAX } from './limits.js'
+export { CONNECTIONS_MAX, HEADER_BYTES_MAX, TARGET_LENGTH_MAX } from './limits.js'
 export { readOptionalBody } from './optional-body.js'
 export {
   codeOf,
@@ -11,20 +11,11 @@ export {
   methodNotAllowed,
   NoAnswer,
   PublicError,
-  type PublicErrorOptions,
   refusalAnswer,
   serviceUnavailable
 } from './public-error.js'
 export { rawBody } from './read-body.js'
-export type { RequestEnd } from './request-span.js'
 export { type IncomingRequest, type RequestParts, requestParts, targetUri } from './request-parts.js'
-export {
-  createRenderer,
-  type RenderedResource,
-  type ResourceOptions,
-  sendRendered,
-  sendResource,
-  tagJson
-} from './resource.js'
-export type { Route, RouteHandler, RouteMethod } from './routes.js'
-export { type HttpServerOptions, type RunningHttpServer, startHttpServer } from './server.js'
+export { createRenderer, sendRendered, sendResource, tagJson } from './resource.js'
+export type { Route, RouteHandler } from './routes.js'
+export { type RunningHttpServer, startHttpServer } from './server.js'

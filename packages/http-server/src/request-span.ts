@@ -37,7 +37,7 @@ export interface RequestSpan {
 }
 
 /** The method of a request if known, else `other`. */
-export function knownMethod(method: string): string {
+function knownMethod(method: string): string {
   return KNOWN_METHODS.has(method) ? method : 'other'
 }
 

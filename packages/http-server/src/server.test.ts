@@ -4,14 +4,8 @@ import type { Socket } from 'node:net'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { createLogger } from '@open-payments-server/runtime'
 import { connectRaw, parseAnswers, type RawAnswer, sendRaw } from '@open-payments-server/testing'
-import {
-  createHttpApp,
-  type HttpServerOptions,
-  parseJsonObject,
-  rawBody,
-  type RunningHttpServer,
-  startHttpServer
-} from './index.js'
+import { createHttpApp, parseJsonObject, rawBody, type RunningHttpServer, startHttpServer } from './index.js'
+import type { HttpServerOptions } from './server.js'
 import { HEADER_BYTES_MAX, HEADER_COUNT_MAX, TARGET_LENGTH_MAX } from './limits.js'
 import type { RouteHandler } from './routes.js'
 

@@ -3,7 +3,7 @@ import { type Dictionary, parseDictionary } from 'structured-headers'
 import { SignatureError } from './signature-error.js'
 
 /** The longest `content-digest` header, in characters. */
-export const CONTENT_DIGEST_LENGTH_MAX = 1_024
+const CONTENT_DIGEST_LENGTH_MAX = 1_024
 
 /** The digest algorithms of RFC 9530 that are not deprecated, and their names in node:crypto. */
 const HASH_NAMES = { 'sha-256': 'sha256', 'sha-512': 'sha512' } as const

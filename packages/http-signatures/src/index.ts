@@ -1,4 +1,4 @@
-export { contentDigest, type DigestAlgorithm, verifyContentDigest } from './content-digest.js'
+export { contentDigest, verifyContentDigest } from './content-digest.js'
 export {
   type Ed25519Jwk,
   importEd25519Jwk,

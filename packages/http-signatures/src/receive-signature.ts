@@ -5,7 +5,7 @@ import { SignatureError } from './signature-error.js'
 import { readSignatureHeaders } from './signature-headers.js'
 
 /** The longest `keyid` and the longest `nonce`, in characters. */
-export const SIGNATURE_PARAMETER_LENGTH_MAX = 256
+const SIGNATURE_PARAMETER_LENGTH_MAX = 256
 
 /** The only signature algorithm of this profile (RFC 9421 §3.3.6). */
 export const SIGNATURE_ALGORITHM = 'ed25519'

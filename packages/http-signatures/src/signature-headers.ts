@@ -6,13 +6,13 @@ import { type InputHeader, serializeSignatureInput, type SignatureHeaders } from
 import { SignatureError } from './signature-error.js'
 
 /** The longest `signature-input` header, in characters. */
-export const SIGNATURE_INPUT_LENGTH_MAX = 4_096
+const SIGNATURE_INPUT_LENGTH_MAX = 4_096
 
 /** The longest `signature` header, in characters; an Ed25519 signature takes 88. */
-export const SIGNATURE_LENGTH_MAX = 1_024
+const SIGNATURE_LENGTH_MAX = 1_024
 
 /** The most components a signature may cover. */
-export const COVERED_COMPONENTS_MAX = 32
+const COVERED_COMPONENTS_MAX = 32
 
 /** The length of an Ed25519 signature, in bytes (RFC 8032). */
 const SIGNATURE_BYTES = 64

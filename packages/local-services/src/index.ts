@@ -1,5 +1,5 @@
 export { findFreePort, findFreePorts } from './free-port.js'
 export { type LocalPgBouncer, startPgBouncer } from './pgbouncer.js'
-export { startPostgres, type LocalPostgres, type PostgresOptions } from './postgres.js'
-export { startRedis, type LocalRedis, type RedisOptions } from './redis.js'
+export { startPostgres, type LocalPostgres } from './postgres.js'
+export { startRedis } from './redis.js'
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.js'

@@ -1,12 +1,13 @@
 #!/usr/bin/env node
 import { fileURLToPath } from 'node:url'
 import pc from 'picocolors'
+import { writerTo } from './output.js'
 import { runCli } from './run-cli.js'
 
 process.exitCode = await runCli(process.argv.slice(2), {
   environment: process.env,
   stackFile: fileURLToPath(new URL('../../../.local/stack.json', import.meta.url)),
-  stdout: (text) => process.stdout.write(text),
-  stderr: (text) => process.stderr.write(text),
+  stdout: writerTo(process.stdout),
+  stderr: writerTo(process.stderr),
   colors: pc.isColorSupported
 })

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import { type Amount, describeAmount, formatAmount } from '@open-payments-server/value-types/amounts'
 import Table from 'cli-table3'
 import pc from 'picocolors'
@@ -10,6 +11,19 @@ export interface Output {
   readonly stderr: (text: string) => void
   /** Whether results may carry colours. */
   readonly colors: boolean
+}
+
+/**
+ * Writes to a stream until its reader goes away, as `head` does when it has read enough. What comes afterwards is dropped: what a
+ * command does, and its exit status, do not depend on who reads its output.
+ */
+export function writerTo(stream: Writable): (text: string) => void {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+  return (text) => {
+    stream.write(text)
+  }
 }
 
 /** Prints results, as JSON for programs or as text and tables for people. */

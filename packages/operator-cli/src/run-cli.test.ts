@@ -1,11 +1,14 @@
+import { spawn } from 'node:child_process'
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { auth, wallet } from '@open-payments-server/proto'
 import { type FakeServices, startFakeServices } from '../test/fake-services.js'
-import { runCli } from './index.js'
+import { runCli } from './run-cli.js'
+import { writerTo } from './output.js'
 
 const SHOP = 'http://localhost:4001/shop'
 const GRANT_ID = '01936000-0000-7000-8000-000000000001'
@@ -311,6 +314,27 @@ describe('lists', () => {
     expect(stdout).toContain('The incoming payment expired first.')
     expect((await run(['payment', 'list'])).stderr).toContain('--incoming or --outgoing')
     expect((await run(['payment', 'list', '--incoming', '--outgoing'])).status).toBe(1)
+  })
+})
+
+describe('a reader that goes away, such as `head`', () => {
+  it('changes nothing of what a command does, and causes no error', async () => {
+    await createAlice()
+    const reader = spawn('sh', ['-c', 'exec <&-; echo gone; exec sleep 60'])
+    await once(reader.stdout, 'data')
+    const failed = new Promise((resolve) => reader.stdin.on('close', resolve))
+    const status = await runCli(['deposit', 'alice', '10'], {
+      environment: { AUTH_GRPC_TARGET: services.target, WALLET_GRPC_TARGET: services.target },
+      stackFile: join(directory, 'stack.json'),
+      stdout: writerTo(reader.stdin),
+      stderr: writerTo(reader.stdin),
+      colors: false
+    })
+    await failed
+    reader.kill()
+    expect(reader.stdin.errored).toMatchObject({ code: 'EPIPE' })
+    expect(status).toBe(0)
+    expect(services.movementIds).toHaveLength(1)
   })
 })
 

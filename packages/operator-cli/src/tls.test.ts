@@ -9,7 +9,7 @@ import {
   writeTlsFiles
 } from '@open-payments-server/testing/certificates'
 import { type FakeServices, startFakeServices } from '../test/fake-services.js'
-import { runCli } from './index.js'
+import { runCli } from './run-cli.js'
 
 const OPERATOR = 'spiffe://wallet.test/operator'
 const SERVER_NAME = 'wallet-grpc.test'

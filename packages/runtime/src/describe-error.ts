@@ -1,7 +1,7 @@
 import { types } from 'node:util'
 
 /** What a log says of an error. */
-export interface ErrorDescription {
+interface ErrorDescription {
   readonly type: string
   readonly message: string
   /** SQLSTATE, system or gRPC code. */

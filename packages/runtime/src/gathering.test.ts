@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { context, createContextKey, ROOT_CONTEXT } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
-import { fulfilled, gather, type GatheringOptions, type ItemResult, rejected } from './index.js'
+import { fulfilled, gather, type ItemResult, rejected } from './index.js'
+import type { GatheringOptions } from './gathering.js'
 
 /** A batch that runs until the test says what it came to. */
 interface RunningBatch {

@@ -1,14 +1,7 @@
 export { systemClock } from './clock.js'
-export {
-  BATCH_PATIENCE_MS,
-  fulfilled,
-  gather,
-  type GatheringOptions,
-  type ItemResult,
-  rejected
-} from './gathering.js'
-export { CLOSING_MAX_MS, Lifecycle, type Part, type RunningService, runProcess } from './lifecycle.js'
-export { type Listener, Listeners, type ListenersOptions } from './listeners.js'
+export { BATCH_PATIENCE_MS, fulfilled, gather, type ItemResult, rejected } from './gathering.js'
+export { Lifecycle, type Part, type RunningService, runProcess } from './lifecycle.js'
+export { type Listener, Listeners } from './listeners.js'
 export { isLoopbackHost } from './loopback.js'
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel, withoutChecks } from './logger.js'
 export { systemRandom } from './random.js'

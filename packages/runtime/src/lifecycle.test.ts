@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { CLOSING_MAX_MS, createLogger, type RunningService, runProcess } from './index.js'
+import { createLogger, type RunningService, runProcess } from './index.js'
+import { CLOSING_MAX_MS } from './lifecycle.js'
 
 const logger = createLogger({ service: 'test', level: 'silent' })
 const SIGNALS = ['SIGTERM', 'SIGINT', 'uncaughtException', 'unhandledRejection'] as const

@@ -4,14 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { startTcpProxy } from '@open-payments-server/local-services'
 import { Redis } from 'ioredis'
-import {
-  createInProcessStore,
-  createRedisStore,
-  keyLengthMax,
-  SharedStoreUnavailable,
-  type SharedStore,
-  type SubscriptionHandlers
-} from './index.js'
+import { createInProcessStore, SharedStoreUnavailable, type SharedStore } from './index.js'
+import { createRedisStore } from './redis-store.js'
+import { keyLengthMax, type SubscriptionHandlers } from './shared-store.js'
 
 const redisUrl = process.env.TEST_REDIS_URL ?? ''
 const describeWithRedis = redisUrl === '' ? describe.skip : describe

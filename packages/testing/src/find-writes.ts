@@ -140,6 +140,35 @@ export function findTablesWrittenTwice(text: string): readonly string[] {
   return [...new Set(written.filter((table, index) => written.indexOf(table) !== index))].sort()
 }
 
+/**
+ * The tables whose rows are deleted or cleared with those of another owner's table, by the foreign keys of a service.
+ *
+ * @param folder its migrations, with a slash at the end
+ * @param owners which module owns a table
+ * @returns for each, `interaction with grant_request`
+ */
+export async function findForeignCascades(
+  folder: string,
+  owners: Readonly<Record<string, string>>
+): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  const migrations = await Promise.all(
+    entries
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => readFile(`${folder}${name}/migration.sql`, 'utf8'))
+  )
+  return migrations
+    .flatMap((text) => text.split(/(?=^(?:create|alter) table )/m))
+    .flatMap((statement) => {
+      const [, table = ''] = /^(?:create|alter) table (?:only )?"?(\w+)/.exec(statement) ?? []
+      return [...statement.matchAll(/references "?(\w+)"?[^,;]*?on delete (?:cascade|set)/g)].map(
+        ([, referred = '']) => ({ table, referred })
+      )
+    })
+    .filter(({ table, referred }) => owners[table] !== owners[referred])
+    .map(({ table, referred }) => `${table} with ${referred}`)
+}
+
 function computed(text: string, ...patterns: readonly RegExp[]): string[] {
   return patterns.flatMap((pattern) => [...text.matchAll(pattern)].map(() => COMPUTED))
 }

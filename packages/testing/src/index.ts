@@ -1,14 +1,15 @@
-export { type ClientWallet, startClientWallet, type WalletAddressOptions } from './client-wallet.js'
-export { connectRaw, parseAnswers, type RawAnswer, type RawConnection, sendRaw } from './raw-connection.js'
-export { ContractViolation, holdToContract, type OutsideContract } from './contract-keeper.js'
+export { type ClientWallet, startClientWallet } from './client-wallet.js'
+export { connectRaw, parseAnswers, type RawAnswer, sendRaw } from './raw-connection.js'
+export { composeStatements } from './compose-statements.js'
+export { holdToContract } from './contract-keeper.js'
 export {
   COMPUTED,
+  findForeignCascades,
   findTablesWrittenTwice,
   findTableReads,
   findTableWrites,
   readSchemaTables,
-  type SchemaTables,
-  type TableUse
+  type SchemaTables
 } from './find-writes.js'
 export { recordStatements, type StatementRecord } from './record-statements.js'
 export {
@@ -16,12 +17,10 @@ export {
   createSigningClient,
   send,
   type SignedRequestOptions,
-  type SigningClient,
-  type SigningClientOptions
+  type SigningClient
 } from './signing-client.js'
 export {
   type ClientCall,
-  type ClientSigning,
   RELEASED_CLIENTS,
   type ReleasedClient,
   type WireRequest,
@@ -34,13 +33,8 @@ export {
   type WireFixtureKind
 } from './wire-fixtures.js'
 export { TestClock } from './test-clock.js'
-export { createTestDatabase, type ServiceSchema, type TestDatabase, type TestQuery } from './test-database.js'
+export { createTestDatabase, type TestDatabase, type TestQuery } from './test-database.js'
 export { createTestKey, type TestKey } from './test-key.js'
 export { type Scrape, scrapeMetrics } from './scrape-metrics.js'
-export {
-  compareWithDocument,
-  type MetricSignature,
-  readDocumentedMetrics,
-  type ScrapedService
-} from './documented-metrics.js'
+export { compareWithDocument, readDocumentedMetrics } from './documented-metrics.js'
 export { damageDatabase } from './damage-database.js'

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   createPool,
   type DatabasePool,
-  isCheckViolation,
   isSerializationFailure,
   isUnavailable,
   isUniqueViolation
@@ -48,7 +47,7 @@ describe('errors of the database, as the Prisma client reports them', () => {
     }
   })
 
-  it('recognises a check that is not met', async () => {
+  it('takes a check that is not met for nothing else', async () => {
     const data = {
       ...grant,
       id: '00000000-0000-7000-8000-000000000002',
@@ -60,9 +59,8 @@ describe('errors of the database, as the Prisma client reports them', () => {
       await failureOf(prisma.$executeRaw`update grant_request set finish_uri = 'https://client.example/'`)
     ]
     for (const error of errors) {
-      expect(recognised(error)).toEqual(['isCheckViolation'])
-      expect(isCheckViolation(error, 'grant_request_finish_whole')).toBe(true)
-      expect(isCheckViolation(error, 'grant_request_one_client')).toBe(false)
+      expect(String(error)).toContain('grant_request_finish_whole')
+      expect(recognised(error)).toEqual([])
     }
   })
 
@@ -145,7 +143,7 @@ function newPool(url: string, connectionsMax = 3): DatabasePool {
 }
 
 function recognised(error: unknown): string[] {
-  const kinds = { isUniqueViolation, isCheckViolation, isSerializationFailure, isUnavailable }
+  const kinds = { isUniqueViolation, isSerializationFailure, isUnavailable }
   return Object.entries(kinds).flatMap(([name, isKind]) => (isKind(error) ? [name] : []))
 }
 

@@ -52,7 +52,7 @@ beforeAll(async () => {
     connectTimeoutMs: 5_000
   })
   client = new PrismaClient({ adapter: createPrismaAdapter(pool, 'none') })
-  begin = createBeginGrant(client)
+  begin = createBeginGrant({ database: client })
   closePool = () => pool.end()
 })
 afterAll(async () => {

@@ -23,7 +23,7 @@ describe('when several try at once', () => {
     auth = await startTestAuthServer({}, { sharedStore })
     shop = auth.createClient('shop')
     const logger = createLogger({ service: 'test', level: 'silent' })
-    await createRevocationBus(sharedStore, logger).subscribe({
+    await createRevocationBus({ sharedStore, logger }).subscribe({
       onEvent: (event) => told.push(event),
       onInterrupted: () => undefined,
       onResumed: () => undefined

@@ -176,7 +176,7 @@ describe('a token that a replica remembers from when it issued it', () => {
     const over = await issueGrant(shop)
     await revoke(over)
     const prisma = new PrismaClient({ adapter: createPrismaAdapter(auth.server.pool, 'none') })
-    const rotateAtOnce = createRotateToken(prisma)
+    const rotateAtOnce = createRotateToken({ database: prisma })
     const maker = {
       clock: auth.clock,
       random: systemRandom,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createPool, type DatabasePool } from '@open-payments-server/database'
 import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
@@ -35,8 +36,10 @@ afterAll(async () => {
 })
 
 /** A due outcome `release`, or an entry without an outcome. */
-async function outcome(kind: 'release' | null = 'release'): Promise<string> {
-  const paymentId = randomUUID()
+async function outcome(
+  kind: 'release' | null = 'release',
+  paymentId: string = randomUUID()
+): Promise<string> {
   await database.query(
     `insert into grant_reservation (payment_id, outcome, next_attempt_at) values ($1, $2, now() - interval '1 second')`,
     [paymentId, kind]
@@ -51,6 +54,17 @@ async function claim(leaseMs = LEASE_MS): Promise<string[]> {
 /** As if its lease, or its pause, had ended. */
 async function becomeDue(): Promise<void> {
   await database.query(`update grant_reservation set next_attempt_at = now() - interval '1 second'`)
+}
+
+/** Until a session of the database waits for a lock. */
+async function someoneWaits(): Promise<void> {
+  for (;;) {
+    const waiting = await database.query(
+      `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    )
+    if (waiting.length > 0) return
+    await setTimeout(5)
+  }
 }
 
 describe('an outcome to be delivered', () => {
@@ -93,6 +107,36 @@ describe('an outcome to be delivered', () => {
     await acknowledge(client, [paymentId])
     await becomeDue()
     expect(await claim()).toEqual([])
+  })
+
+  // The statement by which an operator gives payments up takes its locks in that order too.
+  it.each<[string, (paymentIds: readonly string[]) => Promise<void>]>([
+    ['delivered', (paymentIds) => acknowledge(client, paymentIds)],
+    [
+      'postponed',
+      (paymentIds) =>
+        postpone(
+          client,
+          paymentIds.map((paymentId) => ({ paymentId, retryAfterMs: 1 }))
+        )
+    ]
+  ])('is %s after those with smaller ids, so that statements never deadlock', async (_what, write) => {
+    // In the table, and in the call, the other way round.
+    const [larger, smaller] = ['00000000-0000-4000-8000-000000000002', '00000000-0000-4000-8000-000000000001']
+    for (const id of [larger, smaller]) await outcome('release', id)
+    await claim()
+    const other = await pool.connect()
+    try {
+      await other.query('begin')
+      await other.query('select 1 from grant_reservation where payment_id = $1 for update', [smaller])
+      const writing = write([larger, smaller])
+      await someoneWaits()
+      await other.query('select 1 from grant_reservation where payment_id = $1 for update nowait', [larger])
+      await other.query('rollback')
+      await writing
+    } finally {
+      other.release(true)
+    }
   })
 
   it('is not there while the payment is pending', async () => {

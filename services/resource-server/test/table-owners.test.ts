@@ -1,8 +1,8 @@
-import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import * as database from '@open-payments-server/database'
 import {
+  composeStatements,
   COMPUTED,
+  findForeignCascades,
   findTableReads,
   findTablesWrittenTwice,
   findTableWrites,
@@ -70,56 +70,13 @@ it('a table is written by one part of a statement, or by parts that never touch 
     'purge-incoming-payments: incoming_payment':
       'a row is put off or deleted by whether its instant is before the cutoff'
   }
-  const twice = (await composedStatements()).flatMap(({ name, text }) =>
+  const statements = await composeStatements(SOURCES, { mockModule: jest.unstable_mockModule })
+  const twice = statements.flatMap(({ name, text }) =>
     findTablesWrittenTwice(text).map((table) => `${name}: ${table}`)
   )
   expect(twice.sort()).toEqual(Object.keys(disjoint).sort())
 })
 
-/** All statements that the modules and features of the service compose. */
-async function composedStatements(): Promise<readonly { name: string; text: string }[]> {
-  const composed: { name: string; text: string }[] = []
-  class RecordedStatement<Row> extends database.Statement<Row> {
-    constructor(...[name, statement, options]: ConstructorParameters<typeof database.Statement>) {
-      super(name, statement, options)
-      composed.push({ name, text: statement.sql })
-    }
-  }
-  jest.unstable_mockModule('@open-payments-server/database', () => ({
-    ...database,
-    Statement: RecordedStatement
-  }))
-  for (const folder of ['modules', 'features']) {
-    const files = await readdir(`${SOURCES}${folder}`, { recursive: true })
-    for (const file of files.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts')))
-      await import(`${SOURCES}${folder}/${file}`)
-  }
-  const sources = await readdir(SOURCES, { recursive: true, withFileTypes: true })
-  const texts = await Promise.all(
-    sources
-      .filter(({ name, parentPath }) => /(?<!\.test)\.ts$/.test(name) && !parentPath.includes('generated'))
-      .map(({ name, parentPath }) => readFile(`${parentPath}/${name}`, 'utf8'))
-  )
-  const composing = texts.join('').match(/new Statement\b/g) ?? []
-  expect(composed.length).toBeGreaterThanOrEqual(composing.length)
-  return composed
-}
-
 it('no row of a table is deleted with one of another module, but for what belongs to it', async () => {
-  const folders = await readdir(`${PRISMA}migrations`, { withFileTypes: true })
-  const migrations = await Promise.all(
-    folders
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => readFile(`${PRISMA}migrations/${name}/migration.sql`, 'utf8'))
-  )
-  const cascades = migrations
-    .flatMap((text) => text.split(/(?=^(?:create|alter) table )/m))
-    .flatMap((statement) => {
-      const [, table = ''] = /^(?:create|alter) table (?:only )?"?(\w+)/.exec(statement) ?? []
-      return [...statement.matchAll(/references "?(\w+)"?[^,;]*?on delete (?:cascade|set)/g)].map(
-        ([, referred = '']) => ({ table, referred })
-      )
-    })
-    .filter(({ table, referred }) => OWNERS[table] !== OWNERS[referred])
-  expect(cascades.map(({ table, referred }) => `${table} with ${referred}`)).toEqual([])
+  expect(await findForeignCascades(`${PRISMA}migrations/`, OWNERS)).toEqual([])
 })

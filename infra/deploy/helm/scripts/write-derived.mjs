@@ -6,8 +6,8 @@ import { format, resolveConfig } from 'prettier'
 import { prepare } from '../../../stack/scripts/prepare.mjs'
 
 await prepare({ build: 'everything' })
-const { BASE, CHART, findTools, renderBase, settingsDefinitions } = await import('../dist/index.js')
-const { parseObjects } = await import('@open-payments-server/kubernetes')
+const { BASE, CHART, renderBase, settingsDefinitions } = await import('../dist/index.js')
+const { findTools, parseObjects } = await import('@open-payments-server/kubernetes')
 
 const tools = await findTools()
 if (typeof tools === 'string') {

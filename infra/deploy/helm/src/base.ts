@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { parseAllDocuments } from 'yaml'
-import { type Helm, runHelm } from './helm.js'
+import type { Helm } from '@open-payments-server/kubernetes'
+import { runHelm } from './helm.js'
 
 /** The chart. */
 export const CHART = fileURLToPath(new URL('../open-payments/', import.meta.url))

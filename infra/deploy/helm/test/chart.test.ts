@@ -7,6 +7,7 @@ import {
   containerOf,
   findObject,
   findSchemaProblems,
+  findTools,
   type KubernetesObject,
   parseObjects,
   renderOverlay,
@@ -14,15 +15,7 @@ import {
   workloadsOf
 } from '@open-payments-server/kubernetes'
 import { parse } from 'yaml'
-import {
-  BASE,
-  CHART,
-  findTools,
-  LABELS_OF_HELM,
-  renderBase,
-  runHelm,
-  settingsDefinitions
-} from '../src/index.js'
+import { BASE, CHART, LABELS_OF_HELM, renderBase, runHelm, settingsDefinitions } from '../src/index.js'
 
 const NAMESPACE = 'open-payments'
 

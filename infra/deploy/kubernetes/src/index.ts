@@ -5,10 +5,9 @@ export {
   findObject,
   type KubernetesObject,
   type Labels,
-  type PodSpec,
-  type Variable,
   type Workload,
   workloadsOf
 } from './objects.js'
-export { hasKubectl, type Overlay, parseObjects, renderOverlay } from './render.js'
+export { type Overlay, parseObjects, renderOverlay } from './render.js'
 export { findSchemaProblems } from './schemas.js'
+export { findTools, type Helm } from './tools.js'

@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { parseAllDocuments } from 'yaml'
@@ -9,18 +9,13 @@ const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
 /** The two overlays. */
 export type Overlay = 'development' | 'production'
 
-/** Whether `kubectl` is installed: `kubectl kustomize` needs no cluster. */
-export function hasKubectl(): boolean {
-  return spawnSync('kubectl', ['kustomize', '--help'], { stdio: 'ignore' }).status === 0
-}
-
 /**
- * The objects that `kubectl apply -k` would send.
+ * The objects that `kubectl apply -k` would send. It needs no cluster.
  *
- * @param kubectl path of the program; the one on the PATH unless given
+ * @param kubectl path of the program
  * @throws Error with kustomize's message for a broken overlay
  */
-export async function renderOverlay(overlay: Overlay, kubectl = 'kubectl'): Promise<KubernetesObject[]> {
+export async function renderOverlay(overlay: Overlay, kubectl: string): Promise<KubernetesObject[]> {
   const folder = fileURLToPath(new URL(`../overlays/${overlay}`, import.meta.url))
   const { stdout } = await promisify(execFile)(kubectl, ['kustomize', folder], {
     maxBuffer: OUTPUT_BYTES_MAX

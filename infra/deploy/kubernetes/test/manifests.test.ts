@@ -4,7 +4,7 @@ import {
   containerOf,
   findObject,
   findSchemaProblems,
-  hasKubectl,
+  findTools,
   type KubernetesObject,
   type Overlay,
   renderOverlay,
@@ -14,8 +14,9 @@ import {
 import { type ServiceName, SERVICES, withSecretFiles } from './starting.js'
 import { Traffic } from './traffic.js'
 
-if (!hasKubectl()) console.log('skipped: kubectl is not installed, so nothing can be rendered')
-const describeRendered = hasKubectl() ? describe : describe.skip
+const tools = await findTools()
+if (typeof tools === 'string') console.log(`skipped: no kubectl can be had, so nothing is rendered: ${tools}`)
+const describeRendered = typeof tools === 'string' ? describe.skip : describe
 
 const OVERLAYS: readonly Overlay[] = ['production', 'development']
 const NAMES = Object.keys(SERVICES) as ServiceName[]
@@ -26,8 +27,8 @@ const objectsOf = (overlay: Overlay): KubernetesObject[] => rendered.get(overlay
 const CLOSING_MAX_SECONDS = 5
 
 beforeAll(async () => {
-  if (!hasKubectl()) return
-  for (const overlay of OVERLAYS) rendered.set(overlay, await renderOverlay(overlay))
+  if (typeof tools === 'string') return
+  for (const overlay of OVERLAYS) rendered.set(overlay, await renderOverlay(overlay, tools.kubectl))
 })
 
 const workload = (objects: KubernetesObject[], kind: string, name: string): Workload =>

@@ -1,2 +1,2 @@
 export { DASHBOARDS } from './dashboards.js'
-export { type Dashboard, type Panel, type Query, type Row, toGrafana, type Unit } from './grafana.js'
+export { type Query, type Row, toGrafana } from './grafana.js'

@@ -82,7 +82,7 @@ export async function times<Result>(
 }
 
 /** Number of answers by status. */
-export function countByStatus(answers: readonly Answer[]): Record<number, number> {
+function countByStatus(answers: readonly Answer[]): Record<number, number> {
   const counts: Record<number, number> = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
   return counts

@@ -22,7 +22,7 @@ const TENTH = 10
 const FIFTIETH = 50
 
 /** When payment `n` was made, in milliseconds since 1970. */
-export const madeAtMs = ({ paymentCount, beginMs, endMs }: GrowthPlan): string =>
+const madeAtMs = ({ paymentCount, beginMs, endMs }: GrowthPlan): string =>
   `(${beginMs}::bigint + (n - 1) * ${Math.max(1, Math.floor((endMs - beginMs) / paymentCount))}::bigint)`
 
 /** When payment `n` was made. */

@@ -15,7 +15,7 @@ const ARRIVAL_TIMEOUT_MS = 20_000
 const ARRIVAL_POLL_MS = 300
 
 /** A step of the demo failed. */
-export class DemoFailed extends Error {
+class DemoFailed extends Error {
   override readonly name = 'DemoFailed'
 }
 

@@ -8,7 +8,7 @@ export {
 export { Secret } from './secret.js'
 export { loadMigrationConfiguration } from './load-migration.js'
 export * as setting from './settings.js'
-export { parsePairs, type SettingMeta } from './settings.js'
+export { parsePairs } from './settings.js'
 export {
   databaseSettings,
   GRPC_LISTENER_TLS,
@@ -23,7 +23,7 @@ export {
   shutdownSettings,
   signatureSettings
 } from './shared-settings.js'
-export { findPlaintext, findUnsafeGrpcListener, type GuardedGrpcListener } from './unsafe-grpc.js'
-export { findUnsafeSettings, type GuardedSettings } from './unsafe-settings.js'
+export { findPlaintext, findUnsafeGrpcListener } from './unsafe-grpc.js'
+export { findUnsafeSettings } from './unsafe-settings.js'
 export { findWeakSecrets } from './weak-secrets.js'
 export { telemetrySettings } from './telemetry-settings.js'

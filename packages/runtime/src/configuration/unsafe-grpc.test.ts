@@ -1,12 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { z } from 'zod'
-import {
-  findPlaintext,
-  findUnsafeGrpcListener,
-  type GuardedGrpcListener,
-  loadConfiguration,
-  setting
-} from './index.js'
+import { findPlaintext, findUnsafeGrpcListener, loadConfiguration, setting } from './index.js'
+import type { GuardedGrpcListener } from './unsafe-grpc.js'
 
 const SAFE: GuardedGrpcListener = {
   ENVIRONMENT: 'production',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { findUnsafeSettings, type GuardedSettings, Secret } from './index.js'
+import { findUnsafeSettings, Secret } from './index.js'
+import type { GuardedSettings } from './unsafe-settings.js'
 
 const SAFE = {
   ENVIRONMENT: 'production',

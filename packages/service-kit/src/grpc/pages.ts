@@ -1,5 +1,5 @@
 import { RpcError, status } from '@open-payments-server/grpc-transport'
-import { isUuid } from '@open-payments-server/value-types/identifiers'
+import { isUuid, type PageEnd } from '@open-payments-server/value-types/identifiers'
 
 /** Default number of items of a page. */
 export const PAGE_SIZE_DEFAULT = 100
@@ -18,13 +18,6 @@ export interface Page<Item> {
   readonly items: readonly Item[]
   /** Token of the next page; empty on the last. */
   readonly nextPageToken: string
-}
-
-/** The last item of a page, in a list ordered by both fields: the next page begins after it. */
-export interface PageEnd {
-  readonly createdAtMs: number
-  /** Id (UUID). */
-  readonly id: string
 }
 
 /**

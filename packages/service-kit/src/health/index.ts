@@ -1,3 +1,3 @@
 export { databaseDependency } from './database-dependency.js'
 export { createHealthRoutes, HEALTH_PATH } from './health-routes.js'
-export { type Dependency, type DependencyReport, Readiness, type ReadinessReport } from './readiness.js'
+export { type Dependency, Readiness } from './readiness.js'

@@ -1,12 +1,5 @@
-export { publishCertificates, type ReplacedCertificate } from './certificates.js'
-export { counting } from './counting.js'
+export { publishCertificates } from './certificates.js'
 export { type FailureCounters, publishFailures } from './failures.js'
-export type { MetricDescription } from './metric-description.js'
-export { type GaugeSource, Metrics } from './metrics.js'
-export {
-  type MetricsServerOptions,
-  type RunningMetricsServer,
-  serveMetrics,
-  startMetricsServer
-} from './server.js'
-export { type MeasuredPool, publishTransports, type TransportMetrics } from './transport-metrics.js'
+export { Metrics } from './metrics.js'
+export { type RunningMetricsServer, serveMetrics, startMetricsServer } from './server.js'
+export { publishTransports, type TransportMetrics } from './transport-metrics.js'

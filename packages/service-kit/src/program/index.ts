@@ -1,1 +1,1 @@
-export { type ServiceProgram, runServiceProgram } from './service-program.js'
+export { runServiceProgram } from './service-program.js'

@@ -1,6 +1,6 @@
-export type { AddressedRequest, Answer } from './address-limit.js'
-export type { LimitKind, RateLimit } from './counter.js'
-export { openRateLimits, type RateLimitSettings, type RateLimitSurroundings } from './open-rate-limits.js'
+export type { Answer } from './address-limit.js'
+export type { LimitKind } from './counter.js'
+export { openRateLimits, type RateLimitSurroundings } from './open-rate-limits.js'
 export {
   createRateLimits,
   type LimitKeys,

@@ -1,7 +1,1 @@
-export {
-  createKeyImporter,
-  type ImportKey,
-  isSignedWith,
-  type NonceDependencies,
-  useNonce
-} from './signature-checks.js'
+export { createKeyImporter, isSignedWith, type NonceDependencies, useNonce } from './signature-checks.js'

@@ -1,1 +1,1 @@
-export { openStores, type Stores, type StoresContext, type StoresOptions } from './open-stores.js'
+export { openStores } from './open-stores.js'

@@ -13,7 +13,7 @@ export {
   parseMajorUnits,
   UINT64_MAX
 } from './amount.js'
-export { assertFeeSchedule, feeFor, type FeeSchedule, NO_FEES } from './fees.js'
+export { assertFeeSchedule, type FeeSchedule, NO_FEES } from './fees.js'
 export {
   debitForPartialReceive,
   minimumDebit,
@@ -22,4 +22,4 @@ export {
   quoteFromReceive,
   type QuoteTerms
 } from './quoted-amounts.js'
-export { convertRoundedDown, convertRoundedUp, parseRate, type Rate, RATE_ONE } from './rate.js'
+export { parseRate, type Rate, RATE_ONE } from './rate.js'

@@ -4,7 +4,6 @@ import { answerOf, feeSchedule, ordinaryTerms, quoteTerms, uint64 } from '../../
 import {
   AmountError,
   debitForPartialReceive,
-  feeFor,
   minimumDebit,
   NO_FEES,
   parseRate,
@@ -14,6 +13,7 @@ import {
   RATE_ONE,
   UINT64_MAX
 } from './index.js'
+import { feeFor } from './fees.js'
 
 const USD = { code: 'USD', scale: 2 }
 const EUR = { code: 'EUR', scale: 2 }

@@ -1,16 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { answerOf, asset, rate, rateText, uint64 } from '../../test/amounts/arbitraries.js'
-import {
-  AmountError,
-  type Asset,
-  convertRoundedDown,
-  convertRoundedUp,
-  parseRate,
-  type Rate,
-  RATE_ONE,
-  UINT64_MAX
-} from './index.js'
+import { AmountError, type Asset, parseRate, type Rate, RATE_ONE, UINT64_MAX } from './index.js'
+import { convertRoundedDown, convertRoundedUp } from './rate.js'
 
 const USD = { code: 'USD', scale: 2 }
 const JPY = { code: 'JPY', scale: 0 }

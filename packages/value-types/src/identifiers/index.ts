@@ -1,4 +1,4 @@
-export { contentHash, type ReservationContent } from './content-hash.js'
+export { contentHash } from './content-hash.js'
 export {
   hashSecret,
   idBefore,
@@ -9,3 +9,4 @@ export {
   uuidV7,
   uuidV8
 } from './identifiers.js'
+export type { PageEnd } from './page-end.js'

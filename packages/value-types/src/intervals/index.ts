@@ -1,5 +1,4 @@
 export { describeInterval } from './describe-interval.js'
-export type { Duration } from './duration.js'
 export { IntervalError } from './interval-error.js'
 export {
   INTERVAL_LENGTH_MAX,

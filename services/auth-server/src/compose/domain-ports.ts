@@ -63,15 +63,16 @@ export function createDomainPorts(
     directory,
     authenticator,
     configuredInteraction,
-    revocations: createRevocationBus(sharedStore, logger),
-    holders: createHolderAuthorizer(
-      { findGrant: createContinuableGrants(database), findToken: createManagedTokens(database) },
+    revocations: createRevocationBus({ sharedStore, logger }),
+    holders: createHolderAuthorizer({
+      findGrant: createContinuableGrants({ database }),
+      findToken: createManagedTokens({ database }),
       authenticator,
       tokenHolders
-    ),
+    }),
     tokenHolders,
-    interactions: createInteractionReader(database),
-    tokens: createTokenReader(database),
+    interactions: createInteractionReader({ database }),
+    tokens: createTokenReader({ database }),
     tokenMaker: {
       clock,
       random,

@@ -1,7 +1,7 @@
 import { type Amount, type AmountWire, formatAmount } from '@open-payments-server/value-types/amounts'
 
 /** Type of an access item (interface 2.3). */
-export const ACCESS_TYPES = ['incoming-payment', 'outgoing-payment', 'quote'] as const
+const ACCESS_TYPES = ['incoming-payment', 'outgoing-payment', 'quote'] as const
 
 /** Type of an access item (interface 2.3). */
 export type AccessType = (typeof ACCESS_TYPES)[number]

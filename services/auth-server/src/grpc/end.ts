@@ -3,20 +3,27 @@ import type { auth } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import { CallRefused } from '../domain/call-refused.js'
 import type { End, EndResult } from '../domain/ends.js'
+import type { Database } from '../modules/database.js'
 import { answerEach } from './answer-each.js'
 import { invalidCallField } from '../domain/call-refused.js'
 import { readAmountValue, readUuid } from './request-fields.js'
-import type { EndReservations } from '../features/end-reservations/end-reservations.js'
+import { endReservations } from '../features/end-reservations/end-reservations.js'
 
 /** `GrantLimitsService.End`. */
 export function endRpc({
-  endReservations,
+  database,
   logger
 }: {
-  readonly endReservations: EndReservations
+  readonly database: Database
   readonly logger: Logger
 }): UnaryHandler<auth.EndRequest, auth.EndResponse> {
-  const call = { field: 'ends', read: readEnd, together: endReservations, answer: toAnswer, logger }
+  const call = {
+    field: 'ends',
+    read: readEnd,
+    together: (ends: readonly End[]) => endReservations(ends, { database }),
+    answer: toAnswer,
+    logger
+  }
   return async ({ ends }) => {
     const results = await answerEach(ends, call)
     return { results: results.map((result) => ({ result })) }

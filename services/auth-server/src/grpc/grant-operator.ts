@@ -6,7 +6,7 @@ import { invalidCallField } from '../domain/call-refused.js'
 import { readUrl, readUuid } from './request-fields.js'
 import { CallRefused } from '../domain/call-refused.js'
 import type { Queries } from '../modules/database.js'
-import type { RevokeGrant } from '../features/end-grant/revoke-grant.js'
+import { revokeGrant, type RevokeGrantDependencies } from '../features/end-grant/revoke-grant.js'
 import { listGrants, type OperatedGrant } from '../modules/grants/index.js'
 
 /** `GrantOperatorService.ListGrants`. */
@@ -35,13 +35,11 @@ export function listGrantsRpc({
  * `GrantOperatorService.RevokeGrant`. If the revocation was recorded and the watchers could not be notified, it ends with
  * UNAVAILABLE, and repeating it notifies them.
  */
-export function revokeGrantRpc({
-  revokeGrant
-}: {
-  readonly revokeGrant: RevokeGrant
-}): UnaryHandler<auth.RevokeGrantRequest, auth.RevokeGrantResponse> {
+export function revokeGrantRpc(
+  dependencies: RevokeGrantDependencies
+): UnaryHandler<auth.RevokeGrantRequest, auth.RevokeGrantResponse> {
   return async (request) => {
-    const grant = await revokeGrant(readUuid(request.grantId, 'grant_id'))
+    const grant = await revokeGrant(readUuid(request.grantId, 'grant_id'), dependencies)
     if (grant === undefined) {
       throw new CallRefused('not-found', 'The grant is unknown', { field: 'grant_id' })
     }

@@ -3,16 +3,18 @@ import { auth } from '@open-payments-server/proto'
 import { toAccessItemMessage, toClientMessage } from './messages.js'
 import type { TokenAccess } from '../domain/token-record.js'
 import { readAccessToken } from './request-fields.js'
-import type { IntrospectToken, TokenWorth } from '../features/introspect-token/introspect-token.js'
+import {
+  introspectToken,
+  type IntrospectTokenDependencies,
+  type TokenWorth
+} from '../features/introspect-token/introspect-token.js'
 
 /** `IntrospectionService.Introspect`. */
-export function introspectRpc({
-  introspectToken
-}: {
-  readonly introspectToken: IntrospectToken
-}): UnaryHandler<auth.IntrospectRequest, auth.IntrospectResponse> {
+export function introspectRpc(
+  dependencies: IntrospectTokenDependencies
+): UnaryHandler<auth.IntrospectRequest, auth.IntrospectResponse> {
   return async ({ accessToken, keyId }) =>
-    toResponse(await introspectToken(readAccessToken(accessToken), keyId))
+    toResponse(await introspectToken({ accessToken: readAccessToken(accessToken), keyId }, dependencies))
 }
 
 /** Cached wire forms of the access of tokens: built once, and kept as long as the tokens. */

@@ -8,17 +8,24 @@ import type { PaymentContent, RefusalReason } from '../domain/limits.js'
 import type { Remaining } from '../domain/remaining.js'
 import { answerEach } from './answer-each.js'
 import { readAccessToken, readAmount, readSha256, readUrl, readUuid } from './request-fields.js'
-import type { Payment, ReserveLimits, ReserveResult } from '../features/reserve-limits/reserve-limits.js'
+import {
+  type Payment,
+  reserveLimits,
+  type ReserveLimitsDependencies,
+  type ReserveResult
+} from '../features/reserve-limits/reserve-limits.js'
 
 /** `GrantLimitsService.Reserve`. */
-export function reserveRpc({
-  reserveLimits,
-  logger
-}: {
-  readonly reserveLimits: ReserveLimits
-  readonly logger: Logger
-}): UnaryHandler<auth.ReserveRequest, auth.ReserveResponse> {
-  const call = { field: 'reservations', read: readPayment, together: reserveLimits, answer: toAnswer, logger }
+export function reserveRpc(
+  dependencies: ReserveLimitsDependencies & { readonly logger: Logger }
+): UnaryHandler<auth.ReserveRequest, auth.ReserveResponse> {
+  const call = {
+    field: 'reservations',
+    read: readPayment,
+    together: (payments: readonly Payment[]) => reserveLimits(payments, dependencies),
+    answer: toAnswer,
+    logger: dependencies.logger
+  }
   return async ({ reservations }) => {
     const results = await answerEach(reservations, call)
     return { results: results.map((result) => ({ result })) }

@@ -113,7 +113,7 @@ describe('the gRPC server of the auth server', () => {
         GRPC_CONNECTION_AGE_SECONDS: 180
       },
       services: createGrpcServices({
-        tokens: createTokenReader(unreachable),
+        tokens: createTokenReader({ database: unreachable }),
         database: unreachable,
         patientDatabase: unreachable,
         clock: auth.clock,

@@ -3,18 +3,21 @@ import type { auth } from '@open-payments-server/proto'
 import { formatAmount } from '@open-payments-server/value-types/amounts'
 import { CallRefused } from '../domain/call-refused.js'
 import { readAccessToken } from './request-fields.js'
-import type { GetSpentAmounts, SpentAmountsResult } from '../features/get-spent-amounts/get-spent-amounts.js'
+import {
+  getSpentAmounts,
+  type GetSpentAmountsDependencies,
+  type SpentAmountsResult
+} from '../features/get-spent-amounts/get-spent-amounts.js'
 
 /**
  * `GrantLimitsService.GetSpentAmounts`. NOT_FOUND for a token that was not issued here, FAILED_PRECONDITION for one that
  * is not active.
  */
-export function getSpentAmountsRpc({
-  getSpentAmounts
-}: {
-  readonly getSpentAmounts: GetSpentAmounts
-}): UnaryHandler<auth.GetSpentAmountsRequest, auth.GetSpentAmountsResponse> {
-  return async ({ accessToken }) => toResponse(await getSpentAmounts(readAccessToken(accessToken)))
+export function getSpentAmountsRpc(
+  dependencies: GetSpentAmountsDependencies
+): UnaryHandler<auth.GetSpentAmountsRequest, auth.GetSpentAmountsResponse> {
+  return async ({ accessToken }) =>
+    toResponse(await getSpentAmounts(readAccessToken(accessToken), dependencies))
 }
 
 function toResponse(result: SpentAmountsResult): auth.GetSpentAmountsResponse {

@@ -140,7 +140,7 @@ export class GrpcFixture {
     const clock = new TestClock(Date.UTC(2026, 0, 15))
     const logger = createLogger({ service: 'test', level: 'silent' })
     const store = createInProcessStore()
-    const plainBus = createRevocationBus(store, logger)
+    const plainBus = createRevocationBus({ sharedStore: store, logger })
     const bus = options.wrapBus?.(plainBus) ?? plainBus
     const boundKey = await importEd25519Jwk(BOUND_KEY)
     const publishedKeys = new Map<string, ClientKey | Error>([
@@ -160,7 +160,7 @@ export class GrpcFixture {
         logger,
         revocations: bus,
         counters: COUNT_NOTHING,
-        tokens: createTokenReader(prisma),
+        tokens: createTokenReader({ database: prisma }),
         directory: {
           findKey: (walletAddress, kid) => {
             const found = publishedKeys.get(`${walletAddress} ${kid}`)
@@ -364,7 +364,7 @@ export class GrpcFixture {
   }
 }
 
-export function amountMessage({ value, asset }: Amount): auth.Amount {
+function amountMessage({ value, asset }: Amount): auth.Amount {
   return { value: value.toString(), assetCode: asset.code, assetScale: asset.scale }
 }
 

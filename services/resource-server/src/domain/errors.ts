@@ -6,6 +6,7 @@ import {
   type RefusalOptions
 } from '@open-payments-server/value-types/refusals'
 import type { Remaining } from './ports.js'
+import { renderTime } from './representation.js'
 
 export { invalidField }
 
@@ -98,9 +99,7 @@ export function overLimits(remaining: Remaining | undefined): Error {
       remainingDebitAmount: wireOf(remaining.debitAmount),
       remainingReceiveAmount: wireOf(remaining.receiveAmount),
       nextIntervalAt:
-        remaining.nextIntervalAtMs === undefined
-          ? undefined
-          : new Date(remaining.nextIntervalAtMs).toISOString()
+        remaining.nextIntervalAtMs === undefined ? undefined : renderTime(remaining.nextIntervalAtMs)
     }
   })
 }

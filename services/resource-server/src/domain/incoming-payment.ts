@@ -1,7 +1,7 @@
 import { type AmountWire, type Asset, formatAmount } from '@open-payments-server/value-types/amounts'
 import type { PaymentMethods, PaymentMethodWire } from './payment-methods.js'
 import { roomOf } from './receiver.js'
-import type { Representation } from './representation.js'
+import { type Representation, renderTime } from './representation.js'
 import type { ResourceUrls } from './resource-urls.js'
 
 /** An incoming payment (interface 2.5). Values are in the smallest units of the asset. */
@@ -43,7 +43,7 @@ export interface IncomingPaymentWire {
 }
 
 /** Whether a payment can no longer receive: completed, or past its expiry (interface 3). */
-export function isClosed(payment: IncomingPayment, nowMs: number): boolean {
+function isClosed(payment: IncomingPayment, nowMs: number): boolean {
   const { completed, expired } = roomOf(payment, nowMs)
   return completed || expired
 }
@@ -98,8 +98,4 @@ export function renderCreatedIncomingPayment(
     ...renderIncomingPayment(asCreated, dependencies.urls, 'full'),
     methods: dependencies.methods.of(payment)
   }
-}
-
-function renderTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

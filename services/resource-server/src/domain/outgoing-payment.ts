@@ -5,7 +5,7 @@ import {
   type QuotedAmounts
 } from '@open-payments-server/value-types/amounts'
 import type { FailureReason } from './failure-reasons.js'
-import type { Representation } from './representation.js'
+import { type Representation, renderTime } from './representation.js'
 import type { ResourceUrls } from './resource-urls.js'
 
 /** State of an outgoing payment. */
@@ -152,8 +152,4 @@ function renderTerms(
 
 function renderMetadata(payment: ListedOutgoingPayment): Pick<OutgoingPaymentWire, 'metadata'> {
   return payment.metadata === undefined ? {} : { metadata: payment.metadata }
-}
-
-function renderTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

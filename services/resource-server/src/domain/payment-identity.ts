@@ -7,7 +7,7 @@ import { sha256 } from './idempotency.js'
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
 /** Number of further payment ids one request may get after earlier ones were given up. */
-export const PAYMENT_ID_ATTEMPTS_MAX = 4
+const PAYMENT_ID_ATTEMPTS_MAX = 4
 
 /**
  * Identifies a request to create an outgoing payment. The payment's id is derived from it, so a repeated request leads to

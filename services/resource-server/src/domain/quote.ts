@@ -4,6 +4,7 @@ import {
   formatAmount,
   type QuotedAmounts
 } from '@open-payments-server/value-types/amounts'
+import { renderTime } from './representation.js'
 import type { ResourceUrls } from './resource-urls.js'
 
 /** A quote. Values are in the smallest units of the asset named beside them. */
@@ -76,7 +77,7 @@ export function renderQuote(quote: Quote, urls: ResourceUrls): QuoteWire {
     receiveAmount: formatAmount({ value: quote.receiveValue, asset: quote.receiveAsset }),
     debitAmount: formatAmount({ value: quote.debitValue, asset: quote.debitAsset }),
     method: quote.method,
-    expiresAt: new Date(quote.expiresAtMs).toISOString(),
-    createdAt: new Date(quote.createdAtMs).toISOString()
+    expiresAt: renderTime(quote.expiresAtMs),
+    createdAt: renderTime(quote.createdAtMs)
   }
 }

@@ -6,3 +6,8 @@ export type Representation = 'full' | 'published'
  * outgoing, list outgoing. `Request` is the transport's type.
  */
 export type ChooseRepresentation<Request> = (request: Request) => Representation
+
+/** An instant on the wire: ISO 8601 in UTC, with milliseconds. */
+export function renderTime(ms: number): string {
+  return new Date(ms).toISOString()
+}

@@ -44,7 +44,7 @@ export function requireReach(
  * @throws Refusal `not-found` when the client may not know of the resource, `insufficient-grant` when it created the
  *   resource and the token does not reach the wallet address
  */
-export function requireVisible<Resource extends Owned>(
+function requireVisible<Resource extends Owned>(
   request: Pick<AuthorizedRequest, 'access' | 'client' | 'consentedWalletAddress'>,
   type: AccessType,
   action: AccessAction,

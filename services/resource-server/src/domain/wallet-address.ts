@@ -4,10 +4,10 @@ import type { Asset } from '@open-payments-server/value-types/amounts'
 export const PATHLESS_WALLET_ADDRESS = '/.well-known/pay'
 
 /** Maximum length of a wallet address's path, in characters. */
-export const WALLET_ADDRESS_PATH_LENGTH_MAX = 512
+const WALLET_ADDRESS_PATH_LENGTH_MAX = 512
 
 /** Maximum number of segments of a wallet address's path. */
-export const WALLET_ADDRESS_SEGMENTS_MAX = 8
+const WALLET_ADDRESS_SEGMENTS_MAX = 8
 
 /** First path segments that are reserved for the service itself. */
 const RESERVED_SEGMENTS: ReadonlySet<string> = new Set([

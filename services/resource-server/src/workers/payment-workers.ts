@@ -61,7 +61,7 @@ export function createDeliveryWorker(
     logger: dependencies.logger,
     onBatchFailed: dependencies.onBatchFailed,
     async runBatch(signal) {
-      const { due, delivered } = await deliverOutcomes(ENDS_MAX, dependencies, signal)
+      const { due, delivered } = await deliverOutcomes({ limit: ENDS_MAX, signal }, dependencies)
       return due === ENDS_MAX && delivered > 0
     }
   })
@@ -91,10 +91,10 @@ export function createSweepingWorker(
     onBatchFailed: dependencies.onBatchFailed,
     async runBatch() {
       try {
-        const { givenUp, keptForOperator, nextPageToken } = await sweepOrphans(dependencies, {
-          pageSize,
-          pageToken
-        })
+        const { givenUp, keptForOperator, nextPageToken } = await sweepOrphans(
+          { pageSize, pageToken },
+          dependencies
+        )
         keptBefore = (pageToken === undefined ? 0 : keptBefore) + keptForOperator
         pageToken = nextPageToken
         if (pageToken === undefined) dependencies.counters.showKeptForOperator(keptBefore)

@@ -22,7 +22,7 @@ export async function writeIntoDocument(file: string, results: Results): Promise
 }
 
 /** The measurements as Markdown. */
-export function describeResults({ at, machine, loadBefore, commit, stacks }: Results): string {
+function describeResults({ at, machine, loadBefore, commit, stacks }: Results): string {
   const head = `${at.slice(0, 10)}, ${machine}, commit \`${commit}\`; load of the machine in the minute before: ${loadBefore.toFixed(1)}. CPU in milliseconds for one request.`
   const parts = stacks.flatMap((stack) => [
     drawTable(stack.measurements),

@@ -35,8 +35,8 @@ export const AUDIT_GUARDS: readonly Mutation[] = [
   {
     guard: "an operator's decision about a lost payment is not overwritten by a delivery",
     file: 'services/resource-server/src/modules/grant-outcomes/deliver.ts',
-    text: 'and next_attempt_at > now()`',
-    broken: 'and next_attempt_at is not null`',
+    text: 'and next_attempt_at > now()\n',
+    broken: 'and next_attempt_at is not null\n',
     test: losing('are not kept from an operator who decides while their release is delivered')
   },
   {

@@ -14,10 +14,10 @@ export interface LimitsAudit {
   readonly violations: readonly string[]
 }
 
-/** Audits the limits. */
-export interface LimitsAuditRepository {
-  /** Reads one snapshot of everything, and locks nothing. */
-  audit(violationsMax: number): Promise<LimitsAudit>
+/** What auditing the limits needs. */
+export interface AuditLimitsDependencies {
+  /** For reading whole tables: its statements may take long. */
+  readonly patientDatabase: Database
 }
 
 const COUNT = Prisma.sql`
@@ -189,31 +189,26 @@ interface ChargedInterval {
   readonly last_at: Date
 }
 
-export function createLimitsAuditRepository({
-  patientDatabase
-}: {
-  readonly patientDatabase: Database
-}): LimitsAuditRepository {
-  return {
-    async audit(violationsMax) {
-      return readSnapshot(patientDatabase, async (snapshot: Queries) => {
-        const [counts] =
-          await snapshot.$queryRaw<{ window_count: bigint; reservation_count: bigint }[]>(COUNT)
-        const violations = await snapshot.$queryRaw<{ violation: string }[]>(
-          Prisma.sql`${VIOLATIONS} limit ${violationsMax}::integer`
-        )
-        if (counts === undefined) throw new Error('a statement that always answers a row answered none')
-        return {
-          windowCount: counts.window_count,
-          reservationCount: counts.reservation_count,
-          violations: [
-            ...violations.map(({ violation }) => violation),
-            ...(await findWrongIntervals(snapshot, violationsMax - violations.length))
-          ]
-        }
-      })
+/** Audits the limits. It reads one snapshot of everything, and locks nothing. */
+export function auditLimits(
+  violationsMax: number,
+  { patientDatabase }: AuditLimitsDependencies
+): Promise<LimitsAudit> {
+  return readSnapshot(patientDatabase, async (snapshot: Queries) => {
+    const [counts] = await snapshot.$queryRaw<{ window_count: bigint; reservation_count: bigint }[]>(COUNT)
+    const violations = await snapshot.$queryRaw<{ violation: string }[]>(
+      Prisma.sql`${VIOLATIONS} limit ${violationsMax}::integer`
+    )
+    if (counts === undefined) throw new Error('a statement that always answers a row answered none')
+    return {
+      windowCount: counts.window_count,
+      reservationCount: counts.reservation_count,
+      violations: [
+        ...violations.map(({ violation }) => violation),
+        ...(await findWrongIntervals(snapshot, violationsMax - violations.length))
+      ]
     }
-  }
+  })
 }
 
 /** Finds charges to an interval that does not contain their instant: only this code knows where intervals begin. */

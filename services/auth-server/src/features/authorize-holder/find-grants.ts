@@ -38,8 +38,12 @@ const FIND_GRANTS = new Statement<GrantRow>(
 )
 
 /** Finds grants that clients continue by their ids (UUID), batching concurrent lookups into one statement. */
-export function createContinuableGrants(on: Queries): (id: string) => Promise<ContinuableGrant | undefined> {
-  const lookUp = createLookup((ids) => FIND_GRANTS.rows(on, { ids }))
+export function createContinuableGrants({
+  database
+}: {
+  readonly database: Queries
+}): (id: string) => Promise<ContinuableGrant | undefined> {
+  const lookUp = createLookup((ids) => FIND_GRANTS.rows(database, { ids }))
   return async (id) => {
     const row = await lookUp(id)
     return row && restoreGrant(row)

@@ -8,10 +8,15 @@ import type { TokenHolders } from '../../modules/tokens/index.js'
 import { matchesHash, parseGnapToken } from '../../domain/secrets.js'
 import type { ContinuableGrant } from './find-grants.js'
 
-/** Finds what clients continue and manage, by their ids (UUID). */
-export interface HeldByClients {
+/** What authorizing token holders needs. */
+export interface HolderAuthorizerDependencies {
+  /** Finds a grant that a client continues, by its id (UUID). */
   readonly findGrant: (id: string) => Promise<ContinuableGrant | undefined>
+  /** Finds a token that a client manages, by its id (UUID). */
   readonly findToken: (id: string) => Promise<ManagedToken | undefined>
+  readonly authenticator: Pick<ClientAuthenticator, 'receive' | 'verifyHolder'>
+  /** Caches the token holders of tokens: their signatures are verified without a statement. */
+  readonly tokenHolders: Pick<TokenHolders, 'find'>
 }
 
 /** Used when nothing was found. No secret has this hash. */
@@ -21,14 +26,9 @@ const NO_HASH = Buffer.alloc(32)
  * Checks the signature as far as possible without a key, then the presented token, and then who signed. An unknown id, a
  * wrong token and another client's key cost the same, one statement and one verification, and are refused in the same
  * words, so that nobody learns which grants and tokens exist. Keys are fetched only for requests with the right token.
- *
- * @param tokens caches the token holders of tokens: their signatures are verified without a statement
  */
-export function createHolderAuthorizer(
-  { findGrant, findToken }: HeldByClients,
-  authenticator: Pick<ClientAuthenticator, 'receive' | 'verifyHolder'>,
-  tokens: Pick<TokenHolders, 'find'>
-): HolderAuthorizer {
+export function createHolderAuthorizer(dependencies: HolderAuthorizerDependencies): HolderAuthorizer {
+  const { findGrant, findToken, authenticator, tokenHolders } = dependencies
   /** What was found, and the token that was presented for it; undefined for everyone but its token holder. */
   const authorize = async <Found extends { readonly holder: BoundClient; readonly secretHash: Uint8Array }>(
     id: string,
@@ -58,7 +58,7 @@ export function createHolderAuthorizer(
     },
 
     async authorizeManagement(tokenId, request) {
-      const authorized = await authorize(tokenId, request, findToken, (id) => tokens.find(id))
+      const authorized = await authorize(tokenId, request, findToken, (id) => tokenHolders.find(id))
       if (authorized === undefined) throw invalidToken()
       return authorized.found
     }

@@ -15,29 +15,27 @@ export type SpentAmountsResult =
   | { readonly kind: 'unknown-token' }
   | { readonly kind: 'inactive-token' }
 
+/** What reading spent amounts needs. */
+export interface GetSpentAmountsDependencies {
+  readonly database: Database
+  readonly tokens: TokenAccessReader
+  readonly clock: Clock
+}
+
 /**
  * Returns what the grant of a token has spent in the current interval.
  *
  * @param accessToken value of the token
  */
-export type GetSpentAmounts = (accessToken: string) => Promise<SpentAmountsResult>
-
-/** What it needs. */
-export interface GetSpentAmountsDependencies {
-  readonly database: Database
-  readonly tokenAccess: TokenAccessReader
-  readonly clock: Clock
-}
-
-export function createGetSpentAmounts(dependencies: GetSpentAmountsDependencies): GetSpentAmounts {
-  const { database, tokenAccess, clock } = dependencies
-  return async (accessToken) => {
-    const nowMs = clock.now()
-    const tokenHash = hashSecret(accessToken)
-    const access = await tokenAccess.accessOf(tokenHash)
-    if (access === undefined) return { kind: 'unknown-token' }
-    const windows = currentWindows(chargeableItems(access.items), nowMs)
-    const { tokenActive, spent } = await readSpent(database, tokenHash, windows, nowMs)
-    return tokenActive ? { kind: 'found', spent } : { kind: 'inactive-token' }
-  }
+export async function getSpentAmounts(
+  accessToken: string,
+  { database, tokens, clock }: GetSpentAmountsDependencies
+): Promise<SpentAmountsResult> {
+  const nowMs = clock.now()
+  const tokenHash = hashSecret(accessToken)
+  const access = await tokens.accessOf(tokenHash)
+  if (access === undefined) return { kind: 'unknown-token' }
+  const windows = currentWindows(chargeableItems(access.items), nowMs)
+  const { tokenActive, spent } = await readSpent(database, tokenHash, windows, nowMs)
+  return tokenActive ? { kind: 'found', spent } : { kind: 'inactive-token' }
 }

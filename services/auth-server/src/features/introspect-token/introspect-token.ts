@@ -10,6 +10,7 @@ import {
   findHolderKey,
   type PublicKey
 } from '../../domain/clients.js'
+import type { RpcCounters } from '../../domain/counters.js'
 import type { TokenRecord } from '../../domain/token-record.js'
 import type { TokenReader } from '../../modules/tokens/index.js'
 
@@ -31,40 +32,53 @@ export type TokenWorth =
  */
 export type KeyWorth = PublicKey | 'unavailable' | undefined
 
-/**
- * Introspects a token.
- *
- * @param accessToken its value, as the client sent it
- * @param keyId `keyid` of the signature that came with it; empty for that of the key that requested the grant
- */
-export type IntrospectToken = (accessToken: string, keyId: string) => Promise<TokenWorth>
+/** A token to be introspected. */
+export interface PresentedToken {
+  /** Its value, as the client sent it. */
+  readonly accessToken: string
+  /** `keyid` of the signature that came with it; empty for that of the key that requested the grant. */
+  readonly keyId: string
+}
 
 /** What introspection needs. */
 export interface IntrospectTokenDependencies {
   readonly tokens: Pick<TokenReader, 'findToken'>
-  readonly clientDirectory: Pick<ClientDirectory, 'findKey'>
+  readonly directory: Pick<ClientDirectory, 'findKey'>
   readonly clock: Clock
   readonly logger: Logger
+  readonly counters: Pick<RpcCounters, 'countIntrospection'>
 }
 
-export function createIntrospectToken(dependencies: IntrospectTokenDependencies): IntrospectToken {
+/** Introspects a token. */
+export async function introspectToken(
+  presented: PresentedToken,
+  dependencies: IntrospectTokenDependencies
+): Promise<TokenWorth> {
+  const worth = await findWorth(presented, dependencies)
+  const isKeyUnavailable = worth.status === 'active' && worth.key === 'unavailable'
+  dependencies.counters.countIntrospection(isKeyUnavailable ? 'key-unavailable' : worth.status)
+  return worth
+}
+
+async function findWorth(
+  { accessToken, keyId }: PresentedToken,
+  dependencies: IntrospectTokenDependencies
+): Promise<TokenWorth> {
   const { tokens, clock } = dependencies
-  return async (accessToken, keyId) => {
-    const record = await tokens.findToken(hashSecret(accessToken), clock.now())
-    if (record === undefined) return { status: 'unknown' }
-    if (!record.active) return { status: 'inactive' }
-    return { status: 'active', record, key: await findKey(record.client, keyId, dependencies) }
-  }
+  const record = await tokens.findToken(hashSecret(accessToken), clock.now())
+  if (record === undefined) return { status: 'unknown' }
+  if (!record.active) return { status: 'inactive' }
+  return { status: 'active', record, key: await findKey(record.client, keyId, dependencies) }
 }
 
 async function findKey(
   client: BoundClient,
   keyId: string,
-  { clientDirectory, logger }: IntrospectTokenDependencies
+  { directory, logger }: IntrospectTokenDependencies
 ): Promise<KeyWorth> {
   if (keyId.length > KEY_ID_LENGTH_MAX) return undefined
   try {
-    const key = await findHolderKey(client, keyId === '' ? client.keyId : keyId, clientDirectory)
+    const key = await findHolderKey(client, keyId === '' ? client.keyId : keyId, directory)
     return key && { kid: key.kid, x: key.x }
   } catch (error) {
     if (!(error instanceof DocumentUnavailable || error instanceof DirectoryBusy)) throw error

@@ -27,9 +27,9 @@ const BEGIN_GRANTS = new Statement(
 )
 
 /** Writes grants to the database. */
-export function createBeginGrant(on: Queries): BeginGrant {
+export function createBeginGrant({ database }: { readonly database: Queries }): BeginGrant {
   return writeTogether(async (beginnings) => {
-    await BEGIN_GRANTS.rows(on, {
+    await BEGIN_GRANTS.rows(database, {
       ...newGrantValues(beginnings.map(({ grant }) => grant)),
       ...newInteractionValues(
         beginnings.flatMap(({ grant, interaction }) =>

@@ -21,7 +21,7 @@ export interface RequestGrantRouteDependencies extends Omit<RequestGrantDependen
 /** `POST /`: a grant request (RFC 9635 §2). */
 export function requestGrantRoute(dependencies: RequestGrantRouteDependencies): Route {
   const { authenticator, publicUrl } = dependencies
-  const service = { ...dependencies, beginGrant: createBeginGrant(dependencies.database) }
+  const service = { ...dependencies, beginGrant: createBeginGrant(dependencies) }
   return {
     method: 'POST',
     path: '/',

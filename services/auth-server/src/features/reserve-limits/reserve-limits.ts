@@ -2,6 +2,7 @@ import type { ItemResult } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { type Amount, isSameAsset } from '@open-payments-server/value-types/amounts'
 import { contentHash } from '@open-payments-server/value-types/identifiers'
+import type { ReservationAnswer, RpcCounters } from '../../domain/counters.js'
 import {
   chargeableItems,
   type Coverage,
@@ -16,7 +17,6 @@ import type { GrantedAccessItem, TokenAccessReader } from '../../domain/token-re
 import type { Database } from '../../modules/database.js'
 import {
   completeSpent,
-  createReserveTogether,
   type RecordedReservation,
   refuse,
   type ReservationRequest,
@@ -55,19 +55,13 @@ export interface Payment {
   readonly content: PaymentContent
 }
 
-/**
- * Reserves the amounts of different payments under the grants of their tokens, as if one after the other. The same id for
- * the same request gets the same result again.
- *
- * @returns the result of each, in order
- */
-export type ReserveLimits = (payments: readonly Payment[]) => Promise<readonly ItemResult<ReserveResult>[]>
-
 /** What reserving needs. */
 export interface ReserveLimitsDependencies {
   readonly database: Database
-  readonly tokenAccess: TokenAccessReader
+  readonly reserveTogether: ReserveTogether
+  readonly tokens: TokenAccessReader
   readonly clock: Clock
+  readonly counters: Pick<RpcCounters, 'countReservation'>
 }
 
 const INACTIVE_TOKEN: ReserveResult = { kind: 'refused', reason: 'inactive-token', remaining: undefined }
@@ -80,57 +74,75 @@ interface Asked extends Coverage {
   readonly chargeable: readonly GrantedAccessItem[]
 }
 
-/** Reserves what it can with one statement, and one by one, in order, those that others block. */
-export function createReserveLimits(dependencies: ReserveLimitsDependencies): ReserveLimits {
-  const { database, clock } = dependencies
-  const ask = createAsk(dependencies)
-  const reserveTogether = createReserveTogether(database)
-  return async (payments) => {
-    const nowMs = clock.now()
-    const asking = await Promise.allSettled(payments.map((payment) => ask(payment, nowMs)))
-    const asked = asking.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-    const attempts = await attemptTogether(asked, reserveTogether)
-    const refusals = refuseTogether(
-      database,
-      asked.filter((one) => attempts.get(one)?.result.kind === 'none')
-    )
-    const inTurn = createTurns()
-    const decide = async (one: Asked): Promise<ReserveResult> => {
-      const attempt = attempts.get(one)
-      switch (attempt?.result.kind) {
-        case 'reserved':
-          return toReserved(database, one, attempt.window, attempt.result)
-        case 'none':
-          return answer(database, (await refusals).get(one), one)
-        case 'undecided':
-        case undefined: // what is told as spent under a grant includes what the payments before it took
-          return inTurn(one.grantId, () => reserveAlone(database, one))
-      }
+/**
+ * Reserves the amounts of different payments under the grants of their tokens, as if one after the other: what it can with one
+ * statement, and one by one, in order, those that others block. The same id for the same request gets the same result again.
+ *
+ * @returns the result of each, in order
+ */
+export async function reserveLimits(
+  payments: readonly Payment[],
+  dependencies: ReserveLimitsDependencies
+): Promise<readonly ItemResult<ReserveResult>[]> {
+  const { database, reserveTogether, clock, counters } = dependencies
+  const nowMs = clock.now()
+  const asking = await Promise.allSettled(payments.map((payment) => ask(payment, nowMs, dependencies)))
+  const asked = asking.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  const attempts = await attemptTogether(asked, reserveTogether)
+  const refusals = refuseTogether(
+    database,
+    asked.filter((one) => attempts.get(one)?.result.kind === 'none')
+  )
+  const inTurn = createTurns()
+  const decide = async (one: Asked): Promise<ReserveResult> => {
+    const attempt = attempts.get(one)
+    switch (attempt?.result.kind) {
+      case 'reserved':
+        return toReserved(database, one, attempt.window, attempt.result)
+      case 'none':
+        return answer(database, (await refusals).get(one), one)
+      case 'undecided':
+      case undefined: // what is told as spent under a grant includes what the payments before it took
+        return inTurn(one.grantId, () => reserveAlone(database, one))
     }
-    return Promise.allSettled(
-      asking.map(async (one) => {
-        if (one.status === 'rejected') throw one.reason
-        return decide(one.value)
-      })
-    )
   }
+  return Promise.allSettled(
+    asking.map(async (one) => {
+      if (one.status === 'rejected') throw one.reason
+      const result = await decide(one.value)
+      counters.countReservation(countedAs(result))
+      return result
+    })
+  )
 }
 
 /** Finds the windows that may have room for a payment. */
-function createAsk({
-  tokenAccess
-}: ReserveLimitsDependencies): (payment: Payment, nowMs: number) => Promise<Asked> {
-  return async ({ paymentId, content }, nowMs) => {
-    const access = await tokenAccess.accessOf(content.tokenHash)
-    const items = access?.items ?? []
-    const coverage = coverPayment(items, content, nowMs)
-    return {
-      request: { paymentId, content, contentHash: contentHash(content, access?.grantId), nowMs },
-      grantId: access?.grantId,
-      ...coverage,
-      refusal: access === undefined ? 'inactive-token' : coverage.refusal,
-      chargeable: chargeableItems(items)
-    }
+async function ask(
+  { paymentId, content }: Payment,
+  nowMs: number,
+  { tokens }: ReserveLimitsDependencies
+): Promise<Asked> {
+  const access = await tokens.accessOf(content.tokenHash)
+  const items = access?.items ?? []
+  const coverage = coverPayment(items, content, nowMs)
+  return {
+    request: { paymentId, content, contentHash: contentHash(content, access?.grantId), nowMs },
+    grantId: access?.grantId,
+    ...coverage,
+    refusal: access === undefined ? 'inactive-token' : coverage.refusal,
+    chargeable: chargeableItems(items)
+  }
+}
+
+function countedAs(result: ReserveResult): ReservationAnswer {
+  switch (result.kind) {
+    case 'reserved':
+      return result.wasReservedBefore ? 'repeated' : 'reserved'
+    case 'refused':
+      return result.reason
+    case 'mismatch':
+    case 'other-amounts':
+      return result.kind
   }
 }
 

@@ -14,7 +14,7 @@ export interface RotateTokenRouteDependencies extends Omit<RotateTokenDependenci
 /** `POST /token/{id}` (interface 4.2, RFC 9635 §6.1). */
 export function rotateTokenRoute(dependencies: RotateTokenRouteDependencies): Route {
   const { holders, publicUrl } = dependencies
-  const service = { ...dependencies, rotate: createRotateToken(dependencies.database) }
+  const service = { ...dependencies, rotate: createRotateToken(dependencies) }
   return {
     method: 'POST',
     path: '/token/:id',

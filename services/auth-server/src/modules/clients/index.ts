@@ -1,2 +1,2 @@
 /** What clients and wallets publish: their keys and documents, fetched and cached. Owns no table. */
-export { type ClientDirectoryOptions, createClientDirectory } from './client-directory.js'
+export { createClientDirectory } from './client-directory.js'

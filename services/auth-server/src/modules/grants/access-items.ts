@@ -1,6 +1,6 @@
-import type { Amount } from '@open-payments-server/value-types/amounts'
 import type { AccessItem, AccessType, Limits } from '../../domain/access.js'
 import { Prisma } from '../database.js'
+import { restoreAmount } from '../restore-amount.js'
 
 /** An access item in the database: amounts in parts, their values as decimal strings. */
 export interface StoredAccessItem {
@@ -69,12 +69,6 @@ export function restoreAccessItem(stored: StoredAccessItem): AccessItem {
     ...(stored.identifier === null ? {} : { identifier: stored.identifier }),
     ...(Object.keys(limits).length === 0 ? {} : { limits })
   }
-}
-
-function restoreAmount(value: string | null, code: string | null, scale: number | null): Amount | undefined {
-  return value === null || code === null || scale === null
-    ? undefined
-    : { value: BigInt(value), asset: { code, scale } }
 }
 
 function withoutUndefined(limits: Limits): Limits {

@@ -22,7 +22,6 @@ export {
   GRANT_ID,
   GRANT_WITH_ACCESS,
   grantByKey,
-  type GrantQuery,
   GRANTS,
   IS_ISSUED,
   ITEM_LIMITS,

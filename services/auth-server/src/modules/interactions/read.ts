@@ -10,11 +10,11 @@ const WITH_GRANT = { include: { grant: GRANT_WITH_ACCESS } } as const satisfies 
 type InteractionRow = Prisma.InteractionGetPayload<typeof WITH_GRANT>
 
 /** Finds interactions in the database. */
-export function createInteractionReader(on: Queries): InteractionReader {
+export function createInteractionReader({ database }: { readonly database: Queries }): InteractionReader {
   return {
     async find(id, nonce) {
       if (!isUuid(id)) return undefined
-      const row = await on.interaction.findUnique({ where: { id }, ...WITH_GRANT })
+      const row = await database.interaction.findUnique({ where: { id }, ...WITH_GRANT })
       return row === null || !isSameSecret(nonce, row.nonce) ? undefined : restoreInteraction(row)
     }
   }

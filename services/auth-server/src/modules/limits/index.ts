@@ -3,11 +3,11 @@
  * `reservation`), or the record that they were refused or given up.
  */
 export { end } from './end.js'
-export { listAfter, listOpen, type OpenReservationQuery, type Reservation } from './list.js'
-export { measureReservations, OPEN_COUNTED_MAX, type ReservationMeasures } from './measure.js'
+export { listAfter, listOpen, type Reservation } from './list.js'
+export { measureReservations, OPEN_COUNTED_MAX } from './measure.js'
 export { isSpentUnder, purgeRefusals } from './purge.js'
-export { type RecordedReservation, type RefusalRequest, refuse } from './refuse.js'
-export { type ReservationRequest, reserve, type WindowResult, type WindowRequest } from './reserve.js'
+export { type RecordedReservation, refuse } from './refuse.js'
+export { type ReservationRequest, reserve, type WindowResult } from './reserve.js'
 export { createReserveTogether, type ReserveTogether } from './reserve-together.js'
 export { completeSpent, readSpent, type SpentAmounts } from './spent.js'
 export type { SpentValues } from './values.js'

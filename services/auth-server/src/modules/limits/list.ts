@@ -1,6 +1,6 @@
 import { instantText } from '@open-payments-server/database'
+import type { PageEnd } from '@open-payments-server/value-types/identifiers'
 import type { SettledValues } from '../../domain/ends.js'
-import type { PageEnd } from '../../domain/page-end.js'
 import { Prisma, type Queries } from '../database.js'
 import { clientOf } from '../grants/index.js'
 import {

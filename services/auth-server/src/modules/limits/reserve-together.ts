@@ -22,7 +22,7 @@ const UNDECIDED: WindowResult = { kind: 'undecided' }
  * and more with more: with 16 calls of four payments at a time, payments of one grant gain a half, and of fifty grants a
  * quarter.
  */
-export function createReserveTogether(database: Queries): ReserveTogether {
+export function createReserveTogether({ database }: { readonly database: Queries }): ReserveTogether {
   return gather<readonly WindowRequest[], readonly WindowResult[]>({
     itemsMax: CALLS_MAX,
     patienceMs: BATCH_PATIENCE_MS,

@@ -1,6 +1,7 @@
 import { type Amount, UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import type { SettledValues } from '../../domain/ends.js'
 import { Prisma } from '../database.js'
+import { restoreAmount } from '../restore-amount.js'
 
 /** Fragment: the largest value of an amount. */
 export const LARGEST_VALUE = Prisma.raw(UINT64_MAX.toString())
@@ -64,13 +65,7 @@ export interface ReservedAmounts {
 
 /** @returns undefined if nothing was ever reserved */
 export function amountsOf(row: AmountColumns): ReservedAmounts | undefined {
-  const debitAmount = amountOf(row.debit_value, row.debit_code, row.debit_scale)
-  const receiveAmount = amountOf(row.receive_value, row.receive_code, row.receive_scale)
+  const debitAmount = restoreAmount(row.debit_value, row.debit_code, row.debit_scale)
+  const receiveAmount = restoreAmount(row.receive_value, row.receive_code, row.receive_scale)
   return debitAmount && receiveAmount && { debitAmount, receiveAmount }
-}
-
-function amountOf(value: string | null, code: string | null, scale: number | null): Amount | undefined {
-  return value === null || code === null || scale === null
-    ? undefined
-    : { value: BigInt(value), asset: { code, scale } }
 }

@@ -90,7 +90,7 @@ const FIND_ACTIVE = new Statement<ActiveRow & { readonly id: string }>(
 )
 
 /** Reads tokens from the database; what never changes of them is cached in memory. */
-export function createTokenReader(database: Queries): TokenReader {
+export function createTokenReader({ database }: { readonly database: Queries }): TokenReader {
   const cache = new TokenCache()
   const lookUpActive = createLookup((hashes) => FIND_ACTIVE.rows(database, { hashes }))
   const read = async (hash: Buffer): Promise<{ issued: IssuedToken; active: boolean } | undefined> => {
@@ -151,8 +151,12 @@ const FIND_MANAGED = new Statement<ManagedRow>(
  * Finds tokens that clients manage, active or not, by their management ids (UUID), batching concurrent lookups into one
  * statement.
  */
-export function createManagedTokens(on: Queries): (id: string) => Promise<ManagedToken | undefined> {
-  const lookUp = createLookup((ids) => FIND_MANAGED.rows(on, { ids }))
+export function createManagedTokens({
+  database
+}: {
+  readonly database: Queries
+}): (id: string) => Promise<ManagedToken | undefined> {
+  const lookUp = createLookup((ids) => FIND_MANAGED.rows(database, { ids }))
   return async (id) => {
     const row = await lookUp(id)
     return row && { id, secretHash: readBytes(row.secretHash), holder: restoreHolder(row) }

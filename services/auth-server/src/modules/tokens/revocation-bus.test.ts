@@ -24,7 +24,7 @@ describe('the revocation bus', () => {
   afterEach(() => store.close())
 
   it('carries revoked tokens and grants to every subscriber, in order', async () => {
-    const bus = createRevocationBus(store, logger)
+    const bus = createRevocationBus({ sharedStore: store, logger })
     await bus.subscribe(listener)
     await bus.publish({ kind: 'token', accessTokenHash: Buffer.alloc(32, 7) })
     await bus.publish({ kind: 'grant', grantId: '0190a8b1-0000-7000-8000-000000000001' })
@@ -39,7 +39,7 @@ describe('the revocation bus', () => {
     const messages: Uint8Array[] = []
     const noticed = { onInterrupted: () => undefined, onResumed: () => undefined }
     await store.subscribe(REVOCATIONS_CHANNEL, { onMessage: (message) => messages.push(message), ...noticed })
-    const bus = createRevocationBus(store, logger)
+    const bus = createRevocationBus({ sharedStore: store, logger })
     await bus.subscribe(listener)
     const tokens = [1, 2, 3].map(
       (byte) => ({ kind: 'token', accessTokenHash: Buffer.alloc(32, byte) }) as const
@@ -54,10 +54,10 @@ describe('the revocation bus', () => {
   })
 
   it('fails for all that it may not have told', async () => {
-    const bus = createRevocationBus(
-      { ...store, publish: () => Promise.reject(new Error('no Redis')) },
+    const bus = createRevocationBus({
+      sharedStore: { ...store, publish: () => Promise.reject(new Error('no Redis')) },
       logger
-    )
+    })
     const published = [1, 2].map((byte) =>
       bus.publish({ kind: 'token', accessTokenHash: Buffer.alloc(32, byte) })
     )
@@ -65,7 +65,7 @@ describe('the revocation bus', () => {
   })
 
   it('tells nothing more to a subscriber that left', async () => {
-    const bus = createRevocationBus(store, logger)
+    const bus = createRevocationBus({ sharedStore: store, logger })
     const subscription = await bus.subscribe(listener)
     await subscription.close()
     await bus.publish({ kind: 'grant', grantId: '0190a8b1-0000-7000-8000-000000000001' })
@@ -75,7 +75,7 @@ describe('the revocation bus', () => {
   })
 
   it('treats a message it cannot read as an interruption, because it may have revoked anything', async () => {
-    await createRevocationBus(store, logger).subscribe(listener)
+    await createRevocationBus({ sharedStore: store, logger }).subscribe(listener)
     for (const message of ['\u0000', '{}', '[{"grant":"all"}]', '[{"client":"https://shop.example"}]']) {
       heard = []
       await store.publish(REVOCATIONS_CHANNEL, Buffer.from(message))

@@ -21,20 +21,26 @@ const messageSchema = z.array(
  * Carries revocations over the shared store. Those that are published at the same time, such as those of tokens rotated by
  * one statement, share one message.
  */
-export function createRevocationBus(store: SharedStore, logger: Logger): RevocationBus {
+export function createRevocationBus({
+  sharedStore,
+  logger
+}: {
+  readonly sharedStore: SharedStore
+  readonly logger: Logger
+}): RevocationBus {
   const publish = gather<RevocationEvent, undefined>({
     itemsMax: TOGETHER_MAX,
     patienceMs: BATCH_PATIENCE_MS,
     wholeTurn: true,
     async runBatch(events) {
-      await store.publish(REVOCATIONS_CHANNEL, encode(events))
+      await sharedStore.publish(REVOCATIONS_CHANNEL, encode(events))
       return events.map(() => fulfilled(undefined))
     }
   })
   return {
     publish,
     subscribe: (listener) =>
-      store.subscribe(REVOCATIONS_CHANNEL, {
+      sharedStore.subscribe(REVOCATIONS_CHANNEL, {
         onMessage(message) {
           const events = decode(message)
           if (events !== undefined) {

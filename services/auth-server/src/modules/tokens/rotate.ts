@@ -63,9 +63,9 @@ interface Wanted {
 }
 
 /** Rotates tokens in the database, batching concurrent rotations into one statement. */
-export function createRotateToken(on: Queries): RotateToken {
+export function createRotateToken({ database }: { readonly database: Queries }): RotateToken {
   const rotate = writeTogether(async (wanted: readonly Wanted[]) => {
-    const rows = await ROTATE.rows(on, {
+    const rows = await ROTATE.rows(database, {
       wanted: JSON.stringify(wanted.map(toRecord)),
       oldIds: wanted.map(({ oldTokenId }) => oldTokenId)
     })
@@ -76,7 +76,7 @@ export function createRotateToken(on: Queries): RotateToken {
     const access = await rotate({ oldTokenId, token })
     if (access !== undefined) return { kind: 'rotated', access: access.map(restoreAccessItem) }
     // Rare: only needed for the answer to the client.
-    return { kind: (await isThere(on, oldTokenId)) ? 'over' : 'unknown' }
+    return { kind: (await isThere(database, oldTokenId)) ? 'over' : 'unknown' }
   }
 }
 

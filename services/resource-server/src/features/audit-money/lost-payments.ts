@@ -61,7 +61,7 @@ export async function listLostPayments(
   return refusingWithoutAuthServer(async () => {
     const lossBoundMs = await readLossBound(dependencies)
     const lost: Reservation[] = []
-    for await (const pair of readPairs(dependencies, range.after)) {
+    for await (const pair of readPairs(range.after, dependencies)) {
       const reservation = findLost(pair, lossBoundMs)
       if (reservation !== undefined) lost.push(reservation)
       if (lost.length === range.limit) break
@@ -90,7 +90,7 @@ export async function giveUpLostPayments(
     const lossBoundMs = await readLossBound(dependencies)
     const found: Reservation[] = []
     for (const id of ids) {
-      const pair = await readPair(dependencies, id)
+      const pair = await readPair(id, dependencies)
       if (pair.entry?.isLost !== true) found.push(requireLost(pair, lossBoundMs))
     }
     return found

@@ -71,12 +71,14 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 /**
  * Reads the outcomes by payment id, a page at a time.
  *
- * @param afterPaymentId where to continue; default: from the first
+ * @param range.afterPaymentId where to continue; undefined begins with the first
  */
 export async function* readOutcomeEntries(
-  { patientDatabase, urls }: { readonly patientDatabase: Queries; readonly urls: ResourceUrls },
-  pageSize: number,
-  afterPaymentId = FIRST_ID
+  {
+    pageSize,
+    afterPaymentId = FIRST_ID
+  }: { readonly pageSize: number; readonly afterPaymentId: string | undefined },
+  { patientDatabase, urls }: { readonly patientDatabase: Queries; readonly urls: ResourceUrls }
 ): AsyncGenerator<OutcomeEntry, undefined> {
   let after = afterPaymentId
   for (;;) {

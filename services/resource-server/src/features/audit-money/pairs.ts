@@ -28,20 +28,24 @@ export interface Pair {
 /**
  * Reads what both services know, by payment id.
  *
- * @param afterPaymentId where to continue; default: from the first
+ * @param afterPaymentId where to continue; undefined begins with the first
  */
-export function readPairs(dependencies: PairDependencies, afterPaymentId?: string): AsyncGenerator<Pair> {
+export function readPairs(
+  afterPaymentId: string | undefined,
+  dependencies: PairDependencies
+): AsyncGenerator<Pair> {
   return mergePairs(
     readReservations(dependencies.grantLimits, afterPaymentId),
-    readOutcomeEntries(dependencies, PAGE_SIZE, afterPaymentId)
+    readOutcomeEntries({ pageSize: PAGE_SIZE, afterPaymentId }, dependencies)
   )
 }
 
 /** Reads what both services know of one payment id. */
-export async function readPair(dependencies: PairDependencies, paymentId: string): Promise<Pair> {
+export async function readPair(paymentId: string, dependencies: PairDependencies): Promise<Pair> {
   // The auth server first: whatever it knows was done by this service before.
   const reservation = await dependencies.grantLimits.findReservation(paymentId, pageOptions())
-  const entry = (await readOutcomeEntries(dependencies, 1, idBefore(paymentId)).next()).value
+  const range = { pageSize: 1, afterPaymentId: idBefore(paymentId) }
+  const entry = (await readOutcomeEntries(range, dependencies).next()).value
   return { paymentId, reservation, entry: entry?.paymentId === paymentId ? entry : undefined }
 }
 

@@ -30,7 +30,7 @@ export async function checkReservations(dependencies: ReservationCheckDependenci
   const lost: string[] = []
   const olderThanMs = dependencies.clock.now() - dependencies.openAgeMaxSeconds * 1_000
   const lossBoundMs = await readLossBound(dependencies)
-  for await (const pair of readPairs(dependencies)) {
+  for await (const pair of readPairs(undefined, dependencies)) {
     count += 1n
     const lostPayment = findLost(pair, lossBoundMs)
     if (lostPayment !== undefined) {
@@ -72,10 +72,7 @@ export async function checkReservations(dependencies: ReservationCheckDependenci
  * @param olderThanMs a reservation from before this time without a payment can no longer be one whose payment is just being
  *   persisted
  */
-export function findDisagreement(
-  { paymentId, reservation, entry }: Pair,
-  olderThanMs: number
-): string | undefined {
+function findDisagreement({ paymentId, reservation, entry }: Pair, olderThanMs: number): string | undefined {
   const here = entry === undefined ? 'nothing' : describeEntry(entry)
   const there = reservation === undefined ? 'nothing' : describeReservation(reservation)
   const told = `payment ${paymentId}: here ${here}, at the auth server ${there}`
@@ -152,7 +149,7 @@ async function lookAgain(
   await delay(DOUBT_MS)
   const violations: string[] = []
   for (const { paymentId } of doubts.slice(0, DOUBTS_MAX)) {
-    const disagreement = findDisagreement(await readPair(dependencies, paymentId), olderThanMs)
+    const disagreement = findDisagreement(await readPair(paymentId, dependencies), olderThanMs)
     if (disagreement !== undefined) violations.push(disagreement)
   }
   const unseen = doubts.length - DOUBTS_MAX

@@ -331,8 +331,9 @@ async function findTwin(
   { authorized, identity }: CreationRequest,
   context: Context
 ): Promise<FoundPayment | undefined> {
-  const { paymentIds, signatureId } = identity
-  const found = await context.untilAnswered(() => outgoingPayments.findTwin(context, paymentIds, signatureId))
+  const { database, urls, untilAnswered } = context
+  const { paymentIds: ids, signatureId } = identity
+  const found = await untilAnswered(() => outgoingPayments.findTwin(database, { ids, signatureId }, urls))
   if (found === undefined) return undefined
   const same =
     found.payment.client === authorized.client &&

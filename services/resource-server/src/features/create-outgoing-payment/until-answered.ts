@@ -6,7 +6,7 @@ import { ResultUnknown } from '../../domain/errors.js'
  * How long the database is asked repeatedly for a payment, in milliseconds from its first failure. A restart takes less,
  * and few clients wait much longer.
  */
-export const ASKING_MAX_MS = 10_000
+const ASKING_MAX_MS = 10_000
 
 /** Pause before the second attempt; it doubles with each one. */
 const PAUSE_INITIAL_MS = 50

@@ -30,6 +30,14 @@ export interface DeliverOutcomesDependencies {
   readonly counters: Pick<PaymentCounters, 'countDelivery'>
 }
 
+/** A round of deliveries. */
+export interface DeliveryRound {
+  /** Maximum number of outcomes. */
+  readonly limit: number
+  /** Ends its calls, when the process stops. */
+  readonly signal: AbortSignal
+}
+
 /** The result of a round of deliveries. */
 export interface DeliveredRound {
   /** Number of outcomes that were due, up to the limit. */
@@ -39,20 +47,18 @@ export interface DeliveredRound {
 }
 
 /**
- * Delivers up to `limit` due outcomes to the auth server, with one call. Those that are not acknowledged become due again
+ * Delivers due outcomes to the auth server, with one call. Those that are not acknowledged become due again
  * later: an outcome is never dropped. What may be a lost payment's reservation is left to an operator.
  */
 export async function deliverOutcomes(
-  limit: number,
-  dependencies: DeliverOutcomesDependencies,
-  signal?: AbortSignal
+  { limit, signal }: DeliveryRound,
+  dependencies: DeliverOutcomesDependencies
 ): Promise<DeliveredRound> {
   const due = await claimDue(dependencies.database, limit, dependencies.callDeadlineMs + LEASE_MARGIN_MS)
   if (due.length === 0) return { due: 0, delivered: 0 }
   // One deadline for the whole round: a reservation may be looked up before its outcome is delivered.
   const deadlineAtMs = Date.now() + dependencies.callDeadlineMs
-  const options = { deadlineAtMs, ...(signal === undefined ? {} : { signal }) }
-  const answers = await deliver(due, dependencies, options)
+  const answers = await deliver(due, { deadlineAtMs, signal }, dependencies)
   const results = due.map((outcome, index) => read(outcome, answers[index], dependencies))
   const delivered = results.filter(({ retryAfterMs }) => retryAfterMs === undefined)
   const failed = results.flatMap(({ paymentId, retryAfterMs }) =>
@@ -74,10 +80,10 @@ type Answer = ItemResult<EndResult | 'kept'>
 /** Ends reservations, but none that an operator must decide about. */
 async function deliver(
   due: readonly DueOutcome[],
-  dependencies: DeliverOutcomesDependencies,
-  options: CallOptions
+  options: CallOptions,
+  dependencies: DeliverOutcomesDependencies
 ): Promise<readonly (Answer | undefined)[]> {
-  const decided = await keepForOperator(due, dependencies, options)
+  const decided = await keepForOperator(due, options, dependencies)
   const sent = due.filter(({ paymentId }) => !decided.has(paymentId))
   const answers: readonly Answer[] =
     sent.length === 0 ? [] : await dependencies.grantLimits.end(sent, options)
@@ -93,8 +99,8 @@ async function deliver(
  */
 async function keepForOperator(
   due: readonly DueOutcome[],
-  { database, grantLimits }: DeliverOutcomesDependencies,
-  options: CallOptions
+  options: CallOptions,
+  { database, grantLimits }: DeliverOutcomesDependencies
 ): Promise<ReadonlyMap<string, Answer>> {
   const uncertain = due.filter(({ mayBeLost }) => mayBeLost)
   if (uncertain.length === 0) return new Map()

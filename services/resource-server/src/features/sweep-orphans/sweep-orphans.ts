@@ -41,8 +41,8 @@ export interface Sweep {
  * lost in a failover.
  */
 export async function sweepOrphans(
-  dependencies: SweepOrphansDependencies,
-  range: SweepRange
+  range: SweepRange,
+  dependencies: SweepOrphansDependencies
 ): Promise<Sweep> {
   const { database, grantLimits, logger } = dependencies
   // First, whether or not the auth server answers: anything reserved from now on is from after a change of timeline.

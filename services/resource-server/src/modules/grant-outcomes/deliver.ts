@@ -63,12 +63,18 @@ export async function claimDue(on: Queries, limit: number, leaseMs: number): Pro
   )
 }
 
-/** By the database's clock, which Prisma's models cannot name. Only within the lease: an operator may have given the payment up. */
+/**
+ * By the database's clock, which Prisma's models cannot name. Only within the lease: an operator may have given the payment up.
+ * Locks are taken in the order of ids, like by the statement that does this, to avoid deadlocks.
+ */
 const ACKNOWLEDGE = new Statement(
   'mark-outcomes-delivered',
   Prisma.sql`
-  update grant_reservation set delivered_at = now()
-   where payment_id = any(${placeholder('ids')}::uuid[]) and next_attempt_at > now()`
+  update grant_reservation r set delivered_at = now()
+    from (select payment_id from grant_reservation
+           where payment_id = any(${placeholder('ids')}::uuid[]) and next_attempt_at > now()
+           order by payment_id for no key update) acknowledged
+   where r.payment_id = acknowledged.payment_id`
 )
 
 /** Records that the auth server acknowledged outcomes. One whose lease is over is delivered again, which has no further effect. */
@@ -83,9 +89,12 @@ export async function postpone(
 ): Promise<void> {
   const ids = failed.map(({ paymentId }) => paymentId)
   const pauses = failed.map(({ retryAfterMs }) => retryAfterMs)
-  // One statement for different times, by the database's clock. It is not prepared, because only failures need it.
+  // One statement for different times, by the database's clock, with locks in the order of ids. It is not prepared, because only failures
+  // need it.
   await on.$queryRaw(Prisma.sql`
     update grant_reservation r set next_attempt_at = now() + f.retry_after_ms * interval '1 millisecond'
-      from unnest(${ids}::uuid[], ${pauses}::double precision[]) as f(payment_id, retry_after_ms)
+      from (select payment_id, retry_after_ms
+              from unnest(${ids}::uuid[], ${pauses}::double precision[]) as f(payment_id, retry_after_ms)
+              join grant_reservation locked using (payment_id) order by payment_id for no key update of locked) f
      where r.payment_id = f.payment_id`)
 }

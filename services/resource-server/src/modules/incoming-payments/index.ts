@@ -1,5 +1,5 @@
 /** Incoming payments: what they may still receive, how they receive it, and how they end. */
-export { completeIncomingPayment, type Completion, type CompletionResult } from './complete.js'
+export { completeIncomingPayment } from './complete.js'
 export { createIncomingPaymentStore, type IncomingPaymentStore, type NewIncomingPayment } from './create.js'
 export { listIncomingPayments, listNewestIncomingPayments } from './list.js'
 export { purgeIncomingPayments } from './purge.js'

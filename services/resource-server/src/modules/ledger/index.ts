@@ -2,14 +2,7 @@
  * The double-entry ledger: assets, accounts and transfers. Holds, posts, voids and moves money; no other module writes
  * these tables.
  */
-export {
-  type Account,
-  createAccount,
-  findAccount,
-  findAccountsById,
-  listAccounts,
-  type NewAccount
-} from './accounts.js'
+export { type Account, createAccount, findAccount, findAccountsById, listAccounts } from './accounts.js'
 export { accountById, ASSET_OF_ACCOUNT, assetById, createAsset, findAssetId, listAssets } from './assets.js'
 export { held, holdOf } from './hold.js'
 export { findMovement, move, type Movement, type MovementKind } from './move.js'

@@ -1,7 +1,7 @@
 /** The life cycle of an outgoing payment: inserted, claimed, ended; and the port to whatever moves its money. */
 export { inserted, type NewPayment, wanted, wantedPayments } from './create.js'
 export type { ListedPayment } from '../newest-payments.js'
-export type { PaymentMethod, ProcessedRound } from './payment-method.js'
+export type { PaymentMethod } from './payment-method.js'
 export {
   type Claim,
   claimed,
@@ -20,7 +20,6 @@ export {
   isQuoteUsed,
   listNewestOutgoingPayments,
   listOutgoingPayments,
-  type OutgoingPaymentReader,
   paymentOfQuote
 } from './read.js'
 export { findTwin, type FoundPayment, giveUpPayment } from './twin.js'

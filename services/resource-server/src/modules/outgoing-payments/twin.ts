@@ -44,11 +44,11 @@ const TWIN = new Statement<TwinRow>(
 
 /** Finds the payment of one of some ids (UUID), else the one that such an id stands for, else that of a signed request. */
 export async function findTwin(
-  { database, urls }: { readonly database: Queries; readonly urls: ResourceUrls },
-  ids: readonly string[],
-  signatureId: string
+  on: Queries,
+  { ids, signatureId }: { readonly ids: readonly string[]; readonly signatureId: string },
+  urls: ResourceUrls
 ): Promise<FoundPayment | undefined> {
-  const [row] = await TWIN.rows(database, { ids, signatureId })
+  const [row] = await TWIN.rows(on, { ids, signatureId })
   return (
     row && {
       payment: readOutgoingPaymentRow(row, urls),

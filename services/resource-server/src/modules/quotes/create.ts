@@ -38,7 +38,7 @@ export interface QuoteStore {
   /**
    * Stores a quote, unless one with the same idempotency key exists: then that one is returned.
    *
-   * @returns undefined when there is no room for it, or nothing was stored and no existing one is visible
+   * @returns undefined when there is no room for it
    */
   create(quote: NewQuote): Promise<StoredQuote | undefined>
   /** Finds the quote of an idempotency key, as {@link create} would return it. */
@@ -46,52 +46,37 @@ export interface QuoteStore {
 }
 
 /**
- * Stores some quotes. Whether a cached receiver has room is checked as its quote is written, without a separate statement.
+ * One statement for all that arrive together. Whether a cached receiver has room is checked as its quote is written, without
+ * a separate statement. Keys are inserted in order, so that two statements never deadlock.
  */
-const INSERT = Prisma.sql`
-  insert into quote as q
-    (id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id, method,
-     expires_at, created_at, request_hash, idempotency_hash)
-  select id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id, method,
-         expires_at, created_at, request_hash, idempotency_hash
-    from json_to_recordset(${placeholder('wanted')}::json)
-      as w (id uuid, wallet_address_id uuid, client text, receiver text, debit_value numeric, fee_value numeric,
-            receive_value numeric, receive_asset_id integer, method text, expires_at timestamptz, created_at timestamptz,
-            room_in uuid, request_hash bytea, idempotency_hash bytea)
-   where room_in is null
-      or ${canTake({
-        id: Prisma.sql`room_in`,
-        value: Prisma.sql`receive_value`,
-        now: Prisma.sql`w.created_at`
-      })}`
-
-/** A quote without a key cannot exist already, so only whether it was stored is returned. */
-const CREATE_UNKEYED = new Statement<{ id: string }>(
+const CREATE = new Statement<{ id: string }>(
   'create-quotes',
-  Prisma.sql`with created as (${INSERT} returning id) select id from created`
-)
-
-type CreatedRow = QuoteRow & { readonly request_hash: string | null }
-
-/**
- * One statement. The insert waits for a concurrent request with the same key, but the select, whose snapshot is older, does
- * not see it: then no row is returned.
- */
-const CREATE = new Statement<CreatedRow>(
-  'create-quote',
   Prisma.sql`
   with created as (
-    ${INSERT}
+    insert into quote
+      (id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id, method,
+       expires_at, created_at, request_hash, idempotency_hash)
+    select id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id, method,
+           expires_at, created_at, request_hash, idempotency_hash
+      from json_to_recordset(${placeholder('wanted')}::json)
+        as w (id uuid, wallet_address_id uuid, client text, receiver text, debit_value numeric, fee_value numeric,
+              receive_value numeric, receive_asset_id integer, method text, expires_at timestamptz, created_at timestamptz,
+              room_in uuid, request_hash bytea, idempotency_hash bytea)
+     where room_in is null
+        or ${canTake({
+          id: Prisma.sql`room_in`,
+          value: Prisma.sql`receive_value`,
+          now: Prisma.sql`w.created_at`
+        })}
+     order by idempotency_hash
     on conflict (idempotency_hash) where idempotency_hash is not null do nothing
-    returning q.*
+    returning id
   )
-  select ${QUOTE_COLUMNS}, q.request_hash
-    from (select * from created union all select * from quote where idempotency_hash = ${placeholder('idempotencyHash')}) q
-    ${QUOTE_JOINS}`
+  select id from created`
 )
 
-/** One statement over five tables, with the row that {@link CREATE} returns. */
-const FIND = new Statement<CreatedRow>(
+/** One statement over five tables: Prisma's models would send one for each table. */
+const FIND = new Statement<QuoteRow & { readonly request_hash: string }>(
   'find-created-quote',
   Prisma.sql`select ${QUOTE_COLUMNS}, q.request_hash from quote q ${QUOTE_JOINS}
               where q.idempotency_hash = ${placeholder('idempotencyHash')}`
@@ -99,30 +84,29 @@ const FIND = new Statement<CreatedRow>(
 
 /** Stores quotes in the database. */
 export function createQuoteStore({ database, urls }: { database: Queries; urls: ResourceUrls }): QuoteStore {
-  const read = ([row]: readonly CreatedRow[]): StoredQuote | undefined =>
-    row && {
-      quote: readQuoteRow(row, urls),
-      requestHash: row.request_hash === null ? null : readBytes(row.request_hash)
-    }
-  const createUnkeyed = writeTogether((quotes: readonly NewQuote[]) => createAll(quotes, database))
+  const insert = writeTogether((quotes: readonly NewQuote[]) => insertAll(quotes, database))
+  const findCreated = async (idempotencyHash: Buffer): Promise<StoredQuote | undefined> => {
+    const [row] = await FIND.rows(database, { idempotencyHash })
+    return row && { quote: readQuoteRow(row, urls), requestHash: readBytes(row.request_hash) }
+  }
   return {
-    findCreated: async (idempotencyHash) => read(await FIND.rows(database, { idempotencyHash })),
-    async create(quote) {
-      if (quote.identity === undefined) return createUnkeyed(quote)
-      const { idempotencyHash } = quote.identity
-      return read(await CREATE.rows(database, { wanted: JSON.stringify([toRecord(quote)]), idempotencyHash }))
+    findCreated,
+    async create(wanted) {
+      const { quote, identity } = wanted
+      if (await insert(wanted)) return { quote, requestHash: identity?.requestHash ?? null }
+      return identity && findCreated(identity.idempotencyHash)
     }
   }
 }
 
-/** Stores some quotes without keys, as they were given. @returns the stored quote of each, in their order */
-async function createAll(quotes: readonly NewQuote[], on: Queries): Promise<(StoredQuote | undefined)[]> {
-  const rows = await CREATE_UNKEYED.rows(on, { wanted: JSON.stringify(quotes.map(toRecord)) })
-  const kept = new Set(rows.map(({ id }) => id))
-  return quotes.map(({ quote }) => (kept.has(quote.id) ? { quote, requestHash: null } : undefined))
+/** Inserts some quotes. @returns whether each was inserted, in their order */
+async function insertAll(quotes: readonly NewQuote[], on: Queries): Promise<boolean[]> {
+  const rows = await CREATE.rows(on, { wanted: JSON.stringify(quotes.map(toRecord)) })
+  const inserted = new Set(rows.map(({ id }) => id))
+  return quotes.map(({ quote }) => inserted.has(quote.id))
 }
 
-/** A record of {@link INSERT}. Numbers of arbitrary size are sent as text. */
+/** A record of {@link CREATE}. Numbers of arbitrary size are sent as text. */
 function toRecord({ quote, identity, ...others }: NewQuote): object {
   return {
     id: quote.id,

@@ -1,10 +1,4 @@
 /** Quotes: the amounts of one outgoing payment, usable once. */
 export { createQuoteStore, type NewQuote, type QuoteStore, type StoredQuote } from './create.js'
 export { purgeQuotes } from './purge.js'
-export {
-  createPayableQuotes,
-  createQuoteReader,
-  type PayableQuotes,
-  type QuoteReader,
-  rememberQuotes
-} from './read.js'
+export { createPayableQuotes, createQuoteReader, type PayableQuotes, rememberQuotes } from './read.js'

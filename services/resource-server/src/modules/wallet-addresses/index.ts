@@ -1,15 +1,8 @@
 /** Wallet addresses, the public addresses of accounts, and their holders' signing keys. */
-export {
-  createWalletAddress,
-  findWalletAddressId,
-  listWalletAddresses,
-  type NewWalletAddress,
-  type StoredWalletAddress
-} from './administration.js'
+export { createWalletAddress, findWalletAddressId, listWalletAddresses } from './administration.js'
 export { accountOf, createWalletAddressDirectory, WALLET_ADDRESS } from './directory.js'
 export {
   addKey,
-  type ClientKeyId,
   countKeys,
   createPublishedKeyDirectory,
   hasKey,
