@@ -1,1 +1,8 @@
-export { createKeyImporter, isSignedWith, type NonceDependencies, useNonce } from './signature-checks.js'
+export {
+  createKeyImporter,
+  type ImportedKey,
+  type ImportKey,
+  isSignedWith,
+  type NonceDependencies,
+  useNonce
+} from './signature-checks.js'

@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import {
   type ClientKey,
   importEd25519Jwk,
+  jwkThumbprint,
   type ReceivedSignature,
   SignatureError,
   type VerificationPolicy,
@@ -10,6 +11,12 @@ import {
 import type { SharedStore } from '@open-payments-server/shared-store'
 import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { LRUCache } from 'lru-cache'
+
+/** A client's key, imported. */
+export interface ImportedKey extends ClientKey {
+  /** See `jwkThumbprint`. */
+  readonly jwkThumbprint: string
+}
 
 /** Maximum number of cached imported keys: a client uses one for all its requests. */
 const IMPORTED_KEYS_MAX = 10_000
@@ -38,16 +45,17 @@ export function isSignedWith(signature: ReceivedSignature, key: ClientKey | unde
  *
  * @throws SignatureError `key` when it is not an Ed25519 public key
  */
-export type ImportKey = (key: Pick<ClientKey, 'kid' | 'x'>) => Promise<ClientKey>
+export type ImportKey = (key: Pick<ClientKey, 'kid' | 'x'>) => Promise<ImportedKey>
 
-/** Creates an importer that caches keys, because importing costs more than verifying. */
+/** Creates an importer that caches keys, because importing one costs more than verifying, and so does its thumbprint. */
 export function createKeyImporter(): ImportKey {
-  const imported = new LRUCache<string, ClientKey['publicKey']>({ max: IMPORTED_KEYS_MAX })
+  const imported = new LRUCache<string, Omit<ImportedKey, 'kid'>>({ max: IMPORTED_KEYS_MAX })
   return async ({ kid, x }) => {
     const known = imported.get(x)
-    const publicKey = known ?? (await importEd25519Jwk({ x }))
-    if (known === undefined) imported.set(x, publicKey)
-    return { kid, x, publicKey }
+    if (known !== undefined) return { kid, ...known }
+    const key = { x, publicKey: await importEd25519Jwk({ x }), jwkThumbprint: await jwkThumbprint({ x }) }
+    imported.set(x, key)
+    return { kid, ...key }
   }
 }
 

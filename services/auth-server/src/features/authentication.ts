@@ -1,4 +1,5 @@
 import type { ClientKey, HttpRequestParts, ReceivedSignature } from '@open-payments-server/http-signatures'
+import type { ImportKey } from '@open-payments-server/service-kit/signatures'
 import type { BoundClient } from '../domain/clients.js'
 import type { ContinuedGrant } from '../domain/continuation.js'
 import type { ManagedToken } from '../domain/token-record.js'
@@ -39,7 +40,7 @@ export interface ClientAuthenticator {
    *
    * @throws SignatureError `key` when it is not an Ed25519 public key
    */
-  importKey(key: { readonly kid: string; readonly x: string }): Promise<ClientKey>
+  readonly importKey: ImportKey
 }
 
 /**

@@ -1,4 +1,5 @@
 import { isUuid } from '@open-payments-server/value-types/identifiers'
+import type { WalletAddress } from './wallet-address.js'
 
 /** Position of an item in a list, which is ordered by both fields, newest first. */
 export interface Position {
@@ -24,6 +25,13 @@ export interface FoundPage<Row> {
   /** Whether there are items on the other side of the position, if one was given. */
   readonly hasOpposite: boolean
 }
+
+/** Lists a page of the payments of a wallet address, newest first; if a client is given, only what it created. */
+export type ListPayments<Payment> = (
+  walletAddress: WalletAddress,
+  client: string | undefined,
+  page: PageRequest
+) => Promise<FoundPage<Payment>>
 
 /** Bytes of a cursor: 6 of time, 16 of id. */
 const CURSOR_TIME_BYTES = 6

@@ -1,14 +1,7 @@
 import { createKeyset, type KeysetList } from '@open-payments-server/database'
-import type { FoundPage, PageRequest } from '../domain/pagination.js'
+import type { ListPayments } from '../domain/pagination.js'
 import type { WalletAddress } from '../domain/wallet-address.js'
 import type { Queries } from './database.js'
-
-/** Lists a page of the payments of a wallet address, newest first; if a client is given, only what it created. */
-export type ListPayments<Payment> = (
-  walletAddress: WalletAddress,
-  client: string | undefined,
-  page: PageRequest
-) => Promise<FoundPage<Payment>>
 
 /** A kind of payment whose pages are read. */
 export interface PagedPayments<Row, Payment> extends Omit<KeysetList<Record<string, string>>, 'owner'> {
@@ -18,11 +11,11 @@ export interface PagedPayments<Row, Payment> extends Omit<KeysetList<Record<stri
 
 /** Creates a function that lists payments of one kind. Pages that are requested at the same time share a statement. */
 export function createPaymentPages<Row, Payment>(
-  database: Queries,
+  on: Queries,
   { name, readRow, ...list }: PagedPayments<Row, Payment>
 ): ListPayments<Payment> {
-  const all = createKeyset<Row, typeof OF_ALL>(database, { ...list, name: `list-${name}`, owner: OF_ALL })
-  const own = createKeyset<Row, typeof OF_CLIENT>(database, {
+  const all = createKeyset<Row, typeof OF_ALL>(on, { ...list, name: `list-${name}`, owner: OF_ALL })
+  const own = createKeyset<Row, typeof OF_CLIENT>(on, {
     ...list,
     name: `list-own-${name}`,
     owner: OF_CLIENT

@@ -1,9 +1,5 @@
-import {
-  type ClientKey,
-  jwkThumbprint,
-  type ReceivedSignature,
-  SignatureError
-} from '@open-payments-server/http-signatures'
+import { type ReceivedSignature, SignatureError } from '@open-payments-server/http-signatures'
+import type { ImportedKey } from '@open-payments-server/service-kit/signatures'
 import { hashSecret, newId, randomSecret } from '@open-payments-server/value-types/identifiers'
 import { type ConfiguredInteraction, needsInteraction } from '../../domain/access.js'
 import type { ClientAuthenticator } from '../authentication.js'
@@ -71,7 +67,7 @@ export async function requestGrant(
   if (request.client.kind === 'wallet-address') directory.vouchFor(request.client.walletAddress)
   await checkIdentifiers(request, dependencies.ownOrigins, directory)
   const interactive = request.subject !== undefined || needsInteraction(request.access, configuredInteraction)
-  if (!interactive) return issueAtOnce(request, await holderOf(request.client, key), dependencies)
+  if (!interactive) return issueAtOnce(request, holderOf(request.client, key), dependencies)
   const clientWalletAddress = checkMayInteract(request, dependencies.allowHttp)
   const consent = await checkConsentable(
     request,
@@ -81,14 +77,14 @@ export async function requestGrant(
   )
   const clientName = await findClientName(clientWalletAddress, dependencies)
   const shown = { name: clientName, uri: clientWalletAddress }
-  return startInteraction(request, consent, await holderOf(request.client, key), shown, dependencies)
+  return startInteraction(request, consent, holderOf(request.client, key), shown, dependencies)
 }
 
 async function findKey(
   client: RequestingClient,
   keyId: string,
   { directory, authenticator, counters }: RequestGrantDependencies
-): Promise<ClientKey> {
+): Promise<ImportedKey> {
   if (client.kind === 'key') return authenticator.importKey(client.jwk)
   try {
     const key = await directory.findKey(client.walletAddress, keyId)
@@ -134,11 +130,11 @@ async function findClientName(
   }
 }
 
-async function holderOf(client: RequestingClient, key: ClientKey): Promise<BoundClient> {
+function holderOf(client: RequestingClient, key: ImportedKey): BoundClient {
   const keyFields = { keyId: key.kid, keyX: key.x }
   return client.kind === 'wallet-address'
     ? { walletAddress: client.walletAddress, jwkThumbprint: undefined, ...keyFields }
-    : { walletAddress: undefined, jwkThumbprint: await jwkThumbprint(key), ...keyFields }
+    : { walletAddress: undefined, jwkThumbprint: key.jwkThumbprint, ...keyFields }
 }
 
 async function issueAtOnce(

@@ -9,15 +9,14 @@ import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { unknownWalletAddress } from '../../domain/errors.js'
 import { renderIncomingPayment } from '../../domain/incoming-payment.js'
 import { renderOutgoingPayment } from '../../domain/outgoing-payment.js'
-import type { Position } from '../../domain/pagination.js'
+import type { ListPayments, Position } from '../../domain/pagination.js'
 import type { ChooseRepresentation, Representation } from '../../domain/representation.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddressDirectory } from '../../domain/wallet-address.js'
 import type { Queries } from '../../modules/database.js'
-import { listIncomingPayments } from '../../modules/incoming-payments/index.js'
-import { listOutgoingPayments } from '../../modules/outgoing-payments/index.js'
-import type { ListPayments } from '../../modules/payment-pages.js'
+import { createIncomingPaymentList } from '../../modules/incoming-payments/index.js'
+import { createOutgoingPaymentList } from '../../modules/outgoing-payments/index.js'
 import { writePage } from './page.js'
 import { parseListQuery } from './query.js'
 
@@ -38,7 +37,7 @@ export function listIncomingPaymentsRoute(dependencies: ListPaymentsDependencies
   return createListRoute(dependencies, {
     type: 'incoming-payment',
     path: '/incoming-payments',
-    list: listIncomingPayments(dependencies),
+    list: createIncomingPaymentList(dependencies),
     render: renderIncomingPayment
   })
 }
@@ -51,7 +50,7 @@ export function listOutgoingPaymentsRoute(dependencies: ListPaymentsDependencies
   return createListRoute(dependencies, {
     type: 'outgoing-payment',
     path: '/outgoing-payments',
-    list: listOutgoingPayments(dependencies),
+    list: createOutgoingPaymentList(dependencies),
     render: renderOutgoingPayment
   })
 }

@@ -1,7 +1,8 @@
 import type { ListedIncomingPayment } from '../../domain/incoming-payment.js'
+import type { ListPayments } from '../../domain/pagination.js'
 import { Prisma, type Queries } from '../database.js'
 import { createNewestPayments } from '../newest-payments.js'
-import { createPaymentPages, type ListPayments } from '../payment-pages.js'
+import { createPaymentPages } from '../payment-pages.js'
 import {
   LISTED_INCOMING_PAYMENT_COLUMNS,
   type ListedIncomingPaymentRow,
@@ -9,7 +10,7 @@ import {
 } from './row.js'
 
 /** Creates a function that lists the incoming payments of a wallet address. */
-export function listIncomingPayments(dependencies: {
+export function createIncomingPaymentList(dependencies: {
   database: Queries
 }): ListPayments<ListedIncomingPayment> {
   return createPaymentPages<ListedIncomingPaymentRow, ListedIncomingPayment>(dependencies.database, {

@@ -19,7 +19,7 @@ export {
   isPaidFrom,
   isQuoteUsed,
   listNewestOutgoingPayments,
-  listOutgoingPayments,
+  createOutgoingPaymentList,
   paymentOfQuote
 } from './read.js'
 export { findTwin, type FoundPayment, giveUpPayment } from './twin.js'

@@ -1,9 +1,10 @@
 import { createLookup, placeholder, Statement } from '@open-payments-server/database'
 import type { ListedOutgoingPayment, OutgoingPayment } from '../../domain/outgoing-payment.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
+import type { ListPayments } from '../../domain/pagination.js'
 import { Prisma, type Queries } from '../database.js'
 import { createNewestPayments } from '../newest-payments.js'
-import { createPaymentPages, type ListPayments } from '../payment-pages.js'
+import { createPaymentPages } from '../payment-pages.js'
 import {
   LISTED_OUTGOING_PAYMENT_COLUMNS,
   type ListedOutgoingPaymentRow,
@@ -43,7 +44,7 @@ export function createOutgoingPaymentReader(dependencies: {
 }
 
 /** Creates a function that lists the outgoing payments of a wallet address. */
-export function listOutgoingPayments(dependencies: {
+export function createOutgoingPaymentList(dependencies: {
   database: Queries
 }): ListPayments<ListedOutgoingPayment> {
   return createPaymentPages<ListedOutgoingPaymentRow, ListedOutgoingPayment>(dependencies.database, {
