@@ -28,12 +28,6 @@ export interface GatheringOptions<Item, Result> {
    * that hangs blocks only its own items. No limit unless given.
    */
   readonly patienceMs?: number
-  /**
-   * Whether a batch begins at the end of the event loop's turn, with all items that arrived in it. The answers to one batch
-   * make many callers request the next thing in the same turn: otherwise the first would go alone and the others would wait
-   * for it. Default: at once.
-   */
-  readonly wholeTurn?: boolean
 }
 
 /** An item that waits for its batch. */
@@ -45,9 +39,9 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Processes items in batches, as a database groups commits. An item that arrives while nothing is running goes at once,
- * alone. Items that arrive meanwhile go together when a batch ends, first come, first served. So no item waits for a batch
- * to fill, and the higher the load, the less each item costs.
+ * Processes items in batches, as a database groups commits. Items that arrive while nothing is running go at the end of
+ * the event loop's turn, with all others that arrived in it. Items that arrive meanwhile go together when a batch ends, first
+ * come, first served. So no item waits for a batch to fill, and the higher the load, the less each item costs.
  *
  * Each caller continues in its own trace. A batch runs in the trace of its first item.
  *
@@ -57,23 +51,21 @@ export function gather<Item, Result>({
   runBatch,
   itemsMax,
   keyOf,
-  patienceMs,
-  wholeTurn = false
+  patienceMs
 }: GatheringOptions<Item, Result>): (item: Item) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = []
   const busyKeys = new Set<string>()
   let running = false
 
-  const startNow = (): void => {
+  /** The end of the event loop's turn begins it: otherwise the first of many requests that were read together would go alone. */
+  const startBatch = oncePerTurn(() => {
     if (running) return
     const batch = takeBatch()
     const [first] = batch
     if (first === undefined) return
     running = true
     void context.with(first.context, () => run(batch))
-  }
-
-  const startBatches = wholeTurn ? oncePerTurn(startNow) : startNow
+  })
 
   /** The first waiting items whose keys are not being processed. */
   const takeBatch = (): readonly Waiting<Item, Result>[] => {
@@ -95,7 +87,7 @@ export function gather<Item, Result>({
     const letOthersGo = (): void => {
       if (awaited) running = false
       awaited = false
-      startBatches()
+      startBatch()
     }
     const impatience = patienceMs === undefined ? undefined : setTimeout(letOthersGo, patienceMs)
     try {
@@ -115,7 +107,7 @@ export function gather<Item, Result>({
   return (item) =>
     new Promise((resolve, reject) => {
       waiting.push({ item, context: context.active(), resolve, reject })
-      startBatches()
+      startBatch()
     })
 }
 

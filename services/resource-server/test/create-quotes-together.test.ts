@@ -63,8 +63,7 @@ describe('quotes that are created at the same time', () => {
     const record = recordStatements(service.server.pool)
     const stored = await Promise.all(quotes.map((one) => store.create(one)))
     record.stop()
-    // The first is sent alone, all others together.
-    expect(record.statements.filter((text) => text.includes('insert into quote'))).toHaveLength(2)
+    expect(record.statements.filter((text) => text.includes('insert into quote'))).toHaveLength(1)
     expect(stored).toEqual(
       quotes.map(({ quote, identity }) => ({ quote, requestHash: identity?.requestHash ?? null }))
     )

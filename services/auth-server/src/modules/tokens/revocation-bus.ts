@@ -31,7 +31,6 @@ export function createRevocationBus({
   const publish = gather<RevocationEvent, undefined>({
     itemsMax: TOGETHER_MAX,
     patienceMs: BATCH_PATIENCE_MS,
-    wholeTurn: true,
     async runBatch(events) {
       await sharedStore.publish(REVOCATIONS_CHANNEL, encode(events))
       return events.map(() => fulfilled(undefined))

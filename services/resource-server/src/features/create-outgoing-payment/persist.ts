@@ -62,7 +62,6 @@ export function createPersist(
     runBatch: (payments) => persistTogether(payments, dependencies),
     itemsMax: PAYMENTS_MAX,
     patienceMs: BATCH_PATIENCE_MS,
-    wholeTurn: true,
     keyOf: ({ accountId }) => accountId
   })
 }

@@ -92,7 +92,6 @@ function createReserve(call: Call, { deadlineMs }: GrantLimitsOptions): GrantLim
   const reserveTogether = gather<{ request: ReservationRequest; deadlineAtMs: number }, ReserveResult>({
     itemsMax: REQUESTS_MAX,
     patienceMs: BATCH_PATIENCE_MS,
-    wholeTurn: true,
     async runBatch(waiting) {
       const reservations = waiting.map(({ request }) => toReservation(request))
       // No request waits longer than it would alone: the first one has the least time left.
