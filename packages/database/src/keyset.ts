@@ -1,4 +1,4 @@
-import { BATCH_PATIENCE_MS, fulfilled, gather } from '@open-payments-server/runtime'
+import { BATCH_PATIENCE_MS, fulfilled, gather, rejected } from '@open-payments-server/runtime'
 import { empty, join, raw, sqltag as sql, type Sql } from '@prisma/client/runtime/client'
 import { instantText } from './instant.js'
 import type { RawQueries } from './raw-queries.js'
@@ -42,8 +42,8 @@ export type ReadKeyset<Row, Owner> = (
   range: KeysetRange
 ) => Promise<KeysetRows<Row>>
 
-/** Maximum number of parts that are read together: a part may have a hundred rows. */
-const TOGETHER_MAX = 16
+/** Maximum number of parts that are read together: a part may have a hundred rows, and a row 16 KB of metadata. */
+const TOGETHER_MAX = 8
 
 /**
  * Creates a reader of parts of lists by keyset, never by offset: the cost does not grow with the distance from a list's
@@ -85,8 +85,9 @@ function createPartReader<Row>(
       const asked = JSON.stringify(ranges.map((range, place) => ({ place, ...range })))
       const found = new Map((await statement.rows(on, { asked })).map((part) => [part.place, part]))
       return ranges.map((_, place) => {
-        const { rows = [], opposite = false } = found.get(place) ?? {}
-        return fulfilled({ rows: readInstants(rows), hasOpposite: opposite })
+        const part = found.get(place)
+        if (part === undefined) return rejected(new Error(`${statement.name} did not return every part`))
+        return fulfilled({ rows: readInstants(part.rows), hasOpposite: part.opposite })
       })
     }
   })

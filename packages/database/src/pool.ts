@@ -18,7 +18,8 @@ const idleMs = 300_000
  * Statements are planned once per connection, without regard to their values. By default PostgreSQL plans those with arrays
  * anew each time, because the arrays are shorter than it assumes, and that costs more than executing them. Every statement
  * has an index to use. On a table that was small when PostgreSQL last analyzed it, it would read all of it instead, and
- * keep that plan while the table grows. `infra/prove/growth` checks that every such plan reads no more than it must.
+ * keep that plan while the table grows. `infra/prove/growth` checks that every such plan reads no more than it must. None is
+ * worth compiling to machine code, which takes longer than executing it.
  */
 const planning = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off'
 

@@ -124,6 +124,32 @@ describe('gathering', () => {
     expect(batches).toEqual([[1], [2], [3], [3]])
   })
 
+  it('goes on with a key once, when its slow batch ends', async () => {
+    const { one, items, batch } = gathering({
+      itemsMax: 10,
+      patienceMs: 1,
+      keyOf: (item) => String(item % 10)
+    })
+    const slow = one(1)
+    await turn()
+    const held = one(11)
+    const other = one(2)
+    while (items().length < 2) await turn()
+    expect(items()).toEqual([[1], [2]])
+    batch(1).answer(named([2]))
+    await expect(other).resolves.toBe('item 2')
+    await turn()
+    expect(items()).toEqual([[1], [2]])
+    batch(0).answer(named([1]))
+    await expect(slow).resolves.toBe('item 1')
+    await turn()
+    expect(items()).toEqual([[1], [2], [11]])
+    batch(2).answer(named([11]))
+    await expect(held).resolves.toBe('item 11')
+    await turn()
+    expect(items()).toHaveLength(3)
+  })
+
   it('fails an item alone with its own error', async () => {
     const { one, batch } = gathering({ itemsMax: 10 })
     const all = [one(1), one(2), one(3)]

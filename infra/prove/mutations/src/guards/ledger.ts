@@ -66,7 +66,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     guard: 'a failed payment has not sent its whole debit',
     file: SETTLEMENT,
     text: '((debitValue - 1n) * receiveValue) / debitValue',
-    broken: 'quoted.receive',
+    broken: 'receiveValue',
     test: settling('sends nothing rather than the whole debit for a part: a debit of one unit has no part')
   },
   {
@@ -170,7 +170,7 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
     guard: 'a partial delivery costs its share, rounded up',
     file: QUOTED,
     text: 'divideRoundedUp(quoted.debitValue * received, quoted.receiveValue)',
-    broken: '(quoted.debit * received) / quoted.receive',
+    broken: '(quoted.debitValue * received) / quoted.receiveValue',
     test: {
       file: 'packages/value-types/src/amounts/quoted-amounts.test.ts',
       title: 'keeps its share, rounded up'

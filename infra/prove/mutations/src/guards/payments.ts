@@ -13,6 +13,12 @@ const SWEEP = 'services/resource-server/src/modules/grant-outcomes/sweep.ts'
 const TIMELINE = 'services/resource-server/src/modules/grant-outcomes/timeline.ts'
 const DELIVER = 'services/resource-server/src/modules/grant-outcomes/deliver.ts'
 
+const LISTED_TOGETHER: TestReference = {
+  file: 'services/resource-server/test/lists-together.test.ts',
+  title:
+    'pages that are asked for at the same time are read with one statement for each kind, each as if alone'
+}
+
 const creating = (title: string): TestReference => ({
   file: 'services/resource-server/test/outgoing-payments.test.ts',
   title
@@ -340,5 +346,19 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
     text: 'for no key update skip locked',
     broken: 'for no key update',
     test: claiming('is passed over, and not waited for, while another is claiming it')
+  },
+  {
+    guard: 'a page that shares a statement with others has its own payments',
+    file: 'packages/database/src/keyset.ts',
+    text: 'found.get(place)',
+    broken: 'found.get(0)',
+    test: LISTED_TOGETHER
+  },
+  {
+    guard: 'a list of what a client created has nothing of other clients',
+    file: 'packages/database/src/keyset.ts',
+    text: 'sql`p.${name} = asked.${name}`',
+    broken: 'sql`p.wallet_address_id = asked.wallet_address_id`',
+    test: LISTED_TOGETHER
   }
 ]

@@ -49,9 +49,9 @@ const RETRIES_MAX = 3
 const PAYMENTS_MAX = 100
 
 /**
- * Persists payments, with one statement for all that arrive while another is running: otherwise payments from one account would
- * wait for each other's commits. Payments from an account that another session has locked wait alone; those from other
- * accounts do not, beyond {@link BATCH_PATIENCE_MS}.
+ * Persists payments, with one statement for all that arrive while another is running: otherwise payments from one account
+ * would wait for each other's commits. While another session locks an account, the payments of its statement wait, and those
+ * that come later from the accounts of that statement; all others wait for {@link BATCH_PATIENCE_MS} at most.
  *
  * @returns persists one
  */
