@@ -14,8 +14,8 @@ import { LRUCache } from 'lru-cache'
 
 /** A client's key, imported. */
 export interface ImportedKey extends ClientKey {
-  /** See `jwkThumbprint`. */
-  readonly jwkThumbprint: string
+  /** Its thumbprint, computed when first asked for: a job for the thread pool, which few need. */
+  readonly jwkThumbprint: () => Promise<string>
 }
 
 /** Maximum number of cached imported keys: a client uses one for all its requests. */
@@ -47,15 +47,23 @@ export function isSignedWith(signature: ReceivedSignature, key: ClientKey | unde
  */
 export type ImportKey = (key: Pick<ClientKey, 'kid' | 'x'>) => Promise<ImportedKey>
 
-/** Creates an importer that caches keys, because importing one costs more than verifying, and so does its thumbprint. */
+/** Creates an importer that caches keys, because importing costs more than verifying. */
 export function createKeyImporter(): ImportKey {
   const imported = new LRUCache<string, Omit<ImportedKey, 'kid'>>({ max: IMPORTED_KEYS_MAX })
   return async ({ kid, x }) => {
     const known = imported.get(x)
-    if (known !== undefined) return { kid, ...known }
-    const key = { x, publicKey: await importEd25519Jwk({ x }), jwkThumbprint: await jwkThumbprint({ x }) }
-    imported.set(x, key)
+    const key = known ?? (await importOnce(x))
+    if (known === undefined) imported.set(x, key)
     return { kid, ...key }
+  }
+}
+
+async function importOnce(x: string): Promise<Omit<ImportedKey, 'kid'>> {
+  let thumbprint: Promise<string> | undefined
+  return {
+    x,
+    publicKey: await importEd25519Jwk({ x }),
+    jwkThumbprint: () => (thumbprint ??= jwkThumbprint({ x }))
   }
 }
 

@@ -67,7 +67,7 @@ export async function requestGrant(
   if (request.client.kind === 'wallet-address') directory.vouchFor(request.client.walletAddress)
   await checkIdentifiers(request, dependencies.ownOrigins, directory)
   const interactive = request.subject !== undefined || needsInteraction(request.access, configuredInteraction)
-  if (!interactive) return issueAtOnce(request, holderOf(request.client, key), dependencies)
+  if (!interactive) return issueAtOnce(request, await holderOf(request.client, key), dependencies)
   const clientWalletAddress = checkMayInteract(request, dependencies.allowHttp)
   const consent = await checkConsentable(
     request,
@@ -77,7 +77,7 @@ export async function requestGrant(
   )
   const clientName = await findClientName(clientWalletAddress, dependencies)
   const shown = { name: clientName, uri: clientWalletAddress }
-  return startInteraction(request, consent, holderOf(request.client, key), shown, dependencies)
+  return startInteraction(request, consent, await holderOf(request.client, key), shown, dependencies)
 }
 
 async function findKey(
@@ -130,11 +130,11 @@ async function findClientName(
   }
 }
 
-function holderOf(client: RequestingClient, key: ImportedKey): BoundClient {
+async function holderOf(client: RequestingClient, key: ImportedKey): Promise<BoundClient> {
   const keyFields = { keyId: key.kid, keyX: key.x }
   return client.kind === 'wallet-address'
     ? { walletAddress: client.walletAddress, jwkThumbprint: undefined, ...keyFields }
-    : { walletAddress: undefined, jwkThumbprint: key.jwkThumbprint, ...keyFields }
+    : { walletAddress: undefined, jwkThumbprint: await key.jwkThumbprint(), ...keyFields }
 }
 
 async function issueAtOnce(
