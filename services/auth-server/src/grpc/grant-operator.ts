@@ -6,7 +6,8 @@ import { invalidCallField } from '../domain/call-refused.js'
 import { readUrl, readUuid } from './request-fields.js'
 import { CallRefused } from '../domain/call-refused.js'
 import type { Queries } from '../modules/database.js'
-import { revokeGrant, type RevokeGrantDependencies } from '../features/end-grant/revoke-grant.js'
+import type { RevokeGrantDependencies } from '../features/end-grant/end-grant.js'
+import { revokeGrant } from '../features/end-grant/revoke-grant.js'
 import { listGrants, type OperatedGrant } from '../modules/grants/index.js'
 
 /** `GrantOperatorService.ListGrants`. */

@@ -1,4 +1,7 @@
 import { placeholder, Statement } from '@open-payments-server/database'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import type { GrantCounters } from '../../domain/counters.js'
+import type { RevocationBus } from '../../domain/revocations.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { endedGrants, type GrantEnd, grantEndValues } from '../../modules/grants/index.js'
 import { deniedInteractions, openInteraction } from '../../modules/interactions/index.js'
@@ -37,4 +40,25 @@ export async function endGrant(
   const statement = 'grantId' in ending ? END_BY_ID : END_BY_INTERACTION
   const ended = await statement.rows(on, { ...ending, ...grantEndValues(end, nowMs) })
   return ended.length === 1
+}
+
+/** What revoking grants needs, whoever revokes them. */
+export interface RevokeGrantDependencies {
+  readonly database: Queries
+  readonly revocations: Pick<RevocationBus, 'publish'>
+  readonly clock: Clock
+  readonly counters: Pick<GrantCounters, 'countGrant'>
+}
+
+/**
+ * Publishes that a grant is revoked to everyone who relies on its tokens, and counts it.
+ *
+ * @throws Error when it cannot be published
+ */
+export async function publishRevoked(
+  grantId: string,
+  { revocations, counters }: Pick<RevokeGrantDependencies, 'revocations' | 'counters'>
+): Promise<void> {
+  await revocations.publish({ kind: 'grant', grantId })
+  counters.countGrant('revoked')
 }

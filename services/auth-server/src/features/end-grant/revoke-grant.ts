@@ -1,18 +1,6 @@
-import type { Clock } from '@open-payments-server/value-types/clock'
 import { CallRefused } from '../../domain/call-refused.js'
-import type { GrantCounters } from '../../domain/counters.js'
-import type { RevocationBus } from '../../domain/revocations.js'
-import type { Queries } from '../../modules/database.js'
 import { findGrant, type OperatedGrant } from '../../modules/grants/index.js'
-import { endGrant } from './end-grant.js'
-
-/** What revoking grants needs. */
-export interface RevokeGrantDependencies {
-  readonly database: Queries
-  readonly revocations: Pick<RevocationBus, 'publish'>
-  readonly clock: Clock
-  readonly counters: Pick<GrantCounters, 'countGrant'>
-}
+import { endGrant, publishRevoked, type RevokeGrantDependencies } from './end-grant.js'
 
 /**
  * Revokes a grant and its tokens for an operator, whatever the grant's state, and publishes it to everyone who relies on
@@ -24,18 +12,18 @@ export interface RevokeGrantDependencies {
  */
 export async function revokeGrant(
   grantId: string,
-  { database, revocations, clock, counters }: RevokeGrantDependencies
+  dependencies: RevokeGrantDependencies
 ): Promise<OperatedGrant | undefined> {
+  const { database, clock } = dependencies
   const end = { state: 'revoked', from: ['pending', 'approved', 'issued', 'rejected'] } as const
   await endGrant(database, { grantId }, end, clock.now())
   const grant = await findGrant(database, grantId)
   if (grant === undefined) return undefined
   try {
-    await revocations.publish({ kind: 'grant', grantId })
+    await publishRevoked(grantId, dependencies)
   } catch (cause) {
     const message = 'The grant is revoked, but not every service could be told: repeat the call'
     throw new CallRefused('untold', message, { cause })
   }
-  counters.countGrant('revoked')
   return grant
 }

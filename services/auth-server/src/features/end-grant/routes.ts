@@ -3,11 +3,12 @@ import { measuredText } from '@open-payments-server/value-types/schemas'
 import { z } from 'zod'
 import type { HolderAuthorizer } from '../authentication.js'
 import type { IdentityProviderRoute } from '../identity-provider-route.js'
-import { cancelGrant, type CancelGrantDependencies } from './cancel-grant.js'
+import { cancelGrant } from './cancel-grant.js'
+import type { RevokeGrantDependencies } from './end-grant.js'
 import { rejectGrant, type RejectGrantDependencies } from './reject-grant.js'
 
 /** What the client's route needs. */
-export interface CancelGrantRouteDependencies extends CancelGrantDependencies {
+export interface CancelGrantRouteDependencies extends RevokeGrantDependencies {
   readonly holders: Pick<HolderAuthorizer, 'authorizeContinuation'>
   readonly publicUrl: string
 }
