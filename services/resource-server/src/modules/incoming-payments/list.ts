@@ -1,25 +1,15 @@
-import type { ListedIncomingPayment } from '../../domain/incoming-payment.js'
-import type { ListPayments } from '../../domain/pagination.js'
-import { Prisma, type Queries } from '../database.js'
+import { Prisma } from '../database.js'
 import { createNewestPayments } from '../newest-payments.js'
 import { createPaymentPages } from '../payment-pages.js'
-import {
-  LISTED_INCOMING_PAYMENT_COLUMNS,
-  type ListedIncomingPaymentRow,
-  readListedIncomingPaymentRow
-} from './row.js'
+import { LISTED_INCOMING_PAYMENT_COLUMNS, readListedIncomingPaymentRow } from './row.js'
 
 /** Creates a function that lists the incoming payments of a wallet address. */
-export function createIncomingPaymentList(dependencies: {
-  database: Queries
-}): ListPayments<ListedIncomingPayment> {
-  return createPaymentPages<ListedIncomingPaymentRow, ListedIncomingPayment>(dependencies.database, {
-    name: 'incoming-payments',
-    columns: LISTED_INCOMING_PAYMENT_COLUMNS,
-    table: Prisma.sql`incoming_payment`,
-    readRow: readListedIncomingPaymentRow
-  })
-}
+export const createIncomingPaymentList = createPaymentPages({
+  name: 'incoming-payments',
+  columns: LISTED_INCOMING_PAYMENT_COLUMNS,
+  table: Prisma.sql`incoming_payment`,
+  readRow: readListedIncomingPaymentRow
+})
 
 /** Lists the incoming payments of all wallet addresses, or of one, for operators, newest first. */
 export const listNewestIncomingPayments = createNewestPayments({

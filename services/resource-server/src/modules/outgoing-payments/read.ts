@@ -1,13 +1,11 @@
 import { createLookup, placeholder, Statement } from '@open-payments-server/database'
-import type { ListedOutgoingPayment, OutgoingPayment } from '../../domain/outgoing-payment.js'
+import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
-import type { ListPayments } from '../../domain/pagination.js'
 import { Prisma, type Queries } from '../database.js'
 import { createNewestPayments } from '../newest-payments.js'
 import { createPaymentPages } from '../payment-pages.js'
 import {
   LISTED_OUTGOING_PAYMENT_COLUMNS,
-  type ListedOutgoingPaymentRow,
   OUTGOING_PAYMENT_COLUMNS,
   OUTGOING_PAYMENT_JOINS,
   type OutgoingPaymentRow,
@@ -44,17 +42,13 @@ export function createOutgoingPaymentReader(dependencies: {
 }
 
 /** Creates a function that lists the outgoing payments of a wallet address. */
-export function createOutgoingPaymentList(dependencies: {
-  database: Queries
-}): ListPayments<ListedOutgoingPayment> {
-  return createPaymentPages<ListedOutgoingPaymentRow, ListedOutgoingPayment>(dependencies.database, {
-    name: 'outgoing-payments',
-    columns: LISTED_OUTGOING_PAYMENT_COLUMNS,
-    table: Prisma.sql`outgoing_payment`,
-    joins: RECEIVE_ASSET,
-    readRow: readListedOutgoingPaymentRow
-  })
-}
+export const createOutgoingPaymentList = createPaymentPages({
+  name: 'outgoing-payments',
+  columns: LISTED_OUTGOING_PAYMENT_COLUMNS,
+  table: Prisma.sql`outgoing_payment`,
+  joins: RECEIVE_ASSET,
+  readRow: readListedOutgoingPaymentRow
+})
 
 /** Lists the outgoing payments of all wallet addresses, or of one, for operators, newest first. */
 export const listNewestOutgoingPayments = createNewestPayments({
