@@ -87,7 +87,7 @@ export function gather<Item, Result>({
     const letOthersGo = (): void => {
       if (awaited) running = false
       awaited = false
-      startBatch()
+      if (waiting.length > 0) startBatch()
     }
     const impatience = patienceMs === undefined ? undefined : setTimeout(letOthersGo, patienceMs)
     try {
