@@ -104,8 +104,9 @@ export interface Ending {
 }
 
 /**
- * Fragment: the part `ending` (`id`, `held`, `state`, `failure_reason`, `settled_debit_value`, `settled_receive_value`), as {@link endings} returns
- * it, and the part `payment`, which ends those of its payments that are still pending, with a row for each. Takes `now`.
+ * Fragment: the part `ending` (`id`, `held`, `state`, `failure_reason`, `settled_debit_value`, `settled_receive_value`), as
+ * {@link endings} returns it, and the part `payment`, which ends those of its payments that are still pending, with a row for
+ * each. Takes `now`.
  *
  * The state is compared as text: otherwise a plan could read the index of all pending payments, with thousands of entries
  * that were not vacuumed yet.
@@ -113,11 +114,12 @@ export interface Ending {
 export const ended = Prisma.sql`
   ending as (
     select * from json_to_recordset(${placeholder('endings')}::json)
-      as e(id uuid, held boolean, state outgoing_payment_state, failure_reason outgoing_payment_failure_reason, settled_debit_value numeric, settled_receive_value numeric)
+      as e(id uuid, held boolean, state outgoing_payment_state, failure_reason outgoing_payment_failure_reason,
+           settled_debit_value numeric, settled_receive_value numeric)
   ), payment as (
     update outgoing_payment p
-       set state = e.state, failure_reason = e.failure_reason, settled_debit_value = e.settled_debit_value, settled_receive_value = e.settled_receive_value,
-           updated_at = greatest(p.updated_at, ${placeholder('now')}::timestamptz)
+       set state = e.state, failure_reason = e.failure_reason, settled_debit_value = e.settled_debit_value,
+           settled_receive_value = e.settled_receive_value, updated_at = greatest(p.updated_at, ${placeholder('now')}::timestamptz)
       from ending e
      where p.id = e.id and p.id = any (array(select id from ending)) and p.state::text = 'pending' returning 1
   )`
