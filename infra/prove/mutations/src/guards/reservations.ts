@@ -214,6 +214,13 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     test: settling('leaves what other assets received alone')
   },
   {
+    guard: 'what was spent with a payment counts it as it was reserved, even if it has ended',
+    file: 'services/auth-server/src/modules/limits/spent.ts',
+    text: 'least(counted.spent_debit_value + returned.debit_value, ',
+    broken: 'least(counted.spent_debit_value, ',
+    test: reserving('as it was reserved, though it ended before it was added up')
+  },
+  {
     guard: 'an end checks its reservation again after waiting for the window',
     file: END,
     text: "(t.fits and r.state::text = 'open' or",

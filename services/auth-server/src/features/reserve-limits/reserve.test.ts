@@ -161,6 +161,25 @@ describe('Reserve: payments in several receive assets under one limit', () => {
     )
     expect(await auth.reserveAs(inEuro)).toEqual(reserved('200 USD', '90 EUR'))
   })
+
+  it('adds up a payment as it was reserved, though it ended before it was added up', async () => {
+    const { token } = await auth.grant({ access: [spending(), spending({ receiver: `${RECEIVER}0` })] })
+    await auth.reserve(token)
+    for (const [receive, spent] of [
+      [usd(90n), reserved('200 USD', '190 USD')],
+      [eur(90n), reserved('220 USD', '90 EUR')]
+    ] as const) {
+      const payment = auth.payment(token, { receive })
+      await auth.reserveAs(payment)
+      await auth.database.query(
+        'update reservation set spent_debit_value = null, spent_receive_value = null where payment_id = $1',
+        [payment.paymentId]
+      )
+      expect(await auth.settle(payment.paymentId, 20n, 10n)).toBe('OK')
+      expect(await auth.reserveAs(payment)).toEqual(spent)
+    }
+    expect(await auth.violations()).toEqual([])
+  })
 })
 
 describe('Reserve: the token', () => {

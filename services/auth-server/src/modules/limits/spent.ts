@@ -30,7 +30,8 @@ const uncounted = Prisma.sql`
 
 /**
  * A sum over two tables, stored in a third. Only for grants with several access items, and for payments in another receive
- * asset than their window's, which its counter leaves out.
+ * asset than their window's, which its counter leaves out. The payment itself counts as it was reserved: if it has ended since,
+ * what it returned is added, as it was when the sums were read.
  */
 const COMPLETE_SPENT = new Statement<SpentColumns>(
   'complete-spent',
@@ -48,12 +49,18 @@ const COMPLETE_SPENT = new Statement<SpentColumns>(
       from limit_window w join charged using (access_item_id, interval_index) cross join wanted a),
   asset as (
     select receive_code, receive_scale from wanted),
-  ${uncounted}
+  ${uncounted},
+  returned as (
+    select case when o.state = 'open' then 0 else o.debit_value - coalesce(o.settled_debit_value, 0) end as debit_value,
+           case when o.state = 'open' then 0 else o.receive_value - coalesce(o.settled_receive_value, 0) end as receive_value
+      from reservation o join wanted using (payment_id))
   update reservation r
-     set spent_debit_value = coalesce(r.spent_debit_value, least(counted.spent_debit_value, ${LARGEST_VALUE})),
+     set spent_debit_value = coalesce(
+           r.spent_debit_value, least(counted.spent_debit_value + returned.debit_value, ${LARGEST_VALUE})),
          spent_receive_value = coalesce(
-           r.spent_receive_value, least(counted.spent_receive_value + uncounted.spent_receive_value, ${LARGEST_VALUE}))
-    from counted, uncounted
+           r.spent_receive_value,
+           least(counted.spent_receive_value + uncounted.spent_receive_value + returned.receive_value, ${LARGEST_VALUE}))
+    from counted, uncounted, returned
    where r.payment_id = (select payment_id from wanted)
   returning r.spent_debit_value::text, r.spent_receive_value::text`
 )
