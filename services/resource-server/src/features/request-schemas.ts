@@ -60,8 +60,11 @@ export const metadataSchema = z
     message: `must have at most ${String(METADATA_BYTES_MAX)} bytes`
   })
 
+/** The first instant of the year 1: the database's calendar has no year 0. In milliseconds since the Unix epoch. */
+const INSTANT_MIN_MS = Date.parse('0001-01-01T00:00:00Z')
+
 /** An instant (ISO 8601, with its offset), as milliseconds since the Unix epoch. */
 export const instantSchema = z.iso
   .datetime({ offset: true, message: 'must be a date and time such as 2030-01-31T12:00:00Z' })
   .transform((text) => Date.parse(text))
-  .refine((ms) => Number.isFinite(ms), { message: 'is not a date that exists' })
+  .refine((ms) => ms >= INSTANT_MIN_MS, { message: 'is not a date that exists' })
