@@ -243,12 +243,19 @@ describe('creating an incoming payment', () => {
       const answers = await Promise.all(
         Array.from({ length: 12 }, () => post(shop, 'order-4', { walletAddress: ALICE }))
       )
-      expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true)
-      expect(
-        new Set(answers.filter(({ status }) => status === 201).map((answer) => answer.at('id'))).size
-      ).toBe(1)
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
+      expect(new Set(answers.map((answer) => answer.at('id'))).size).toBe(1)
       expect(Number(await countPayments())).toBe(before + 1)
     })
+
+    it.each(['0000-01-01T00:00:00Z', '0001-01-01T00:00:00+00:01'])(
+      'answers 400 for an expiry before the first year, %s, though the past is no error of a repetition',
+      async (expiresAt) => {
+        const answer = await post(shop, 'order-6', { walletAddress: ALICE, expiresAt })
+        expect(answer.status).toBe(400)
+        expect(Object.keys(answer.at('error.details') as object)).toEqual(['expiresAt'])
+      }
+    )
 
     it('answers 400 for a key that is not visible ASCII', async () => {
       expect(await post(shop, 'x'.repeat(256), { walletAddress: ALICE })).toMatchObject({ status: 400 })

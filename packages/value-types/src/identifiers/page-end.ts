@@ -1,4 +1,4 @@
-/** The last item of a page, in a list ordered by both fields: the next page begins after it. */
+/** Where a page ends, in a list ordered by both fields: the next page begins after it, the one before it before. */
 export interface PageEnd {
   readonly createdAtMs: number
   /** Id (UUID). */

@@ -36,8 +36,8 @@ export function identifyCreation(request: {
  * Turns the result of a creating statement into the answer: what this request created, or what the same request created
  * before.
  *
- * @param found undefined when a concurrent request with the same key had not ended: nothing was visible
- * @throws Refusal `conflict` while the first request is running, `different-request` when it was another request
+ * @param found undefined when a request with the same key was just refused or purged: the key is free again
+ * @throws Refusal `conflict` when nothing was found, `different-request` when it was another request
  */
 export function acceptCreated<Found extends { readonly requestHash: Uint8Array | null }>(
   found: Found | undefined,

@@ -1,13 +1,5 @@
-import { isUuid } from '@open-payments-server/value-types/identifiers'
+import { isUuid, type PageEnd } from '@open-payments-server/value-types/identifiers'
 import type { WalletAddress } from './wallet-address.js'
-
-/** Position of an item in a list, which is ordered by both fields, newest first. */
-export interface Position {
-  /** Milliseconds since the Unix epoch. */
-  readonly createdAtMs: number
-  /** Id (UUID). */
-  readonly id: string
-}
 
 /** The requested part of a list. */
 export interface PageRequest {
@@ -15,7 +7,7 @@ export interface PageRequest {
   readonly direction: 'forward' | 'backward'
   readonly limit: number
   /** Where to continue; undefined starts with the newest. */
-  readonly position: Position | undefined
+  readonly position: PageEnd | undefined
 }
 
 /** The rows found for a {@link PageRequest}. */
@@ -38,14 +30,14 @@ const CURSOR_TIME_BYTES = 6
 const CURSOR_BYTES = 22
 
 /** The cursor of a position: opaque to clients. */
-export function formatCursor(position: Position): string {
+export function formatCursor(position: PageEnd): string {
   const time = Buffer.alloc(CURSOR_TIME_BYTES)
   time.writeUIntBE(position.createdAtMs, 0, CURSOR_TIME_BYTES)
   return Buffer.concat([time, Buffer.from(position.id.replaceAll('-', ''), 'hex')]).toString('base64url')
 }
 
 /** The position of a cursor; undefined for an invalid cursor. */
-export function parseCursor(text: string): Position | undefined {
+export function parseCursor(text: string): PageEnd | undefined {
   const bytes = Buffer.from(text.slice(0, 2 * CURSOR_BYTES), 'base64url')
   const hex = bytes.toString('hex', CURSOR_TIME_BYTES)
   const id = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join(

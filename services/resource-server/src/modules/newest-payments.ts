@@ -1,7 +1,7 @@
 import { instantText } from '@open-payments-server/database'
 import type { Asset } from '@open-payments-server/value-types/amounts'
+import type { PageEnd } from '@open-payments-server/value-types/identifiers'
 import type { FailureReason } from '../domain/failure-reasons.js'
-import type { Position } from '../domain/pagination.js'
 import { Prisma, type Queries } from './database.js'
 import { WALLET_ADDRESS } from './wallet-addresses/index.js'
 
@@ -10,12 +10,12 @@ export interface NewestRange {
   /** Id (UUID) of a wallet address; undefined for those of all. */
   readonly walletAddressId: string | undefined
   /** Only older ones than at this position; undefined starts with the newest. */
-  readonly after: Position | undefined
+  readonly after: PageEnd | undefined
   readonly limit: number
 }
 
 /** A payment in an operator's list. Values are in units of its asset. */
-export interface ListedPayment extends Position {
+export interface ListedPayment extends PageEnd {
   /** Path of its wallet address. */
   readonly path: string
   readonly state: 'pending' | 'completed' | 'failed'

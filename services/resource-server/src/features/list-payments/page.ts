@@ -1,11 +1,12 @@
-import { type FoundPage, formatCursor, type PageRequest, type Position } from '../../domain/pagination.js'
+import type { PageEnd } from '@open-payments-server/value-types/identifiers'
+import { type FoundPage, formatCursor, type PageRequest } from '../../domain/pagination.js'
 
 /**
  * Writes a page for a client (published API, `page-info`), as JSON.
  *
  * @param render renders an item
  */
-export function writePage<Item extends Position>(
+export function writePage<Item extends PageEnd>(
   request: PageRequest,
   found: FoundPage<Item>,
   render: (item: Item) => object

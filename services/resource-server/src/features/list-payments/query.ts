@@ -1,5 +1,6 @@
+import type { PageEnd } from '@open-payments-server/value-types/identifiers'
 import { invalidField } from '../../domain/errors.js'
-import { type PageRequest, parseCursor, type Position } from '../../domain/pagination.js'
+import { type PageRequest, parseCursor } from '../../domain/pagination.js'
 
 /** Default number of items of a page. */
 const PAGE_SIZE_DEFAULT = 20
@@ -50,7 +51,7 @@ export function parseListQuery(query: Readonly<Record<string, unknown>>): ListQu
   }
 }
 
-function readCursor(cursor: string): Position {
+function readCursor(cursor: string): PageEnd {
   const position = parseCursor(cursor)
   if (position === undefined) throw invalidField('cursor', 'not a cursor from a page of this list')
   return position

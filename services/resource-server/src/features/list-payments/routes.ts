@@ -5,11 +5,12 @@ import {
   sendRendered,
   tagJson
 } from '@open-payments-server/http-server'
+import type { PageEnd } from '@open-payments-server/value-types/identifiers'
 import type { RequestAuthorizer } from '../../domain/authorization.js'
 import { unknownWalletAddress } from '../../domain/errors.js'
 import { renderIncomingPayment } from '../../domain/incoming-payment.js'
 import { renderOutgoingPayment } from '../../domain/outgoing-payment.js'
-import type { ListPayments, Position } from '../../domain/pagination.js'
+import type { ListPayments } from '../../domain/pagination.js'
 import type { ChooseRepresentation, Representation } from '../../domain/representation.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
@@ -56,7 +57,7 @@ export function listOutgoingPaymentsRoute(dependencies: ListPaymentsDependencies
 }
 
 /** The difference between the lists of the two kinds of payment. */
-interface PaymentList<Payment extends Position> {
+interface PaymentList<Payment extends PageEnd> {
   readonly type: 'incoming-payment' | 'outgoing-payment'
   readonly path: string
   readonly list: ListPayments<Payment>
@@ -64,7 +65,7 @@ interface PaymentList<Payment extends Position> {
   readonly render: (payment: Payment, urls: ResourceUrls, representation: Representation) => object
 }
 
-function createListRoute<Payment extends Position>(
+function createListRoute<Payment extends PageEnd>(
   dependencies: ListPaymentsDependencies,
   { type, path, list, render }: PaymentList<Payment>
 ): Route {

@@ -1,6 +1,6 @@
 import type { Asset } from '@open-payments-server/value-types/amounts'
+import type { PageEnd } from '@open-payments-server/value-types/identifiers'
 import { FAILURE_REASONS, type FailureReason } from '../../domain/failure-reasons.js'
-import type { Position } from '../../domain/pagination.js'
 import { listNewestIncomingPayments } from '../../modules/incoming-payments/index.js'
 import { type ListedPayment, listNewestOutgoingPayments } from '../../modules/outgoing-payments/index.js'
 import type { OperatorDependencies } from './dependencies.js'
@@ -35,7 +35,7 @@ export interface PaymentListRequest {
   /** URL of the wallet address whose payments are listed; empty for those of all. */
   readonly walletAddress: string
   /** Position after which the list begins; undefined starts with the newest. */
-  readonly after: Position | undefined
+  readonly after: PageEnd | undefined
   readonly limit: number
 }
 

@@ -39,7 +39,7 @@ export interface IncomingPaymentStore {
    * Stores a payment, unless one with the same idempotency key exists: then that one is returned. A payment that would
    * already be expired is not stored.
    *
-   * @returns undefined when nothing was stored and no existing one is visible
+   * @returns undefined when nothing was stored and none exists
    */
   create(payment: NewIncomingPayment): Promise<StoredIncomingPayment | undefined>
 }
@@ -61,8 +61,8 @@ interface StoredRow {
 
 /**
  * One statement for all that arrive together, because every payment begins with it. The insert waits for a concurrent
- * request with the same key, but the select, whose snapshot is older, does not see it: then no row is returned. Keys are
- * inserted in order, so that two statements never deadlock.
+ * request with the same key, but the select, whose snapshot is older, does not see what that one stored: {@link FIND} does.
+ * Keys are inserted in order, so that two statements never deadlock.
  */
 const CREATE = new Statement<StoredRow>(
   'create-incoming-payments',
@@ -86,9 +86,23 @@ const CREATE = new Statement<StoredRow>(
   select ${STORED} from incoming_payment p where p.idempotency_hash = any (array(select idempotency_hash from wanted))`
 )
 
+/** The payment of a key. A statement, to be read like the rows of {@link CREATE}. */
+const FIND = new Statement<StoredRow>(
+  'find-created-incoming-payment',
+  Prisma.sql`select ${STORED} from incoming_payment p where p.idempotency_hash = ${placeholder('idempotencyHash')}`
+)
+
 /** Stores incoming payments in the database. */
-export function createIncomingPaymentStore(dependencies: { database: Queries }): IncomingPaymentStore {
-  return { create: writeTogether((payments) => createAll(payments, dependencies.database)) }
+export function createIncomingPaymentStore({ database }: { database: Queries }): IncomingPaymentStore {
+  const insert = writeTogether((payments: readonly NewIncomingPayment[]) => createAll(payments, database))
+  return {
+    async create(payment) {
+      const stored = await insert(payment)
+      if (stored !== undefined || payment.identity === undefined) return stored
+      const [row] = await FIND.rows(database, { idempotencyHash: payment.identity.idempotencyHash })
+      return row && readStored(row)
+    }
+  }
 }
 
 /** Stores some payments. @returns the stored payment of each, in their order */
