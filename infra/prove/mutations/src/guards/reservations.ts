@@ -218,7 +218,7 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
     file: 'services/auth-server/src/modules/limits/spent.ts',
     text: 'least(counted.spent_debit_value + returned.debit_value, ',
     broken: 'least(counted.spent_debit_value, ',
-    test: reserving('as it was reserved, though it ended before it was added up')
+    test: reserving('adds up a payment as it was reserved, though it ended before it was added up')
   },
   {
     guard: 'an end checks its reservation again after waiting for the window',
