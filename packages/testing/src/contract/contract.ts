@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats'
 import { type DescribedAnswer, type Operation, readDescriptions, type Schema } from './descriptions.js'
 import {
   DECIDED_CODES,
+  DECIDED_ACCESS_MEMBERS,
   DECIDED_MEMBERS,
   OPERATIONAL_PATHS,
   PAGES_PATH,
@@ -149,21 +150,34 @@ function hasDecidedCode({ status }: Exchange, { name }: Operation, body: unknown
   )
 }
 
-/** The body without the members that deliberately differ, including those of a list's items. */
+/** The body without the members that deliberately differ, including those of a list's items, and of a token's access. */
 function withoutDecided(exchange: Exchange, { name }: Operation, body: unknown): unknown {
   const decided = new Set(
     DECIDED_MEMBERS.filter(
       ({ operations, when }) => operations.includes(name) && (when === undefined || when(exchange))
     ).map((member) => member.name)
   )
-  const strip = (value: unknown): unknown =>
-    typeof value === 'object' && value !== null
-      ? Object.fromEntries(Object.entries(value).filter(([member]) => !decided.has(member)))
-      : value
+  const strip = (value: unknown): unknown => without(value, decided)
+  if (isObject(body) && isObject(body.access_token) && Array.isArray(body.access_token.access)) {
+    const access = body.access_token.access.map((item: unknown) =>
+      without(item, new Set(isObject(item) ? DECIDED_ACCESS_MEMBERS[String(item.type)] : []))
+    )
+    return strip({ ...body, access_token: { ...body.access_token, access } })
+  }
   if (typeof body === 'object' && body !== null && 'result' in body && Array.isArray(body.result)) {
     return { ...body, result: body.result.map(strip) }
   }
   return strip(body)
+}
+
+function without(value: unknown, members: ReadonlySet<string>): unknown {
+  return isObject(value)
+    ? Object.fromEntries(Object.entries(value).filter(([member]) => !members.has(member)))
+    : value
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
 }
 
 function createValidator(): Validate {

@@ -42,6 +42,12 @@ export const DECIDED_MEMBERS: readonly DecidedMember[] = [
   }
 ]
 
+/**
+ * Members of the access items of a token, by their type, that are deliberately returned and not described: every item may name what
+ * it applies to (interface 2.3), and a client gets back what it asked for.
+ */
+export const DECIDED_ACCESS_MEMBERS: Readonly<Record<string, readonly string[]>> = { quote: ['identifier'] }
+
 /** An error code that deliberately differs from the described ones. */
 export interface DecidedCode {
   readonly code: string

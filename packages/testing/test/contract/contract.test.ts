@@ -209,6 +209,23 @@ describe('the contract', () => {
     expect(violations('POST /quotes', 201, { ...quote, updatedAt }).join()).toContain('updatedAt')
   })
 
+  it('allows the access to quotes to name a wallet address, and nothing else that is not described', () => {
+    const granted = (item: object) => ({
+      access_token: {
+        value: 'secret',
+        manage: 'https://auth.example/token/1',
+        expires_in: 600,
+        access: [{ type: 'quote', actions: ['read'], ...item }]
+      },
+      continue: { access_token: { value: 'secret' }, uri: 'https://auth.example/continue/1' }
+    })
+    expect(violations('POST /', 200, granted({}))).toEqual([])
+    expect(violations('POST /', 200, granted({ identifier: 'https://wallet.example/alice' }))).toEqual([])
+    expect(violations('POST /', 200, granted({ owner: 'https://wallet.example/alice' })).join()).toContain(
+      'owner'
+    )
+  })
+
   it('finds wallet addresses and their keys under any path', () => {
     const walletAddress = {
       id: 'https://wallet.example/a/b',
