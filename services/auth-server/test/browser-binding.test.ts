@@ -16,6 +16,7 @@ import {
   requestPendingGrant,
   startInBrowser
 } from './grants.js'
+import { whileLocked } from './support/while-locked.js'
 
 const startedElsewhere = {
   status: 403,
@@ -69,7 +70,14 @@ describe('an interaction belongs to the browser that opens it first', () => {
 
   it('however many open it at once', async () => {
     const grant = await requestPendingGrant(auth, shop)
-    const answers = await Promise.all(Array.from({ length: 6 }, () => start(grant)))
+    const lock = {
+      text: 'select 1 from interaction where id = $1 for update',
+      values: [grant.interactionId],
+      waiting: 6
+    }
+    const answers = await whileLocked(auth.database, lock, () =>
+      Promise.all(Array.from({ length: 6 }, () => start(grant)))
+    )
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 403, 403, 403, 403, 403])
     const cookies = answers.flatMap((answer) => answer.headers.get('set-cookie') ?? [])
     expect(cookies).toHaveLength(1)

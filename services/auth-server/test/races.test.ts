@@ -8,6 +8,7 @@ import type { RevocationEvent } from '../src/domain/revocations.js'
 import { createRevocationBus } from '../src/modules/tokens/index.js'
 import { startTestAuthServer, type TestAuthServer, type TestClient } from './auth-server.js'
 import { approve, continueGrant, decide, issueGrant, requestPendingGrant } from './grants.js'
+import { whileLocked } from './support/while-locked.js'
 
 const statuses = (answers: readonly Answer[]): number[] => answers.map((answer) => answer.status).sort()
 const times = <Result>(count: number, work: () => Promise<Result>): Promise<Result[]> =>
@@ -84,7 +85,15 @@ describe('when several try at once', () => {
     for (let round = 0; round < 5; round += 1) {
       const grant = await requestPendingGrant(auth, shop)
       const choices = ['accept', 'reject', 'accept', 'reject'] as const
-      const answers = await Promise.all(choices.map((choice) => decide(auth, grant, choice)))
+      const lock = {
+        text: `select 1 from grant_request
+                where id = (select grant_id from interaction where id = $1) for update`,
+        values: [grant.interactionId],
+        waiting: choices.length
+      }
+      const answers = await whileLocked(auth.database, lock, () =>
+        Promise.all(choices.map((choice) => decide(auth, grant, choice)))
+      )
       expect(answers.filter((answer) => answer.status === 202)).toHaveLength(1)
       const [row] = await auth.database.query(
         'select g.state as grant, i.state as interaction from grant_request g join interaction i on i.grant_id = g.id where i.id = $1',
