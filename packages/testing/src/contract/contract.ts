@@ -2,8 +2,8 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { type DescribedAnswer, type Operation, readDescriptions, type Schema } from './descriptions.js'
 import {
-  DECIDED_CODES,
   DECIDED_ACCESS_MEMBERS,
+  DECIDED_CODES,
   DECIDED_MEMBERS,
   OPERATIONAL_PATHS,
   PAGES_PATH,
@@ -164,7 +164,7 @@ function withoutDecided(exchange: Exchange, { name }: Operation, body: unknown):
     )
     return strip({ ...body, access_token: { ...body.access_token, access } })
   }
-  if (typeof body === 'object' && body !== null && 'result' in body && Array.isArray(body.result)) {
+  if (isObject(body) && Array.isArray(body.result)) {
     return { ...body, result: body.result.map(strip) }
   }
   return strip(body)
