@@ -9,5 +9,12 @@ process.exitCode = await runCli(process.argv.slice(2), {
   stackFile: fileURLToPath(new URL('../../../.local/stack.json', import.meta.url)),
   stdout: writerTo(process.stdout),
   stderr: writerTo(process.stderr),
-  colors: pc.isColorSupported
+  colors: pc.isColorSupported,
+  awaitInterruption: () => {
+    const interruption = new AbortController()
+    process.once('SIGINT', () => {
+      interruption.abort()
+    })
+    return interruption.signal
+  }
 })

@@ -2,6 +2,7 @@ import {
   callUnary,
   type ChannelOptions,
   createClient,
+  readStream,
   type RequestOf,
   type ResponseOf,
   RpcError,
@@ -10,7 +11,7 @@ import {
   type UnaryMethodName,
   type WatchedTlsFiles
 } from '@open-payments-server/grpc-transport'
-import { auth, wallet } from '@open-payments-server/proto'
+import { auth, events, wallet } from '@open-payments-server/proto'
 import { type Amount, type Asset, parseAmountValue } from '@open-payments-server/value-types/amounts'
 
 /** Maximum duration of one operator call, retries included. */
@@ -122,6 +123,27 @@ export interface AuditCheck {
   readonly violations: readonly string[]
 }
 
+/** A service whose events are read. */
+export type EventfulService = 'auth-server' | 'resource-server'
+
+/** An event of a service. */
+export interface OperatorEvent {
+  readonly id: string
+  readonly type: string
+  readonly time: Date | undefined
+  /** URL of the resource that it tells of. */
+  readonly subject: string
+  /** Increases from each event of its subject to the next. */
+  readonly sequence: bigint
+  /** The resource as its API showed it then. */
+  readonly data: unknown
+  /** Where a reader stands after it. */
+  readonly cursor: string
+}
+
+/** Why a reader must read the state of everything anew: undefined unless it must. */
+export type OperatorResync = 'events_lost' | 'events_expired'
+
 /** A part of a list, and whether there is more. */
 export interface Listed<Item> {
   readonly items: readonly Item[]
@@ -145,6 +167,7 @@ export interface GrantFilter {
 export class OperatorClient {
   readonly #wallet: wallet.WalletOperatorServiceClient
   readonly #auth: auth.GrantOperatorServiceClient
+  readonly #events: Readonly<Record<EventfulService, events.EventServiceClient>>
   readonly #targets: OperatorTargets
 
   /** @param tls plain text without */
@@ -161,12 +184,17 @@ export class OperatorClient {
     this.#targets = targets
     this.#wallet = createClient(wallet.WalletOperatorServiceClient, optionsFor('wallet'))
     this.#auth = createClient(auth.GrantOperatorServiceClient, optionsFor('auth'))
+    this.#events = {
+      'auth-server': createClient(events.EventServiceClient, optionsFor('auth')),
+      'resource-server': createClient(events.EventServiceClient, optionsFor('wallet'))
+    }
   }
 
   /** Closes the connections. */
   close(): void {
     this.#wallet.close()
     this.#auth.close()
+    for (const client of Object.values(this.#events)) client.close()
   }
 
   /** Creates an asset. */
@@ -332,13 +360,57 @@ export class OperatorClient {
     return checks
   }
 
+  /**
+   * Lists events of a service, in the order of their commits.
+   *
+   * @param query.after a cursor; undefined for the oldest event that is kept
+   */
+  async listEvents(
+    service: EventfulService,
+    { after, limit }: { readonly after: string | undefined; readonly limit: number }
+  ): Promise<Listed<OperatorEvent> & { readonly resync: OperatorResync | undefined }> {
+    const items: OperatorEvent[] = []
+    let resync: OperatorResync | undefined
+    let afterCursor = after ?? ''
+    for (;;) {
+      const pageSize = Math.min(limit - items.length, PAGE_SIZE_MAX)
+      const request = { afterCursor, types: [], pageSize }
+      const page = await callUnary(this.#events[service], 'listEvents', request, REPEATABLE).catch(
+        namingService(this.#nameOf(service))
+      )
+      resync ??= resyncOf(page.resyncCause)
+      items.push(...page.events.map(eventOf))
+      afterCursor = page.cursor
+      if (page.events.length < pageSize) return { items, more: false, resync }
+      if (items.length >= limit) return { items, more: true, resync }
+    }
+  }
+
+  /** Tells of the events of a service from now on, until the signal ends it or the service does. */
+  async *watchEvents(service: EventfulService, signal: AbortSignal): AsyncGenerator<OperatorEvent, void> {
+    const request = { afterCursor: '', types: [], onlyNew: true }
+    try {
+      for await (const { message } of readStream(this.#events[service], 'watchEvents', request, { signal }))
+        if (message?.$case === 'event') yield eventOf(message.value)
+    } catch (error) {
+      if (!signal.aborted) namingService(this.#nameOf(service))(error)
+    }
+  }
+
+  #nameOf(service: EventfulService): string {
+    return service === 'auth-server'
+      ? `the auth server at ${this.#targets.auth}`
+      : `the resource server at ${this.#targets.wallet}`
+  }
+
   #askWallet<Name extends UnaryMethodName<wallet.WalletOperatorServiceClient>>(
     method: Name,
     request: RequestOf<wallet.WalletOperatorServiceClient, Name>,
     options: UnaryCallOptions
   ): Promise<ResponseOf<wallet.WalletOperatorServiceClient, Name>> {
-    const service = `the resource server at ${this.#targets.wallet}`
-    return callUnary(this.#wallet, method, request, options).catch(namingService(service))
+    return callUnary(this.#wallet, method, request, options).catch(
+      namingService(this.#nameOf('resource-server'))
+    )
   }
 
   #askAuth<Name extends UnaryMethodName<auth.GrantOperatorServiceClient>>(
@@ -346,8 +418,7 @@ export class OperatorClient {
     request: RequestOf<auth.GrantOperatorServiceClient, Name>,
     options: UnaryCallOptions
   ): Promise<ResponseOf<auth.GrantOperatorServiceClient, Name>> {
-    const service = `the auth server at ${this.#targets.auth}`
-    return callUnary(this.#auth, method, request, options).catch(namingService(service))
+    return callUnary(this.#auth, method, request, options).catch(namingService(this.#nameOf('auth-server')))
   }
 }
 
@@ -446,6 +517,16 @@ function lostPaymentOf(lost: wallet.LostPayment): OperatorLostPayment {
     receiveAmount: { value: parseAmountValue(lost.receiveValue), asset: assetOf(lost.receiveAsset) },
     createdAt: lost.createTime
   }
+}
+
+function eventOf({ id, type, time, subject, sequence, data, cursor }: events.Event): OperatorEvent {
+  return { id, type, time, subject, sequence, data: JSON.parse(data) as unknown, cursor }
+}
+
+function resyncOf(cause: events.ResyncCause): OperatorResync | undefined {
+  if (cause === events.ResyncCause.RESYNC_CAUSE_EVENTS_LOST) return 'events_lost'
+  if (cause === events.ResyncCause.RESYNC_CAUSE_EVENTS_EXPIRED) return 'events_expired'
+  return undefined
 }
 
 /** A text of proto3, where empty means none. */

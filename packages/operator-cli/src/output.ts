@@ -75,8 +75,18 @@ export class Printer {
       this.#output.stdout(`${this.#table(items, options.columns)}\n`)
     }
     if (options.more === true) {
-      this.#output.stderr(`There are more ${options.name}: ask for them with a higher --limit.\n`)
+      this.note(`There are more ${options.name}: ask for them with a higher --limit.`)
     }
+  }
+
+  /** Prints what is not a result. */
+  note(sentence: string): void {
+    this.#output.stderr(`${printable(sentence)}\n`)
+  }
+
+  /** Prints one item of a list that may have no end: a line of JSON, or a line for people. */
+  line(value: unknown, sentence: string): void {
+    this.#output.stdout(this.#json ? `${JSON.stringify(value)}\n` : `${printable(sentence)}\n`)
   }
 
   #table<Item>(

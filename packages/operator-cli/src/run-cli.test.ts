@@ -43,6 +43,7 @@ async function run(
   result.status = await runCli(words, {
     environment,
     stackFile: join(directory, 'stack.json'),
+    awaitInterruption: () => new AbortController().signal,
     stdout: (text) => {
       result.stdout += text
     },
@@ -326,6 +327,7 @@ describe('a reader that goes away, such as `head`', () => {
     const status = await runCli(['deposit', 'alice', '10'], {
       environment: { AUTH_GRPC_TARGET: services.target, WALLET_GRPC_TARGET: services.target },
       stackFile: join(directory, 'stack.json'),
+      awaitInterruption: () => new AbortController().signal,
       stdout: writerTo(reader.stdin),
       stderr: writerTo(reader.stdin),
       colors: false

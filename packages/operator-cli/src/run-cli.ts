@@ -11,6 +11,7 @@ import {
   ViolationsFound
 } from './commands/audit.js'
 import { clientKeyCommand } from './commands/client-key.js'
+import { eventCommand } from './commands/event.js'
 import { grantCommand } from './commands/grant.js'
 import { lostPaymentCommand } from './commands/lost-payment.js'
 import { depositCommand, withdrawCommand } from './commands/money.js'
@@ -90,6 +91,7 @@ function createProgram(surroundings: CliSurroundings): Command {
     paymentCommand(run),
     lostPaymentCommand(run),
     grantCommand(run),
+    eventCommand(run),
     audit
   ]
   for (const command of commands) {

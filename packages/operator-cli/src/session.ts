@@ -9,12 +9,16 @@ export interface CliSurroundings extends Output {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** The file that the quick start writes while it runs. */
   readonly stackFile: string
+  /** Waits for the interruption of a command that would otherwise go on. */
+  readonly awaitInterruption: () => AbortSignal
 }
 
 /** The dependencies of a command. */
 export interface Session {
   readonly client: OperatorClient
   readonly print: Printer
+  /** Waits for the interruption of a command that would otherwise go on. */
+  readonly awaitInterruption: () => AbortSignal
 }
 
 /** Options that every command takes. */
@@ -40,7 +44,8 @@ export function sessionRunner(surroundings: CliSurroundings): RunSession {
     const tls = await openOperatorTls(sources, targets)
     const client = new OperatorClient(targets, tls)
     try {
-      await work({ client, print: new Printer(surroundings, options.json === true) })
+      const { awaitInterruption } = surroundings
+      await work({ client, print: new Printer(surroundings, options.json === true), awaitInterruption })
     } finally {
       client.close()
       await tls?.files.stop()

@@ -48,6 +48,7 @@ async function run(
   const status = await runCli(words, {
     environment: { AUTH_GRPC_TARGET: services.target, WALLET_GRPC_TARGET: services.target, ...environment },
     stackFile: '/nowhere/stack.json',
+    awaitInterruption: () => new AbortController().signal,
     stdout: (text) => (stdout += text),
     stderr: (text) => (stderr += text),
     colors: false

@@ -38,7 +38,10 @@ export async function damageDatabase(
   ])
   return () =>
     run(database, [
-      ...tables.flatMap(({ name }) => [`delete from ${name}`, `insert into ${name} table undamaged.${name}`]),
+      ...tables.flatMap(({ name }) => [
+        `delete from ${name}`,
+        `insert into ${name} overriding system value table undamaged.${name}`
+      ]),
       'drop schema undamaged cascade',
       ...checks.map(
         ({ table, name, definition }) => `alter table ${table} add constraint ${name} ${definition}`

@@ -10,7 +10,13 @@ export interface StatementRecord {
 
 type Query = (...values: readonly unknown[]) => unknown
 
-/** Records every statement that is sent over a pool from now on: to count round trips. */
+/** The first statement of a transaction that publishes events, after its `begin`. */
+const PUBLISHING = /^\/\* lock-event-log \*\//
+
+/**
+ * Records every statement that is sent over a pool from now on: to count round trips. What publishes events is left out, because
+ * it runs beside whatever else happens.
+ */
 export function recordStatements(pool: pg.Pool): StatementRecord {
   const statements: string[] = []
   const originals = new Map<pg.PoolClient, Query>()
@@ -18,9 +24,18 @@ export function recordStatements(pool: pg.Pool): StatementRecord {
     if (originals.has(client)) return
     const query = client.query as Query
     originals.set(client, query)
+    let begun: string | undefined
+    let isPublishing = false
     const recording: Query = (...values) => {
       const [first] = values
-      statements.push(typeof first === 'string' ? first : (first as { text: string }).text)
+      const text = typeof first === 'string' ? first : (first as { text: string }).text
+      if (/^begin$/i.test(text)) begun = text
+      else if (begun !== undefined) {
+        isPublishing = PUBLISHING.test(text)
+        if (!isPublishing) statements.push(begun, text)
+        begun = undefined
+      } else if (!isPublishing) statements.push(text)
+      if (/^(?:commit|rollback)$/i.test(text)) isPublishing = false
       return query.apply(client, [...values])
     }
     client.query = recording as typeof client.query

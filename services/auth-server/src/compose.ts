@@ -1,4 +1,5 @@
 import type { DatabasePool } from '@open-payments-server/database'
+import { createEventNews } from '@open-payments-server/events'
 import { type RunningHttpServer, startHttpServer } from '@open-payments-server/http-server'
 import { describeEd25519Library } from '@open-payments-server/http-signatures'
 import {
@@ -9,6 +10,7 @@ import {
   systemClock,
   systemRandom
 } from '@open-payments-server/runtime'
+import { wakeAfter } from '@open-payments-server/service-kit/events'
 import { startGrpcServices } from '@open-payments-server/service-kit/grpc'
 import { publishCertificates } from '@open-payments-server/service-kit/metrics'
 import { countErrors } from '@open-payments-server/shared-store'
@@ -25,7 +27,7 @@ import {
   type RouteParts
 } from './compose/routes.js'
 import { measureTransports } from './compose/transports.js'
-import { startPurge } from './compose/workers.js'
+import { startPublishing, startPurge } from './compose/workers.js'
 import type { AuthServerConfig } from './config.js'
 import { createIdentityProviderApp } from './http/identity-provider-app.js'
 import { createPublicApp } from './http/public-app.js'
@@ -83,6 +85,9 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
   const rateLimits = await startRateLimits(context, metrics.metrics)
   const domain = createDomainPorts(context, { ...resources, ...metrics, rateLimits })
   startPurge(context, resources, counters)
+  const wakers = startPublishing(context, resources, counters)
+  const news = createEventNews({ ...context, sharedStore: resources.sharedStore })
+  lifecycle.add(news)
 
   const readiness = createReadiness(context, resources)
   const listeners = new Listeners({
@@ -95,11 +100,11 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
     config,
     tls: opened.listenerTls,
     logger,
-    services: createGrpcServices({ ...context, ...resources, ...domain, counters, callObserver })
+    services: createGrpcServices({ ...context, ...resources, ...domain, counters, callObserver, news })
   })
   listeners.add(grpcServer)
 
-  const parts = { context, resources, domain, counters }
+  const parts = { context, resources, domain, wakers, counters }
   const identityProviderServer = await startIdentityProviderServer(parts, {
     readiness,
     requestObserver: transports?.http['identity-provider']
@@ -108,7 +113,7 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
   transports?.watchListener('identity-provider', identityProviderServer)
 
   const publicApp = createPublicApp({
-    routes: createRoutes(parts),
+    routes: wakeAfter(createRoutes(parts), wakers.onEventsAppended),
     logger,
     requestObserver: transports?.http.public,
     admit: rateLimits?.admit,
@@ -153,7 +158,7 @@ function startIdentityProviderServer(
   const { config, logger } = parts.context
   const app = createIdentityProviderApp({
     ...options,
-    routes: createIdentityProviderRoutes(parts),
+    routes: wakeAfter(createIdentityProviderRoutes(parts), parts.wakers.onEventsAppended),
     logger,
     secrets: [config.IDENTITY_PROVIDER_SECRET, config.IDENTITY_PROVIDER_SECRET_PREVIOUS].flatMap((secret) =>
       secret === undefined ? [] : [secret.reveal()]

@@ -23,6 +23,9 @@ const OWNERS: Readonly<Record<string, string>> = {
   reservation: 'limits'
 }
 
+/** Tables of the module `events`, whose statements are in `packages/events`: nothing here names them. */
+const EVENT_TABLES = ['event', 'event_epoch', 'event_log', 'event_outbox']
+
 let tables: SchemaTables
 
 beforeAll(async () => {
@@ -30,7 +33,7 @@ beforeAll(async () => {
 })
 
 it('every table has an owner', () => {
-  expect(Object.keys(OWNERS).sort()).toEqual(Object.values(tables.models).sort())
+  expect([...Object.keys(OWNERS), ...EVENT_TABLES].sort()).toEqual(Object.values(tables.models).sort())
 })
 
 it('a table is written by the module that owns it, and by nothing else', async () => {

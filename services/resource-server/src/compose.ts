@@ -1,4 +1,5 @@
 import type { DatabasePool } from '@open-payments-server/database'
+import { createEventNews } from '@open-payments-server/events'
 import { startHttpServer } from '@open-payments-server/http-server'
 import { describeEd25519Library } from '@open-payments-server/http-signatures'
 import {
@@ -10,6 +11,7 @@ import {
   systemRandom
 } from '@open-payments-server/runtime'
 import { startGrpcServices } from '@open-payments-server/service-kit/grpc'
+import { wakeAfter } from '@open-payments-server/service-kit/events'
 import { createHealthRoutes } from '@open-payments-server/service-kit/health'
 import { publishCertificates } from '@open-payments-server/service-kit/metrics'
 import { countErrors } from '@open-payments-server/shared-store'
@@ -75,6 +77,8 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   const rateLimits = await startRateLimits(context, metrics.metrics)
   const domain = createDomainPorts(context, { ...resources, ...metrics, rateLimits }, overrides)
   const wakers = startWorkers(context, resources, domain, counters)
+  const news = createEventNews({ ...context, sharedStore: resources.sharedStore })
+  lifecycle.add(news)
   startPurge(context, resources, counters)
 
   const readiness = createReadiness(context, resources)
@@ -88,13 +92,21 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     config,
     tls: opened.listenerTls,
     logger,
-    services: createGrpcServices({ ...context, ...resources, ...domain, ...wakers, counters, callObserver })
+    services: createGrpcServices({
+      ...context,
+      ...resources,
+      ...domain,
+      ...wakers,
+      counters,
+      callObserver,
+      news
+    })
   })
   listeners.add(grpcServer)
 
   const parts = { context, resources, domain, wakers, counters }
   const app = createPublicApp({
-    routes: [...createHealthRoutes(readiness), ...createRoutes(parts)],
+    routes: [...createHealthRoutes(readiness), ...wakeAfter(createRoutes(parts), wakers.onEventsAppended)],
     authServerUrl: config.AUTH_SERVER_URL,
     logger,
     requestObserver: transports?.http.public,

@@ -19,9 +19,15 @@ import { publishReservations } from '../metrics/reservation-metrics.js'
 import { publishRpcs } from '../metrics/rpc-metrics.js'
 import type { Database } from '../modules/database.js'
 
+/** The background workers. */
+const WORKERS = ['publishing', 'purge'] as const
+
 /** All counters of features, by subject. */
 export interface Counters
-  extends GrantCounters, RpcCounters, FailureCounters<'purge', (typeof COUNTED_OPERATIONS)[number]> {
+  extends
+    GrantCounters,
+    RpcCounters,
+    FailureCounters<(typeof WORKERS)[number], (typeof COUNTED_OPERATIONS)[number]> {
   readonly countAuthenticationFailure: AuthenticationFailureCounter
   readonly countKeyLookup: KeyLookupCounter
   readonly countPurged: PurgeCounter
@@ -33,7 +39,7 @@ export function startCounting(metrics: Metrics, database: Database): Counters {
   return {
     ...publishGrants(metrics),
     ...publishRpcs(metrics),
-    ...publishFailures(metrics, { workers: ['purge'], operations: COUNTED_OPERATIONS }),
+    ...publishFailures(metrics, { workers: WORKERS, operations: COUNTED_OPERATIONS }),
     countAuthenticationFailure: publishAuthenticationFailures(metrics),
     countKeyLookup: publishKeyLookups(metrics),
     countPurged: publishPurge(metrics)

@@ -1,9 +1,14 @@
 import { type CallObserver, createHandlers, type GrpcService } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
+import type { EventNews } from '@open-payments-server/events'
 import type { Logger } from '@open-payments-server/runtime'
+import { createEventService } from '@open-payments-server/service-kit/events'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { ClientDirectory } from '../domain/clients.js'
 import type { GrantCounters, RpcCounters } from '../domain/counters.js'
+import { EVENT_TYPES } from '../domain/event-types.js'
+import type { TokenMaker } from '../domain/new-token.js'
+import { completeEvents } from '../features/tell-events/complete-events.js'
 import type { RevocationBus } from '../domain/revocations.js'
 import { allowedClients, type GrpcClientLists } from '../grpc/allowed-clients.js'
 import { answer } from '../grpc/answer.js'
@@ -34,6 +39,9 @@ export interface GrpcDependencies {
   /** Who may call what when clients present certificates. */
   readonly config?: GrpcClientLists | undefined
   readonly counters: RpcCounters & Pick<GrantCounters, 'countGrant'>
+  /** Says when there are new events. */
+  readonly news: EventNews
+  readonly tokenMaker: Pick<TokenMaker, 'addresses'>
 }
 
 /** Everything the auth server serves over gRPC. */
@@ -54,7 +62,14 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
       definition: auth.GrantOperatorServiceService,
       implementation: grantOperatorService(dependencies),
       clients: clients.operator
-    }
+    },
+    createEventService({
+      service: 'auth-server',
+      ...dependencies,
+      types: new Set(Object.keys(EVENT_TYPES)),
+      complete: (events) => completeEvents(events, { ...dependencies, ...dependencies.tokenMaker }),
+      clients: { everyMethod: dependencies.config?.GRPC_OPERATOR_CLIENTS ?? [] }
+    })
   ]
 }
 

@@ -18,6 +18,7 @@ import type { Context } from './context.js'
 import type { Counters } from './counters.js'
 import type { DomainPorts } from './domain-ports.js'
 import type { Resources } from './resources.js'
+import type { Wakers } from './workers.js'
 
 const MIGRATIONS_PATH = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 
@@ -26,6 +27,7 @@ export interface RouteParts {
   readonly context: Context
   readonly resources: Resources
   readonly domain: DomainPorts
+  readonly wakers: Wakers
   readonly counters: Counters
 }
 

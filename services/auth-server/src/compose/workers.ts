@@ -1,3 +1,4 @@
+import { createPublishingWorker } from '@open-payments-server/events'
 import {
   createPurge,
   createPurgeRepository,
@@ -5,11 +6,41 @@ import {
 } from '@open-payments-server/service-kit/purge'
 import { PURGED_KINDS } from '../domain/counters.js'
 import { createPurgeStatements } from '../features/purge-grants/purge-statements.js'
+import { publishEvents } from '../modules/events/index.js'
 import type { Context } from './context.js'
 import type { Counters } from './counters.js'
 import type { Resources } from './resources.js'
 
 const SECONDS_PER_HOUR = 3_600
+
+/** How often events are looked for that nothing announced, in milliseconds. */
+const PUBLISHING_POLL_MS = 1_000
+
+/** Called by features that append events. */
+export type Wakers = ReturnType<typeof startPublishing>
+
+/** Publishes events. */
+export function startPublishing(
+  { logger, lifecycle }: Context,
+  { database, sharedStore }: Pick<Resources, 'database' | 'sharedStore'>,
+  counters: Pick<Counters, 'countFailedBatch'>
+) {
+  const publishing = createPublishingWorker({
+    publish: () => publishEvents(database),
+    sharedStore,
+    pollMs: PUBLISHING_POLL_MS,
+    logger,
+    onBatchFailed: () => {
+      counters.countFailedBatch('publishing')
+    }
+  })
+  lifecycle.add(publishing)
+  return {
+    onEventsAppended: (): void => {
+      publishing.wake()
+    }
+  }
+}
 
 /** Deletes ended data, unless disabled by settings. */
 export function startPurge(

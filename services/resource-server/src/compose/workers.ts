@@ -1,3 +1,4 @@
+import { createPublishingWorker } from '@open-payments-server/events'
 import {
   createPurge,
   createPurgeRepository,
@@ -6,6 +7,7 @@ import {
 import { type FailedBatchCounter, PURGED_KINDS } from '../domain/counters.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
 import { createLocalPaymentMethod } from '../features/process-outgoing-payments/local-payment-method.js'
+import { publishEvents } from '../modules/events/index.js'
 import { purgeIncomingPayments } from '../modules/incoming-payments/index.js'
 import { purgeQuotes } from '../modules/quotes/index.js'
 import {
@@ -24,7 +26,7 @@ export type Wakers = ReturnType<typeof startWorkers>
 /** All background work: started before the listeners, and stopped after them. */
 export function startWorkers(
   context: Context,
-  { database }: Resources,
+  { database, sharedStore }: Resources,
   { urls, grantLimits }: DomainPorts,
   counters: PaymentCounters & { readonly countFailedBatch: FailedBatchCounter }
 ) {
@@ -47,13 +49,27 @@ export function startWorkers(
   const onReservationEnded = (): void => {
     delivery.wake()
   }
+  const publishing = createPublishingWorker({
+    ...failing('publishing'),
+    publish: () => publishEvents(database),
+    sharedStore,
+    pollMs: pollSeconds * 1_000,
+    logger
+  })
+  lifecycle.add(publishing)
+  const onEventsAppended = (): void => {
+    publishing.wake()
+  }
   const methods = [createLocalPaymentMethod({ ...context, database, urls, counters })]
   const processing = createProcessingWorker({
     ...failing('processing'),
     methods,
     pollSeconds,
     logger,
-    onReservationEnded
+    onPaymentsEnded: () => {
+      onReservationEnded()
+      onEventsAppended()
+    }
   })
   lifecycle.add(processing)
   lifecycle.add(
@@ -67,8 +83,9 @@ export function startWorkers(
   )
   const onPaymentCreated = (): void => {
     processing.wake()
+    onEventsAppended()
   }
-  return { onPaymentCreated, onReservationEnded }
+  return { onPaymentCreated, onReservationEnded, onEventsAppended }
 }
 
 /** Deletes expired data, unless disabled by settings. */

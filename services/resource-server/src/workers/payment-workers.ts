@@ -26,8 +26,8 @@ export function createProcessingWorker(dependencies: {
   pollSeconds: number
   logger: Logger
   onBatchFailed?: (() => void) | undefined
-  /** Signals that there are outcomes to deliver. */
-  onReservationEnded: () => void
+  /** Signals that there are outcomes to deliver, and events to publish. */
+  onPaymentsEnded: () => void
 }): Worker {
   return startWorker({
     name: 'payment processing',
@@ -39,7 +39,7 @@ export function createProcessingWorker(dependencies: {
       let more = false
       for (const method of dependencies.methods) {
         const { found, ended } = await method.processPending(PAYMENTS_PER_BATCH_MAX)
-        if (ended > 0) dependencies.onReservationEnded()
+        if (ended > 0) dependencies.onPaymentsEnded()
         more ||= found === PAYMENTS_PER_BATCH_MAX && ended > 0
       }
       return more

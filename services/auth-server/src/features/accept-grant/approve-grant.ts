@@ -1,6 +1,7 @@
 import { instantText, Statement } from '@open-payments-server/database'
 import { Prisma, type Queries } from '../../modules/database.js'
-import { approvedGrants } from '../../modules/grants/index.js'
+import { appended } from '../../modules/events/index.js'
+import { approvedGrantEvents, approvedGrants } from '../../modules/grants/index.js'
 import { approvedInteractions, openInteraction } from '../../modules/interactions/index.js'
 
 /** An account holder's consent. */
@@ -16,7 +17,9 @@ export interface Approval {
 // One statement: the grant's row decides between racing decisions, and the interaction always agrees with it.
 const APPROVE_GRANT = new Statement(
   'approve-grant',
-  Prisma.sql`with ${openInteraction}, ${approvedGrants}, ${approvedInteractions} select grant_id from approved_grant`,
+  Prisma.sql`
+  with ${openInteraction}, ${approvedGrants}, ${approvedInteractions}, ${appended(approvedGrantEvents)}
+  select grant_id from approved_grant`,
   { prepared: false }
 )
 

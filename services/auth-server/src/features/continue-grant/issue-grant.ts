@@ -1,14 +1,16 @@
 import { instantText, Statement } from '@open-payments-server/database'
 import type { NewToken } from '../../domain/new-token.js'
 import { Prisma, type Queries } from '../../modules/database.js'
-import { issuedGrants } from '../../modules/grants/index.js'
+import { appended } from '../../modules/events/index.js'
+import { issuedGrantEvents, issuedGrants } from '../../modules/grants/index.js'
 import { insertedTokens, newTokenValues } from '../../modules/tokens/index.js'
 
 // One statement: whoever changes the grant's row gets the token, and there is no issued grant without one.
 const ISSUE_GRANT = new Statement(
   'issue-grant',
   Prisma.sql`
-  with ${issuedGrants}, ${insertedTokens(Prisma.sql`where "grantId" in (select grant_id from issued_grant)`)}
+  with ${issuedGrants}, ${insertedTokens(Prisma.sql`where "grantId" in (select grant_id from issued_grant)`)},
+       ${appended(issuedGrantEvents)}
   select grant_id from issued_grant`
 )
 

@@ -3,13 +3,16 @@ import type { Clock } from '@open-payments-server/value-types/clock'
 import type { GrantCounters } from '../../domain/counters.js'
 import type { RevocationBus } from '../../domain/revocations.js'
 import { Prisma, type Queries } from '../../modules/database.js'
-import { endedGrants, type GrantEnd, grantEndValues } from '../../modules/grants/index.js'
+import { appended } from '../../modules/events/index.js'
+import { endedGrantEvents, endedGrants, type GrantEnd, grantEndValues } from '../../modules/grants/index.js'
 import { deniedInteractions, openInteraction } from '../../modules/interactions/index.js'
 import { endedTokens } from '../../modules/tokens/index.js'
 
 // The one way in which grants end, whoever ends them: the grant's row decides between racing ends, and its tokens and its
 // interaction follow in the same statement.
-const END = Prisma.sql`${endedGrants}, ${endedTokens}, ${deniedInteractions} select grant_id from ended_grant`
+const END = Prisma.sql`
+  ${endedGrants}, ${endedTokens}, ${deniedInteractions}, ${appended(endedGrantEvents)}
+  select grant_id from ended_grant`
 
 const END_BY_ID = new Statement(
   'end-grant',

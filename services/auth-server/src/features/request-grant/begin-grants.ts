@@ -1,7 +1,13 @@
 import { Statement, writeTogether } from '@open-payments-server/database'
 import type { NewToken } from '../../domain/new-token.js'
 import { Prisma, type Queries } from '../../modules/database.js'
-import { insertedGrants, type NewGrant, newGrantValues } from '../../modules/grants/index.js'
+import { appended } from '../../modules/events/index.js'
+import {
+  insertedGrantEvents,
+  insertedGrants,
+  type NewGrant,
+  newGrantValues
+} from '../../modules/grants/index.js'
 import {
   insertedInteractions,
   type NewInteraction,
@@ -23,7 +29,8 @@ export type BeginGrant = (beginning: GrantBeginning) => Promise<void>
 // clients wait for most often, and is written whole or not at all without a transaction's round trips.
 const BEGIN_GRANTS = new Statement(
   'begin-grants',
-  Prisma.sql`with ${insertedGrants}, ${insertedInteractions}, ${insertedTokens()} select 1 as written`
+  Prisma.sql`with ${insertedGrants}, ${insertedInteractions}, ${insertedTokens()}, ${appended(insertedGrantEvents)}
+  select 1 as written`
 )
 
 /** Writes grants to the database. */

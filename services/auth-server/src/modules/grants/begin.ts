@@ -25,7 +25,7 @@ export interface NewGrant {
   readonly aliveUntilMs: number
 }
 
-/** Writes the grants and access items of {@link newGrantValues}. */
+/** Writes the grants and access items of {@link newGrantValues}. Returns `inserted_grant (id, state, created_at)`. */
 export const insertedGrants = Prisma.sql`
   inserted_grant as (
     insert into grant_request (
@@ -37,7 +37,8 @@ export const insertedGrants = Prisma.sql`
     from jsonb_to_recordset(${placeholder('grants')}::jsonb) as new (
       id uuid, state grant_state, "clientWalletAddress" text, "clientJwkThumbprint" text, "clientName" text, "keyId" text,
       "keyX" text, "continuationTokenHash" bytea, "continueAfter" timestamptz, "finishUri" text, "finishNonce" text,
-      "finishHashMethod" text, subject jsonb, "createdAt" timestamptz, "aliveUntil" timestamptz)),
+      "finishHashMethod" text, subject jsonb, "createdAt" timestamptz, "aliveUntil" timestamptz)
+    returning id, state, created_at),
   inserted_access_item as (
     insert into access_item (
       id, grant_id, position, type, actions, identifier, limit_receiver, limit_interval,

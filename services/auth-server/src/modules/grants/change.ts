@@ -7,7 +7,7 @@ import { Prisma, type Queries } from '../database.js'
 
 /**
  * Approves the pending grants of `open_interaction (grant_id)`, to be continued before the value `continueBefore`. Returns
- * `approved_grant (grant_id)`.
+ * `approved_grant (grant_id, state, changed_at)`.
  */
 export const approvedGrants = Prisma.sql`
   approved_grant as (
@@ -16,15 +16,15 @@ export const approvedGrants = Prisma.sql`
            updated_at = ${placeholder('now')}::timestamptz
       from open_interaction i
      where g.id = i.grant_id and g.state = 'pending'
-    returning g.id as grant_id)`
+    returning g.id as grant_id, g.state, g.updated_at as changed_at)`
 
-/** Issues the grant of the value `grantId` if it is approved. Returns `issued_grant (grant_id)`. */
+/** Issues the grant of the value `grantId` if it is approved. Returns `issued_grant (grant_id, state, changed_at)`. */
 export const issuedGrants = Prisma.sql`
   issued_grant as (
     update grant_request
        set state = 'issued', continue_after = null, continue_before = null, updated_at = ${placeholder('now')}::timestamptz
      where id = ${placeholder('grantId')}::uuid and state = 'approved'
-    returning id as grant_id)`
+    returning id as grant_id, state, updated_at as changed_at)`
 
 /** How a grant ends. */
 export interface GrantEnd {
@@ -38,7 +38,7 @@ export interface GrantEnd {
 
 /**
  * Ends the grants of `ending (grant_id)` as {@link grantEndValues} say, for everyone who ends grants. Returns `ended_grant
- * (grant_id, state, ended_at)`. No token of an ended grant is active, not even one that is being issued or rotated at this
+ * (grant_id, state, changed_at)`. No token of an ended grant is active, not even one that is being issued or rotated at this
  * moment, which this statement does not see.
  */
 export const endedGrants = Prisma.sql`
@@ -49,7 +49,7 @@ export const endedGrants = Prisma.sql`
            updated_at = ${placeholder('now')}::timestamptz
       from ending
      where g.id = ending.grant_id and g.state = any (${placeholder('from')}::grant_state[])
-    returning g.id as grant_id, g.state, g.updated_at as ended_at)`
+    returning g.id as grant_id, g.state, g.updated_at as changed_at)`
 
 /** The values of {@link endedGrants}. */
 export function grantEndValues(

@@ -12,6 +12,14 @@ export {
   issuedGrants,
   restartWait
 } from './change.js'
+export {
+  approvedGrantEvents,
+  endedGrantEvents,
+  GRANT_CHANGE,
+  insertedGrantEvents,
+  issuedGrantEvents,
+  readToldGrants
+} from './events.js'
 export { HOLDER_COLUMNS, restoreHolder, type StoredHolder } from './holder.js'
 export { dueGrants, grantEnd, IS_DUE_ISSUED, purgedGrants } from './purge.js'
 export {

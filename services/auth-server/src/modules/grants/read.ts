@@ -101,7 +101,8 @@ function conditionOf({ identifier, clientWalletAddress, state, after }: GrantQue
   }
 }
 
-function operatedGrantOf(grant: GrantRow): OperatedGrant {
+/** Restores a grant, read with {@link GRANT_WITH_ACCESS}. */
+export function operatedGrantOf(grant: GrantRow): OperatedGrant {
   const { id, state, clientWalletAddress, clientJwkThumbprint, createdAt, updatedAt } = grant
   return {
     id,
@@ -169,7 +170,7 @@ export function clientOf(grantId: Prisma.Sql): Prisma.Sql {
 /** What the fragments of this module read of a grant `g`. */
 const COLUMNS = Prisma.sql`
   id, state, subject, finish_uri, continue_after, continue_before, rejection_reason, continuation_token_hash,
-  client_wallet_address, client_jwk_thumbprint, key_id, key_x`
+  client_wallet_address, client_jwk_thumbprint, key_id, key_x, updated_at`
 
 /**
  * All grants, each as `g`: to be joined by {@link GRANT_ID}, and read by the other fragments of this module. They cannot be

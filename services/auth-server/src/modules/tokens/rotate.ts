@@ -2,8 +2,10 @@ import { bytesText, instantText, placeholder, Statement, writeTogether } from '@
 import type { AccessItem } from '../../domain/access.js'
 import type { NewToken } from '../../domain/new-token.js'
 import { Prisma, type Queries } from '../database.js'
+import { appended } from '../events/index.js'
 import {
   accessOf,
+  GRANT_CHANGE,
   GRANT_ID,
   GRANTS,
   IS_ISSUED,
@@ -49,11 +51,12 @@ const ROTATE = new Statement<RotatedRow>(
     update access_token t set ended_at = w.created_at, end_reason = 'rotated'
       from wanted w cross join ${GRANTS}
      where t.id = w.old_id and t.id = any (array(select id from living)) and ${GRANT_ID} = t.grant_id and ${IS_ISSUED}
-    returning t.grant_id, w.id, w.value_hash, w.expires_at, w.created_at, ${accessOf(GRANT_ID)} as access
+    returning t.grant_id, w.id, w.value_hash, w.expires_at, w.created_at, ${accessOf(GRANT_ID)} as access, ${GRANT_CHANGE} as change
   ), made as (
     insert into access_token (id, grant_id, value_hash, expires_at, created_at)
     select id, grant_id, value_hash, expires_at, created_at from ended
-  )
+  ), ${appended(Prisma.sql`
+  select 'token.rotated' as type, grant_id as subject_id, change, created_at as occurred_at from ended`)}
   select id, access from ended`
 )
 

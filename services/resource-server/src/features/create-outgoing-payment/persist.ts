@@ -17,10 +17,17 @@ import {
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
 import { Prisma, type Queries } from '../../modules/database.js'
+import { appended } from '../../modules/events/index.js'
 import { opened } from '../../modules/grant-outcomes/index.js'
 import { canTake } from '../../modules/incoming-payments/index.js'
 import { held } from '../../modules/ledger/index.js'
-import { inserted, type NewPayment, wanted, wantedPayments } from '../../modules/outgoing-payments/index.js'
+import {
+  inserted,
+  insertedEvents,
+  type NewPayment,
+  wanted,
+  wantedPayments
+} from '../../modules/outgoing-payments/index.js'
 
 /** The result of persisting a payment. */
 export type PersistResult =
@@ -93,7 +100,7 @@ const PERSIST = new Statement<PersistedRow>(
     select id, account_id, debit_value from wanted join payment using (id)
   ), ${held}, placed as (
     select id, covered.debit_account_id is not null as held from payment left join covered using (id)
-  ), ${opened}
+  ), ${opened}, ${appended(insertedEvents)}
   select id, true as persisted, metadata from payment
    union all
   select payment_id, false, null from refused`

@@ -3,6 +3,7 @@ import type { Clock } from '@open-payments-server/value-types/clock'
 import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { type Database, Prisma, type Queries } from '../../modules/database.js'
+import { appended } from '../../modules/events/index.js'
 import { determined } from '../../modules/grant-outcomes/index.js'
 import {
   type LockedReceiver,
@@ -10,6 +11,7 @@ import {
   type LockedReceiverRow,
   readLockedReceiver,
   received,
+  receivedEvents,
   receipts
 } from '../../modules/incoming-payments/index.js'
 import { posted, postings, type ProviderAccountDirectory } from '../../modules/ledger/index.js'
@@ -20,6 +22,7 @@ import {
   type ClaimedPaymentRow,
   claiming,
   ended,
+  endedEvents,
   endings,
   readClaimedPayment
 } from '../../modules/outgoing-payments/index.js'
@@ -101,7 +104,8 @@ export async function claimPayments(
 const WRITE = new Statement(
   'settle-outgoing-payments',
   Prisma.sql`
-  with ${ended}, ${determined}, ${posted}, ${received}
+  with ${ended}, ${determined}, ${posted}, ${received},
+       ${appended(Prisma.sql`${receivedEvents} union all ${endedEvents}`)}
   select string_agg(format('settling must change %s %s, and would change %s', wanted, name, changed), '; ')::integer as wrong
     from (values ('payments', (select count(*) from ending), (select count(*) from payment)),
                  ('reservations', (select count(*) from ending), (select count(*) from reservation)),

@@ -2,6 +2,8 @@ import { instantText, placeholder, Statement } from '@open-payments-server/datab
 import type { IncomingPayment } from '../../domain/incoming-payment.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
+import { appended } from '../events/index.js'
+import { completedEvents } from './events.js'
 import { isOpen } from './room.js'
 import { INCOMING_PAYMENT_JOINS, type IncomingPaymentRow, readIncomingPaymentRow } from './row.js'
 
@@ -45,8 +47,8 @@ const COMPLETE = new Statement<IncomingPaymentRow & { readonly done: boolean }>(
       from found
      where p.id = found.id and p.client = ${CLIENT} and (${PATHS} is null or found.path = any (${PATHS}))
        and ${isOpen(Prisma.sql`p`, NOW)}
-    returning p.received_value, p.updated_at
-  )
+    returning p.id, p.received_value, p.completed, p.updated_at
+  ), ${appended(completedEvents)}
   select found.id, found.client, found.incoming_value::text, found.expires_at, found.metadata, found.created_at,
          found.shared_secret_key_id, found.path, found.code, found.scale, completed.updated_at is not null as done,
          coalesce(completed.received_value, found.received_value)::text as received_value,

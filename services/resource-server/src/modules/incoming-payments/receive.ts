@@ -4,7 +4,7 @@ import { Prisma } from '../database.js'
 /**
  * Fragment: adds what incoming payments receive, and completes those that have received their full amount. Takes `now` and
  * what {@link receipts} returns; the rows must be locked. The part `receipt` has a row for each that must receive, and `received`
- * one for each that did.
+ * the new values of each that did.
  */
 export const received = Prisma.sql`
   receipt as (
@@ -15,7 +15,8 @@ export const received = Prisma.sql`
            completed = i.completed or i.received_value + r.delivered >= i.incoming_value is true,
            updated_at = greatest(i.updated_at, ${placeholder('now')}::timestamptz)
       from receipt r
-     where i.id = r.id and i.id = any (array(select id from receipt)) returning 1
+     where i.id = r.id and i.id = any (array(select id from receipt))
+    returning i.id, i.received_value, i.completed, i.updated_at
   )`
 
 /**

@@ -105,8 +105,8 @@ export interface Ending {
 
 /**
  * Fragment: the part `ending` (`id`, `held`, `state`, `failure_reason`, `settled_debit_value`, `settled_receive_value`), as
- * {@link endings} returns it, and the part `payment`, which ends those of its payments that are still pending, with a row for
- * each. Takes `now`.
+ * {@link endings} returns it, and the part `payment`, which ends those of its payments that are still pending, with the new values
+ * of each. Takes `now`.
  *
  * The state is compared as text: otherwise a plan could read the index of all pending payments, with thousands of entries
  * that were not vacuumed yet.
@@ -121,7 +121,8 @@ export const ended = Prisma.sql`
        set state = e.state, failure_reason = e.failure_reason, settled_debit_value = e.settled_debit_value,
            settled_receive_value = e.settled_receive_value, updated_at = greatest(p.updated_at, ${placeholder('now')}::timestamptz)
       from ending e
-     where p.id = e.id and p.id = any (array(select id from ending)) and p.state::text = 'pending' returning 1
+     where p.id = e.id and p.id = any (array(select id from ending)) and p.state::text = 'pending'
+    returning p.id, p.state, p.failure_reason, p.settled_debit_value, p.updated_at
   )`
 
 /** The endings of {@link ended}. Numbers of arbitrary size are sent as text. */

@@ -1,0 +1,32 @@
+/** A published event, as it is stored: what it tells of is read when it is told. */
+export interface StoredEvent {
+  /** Place among all events of its service, in the order of their commits. Some numbers are left out. */
+  readonly number: bigint
+  /** Id (UUIDv7): the same wherever and however often it is told. */
+  readonly id: string
+  /** What happened, such as `outgoing_payment.completed`. */
+  readonly type: string
+  readonly occurredAtMs: number
+  /** Id (UUID) of the resource that it tells of. */
+  readonly subjectId: string
+  /** Those columns of the resource that may change later, as they were then; undefined when it was just created. */
+  readonly change: Readonly<Record<string, unknown>> | undefined
+}
+
+/** What an event tells of. */
+export interface EventContent {
+  /** URL of the resource. */
+  readonly subject: string
+  /** The resource as its API showed it then; null once it is no longer kept. */
+  readonly data: object | null
+}
+
+/** An event as it is told. */
+export type ToldEvent = StoredEvent & EventContent
+
+/**
+ * Completes events with what they tell of: reads the resources, and renders each as its API showed it then.
+ *
+ * @returns the content of each, in their order
+ */
+export type CompleteEvents = (events: readonly StoredEvent[]) => Promise<readonly EventContent[]>

@@ -1,0 +1,119 @@
+import { placeholder, type RawQueries, sql, Statement } from '@open-payments-server/database'
+import type { StoredEvent } from './event.js'
+
+/** Why a reader cannot read on where it stands. */
+export type ResyncCause =
+  /** The database lost events that it has read: its timeline changed before they were copied. */
+  | 'events_lost'
+  /** Events that it has not read are no longer kept. */
+  | 'events_expired'
+
+/** Events after a number. */
+export interface ReadEvents {
+  /** In the order of their numbers. */
+  readonly events: readonly StoredEvent[]
+  /** Where the reader stood: the events follow this number. */
+  readonly fromNumber: bigint
+  /** Where the reader stands after them. */
+  readonly toNumber: bigint
+  /** Whether the reader must read the state of everything anew first: what it knows may be wrong. */
+  readonly resync: ResyncCause | undefined
+}
+
+/** What to read. */
+export interface EventQuery {
+  /** Number of the last event that was read; undefined reads from the oldest event that is kept. */
+  readonly afterNumber: bigint | undefined
+  /** Only these types; all when empty. */
+  readonly types: readonly string[]
+  readonly countMax: number
+}
+
+interface ReadRow {
+  /** Null when there is no event; so are the others. */
+  readonly number: string | null
+  readonly id: string
+  readonly type: string
+  readonly occurred_at: Date
+  readonly subject_id: string
+  readonly change: Readonly<Record<string, unknown>> | null
+  readonly from_number: string
+  readonly last_number: string
+  readonly lost: boolean
+  readonly expired: boolean
+}
+
+/** One statement for the events and for whether the reader may read on, so that they always agree. */
+const READ = new Statement<ReadRow>(
+  'read-events',
+  sql`
+  with asked as (
+    select ${placeholder('afterNumber')}::bigint as number
+  ), standing as (
+    select l.last_number, lost.after_number is not null as lost, coalesce(asked.number < l.expired_number, false) as expired,
+           greatest(l.expired_number, coalesce(lost.after_number, asked.number, 0)) as from_number
+      from asked cross join event_log l
+      left join event_epoch lost on asked.number > lost.after_number and asked.number < lost.first_number
+  ), page as (
+    select e.* from standing s join event e on e.number > s.from_number
+     where cardinality(${placeholder('types')}::text[]) = 0 or e.type = any(${placeholder('types')}::text[])
+     order by e.number limit ${placeholder('countMax')}::integer
+  )
+  select page.number::text as number, page.id, page.type, page.occurred_at, page.subject_id, page.change,
+         s.from_number::text as from_number, s.last_number::text as last_number, s.lost, s.expired
+    from standing s left join page on true order by page.number`
+)
+
+/** No event of this number was ever published. */
+export class NumberAhead extends Error {}
+
+/**
+ * Reads events after a number, with one statement.
+ *
+ * @throws NumberAhead for a number beyond that of the newest event
+ */
+export async function readEvents(
+  on: RawQueries,
+  { afterNumber, types, countMax }: EventQuery
+): Promise<ReadEvents> {
+  const rows = await READ.rows(on, {
+    afterNumber: afterNumber?.toString() ?? null,
+    types: [...types],
+    countMax
+  })
+  const [standing] = rows
+  if (standing === undefined) throw new Error('a statement that always answers a row answered none')
+  const [fromNumber, lastNumber] = [BigInt(standing.from_number), BigInt(standing.last_number)]
+  if (fromNumber > lastNumber) throw new NumberAhead('no such event was published')
+  const events = rows.flatMap((row) => (row.number === null ? [] : [storedEvent(row, row.number)]))
+  return {
+    events,
+    fromNumber,
+    // Events of other types are passed over for good if there is no more.
+    toNumber: events.length < countMax ? lastNumber : (events.at(-1)?.number ?? fromNumber),
+    resync: standing.lost ? 'events_lost' : standing.expired ? 'events_expired' : undefined
+  }
+}
+
+function storedEvent(row: ReadRow, number: string): StoredEvent {
+  return {
+    number: BigInt(number),
+    id: row.id,
+    type: row.type,
+    occurredAtMs: row.occurred_at.getTime(),
+    subjectId: row.subject_id,
+    change: row.change ?? undefined
+  }
+}
+
+const NEWEST = new Statement<{ number: string }>(
+  'read-newest-event-number',
+  sql`select last_number::text as number from event_log`
+)
+
+/** The number of the newest event: where a reader stands that wants only what is published from now on. */
+export async function readNewestNumber(on: RawQueries): Promise<bigint> {
+  const [row] = await NEWEST.rows(on, {})
+  if (row === undefined) throw new Error('the log of events has no row')
+  return BigInt(row.number)
+}

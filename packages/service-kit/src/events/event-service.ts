@@ -1,0 +1,175 @@
+import type { RawQueries } from '@open-payments-server/database'
+import {
+  type CompleteEvents,
+  type EventNews,
+  formatCursor,
+  NumberAhead,
+  parseCursor,
+  readEvents,
+  type ReadEvents,
+  readNewestNumber,
+  type ToldEvent
+} from '@open-payments-server/events'
+import {
+  type AllowedClients,
+  type CallObserver,
+  createHandlers,
+  type GrpcService,
+  type ResponseStream,
+  RpcError,
+  status
+} from '@open-payments-server/grpc-transport'
+import { events } from '@open-payments-server/proto'
+import type { Logger } from '@open-payments-server/runtime'
+import { answering, readPageSize } from '../grpc/index.js'
+
+/** Maximum number of events that one statement reads for a stream. */
+const READ_TOGETHER_MAX = 500
+
+/** Maximum silence of a stream, as the contract says, in milliseconds. */
+const HEARTBEAT_INTERVAL_MS = 2_000
+
+const RESYNC_CAUSES = {
+  events_lost: events.ResyncCause.RESYNC_CAUSE_EVENTS_LOST,
+  events_expired: events.ResyncCause.RESYNC_CAUSE_EVENTS_EXPIRED
+} as const
+
+/** What telling of events needs. */
+export interface EventServiceDependencies {
+  /** Name of the service, part of its cursors. */
+  readonly service: string
+  readonly database: RawQueries
+  readonly news: EventNews
+  /** All types that the service tells of. */
+  readonly types: ReadonlySet<string>
+  readonly complete: CompleteEvents
+  readonly logger: Logger
+  readonly callObserver?: CallObserver | undefined
+  /** Who may call when clients present certificates. */
+  readonly clients: AllowedClients
+}
+
+/** `EventService`: the same in every service, over its own events. */
+export function createEventService(dependencies: EventServiceDependencies): GrpcService {
+  const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
+  const answer = answering((error) => (error instanceof NumberAhead ? unknownCursor() : undefined))
+  const implementation: events.EventServiceServer = {
+    listEvents: handlers.unary(
+      answer((request: events.ListEventsRequest) => listEvents(request, dependencies))
+    ),
+    watchEvents: handlers.serverStreaming(
+      answer((request: events.WatchEventsRequest, stream: ResponseStream<events.WatchEventsResponse>) =>
+        watchEvents(request, stream, dependencies)
+      )
+    )
+  }
+  return { definition: events.EventServiceService, implementation, clients: dependencies.clients }
+}
+
+async function listEvents(
+  request: events.ListEventsRequest,
+  dependencies: EventServiceDependencies
+): Promise<events.ListEventsResponse> {
+  const { service, database } = dependencies
+  const read = await readEvents(database, {
+    afterNumber: readCursor(request.afterCursor, service),
+    types: readTypes(request.types, dependencies),
+    countMax: readPageSize(request.pageSize)
+  })
+  return {
+    events: (await tell(read, dependencies)).map((event) => eventMessage(event, service)),
+    cursor: formatCursor(service, read.toNumber),
+    resyncCause: causeMessage(read)
+  }
+}
+
+async function watchEvents(
+  request: events.WatchEventsRequest,
+  stream: ResponseStream<events.WatchEventsResponse>,
+  dependencies: EventServiceDependencies
+): Promise<void> {
+  const { service, database, news } = dependencies
+  const types = readTypes(request.types, dependencies)
+  let afterNumber = readCursor(request.afterCursor, service)
+  if (request.onlyNew) {
+    if (afterNumber !== undefined) throw invalid('only_new', 'must not be set with after_cursor')
+    afterNumber = await readNewestNumber(database)
+  }
+  let saidAtMs = -Infinity
+  const say = async (message: events.WatchEventsResponse['message']): Promise<void> => {
+    await stream.write({ message })
+    saidAtMs = performance.now()
+  }
+  while (!stream.signal.aborted) {
+    // Begun before reading, so that what is published meanwhile ends the wait.
+    const waiting = new AbortController()
+    const published = news.next(AbortSignal.any([stream.signal, waiting.signal]))
+    const read = await readEvents(database, { afterNumber, types, countMax: READ_TOGETHER_MAX })
+    afterNumber = read.toNumber
+    if (read.resync !== undefined) {
+      const cursor = formatCursor(service, read.fromNumber)
+      await say({ $case: 'resync', value: { cause: causeMessage(read), cursor } })
+    }
+    for (const event of await tell(read, dependencies))
+      await say({ $case: 'event', value: eventMessage(event, service) })
+    if (performance.now() - saidAtMs >= HEARTBEAT_INTERVAL_MS)
+      await say({ $case: 'heartbeat', value: { cursor: formatCursor(service, afterNumber) } })
+    if (read.events.length === READ_TOGETHER_MAX) waiting.abort()
+    await published
+  }
+}
+
+/** Completes the events that were read. */
+async function tell(
+  { events }: ReadEvents,
+  { complete }: Pick<EventServiceDependencies, 'complete'>
+): Promise<readonly ToldEvent[]> {
+  const contents = await complete(events)
+  return events.map((event, index) => {
+    const content = contents[index]
+    if (content === undefined) throw new Error('an event was not completed')
+    return { ...event, ...content }
+  })
+}
+
+function readCursor(text: string, service: string): bigint | undefined {
+  if (text === '') return undefined
+  const number = parseCursor(service, text)
+  if (number === undefined) throw unknownCursor()
+  return number
+}
+
+function unknownCursor(): RpcError {
+  return invalid('after_cursor', 'must be a cursor that this service gave')
+}
+
+function readTypes(
+  types: readonly string[],
+  known: Pick<EventServiceDependencies, 'types'>
+): readonly string[] {
+  types.forEach((type, index) => {
+    if (!known.types.has(type))
+      throw invalid(`types[${String(index)}]`, 'must be a type of event of this service')
+  })
+  return types
+}
+
+function invalid(field: string, problem: string): RpcError {
+  return new RpcError({ code: status.INVALID_ARGUMENT, message: `${field} ${problem}`, field })
+}
+
+function eventMessage(event: ToldEvent, service: string): events.Event {
+  return {
+    id: event.id,
+    type: event.type,
+    time: new Date(event.occurredAtMs),
+    subject: event.subject,
+    sequence: event.number,
+    data: JSON.stringify(event.data),
+    cursor: formatCursor(service, event.number)
+  }
+}
+
+function causeMessage({ resync }: ReadEvents): events.ResyncCause {
+  return resync === undefined ? events.ResyncCause.RESYNC_CAUSE_UNSPECIFIED : RESYNC_CAUSES[resync]
+}

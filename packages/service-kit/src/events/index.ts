@@ -1,0 +1,2 @@
+export { wakeAfter } from './waking-routes.js'
+export { createEventService, type EventServiceDependencies } from './event-service.js'

@@ -1,0 +1,1 @@
+export * from './generated/openpayments/events/v1/event_service.js'

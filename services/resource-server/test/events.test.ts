@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto'
+import { callUnary, createClient, readStream, RpcError, status } from '@open-payments-server/grpc-transport'
+import { events } from '@open-payments-server/proto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { PUBLIC_URL, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
+
+let world: PaymentWorld
+let client: events.EventServiceClient
+
+beforeAll(async () => {
+  world = await startPaymentWorld()
+  client = createClient(events.EventServiceClient, {
+    target: `127.0.0.1:${String(world.server.grpcPort)}`,
+    deadlineMs: 10_000,
+    retriesMax: 0,
+    messageBytesMax: 1_048_576
+  })
+})
+afterAll(async () => {
+  client.close()
+  await world.whenDelivered()
+  expect(await world.audit()).toEqual([])
+  await world.stop()
+})
+
+const list = (afterCursor = '', more: Partial<events.ListEventsRequest> = {}) =>
+  callUnary(client, 'listEvents', { afterCursor, types: [], pageSize: 1_000, ...more }, { idempotent: true })
+
+const refusalOf = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => 'nothing was refused',
+    (error: unknown) => (error instanceof RpcError ? `${status[error.code]} ${error.message}` : String(error))
+  )
+
+/** Reads a stream until it has told of so many events. */
+async function watch(request: Partial<events.WatchEventsRequest>, count: number): Promise<events.Event[]> {
+  const told: events.Event[] = []
+  const abort = new AbortController()
+  const whole = { afterCursor: '', types: [], onlyNew: false, ...request }
+  for await (const { message } of readStream(client, 'watchEvents', whole, { signal: abort.signal })) {
+    if (message?.$case === 'event') told.push(message.value)
+    if (told.length === count) break
+  }
+  return told
+}
+
+/** Waits until everything that happened is published. */
+async function whenPublished(): Promise<void> {
+  for (;;) {
+    const [row] = await world.database.query<{ count: number }>(
+      'select count(*)::int as count from event_outbox'
+    )
+    if (row?.count === 0) return
+    await new Promise(setImmediate)
+  }
+}
+
+/** What happened to a resource, in order. */
+async function happenedTo(subject: string): Promise<events.Event[]> {
+  await whenPublished()
+  return (await list()).events.filter((event) => event.subject === subject)
+}
+
+const dataOf = ({ data }: events.Event): Record<string, unknown> =>
+  JSON.parse(data) as Record<string, unknown>
+
+describe('a payment', () => {
+  it('tells what happens to it and its receiver, as their API showed them then', async () => {
+    const receiver = await world.createReceiver({ incomingAmount: usd(500) })
+    const created = await world.pay(receiver, 500)
+    const paid = created.textAt('id')
+    const ended = await world.whenEnded(paid)
+
+    const outgoing = await happenedTo(paid)
+    expect(outgoing.map(({ type }) => type)).toEqual([
+      'outgoing_payment.created',
+      'outgoing_payment.completed'
+    ])
+    expect(dataOf(outgoing[0]!)).toMatchObject({ id: paid, failed: false, sentAmount: usd(0) })
+    expect(dataOf(outgoing[1]!)).toEqual(ended.body)
+
+    const incoming = await happenedTo(receiver)
+    expect(incoming.map(({ type }) => type)).toEqual([
+      'incoming_payment.created',
+      'incoming_payment.received',
+      'incoming_payment.completed'
+    ])
+    expect(incoming.map(({ sequence }) => sequence)).toEqual(incoming.map(({ sequence }) => sequence).sort())
+    expect(dataOf(incoming[0]!)).toMatchObject({ completed: false, receivedAmount: usd(0) })
+    expect(dataOf(incoming[1]!)).toMatchObject({ completed: true, receivedAmount: usd(500) })
+    expect(incoming.every((event) => !('methods' in dataOf(event)))).toBe(true)
+    expect(new Set([...outgoing, ...incoming].map(({ id }) => id)).size).toBe(5)
+  })
+
+  it('that fails tells why', async () => {
+    const receiver = await world.createReceiver({ incomingAmount: usd(300) })
+    const [first, second] = await Promise.all([world.pay(receiver, 300), world.pay(receiver, 300)])
+    for (const answer of [first, second])
+      if (answer.status === 201) await world.whenEnded(answer.textAt('id'))
+    const failed = (await Promise.all([first, second].map((answer) => happenedTo(String(answer.at('id'))))))
+      .flat()
+      .filter(({ type }) => type === 'outgoing_payment.failed')
+    for (const event of failed)
+      expect(dataOf(event)).toMatchObject({ failed: true, failureReason: expect.any(String) })
+  })
+
+  it('whose receiver is completed by its client tells of that', async () => {
+    const receiver = await world.createReceiver()
+    expect((await world.request('POST', `${receiver.slice(PUBLIC_URL.length)}/complete`)).status).toBe(200)
+    const told = await happenedTo(receiver)
+    expect(told.map(({ type }) => type)).toEqual(['incoming_payment.created', 'incoming_payment.completed'])
+    expect(dataOf(told[1]!)).toMatchObject({ completed: true, receivedAmount: usd(0) })
+  })
+
+  it('that is repeated tells of nothing again', async () => {
+    const options = { headers: { 'idempotency-key': randomUUID() } }
+    const body = { walletAddress: `${PUBLIC_URL}/bob` }
+    const [first, again] = [
+      await world.request('POST', '/incoming-payments', { body, ...options }),
+      await world.request('POST', '/incoming-payments', { body, ...options })
+    ]
+    expect(again.at('id')).toBe(first.at('id'))
+    expect(await happenedTo(first.textAt('id'))).toHaveLength(1)
+  })
+})
+
+describe('a reader', () => {
+  it('misses nothing that is committed later than what came after it', async () => {
+    await whenPublished()
+    const { cursor } = await list()
+    let commit = (): void => undefined
+    const late = world.database.inTransaction(async (query) => {
+      const [row] = await query<{ subject_id: string }>(
+        `insert into event_outbox (type, subject_id, occurred_at)
+         select 'incoming_payment.created', id, now() from incoming_payment limit 1 returning subject_id`
+      )
+      await new Promise<void>((resolve) => {
+        commit = resolve
+      })
+      return row?.subject_id
+    })
+    const receiver = await world.createReceiver()
+    const [told] = await watch({ afterCursor: cursor }, 1)
+    expect(told?.subject).toBe(receiver)
+    commit()
+    const [then] = await watch({ afterCursor: told!.cursor }, 1)
+    expect(then?.subject).toContain(String(await late))
+  })
+
+  it('may read only some types, and does not pass over the others again', async () => {
+    await whenPublished()
+    const { cursor } = await list()
+    await world.createReceiver()
+    await whenPublished()
+    const none = await list(cursor, { types: ['outgoing_payment.failed'] })
+    expect(none.events).toEqual([])
+    expect(await list(none.cursor)).toMatchObject({ events: [] })
+  })
+
+  it('that wants only what is new is told as it happens', async () => {
+    const watching = watch({ onlyNew: true, types: ['incoming_payment.created'] }, 1)
+    const created: string[] = []
+    for (let told = false; !told;) {
+      created.push(await world.createReceiver())
+      told = await Promise.race([
+        watching.then(() => true),
+        new Promise<boolean>((go) => setTimeout(go, 20, false))
+      ])
+    }
+    expect(created).toContain((await watching)[0]?.subject)
+  })
+
+  it('is refused with a cursor that was never given, or an unknown type', async () => {
+    const { cursor } = await list()
+    for (const wrong of [
+      'x',
+      cursor.replace('resource-server', 'auth-server'),
+      'resource-server.999999999',
+      `${cursor}0000000000000000000`,
+      'resource-server.-1'
+    ])
+      expect(await refusalOf(list(wrong))).toBe(
+        'INVALID_ARGUMENT after_cursor must be a cursor that this service gave'
+      )
+    expect(await refusalOf(list('', { types: ['incoming_payment.nothing'] }))).toMatch(
+      /^INVALID_ARGUMENT types\[0\] /
+    )
+    expect(await refusalOf(list('', { pageSize: 1_001 }))).toMatch(/^INVALID_ARGUMENT page_size /)
+    expect(await refusalOf(watch({ afterCursor: cursor, onlyNew: true }, 1))).toMatch(
+      /^INVALID_ARGUMENT only_new /
+    )
+  })
+
+  it('of lost or expired events is told to read everything anew, and goes on', async () => {
+    await whenPublished()
+    const { RESYNC_CAUSE_EVENTS_LOST, RESYNC_CAUSE_EVENTS_EXPIRED } = events.ResyncCause
+    const before = await list()
+    // As after a failover that lost events: one who read them stands where the new timeline gives no number.
+    await world.database.query(`update event_epoch set timeline_id = timeline_id + 1`)
+    const receiver = await world.createReceiver()
+    await whenPublished()
+    const lost = `resource-server.${String(BigInt(before.cursor.split('.')[1] ?? '') + 1n)}`
+    expect(await list(before.cursor)).toMatchObject({ resyncCause: 0, events: [{ subject: receiver }] })
+    expect(await list(lost)).toMatchObject({
+      resyncCause: RESYNC_CAUSE_EVENTS_LOST,
+      events: [{ subject: receiver }]
+    })
+    await world.database.query('update event_log set expired_number = 2')
+    expect(await list('resource-server.1')).toMatchObject({ resyncCause: RESYNC_CAUSE_EVENTS_EXPIRED })
+    expect((await list()).events[0]?.cursor).toBe('resource-server.3')
+  })
+})
