@@ -1,16 +1,28 @@
 import type { TestDatabase } from '@open-payments-server/testing'
 
+/** What publishing changes by itself, and what of it stays the same: the events. */
+const PUBLISHING: ReadonlySet<string> = new Set(['event', 'event_log', 'event_outbox'])
+const EVENTS = `
+  select type, subject_id, change::text, occurred_at from event
+  union all
+  select type, subject_id, change::text, occurred_at from event_outbox`
+
 /** A digest of all data in a database: equal before and after an action that must change nothing. */
 export async function digestOf(database: TestDatabase): Promise<string> {
-  const tables = await database.query<{ name: string }>(
-    `select tablename as name from pg_tables where schemaname = 'public' order by 1`
-  )
-  const digests: string[] = []
-  for (const { name } of tables) {
-    const [row] = await database.query<{ digest: string }>(
-      `select count(*) || ':' || coalesce(md5(string_agg(t::text, '|' order by t::text)), '') as digest from "${name}" t`
+  return database.inTransaction(async (query) => {
+    // All tables as they were at one moment.
+    await query('set transaction isolation level repeatable read, read only')
+    const digest = async (name: string, rows: string): Promise<string> => {
+      const [row] = await query<{ digest: string }>(
+        `select count(*) || ':' || coalesce(md5(string_agg(t::text, '|' order by t::text)), '') as digest from ${rows} t`
+      )
+      return `${name}=${row?.digest ?? ''}`
+    }
+    const tables = await query<{ name: string }>(
+      `select tablename as name from pg_tables where schemaname = 'public' order by 1`
     )
-    digests.push(`${name}=${row?.digest ?? ''}`)
-  }
-  return digests.join('\n')
+    const digests = [await digest('events', `(${EVENTS})`)]
+    for (const { name } of tables) if (!PUBLISHING.has(name)) digests.push(await digest(name, `"${name}"`))
+    return digests.join('\n')
+  })
 }
