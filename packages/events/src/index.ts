@@ -6,6 +6,7 @@ export {
   type EventQuery,
   NumberAhead,
   readEvents,
+  readEventsByNumber,
   type ReadEvents,
   readNewestNumber,
   type ResyncCause

@@ -29,14 +29,17 @@ export interface EventQuery {
   readonly countMax: number
 }
 
-interface ReadRow {
-  /** Null when there is no event; so are the others. */
-  readonly number: string | null
+interface EventRow {
   readonly id: string
   readonly type: string
   readonly occurred_at: Date
   readonly subject_id: string
   readonly change: Readonly<Record<string, unknown>> | null
+}
+
+interface ReadRow extends EventRow {
+  /** Null when there is no event; so are the columns of the event. */
+  readonly number: string | null
   readonly from_number: string
   readonly last_number: string
   readonly lost: boolean
@@ -95,7 +98,7 @@ export async function readEvents(
   }
 }
 
-function storedEvent(row: ReadRow, number: string): StoredEvent {
+function storedEvent(row: EventRow, number: string): StoredEvent {
   return {
     number: BigInt(number),
     id: row.id,
@@ -104,6 +107,23 @@ function storedEvent(row: ReadRow, number: string): StoredEvent {
     subjectId: row.subject_id,
     change: row.change ?? undefined
   }
+}
+
+const BY_NUMBER = new Statement<EventRow & { readonly number: string }>(
+  'read-events-by-number',
+  sql`
+  select number::text as number, id, type, occurred_at, subject_id, change from event
+   where number = any(${placeholder('numbers')}::bigint[]) order by event.number`
+)
+
+/** Reads events by their numbers, in their order. Those that are no longer kept are missing. */
+export async function readEventsByNumber(
+  on: RawQueries,
+  numbers: readonly bigint[]
+): Promise<readonly StoredEvent[]> {
+  if (numbers.length === 0) return []
+  const rows = await BY_NUMBER.rows(on, { numbers: numbers.map(String) })
+  return rows.map((row) => storedEvent(row, row.number))
 }
 
 const NEWEST = new Statement<{ number: string }>(

@@ -1,11 +1,14 @@
-import { Agent, type Dispatcher, errors } from 'undici'
+import { Agent, type Dispatcher } from 'undici'
 import { Admission, type Ending } from './admission.js'
-import { OutgoingRequestError, type OutgoingRequestErrorReason } from './errors.js'
+import { OutgoingRequestError } from './errors.js'
+import { failureOf } from './failure-of.js'
 import { createNameServerLookup, GuardedLookups, type Lookup, systemLookup } from './lookup.js'
 import { maxAgeSeconds } from './max-age.js'
+import { isPublicAddress } from './public-address.js'
 import { readJson } from './read-json.js'
 import { startRequestSpan } from './request-span.js'
 import { parseTarget } from './target.js'
+import { startTimeLimit } from './time-limit.js'
 
 /** Maximum size of an answer's headers, in bytes. */
 export const HEADER_BYTES_MAX = 16_384
@@ -76,7 +79,7 @@ export interface SafeHttpClient {
 export function createSafeHttpClient(options: SafeHttpClientOptions): SafeHttpClient {
   const { allowPrivateNetworks, timeoutMs, bodyBytesMax, userAgent } = options
   const lookup = options.lookup ?? (allowPrivateNetworks ? systemLookup : createNameServerLookup())
-  const lookups = new GuardedLookups(lookup, allowPrivateNetworks)
+  const lookups = new GuardedLookups(lookup, (address) => allowPrivateNetworks || isPublicAddress(address))
   const agent = new Agent({
     connect: {
       lookup: lookups.lookup,
@@ -112,8 +115,8 @@ export function createSafeHttpClient(options: SafeHttpClientOptions): SafeHttpCl
       signal?.throwIfAborted()
       const leave = admission.enter(target.origin)
       const endLookup = lookups.want(target.hostname)
-      const limit = startLimit(timeoutMs, signal)
-      const span = startRequestSpan(target)
+      const limit = startTimeLimit(timeoutMs, signal)
+      const span = startRequestSpan('GET', target)
       try {
         // undici notices an abort only once a connection exists, so the limit is awaited beside it.
         const response = await Promise.race([fetchJson(target, accept, limit.signal), limit.passed])
@@ -143,65 +146,10 @@ function endingOf(failure: unknown): Ending {
   return failure.status === undefined ? 'not answered' : 'answered'
 }
 
-interface Limit {
-  readonly signal: AbortSignal
-  /** Rejects when the limit has passed. */
-  readonly passed: Promise<never>
-  clear(): void
-}
-
-/** Aborts after a time, or when the caller does. */
-function startLimit(timeoutMs: number, outer: AbortSignal | undefined): Limit {
-  const abort = new AbortController()
-  const onOuterAbort = (): void => {
-    abort.abort(outer?.reason)
-  }
-  const timer = setTimeout(() => {
-    abort.abort(new OutgoingRequestError({ reason: 'timeout', message: 'Not answered in time' }))
-  }, timeoutMs)
-  outer?.addEventListener('abort', onOuterAbort, { once: true })
-  const passed = new Promise<never>((_, reject) => {
-    abort.signal.addEventListener('abort', () => {
-      reject(abort.signal.reason as Error)
-    })
-  })
-  return {
-    signal: abort.signal,
-    passed,
-    clear() {
-      clearTimeout(timer)
-      outer?.removeEventListener('abort', onOuterAbort)
-    }
-  }
-}
-
 function flatten(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
   const flat: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value
   }
   return flat
-}
-
-/** Maps undici's errors; the first match counts. */
-const FAILURES: readonly (readonly [
-  type: abstract new (...args: never[]) => Error,
-  reason: OutgoingRequestErrorReason,
-  message: string
-])[] = [
-  [errors.ConnectTimeoutError, 'timeout', 'Not answered in time'],
-  [errors.HeadersTimeoutError, 'timeout', 'Not answered in time'],
-  [errors.BodyTimeoutError, 'timeout', 'Not answered in time'],
-  [errors.HeadersOverflowError, 'too-large', 'The headers of the answer are too large'],
-  [errors.HTTPParserError, 'malformed', 'The answer is not HTTP']
-]
-
-function failureOf(error: unknown): OutgoingRequestError {
-  if (error instanceof OutgoingRequestError) return error
-  const [, reason, message] = FAILURES.find(([type]) => error instanceof type) ?? [
-    undefined,
-    'network' as const,
-    'No connection, or it broke'
-  ]
-  return new OutgoingRequestError({ reason, message, cause: error })
 }

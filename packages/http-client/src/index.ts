@@ -10,6 +10,13 @@ export {
   OUTGOING_REQUEST_ERROR_REASONS,
   type OutgoingRequestErrorReason
 } from './errors.js'
-export { type Lookup } from './lookup.js'
+export { type Lookup, systemLookup } from './lookup.js'
+export { LOOPBACK_NETWORKS, type Network, parseNetworks } from './networks.js'
+export {
+  createPostClient,
+  type PostClient,
+  type PostClientOptions,
+  type PostResponse
+} from './post-client.js'
 export { isPublicAddress } from './public-address.js'
 export { URL_LENGTH_MAX } from './target.js'

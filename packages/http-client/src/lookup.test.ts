@@ -1,6 +1,7 @@
 import type { LookupAddress } from 'node:dns'
 import { describe, expect, it } from '@jest/globals'
 import { GuardedLookups, type Lookup } from './lookup.js'
+import { isPublicAddress } from './public-address.js'
 
 const HOST = 'rebinding.invalid'
 
@@ -20,7 +21,7 @@ describe('a name with another address at every lookup', () => {
     'may be connected to while it is on the public internet, and not once it is at %s',
     async (address) => {
       const answers = [PUBLIC, { address, family: address.includes(':') ? 6 : 4 }, PUBLIC]
-      const lookups = new GuardedLookups(async () => answers.splice(0, 1), false)
+      const lookups = new GuardedLookups(async () => answers.splice(0, 1), isPublicAddress)
       lookups.want(HOST)
       expect(await lookUp(lookups)).toEqual([PUBLIC])
       expect(await lookUp(lookups)).toMatchObject({ reason: 'address' })
@@ -40,7 +41,7 @@ describe('a look-up', () => {
         })
       })
     }
-    const lookups = new GuardedLookups(lookup, false)
+    const lookups = new GuardedLookups(lookup, isPublicAddress)
     const [endFirst, endSecond] = [lookups.want(HOST), lookups.want(HOST)]
     const ended = lookUp(lookups)
     endFirst()

@@ -1,7 +1,6 @@
 import { type LookupAddress, promises as dns } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { OutgoingRequestError } from './errors.js'
-import { isPublicAddress } from './public-address.js'
 
 /** How long one name server may take to answer, in milliseconds. */
 const NAME_SERVER_TIMEOUT_MS = 1_500
@@ -63,17 +62,18 @@ interface Wanted {
 
 /**
  * The lookups of connections. Exactly the checked addresses are connected to, so a name that resolves differently a moment
- * later does not bypass the check. One non-public address disqualifies the name: its owner put it there. A lookup ends with
+ * later does not bypass the check. One address that is not allowed disqualifies the name: its owner put it there. A lookup ends with
  * the last request that needs it.
  */
 export class GuardedLookups {
   readonly #lookup: Lookup
-  readonly #allowPrivateNetworks: boolean
+  readonly #isAllowed: (address: string) => boolean
   readonly #wanted = new Map<string, Wanted>()
 
-  constructor(lookup: Lookup, allowPrivateNetworks: boolean) {
+  /** @param isAllowed whether a literal address may be connected to */
+  constructor(lookup: Lookup, isAllowed: (address: string) => boolean) {
     this.#lookup = lookup
-    this.#allowPrivateNetworks = allowPrivateNetworks
+    this.#isAllowed = isAllowed
   }
 
   /**
@@ -112,9 +112,12 @@ export class GuardedLookups {
     const [first, ...others] = await this.#lookup(hostname, wanted.abort.signal)
     if (first === undefined) throw new Error('The host has no address')
     const addresses = [first, ...others] as const
-    if (!this.#allowPrivateNetworks && !addresses.every(({ address }) => isPublicAddress(address))) {
-      throw new OutgoingRequestError({ reason: 'address', message: 'The host is not on the public internet' })
-    }
+    if (!addresses.every(({ address }) => this.#isAllowed(address))) throw notReachable()
     return addresses
   }
+}
+
+/** The refusal of a host whose address may not be connected to. */
+export function notReachable(): OutgoingRequestError {
+  return new OutgoingRequestError({ reason: 'address', message: 'The host is not on the public internet' })
 }

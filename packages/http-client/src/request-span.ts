@@ -18,13 +18,13 @@ export interface RequestSpan {
  *
  * @returns undefined when nothing is recorded
  */
-export function startRequestSpan(target: URL): RequestSpan | undefined {
+export function startRequestSpan(method: 'GET' | 'POST', target: URL): RequestSpan | undefined {
   if (!isTraced()) return undefined
   const defaultPort = target.protocol === 'https:' ? HTTPS_PORT : HTTP_PORT
-  const span = tracer.startSpan('GET', {
+  const span = tracer.startSpan(method, {
     kind: SpanKind.CLIENT,
     attributes: {
-      'http.request.method': 'GET',
+      'http.request.method': method,
       'server.address': target.hostname,
       'server.port': target.port === '' ? defaultPort : Number(target.port)
     }

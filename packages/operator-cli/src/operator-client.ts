@@ -13,6 +13,8 @@ import {
 } from '@open-payments-server/grpc-transport'
 import { auth, events, wallet } from '@open-payments-server/proto'
 import { type Amount, type Asset, parseAmountValue } from '@open-payments-server/value-types/amounts'
+import type { EventfulService } from './eventful-service.js'
+import { WebhookClient } from './webhook-client.js'
 
 /** Maximum duration of one operator call, retries included. */
 const DEADLINE_MS = 10_000
@@ -123,9 +125,6 @@ export interface AuditCheck {
   readonly violations: readonly string[]
 }
 
-/** A service whose events are read. */
-export type EventfulService = 'auth-server' | 'resource-server'
-
 /** An event of a service. */
 export interface OperatorEvent {
   readonly id: string
@@ -169,6 +168,8 @@ export class OperatorClient {
   readonly #auth: auth.GrantOperatorServiceClient
   readonly #events: Readonly<Record<EventfulService, events.EventServiceClient>>
   readonly #targets: OperatorTargets
+  /** The webhook endpoints of both services. */
+  readonly webhooks: WebhookClient
 
   /** @param tls plain text without */
   constructor(targets: OperatorTargets, tls?: OperatorTls) {
@@ -184,9 +185,11 @@ export class OperatorClient {
     this.#targets = targets
     this.#wallet = createClient(wallet.WalletOperatorServiceClient, optionsFor('wallet'))
     this.#auth = createClient(auth.GrantOperatorServiceClient, optionsFor('auth'))
+    const optionsOf = (service: EventfulService) => optionsFor(service === 'auth-server' ? 'auth' : 'wallet')
+    this.webhooks = new WebhookClient(optionsOf, (service) => namingService(this.#nameOf(service)))
     this.#events = {
-      'auth-server': createClient(events.EventServiceClient, optionsFor('auth')),
-      'resource-server': createClient(events.EventServiceClient, optionsFor('wallet'))
+      'auth-server': createClient(events.EventServiceClient, optionsOf('auth-server')),
+      'resource-server': createClient(events.EventServiceClient, optionsOf('resource-server'))
     }
   }
 
@@ -194,6 +197,7 @@ export class OperatorClient {
   close(): void {
     this.#wallet.close()
     this.#auth.close()
+    this.webhooks.close()
     for (const client of Object.values(this.#events)) client.close()
   }
 

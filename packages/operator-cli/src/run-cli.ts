@@ -16,6 +16,7 @@ import { grantCommand } from './commands/grant.js'
 import { lostPaymentCommand } from './commands/lost-payment.js'
 import { depositCommand, withdrawCommand } from './commands/money.js'
 import { paymentCommand } from './commands/payment.js'
+import { webhookCommand } from './commands/webhook.js'
 import { walletAddressCommand } from './commands/wallet-address.js'
 import { type CliSurroundings, sessionRunner } from './session.js'
 
@@ -23,6 +24,7 @@ import { type CliSurroundings, sessionRunner } from './session.js'
 const OPERATORS_WORDS: Readonly<Record<string, string>> = {
   'asset.code': 'the code',
   'asset.scale': 'the scale',
+  after: '--after',
   client_wallet_address: '--client',
   deposit_id: '--id',
   identifier: '--wallet-address',
@@ -30,6 +32,9 @@ const OPERATORS_WORDS: Readonly<Record<string, string>> = {
   name: 'the account name',
   open_reservation_age_max_seconds: '--open-reservation-age-max',
   public_name: '--public-name',
+  secret: '--secret',
+  url: 'the URL',
+  wallet_address: '--wallet-address',
   value: 'the amount',
   withdrawal_id: '--id',
   x: 'the public key'
@@ -92,6 +97,7 @@ function createProgram(surroundings: CliSurroundings): Command {
     lostPaymentCommand(run),
     grantCommand(run),
     eventCommand(run),
+    webhookCommand(run),
     audit
   ]
   for (const command of commands) {

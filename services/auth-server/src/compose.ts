@@ -1,5 +1,4 @@
 import type { DatabasePool } from '@open-payments-server/database'
-import { createEventNews } from '@open-payments-server/events'
 import { type RunningHttpServer, startHttpServer } from '@open-payments-server/http-server'
 import { describeEd25519Library } from '@open-payments-server/http-signatures'
 import {
@@ -26,6 +25,7 @@ import {
   createRoutes,
   type RouteParts
 } from './compose/routes.js'
+import { startTelling } from './compose/telling.js'
 import { measureTransports } from './compose/transports.js'
 import { startPublishing, startPurge } from './compose/workers.js'
 import type { AuthServerConfig } from './config.js'
@@ -86,8 +86,7 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
   const domain = createDomainPorts(context, { ...resources, ...metrics, rateLimits })
   startPurge(context, resources, counters)
   const wakers = startPublishing(context, resources, counters)
-  const news = createEventNews({ ...context, sharedStore: resources.sharedStore })
-  lifecycle.add(news)
+  const telling = startTelling(context, resources, domain, counters)
 
   const readiness = createReadiness(context, resources)
   const listeners = new Listeners({
@@ -100,7 +99,7 @@ async function start(context: Context, overrides: AuthServerOverrides): Promise<
     config,
     tls: opened.listenerTls,
     logger,
-    services: createGrpcServices({ ...context, ...resources, ...domain, counters, callObserver, news })
+    services: createGrpcServices({ ...context, ...resources, ...domain, counters, callObserver, telling })
   })
   listeners.add(grpcServer)
 

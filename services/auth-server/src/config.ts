@@ -13,7 +13,8 @@ import {
   sharedStoreSettings,
   shutdownSettings,
   signatureSettings,
-  telemetrySettings
+  telemetrySettings,
+  webhookSettings
 } from '@open-payments-server/runtime/configuration'
 import { z } from 'zod'
 
@@ -180,6 +181,7 @@ export const authServerSchema = z.object({
       { min: 1, max: HOURS_MAX }
     )
     .prefault('24'),
+  ...webhookSettings,
   ...shutdownSettings
 })
 

@@ -1,5 +1,4 @@
 import type { DatabasePool } from '@open-payments-server/database'
-import { createEventNews } from '@open-payments-server/events'
 import { startHttpServer } from '@open-payments-server/http-server'
 import { describeEd25519Library } from '@open-payments-server/http-signatures'
 import {
@@ -22,6 +21,7 @@ import { startMetrics } from './compose/metrics.js'
 import { startRateLimits } from './compose/rate-limits.js'
 import { openResources } from './compose/resources.js'
 import { createReadiness, createRoutes } from './compose/routes.js'
+import { startTelling } from './compose/telling.js'
 import { measureTransports } from './compose/transports.js'
 import { startPurge, startWorkers } from './compose/workers.js'
 import type { ResourceServerConfig } from './config.js'
@@ -77,8 +77,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   const rateLimits = await startRateLimits(context, metrics.metrics)
   const domain = createDomainPorts(context, { ...resources, ...metrics, rateLimits }, overrides)
   const wakers = startWorkers(context, resources, domain, counters)
-  const news = createEventNews({ ...context, sharedStore: resources.sharedStore })
-  lifecycle.add(news)
+  const telling = startTelling(context, resources, domain, counters)
   startPurge(context, resources, counters)
 
   const readiness = createReadiness(context, resources)
@@ -99,7 +98,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
       ...wakers,
       counters,
       callObserver,
-      news
+      telling
     })
   })
   listeners.add(grpcServer)

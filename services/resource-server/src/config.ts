@@ -13,7 +13,8 @@ import {
   sharedStoreSettings,
   shutdownSettings,
   signatureSettings,
-  telemetrySettings
+  telemetrySettings,
+  webhookSettings
 } from '@open-payments-server/runtime/configuration'
 import { z } from 'zod'
 
@@ -213,6 +214,7 @@ export const resourceServerSchema = z.object({
     retention:
       'How long they are kept after they expired, in days. Paid quotes, and incoming payments that received anything, are kept for good: see [retention](decisions/retention.md).'
   }),
+  ...webhookSettings,
   ...shutdownSettings
 })
 

@@ -28,8 +28,16 @@ const OWNERS: Readonly<Record<string, string>> = {
   database_timeline: 'grant-outcomes'
 }
 
-/** Tables of the module `events`, whose statements are in `packages/events`: nothing here names them. */
-const EVENT_TABLES = ['event', 'event_epoch', 'event_log', 'event_outbox']
+/** Tables of the module `events`, whose statements are in `packages/events` and `packages/webhooks`: nothing here names them. */
+const EVENT_TABLES = [
+  'event',
+  'event_epoch',
+  'event_log',
+  'event_outbox',
+  'webhook_attempt',
+  'webhook_delivery',
+  'webhook_endpoint'
+]
 
 let tables: SchemaTables
 

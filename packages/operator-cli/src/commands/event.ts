@@ -1,10 +1,9 @@
 import { Command, Option } from 'commander'
 import { limitOption } from '../arguments.js'
-import type { EventfulService, OperatorEvent } from '../operator-client.js'
+import { EVENTFUL_SERVICES, type EventfulService } from '../eventful-service.js'
+import type { OperatorEvent } from '../operator-client.js'
 import { instantText, type Printer } from '../output.js'
 import type { RunSession } from '../session.js'
-
-const SERVICES: readonly EventfulService[] = ['auth-server', 'resource-server']
 
 interface ListOptions {
   readonly service: EventfulService
@@ -20,7 +19,7 @@ export function eventCommand(run: RunSession): Command {
     .description('list events of a service, the oldest first, one a line')
     .addOption(
       new Option('--service <service>', 'the service that tells of them')
-        .choices(SERVICES)
+        .choices(EVENTFUL_SERVICES)
         .makeOptionMandatory()
     )
     .option('--after <cursor>', 'only events after this cursor, which comes with each event')
@@ -49,7 +48,7 @@ export function eventCommand(run: RunSession): Command {
       run(command, async ({ client, print, awaitInterruption }) => {
         const interrupted = awaitInterruption()
         await Promise.all(
-          SERVICES.map(async (service) => {
+          EVENTFUL_SERVICES.map(async (service) => {
             for await (const item of client.watchEvents(service, interrupted)) printEvent(print, item)
           })
         )

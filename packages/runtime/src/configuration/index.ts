@@ -21,7 +21,8 @@ export {
   rateLimitSettings,
   sharedStoreSettings,
   shutdownSettings,
-  signatureSettings
+  signatureSettings,
+  webhookSettings
 } from './shared-settings.js'
 export { findPlaintext, findUnsafeGrpcListener } from './unsafe-grpc.js'
 export { findUnsafeSettings } from './unsafe-settings.js'

@@ -160,6 +160,17 @@ export function proxies(meta: SettingMeta) {
     .meta(documented(meta))
 }
 
+/** Addresses and networks, such as `10.0.0.0/8`, separated by commas. */
+export function networks(meta: SettingMeta) {
+  return z
+    .string()
+    .transform((text): readonly string[] => text.split(',').map((network) => network.trim()))
+    .refine((list) => list.every(isNetwork), {
+      message: 'expected addresses and networks such as 10.0.0.0/8 separated by commas'
+    })
+    .meta(documented(meta))
+}
+
 /** One of some words. */
 export function oneOf<const Words extends readonly [string, ...string[]]>(meta: SettingMeta, words: Words) {
   return z.enum(words, { message: `expected one of ${words.join(', ')}` }).meta(documented(meta))

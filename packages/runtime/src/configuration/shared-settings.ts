@@ -300,6 +300,31 @@ export function purgeSettings(texts: { interval: string; retention: string }) {
   }
 }
 
+/** How events are posted to endpoints. */
+export const webhookSettings = {
+  WEBHOOK_PRIVATE_NETWORKS: setting
+    .networks({
+      description:
+        'Private addresses and networks that webhook endpoints may have, also without TLS, separated by commas. In development also this machine.',
+      example: '10.0.0.0/8,fd00::/8'
+    })
+    .optional(),
+  WEBHOOK_SECRET_KEY: setting
+    .secret({
+      description:
+        'Master key with which the secrets of webhook endpoints are encrypted in the database. The same on every replica. Without it nothing is posted, and no endpoint can be registered.',
+      example: 'a-long-random-text-for-webhooks'
+    })
+    .optional(),
+  WEBHOOK_SECRET_KEYS_OTHER: setting
+    .secretList({
+      description:
+        'Other keys that these secrets may have been encrypted with, separated by commas: the next value of WEBHOOK_SECRET_KEY, on every replica before the first one uses it, and earlier values until every secret was rotated.',
+      example: 'an-earlier-long-random-text-for-webhooks'
+    })
+    .optional()
+}
+
 /** How the service stops. */
 export const shutdownSettings = {
   SHUTDOWN_DELAY_SECONDS: setting

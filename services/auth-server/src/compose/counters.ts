@@ -1,7 +1,8 @@
 import {
   type FailureCounters,
   type Metrics,
-  publishFailures
+  publishFailures,
+  publishWebhooks
 } from '@open-payments-server/service-kit/metrics'
 import { COUNTED_OPERATIONS } from '@open-payments-server/shared-store'
 import type {
@@ -20,7 +21,7 @@ import { publishRpcs } from '../metrics/rpc-metrics.js'
 import type { Database } from '../modules/database.js'
 
 /** The background workers. */
-const WORKERS = ['publishing', 'purge'] as const
+const WORKERS = ['publishing', 'webhooks', 'purge'] as const
 
 /** All counters of features, by subject. */
 export interface Counters
@@ -31,6 +32,7 @@ export interface Counters
   readonly countAuthenticationFailure: AuthenticationFailureCounter
   readonly countKeyLookup: KeyLookupCounter
   readonly countPurged: PurgeCounter
+  readonly countWebhookAttempt: ReturnType<typeof publishWebhooks>
 }
 
 /** Starts counting. */
@@ -42,6 +44,7 @@ export function startCounting(metrics: Metrics, database: Database): Counters {
     ...publishFailures(metrics, { workers: WORKERS, operations: COUNTED_OPERATIONS }),
     countAuthenticationFailure: publishAuthenticationFailures(metrics),
     countKeyLookup: publishKeyLookups(metrics),
-    countPurged: publishPurge(metrics)
+    countPurged: publishPurge(metrics),
+    countWebhookAttempt: publishWebhooks(metrics)
   }
 }

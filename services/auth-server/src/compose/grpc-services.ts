@@ -1,14 +1,11 @@
 import { type CallObserver, createHandlers, type GrpcService } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
-import type { EventNews } from '@open-payments-server/events'
 import type { Logger } from '@open-payments-server/runtime'
 import { createEventService } from '@open-payments-server/service-kit/events'
+import { createWebhookService } from '@open-payments-server/service-kit/webhooks'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { ClientDirectory } from '../domain/clients.js'
 import type { GrantCounters, RpcCounters } from '../domain/counters.js'
-import { EVENT_TYPES } from '../domain/event-types.js'
-import type { TokenMaker } from '../domain/new-token.js'
-import { completeEvents } from '../features/tell-events/complete-events.js'
 import type { RevocationBus } from '../domain/revocations.js'
 import { allowedClients, type GrpcClientLists } from '../grpc/allowed-clients.js'
 import { answer } from '../grpc/answer.js'
@@ -23,6 +20,7 @@ import { getSpentAmountsRpc } from '../grpc/spent-amounts.js'
 import type { Database } from '../modules/database.js'
 import { createReserveTogether } from '../modules/limits/index.js'
 import type { TokenReader } from '../modules/tokens/index.js'
+import type { Telling } from './telling.js'
 
 /** The dependencies of the gRPC services. */
 export interface GrpcDependencies {
@@ -39,14 +37,14 @@ export interface GrpcDependencies {
   /** Who may call what when clients present certificates. */
   readonly config?: GrpcClientLists | undefined
   readonly counters: RpcCounters & Pick<GrantCounters, 'countGrant'>
-  /** Says when there are new events. */
-  readonly news: EventNews
-  readonly tokenMaker: Pick<TokenMaker, 'addresses'>
+  readonly telling: Telling
 }
 
 /** Everything the auth server serves over gRPC. */
 export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[] {
-  const clients = allowedClients(dependencies.config)
+  const { telling, config } = dependencies
+  const clients = allowedClients(config)
+  const operators = { everyMethod: config?.GRPC_OPERATOR_CLIENTS ?? [] }
   return [
     {
       definition: auth.IntrospectionServiceService,
@@ -63,13 +61,8 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
       implementation: grantOperatorService(dependencies),
       clients: clients.operator
     },
-    createEventService({
-      service: 'auth-server',
-      ...dependencies,
-      types: new Set(Object.keys(EVENT_TYPES)),
-      complete: (events) => completeEvents(events, { ...dependencies, ...dependencies.tokenMaker }),
-      clients: { everyMethod: dependencies.config?.GRPC_OPERATOR_CLIENTS ?? [] }
-    })
+    createEventService({ ...dependencies, ...telling, service: 'auth-server', clients: operators }),
+    createWebhookService({ ...dependencies, ...telling, ...telling.webhooks, clients: operators })
   ]
 }
 

@@ -2,16 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { callUnary, createClient, status } from '@open-payments-server/grpc-transport'
 import { auth as contract } from '@open-payments-server/proto'
 import { createLogger } from '@open-payments-server/runtime'
-import { createEventNews } from '@open-payments-server/events'
-import { createInProcessStore } from '@open-payments-server/shared-store'
 import { startGrpcServices } from '@open-payments-server/service-kit/grpc'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { createPool } from '@open-payments-server/database'
 import { makeClientConstructor, type ServiceDefinition } from '@grpc/grpc-js'
+import { createUntold } from '../../test/support/untold.js'
 import { COUNT_NOTHING } from '../../test/support/count-nothing.js'
 import { GrpcFixture, refusalOf, release } from '../../test/support/grpc-fixture.js'
 import { createGrpcServices } from '../compose/grpc-services.js'
-import { createAddresses } from '../domain/urls.js'
 import { PrismaClient } from '../generated/prisma/client.js'
 import { createTokenReader } from '../modules/tokens/index.js'
 
@@ -124,8 +122,7 @@ describe('the gRPC server of the auth server', () => {
         revocations: auth.bus,
         counters: COUNT_NOTHING,
         directory: { findKey: () => Promise.resolve(undefined) },
-        news: createEventNews({ sharedStore: createInProcessStore(), logger }),
-        tokenMaker: { addresses: createAddresses('https://auth.test') }
+        telling: createUntold(logger)
       }),
       logger
     })

@@ -1,5 +1,4 @@
 import { createPool, createPrismaAdapter, type DatabasePool } from '@open-payments-server/database'
-import { createEventNews } from '@open-payments-server/events'
 import {
   callUnary,
   createClient,
@@ -21,11 +20,11 @@ import type { AccessItem } from '../../src/domain/access.js'
 import { createGrpcServices } from '../../src/compose/grpc-services.js'
 import type { ClientKey } from '@open-payments-server/http-signatures'
 import type { RevocationBus } from '../../src/domain/revocations.js'
-import { createAddresses } from '../../src/domain/urls.js'
 import { type GrantState, PrismaClient } from '../../src/generated/prisma/client.js'
 import { storeAccessItem } from '../../src/modules/grants/index.js'
 import { createRevocationBus, createTokenReader } from '../../src/modules/tokens/index.js'
 import { COUNT_NOTHING } from './count-nothing.js'
+import { createUntold } from './untold.js'
 
 type Limits = auth.GrantLimitsServiceClient
 
@@ -144,8 +143,6 @@ export class GrpcFixture {
     const store = createInProcessStore()
     const plainBus = createRevocationBus({ sharedStore: store, logger })
     const bus = options.wrapBus?.(plainBus) ?? plainBus
-    const news = createEventNews({ sharedStore: store, logger })
-    const tokenMaker = { addresses: createAddresses('https://auth.test') }
     const boundKey = await importEd25519Jwk(BOUND_KEY)
     const publishedKeys = new Map<string, ClientKey | Error>([
       [`${SHOP} ${BOUND_KEY.kid}`, { ...BOUND_KEY, publicKey: boundKey }]
@@ -164,8 +161,7 @@ export class GrpcFixture {
         logger,
         revocations: bus,
         counters: COUNT_NOTHING,
-        news,
-        tokenMaker,
+        telling: createUntold(logger),
         tokens: createTokenReader({ database: prisma }),
         directory: {
           findKey: (walletAddress, kid) => {

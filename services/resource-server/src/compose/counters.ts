@@ -1,7 +1,8 @@
 import {
   type FailureCounters,
   type Metrics,
-  publishFailures
+  publishFailures,
+  publishWebhooks
 } from '@open-payments-server/service-kit/metrics'
 import { COUNTED_OPERATIONS } from '@open-payments-server/shared-store'
 import {
@@ -25,6 +26,7 @@ export interface Counters
   readonly countAuthenticationFailure: AuthenticationFailureCounter
   readonly countTokenLookup: TokenLookupCounter
   readonly countPurged: PurgeCounter
+  readonly countWebhookAttempt: ReturnType<typeof publishWebhooks>
 }
 
 /** Starts counting. */
@@ -34,6 +36,7 @@ export function startCounting(metrics: Metrics, database: Database): Counters {
     ...publishFailures(metrics, { workers: WORKERS, operations: COUNTED_OPERATIONS }),
     countAuthenticationFailure: publishAuthenticationFailures(metrics),
     countTokenLookup: publishTokenLookups(metrics),
-    countPurged: publishPurge(metrics)
+    countPurged: publishPurge(metrics),
+    countWebhookAttempt: publishWebhooks(metrics)
   }
 }

@@ -1,23 +1,21 @@
 import { type CallObserver, createHandlers, type GrpcService } from '@open-payments-server/grpc-transport'
 import { wallet } from '@open-payments-server/proto'
-import type { EventNews } from '@open-payments-server/events'
 import type { Logger } from '@open-payments-server/runtime'
 import { createEventService } from '@open-payments-server/service-kit/events'
+import { createWebhookService } from '@open-payments-server/service-kit/webhooks'
 import type { ResourceServerConfig } from '../config.js'
-import { EVENT_TYPES } from '../domain/event-types.js'
 import type { AuditMoneyDependencies } from '../features/audit-money/audit-money.js'
 import type { GiveUpLostDependencies } from '../features/audit-money/lost-payments.js'
 import type { OperatorDependencies } from '../features/operate-wallets/dependencies.js'
-import { completeEvents } from '../features/tell-events/complete-events.js'
 import { answer } from '../grpc/operator/answer.js'
 import * as operator from '../grpc/operator/wallet-operator.js'
+import type { Telling } from './telling.js'
 
 /** The dependencies of the gRPC services. */
 export interface GrpcDependencies
   extends OperatorDependencies, AuditMoneyDependencies, GiveUpLostDependencies {
   readonly logger: Logger
-  /** Says when there are new events. */
-  readonly news: EventNews
+  readonly telling: Telling
   /** Observes every call; none unless given. */
   readonly callObserver?: CallObserver | undefined
   /** Who may operate when clients present certificates, and what audits regard as lost. */
@@ -26,7 +24,7 @@ export interface GrpcDependencies
 
 /** Everything the resource server serves over gRPC. */
 export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[] {
-  const { database, urls, news, logger, callObserver, config } = dependencies
+  const { telling, config } = dependencies
   const operators = { everyMethod: config.GRPC_OPERATOR_CLIENTS ?? [] }
   return [
     {
@@ -34,16 +32,8 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
       implementation: walletOperatorService(dependencies),
       clients: operators
     },
-    createEventService({
-      service: 'resource-server',
-      database,
-      news,
-      types: new Set(Object.keys(EVENT_TYPES)),
-      complete: (events) => completeEvents(events, { database, urls }),
-      logger,
-      callObserver,
-      clients: operators
-    })
+    createEventService({ ...dependencies, ...telling, service: 'resource-server', clients: operators }),
+    createWebhookService({ ...dependencies, ...telling, ...telling.webhooks, clients: operators })
   ]
 }
 

@@ -1,0 +1,34 @@
+import { OutgoingRequestError } from './errors.js'
+
+/** A limit of the time that a request may take. */
+export interface TimeLimit {
+  readonly signal: AbortSignal
+  /** Rejects when the limit has passed. */
+  readonly passed: Promise<never>
+  clear(): void
+}
+
+/** Aborts after a time, or when the caller does. */
+export function startTimeLimit(timeoutMs: number, outer: AbortSignal | undefined): TimeLimit {
+  const abort = new AbortController()
+  const onOuterAbort = (): void => {
+    abort.abort(outer?.reason)
+  }
+  const timer = setTimeout(() => {
+    abort.abort(new OutgoingRequestError({ reason: 'timeout', message: 'Not answered in time' }))
+  }, timeoutMs)
+  outer?.addEventListener('abort', onOuterAbort, { once: true })
+  const passed = new Promise<never>((_, reject) => {
+    abort.signal.addEventListener('abort', () => {
+      reject(abort.signal.reason as Error)
+    })
+  })
+  return {
+    signal: abort.signal,
+    passed,
+    clear() {
+      clearTimeout(timer)
+      outer?.removeEventListener('abort', onOuterAbort)
+    }
+  }
+}

@@ -1,0 +1,307 @@
+import { randomUUID } from 'node:crypto'
+import type { RawQueries } from '@open-payments-server/database'
+import {
+  type AllowedClients,
+  type CallObserver,
+  createHandlers,
+  type GrpcService,
+  RpcError,
+  status
+} from '@open-payments-server/grpc-transport'
+import { OutgoingRequestError } from '@open-payments-server/http-client'
+import { events } from '@open-payments-server/proto'
+import type { Logger } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
+import {
+  attemptDelivery,
+  createEndpoint,
+  disableEndpoint,
+  type DisabledCause,
+  drawSecret,
+  findEndpoint,
+  isSecret,
+  listAttempts,
+  listEndpoints,
+  replay,
+  rotateSecret,
+  type SecretBox,
+  updateEndpoint,
+  type WebhookAttempt,
+  type WebhookEndpoint
+} from '@open-payments-server/webhooks'
+import {
+  answering,
+  cutPage,
+  readPageSize,
+  readPageToken,
+  readTextToken,
+  unknownPageToken,
+  writePageToken,
+  writeTextToken
+} from '../grpc/index.js'
+import type { Webhooks } from './open-webhooks.js'
+
+/** Maximum length of the URL of a wallet address, in characters. */
+const WALLET_ADDRESS_LENGTH_MAX = 2_048
+/** Type of the event that tests an endpoint. */
+const TEST_TYPE = 'webhook.test'
+
+/** What operating endpoints needs. */
+export interface WebhookServiceDependencies extends Webhooks {
+  readonly database: RawQueries
+  /** All types that the service tells of. */
+  readonly types: ReadonlySet<string>
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly callObserver?: CallObserver | undefined
+  /** Who may call when clients present certificates. */
+  readonly clients: AllowedClients
+}
+
+/** `WebhookService`: the same in every service, for its own endpoints. */
+export function createWebhookService(dependencies: WebhookServiceDependencies): GrpcService {
+  const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
+  const answer = answering(() => undefined)
+  const implementation: events.WebhookServiceServer = {
+    createWebhookEndpoint: handlers.unary(
+      answer((request: events.CreateWebhookEndpointRequest) => create(request, dependencies))
+    ),
+    listWebhookEndpoints: handlers.unary(
+      answer((request: events.ListWebhookEndpointsRequest) => list(request, dependencies))
+    ),
+    getWebhookEndpoint: handlers.unary(
+      answer((request: events.GetWebhookEndpointRequest) => get(request, dependencies))
+    ),
+    updateWebhookEndpoint: handlers.unary(
+      answer((request: events.UpdateWebhookEndpointRequest) => update(request, dependencies))
+    ),
+    disableWebhookEndpoint: handlers.unary(
+      answer((request: events.DisableWebhookEndpointRequest) => disable(request, dependencies))
+    ),
+    rotateWebhookSecret: handlers.unary(
+      answer((request: events.RotateWebhookSecretRequest) => rotate(request, dependencies))
+    ),
+    testWebhookEndpoint: handlers.unary(
+      answer((request: events.TestWebhookEndpointRequest) => test(request, dependencies))
+    ),
+    listWebhookAttempts: handlers.unary(
+      answer((request: events.ListWebhookAttemptsRequest) => attempts(request, dependencies))
+    ),
+    replayWebhooks: handlers.unary(
+      answer((request: events.ReplayWebhooksRequest) => replayRpc(request, dependencies))
+    )
+  }
+  return { definition: events.WebhookServiceService, implementation, clients: dependencies.clients }
+}
+
+async function create(
+  request: events.CreateWebhookEndpointRequest,
+  dependencies: WebhookServiceDependencies
+): Promise<events.CreateWebhookEndpointResponse> {
+  const { database, clock } = dependencies
+  const secrets = boxOf(dependencies)
+  const secret = readSecret(request.secret)
+  const types = readTypes(request.types, 'types', dependencies)
+  const walletAddress = readWalletAddress(request.walletAddress)
+  await checkUrl(request.url, dependencies)
+  const id = randomUUID()
+  const sealedSecret = await secrets.seal(id, secret)
+  await createEndpoint(database, { id, url: request.url, types, walletAddress, sealedSecret }, clock.now())
+  return { endpoint: await found(id, dependencies), secret }
+}
+
+async function list(
+  { pageSize, pageToken }: events.ListWebhookEndpointsRequest,
+  { database }: WebhookServiceDependencies
+): Promise<events.ListWebhookEndpointsResponse> {
+  const size = readPageSize(pageSize)
+  const endpoints = await listEndpoints(database, { after: readPageToken(pageToken), countMax: size + 1 })
+  const { items, nextPageToken } = cutPage(endpoints, size, writePageToken)
+  return { endpoints: items.map(endpointMessage), nextPageToken }
+}
+
+async function get(
+  { id }: events.GetWebhookEndpointRequest,
+  dependencies: WebhookServiceDependencies
+): Promise<events.GetWebhookEndpointResponse> {
+  return { endpoint: await found(id, dependencies) }
+}
+
+async function update(
+  request: events.UpdateWebhookEndpointRequest,
+  dependencies: WebhookServiceDependencies
+): Promise<events.UpdateWebhookEndpointResponse> {
+  const { id, url, eventTypes, walletAddress, enable } = request
+  await found(id, dependencies)
+  const types = eventTypes && readTypes(eventTypes.types, 'event_types.types', dependencies)
+  const wallet = walletAddress === undefined ? undefined : (readWalletAddress(walletAddress) ?? null)
+  if (url !== undefined) await checkUrl(url, dependencies)
+  await updateEndpoint(dependencies.database, id, { url, types, walletAddress: wallet, enable })
+  return { endpoint: await found(id, dependencies) }
+}
+
+async function disable(
+  { id }: events.DisableWebhookEndpointRequest,
+  dependencies: WebhookServiceDependencies
+): Promise<events.DisableWebhookEndpointResponse> {
+  if (isUuid(id)) await disableEndpoint(dependencies.database, id, dependencies.clock.now())
+  return { endpoint: await found(id, dependencies) }
+}
+
+async function rotate(
+  request: events.RotateWebhookSecretRequest,
+  dependencies: WebhookServiceDependencies
+): Promise<events.RotateWebhookSecretResponse> {
+  const { database, clock } = dependencies
+  const secrets = boxOf(dependencies)
+  const secret = readSecret(request.secret)
+  if (!isUuid(request.id)) throw noEndpoint()
+  const sealed = await secrets.seal(request.id, secret)
+  if (!(await rotateSecret(database, request.id, sealed, clock.now()))) throw noEndpoint()
+  return { secret }
+}
+
+async function test(
+  { id }: events.TestWebhookEndpointRequest,
+  dependencies: WebhookServiceDependencies
+): Promise<events.TestWebhookEndpointResponse> {
+  const { database, client, clock } = dependencies
+  const box = boxOf(dependencies)
+  const known = isUuid(id) ? await findEndpoint(database, id, clock.now()) : undefined
+  if (known === undefined) throw noEndpoint()
+  const secrets = await Promise.all(known.sealedSecrets.map((sealed) => box.open(id, sealed)))
+  const content = {
+    id: randomUUID(),
+    type: TEST_TYPE,
+    occurredAtMs: clock.now(),
+    subject: `urn:uuid:${id}`,
+    number: 0n,
+    data: { id }
+  }
+  const { attempt } = await attemptDelivery(
+    content,
+    { url: known.endpoint.url, secrets },
+    { client, now: () => clock.now() }
+  )
+  return { attempt: attemptMessage(attempt) }
+}
+
+async function attempts(
+  { id, pageSize, pageToken }: events.ListWebhookAttemptsRequest,
+  dependencies: WebhookServiceDependencies
+): Promise<events.ListWebhookAttemptsResponse> {
+  const size = readPageSize(pageSize)
+  const token = readTextToken(pageToken)
+  if (!/^\d{0,18}$/.test(token)) throw unknownPageToken()
+  await found(id, dependencies)
+  const beforePlace = token === '' ? undefined : BigInt(token)
+  const listed = await listAttempts(dependencies.database, id, { beforePlace, countMax: size + 1 })
+  const { items, nextPageToken } = cutPage(listed, size, ({ place }) => writeTextToken(place.toString()))
+  return { attempts: items.map(attemptMessage), nextPageToken }
+}
+
+async function replayRpc(
+  { id, after }: events.ReplayWebhooksRequest,
+  { database }: WebhookServiceDependencies
+): Promise<events.ReplayWebhooksResponse> {
+  if (after !== undefined && Number.isNaN(after.getTime())) throw invalid('after', 'must be an instant')
+  const eventCount = isUuid(id) ? await replay(database, id, after?.getTime()) : undefined
+  if (eventCount === undefined) throw noEndpoint()
+  return { eventCount: BigInt(eventCount) }
+}
+
+async function found(
+  id: string,
+  { database, clock }: Pick<WebhookServiceDependencies, 'database' | 'clock'>
+): Promise<events.WebhookEndpoint> {
+  const known = isUuid(id) ? await findEndpoint(database, id, clock.now()) : undefined
+  if (known === undefined) throw noEndpoint()
+  return endpointMessage(known.endpoint)
+}
+
+function boxOf({ secrets }: Pick<WebhookServiceDependencies, 'secrets'>): SecretBox {
+  if (secrets !== undefined) return secrets
+  throw new RpcError({
+    code: status.FAILED_PRECONDITION,
+    message: 'The service has no WEBHOOK_SECRET_KEY, with which secrets of endpoints are encrypted'
+  })
+}
+
+async function checkUrl(url: string, { client }: Pick<WebhookServiceDependencies, 'client'>): Promise<void> {
+  try {
+    await client.check(url)
+  } catch (error) {
+    if (!(error instanceof OutgoingRequestError)) throw error
+    if (error.reason === 'address')
+      throw invalid('url', 'must not have a private address, unless WEBHOOK_PRIVATE_NETWORKS contains it')
+    throw invalid('url', error.message.replace(/^The URL /, ''))
+  }
+}
+
+function readSecret(secret: string): string {
+  if (secret === '') return drawSecret()
+  if (!isSecret(secret)) throw invalid('secret', 'must be "whsec_" and 24 to 64 bytes in base64')
+  return secret
+}
+
+function readTypes(
+  types: readonly string[],
+  field: string,
+  known: Pick<WebhookServiceDependencies, 'types'>
+): readonly string[] {
+  types.forEach((type, index) => {
+    if (!known.types.has(type))
+      throw invalid(`${field}[${String(index)}]`, 'must be a type of event of this service')
+  })
+  return [...new Set(types)]
+}
+
+function readWalletAddress(text: string): string | undefined {
+  if (text === '') return undefined
+  if (text.length > WALLET_ADDRESS_LENGTH_MAX || !/^https?:\/\//.test(text) || !URL.canParse(text))
+    throw invalid('wallet_address', 'must be the URL of a wallet address')
+  return text
+}
+
+function invalid(field: string, problem: string): RpcError {
+  return new RpcError({ code: status.INVALID_ARGUMENT, message: `${field} ${problem}`, field })
+}
+
+function noEndpoint(): RpcError {
+  return new RpcError({ code: status.NOT_FOUND, message: 'There is no such webhook endpoint', field: 'id' })
+}
+
+const CAUSES: Readonly<Record<DisabledCause, events.DisabledCause>> = {
+  operator: events.DisabledCause.DISABLED_CAUSE_OPERATOR,
+  gone: events.DisabledCause.DISABLED_CAUSE_GONE,
+  failing: events.DisabledCause.DISABLED_CAUSE_FAILING
+}
+
+function endpointMessage(endpoint: WebhookEndpoint): events.WebhookEndpoint {
+  const { disabled, failingSinceMs } = endpoint
+  return {
+    id: endpoint.id,
+    url: endpoint.url,
+    types: [...endpoint.types],
+    walletAddress: endpoint.walletAddress ?? '',
+    createdAt: new Date(endpoint.createdAtMs),
+    disabledCause:
+      disabled === undefined ? events.DisabledCause.DISABLED_CAUSE_UNSPECIFIED : CAUSES[disabled.cause],
+    disabledAt: disabled && new Date(disabled.atMs),
+    failingSince: failingSinceMs === undefined ? undefined : new Date(failingSinceMs),
+    undeliveredCount: endpoint.undeliveredCount,
+    givenUpCount: endpoint.givenUpCount
+  }
+}
+
+function attemptMessage(attempt: WebhookAttempt): events.WebhookAttempt {
+  return {
+    eventId: attempt.eventId,
+    eventType: attempt.eventType,
+    attemptedAt: new Date(attempt.attemptedAtMs),
+    durationMs: attempt.durationMs,
+    status: attempt.status ?? 0,
+    failure: attempt.failure ?? ''
+  }
+}

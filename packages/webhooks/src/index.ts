@@ -1,0 +1,24 @@
+export { attemptDelivery, type AttemptResult } from './attempt.js'
+export { WebhookDelivery, type WebhookDeliveryDependencies } from './delivery-worker.js'
+export {
+  ATTEMPT_FAILURES,
+  type AttemptFailure,
+  DISABLED_CAUSES,
+  type DisabledCause,
+  type EndpointSettings,
+  type WebhookAttempt,
+  type WebhookEndpoint
+} from './endpoint.js'
+export { ENDPOINT_EVENT_TYPES, withEndpointEvents } from './endpoint-events.js'
+export { createSecretBox, drawSecret, isSecret, type SecretBox } from './secret.js'
+export {
+  createEndpoint,
+  disableEndpoint,
+  type EndpointChange,
+  findEndpoint,
+  listAttempts,
+  listEndpoints,
+  replay,
+  rotateSecret,
+  updateEndpoint
+} from './store.js'
