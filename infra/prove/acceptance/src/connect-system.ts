@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { callUnary, createClient } from '@open-payments-server/grpc-transport'
-import { auth, wallet } from '@open-payments-server/proto'
+import { auth, events, wallet } from '@open-payments-server/proto'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import {
   createSigningClient,
@@ -9,6 +9,7 @@ import {
   type TestKey
 } from '@open-payments-server/testing'
 import type { SystemPlan } from './plan-system.js'
+import type { ServiceName } from './service-name.js'
 import { CLIENT_NAMES } from './system-tls.js'
 
 /** Names of the account holders and clients that every system starts with. */
@@ -31,6 +32,7 @@ export interface ConnectedSystem extends SystemPlan {
   readonly grantOperator: auth.GrantOperatorServiceClient
   readonly limits: auth.GrantLimitsServiceClient
   readonly introspection: auth.IntrospectionServiceClient
+  readonly webhooks: Readonly<Record<ServiceName, events.WebhookServiceClient>>
   /** The actual address of a URL; with several instances, each of them in turn. */
   reach(url: string): string
   /** Where an identity provider reaches the auth server. */
@@ -72,18 +74,21 @@ export async function connectToSystem(
     ...(await plan.tls?.channel(asResourceServer, 'auth-server')),
     target: targetOf(plan.authServers)
   }
-  const operator = createClient(wallet.WalletOperatorServiceClient, {
+  const operatorToResourceServer = {
     ...channel,
     ...(await plan.tls?.channel(asOperator, 'resource-server')),
     target: targetOf(plan.resourceServers)
-  })
-  const grantOperator = createClient(auth.GrantOperatorServiceClient, {
-    ...toAuthServer,
-    ...(await plan.tls?.channel(asOperator, 'auth-server'))
-  })
+  }
+  const operatorToAuthServer = { ...toAuthServer, ...(await plan.tls?.channel(asOperator, 'auth-server')) }
+  const operator = createClient(wallet.WalletOperatorServiceClient, operatorToResourceServer)
+  const grantOperator = createClient(auth.GrantOperatorServiceClient, operatorToAuthServer)
+  const webhooks = {
+    'auth-server': createClient(events.WebhookServiceClient, operatorToAuthServer),
+    'resource-server': createClient(events.WebhookServiceClient, operatorToResourceServer)
+  }
   const limits = createClient(auth.GrantLimitsServiceClient, toAuthServer)
   const introspection = createClient(auth.IntrospectionServiceClient, toAuthServer)
-  const clients = [operator, grantOperator, limits, introspection]
+  const clients = [operator, grantOperator, limits, introspection, ...Object.values(webhooks)]
   const reach = createReach(plan)
   const identityProviderPort = inTurn(plan.authServers.map((instance) => instance.identityProviderPort))
   return {
@@ -94,6 +99,7 @@ export async function connectToSystem(
     grantOperator,
     limits,
     introspection,
+    webhooks,
     reach,
     identityProviderUrl: () => `http://127.0.0.1:${String(identityProviderPort())}`,
     passSeconds: time.passSeconds,

@@ -104,7 +104,8 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
   }))
   const authServerUrl = `http://localhost:${String(authPorts[0]?.httpPort)}/`
   const authSecrets = {
-    IDENTITY_PROVIDER_SECRET: identityProviderSecret
+    IDENTITY_PROVIDER_SECRET: identityProviderSecret,
+    WEBHOOK_SECRET_KEY: randomBytes(24).toString('hex')
   }
   const authServers = authPorts.map((instance) => ({
     ...instance,
@@ -133,7 +134,10 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
     grpcPort: takePort()
   }))
   const resourceServerUrl = `http://localhost:${String(resourcePorts[0]?.httpPort)}`
-  const resourceSecrets = { SHARED_SECRET_KEY: randomBytes(24).toString('hex') }
+  const resourceSecrets = {
+    SHARED_SECRET_KEY: randomBytes(24).toString('hex'),
+    WEBHOOK_SECRET_KEY: randomBytes(24).toString('hex')
+  }
   const resourceServers = resourcePorts.map((instance) => ({
     ...instance,
     settings: {

@@ -45,6 +45,14 @@ const resource = {
   markDelivered: statementOf('resource-server', /^mark-outcomes-delivered\b/),
   sweep: statementOf('resource-server', /^give-up-payment-ids/)
 }
+const webhooks = {
+  publish: statementOf('resource-server', /^publish-events\b/),
+  commit: statementOf('resource-server', /^commit of .*publish-events\b/s),
+  lease: statementOf('resource-server', /^lease-webhook-endpoints\b/),
+  record: statementOf('resource-server', /^record-webhook-deliveries\b/),
+  recordOfGrants: statementOf('auth-server', /^record-webhook-deliveries\b/),
+  publishGrants: statementOf('auth-server', /^commit of .*publish-events\b/s)
+}
 
 const kill = (service: ServiceName, at: PaymentPoint): CrashStep => ({ at, do: { kill: service } })
 const delay = (at: PaymentPoint): CrashStep => ({ at, do: 'delay' })
@@ -173,5 +181,40 @@ export const CRASHES: readonly Crash[] = [
   {
     name: 'auth server, while it releases an orphan',
     steps: [killResourceServer(resource.persist('before')), killAuthServer(auth.end('during'))]
+  },
+  // Telling: events.
+  {
+    name: 'resource server, about to publish events',
+    steps: [killResourceServer(webhooks.publish('before'))]
+  },
+  {
+    name: 'resource server, while it publishes events',
+    steps: [killResourceServer(webhooks.commit('during'))]
+  },
+  {
+    name: 'resource server, events published, not told so',
+    steps: [killResourceServer(webhooks.commit('after'))]
+  },
+  {
+    name: 'auth server, events published, not told so',
+    steps: [killAuthServer(webhooks.publishGrants('after'))]
+  },
+  {
+    name: 'resource server, while it leases endpoints',
+    steps: [killResourceServer(webhooks.lease('during'))]
+  },
+  { name: 'resource server, endpoints leased', steps: [killResourceServer(webhooks.lease('after'))] },
+  {
+    name: 'resource server, events delivered, about to record it',
+    steps: [killResourceServer(webhooks.record('before'))]
+  },
+  {
+    name: 'resource server, while it records what was delivered',
+    steps: [killResourceServer(webhooks.record('during'))]
+  },
+  { name: 'resource server, deliveries recorded', steps: [killResourceServer(webhooks.record('after'))] },
+  {
+    name: 'auth server, events delivered, about to record it',
+    steps: [killAuthServer(webhooks.recordOfGrants('before'))]
   }
 ]

@@ -34,7 +34,8 @@ export async function runCrash(system: CrashSystem, crash: Crash): Promise<void>
     ...load.doubts,
     ...(await load.untruths()),
     ...(await load.differences(before, [token])),
-    ...(await system.audit())
+    ...(await system.audit()),
+    ...(await system.witness.differences(CONVERGED_WITHIN_MS))
   )
   if (wrong.length > 0) throw new Error([`after a crash of the ${crash.name}:`, ...wrong].join('\n'))
 }

@@ -9,6 +9,7 @@ import {
 import { systemClock } from '@open-payments-server/runtime'
 import type { CrashStep } from './crash-points.js'
 import { DatabaseProxy, type StoppedStatement } from './database-proxy.js'
+import { WebhookWitness } from './webhook-witness.js'
 
 /** Both services as separate processes, each with a proxy in front of its database, which can be killed at any statement. */
 export interface CrashSystem extends ConnectedSystem {
@@ -18,6 +19,8 @@ export interface CrashSystem extends ConnectedSystem {
    * @throws Error naming the point that no statement reached in time
    */
   crash(steps: readonly CrashStep[]): Promise<void>
+  /** Is told of all events. */
+  readonly witness: WebhookWitness
   /** What the services said last. */
   output(): string
   stop(): Promise<void>
@@ -59,8 +62,10 @@ export async function startCrashSystem(): Promise<CrashSystem> {
     passSeconds: (seconds) =>
       seconds === 0 ? Promise.resolve() : Promise.reject(new Error('the real time does not pass on demand'))
   })
+  const witness = await WebhookWitness.start(connected)
   return {
     ...connected,
+    witness,
     async crash(steps) {
       await takeSteps(steps, proxies, processes)
       // Broken connections pause before they reconnect.
@@ -72,6 +77,7 @@ export async function startCrashSystem(): Promise<CrashSystem> {
         .join('\n'),
     async stop() {
       connected.close()
+      await witness.stop()
       await Promise.all(Object.values(processes).map((service) => service.kill()))
       for (const proxy of proxies.values()) await proxy.stop()
       await Promise.all([plan.authDatabase.drop(), plan.resourceDatabase.drop()])

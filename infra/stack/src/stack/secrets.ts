@@ -6,24 +6,29 @@ const SECRET_BYTES = 32
 
 const schema = z.object({
   identityProviderSecret: z.string().min(16),
-  sharedSecretKey: z.string().min(16)
+  sharedSecretKey: z.string().min(16),
+  authWebhookSecretKey: z.string().min(16),
+  resourceWebhookSecretKey: z.string().min(16)
 })
 
 /** The secrets of the stack's services. */
 export type StackSecrets = z.output<typeof schema>
 
-/** The secrets of this stack: generated once, then kept in a file that only its owner can read. */
+/** The secrets of this stack: each generated once, then kept in a file that only its owner can read. */
 export async function ensureSecrets(file: string): Promise<StackSecrets> {
+  const kept = await readKept(file)
+  const newSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url')
+  const generated = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, newSecret()]))
+  const secrets = schema.parse({ ...generated, ...kept })
+  await writeFile(file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 })
+  return secrets
+}
+
+async function readKept(file: string): Promise<object> {
   try {
-    return schema.parse(JSON.parse(await readFile(file, 'utf8')))
+    return JSON.parse(await readFile(file, 'utf8')) as object
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return {}
   }
-  const newSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url')
-  const secrets = {
-    identityProviderSecret: newSecret(),
-    sharedSecretKey: newSecret()
-  }
-  await writeFile(file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
-  return secrets
 }

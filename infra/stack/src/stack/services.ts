@@ -51,6 +51,7 @@ export function authServer({
       METRICS_HOST: LOOPBACK,
       METRICS_PORT: String(ports.authMetrics),
       DATABASE_URL: databases.authUrl,
+      WEBHOOK_SECRET_KEY: secrets.authWebhookSecretKey,
       SHUTDOWN_GRACE_SECONDS: GRACE_SECONDS
     }
   }
@@ -85,6 +86,7 @@ export function resourceServer({
       AUTH_GRPC_TARGET: settings.authGrpcTarget,
       DATABASE_URL: databases.resourceUrl,
       SHARED_SECRET_KEY: secrets.sharedSecretKey,
+      WEBHOOK_SECRET_KEY: secrets.resourceWebhookSecretKey,
       SHUTDOWN_GRACE_SECONDS: GRACE_SECONDS
     }
   }
