@@ -16,7 +16,8 @@ const PERMISSIVE_LICENSES: ReadonlySet<string> = new Set([
   'BSD-2-Clause',
   'BSD-3-Clause',
   'ISC',
-  'MIT'
+  'MIT',
+  'Unlicense'
 ])
 
 const read = (path: string): Promise<string> => readFile(join(ROOT, path), 'utf8')

@@ -102,6 +102,11 @@ export class WebhookClient {
     )
   }
 
+  /** Deletes an endpoint. */
+  async delete(id: string): Promise<void> {
+    await this.#ofOwner((service) => this.#call(service, 'deleteWebhookEndpoint', { id }, false))
+  }
+
   /** Replaces its secret. */
   rotateSecret(id: string, secret = ''): Promise<string> {
     return this.#ofOwner(

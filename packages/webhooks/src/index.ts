@@ -10,9 +10,12 @@ export {
   type WebhookEndpoint
 } from './endpoint.js'
 export { ENDPOINT_EVENT_TYPES, withEndpointEvents } from './endpoint-events.js'
+export { type DeliveryMeasures, measureDeliveries } from './measure.js'
+export { deliveredNumber, purgeAttempts } from './purge.js'
 export { createSecretBox, drawSecret, isSecret, type SecretBox } from './secret.js'
 export {
   createEndpoint,
+  deleteEndpoint,
   disableEndpoint,
   type EndpointChange,
   findEndpoint,

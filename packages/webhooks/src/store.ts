@@ -169,6 +169,17 @@ export async function disableEndpoint(on: RawQueries, id: string, nowMs: number)
   return (await DISABLE.rows(on, { id, now: new Date(nowMs).toISOString() })).length === 1
 }
 
+const DELETE = new Statement<{ readonly id: string }>(
+  'delete-webhook-endpoint',
+  sql`delete from webhook_endpoint where id = ${placeholder('id')}::uuid returning id`,
+  { prepared: false }
+)
+
+/** Deletes an endpoint, with its attempts. @returns whether there was one */
+export async function deleteEndpoint(on: RawQueries, id: string): Promise<boolean> {
+  return (await DELETE.rows(on, { id })).length === 1
+}
+
 const ROTATE = new Statement<{ readonly id: string }>(
   'rotate-webhook-secret',
   sql`

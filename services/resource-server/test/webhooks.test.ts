@@ -39,7 +39,7 @@ afterEach(async () => {
     { pageSize: 1_000, pageToken: '' },
     ONCE
   )
-  for (const { id } of endpoints) await callUnary(client, 'disableWebhookEndpoint', { id }, ONCE)
+  for (const { id } of endpoints) await callUnary(client, 'deleteWebhookEndpoint', { id }, ONCE)
   await receiver.stop()
 })
 
@@ -325,6 +325,7 @@ describe('a malformed request', () => {
         callUnary(client, 'getWebhookEndpoint', { id }, ONCE),
         callUnary(client, 'updateWebhookEndpoint', { id, ...none }, ONCE),
         callUnary(client, 'disableWebhookEndpoint', { id }, ONCE),
+        callUnary(client, 'deleteWebhookEndpoint', { id }, ONCE),
         callUnary(client, 'rotateWebhookSecret', { id, secret: '' }, ONCE),
         callUnary(client, 'testWebhookEndpoint', { id }, ONCE),
         callUnary(client, 'listWebhookAttempts', { id, pageSize: 0, pageToken: '' }, ONCE),

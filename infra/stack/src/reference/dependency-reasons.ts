@@ -22,6 +22,7 @@ export const DEPENDENCY_REASONS: Readonly<Record<string, string>> = {
   'raw-body': 'Reads bodies up to a limit.',
   'sodium-native':
     'libsodium, which verifies an Ed25519 signature in half the time of OpenSSL. Prebuilt; where there is no build, OpenSSL verifies.',
+  standardwebhooks: 'Signs webhooks (Standard Webhooks).',
   'structured-headers': 'Parses and writes structured fields (RFC 8941, RFC 9651), which signatures use.',
   cookie: 'Parses and writes cookies (RFC 6265).',
   accepts: 'Chooses between a page and JSON, as the client prefers.',

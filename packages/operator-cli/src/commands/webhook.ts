@@ -31,16 +31,17 @@ const CAUSES: Readonly<Record<events.DisabledCause, string | undefined>> = {
   [events.DisabledCause.UNRECOGNIZED]: 'unknown'
 }
 
-/** `webhook create|list|show|update|disable|rotate-secret|test|attempts|replay` */
+/** `webhook create|list|show|update|disable|delete|rotate-secret|test|attempts|replay` */
 export function webhookCommand(run: RunSession): Command {
   const webhook = new Command('webhook').description('endpoints that events are posted to')
-  addChanges(webhook, run)
+  addSettings(webhook, run)
+  addEndings(webhook, run)
   addReads(webhook, run)
   addDeliveries(webhook, run)
   return webhook
 }
 
-function addChanges(webhook: Command, run: RunSession): void {
+function addSettings(webhook: Command, run: RunSession): void {
   webhook
     .command('create')
     .description('register an endpoint for what happens from now on; prints its secret, once')
@@ -87,6 +88,20 @@ function addChanges(webhook: Command, run: RunSession): void {
       })
     )
   webhook
+    .command('rotate-secret')
+    .description('replace the secret of an endpoint; the one before signs too, for a day')
+    .argument('<id>', 'its id', parseUuid)
+    .option('--secret <secret>', 'the new one; drawn at random by default')
+    .action((id: string, { secret }: { readonly secret?: string }, command: Command) =>
+      run(command, async ({ client, print }) => {
+        const rotated = await client.webhooks.rotateSecret(id, secret)
+        print.result({ id, secret: rotated }, `The new secret, which is not shown again: ${rotated}`)
+      })
+    )
+}
+
+function addEndings(webhook: Command, run: RunSession): void {
+  webhook
     .command('disable')
     .description('post nothing more to an endpoint; repeating it has no effect')
     .argument('<id>', 'its id', parseUuid)
@@ -96,14 +111,13 @@ function addChanges(webhook: Command, run: RunSession): void {
       })
     )
   webhook
-    .command('rotate-secret')
-    .description('replace the secret of an endpoint; the one before signs too, for a day')
+    .command('delete')
+    .description('forget an endpoint, with the record of its attempts')
     .argument('<id>', 'its id', parseUuid)
-    .option('--secret <secret>', 'the new one; drawn at random by default')
-    .action((id: string, { secret }: { readonly secret?: string }, command: Command) =>
+    .action((id: string, _options, command: Command) =>
       run(command, async ({ client, print }) => {
-        const rotated = await client.webhooks.rotateSecret(id, secret)
-        print.result({ id, secret: rotated }, `The new secret, which is not shown again: ${rotated}`)
+        await client.webhooks.delete(id)
+        print.result({ id }, `Deleted the endpoint ${id}.`)
       })
     )
 }

@@ -16,6 +16,7 @@ import { isUuid } from '@open-payments-server/value-types/identifiers'
 import {
   attemptDelivery,
   createEndpoint,
+  deleteEndpoint,
   disableEndpoint,
   type DisabledCause,
   drawSecret,
@@ -78,6 +79,9 @@ export function createWebhookService(dependencies: WebhookServiceDependencies): 
     ),
     disableWebhookEndpoint: handlers.unary(
       answer((request: events.DisableWebhookEndpointRequest) => disable(request, dependencies))
+    ),
+    deleteWebhookEndpoint: handlers.unary(
+      answer((request: events.DeleteWebhookEndpointRequest) => remove(request, dependencies))
     ),
     rotateWebhookSecret: handlers.unary(
       answer((request: events.RotateWebhookSecretRequest) => rotate(request, dependencies))
@@ -147,6 +151,14 @@ async function disable(
 ): Promise<events.DisableWebhookEndpointResponse> {
   if (isUuid(id)) await disableEndpoint(dependencies.database, id, dependencies.clock.now())
   return { endpoint: await found(id, dependencies) }
+}
+
+async function remove(
+  { id }: events.DeleteWebhookEndpointRequest,
+  { database }: WebhookServiceDependencies
+): Promise<events.DeleteWebhookEndpointResponse> {
+  if (!isUuid(id) || !(await deleteEndpoint(database, id))) throw noEndpoint()
+  return {}
 }
 
 async function rotate(

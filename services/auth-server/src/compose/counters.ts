@@ -45,6 +45,6 @@ export function startCounting(metrics: Metrics, database: Database): Counters {
     countAuthenticationFailure: publishAuthenticationFailures(metrics),
     countKeyLookup: publishKeyLookups(metrics),
     countPurged: publishPurge(metrics),
-    countWebhookAttempt: publishWebhooks(metrics)
+    countWebhookAttempt: publishWebhooks(metrics, database)
   }
 }

@@ -37,6 +37,6 @@ export function startCounting(metrics: Metrics, database: Database): Counters {
     countAuthenticationFailure: publishAuthenticationFailures(metrics),
     countTokenLookup: publishTokenLookups(metrics),
     countPurged: publishPurge(metrics),
-    countWebhookAttempt: publishWebhooks(metrics)
+    countWebhookAttempt: publishWebhooks(metrics, database)
   }
 }
