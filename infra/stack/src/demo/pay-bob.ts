@@ -45,7 +45,7 @@ export interface Telling {
  *
  * @throws OpenPaymentsClientError for an answer that is an error or breaks the published API; Error when consent is not given
  */
-export async function payBob(telling: Telling): Promise<Pick<IncomingPayment, 'receivedAmount'>> {
+export async function payBob(telling: Telling): Promise<Pick<IncomingPayment, 'id' | 'receivedAmount'>> {
   const { client, stack, story, waitForMoney } = telling
   story.step('Bob’s wallet address', 'Who runs bob’s wallet, in which asset, and who gives permission?')
   const bob = await client.walletAddress.get({ url: stack.walletAddresses.bob })

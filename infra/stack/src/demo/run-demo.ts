@@ -9,6 +9,7 @@ import { readStackFile, type StackFile } from '../stack/stack-file.js'
 import { createShownClient } from './client.js'
 import { payBob } from './pay-bob.js'
 import { Storyteller } from './printing.js'
+import { type Provider, startProvider } from './webhook.js'
 
 /** How long money may take to arrive, in milliseconds. */
 const ARRIVAL_TIMEOUT_MS = 20_000
@@ -38,14 +39,21 @@ export async function runDemo(options: { yes: boolean }): Promise<number> {
 async function tell(stack: StackFile, yes: boolean): Promise<void> {
   const story = new Storyteller()
   const operator = new OperatorClient({ auth: stack.authGrpc, wallet: stack.resourceGrpc })
+  let provider: Provider | undefined
   try {
     process.stdout.write(
       `\n  ${pc.bold('A shop pays bob 10.00 USD from alice’s wallet, with her consent')}\n`
     )
     const before = await readBalances(operator)
+    provider = await startProvider(operator, stack.walletAddresses.bob)
     const client = await createShownClient(stack.client, story)
-    const { receivedAmount } = await payBob({ client, stack, story, yes, waitForMoney })
+    const { id, receivedAmount } = await payBob({ client, stack, story, yes, waitForMoney })
     const after = await readBalances(operator)
+
+    story.step('A webhook', 'Bob’s provider registered an endpoint for what he receives. It is told, too.')
+    const told = await inTime(provider.told(id))
+    story.note(`${pc.cyan(told.type)} ${told.subject}`)
+    story.note(`${pc.green('✓')} event ${told.id}, and the signature proves who sent it`)
 
     story.step('Balances', 'As the operator sees them, before and after.')
     for (const name of ['alice', 'bob'] as const) {
@@ -54,8 +62,16 @@ async function tell(stack: StackFile, yes: boolean): Promise<void> {
     const received = describeAmount(parseAmount(receivedAmount))
     process.stdout.write(`\n  ${pc.green('✓')} ${pc.bold(`Bob has received ${received}.`)}\n\n`)
   } finally {
+    await provider?.stop()
     operator.close()
   }
+}
+
+async function inTime<Value>(promise: Promise<Value>): Promise<Value> {
+  const late = delay(ARRIVAL_TIMEOUT_MS, undefined, { ref: false }).then(() => {
+    throw new DemoFailed('the webhook did not arrive in time')
+  })
+  return Promise.race([promise, late])
 }
 
 /** Polls until the answer says that the money has arrived. */
