@@ -10,5 +10,6 @@ export {
   readNewestNumber,
   type ResyncCause
 } from './read.js'
+export { createPurgeOfEvents } from './purge.js'
 export { createEventNews, type EventNews } from './news.js'
 export { createPublishingWorker } from './publishing-worker.js'

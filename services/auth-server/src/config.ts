@@ -1,5 +1,6 @@
 import {
   databaseSettings,
+  eventSettings,
   type Environment,
   grpcClientsSetting,
   grpcListenerSettings,
@@ -180,6 +181,7 @@ export const authServerSchema = z.object({
       { min: 1, max: HOURS_MAX }
     )
     .prefault('24'),
+  ...eventSettings('spiffe://wallet.example/risk'),
   ...shutdownSettings
 })
 

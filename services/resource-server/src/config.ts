@@ -1,5 +1,6 @@
 import {
   databaseSettings,
+  eventSettings,
   type Environment,
   grpcClientsSetting,
   grpcListenerSettings,
@@ -213,6 +214,7 @@ export const resourceServerSchema = z.object({
     retention:
       'How long they are kept after they expired, in days. Paid quotes, and incoming payments that received anything, are kept for good: see [retention](decisions/retention.md).'
   }),
+  ...eventSettings('spiffe://wallet.example/risk'),
   ...shutdownSettings
 })
 

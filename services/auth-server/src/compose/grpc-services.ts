@@ -68,7 +68,7 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
       ...dependencies,
       types: new Set(Object.keys(EVENT_TYPES)),
       complete: (events) => completeEvents(events, { ...dependencies, ...dependencies.tokenMaker }),
-      clients: { everyMethod: dependencies.config?.GRPC_OPERATOR_CLIENTS ?? [] }
+      clients: clients.events
     })
   ]
 }

@@ -4,9 +4,9 @@ import {
   createPurgeRepository,
   createPurgeWorker
 } from '@open-payments-server/service-kit/purge'
-import { PURGED_KINDS } from '../domain/counters.js'
+import { ENDED_KINDS } from '../domain/counters.js'
 import { createPurgeStatements } from '../features/purge-grants/purge-statements.js'
-import { publishEvents } from '../modules/events/index.js'
+import { createPurgeOfEvents, publishEvents } from '../modules/events/index.js'
 import type { Context } from './context.js'
 import type { Counters } from './counters.js'
 import type { Resources } from './resources.js'
@@ -48,16 +48,22 @@ export function startPurge(
   { database }: Pick<Resources, 'database'>,
   counters: Pick<Counters, 'countPurged' | 'countFailedBatch'>
 ): void {
-  const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
+  const { PURGE_INTERVAL_SECONDS: intervalSeconds } = config
   if (intervalSeconds === 0) return
   const statements = createPurgeStatements({
     undecidedSeconds: config.PURGE_UNDECIDED_HOURS * SECONDS_PER_HOUR,
     unconsentedSeconds: config.PURGE_UNCONSENTED_HOURS * SECONDS_PER_HOUR
   })
-  const repository = createPurgeRepository(database, statements)
-  const purgeBatch = createPurge({ repository, kinds: PURGED_KINDS, clock, retentionDays, ...counters })
+  const repository = createPurgeRepository(database, { ...statements, event: createPurgeOfEvents() })
+  const purging = { repository, clock, ...counters }
+  const purges = [
+    createPurge({ ...purging, kinds: ENDED_KINDS, retentionDays: config.PURGE_RETENTION_DAYS }),
+    createPurge({ ...purging, kinds: ['event'], retentionDays: config.EVENT_RETENTION_DAYS })
+  ]
   const onBatchFailed = (): void => {
     counters.countFailedBatch('purge')
   }
-  lifecycle.add(createPurgeWorker({ purgeBatch, intervalSeconds, logger, onBatchFailed }))
+  // Workers of their own: where one kind cannot be deleted, the others are.
+  for (const purgeBatch of purges)
+    lifecycle.add(createPurgeWorker({ purgeBatch, intervalSeconds, logger, onBatchFailed }))
 }

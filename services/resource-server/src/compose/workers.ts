@@ -4,10 +4,10 @@ import {
   createPurgeRepository,
   createPurgeWorker
 } from '@open-payments-server/service-kit/purge'
-import { type FailedBatchCounter, PURGED_KINDS } from '../domain/counters.js'
+import { type FailedBatchCounter, EXPIRING_KINDS } from '../domain/counters.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
 import { createLocalPaymentMethod } from '../features/process-outgoing-payments/local-payment-method.js'
-import { publishEvents } from '../modules/events/index.js'
+import { createPurgeOfEvents, publishEvents } from '../modules/events/index.js'
 import { purgeIncomingPayments } from '../modules/incoming-payments/index.js'
 import { purgeQuotes } from '../modules/quotes/index.js'
 import {
@@ -94,15 +94,22 @@ export function startPurge(
   { database }: Pick<Resources, 'database'>,
   counters: Pick<Counters, 'countPurged' | 'countFailedBatch'>
 ): void {
-  const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
+  const { PURGE_INTERVAL_SECONDS: intervalSeconds } = config
   if (intervalSeconds === 0) return
   const repository = createPurgeRepository(database, {
     quote: purgeQuotes,
-    'incoming-payment': purgeIncomingPayments
+    'incoming-payment': purgeIncomingPayments,
+    event: createPurgeOfEvents()
   })
-  const purgeBatch = createPurge({ repository, kinds: PURGED_KINDS, clock, retentionDays, ...counters })
+  const purging = { repository, clock, ...counters }
+  const purges = [
+    createPurge({ ...purging, kinds: EXPIRING_KINDS, retentionDays: config.PURGE_RETENTION_DAYS }),
+    createPurge({ ...purging, kinds: ['event'], retentionDays: config.EVENT_RETENTION_DAYS })
+  ]
   const onBatchFailed = (): void => {
     counters.countFailedBatch('purge')
   }
-  lifecycle.add(createPurgeWorker({ purgeBatch, intervalSeconds, logger, onBatchFailed }))
+  // Workers of their own: where one kind cannot be deleted, the others are.
+  for (const purgeBatch of purges)
+    lifecycle.add(createPurgeWorker({ purgeBatch, intervalSeconds, logger, onBatchFailed }))
 }

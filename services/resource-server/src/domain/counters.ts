@@ -24,7 +24,12 @@ export const WORKERS = ['processing', 'delivery', 'sweeping', 'publishing', 'pur
 export type FailedBatchCounter = (worker: (typeof WORKERS)[number]) => void
 
 /** What is deleted after it expired: quotes that no payment used, and incoming payments that never received anything. */
-export const PURGED_KINDS = ['quote', 'incoming-payment'] as const
+export const EXPIRING_KINDS = ['quote', 'incoming-payment'] as const
+/** What is deleted: what expired, and events. */
+export const PURGED_KINDS = [...EXPIRING_KINDS, 'event'] as const
+
+/** What is deleted after it expired. */
+export type ExpiringKind = (typeof EXPIRING_KINDS)[number]
 
 /** What the purge deletes. */
 export type PurgedKind = (typeof PURGED_KINDS)[number]
