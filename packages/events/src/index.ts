@@ -1,4 +1,5 @@
 export { appended } from './append.js'
+export { appendAudit, type AuditedInvariant, completeAudit } from './audit.js'
 export { formatCursor, parseCursor } from './cursor.js'
 export type { CompleteEvents, EventContent, StoredEvent, ToldEvent } from './event.js'
 export { publishEvents, type PublishedRound } from './publish.js'

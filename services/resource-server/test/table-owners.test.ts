@@ -24,6 +24,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   incoming_payment: 'incoming-payments',
   outgoing_payment: 'outgoing-payments',
   quote: 'quotes',
+  expiry: 'expiries',
   grant_reservation: 'grant-outcomes',
   database_timeline: 'grant-outcomes'
 }

@@ -15,6 +15,7 @@ import {
   createProcessingWorker,
   createSweepingWorker
 } from '../workers/payment-workers.js'
+import { createExpiryWorker } from '../workers/expiry-worker.js'
 import type { Context } from './context.js'
 import type { Counters } from './counters.js'
 import type { DomainPorts } from './domain-ports.js'
@@ -60,6 +61,7 @@ export function startWorkers(
   const onEventsAppended = (): void => {
     publishing.wake()
   }
+  lifecycle.add(createExpiryWorker({ ...failing('expiry'), ...context, database, onEventsAppended }))
   const methods = [createLocalPaymentMethod({ ...context, database, urls, counters })]
   const processing = createProcessingWorker({
     ...failing('processing'),

@@ -4,6 +4,8 @@
  */
 export {
   appended,
+  appendAudit,
+  completeAudit,
   createPurgeOfEvents,
   type EventContent,
   publishEvents,
