@@ -1,5 +1,6 @@
 import { instantText, placeholder, type RawQueries, sql, Statement } from '@open-payments-server/database'
 import { appended } from './append.js'
+import { z } from 'zod'
 import type { EventContent, StoredEvent } from './event.js'
 
 /** What an audit found of one invariant. */
@@ -47,4 +48,25 @@ export async function appendAudit(
 export function completeAudit({ subjectId, change, occurredAtMs }: StoredEvent): EventContent {
   const subject = `urn:uuid:${subjectId}`
   return { subject, data: { id: subject, ...change, createdAt: new Date(occurredAtMs).toISOString() } }
+}
+
+/** `data` of the events of an audit. */
+export const AUDIT_SCHEMA = z.strictObject({
+  id: z.url(),
+  checks: z.array(
+    z.strictObject({
+      invariant: z.string().describe('What must hold, in a sentence.'),
+      checkedCount: z.string().describe('Number of rows checked.'),
+      holds: z.boolean()
+    })
+  ),
+  createdAt: z.iso.datetime()
+})
+
+/** What an event of an audit could tell. */
+export function exampleOfAudit(holds: boolean): { readonly subject: string; readonly data: object } {
+  const id = 'urn:uuid:b5a0a7ee-4a0f-4b43-9a42-6a3a2a5b1f44'
+  const invariant = 'What every grant has spent equals its reservations, within its limits.'
+  const checks = [{ invariant, checkedCount: '1204', holds }]
+  return { subject: id, data: { id, checks, createdAt: '2026-11-24T09:30:00.000Z' } }
 }

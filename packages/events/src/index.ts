@@ -1,5 +1,14 @@
 export { appended } from './append.js'
-export { appendAudit, type AuditedInvariant, completeAudit } from './audit.js'
+export { appendAudit, AUDIT_SCHEMA, type AuditedInvariant, completeAudit, exampleOfAudit } from './audit.js'
+export {
+  AMOUNT_SCHEMA,
+  assertDescribed,
+  asyncApiOf,
+  type DescribedEvent,
+  type EventCatalogue,
+  exampleOfEvent,
+  jsonSchemaOfEvent
+} from './catalogue.js'
 export { formatCursor, parseCursor } from './cursor.js'
 export type { CompleteEvents, EventContent, StoredEvent, ToldEvent } from './event.js'
 export { publishEvents, type PublishedRound } from './publish.js'

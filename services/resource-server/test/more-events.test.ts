@@ -5,6 +5,7 @@ import { createTestKey } from '@open-payments-server/testing'
 import { systemClock } from '@open-payments-server/runtime'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { tellExpiries } from '../src/features/tell-expiries/tell-expiries.js'
+import { assertAsDescribed } from './support/described-events.js'
 import { openDatabase } from './support/open-database.js'
 import { ALICE, type PaymentWorld, PUBLIC_URL, startPaymentWorld, usd } from './support/payment-world.js'
 
@@ -36,6 +37,7 @@ async function happenedTo(subject: string): Promise<{ type: string; data: Record
   }
   const list = { afterCursor: '', types: [], pageSize: 1_000 }
   const listed = await callUnary(client, 'listEvents', list, { idempotent: true })
+  listed.events.forEach(assertAsDescribed)
   return listed.events
     .filter((event) => event.subject === subject && !event.type.endsWith('.created'))
     .map(({ type, data }) => ({ type, data: JSON.parse(data) as Record<string, unknown> }))
@@ -73,6 +75,7 @@ it('an audit tells whether it passed, and not where', async () => {
     for (;;) {
       const { events: told } = await callUnary(client, 'listEvents', list, { idempotent: true })
       const latest = told[known - 1]
+      told.forEach(assertAsDescribed)
       if (latest !== undefined) return latest
       await delay(10)
     }
