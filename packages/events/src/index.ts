@@ -11,6 +11,7 @@ export {
 } from './catalogue.js'
 export { formatCursor, parseCursor } from './cursor.js'
 export type { CompleteEvents, EventContent, StoredEvent, ToldEvent } from './event.js'
+export { type EventMeasures, measureEvents } from './measure.js'
 export { publishEvents, type PublishedRound } from './publish.js'
 export {
   type EventQuery,

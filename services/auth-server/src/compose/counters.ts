@@ -3,6 +3,7 @@ import {
   type Metrics,
   publishFailures
 } from '@open-payments-server/service-kit/metrics'
+import { publishEventMetrics } from '@open-payments-server/service-kit/events'
 import { COUNTED_OPERATIONS } from '@open-payments-server/shared-store'
 import type {
   AuthenticationFailureCounter,
@@ -17,6 +18,7 @@ import { publishGrants } from '../metrics/grant-metrics.js'
 import { publishPurge } from '../metrics/purge-metrics.js'
 import { publishReservations } from '../metrics/reservation-metrics.js'
 import { publishRpcs } from '../metrics/rpc-metrics.js'
+import { EVENT_TYPES, type EventType } from '../domain/event-types.js'
 import type { Database } from '../modules/database.js'
 
 /** The background workers. */
@@ -31,6 +33,8 @@ export interface Counters
   readonly countAuthenticationFailure: AuthenticationFailureCounter
   readonly countKeyLookup: KeyLookupCounter
   readonly countPurged: PurgeCounter
+  /** Events of a type were published. */
+  readonly countPublished: (type: EventType, count: number) => void
 }
 
 /** Starts counting. */
@@ -42,6 +46,7 @@ export function startCounting(metrics: Metrics, database: Database): Counters {
     ...publishFailures(metrics, { workers: WORKERS, operations: COUNTED_OPERATIONS }),
     countAuthenticationFailure: publishAuthenticationFailures(metrics),
     countKeyLookup: publishKeyLookups(metrics),
-    countPurged: publishPurge(metrics)
+    countPurged: publishPurge(metrics),
+    countPublished: publishEventMetrics(metrics, database, Object.keys(EVENT_TYPES) as EventType[])
   }
 }

@@ -5,6 +5,7 @@ import {
   createPurgeWorker
 } from '@open-payments-server/service-kit/purge'
 import { ENDED_KINDS } from '../domain/counters.js'
+import type { EventType } from '../domain/event-types.js'
 import { createPurgeStatements } from '../features/purge-grants/purge-statements.js'
 import { createPurgeOfEvents, publishEvents } from '../modules/events/index.js'
 import type { Context } from './context.js'
@@ -23,10 +24,13 @@ export type Wakers = ReturnType<typeof startPublishing>
 export function startPublishing(
   { logger, lifecycle }: Context,
   { database, sharedStore }: Pick<Resources, 'database' | 'sharedStore'>,
-  counters: Pick<Counters, 'countFailedBatch'>
+  counters: Pick<Counters, 'countFailedBatch' | 'countPublished'>
 ) {
   const publishing = createPublishingWorker({
     publish: () => publishEvents(database),
+    onPublished: (type, count) => {
+      counters.countPublished(type as EventType, count)
+    },
     sharedStore,
     pollMs: PUBLISHING_POLL_MS,
     logger,

@@ -3,6 +3,7 @@ import {
   type Metrics,
   publishFailures
 } from '@open-payments-server/service-kit/metrics'
+import { publishEventMetrics } from '@open-payments-server/service-kit/events'
 import { COUNTED_OPERATIONS } from '@open-payments-server/shared-store'
 import {
   type AuthenticationFailureCounter,
@@ -15,6 +16,7 @@ import type { PaymentCounters } from '../domain/payment-counters.js'
 import { publishAuthenticationFailures, publishTokenLookups } from '../metrics/authentication-metrics.js'
 import { publishPayments } from '../metrics/payment-metrics.js'
 import { publishPurge } from '../metrics/purge-metrics.js'
+import { EVENT_TYPES, type EventType } from '../domain/event-types.js'
 import type { Database } from '../modules/database.js'
 
 /** All counters of features, by subject. */
@@ -25,6 +27,8 @@ export interface Counters
   readonly countAuthenticationFailure: AuthenticationFailureCounter
   readonly countTokenLookup: TokenLookupCounter
   readonly countPurged: PurgeCounter
+  /** Events of a type were published. */
+  readonly countPublished: (type: EventType, count: number) => void
 }
 
 /** Starts counting. */
@@ -34,6 +38,7 @@ export function startCounting(metrics: Metrics, database: Database): Counters {
     ...publishFailures(metrics, { workers: WORKERS, operations: COUNTED_OPERATIONS }),
     countAuthenticationFailure: publishAuthenticationFailures(metrics),
     countTokenLookup: publishTokenLookups(metrics),
-    countPurged: publishPurge(metrics)
+    countPurged: publishPurge(metrics),
+    countPublished: publishEventMetrics(metrics, database, Object.keys(EVENT_TYPES) as EventType[])
   }
 }

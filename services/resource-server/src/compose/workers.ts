@@ -5,6 +5,7 @@ import {
   createPurgeWorker
 } from '@open-payments-server/service-kit/purge'
 import { type FailedBatchCounter, EXPIRING_KINDS } from '../domain/counters.js'
+import type { EventType } from '../domain/event-types.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
 import { createLocalPaymentMethod } from '../features/process-outgoing-payments/local-payment-method.js'
 import { createPurgeOfEvents, publishEvents } from '../modules/events/index.js'
@@ -29,7 +30,7 @@ export function startWorkers(
   context: Context,
   { database, sharedStore }: Resources,
   { urls, grantLimits }: DomainPorts,
-  counters: PaymentCounters & { readonly countFailedBatch: FailedBatchCounter }
+  counters: PaymentCounters & Pick<Counters, 'countFailedBatch' | 'countPublished'>
 ) {
   const { config, logger, lifecycle } = context
   const pollSeconds = config.PROCESSING_POLL_SECONDS
@@ -53,6 +54,9 @@ export function startWorkers(
   const publishing = createPublishingWorker({
     ...failing('publishing'),
     publish: () => publishEvents(database),
+    onPublished: (type, count) => {
+      counters.countPublished(type as EventType, count)
+    },
     sharedStore,
     pollMs: pollSeconds * 1_000,
     logger
