@@ -5,6 +5,7 @@ import { describe, expect, it } from '@jest/globals'
 import { configurationReference } from '../src/reference/configuration-reference.js'
 import { DEPENDENCY_REASONS } from '../src/reference/dependency-reasons.js'
 import { dependencyReference, findDependencies } from '../src/reference/dependency-reference.js'
+import { eventReference, eventSchemas } from '../src/reference/event-reference.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 /** Licenses that ask for no more than to be named. */
@@ -29,6 +30,17 @@ describe('the documents', () => {
 
   it('list every production dependency (else run: node infra/stack/scripts/write-docs.mjs)', async () => {
     expect(await read('docs/dependencies.md')).toBe(dependencyReference(ROOT))
+  })
+
+  it('describe every event (else run: node infra/stack/scripts/write-docs.mjs)', async () => {
+    expect(await read('docs/events.md')).toBe(eventReference())
+    const schemas = eventSchemas()
+    const files = (await readdir(join(ROOT, 'docs/events'), { recursive: true })).filter((name) =>
+      name.endsWith('.json')
+    )
+    expect(files.sort()).toEqual(Object.keys(schemas).sort())
+    for (const [name, schema] of Object.entries(schemas))
+      expect(JSON.parse(await read(`docs/events/${name}`))).toEqual(schema)
   })
 
   it('give a reason for exactly the direct dependencies', () => {

@@ -1,6 +1,17 @@
 export { appended } from './append.js'
+export { appendAudit, AUDIT_SCHEMA, type AuditedInvariant, completeAudit, exampleOfAudit } from './audit.js'
+export {
+  AMOUNT_SCHEMA,
+  assertDescribed,
+  asyncApiOf,
+  type DescribedEvent,
+  type EventCatalogue,
+  exampleOfEvent,
+  jsonSchemaOfEvent
+} from './catalogue.js'
 export { formatCursor, parseCursor } from './cursor.js'
 export type { CompleteEvents, EventContent, StoredEvent, ToldEvent } from './event.js'
+export { type EventMeasures, measureEvents } from './measure.js'
 export { publishEvents, type PublishedRound } from './publish.js'
 export {
   type EventQuery,
@@ -11,5 +22,6 @@ export {
   readNewestNumber,
   type ResyncCause
 } from './read.js'
+export { createPurgeOfEvents } from './purge.js'
 export { createEventNews, type EventNews } from './news.js'
 export { createPublishingWorker } from './publishing-worker.js'

@@ -39,7 +39,7 @@ const uuidV7 = (instant: typeof PUBLISHER_LOCK) => sql`
  * missed none below it. Within a subject, events were appended one after the other, because each change waits for the one
  * before it.
  */
-const PUBLISH = new Statement<{ published: number }>(
+const PUBLISH = new Statement<{ readonly type: string; readonly published: number }>(
   'publish-events',
   sql`
   with taken as (
@@ -56,9 +56,9 @@ const PUBLISH = new Statement<{ published: number }>(
     select numbered.before + row_number() over (order by taken.place), ${uuidV7(rawSql('taken.occurred_at'))}, taken.type,
            taken.subject_id, taken.change, taken.occurred_at
       from taken cross join numbered
-    returning 1
+    returning type
   )
-  select count(*)::integer as published from published`
+  select type, count(*)::integer as published from published group by type`
 )
 
 /** The result of a round of publishing. */
@@ -67,6 +67,8 @@ export interface PublishedRound {
   readonly busy: boolean
   /** Number of events that were published, up to {@link PUBLISHED_TOGETHER_MAX}. */
   readonly published: number
+  /** The same by their types. */
+  readonly byType: readonly { readonly type: string; readonly published: number }[]
 }
 
 /** Publishes the oldest events of the outbox. Safe to run in several processes at once: one publishes, the others do nothing. */
@@ -75,8 +77,8 @@ export function publishEvents<Transaction extends RawQueries>(
 ): Promise<PublishedRound> {
   return inTransaction(database, async (transaction) => {
     const [lock] = await LOCK.rows(transaction, {})
-    if (lock?.is_publisher !== true) return { busy: true, published: 0 }
-    const [counted] = await PUBLISH.rows(transaction, { countMax: PUBLISHED_TOGETHER_MAX })
-    return { busy: false, published: counted?.published ?? 0 }
+    if (lock?.is_publisher !== true) return { busy: true, published: 0, byType: [] }
+    const byType = await PUBLISH.rows(transaction, { countMax: PUBLISHED_TOGETHER_MAX })
+    return { busy: false, published: byType.reduce((sum, { published }) => sum + published, 0), byType }
   })
 }

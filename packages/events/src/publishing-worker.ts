@@ -23,6 +23,8 @@ export function createPublishingWorker(dependencies: {
   readonly pollMs: number
   readonly logger: Logger
   readonly onBatchFailed?: (() => void) | undefined
+  /** Is told how many events of a type were published. */
+  readonly onPublished?: ((type: string, count: number) => void) | undefined
 }): Worker {
   const { publish, sharedStore, logger } = dependencies
   const tell = async (): Promise<void> => {
@@ -41,7 +43,8 @@ export function createPublishingWorker(dependencies: {
     logger,
     onBatchFailed: dependencies.onBatchFailed,
     async runBatch() {
-      const { busy, published } = await publish()
+      const { busy, published, byType } = await publish()
+      for (const { type, published: count } of byType) dependencies.onPublished?.(type, count)
       if (published > 0) await tell()
       if (busy) worker.wake()
       return published === PUBLISHED_TOGETHER_MAX

@@ -134,10 +134,28 @@ export function findTableReads(folder: string, tables: SchemaTables): Promise<re
  * @param text the whole statement, composed
  */
 export function findTablesWrittenTwice(text: string): readonly string[] {
-  const written = [...text.replace(/\/\*[\s\S]*?\*\/|--.*$|'(?:[^']|'')*'/gm, '').matchAll(WRITES)].map(
+  const written = findWrittenTables(text)
+  return [...new Set(written.filter((table, index) => written.indexOf(table) !== index))].sort()
+}
+
+/**
+ * The tables that the parts of a statement write, one for each part.
+ *
+ * @param text the whole statement, composed
+ */
+export function findWrittenTables(text: string): readonly string[] {
+  return [...text.replace(/\/\*[\s\S]*?\*\/|--.*$|'(?:[^']|'')*'/gm, '').matchAll(WRITES)].map(
     ([, table = '']) => firstName(table)
   )
-  return [...new Set(written.filter((table, index) => written.indexOf(table) !== index))].sort()
+}
+
+/**
+ * Finds every write of a table by Prisma's models in the sources of a service: these append no event.
+ *
+ * @param folder looked through with all that is below it, but for generated code and tests
+ */
+export function findModelWrites(folder: string, tables: SchemaTables): Promise<readonly TableUse[]> {
+  return findUses(folder, tables, (text) => named(text, tables.models, MODEL_WRITES))
 }
 
 /**

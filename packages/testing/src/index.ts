@@ -1,11 +1,13 @@
 export { type ClientWallet, startClientWallet } from './client-wallet.js'
 export { connectRaw, parseAnswers, type RawAnswer, sendRaw } from './raw-connection.js'
-export { composeStatements } from './compose-statements.js'
+export { type ComposedStatement, composeStatements } from './compose-statements.js'
 export { holdToContract } from './contract-keeper.js'
 export {
   COMPUTED,
   findForeignCascades,
+  findModelWrites,
   findTablesWrittenTwice,
+  findWrittenTables,
   findTableReads,
   findTableWrites,
   readSchemaTables,

@@ -1,10 +1,20 @@
 import type { CompleteEvents, EventContent, StoredEvent } from '@open-payments-server/events'
+import { z } from 'zod'
+import { DISABLED_CAUSES } from './endpoint.js'
 
-/** Types of events of endpoints, and when they happen. */
-export const ENDPOINT_EVENT_TYPES = {
-  'webhook_endpoint.disabled':
-    'An endpoint gets no more events: it took nothing for three days, or answered 410.'
-} as const satisfies Readonly<Record<string, string>>
+/** What an event of an endpoint tells. */
+export const ENDPOINT_SCHEMA = z.strictObject({
+  id: z.uuid(),
+  cause: z.enum(DISABLED_CAUSES).describe('Why it gets no more events.')
+})
+
+const EXAMPLE_ID = '4f1c2d3e-7b8a-4c9d-8e0f-1a2b3c4d5e6f'
+
+/** What an event of an endpoint could tell. */
+export const EXAMPLE_OF_ENDPOINT = {
+  subject: `urn:uuid:${EXAMPLE_ID}`,
+  data: { id: EXAMPLE_ID, cause: 'failing' }
+} as const
 
 /**
  * Completes events of endpoints too: their subject is a URN, because only operators read endpoints, over gRPC.
@@ -21,7 +31,7 @@ export function withEndpointEvents(complete: CompleteEvents): CompleteEvents {
 }
 
 function isOfEndpoint({ type }: StoredEvent): boolean {
-  return type in ENDPOINT_EVENT_TYPES
+  return type.startsWith('webhook_endpoint.')
 }
 
 function endpointContent({ subjectId, change }: StoredEvent): EventContent {

@@ -9,7 +9,7 @@ export {
   type WebhookAttempt,
   type WebhookEndpoint
 } from './endpoint.js'
-export { ENDPOINT_EVENT_TYPES, withEndpointEvents } from './endpoint-events.js'
+export { ENDPOINT_SCHEMA, EXAMPLE_OF_ENDPOINT, withEndpointEvents } from './endpoint-events.js'
 export { type DeliveryMeasures, measureDeliveries } from './measure.js'
 export { deliveredNumber, purgeAttempts } from './purge.js'
 export { createSecretBox, drawSecret, isSecret, type SecretBox } from './secret.js'

@@ -1,5 +1,6 @@
 import {
   databaseSettings,
+  eventSettings,
   type Environment,
   grpcClientsSetting,
   grpcListenerSettings,
@@ -182,6 +183,7 @@ export const authServerSchema = z.object({
     )
     .prefault('24'),
   ...webhookSettings,
+  ...eventSettings('spiffe://wallet.example/risk'),
   ...shutdownSettings
 })
 

@@ -1,10 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import {
+  type ComposedStatement,
   composeStatements,
   findForeignCascades,
+  findModelWrites,
   findTableReads,
   findTablesWrittenTwice,
   findTableWrites,
+  findWrittenTables,
   readSchemaTables,
   type SchemaTables
 } from '@open-payments-server/testing'
@@ -35,9 +38,17 @@ const EVENT_TABLES = [
 ]
 
 let tables: SchemaTables
+let statements: readonly ComposedStatement[]
 
 beforeAll(async () => {
   tables = await readSchemaTables(`${PRISMA}schema.prisma`)
+  statements = await composeStatements(SOURCES, {
+    mockModule: jest.unstable_mockModule,
+    composeOthers: async () => {
+      const { createPurgeStatements } = await import('../src/features/purge-grants/purge-statements.js')
+      createPurgeStatements({ undecidedSeconds: 1, unconsentedSeconds: 1 })
+    }
+  })
 })
 
 it('every table has an owner', () => {
@@ -66,13 +77,6 @@ it('a table is written by one part of a statement, or by parts that never touch 
     'rotate-tokens: access_token': 'tokens that were there are ended; those that replace them are inserted',
     'purge-grants: grant_request': 'a grant is put off or deleted by whether its instant is before the cutoff'
   }
-  const statements = await composeStatements(SOURCES, {
-    mockModule: jest.unstable_mockModule,
-    composeOthers: async () => {
-      const { createPurgeStatements } = await import('../src/features/purge-grants/purge-statements.js')
-      createPurgeStatements({ undecidedSeconds: 1, unconsentedSeconds: 1 })
-    }
-  })
   const twice = statements.flatMap(({ name, text }) =>
     findTablesWrittenTwice(text).map((table) => `${name}: ${table}`)
   )
@@ -85,4 +89,32 @@ it('no row of a table is deleted with one of another module, but for what belong
     'interaction with grant_request',
     'access_token with grant_request'
   ])
+})
+
+// What changes and is not told, nobody learns.
+it('a statement that changes something appends an event, or nobody needs to know', async () => {
+  /** Statements that append none, and why. */
+  const silent: Readonly<Record<string, string>> = {
+    'complete-spent': 'it records what a payment was answered, which its client has',
+    'end-reservations': 'the resource server tells of the payment',
+    'purge-grants': 'it ended, and that was told, or nobody decided',
+    'purge-refusals': 'a refusal is told to its client alone',
+    'purge-tokens': 'it was rotated, and that was told',
+    refuse: 'a refusal is told to its client alone',
+    reserve: 'the resource server tells of the payment'
+  }
+  /** The same, of writes by Prisma's models. */
+  const silentModels: Readonly<Record<string, string>> = {
+    'modules/grants/change.ts: grant_request': 'it waits again: its state is the same',
+    'modules/interactions/change.ts: interaction':
+      'that a browser opened or left the consent page decides nothing'
+  }
+  const written = statements
+    .filter(({ text }) => findWrittenTables(text).some((table) => table in OWNERS))
+    .filter(({ text }) => !findWrittenTables(text).includes('event_outbox'))
+  expect(written.map(({ name }) => name).sort()).toEqual(Object.keys(silent).sort())
+  const models = await findModelWrites(SOURCES, tables)
+  expect(models.map(({ file, table }) => `${file}: ${table}`).sort()).toEqual(
+    Object.keys(silentModels).sort()
+  )
 })

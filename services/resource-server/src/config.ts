@@ -1,5 +1,6 @@
 import {
   databaseSettings,
+  eventSettings,
   type Environment,
   grpcClientsSetting,
   grpcListenerSettings,
@@ -215,6 +216,7 @@ export const resourceServerSchema = z.object({
       'How long they are kept after they expired, in days. Paid quotes, and incoming payments that received anything, are kept for good: see [retention](decisions/retention.md).'
   }),
   ...webhookSettings,
+  ...eventSettings('spiffe://wallet.example/risk'),
   ...shutdownSettings
 })
 

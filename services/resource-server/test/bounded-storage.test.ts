@@ -145,6 +145,9 @@ describe('the largest that a stranger can have stored:', () => {
   /** Text that does not compress. */
   const random = (length: number): string => randomBytes(length).toString('base64url').slice(0, length)
   const CLIENT = `https://${random(248)}`
+  /** Events are kept for another time than what they tell of. */
+  const EVENTS = `relname in ('event', 'event_outbox')`
+  const STATE = `not ${EVENTS}`
   const AMOUNT = { value: '18446744073709551615', assetCode: 'USD', assetScale: 2 }
   const access = [
     { type: 'incoming-payment' as const, actions: ['create'] },
@@ -200,18 +203,20 @@ describe('the largest that a stranger can have stored:', () => {
     database: TestResourceServer['database'],
     create: () => Promise<unknown>
   ): Promise<number> => {
-    const sizeOf = async (): Promise<number> => {
-      const [row] = await database.query<{ size: string }>(
-        `select sum(pg_total_relation_size(oid)) as size from pg_class
-          where relkind = 'r' and relnamespace = 'public'::regnamespace`
-      )
-      return Number(row?.size)
-    }
     // The first of its kind adds the first page of each index.
     await create()
-    const before = await sizeOf()
+    const before = await sizeOf(database, STATE)
     for (let at = 0; at < ROWS; at += 1) await create()
-    return Math.ceil(((await sizeOf()) - before) / ROWS)
+    return Math.ceil(((await sizeOf(database, STATE)) - before) / ROWS)
+  }
+
+  /** Size of those tables and their indexes on disk, in bytes. */
+  const sizeOf = async (database: TestResourceServer['database'], tables: string): Promise<number> => {
+    const [row] = await database.query<{ size: string }>(
+      `select sum(pg_total_relation_size(oid)) as size from pg_class
+        where relkind = 'r' and relnamespace = 'public'::regnamespace and ${tables}`
+    )
+    return Number(row?.size)
   }
 
   const documented = async (what: string): Promise<number> => {
@@ -284,6 +289,34 @@ describe('the largest that a stranger can have stored:', () => {
       await world.stop()
     }
   }, 120_000)
+
+  it('an event takes no more of the disk than the documentation says', async () => {
+    const world = await startPaymentWorld()
+    try {
+      const receiver = await world.createReceiver()
+      const pay = async (): Promise<void> => {
+        await world.whenEnded((await world.pay(receiver, 1)).textAt('id'))
+      }
+      const whenPublished = async (): Promise<number> => {
+        for (;;) {
+          const [row] = await world.database.query<{ left: number; published: number }>(
+            `select (select count(*) from event_outbox)::integer as left, (select count(*) from event)::integer as published`
+          )
+          if (row?.left === 0) return row.published
+          await new Promise(setImmediate)
+        }
+      }
+      await pay()
+      const published = await whenPublished()
+      const before = await sizeOf(world.database, EVENTS)
+      for (let at = 0; at < ROWS; at += 1) await pay()
+      const more = (await whenPublished()) - published
+      expect(more).toBe(3 * ROWS)
+      await expectDocumented('Event', Math.ceil(((await sizeOf(world.database, EVENTS)) - before) / more))
+    } finally {
+      await world.stop()
+    }
+  }, 60_000)
 
   it('a quote takes no more of the disk than the documentation says', async () => {
     service = await startTestResourceServer()

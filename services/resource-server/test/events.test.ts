@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { callUnary, createClient, readStream, RpcError, status } from '@open-payments-server/grpc-transport'
 import { events } from '@open-payments-server/proto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { assertAsDescribed } from './support/described-events.js'
 import { PUBLIC_URL, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
 let world: PaymentWorld
@@ -23,8 +24,16 @@ afterAll(async () => {
   await world.stop()
 })
 
-const list = (afterCursor = '', more: Partial<events.ListEventsRequest> = {}) =>
-  callUnary(client, 'listEvents', { afterCursor, types: [], pageSize: 1_000, ...more }, { idempotent: true })
+/** Lists events. Each must be as it is described. */
+async function list(
+  afterCursor = '',
+  more: Partial<events.ListEventsRequest> = {}
+): Promise<events.ListEventsResponse> {
+  const request = { afterCursor, types: [], pageSize: 1_000, ...more }
+  const listed = await callUnary(client, 'listEvents', request, { idempotent: true })
+  listed.events.forEach(assertAsDescribed)
+  return listed
+}
 
 const refusalOf = (call: Promise<unknown>): Promise<string> =>
   call.then(

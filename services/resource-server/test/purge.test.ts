@@ -5,7 +5,7 @@ import {
 } from '@open-payments-server/service-kit/purge'
 import { scrapeMetrics } from '@open-payments-server/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import type { PurgedKind } from '../src/domain/counters.js'
+import type { ExpiringKind } from '../src/domain/counters.js'
 import { purgeIncomingPayments } from '../src/modules/incoming-payments/index.js'
 import { purgeQuotes } from '../src/modules/quotes/index.js'
 import { openDatabase } from './support/open-database.js'
@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000
 const RETENTION_DAYS = 30
 
 let world: PaymentWorld
-let repository: PurgeRepository<PurgedKind>
+let repository: PurgeRepository<ExpiringKind>
 
 beforeAll(async () => {
   world = await startPaymentWorld({
@@ -41,7 +41,7 @@ const rangeOf = (countMax: number) => ({
 })
 
 /** Runs one purge until nothing is left to delete. */
-async function purge(kind: PurgedKind): Promise<number> {
+async function purge(kind: ExpiringKind): Promise<number> {
   let total = 0
   for (;;) {
     const { lookedAt, purged } = await repository.purge(kind, rangeOf(100))

@@ -1,11 +1,14 @@
 import { fileURLToPath } from 'node:url'
 import {
+  type ComposedStatement,
   composeStatements,
   COMPUTED,
   findForeignCascades,
+  findModelWrites,
   findTableReads,
   findTablesWrittenTwice,
   findTableWrites,
+  findWrittenTables,
   readSchemaTables,
   type SchemaTables
 } from '@open-payments-server/testing'
@@ -24,6 +27,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   incoming_payment: 'incoming-payments',
   outgoing_payment: 'outgoing-payments',
   quote: 'quotes',
+  expiry: 'expiries',
   grant_reservation: 'grant-outcomes',
   database_timeline: 'grant-outcomes'
 }
@@ -40,9 +44,11 @@ const EVENT_TABLES = [
 ]
 
 let tables: SchemaTables
+let statements: readonly ComposedStatement[]
 
 beforeAll(async () => {
   tables = await readSchemaTables(`${PRISMA}schema.prisma`)
+  statements = await composeStatements(SOURCES, { mockModule: jest.unstable_mockModule })
 })
 
 it('every table has an owner', () => {
@@ -81,7 +87,6 @@ it('a table is written by one part of a statement, or by parts that never touch 
     'purge-incoming-payments: incoming_payment':
       'a row is put off or deleted by whether its instant is before the cutoff'
   }
-  const statements = await composeStatements(SOURCES, { mockModule: jest.unstable_mockModule })
   const twice = statements.flatMap(({ name, text }) =>
     findTablesWrittenTwice(text).map((table) => `${name}: ${table}`)
   )
@@ -90,4 +95,36 @@ it('a table is written by one part of a statement, or by parts that never touch 
 
 it('no row of a table is deleted with one of another module, but for what belongs to it', async () => {
   expect(await findForeignCascades(`${PRISMA}migrations/`, OWNERS)).toEqual([])
+})
+
+// What changes and is not told, nobody learns.
+it('a statement that changes something appends an event, or nobody needs to know', async () => {
+  /** Statements that append none, and why. */
+  const silent: Readonly<Record<string, string>> = {
+    'claim-reservation-outcomes': "when to try again to tell the auth server is nobody else's concern",
+    'create-quotes': 'its client has it in its hands; that it expires is told',
+    deposit: 'the operator who does it knows; the receiver of a payment is told by its events',
+    'give-up-lost-payments': 'an id without a payment is known to nobody',
+    'give-up-payment-id': 'an id without a payment is known to nobody',
+    'give-up-payment-ids': 'an id without a payment is known to nobody',
+    'mark-outcomes-delivered': 'that the auth server was told is between the two services',
+    'meet-timeline': 'the epoch of the events tells it',
+    'purge-incoming-payments': 'it expired, and that was told',
+    'purge-quotes': 'it expired, and that was told',
+    withdraw: 'the operator who does it knows'
+  }
+  /** The same, of writes by Prisma's models. */
+  const silentModels: Readonly<Record<string, string>> = {
+    'modules/ledger/accounts.ts: account': 'the operator who creates it knows',
+    'modules/ledger/assets.ts: asset': 'the operator who creates it knows',
+    'modules/wallet-addresses/administration.ts: wallet_address': 'the operator who creates it knows'
+  }
+  const written = statements
+    .filter(({ text }) => findWrittenTables(text).some((table) => table in OWNERS))
+    .filter(({ text }) => !findWrittenTables(text).includes('event_outbox'))
+  expect(written.map(({ name }) => name).sort()).toEqual(Object.keys(silent).sort())
+  const models = await findModelWrites(SOURCES, tables)
+  expect(models.map(({ file, table }) => `${file}: ${table}`).sort()).toEqual(
+    Object.keys(silentModels).sort()
+  )
 })

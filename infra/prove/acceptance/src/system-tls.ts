@@ -12,6 +12,7 @@ import type { ServiceName } from './service-name.js'
 export const CLIENT_NAMES = {
   'resource-server': 'spiffe://wallet.test/resource-server',
   operator: 'spiffe://wallet.test/operator',
+  watcher: 'spiffe://wallet.test/risk',
   gateway: 'gateway.wallet.test'
 } as const
 
@@ -34,8 +35,8 @@ export interface SystemTls {
 }
 
 /**
- * Makes the certificates. The resource server may introspect and use limits, operators may operate, and a gateway may
- * introspect.
+ * Makes the certificates. The resource server may introspect and use limits, operators may operate, a gateway may introspect,
+ * and a watcher may watch events.
  */
 export async function createSystemTls(): Promise<SystemTls> {
   const authority = await createTestAuthority()
@@ -55,11 +56,13 @@ export async function createSystemTls(): Promise<SystemTls> {
       ...listener(authServer),
       GRPC_INTROSPECTION_CLIENTS: `${CLIENT_NAMES['resource-server']}, ${CLIENT_NAMES.gateway}`,
       GRPC_LIMITS_CLIENTS: CLIENT_NAMES['resource-server'],
-      GRPC_OPERATOR_CLIENTS: CLIENT_NAMES.operator
+      GRPC_OPERATOR_CLIENTS: CLIENT_NAMES.operator,
+      GRPC_EVENT_CLIENTS: CLIENT_NAMES.watcher
     },
     resource: {
       ...listener(resourceServer),
       GRPC_OPERATOR_CLIENTS: CLIENT_NAMES.operator,
+      GRPC_EVENT_CLIENTS: CLIENT_NAMES.watcher,
       AUTH_GRPC_TLS_CA_FILE: resourceServer.authority,
       AUTH_GRPC_TLS_CERTIFICATE_FILE: resourceServer.certificate,
       AUTH_GRPC_TLS_KEY_FILE: resourceServer.key,

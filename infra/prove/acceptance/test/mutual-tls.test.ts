@@ -2,7 +2,7 @@ import { type ServiceDefinition, type ServiceError, makeClientConstructor } from
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { composeAuthServer, loadConfig as loadAuthServerConfig } from '@open-payments-server/auth-server'
 import { createClient, status } from '@open-payments-server/grpc-transport'
-import { auth, wallet } from '@open-payments-server/proto'
+import { auth, events, wallet } from '@open-payments-server/proto'
 import {
   composeResourceServer,
   loadConfig as loadResourceServerConfig
@@ -38,7 +38,7 @@ describe('both services with certificates', () => {
   })
 })
 
-type Services = 'introspection' | 'limits' | 'operator' | 'auditing' | 'wallets'
+type Services = 'introspection' | 'limits' | 'operator' | 'auditing' | 'events' | 'wallets' | 'wallet events'
 
 const AUDIT_LIMITS = auth.GrantOperatorServiceService.auditLimits.path
 const METHODS: Readonly<Record<Services, readonly string[]>> = {
@@ -46,7 +46,9 @@ const METHODS: Readonly<Record<Services, readonly string[]>> = {
   limits: pathsOf(auth.GrantLimitsServiceService),
   operator: pathsOf(auth.GrantOperatorServiceService).filter((path) => path !== AUDIT_LIMITS),
   auditing: [AUDIT_LIMITS],
-  wallets: pathsOf(wallet.WalletOperatorServiceService)
+  events: pathsOf(events.EventServiceService),
+  wallets: pathsOf(wallet.WalletOperatorServiceService),
+  'wallet events': pathsOf(events.EventServiceService)
 }
 
 function pathsOf(definition: ServiceDefinition): string[] {
@@ -55,7 +57,7 @@ function pathsOf(definition: ServiceDefinition): string[] {
 
 /** Calls every method with an empty message. Returns whether each was allowed. */
 async function letIn(certificate: CertificateOptions, services: Services): Promise<boolean> {
-  const service = services === 'wallets' ? 'resource-server' : 'auth-server'
+  const service = services.startsWith('wallet') ? 'resource-server' : 'auth-server'
   const instances = service === 'resource-server' ? system.resourceServers : system.authServers
   const client = createClient(makeClientConstructor({}, 'Any'), {
     ...(await tls.channel(certificate, service)),
@@ -102,7 +104,12 @@ describe('a client whose certificate has', () => {
       ['introspection', 'limits', 'auditing']
     ],
     ['the name of a service that introspects', { dnsNames: [CLIENT_NAMES.gateway] }, ['introspection']],
-    ['the name of an operator', { uris: [CLIENT_NAMES.operator] }, ['operator', 'auditing', 'wallets']],
+    [
+      'the name of an operator',
+      { uris: [CLIENT_NAMES.operator] },
+      ['operator', 'auditing', 'events', 'wallets', 'wallet events']
+    ],
+    ['the name of a service that watches', { uris: [CLIENT_NAMES.watcher] }, ['events', 'wallet events']],
     ['the name of an operator as its common name', { commonName: CLIENT_NAMES.operator }, []],
     ['no name at all', {}, []]
   ])('%s is let in where it is named, and nowhere else', async (_, certificate, expected) => {

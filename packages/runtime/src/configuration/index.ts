@@ -17,6 +17,7 @@ export {
   metricsSettings,
   processSettings,
   publicListenerSettings,
+  eventSettings,
   purgeSettings,
   rateLimitSettings,
   sharedStoreSettings,

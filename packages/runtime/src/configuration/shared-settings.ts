@@ -325,6 +325,36 @@ export const webhookSettings = {
     .optional()
 }
 
+/** Longer than an endpoint may be down and still get every event. */
+const EVENT_RETENTION_DAYS_MIN = 3
+
+/**
+ * The events that the service tells of.
+ *
+ * @param example name of a client that may watch them
+ */
+export function eventSettings(example: string) {
+  return {
+    EVENT_RETENTION_DAYS: setting
+      .wholeNumber(
+        {
+          description:
+            'How long events are kept after they happened, in days. A reader that comes back later is told to read everything anew. They are deleted every PURGE_INTERVAL_SECONDS.',
+          example: '30'
+        },
+        { min: EVENT_RETENTION_DAYS_MIN, max: RETENTION_DAYS_MAX }
+      )
+      .prefault('30'),
+    GRPC_EVENT_CLIENTS: setting
+      .clientNames({
+        description:
+          'Clients that may list and watch events, besides those of GRPC_OPERATOR_CLIENTS: URIs and DNS names of the subject alternative names of their certificates, separated by commas.',
+        example
+      })
+      .optional()
+  }
+}
+
 /** How the service stops. */
 export const shutdownSettings = {
   SHUTDOWN_DELAY_SECONDS: setting

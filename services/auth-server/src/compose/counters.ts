@@ -4,6 +4,7 @@ import {
   publishFailures,
   publishWebhooks
 } from '@open-payments-server/service-kit/metrics'
+import { publishEventMetrics } from '@open-payments-server/service-kit/events'
 import { COUNTED_OPERATIONS } from '@open-payments-server/shared-store'
 import type {
   AuthenticationFailureCounter,
@@ -18,6 +19,7 @@ import { publishGrants } from '../metrics/grant-metrics.js'
 import { publishPurge } from '../metrics/purge-metrics.js'
 import { publishReservations } from '../metrics/reservation-metrics.js'
 import { publishRpcs } from '../metrics/rpc-metrics.js'
+import { EVENT_TYPES, type EventType } from '../domain/event-types.js'
 import type { Database } from '../modules/database.js'
 
 /** The background workers. */
@@ -33,6 +35,8 @@ export interface Counters
   readonly countKeyLookup: KeyLookupCounter
   readonly countPurged: PurgeCounter
   readonly countWebhookAttempt: ReturnType<typeof publishWebhooks>
+  /** Events of a type were published. */
+  readonly countPublished: (type: EventType, count: number) => void
 }
 
 /** Starts counting. */
@@ -45,6 +49,7 @@ export function startCounting(metrics: Metrics, database: Database): Counters {
     countAuthenticationFailure: publishAuthenticationFailures(metrics),
     countKeyLookup: publishKeyLookups(metrics),
     countPurged: publishPurge(metrics),
-    countWebhookAttempt: publishWebhooks(metrics, database)
+    countWebhookAttempt: publishWebhooks(metrics, database),
+    countPublished: publishEventMetrics(metrics, database, Object.keys(EVENT_TYPES) as EventType[])
   }
 }

@@ -61,7 +61,7 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
       implementation: grantOperatorService(dependencies),
       clients: clients.operator
     },
-    createEventService({ ...dependencies, ...telling, service: 'auth-server', clients: operators }),
+    createEventService({ ...dependencies, ...telling, service: 'auth-server', clients: clients.events }),
     createWebhookService({ ...dependencies, ...telling, ...telling.webhooks, clients: operators })
   ]
 }

@@ -5,7 +5,7 @@ import {
   type ToldEvent
 } from '@open-payments-server/events'
 import { openWebhooks, type Webhooks } from '@open-payments-server/service-kit/webhooks'
-import { ENDPOINT_EVENT_TYPES, withEndpointEvents } from '@open-payments-server/webhooks'
+import { withEndpointEvents } from '@open-payments-server/webhooks'
 import { EVENT_TYPES } from '../domain/event-types.js'
 import type { TokenMaker } from '../domain/new-token.js'
 import { completeEvents } from '../features/tell-events/complete-events.js'
@@ -34,7 +34,7 @@ export function startTelling(
   context.lifecycle.add(news)
   const complete = withEndpointEvents((events) => completeEvents(events, { database, ...tokenMaker }))
   const webhooks = openWebhooks({ ...context, database, news, complete, walletAddressesOf, counters })
-  const types = new Set([...Object.keys(EVENT_TYPES), ...Object.keys(ENDPOINT_EVENT_TYPES)])
+  const types = new Set(Object.keys(EVENT_TYPES))
   return { news, types, complete, webhooks }
 }
 

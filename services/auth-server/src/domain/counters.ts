@@ -48,7 +48,12 @@ export type KeyLookupCounter = (source: (typeof KEY_SOURCES)[number]) => void
  * What is deleted after it ended: grants with everything that belongs to them, tokens of grants that stay, and refusals of
  * payments.
  */
-export const PURGED_KINDS = ['grant', 'token', 'refusal'] as const
+export const ENDED_KINDS = ['grant', 'token', 'refusal'] as const
+/** What is deleted: what ended, and events. */
+export const PURGED_KINDS = [...ENDED_KINDS, 'event', 'webhook-attempt'] as const
+
+/** What is deleted after it ended. */
+export type EndedKind = (typeof ENDED_KINDS)[number]
 
 /** What the purge deletes. */
 export type PurgedKind = (typeof PURGED_KINDS)[number]

@@ -4,22 +4,24 @@ import type { AuthServerConfig } from '../config.js'
 /** The settings that name clients. */
 export type GrpcClientLists = Pick<
   AuthServerConfig,
-  'GRPC_INTROSPECTION_CLIENTS' | 'GRPC_LIMITS_CLIENTS' | 'GRPC_OPERATOR_CLIENTS'
+  'GRPC_INTROSPECTION_CLIENTS' | 'GRPC_LIMITS_CLIENTS' | 'GRPC_OPERATOR_CLIENTS' | 'GRPC_EVENT_CLIENTS'
 >
 
 /** Who may call each service when clients present certificates. */
 export function allowedClients(
   config: GrpcClientLists = {}
-): Record<'introspection' | 'limits' | 'operator', AllowedClients> {
+): Record<'introspection' | 'limits' | 'operator' | 'events', AllowedClients> {
   const {
     GRPC_INTROSPECTION_CLIENTS: introspection = [],
     GRPC_LIMITS_CLIENTS: limits = [],
-    GRPC_OPERATOR_CLIENTS: operator = []
+    GRPC_OPERATOR_CLIENTS: operator = [],
+    GRPC_EVENT_CLIENTS: events = []
   } = config
   return {
     introspection: { everyMethod: introspection },
     limits: { everyMethod: limits },
     // The resource server audits both sides when an operator requests it. This only reads, and revokes nothing.
-    operator: { everyMethod: operator, furtherOf: { AuditLimits: limits } }
+    operator: { everyMethod: operator, furtherOf: { AuditLimits: limits } },
+    events: { everyMethod: [...operator, ...events] }
   }
 }

@@ -1,16 +1,16 @@
 import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
-import { auditLimits, type AuditLimitsDependencies } from '../features/audit-limits/audit-limits.js'
+import { tellAudit, type TellAuditDependencies } from '../features/audit-limits/audit-limits.js'
 
 /** Maximum number of violations that one audit reports. One is too many already; this limits the answer. */
 export const VIOLATIONS_MAX = 1000
 
 /** `GrantOperatorService.AuditLimits`. */
 export function auditLimitsRpc(
-  dependencies: AuditLimitsDependencies
+  dependencies: TellAuditDependencies
 ): UnaryHandler<auth.AuditLimitsRequest, auth.AuditLimitsResponse> {
   return async () => {
-    const { windowCount, reservationCount, violations } = await auditLimits(VIOLATIONS_MAX + 1, dependencies)
+    const { windowCount, reservationCount, violations } = await tellAudit(VIOLATIONS_MAX + 1, dependencies)
     const told = violations.slice(0, VIOLATIONS_MAX)
     if (violations.length > told.length) told.push('There are more violations than can be listed here.')
     return { windowCount, reservationCount, violations: told }

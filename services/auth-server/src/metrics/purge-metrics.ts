@@ -6,7 +6,7 @@ export function publishPurge(metrics: Metrics): PurgeCounter {
   return metrics.addCounters(
     {
       name: 'open_payments_purged_total',
-      help: 'Deleted rows: ended grants with their dependents, rotated tokens of other grants, and refused payments.'
+      help: 'Deleted rows: ended grants with their dependents, rotated tokens of other grants, refused payments, events, and attempts to deliver them.'
     },
     'kind',
     PURGED_KINDS

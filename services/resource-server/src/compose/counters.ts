@@ -4,6 +4,7 @@ import {
   publishFailures,
   publishWebhooks
 } from '@open-payments-server/service-kit/metrics'
+import { publishEventMetrics } from '@open-payments-server/service-kit/events'
 import { COUNTED_OPERATIONS } from '@open-payments-server/shared-store'
 import {
   type AuthenticationFailureCounter,
@@ -16,6 +17,7 @@ import type { PaymentCounters } from '../domain/payment-counters.js'
 import { publishAuthenticationFailures, publishTokenLookups } from '../metrics/authentication-metrics.js'
 import { publishPayments } from '../metrics/payment-metrics.js'
 import { publishPurge } from '../metrics/purge-metrics.js'
+import { EVENT_TYPES, type EventType } from '../domain/event-types.js'
 import type { Database } from '../modules/database.js'
 
 /** All counters of features, by subject. */
@@ -27,6 +29,8 @@ export interface Counters
   readonly countTokenLookup: TokenLookupCounter
   readonly countPurged: PurgeCounter
   readonly countWebhookAttempt: ReturnType<typeof publishWebhooks>
+  /** Events of a type were published. */
+  readonly countPublished: (type: EventType, count: number) => void
 }
 
 /** Starts counting. */
@@ -37,6 +41,7 @@ export function startCounting(metrics: Metrics, database: Database): Counters {
     countAuthenticationFailure: publishAuthenticationFailures(metrics),
     countTokenLookup: publishTokenLookups(metrics),
     countPurged: publishPurge(metrics),
-    countWebhookAttempt: publishWebhooks(metrics, database)
+    countWebhookAttempt: publishWebhooks(metrics, database),
+    countPublished: publishEventMetrics(metrics, database, Object.keys(EVENT_TYPES) as EventType[])
   }
 }

@@ -19,21 +19,34 @@ export interface GrpcDependencies
   /** Observes every call; none unless given. */
   readonly callObserver?: CallObserver | undefined
   /** Who may operate when clients present certificates, and what audits regard as lost. */
-  readonly config: Pick<ResourceServerConfig, 'GRPC_OPERATOR_CLIENTS' | 'ORPHAN_AGE_SECONDS'>
+  readonly config: Pick<
+    ResourceServerConfig,
+    'GRPC_OPERATOR_CLIENTS' | 'GRPC_EVENT_CLIENTS' | 'ORPHAN_AGE_SECONDS'
+  >
 }
 
 /** Everything the resource server serves over gRPC. */
 export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[] {
   const { telling, config } = dependencies
-  const operators = { everyMethod: config.GRPC_OPERATOR_CLIENTS ?? [] }
+  const operators = config.GRPC_OPERATOR_CLIENTS ?? []
   return [
     {
       definition: wallet.WalletOperatorServiceService,
       implementation: walletOperatorService(dependencies),
-      clients: operators
+      clients: { everyMethod: operators }
     },
-    createEventService({ ...dependencies, ...telling, service: 'resource-server', clients: operators }),
-    createWebhookService({ ...dependencies, ...telling, ...telling.webhooks, clients: operators })
+    createEventService({
+      ...dependencies,
+      ...telling,
+      service: 'resource-server',
+      clients: { everyMethod: [...operators, ...(config.GRPC_EVENT_CLIENTS ?? [])] }
+    }),
+    createWebhookService({
+      ...dependencies,
+      ...telling,
+      ...telling.webhooks,
+      clients: { everyMethod: operators }
+    })
   ]
 }
 

@@ -4,10 +4,12 @@ import {
   createPurgeRepository,
   createPurgeWorker
 } from '@open-payments-server/service-kit/purge'
-import { type FailedBatchCounter, PURGED_KINDS } from '../domain/counters.js'
+import { deliveredNumber, purgeAttempts } from '@open-payments-server/webhooks'
+import { type FailedBatchCounter, EXPIRING_KINDS } from '../domain/counters.js'
+import type { EventType } from '../domain/event-types.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
 import { createLocalPaymentMethod } from '../features/process-outgoing-payments/local-payment-method.js'
-import { publishEvents } from '../modules/events/index.js'
+import { createPurgeOfEvents, publishEvents } from '../modules/events/index.js'
 import { purgeIncomingPayments } from '../modules/incoming-payments/index.js'
 import { purgeQuotes } from '../modules/quotes/index.js'
 import {
@@ -15,6 +17,7 @@ import {
   createProcessingWorker,
   createSweepingWorker
 } from '../workers/payment-workers.js'
+import { createExpiryWorker } from '../workers/expiry-worker.js'
 import type { Context } from './context.js'
 import type { Counters } from './counters.js'
 import type { DomainPorts } from './domain-ports.js'
@@ -28,7 +31,7 @@ export function startWorkers(
   context: Context,
   { database, sharedStore }: Resources,
   { urls, grantLimits }: DomainPorts,
-  counters: PaymentCounters & { readonly countFailedBatch: FailedBatchCounter }
+  counters: PaymentCounters & Pick<Counters, 'countFailedBatch' | 'countPublished'>
 ) {
   const { config, logger, lifecycle } = context
   const pollSeconds = config.PROCESSING_POLL_SECONDS
@@ -52,6 +55,9 @@ export function startWorkers(
   const publishing = createPublishingWorker({
     ...failing('publishing'),
     publish: () => publishEvents(database),
+    onPublished: (type, count) => {
+      counters.countPublished(type as EventType, count)
+    },
     sharedStore,
     pollMs: pollSeconds * 1_000,
     logger
@@ -60,6 +66,7 @@ export function startWorkers(
   const onEventsAppended = (): void => {
     publishing.wake()
   }
+  lifecycle.add(createExpiryWorker({ ...failing('expiry'), ...context, database, onEventsAppended }))
   const methods = [createLocalPaymentMethod({ ...context, database, urls, counters })]
   const processing = createProcessingWorker({
     ...failing('processing'),
@@ -94,15 +101,27 @@ export function startPurge(
   { database }: Pick<Resources, 'database'>,
   counters: Pick<Counters, 'countPurged' | 'countFailedBatch'>
 ): void {
-  const { PURGE_INTERVAL_SECONDS: intervalSeconds, PURGE_RETENTION_DAYS: retentionDays } = config
+  const { PURGE_INTERVAL_SECONDS: intervalSeconds } = config
   if (intervalSeconds === 0) return
   const repository = createPurgeRepository(database, {
     quote: purgeQuotes,
-    'incoming-payment': purgeIncomingPayments
+    'incoming-payment': purgeIncomingPayments,
+    event: createPurgeOfEvents(deliveredNumber),
+    'webhook-attempt': purgeAttempts
   })
-  const purgeBatch = createPurge({ repository, kinds: PURGED_KINDS, clock, retentionDays, ...counters })
+  const purging = { repository, clock, ...counters }
+  const purges = [
+    createPurge({ ...purging, kinds: EXPIRING_KINDS, retentionDays: config.PURGE_RETENTION_DAYS }),
+    createPurge({
+      ...purging,
+      kinds: ['event', 'webhook-attempt'],
+      retentionDays: config.EVENT_RETENTION_DAYS
+    })
+  ]
   const onBatchFailed = (): void => {
     counters.countFailedBatch('purge')
   }
-  lifecycle.add(createPurgeWorker({ purgeBatch, intervalSeconds, logger, onBatchFailed }))
+  // Workers of their own: where one kind cannot be deleted, the others are.
+  for (const purgeBatch of purges)
+    lifecycle.add(createPurgeWorker({ purgeBatch, intervalSeconds, logger, onBatchFailed }))
 }

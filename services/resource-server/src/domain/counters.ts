@@ -18,13 +18,26 @@ export const TOKEN_RECORD_SOURCES = ['hit', 'miss', 'bypassed'] as const
 export type TokenLookupCounter = (source: (typeof TOKEN_RECORD_SOURCES)[number]) => void
 
 /** The background workers. */
-export const WORKERS = ['processing', 'delivery', 'sweeping', 'publishing', 'webhooks', 'purge'] as const
+export const WORKERS = [
+  'processing',
+  'delivery',
+  'sweeping',
+  'expiry',
+  'publishing',
+  'webhooks',
+  'purge'
+] as const
 
 /** Counts batches that failed. */
 export type FailedBatchCounter = (worker: (typeof WORKERS)[number]) => void
 
 /** What is deleted after it expired: quotes that no payment used, and incoming payments that never received anything. */
-export const PURGED_KINDS = ['quote', 'incoming-payment'] as const
+export const EXPIRING_KINDS = ['quote', 'incoming-payment'] as const
+/** What is deleted: what expired, events, and attempts to deliver them. */
+export const PURGED_KINDS = [...EXPIRING_KINDS, 'event', 'webhook-attempt'] as const
+
+/** What is deleted after it expired. */
+export type ExpiringKind = (typeof EXPIRING_KINDS)[number]
 
 /** What the purge deletes. */
 export type PurgedKind = (typeof PURGED_KINDS)[number]

@@ -3,9 +3,19 @@ export const EVENT_TYPES = {
   'incoming_payment.created': 'A client asked for money.',
   'incoming_payment.received': 'Money arrived.',
   'incoming_payment.completed': 'Nothing more is expected: all of it arrived, or its client completed it.',
+  'incoming_payment.expired':
+    'Its time is over, a minute ago or more, and it was not completed. Nothing arrives any more.',
   'outgoing_payment.created': 'A client pays. Its money is on hold.',
   'outgoing_payment.completed': 'The receiver has all of it.',
-  'outgoing_payment.failed': 'It ended otherwise: what was not sent is available again.'
+  'outgoing_payment.failed': 'It ended otherwise: what was not sent is available again.',
+  'quote.expired': 'Its time is over, a minute ago or more, and no payment used it.',
+  'key.added': 'An operator added a key to a wallet address: its holder may sign with it.',
+  'key.revoked':
+    'An operator revoked a key of a wallet address. Nothing signed with it is accepted any more.',
+  'audit.passed': 'An operator had everything checked, and every invariant holds.',
+  'audit.failed': 'An operator had everything checked, and something is wrong.',
+  'webhook_endpoint.disabled':
+    'A webhook endpoint gets no more events: it took nothing for three days, or answered 410.'
 } as const satisfies Readonly<Record<string, string>>
 
 /** A type of event. */

@@ -6,7 +6,7 @@ export function publishPurge(metrics: Metrics): PurgeCounter {
   return metrics.addCounters(
     {
       name: 'open_payments_purged_total',
-      help: 'Deleted rows: unused quotes, and incoming payments that never received anything.'
+      help: 'Deleted rows: unused quotes, incoming payments that never received anything, events, and attempts to deliver them.'
     },
     'kind',
     PURGED_KINDS

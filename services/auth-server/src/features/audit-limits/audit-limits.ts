@@ -4,7 +4,9 @@ import {
   intervalIndexAt,
   parseRepeatingInterval
 } from '@open-payments-server/value-types/intervals'
+import type { Clock } from '@open-payments-server/value-types/clock'
 import { type Database, Prisma, type Queries } from '../../modules/database.js'
+import { appendAudit } from '../../modules/events/index.js'
 
 /** The result of an audit. */
 export interface LimitsAudit {
@@ -209,6 +211,27 @@ export function auditLimits(
       ]
     }
   })
+}
+
+/** What telling of an audit needs. */
+export interface TellAuditDependencies extends AuditLimitsDependencies {
+  readonly database: Queries
+  readonly clock: Clock
+}
+
+/** As {@link auditLimits}, and an event tells of the result. */
+export async function tellAudit(
+  violationsMax: number,
+  dependencies: TellAuditDependencies
+): Promise<LimitsAudit> {
+  const audit = await auditLimits(violationsMax, dependencies)
+  const check = {
+    invariant: 'What every grant has spent equals its reservations, within its limits.',
+    checkedCount: audit.windowCount + audit.reservationCount,
+    violations: audit.violations
+  }
+  await appendAudit(dependencies.database, [check], dependencies.clock.now())
+  return audit
 }
 
 /** Finds charges to an interval that does not contain their instant: only this code knows where intervals begin. */

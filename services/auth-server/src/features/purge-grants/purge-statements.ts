@@ -7,7 +7,7 @@ import {
   type PurgeStatements,
   RETENTION
 } from '@open-payments-server/service-kit/purge'
-import type { PurgedKind } from '../../domain/counters.js'
+import type { EndedKind } from '../../domain/counters.js'
 import { Prisma } from '../../modules/database.js'
 import { dueGrants, grantEnd, IS_DUE_ISSUED, purgedGrants } from '../../modules/grants/index.js'
 import {
@@ -62,7 +62,7 @@ function purgeGrants({ undecidedSeconds, unconsentedSeconds }: PurgeRetention): 
 }
 
 /** How ended data is deleted. */
-export function createPurgeStatements(retention: PurgeRetention): PurgeStatements<PurgedKind> {
+export function createPurgeStatements(retention: PurgeRetention): PurgeStatements<EndedKind> {
   return {
     // Grants under which no money moved, with everything that belongs to them.
     grant: new Statement<PurgedBatch>('purge-grants', purgeGrants(retention), { prepared: false }),

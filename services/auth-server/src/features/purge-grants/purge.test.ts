@@ -9,7 +9,7 @@ import {
 } from '@open-payments-server/service-kit/purge'
 import { GrpcFixture, spending, usd, type WrittenGrant } from '../../../test/support/grpc-fixture.js'
 import type { GrantState } from '../../domain/grants.js'
-import { PURGED_KINDS, type PurgedKind } from '../../domain/counters.js'
+import { ENDED_KINDS, type EndedKind } from '../../domain/counters.js'
 import { createPurgeStatements } from './purge-statements.js'
 
 const DAY_MS = 86_400_000
@@ -21,8 +21,8 @@ const PURGE_STATEMENTS = createPurgeStatements({
 })
 
 let auth: GrpcFixture
-let repository: PurgeRepository<PurgedKind>
-let purged: Record<PurgedKind, number>
+let repository: PurgeRepository<EndedKind>
+let purged: Record<EndedKind, number>
 
 beforeAll(async () => {
   auth = await GrpcFixture.start()
@@ -46,7 +46,7 @@ const hoursAgo = (hours: number): Date => daysAgo(hours / 24)
 async function purge(): Promise<typeof purged> {
   const purgeBatch = createPurge({
     repository,
-    kinds: PURGED_KINDS,
+    kinds: ENDED_KINDS,
     clock: auth.clock,
     retentionDays: RETENTION_DAYS,
     countPurged: (kind, count) => {

@@ -1,7 +1,7 @@
 import { formatAccessItem } from '../../domain/access.js'
 import type { ServiceAddresses } from '../../domain/urls.js'
 import type { Queries } from '../../modules/database.js'
-import type { EventContent, StoredEvent } from '../../modules/events/index.js'
+import { completeAudit, type EventContent, type StoredEvent } from '../../modules/events/index.js'
 import { type OperatedGrant, readToldGrants } from '../../modules/grants/index.js'
 
 /** What completing events needs. */
@@ -11,7 +11,7 @@ export interface CompleteEventsDependencies {
 }
 
 /**
- * Completes events with the grants that they tell of, as they were then. Contains no token and no secret.
+ * Completes events with what they tell of, grants as they were then. Contains no token and no secret.
  *
  * @returns the content of each event, in their order
  */
@@ -20,8 +20,9 @@ export async function completeEvents(
   { database, addresses }: CompleteEventsDependencies
 ): Promise<readonly EventContent[]> {
   const grants = await readToldGrants(database, events)
-  return events.map(({ subjectId }, index) => {
-    const subject = addresses.continueUri(subjectId)
+  return events.map((event, index) => {
+    if (event.type.startsWith('audit.')) return completeAudit(event)
+    const subject = addresses.continueUri(event.subjectId)
     const grant = grants[index]
     return { subject, data: grant === undefined ? null : { id: subject, ...render(grant) } }
   })

@@ -1,4 +1,6 @@
 import { type AuditCheck, type LimitsAuditor, tellViolations } from '../../domain/audit.js'
+import type { Database } from '../../modules/database.js'
+import { appendAudit } from '../../modules/events/index.js'
 import { checkLedger } from './ledger-checks.js'
 import { type LossDependencies, refusingWithoutAuthServer } from './lost-payments.js'
 import { checkReservations } from './reservation-checks.js'
@@ -8,11 +10,13 @@ const OPEN_AGE_MAX_SECONDS = 600
 
 /** What an audit needs. */
 export interface AuditMoneyDependencies extends LossDependencies {
+  /** For the event that tells of it. */
+  readonly database: Database
   readonly limitsAuditor: LimitsAuditor
 }
 
 /**
- * Checks every invariant of money across both services. Changes nothing, while payments continue.
+ * Checks every invariant of money across both services. Changes nothing, while payments continue. An event tells of the result.
  *
  * @param openAgeMaxSeconds a reservation may stay open this long; 0 means 600
  * @returns what was checked, in the order of checking
@@ -23,11 +27,13 @@ export async function auditMoney(
   dependencies: AuditMoneyDependencies
 ): Promise<AuditCheck[]> {
   const openAge = openAgeMaxSeconds === 0 ? OPEN_AGE_MAX_SECONDS : openAgeMaxSeconds
-  return refusingWithoutAuthServer(async () => [
+  const checks = await refusingWithoutAuthServer(async () => [
     ...(await checkLedger(dependencies)),
     ...(await checkReservations({ ...dependencies, openAgeMaxSeconds: openAge })),
     await checkLimits(dependencies.limitsAuditor)
   ])
+  await appendAudit(dependencies.database, checks, dependencies.clock.now())
+  return checks
 }
 
 async function checkLimits(auditor: LimitsAuditor): Promise<AuditCheck> {

@@ -10,6 +10,7 @@ import type { CreationIdentity } from '../../domain/idempotency.js'
 import type { CreatedIncomingPayment } from '../../domain/incoming-payment.js'
 import { Prisma, type Queries } from '../database.js'
 import { appended } from '../events/index.js'
+import { scheduled } from '../expiries/index.js'
 import { createdEvents } from './events.js'
 
 /** An incoming payment to be stored. */
@@ -82,7 +83,7 @@ const CREATE = new Statement<StoredRow>(
       from wanted where expires_at > created_at order by idempotency_hash
     on conflict (idempotency_hash) where idempotency_hash is not null do nothing
     returning ${STORED}
-  ), ${appended(createdEvents)}
+  ), ${scheduled('incoming_payment')}, ${appended(createdEvents)}
   select * from created
    union all
   select ${STORED} from incoming_payment p where p.idempotency_hash = any (array(select idempotency_hash from wanted))`

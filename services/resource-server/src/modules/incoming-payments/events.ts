@@ -31,6 +31,12 @@ export const receivedEvents = Prisma.sql`
          id as subject_id, ${CHANGE} as change, updated_at as occurred_at
     from received`
 
+/** Fragment: selects the events of the payments of the part `due` that were not completed. */
+export const expiredIncomingPaymentEvents = Prisma.sql`
+  select 'incoming_payment.expired' as type, i.id as subject_id, ${CHANGE} as change, due.expires_at as occurred_at
+    from due join incoming_payment i on i.id = due.subject_id
+   where due.kind = 'incoming_payment' and not i.completed`
+
 /** The columns of {@link CHANGE}. */
 type Change = Pick<IncomingPaymentRow, 'received_value' | 'completed'> & { readonly updated_at: string }
 

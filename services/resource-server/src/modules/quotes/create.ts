@@ -10,6 +10,7 @@ import type { CreationIdentity } from '../../domain/idempotency.js'
 import type { Quote } from '../../domain/quote.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
+import { scheduled } from '../expiries/index.js'
 import { canTake } from '../incoming-payments/index.js'
 import { QUOTE_COLUMNS, QUOTE_JOINS, type QuoteRow, readQuoteRow } from './row.js'
 
@@ -70,8 +71,8 @@ const CREATE = new Statement<{ id: string }>(
         })}
      order by idempotency_hash
     on conflict (idempotency_hash) where idempotency_hash is not null do nothing
-    returning id
-  )
+    returning id, expires_at
+  ), ${scheduled('quote')}
   select id from created`
 )
 

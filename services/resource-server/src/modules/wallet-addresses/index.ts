@@ -7,5 +7,7 @@ export {
   createPublishedKeyDirectory,
   hasKey,
   KEYS_REMEMBERED_MS,
-  revokeKey
+  readToldKeys,
+  revokeKey,
+  type ToldKey
 } from './keys.js'

@@ -1,8 +1,9 @@
-import { placeholder, Statement } from '@open-payments-server/database'
+import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import { LRUCache } from 'lru-cache'
 import type { PublishedKeyDirectory, PublishedKeys } from '../../domain/client-keys.js'
 import { findPathProblem } from '../../domain/wallet-address.js'
 import { Prisma, type Queries } from '../database.js'
+import { appended, type StoredEvent } from '../events/index.js'
 
 /** Maximum number of wallet addresses whose keys are cached. */
 const REMEMBERED_MAX = 10_000
@@ -66,6 +67,39 @@ async function queryKeys(on: Queries, path: string): Promise<PublishedKeys | und
   return { keys }
 }
 
+/** Fragment: the columns of an event of the part `changed`, but for its type. */
+const CHANGED = Prisma.sql`
+  wallet_address_id as subject_id,
+  json_build_object('kid', kid, 'x', x, 'createdAt', created_at, 'revokedAt', revoked_at) as change`
+
+/** One statement, with the event of it: Prisma's models cannot compose. */
+const ADD = new Statement(
+  'add-client-key',
+  Prisma.sql`
+  with changed as (
+    insert into client_key (wallet_address_id, kid, x, created_at)
+    values (${placeholder('walletAddressId')}::uuid, ${placeholder('kid')}::text, ${placeholder('x')}::text,
+            ${placeholder('now')}::timestamptz)
+    on conflict do nothing
+    returning wallet_address_id, kid, x, created_at, revoked_at
+  ), ${appended(Prisma.sql`select 'key.added' as type, ${CHANGED}, created_at as occurred_at from changed`)}
+  select kid from changed`,
+  { prepared: false }
+)
+
+/** As {@link ADD}. */
+const REVOKE = new Statement(
+  'revoke-client-key',
+  Prisma.sql`
+  with changed as (
+    update client_key set revoked_at = ${placeholder('now')}::timestamptz
+     where wallet_address_id = ${placeholder('walletAddressId')}::uuid and kid = ${placeholder('kid')}::text and revoked_at is null
+    returning wallet_address_id, kid, x, created_at, revoked_at
+  ), ${appended(Prisma.sql`select 'key.revoked' as type, ${CHANGED}, revoked_at as occurred_at from changed`)}
+  select kid from changed`,
+  { prepared: false }
+)
+
 /** What identifies a client key. */
 export interface ClientKeyId {
   /** Id (UUID) of the wallet address. */
@@ -88,8 +122,7 @@ export async function addKey(
   on: Queries,
   { createdAtMs, ...key }: ClientKeyId & { readonly x: string; readonly createdAtMs: number }
 ): Promise<boolean> {
-  const data = { ...key, createdAt: new Date(createdAtMs) }
-  return (await on.clientKey.createMany({ data, skipDuplicates: true })).count === 1
+  return (await ADD.rows(on, { ...key, now: instantText(createdAtMs) })).length === 1
 }
 
 /** Whether a key exists, revoked or not. */
@@ -104,8 +137,53 @@ export async function revokeKey(
   { walletAddressId, kid }: ClientKeyId,
   nowMs: number
 ): Promise<void> {
-  await on.clientKey.updateMany({
-    where: { walletAddressId, kid, revokedAt: null },
-    data: { revokedAt: new Date(nowMs) }
+  await REVOKE.rows(on, { walletAddressId, kid, now: instantText(nowMs) })
+}
+
+/** A key, as it was when something happened to it. */
+export interface ToldKey {
+  /** Path of its wallet address. */
+  readonly path: string
+  readonly kid: string
+  /** base64url-encoded Ed25519 public key. */
+  readonly x: string
+  readonly createdAtMs: number
+  /** undefined unless it is revoked. */
+  readonly revokedAtMs: number | undefined
+}
+
+/** What {@link CHANGED} has of a key. */
+interface Change {
+  readonly kid: string
+  readonly x: string
+  readonly createdAt: string
+  readonly revokedAt: string | null
+}
+
+/**
+ * Reads keys as they were when something happened to them.
+ *
+ * @returns the key of each event, in their order
+ * @throws Error for an event of another kind
+ */
+export async function readToldKeys(on: Queries, events: readonly StoredEvent[]): Promise<readonly ToldKey[]> {
+  if (events.length === 0) return []
+  const ids = [...new Set(events.map(({ subjectId }) => subjectId))]
+  const found = await on.walletAddress.findMany({
+    where: { id: { in: ids } },
+    select: { id: true, path: true }
+  })
+  const pathOf = new Map(found.map(({ id, path }) => [id, path]))
+  return events.map(({ type, subjectId, change }) => {
+    const path = pathOf.get(subjectId)
+    if (path === undefined || change === undefined) throw new Error(`${type} tells of no key`)
+    const { kid, x, createdAt, revokedAt } = change as unknown as Change
+    return {
+      path,
+      kid,
+      x,
+      createdAtMs: Date.parse(createdAt),
+      revokedAtMs: revokedAt === null ? undefined : Date.parse(revokedAt)
+    }
   })
 }

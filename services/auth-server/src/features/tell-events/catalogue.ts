@@ -1,0 +1,81 @@
+import {
+  AMOUNT_SCHEMA as amount,
+  AUDIT_SCHEMA,
+  type EventCatalogue,
+  exampleOfAudit
+} from '@open-payments-server/events'
+import { ENDPOINT_SCHEMA, EXAMPLE_OF_ENDPOINT } from '@open-payments-server/webhooks'
+import { z } from 'zod'
+import type { EventType } from '../../domain/event-types.js'
+
+const instant = z.iso.datetime()
+
+const grant = z.strictObject({
+  id: z.url().describe('The URL at which its client continues it. Nobody can without its token.'),
+  grantId: z.uuid(),
+  state: z.enum(['pending', 'approved', 'issued', 'rejected', 'revoked']),
+  client: z.union([
+    z.strictObject({ walletAddress: z.url() }),
+    z.strictObject({
+      jwkThumbprint: z.string().describe('Of its key (RFC 7638), where it has no wallet address.')
+    })
+  ]),
+  access: z.array(
+    z.strictObject({
+      type: z.enum(['incoming-payment', 'outgoing-payment', 'quote']),
+      actions: z.array(z.string()),
+      identifier: z.url().optional(),
+      limits: z
+        .strictObject({
+          receiver: z.url().optional(),
+          interval: z.string().optional(),
+          debitAmount: amount.optional(),
+          receiveAmount: amount.optional()
+        })
+        .optional()
+    })
+  ),
+  createdAt: instant,
+  updatedAt: instant
+})
+
+const [EARLIER, NOW] = ['2026-11-24T09:29:12.100Z', '2026-11-24T09:30:00.000Z']
+const GRANT_ID = '4f1c2d3e-7b8a-4c9d-8e0f-1a2b3c4d5e6f'
+const GRANT = `https://auth.wallet.example/continue/${GRANT_ID}`
+
+const granting = (state: string) => ({
+  subject: GRANT,
+  data: {
+    id: GRANT,
+    grantId: GRANT_ID,
+    state,
+    client: { walletAddress: 'https://shop.example/pay' },
+    access: [
+      {
+        type: 'outgoing-payment',
+        actions: ['create', 'read'],
+        identifier: 'https://wallet.example/alice',
+        limits: {
+          interval: 'R12/2026-12-01T00:00:00Z/P1M',
+          debitAmount: { value: '5000', assetCode: 'USD', assetScale: 2 }
+        }
+      }
+    ],
+    createdAt: EARLIER,
+    updatedAt: NOW
+  }
+})
+
+/** What each type of event tells, with an example. A member may be added; none is changed or removed. */
+export const EVENT_CATALOGUE: EventCatalogue<EventType> = {
+  'grant.requested': { data: grant, example: granting('pending') },
+  'grant.approved': { data: grant, example: granting('approved') },
+  'grant.declined': { data: grant, example: granting('rejected') },
+  'grant.ended': { data: grant, example: granting('revoked') },
+  'token.issued': { data: grant, example: granting('issued') },
+  'token.rotated': { data: grant, example: granting('issued') },
+  'token.revoked': { data: grant, example: granting('issued') },
+  'audit.passed': { data: AUDIT_SCHEMA, example: exampleOfAudit(true) },
+  'audit.failed': { data: AUDIT_SCHEMA, example: exampleOfAudit(false) },
+  'webhook_endpoint.disabled': { data: ENDPOINT_SCHEMA, example: EXAMPLE_OF_ENDPOINT }
+}

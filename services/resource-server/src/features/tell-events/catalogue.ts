@@ -1,0 +1,181 @@
+import {
+  AMOUNT_SCHEMA as amount,
+  AUDIT_SCHEMA,
+  type EventCatalogue,
+  exampleOfAudit
+} from '@open-payments-server/events'
+import { ENDPOINT_SCHEMA, EXAMPLE_OF_ENDPOINT } from '@open-payments-server/webhooks'
+import { z } from 'zod'
+import type { EventType } from '../../domain/event-types.js'
+import { FAILURE_REASONS, type FailureReason } from '../../domain/failure-reasons.js'
+
+const instant = z.iso.datetime()
+const metadata = z.record(z.string(), z.unknown()).optional()
+
+const incomingPayment = z.strictObject({
+  id: z.url(),
+  walletAddress: z.url(),
+  completed: z.boolean(),
+  incomingAmount: amount.optional(),
+  receivedAmount: amount,
+  expiresAt: instant,
+  metadata,
+  createdAt: instant,
+  updatedAt: instant
+})
+
+const outgoingPayment = z.strictObject({
+  id: z.url(),
+  walletAddress: z.url(),
+  quoteId: z.url().optional(),
+  receiver: z.url(),
+  receiveAmount: amount,
+  debitAmount: amount,
+  failed: z.boolean(),
+  failureReason: z
+    .enum(Object.keys(FAILURE_REASONS) as [FailureReason, ...FailureReason[]])
+    .optional()
+    .describe('More reasons may be added.'),
+  sentAmount: amount,
+  metadata,
+  createdAt: instant,
+  updatedAt: instant
+})
+
+const quote = z.strictObject({
+  id: z.url(),
+  walletAddress: z.url(),
+  receiver: z.url(),
+  receiveAmount: amount,
+  debitAmount: amount,
+  method: z.string(),
+  expiresAt: instant,
+  createdAt: instant
+})
+
+const key = z.strictObject({
+  walletAddress: z.url(),
+  key: z
+    .strictObject({
+      kid: z.string(),
+      alg: z.literal('EdDSA'),
+      use: z.literal('sig'),
+      kty: z.literal('OKP'),
+      crv: z.literal('Ed25519'),
+      x: z.string()
+    })
+    .describe('As the wallet address publishes it (RFC 7517).'),
+  createdAt: instant,
+  revokedAt: instant.optional()
+})
+
+const usd = (value: string) => ({ value, assetCode: 'USD', assetScale: 2 })
+const [EARLIER, NOW, LATER] = [
+  '2026-11-24T09:29:58.400Z',
+  '2026-11-24T09:30:00.000Z',
+  '2026-12-24T09:29:58.400Z'
+]
+const ALICE = 'https://wallet.example/alice'
+const BOB = 'https://wallet.example/bob'
+const RECEIVER = 'https://wallet.example/incoming-payments/0b1c4a52-3f0e-4c52-9a7d-1f7c8f6a2e11'
+const PAYMENT = 'https://wallet.example/outgoing-payments/6c9f0d1e-8a51-5b7e-b0c4-2f6f1f9a7c33'
+const QUOTE = 'https://wallet.example/quotes/3d2f7b90-5c1a-4e44-8f0b-7a9f2c1d6e22'
+
+const receiving = {
+  subject: RECEIVER,
+  data: {
+    id: RECEIVER,
+    walletAddress: BOB,
+    completed: false,
+    incomingAmount: usd('5000'),
+    receivedAmount: usd('0'),
+    expiresAt: LATER,
+    metadata: { order: '2041' },
+    createdAt: EARLIER,
+    updatedAt: NOW
+  }
+}
+const paying = {
+  subject: PAYMENT,
+  data: {
+    id: PAYMENT,
+    walletAddress: ALICE,
+    quoteId: QUOTE,
+    receiver: RECEIVER,
+    receiveAmount: usd('5000'),
+    debitAmount: usd('5025'),
+    failed: false,
+    sentAmount: usd('0'),
+    createdAt: EARLIER,
+    updatedAt: NOW
+  }
+}
+const withData = <Example extends { readonly data: object }>(example: Example, changed: object): Example => ({
+  ...example,
+  data: { ...example.data, ...changed }
+})
+const signing = {
+  subject: ALICE,
+  data: {
+    walletAddress: ALICE,
+    key: {
+      kid: 'till-7',
+      alg: 'EdDSA',
+      use: 'sig',
+      kty: 'OKP',
+      crv: 'Ed25519',
+      x: 'Vn6u-0yCm3IlJRAxvWPyb4HQUn3uQqPJnwcwNJfRcFU'
+    },
+    createdAt: EARLIER
+  }
+}
+
+/** What each type of event tells, with an example. A member may be added; none is changed or removed. */
+export const EVENT_CATALOGUE: EventCatalogue<EventType> = {
+  'incoming_payment.created': {
+    data: incomingPayment,
+    example: withData(receiving, { updatedAt: EARLIER })
+  },
+  'incoming_payment.received': {
+    data: incomingPayment,
+    example: withData(receiving, { receivedAmount: usd('2000') })
+  },
+  'incoming_payment.completed': {
+    data: incomingPayment,
+    example: withData(receiving, { completed: true, receivedAmount: usd('5000') })
+  },
+  'incoming_payment.expired': {
+    data: incomingPayment,
+    example: withData(receiving, { expiresAt: NOW, updatedAt: EARLIER })
+  },
+  'outgoing_payment.created': { data: outgoingPayment, example: withData(paying, { updatedAt: EARLIER }) },
+  'outgoing_payment.completed': {
+    data: outgoingPayment,
+    example: withData(paying, { sentAmount: usd('5025') })
+  },
+  'outgoing_payment.failed': {
+    data: outgoingPayment,
+    example: withData(paying, { failed: true, failureReason: 'receiver_completed' })
+  },
+  'quote.expired': {
+    data: quote,
+    example: {
+      subject: QUOTE,
+      data: {
+        id: QUOTE,
+        walletAddress: ALICE,
+        receiver: RECEIVER,
+        receiveAmount: usd('5000'),
+        debitAmount: usd('5025'),
+        method: 'ilp',
+        expiresAt: NOW,
+        createdAt: EARLIER
+      }
+    }
+  },
+  'key.added': { data: key, example: signing },
+  'key.revoked': { data: key, example: withData(signing, { revokedAt: NOW }) },
+  'audit.passed': { data: AUDIT_SCHEMA, example: exampleOfAudit(true) },
+  'audit.failed': { data: AUDIT_SCHEMA, example: exampleOfAudit(false) },
+  'webhook_endpoint.disabled': { data: ENDPOINT_SCHEMA, example: EXAMPLE_OF_ENDPOINT }
+}
