@@ -28,6 +28,7 @@ export {
   type ContinuableRow,
   findGrant,
   GRANT_ID,
+  GRANT_UPDATED_AT,
   GRANT_WITH_ACCESS,
   grantByKey,
   GRANTS,
@@ -35,6 +36,7 @@ export {
   ITEM_LIMITS,
   listGrants,
   type OperatedGrant,
+  placeOfItem,
   restoreContinuable,
   restoreGrantOfInteraction
 } from './read.js'
