@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import { configurationReference } from '../src/reference/configuration-reference.js'
 import { DEPENDENCY_REASONS } from '../src/reference/dependency-reasons.js'
+import { errorReference } from '../src/reference/error-reference.js'
 import { dependencyReference, findDependencies } from '../src/reference/dependency-reference.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
@@ -28,6 +29,10 @@ describe('the documents', () => {
 
   it('list every production dependency (else run: node infra/stack/scripts/write-docs.mjs)', async () => {
     expect(await read('docs/dependencies.md')).toBe(dependencyReference(ROOT))
+  })
+
+  it('list every error (else run: node infra/stack/scripts/write-docs.mjs)', async () => {
+    expect(await read('docs/errors.md')).toBe(errorReference())
   })
 
   it('give a reason for exactly the direct dependencies', () => {
