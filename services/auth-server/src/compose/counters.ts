@@ -20,7 +20,7 @@ import { publishRpcs } from '../metrics/rpc-metrics.js'
 import type { Database } from '../modules/database.js'
 
 /** The background workers. */
-const WORKERS = ['publishing', 'purge'] as const
+const WORKERS = ['publishing', 'expiries', 'purge'] as const
 
 /** All counters of features, by subject. */
 export interface Counters

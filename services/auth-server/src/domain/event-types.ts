@@ -11,6 +11,8 @@ export const EVENT_TYPES = {
   'grant.threshold': `A payment brought what is spent of a limit in its interval to ${String(THRESHOLD_PERCENT)} % of it, or beyond. Told again if it sank below since.`,
   'grant.exhausted':
     'A payment used up a limit in its interval: no other fits. Told again if something was returned since.',
+  'grant.expiring':
+    'In a day, or less, the last interval of everything that it allows to pay is over. Told once, at the latest when it is issued.',
   'grant.ended': 'Its client cancelled it, or an operator revoked it. None of its tokens is active.',
   'token.issued': 'The client collected the access token of a grant that was consented to.',
   'token.rotated': 'The client replaced its access token.',

@@ -23,12 +23,20 @@ export async function completeEvents(
   { database, addresses }: CompleteEventsDependencies
 ): Promise<readonly EventContent[]> {
   const [grants, uses] = await Promise.all([readToldGrants(database, events), readToldUses(database, events)])
-  return events.map(({ subjectId, type }, index) => {
+  return events.map(({ subjectId, type, change }, index) => {
     const subject = addresses.continueUri(subjectId)
     const grant = grants[index]
     if (grant === undefined) return { subject, data: null }
-    return { subject, data: { id: subject, ...render(grant), ...renderUse(type, uses[index], grant) } }
+    return {
+      subject,
+      data: { id: subject, ...render(grant), ...renderUse(type, uses[index], grant), ...renderEnd(change) }
+    }
   })
+}
+
+/** When nothing can be paid any more, where that is told. */
+function renderEnd(change: StoredEvent['change']): object {
+  return typeof change?.endsAt === 'string' ? { endsAt: new Date(change.endsAt).toISOString() } : {}
 }
 
 /** The part of a limit, in percent, that an event says is reached. */
