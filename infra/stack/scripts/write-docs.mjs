@@ -1,5 +1,5 @@
-// Writes the pages that are made from code: docs/configuration.md, docs/dependencies.md, docs/events.md with its schemas, and the
-// example in README.md.
+// Writes the pages that are made from code: docs/configuration.md, docs/dependencies.md, docs/errors.md, docs/events.md with its
+// schemas, and the example in README.md.
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,6 +13,8 @@ const { configurationReference } = await import('../dist/reference/configuration
 await writeFile(`${root}docs/configuration.md`, configurationReference())
 const { dependencyReference } = await import('../dist/reference/dependency-reference.js')
 await writeFile(`${root}docs/dependencies.md`, dependencyReference(root))
+const { errorReference } = await import('../dist/reference/error-reference.js')
+await writeFile(`${root}docs/errors.md`, errorReference())
 
 const { eventReference, eventSchemas } = await import('../dist/reference/event-reference.js')
 await writeFile(`${root}docs/events.md`, eventReference())

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import { configurationReference } from '../src/reference/configuration-reference.js'
 import { DEPENDENCY_REASONS } from '../src/reference/dependency-reasons.js'
+import { errorReference } from '../src/reference/error-reference.js'
 import { dependencyReference, findDependencies } from '../src/reference/dependency-reference.js'
 import { eventReference, eventSchemas } from '../src/reference/event-reference.js'
 
@@ -41,6 +42,10 @@ describe('the documents', () => {
     expect(files.sort()).toEqual(Object.keys(schemas).sort())
     for (const [name, schema] of Object.entries(schemas))
       expect(JSON.parse(await read(`docs/events/${name}`))).toEqual(schema)
+  })
+
+  it('list every error (else run: node infra/stack/scripts/write-docs.mjs)', async () => {
+    expect(await read('docs/errors.md')).toBe(errorReference())
   })
 
   it('give a reason for exactly the direct dependencies', () => {

@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Logger } from '@open-payments-server/runtime'
 import express, { type Router } from 'express'
 import { createAddressReader, type TrustedProxies } from './client-address.js'
+import { type HttpErrorStatus, isHttpErrorStatus } from './http-errors.js'
 import { type AddressReader, HttpRequest } from './http-request.js'
 import { type Fields, HttpResponse } from './http-response.js'
 import { codeOf, type ErrorBody, methodNotAllowed, NoAnswer, PublicError } from './public-error.js'
@@ -170,7 +171,8 @@ class HttpApp {
 
   #unexpected(): PublicError {
     const { unexpectedCode: code } = this.#options
-    return new PublicError({ status: 500, code, description: 'internal server error' })
+    const status: HttpErrorStatus = 500
+    return new PublicError({ status, code, description: 'internal server error' })
   }
 
   #render(error: PublicError, request: HttpRequest, response: HttpResponse): void {
@@ -206,8 +208,9 @@ function createExpressApp(router: Router): express.Express {
 function fromExpress(error: unknown, badRequestCode: string): PublicError | undefined {
   if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined
   // A path that cannot be decoded names nothing here.
-  const status = error instanceof URIError ? 404 : error.status
-  if (status < 400 || status > 499) return undefined
+  const given = error instanceof URIError ? 404 : error.status
+  if (given < 400 || given > 499) return undefined
+  const status = isHttpErrorStatus(given) ? given : 400
   return new PublicError({
     status,
     code: codeOf(status, badRequestCode),

@@ -1,5 +1,6 @@
 export { createHttpApp, type HttpAppOptions, type RequestObserver } from './app.js'
 export type { TrustedProxies } from './client-address.js'
+export { HTTP_ERRORS, type HttpErrorStatus } from './http-errors.js'
 export { HttpRequest } from './http-request.js'
 export { type Fields, HttpResponse } from './http-response.js'
 export { parseJsonObject, peekJson, validate } from './json.js'

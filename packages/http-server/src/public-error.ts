@@ -1,4 +1,5 @@
 import type { Refusal } from '@open-payments-server/value-types/refusals'
+import type { HttpErrorStatus } from './http-errors.js'
 
 /** What a caller and the log get of an error. */
 export interface PublicErrorOptions {
@@ -57,7 +58,7 @@ const RETRY_AFTER_SECONDS = 1
 /** 503: a dependency does not answer now. The client may retry. */
 export function serviceUnavailable(code: string, cause: unknown): PublicError {
   return new PublicError({
-    status: 503,
+    status: 503 satisfies HttpErrorStatus,
     code,
     description: 'temporarily unavailable',
     headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
@@ -108,7 +109,7 @@ export interface ErrorBody {
  *
  * @param badRequestCode one code for all of them; or `400`, and then each has its HTTP status as a string
  */
-export function codeOf(status: number, badRequestCode: string): string {
+export function codeOf(status: HttpErrorStatus, badRequestCode: string): string {
   return badRequestCode === '400' ? String(status) : badRequestCode
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import getRawBody from 'raw-body'
+import type { HttpErrorStatus } from './http-errors.js'
 import { PublicError } from './public-error.js'
 
 /** A request has a body where its headers say so (RFC 9112 §6). */
@@ -23,9 +24,9 @@ export function rawBody(request: { readonly body?: unknown }): Uint8Array | unde
 export async function readBody(
   message: IncomingMessage,
   bytesMax: number,
-  codeOfStatus: (status: number) => string
+  codeOfStatus: (status: HttpErrorStatus) => string
 ): Promise<Buffer> {
-  const refuse = (status: number, description: string, cause?: unknown): PublicError =>
+  const refuse = (status: HttpErrorStatus, description: string, cause?: unknown): PublicError =>
     new PublicError({ status, code: codeOfStatus(status), description, cause })
   if ((message.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
     throw refuse(415, 'compressed bodies are not accepted')

@@ -1,11 +1,12 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { HttpErrorStatus } from './http-errors.js'
 import { HEADER_COUNT_MAX, TARGET_LENGTH_MAX } from './limits.js'
 import { codeOf, errorBody } from './public-error.js'
 
 /** Why a request never reaches the app. */
 export interface Refusal {
   /** HTTP status. */
-  readonly status: number
+  readonly status: HttpErrorStatus
   /** Text for the caller. Holds nothing of the request. */
   readonly description: string
 }

@@ -29,14 +29,12 @@ import { startTelling } from './compose/telling.js'
 import { measureTransports } from './compose/transports.js'
 import { startPublishing, startPurge } from './compose/workers.js'
 import type { AuthServerConfig } from './config.js'
+import { BAD_REQUEST_CODE } from './http/answers.js'
 import { createIdentityProviderApp } from './http/identity-provider-app.js'
 import { createPublicApp } from './http/public-app.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
 
 export type { AuthServerOverrides } from './compose/context.js'
-
-/** Code of requests that cannot be read. */
-const BAD_REQUEST_CODE = 'invalid_request'
 
 /** The auth server, running. */
 export interface RunningAuthServer extends RunningService {

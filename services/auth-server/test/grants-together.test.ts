@@ -350,7 +350,12 @@ async function takeComposed(step: Step, nowMs: number): Promise<unknown> {
         tellClient: () => ({ value: '', manage: '', expires_in: 1, access: [] })
       }
       return repeat(step.times, () =>
-        issueGrant(client, grantId(step.number), step.withToken ? token : undefined, nowMs)
+        issueGrant(
+          client,
+          { id: grantId(step.number), access: [] },
+          step.withToken ? token : undefined,
+          nowMs
+        )
       )
     }
     case 'end': {

@@ -20,6 +20,7 @@ const PRISMA = fileURLToPath(new URL('../prisma/', import.meta.url))
 const OWNERS: Readonly<Record<string, string>> = {
   grant_request: 'grants',
   access_item: 'grants',
+  grant_expiry: 'grants',
   interaction: 'interactions',
   access_token: 'tokens',
   limit_window: 'limits',

@@ -84,7 +84,8 @@ describe('reservations that are asked for at the same time', () => {
           debitAmount: { value: 1n, asset: USD },
           receiveAmount: undefined,
           nextIntervalAtMs: undefined
-        }
+        },
+        refusedBy: { accessIndex: 0, limits: ['debitAmount'] }
       },
       { kind: 'other-amounts' },
       { kind: 'mismatch' }

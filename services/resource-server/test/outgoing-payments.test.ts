@@ -221,7 +221,7 @@ describe('the grant of an outgoing payment', () => {
     expect(world.limits.spent(world.token).debited).toBe(spent.debited + 100n)
   })
 
-  it('says what one payment may still have, and when the next interval begins, for as long as it is repeated', async () => {
+  it('says what refuses it, what one payment may still have, and when the next interval begins, for as long as it is repeated', async () => {
     const receiver = await world.createReceiver()
     const next = '2030-02-01T00:00:00.000Z'
     world.limits.nextIntervalTime = new Date(next)
@@ -232,7 +232,11 @@ describe('the grant of an outgoing payment', () => {
     const told = (remaining: number) => ({
       code: '403',
       description: 'unauthorized',
-      details: { remainingDebitAmount: usd(remaining), nextIntervalAt: next }
+      details: {
+        refusedBy: { accessIndex: 0, limits: ['debitAmount'] },
+        remainingDebitAmount: usd(remaining),
+        nextIntervalAt: next
+      }
     })
     expect((await ask()).at('error')).toEqual(told(100))
     expect(await world.pay(receiver, 60)).toMatchObject({ status: 201 })

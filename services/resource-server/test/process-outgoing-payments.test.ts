@@ -180,9 +180,12 @@ describe('a payment that the receiver can no longer take in full', () => {
 describe('the reason for a failure', () => {
   it('is told in the full representation, and never in the published one', async () => {
     const receiver = await world.createReceiver()
-    const failed = await world.pay(receiver, (await world.available('alice')) + 1n)
+    const available = await world.available('alice')
+    const failed = await world.pay(receiver, available + 1n)
     const completed = await world.pay(receiver, 100)
-    expect((await ended(failed)).at('failureReason')).toBe('insufficient_funds')
+    const told = await ended(failed)
+    expect(told.at('failureReason')).toBe('insufficient_funds')
+    expect(told.text).not.toContain(`"${String(available)}"`)
     expect((await ended(completed)).body).not.toHaveProperty('failureReason')
 
     const path = failed.textAt('id').slice(PUBLIC_URL.length)

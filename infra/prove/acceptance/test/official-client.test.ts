@@ -209,7 +209,11 @@ describe('the official client library, with its response validation on', () => {
       status: 403,
       code: '403',
       description: 'unauthorized',
-      details: { remainingDebitAmount: usd('400'), nextIntervalAt: '3020-01-01T00:00:00.000Z' }
+      details: {
+        refusedBy: { accessIndex: 0, limits: ['debitAmount'] },
+        remainingDebitAmount: usd('400'),
+        nextIntervalAt: '3020-01-01T00:00:00.000Z'
+      }
     })
     await allSettled(system)
   })

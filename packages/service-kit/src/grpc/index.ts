@@ -11,4 +11,5 @@ export {
   writePageToken,
   writeTextToken
 } from './pages.js'
+export { STATUS_WORDS } from './status-words.js'
 export { MESSAGE_BYTES_MAX, startGrpcServices } from './start-grpc-services.js'

@@ -4,6 +4,7 @@ export {
   INTERVAL_LENGTH_MAX,
   intervalBounds,
   intervalIndexAt,
+  lastIntervalEnd,
   nextIntervalStart,
   parseRepeatingInterval,
   type RepeatingInterval

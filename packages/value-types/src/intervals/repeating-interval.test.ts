@@ -5,6 +5,7 @@ import {
   intervalBounds,
   IntervalError,
   intervalIndexAt,
+  lastIntervalEnd,
   nextIntervalStart,
   parseRepeatingInterval
 } from './index.js'
@@ -334,6 +335,20 @@ describe('the text of an interval', () => {
       }),
       { numRuns: 2_000 }
     )
+  })
+})
+
+describe('the end of the last interval', () => {
+  it.each([
+    ['counted from a start', 'R3/2026-01-31T00:00:00Z/P1M', '2026-04-30T00:00:00.000Z'],
+    ['of a start and an end', 'R2/2026-01-01T00:00:00Z/2026-01-02T00:00:00Z', '2026-01-03T00:00:00.000Z'],
+    ['counted to an end', 'R3/P1M/2026-04-30T00:00:00Z', '2026-04-30T00:00:00.000Z'],
+    ['for ever to an end', 'R/P1M/2026-04-30T00:00:00Z', '2026-04-30T00:00:00.000Z'],
+    ['for ever from a start', 'R/2026-01-31T00:00:00Z/P1M', undefined],
+    ['beyond the year 9999', 'R9007199254740991/2026-01-31T00:00:00Z/P1Y', undefined]
+  ])('is known, or there is none: %s', (_what, text, end) => {
+    const endMs = lastIntervalEnd(parseRepeatingInterval(text))
+    expect(endMs === undefined ? undefined : new Date(endMs).toISOString()).toBe(end)
   })
 })
 

@@ -130,6 +130,17 @@ export function nextIntervalStart(interval: RepeatingInterval, instantMs: number
   return startMs > instantMs && startMs <= INSTANT_MAX_MS ? startMs : undefined
 }
 
+/**
+ * When the last interval ends, exclusive, in milliseconds since 1970; `undefined` when there is no last one, or it ends beyond
+ * the year 9999.
+ */
+export function lastIntervalEnd(interval: RepeatingInterval): number | undefined {
+  const { anchor, count } = interval
+  if (anchor === 'start' && count === undefined) return undefined
+  const endMs = boundaryMs(interval, count ?? 0)
+  return endMs <= INSTANT_MAX_MS ? endMs : undefined
+}
+
 /** Which boundary the named instant is. */
 function anchorBoundaryOf({ anchor, count }: RepeatingInterval): number {
   return anchor === 'start' ? 0 : (count ?? 0)

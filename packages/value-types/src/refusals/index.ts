@@ -6,3 +6,4 @@ export {
   Refusal,
   type RefusalOptions
 } from './refusal.js'
+export { COMMON_WORDS, type ErrorWords } from './words.js'

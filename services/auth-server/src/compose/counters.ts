@@ -23,7 +23,7 @@ import { EVENT_TYPES, type EventType } from '../domain/event-types.js'
 import type { Database } from '../modules/database.js'
 
 /** The background workers. */
-const WORKERS = ['publishing', 'webhooks', 'purge'] as const
+const WORKERS = ['publishing', 'webhooks', 'expiries', 'purge'] as const
 
 /** All counters of features, by subject. */
 export interface Counters

@@ -1,4 +1,5 @@
 import { createPublishingWorker } from '@open-payments-server/events'
+import { startWorker } from '@open-payments-server/runtime'
 import {
   createPurge,
   createPurgeRepository,
@@ -7,6 +8,7 @@ import {
 import { deliveredNumber, purgeAttempts } from '@open-payments-server/webhooks'
 import { ENDED_KINDS } from '../domain/counters.js'
 import type { EventType } from '../domain/event-types.js'
+import { tellExpiringGrants } from '../features/tell-expiring-grants/tell-expiring-grants.js'
 import { createPurgeStatements } from '../features/purge-grants/purge-statements.js'
 import { createPurgeOfEvents, publishEvents } from '../modules/events/index.js'
 import type { Context } from './context.js'
@@ -18,12 +20,15 @@ const SECONDS_PER_HOUR = 3_600
 /** How often events are looked for that nothing announced, in milliseconds. */
 const PUBLISHING_POLL_MS = 1_000
 
+/** How often grants are looked for that expire soon, in milliseconds. */
+const EXPIRIES_POLL_MS = 60_000
+
 /** Called by features that append events. */
 export type Wakers = ReturnType<typeof startPublishing>
 
-/** Publishes events. */
+/** Publishes events, and tells of what comes with time. */
 export function startPublishing(
-  { logger, lifecycle }: Context,
+  { logger, lifecycle, clock }: Context,
   { database, sharedStore }: Pick<Resources, 'database' | 'sharedStore'>,
   counters: Pick<Counters, 'countFailedBatch' | 'countPublished'>
 ) {
@@ -40,6 +45,17 @@ export function startPublishing(
     }
   })
   lifecycle.add(publishing)
+  lifecycle.add(
+    startWorker({
+      name: 'grant expiries',
+      pollMs: EXPIRIES_POLL_MS,
+      logger,
+      runBatch: () => tellExpiringGrants({ database, clock }),
+      onBatchFailed: () => {
+        counters.countFailedBatch('expiries')
+      }
+    })
+  )
   return {
     onEventsAppended: (): void => {
       publishing.wake()

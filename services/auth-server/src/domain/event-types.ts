@@ -1,9 +1,18 @@
+import { THRESHOLD_PERCENT } from './grant-use.js'
+
 /** Every type of event that this service tells of, and when it happens. */
 export const EVENT_TYPES = {
   'grant.requested':
     'A client asked for access. It is issued at once, unless an account holder must consent.',
   'grant.approved': 'The account holder consented.',
   'grant.declined': 'The account holder declined.',
+  'grant.used':
+    'Room was reserved for a payment, once for each. What it does not use is returned when the payment ends, which is not told.',
+  'grant.threshold': `A payment brought what is spent of a limit in its interval to ${String(THRESHOLD_PERCENT)} % of it, or beyond. Told again if it sank below since.`,
+  'grant.exhausted':
+    'A payment used up a limit in its interval: no other fits. Told again if something was returned since.',
+  'grant.expiring':
+    'In a day, or less, the last interval of everything that it allows to pay is over. Told once, at the latest when it is issued.',
   'grant.ended': 'Its client cancelled it, or an operator revoked it. None of its tokens is active.',
   'token.issued': 'The client collected the access token of a grant that was consented to.',
   'token.rotated': 'The client replaced its access token.',

@@ -1,5 +1,6 @@
 import { type Amount, isSameAsset } from '@open-payments-server/value-types/amounts'
 import { intervalIndexAt } from '@open-payments-server/value-types/intervals'
+import type { Limits } from './access.js'
 import type { GrantedAccessItem } from './token-record.js'
 
 /** A payment to be reserved under a grant. */
@@ -39,6 +40,9 @@ export type RefusalReason =
   /** Released before it was reserved. */
   | 'released'
 
+/** A limit of an access item, by its name in the request of the grant. */
+export type LimitName = keyof Limits
+
 /** The windows to which a payment may be charged. */
 export interface Coverage {
   /** In the order in which to try them: the payment is charged to the first with room. */
@@ -61,7 +65,7 @@ export function coverPayment(
 ): Coverage {
   const covering = items.filter((item) => coversCreation(item, payment.walletAddress))
   if (covering.length === 0) return { candidates: [], allowing: [], refusal: 'insufficient-grant' }
-  const allowing = covering.filter((item) => allowsReceiverAndAssets(item, payment))
+  const allowing = covering.filter((item) => unmetLimits(item, payment).length === 0)
   if (allowing.length === 0) return { candidates: [], allowing, refusal: 'limit-exceeded' }
   const candidates = currentWindows(allowing, nowMs)
   return { candidates, allowing, refusal: candidates.length === 0 ? 'outside-interval' : 'limit-exceeded' }
@@ -80,16 +84,18 @@ export function currentWindows(items: readonly GrantedAccessItem[], nowMs: numbe
   })
 }
 
-function coversCreation(item: GrantedAccessItem, walletAddress: string): boolean {
+/** Whether an item is for creating payments from a wallet address. */
+export function coversCreation(item: GrantedAccessItem, walletAddress: string): boolean {
   return chargeableItems([item]).length > 0 && item.identifier === walletAddress
 }
 
-function allowsReceiverAndAssets({ limits }: GrantedAccessItem, payment: PaymentContent): boolean {
-  return (
-    (limits?.receiver === undefined || limits.receiver === payment.receiver) &&
-    allowsAsset(limits?.debitAmount, payment.debitAmount) &&
-    allowsAsset(limits?.receiveAmount, payment.receiveAmount)
-  )
+/** The limits of an item that a payment cannot meet, whatever its amounts: those that name another receiver or asset. */
+export function unmetLimits({ limits }: GrantedAccessItem, payment: PaymentContent): readonly LimitName[] {
+  const unmet: LimitName[] = []
+  if (limits?.receiver !== undefined && limits.receiver !== payment.receiver) unmet.push('receiver')
+  if (!allowsAsset(limits?.debitAmount, payment.debitAmount)) unmet.push('debitAmount')
+  if (!allowsAsset(limits?.receiveAmount, payment.receiveAmount)) unmet.push('receiveAmount')
+  return unmet
 }
 
 function allowsAsset(limit: Amount | undefined, amount: Amount): boolean {

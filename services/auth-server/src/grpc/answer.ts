@@ -3,7 +3,7 @@ import { answering } from '@open-payments-server/service-kit/grpc'
 import { CallRefused, type CallRefusedBecause } from '../domain/call-refused.js'
 
 /** The gRPC status of each refusal. */
-const CODES: Readonly<Record<CallRefusedBecause, status>> = {
+export const CODES: Readonly<Record<CallRefusedBecause, status>> = {
   invalid: status.INVALID_ARGUMENT,
   'not-found': status.NOT_FOUND,
   'different-request': status.ALREADY_EXISTS,

@@ -4,8 +4,8 @@ import type { Logger } from '@open-payments-server/runtime'
 import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import { formatAmount } from '@open-payments-server/value-types/amounts'
 import { CallRefused } from '../domain/call-refused.js'
-import type { PaymentContent, RefusalReason } from '../domain/limits.js'
-import type { Remaining } from '../domain/remaining.js'
+import type { LimitName, PaymentContent, RefusalReason } from '../domain/limits.js'
+import type { RefusingItem, Remaining } from '../domain/remaining.js'
 import { answerEach } from './answer-each.js'
 import { readAccessToken, readAmount, readSha256, readUrl, readUuid } from './request-fields.js'
 import {
@@ -68,7 +68,8 @@ function toAnswer(result: ReserveResult, { content }: Payment): auth.Reservation
         $case: 'refused',
         value: {
           reason: REASONS[result.reason],
-          remaining: result.remaining && toRemainingMessage(result.remaining, content)
+          remaining: result.remaining && toRemainingMessage(result.remaining, content),
+          refusedBy: result.refusedBy && toRefusingItemMessage(result.refusedBy)
         }
       }
     case 'mismatch':
@@ -90,6 +91,17 @@ function toRemainingMessage(
       receiveValue === undefined ? undefined : formatAmount({ ...receiveAmount, value: receiveValue }),
     nextIntervalTime: nextIntervalAtMs === undefined ? undefined : new Date(nextIntervalAtMs)
   }
+}
+
+function toRefusingItemMessage({ accessIndex, limits }: RefusingItem): auth.RefusingItem {
+  return { accessIndex, limits: limits.map((limit) => LIMITS[limit]) }
+}
+
+const LIMITS: Readonly<Record<LimitName, auth.LimitName>> = {
+  receiver: auth.LimitName.LIMIT_NAME_RECEIVER,
+  interval: auth.LimitName.LIMIT_NAME_INTERVAL,
+  debitAmount: auth.LimitName.LIMIT_NAME_DEBIT_AMOUNT,
+  receiveAmount: auth.LimitName.LIMIT_NAME_RECEIVE_AMOUNT
 }
 
 const REASONS: Readonly<Record<RefusalReason, auth.RefusalReason>> = {

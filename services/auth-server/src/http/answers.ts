@@ -7,6 +7,9 @@ import { type RefusedBecause, RequestRefused } from '../domain/errors.js'
 /** Error code for answers that are unrelated to the request. */
 export const UNAVAILABLE_CODE = 'request_denied'
 
+/** Error code of requests that no route takes, or that cannot be read. */
+export const BAD_REQUEST_CODE = 'invalid_request'
+
 /** Error codes of the auth server (RFC 9635 §3.6, and the codes that Open Payments adds). */
 type GnapErrorCode =
   | 'invalid_client'
@@ -21,7 +24,7 @@ type GnapErrorCode =
   | 'user_denied'
 
 /** The HTTP answer for each refusal. */
-const ANSWERS: Readonly<Record<RefusedBecause, readonly [status: number, code: GnapErrorCode]>> = {
+export const ANSWERS: Readonly<Record<RefusedBecause, readonly [status: number, code: GnapErrorCode]>> = {
   'invalid-field': [400, 'invalid_request'],
   'unknown-format': [415, 'invalid_request'],
   'invalid-signature': [401, 'invalid_client'],

@@ -5,7 +5,7 @@ import { createHealthRoutes, type Readiness } from '@open-payments-server/servic
 import { type RequestHandler, Router } from 'express'
 import { unknownChoice } from '../domain/errors.js'
 import type { IdentityProviderRoute } from '../features/identity-provider-route.js'
-import { answerOf, UNAVAILABLE_CODE } from './answers.js'
+import { answerOf, BAD_REQUEST_CODE, UNAVAILABLE_CODE } from './answers.js'
 import { requireSecret } from './require-secret.js'
 import { SECURITY_FIELDS } from './security-fields.js'
 
@@ -43,7 +43,7 @@ export function createIdentityProviderApp(options: {
     fields: SECURITY_FIELDS,
     bodyBytesMax: BODY_BYTES_MAX,
     unexpectedCode: UNAVAILABLE_CODE,
-    badRequestCode: 'invalid_request',
+    badRequestCode: BAD_REQUEST_CODE,
     answerOf
   })
 }

@@ -7,7 +7,7 @@ import {
   type TrustedProxies
 } from '@open-payments-server/http-server'
 import type { Logger } from '@open-payments-server/runtime'
-import { answerOf, UNAVAILABLE_CODE } from './answers.js'
+import { answerOf, BAD_REQUEST_CODE, UNAVAILABLE_CODE } from './answers.js'
 import { errorPage } from './pages.js'
 import { SECURITY_FIELDS } from './security-fields.js'
 
@@ -33,7 +33,7 @@ export function createPublicApp(options: {
     fields: SECURITY_FIELDS,
     bodyBytesMax: BODY_BYTES_MAX,
     unexpectedCode: UNAVAILABLE_CODE,
-    badRequestCode: 'invalid_request',
+    badRequestCode: BAD_REQUEST_CODE,
     errorPage,
     answerOf
   })

@@ -311,6 +311,15 @@ export class GrpcFixture {
     )
   }
 
+  /** The place of the access item that refuses, and its limits that do; undefined when a refusal does not say. */
+  async refusedBy(request: auth.ReservationRequest): Promise<string | undefined> {
+    const { results } = await this.call('reserve', { reservations: [request] })
+    const result = results[0]?.result
+    const refusedBy = result?.$case === 'refused' ? result.value.refusedBy : undefined
+    const limits = refusedBy?.limits.map((limit) => (auth.LimitName[limit] ?? '').replace('LIMIT_NAME_', ''))
+    return refusedBy && limits && `${String(refusedBy.accessIndex)}: ${limits.join(', ')}`
+  }
+
   /** Reserves with one call. Returns each answer in short form. */
   async reserveMany(reservations: auth.ReservationRequest[]): Promise<Answer[]> {
     const { results } = await this.call('reserve', { reservations })

@@ -5,7 +5,7 @@ import {
   Refusal,
   type RefusalOptions
 } from '@open-payments-server/value-types/refusals'
-import type { Remaining } from './ports.js'
+import type { RefusalDetails } from './ports.js'
 import { renderTime } from './representation.js'
 
 export { invalidField }
@@ -88,20 +88,19 @@ export function insufficientGrant(): Error {
 }
 
 /**
- * Over the grant's limits, or outside its interval. The details are what one payment may still have now; only the token
- * holder gets here.
- *
- * @param remaining undefined when no amount would fit, now or later
+ * Over the grant's limits, or outside its interval. The details are which limits refuse the payment, and what one payment
+ * may still have now; only the token holder gets here.
  */
-export function overLimits(remaining: Remaining | undefined): Error {
-  return refusal('over-limits', 'unauthorized', {
-    details: remaining && {
-      remainingDebitAmount: wireOf(remaining.debitAmount),
-      remainingReceiveAmount: wireOf(remaining.receiveAmount),
-      nextIntervalAt:
-        remaining.nextIntervalAtMs === undefined ? undefined : renderTime(remaining.nextIntervalAtMs)
-    }
-  })
+export function overLimits({ remaining, refusedBy }: RefusalDetails): Error {
+  const nextIntervalAtMs = remaining?.nextIntervalAtMs
+  const details = {
+    refusedBy,
+    remainingDebitAmount: wireOf(remaining?.debitAmount),
+    remainingReceiveAmount: wireOf(remaining?.receiveAmount),
+    nextIntervalAt: nextIntervalAtMs === undefined ? undefined : renderTime(nextIntervalAtMs)
+  }
+  const isTold = remaining !== undefined || refusedBy !== undefined
+  return refusal('over-limits', 'unauthorized', { details: isTold ? details : undefined })
 }
 
 function wireOf(amount: Amount | undefined): AmountWire | undefined {

@@ -105,6 +105,25 @@ export interface Remaining {
   readonly nextIntervalAtMs: number | undefined
 }
 
+/** A limit of an access item, by its name in the request of the grant. */
+export type LimitName = 'receiver' | 'interval' | 'debitAmount' | 'receiveAmount'
+
+/** The access item that refuses a payment. */
+export interface RefusingItem {
+  /** Its place in the access of the token, from 0. */
+  readonly accessIndex: number
+  /** The limits that the payment does not meet, at least one. */
+  readonly limits: readonly LimitName[]
+}
+
+/** Why a grant does not allow a payment: for its token holder. */
+export interface RefusalDetails {
+  /** undefined when no amount would fit, now or later. */
+  readonly remaining: Remaining | undefined
+  /** undefined when the payment would fit now: what was refused before stays refused. */
+  readonly refusedBy: RefusingItem | undefined
+}
+
 /** The result of a reservation; the same payment id gets the same result again. */
 export type ReserveResult =
   | {
@@ -119,12 +138,7 @@ export type ReserveResult =
       /** Whether an earlier call reserved it: then its payment may have been made, and lost in a failover since. */
       readonly wasReservedBefore: boolean
     }
-  | {
-      readonly kind: 'refused'
-      readonly reason: RefusalReason
-      /** undefined when no amount would fit, now or later. */
-      readonly remaining: Remaining | undefined
-    }
+  | ({ readonly kind: 'refused'; readonly reason: RefusalReason } & RefusalDetails)
   /** The id belongs to a reservation of another request. */
   | { readonly kind: 'mismatch' }
   /** The same request has reserved under this id at another rate. */

@@ -11,7 +11,7 @@ import { type RefusedBecause, RequestRefused, ResultUnknown } from '../domain/er
 import { AuthServerUnavailable } from '../domain/ports.js'
 
 /** The HTTP answer for each refusal. The code is a status as a string. */
-const ANSWERS: Readonly<Record<RefusedBecause, readonly [status: number, code: string]>> = {
+export const ANSWERS: Readonly<Record<RefusedBecause, readonly [status: number, code: `${number}`]>> = {
   'invalid-field': [400, '400'],
   'unknown-format': [415, '400'],
   'invalid-token': [401, '401'],

@@ -214,11 +214,12 @@ export class FakeGrantLimits {
     const limit = this.debitLimits.get(accessToken)
     if (limit === undefined || debitAmount === undefined) return refusal(reason)
     const left = limit - this.spent(accessToken).debited
-    return refusal(reason, {
+    const remaining = {
       debitAmount: { ...debitAmount, value: (left < 0n ? 0n : left).toString() },
       receiveAmount: undefined,
       nextIntervalTime: this.nextIntervalTime
-    })
+    }
+    return refusal(reason, { remaining, refusedBy: REFUSED_BY_DEBIT })
   }
 
   #reasonAgainst(accessToken: string, debit: bigint): auth.RefusalReason | undefined {
@@ -305,8 +306,13 @@ function refuse(code: status): RpcError {
   return new RpcError({ code, message: 'refused' })
 }
 
-function refusal(reason: auth.RefusalReason, remaining?: auth.Remaining): Decided {
-  return { $case: 'refused', value: { reason, remaining } }
+const REFUSED_BY_DEBIT: auth.RefusingItem = {
+  accessIndex: 0,
+  limits: [auth.LimitName.LIMIT_NAME_DEBIT_AMOUNT]
+}
+
+function refusal(reason: auth.RefusalReason, details?: Omit<auth.Refused, 'reason'>): Decided {
+  return { $case: 'refused', value: { reason, remaining: undefined, refusedBy: undefined, ...details } }
 }
 
 const STATES = {

@@ -167,8 +167,8 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'a used quote is reported as used, even if the grant has no room left',
     file: CREATE,
-    text: '(await isQuoteUsed(request.terms, context)) ? invalidQuote() : refusal(reason, remaining)',
-    broken: 'refusal(reason, remaining)',
+    text: '(await isQuoteUsed(request.terms, context)) ? invalidQuote() : refusal(reason, reservation)',
+    broken: 'refusal(reason, reservation)',
     test: creating('answers the same where the grant has no room for it, either')
   },
   {

@@ -186,8 +186,8 @@ export const RESERVATION_GUARDS: readonly Mutation[] = [
   {
     guard: 'a refusal says what remains under a grant to an active token of it alone',
     file: RESERVE_SERVICE,
-    text: 'return tokenActive ? remainingUnder(',
-    broken: 'return tokenActive || true ? remainingUnder(',
+    text: 'return tokenActive ? explainRefusal(',
+    broken: 'return tokenActive || true ? explainRefusal(',
     test: reserving(
       'is said to nobody else: another request, an inactive token, a payment that no item allows'
     )

@@ -80,7 +80,7 @@ async function issue(
 ): Promise<ContinuationResponse> {
   const token = grant.access.length === 0 ? undefined : makeToken(dependencies)
   const nowMs = dependencies.clock.now()
-  const isOurs = await issueGrant(dependencies.database, grant.id, token, nowMs)
+  const isOurs = await issueGrant(dependencies.database, grant, token, nowMs)
   if (!isOurs) throw requestDenied('the grant can no longer be continued')
   dependencies.counters.countGrant('granted')
   if (token !== undefined) {

@@ -1,8 +1,10 @@
 import { instantText, Statement } from '@open-payments-server/database'
+import type { ContinuedGrant } from '../../domain/continuation.js'
+import { payableUntilMs } from '../../domain/grant-expiry.js'
 import type { NewToken } from '../../domain/new-token.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { appended } from '../../modules/events/index.js'
-import { issuedGrantEvents, issuedGrants } from '../../modules/grants/index.js'
+import { expectedExpiries, issuedGrantEvents, issuedGrants } from '../../modules/grants/index.js'
 import { insertedTokens, newTokenValues } from '../../modules/tokens/index.js'
 
 // One statement: whoever changes the grant's row gets the token, and there is no issued grant without one.
@@ -10,7 +12,7 @@ const ISSUE_GRANT = new Statement(
   'issue-grant',
   Prisma.sql`
   with ${issuedGrants}, ${insertedTokens(Prisma.sql`where "grantId" in (select grant_id from issued_grant)`)},
-       ${appended(issuedGrantEvents)}
+       ${expectedExpiries}, ${appended(issuedGrantEvents)}
   select grant_id from issued_grant`
 )
 
@@ -22,11 +24,17 @@ const ISSUE_GRANT = new Statement(
  */
 export async function issueGrant(
   on: Queries,
-  grantId: string,
+  { id: grantId, access }: Pick<ContinuedGrant, 'id' | 'access'>,
   token: NewToken | undefined,
   nowMs: number
 ): Promise<boolean> {
   const tokens = token === undefined ? [] : [{ ...token, grantId, createdAtMs: nowMs }]
-  const issued = await ISSUE_GRANT.rows(on, { grantId, now: instantText(nowMs), ...newTokenValues(tokens) })
+  const endsAtMs = payableUntilMs(access)
+  const issued = await ISSUE_GRANT.rows(on, {
+    grantId,
+    now: instantText(nowMs),
+    endsAt: endsAtMs === undefined ? null : instantText(endsAtMs),
+    ...newTokenValues(tokens)
+  })
   return issued.length === 1
 }

@@ -12,7 +12,7 @@ import {
   type RefusalReason,
   type Window
 } from '../../domain/limits.js'
-import { type Remaining, remainingUnder } from '../../domain/remaining.js'
+import { explainRefusal, type RefusalDetails } from '../../domain/remaining.js'
 import type { GrantedAccessItem, TokenAccessReader } from '../../domain/token-record.js'
 import type { Database } from '../../modules/database.js'
 import {
@@ -39,10 +39,10 @@ export type ReserveResult =
       readonly wasReservedBefore: boolean
     }
   /**
-   * It was refused, and always will be for this payment id unless the reason is `inactive-token`. `remaining` is what fits
-   * now, for another payment id.
+   * It was refused, and always will be for this payment id unless the reason is `inactive-token`. The details are of now,
+   * for another payment id.
    */
-  | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly remaining: Remaining | undefined }
+  | ({ readonly kind: 'refused'; readonly reason: RefusalReason } & RefusalDetails)
   /** The payment id was used by another request. */
   | { readonly kind: 'mismatch' }
   /** The payment id was used by the same request, which has reserved other amounts. */
@@ -64,13 +64,18 @@ export interface ReserveLimitsDependencies {
   readonly counters: Pick<RpcCounters, 'countReservation'>
 }
 
-const INACTIVE_TOKEN: ReserveResult = { kind: 'refused', reason: 'inactive-token', remaining: undefined }
+/** For everyone who must not know more. */
+const NO_DETAILS: RefusalDetails = { remaining: undefined, refusedBy: undefined }
+
+const INACTIVE_TOKEN: ReserveResult = { kind: 'refused', reason: 'inactive-token', ...NO_DETAILS }
 
 /** A payment to be reserved, and the windows that may have room. */
 interface Asked extends Coverage {
   readonly request: ReservationRequest
   /** undefined for a token that was not issued here. */
   readonly grantId: string | undefined
+  /** All of the token's, in their order. */
+  readonly items: readonly GrantedAccessItem[]
   readonly chargeable: readonly GrantedAccessItem[]
 }
 
@@ -130,6 +135,7 @@ async function ask(
     grantId: access?.grantId,
     ...coverage,
     refusal: access === undefined ? 'inactive-token' : coverage.refusal,
+    items,
     chargeable: chargeableItems(items)
   }
 }
@@ -227,9 +233,9 @@ async function answer(
   }
   // Its caller released it after giving up, so a repeated request must not believe that anything is reserved. This id has
   // ended, and the caller may continue with another.
-  if (state === 'released') return { kind: 'refused', reason: 'released', remaining: undefined }
+  if (state === 'released') return { kind: 'refused', reason: 'released', ...NO_DETAILS }
   if (refusalReason !== undefined) {
-    return { kind: 'refused', reason: refusalReason, remaining: remainingFor(asked, recorded) }
+    return { kind: 'refused', reason: refusalReason, ...detailsFor(asked, recorded) }
   }
   if (!isForAmountsOf(recorded, asked.request.content)) return { kind: 'other-amounts' }
   if (grantId === undefined || window === undefined || chargedAtMs === undefined)
@@ -239,11 +245,9 @@ async function answer(
 }
 
 /** Only for an active token: without one, what the grant has spent is not told either. */
-function remainingFor(
-  { allowing, request }: Asked,
-  { tokenActive, counted }: RecordedReservation
-): Remaining | undefined {
-  return tokenActive ? remainingUnder(allowing, request.content, counted, request.nowMs) : undefined
+function detailsFor(asked: Asked, { tokenActive, counted }: RecordedReservation): RefusalDetails {
+  const { content, nowMs } = asked.request
+  return tokenActive ? explainRefusal(asked, content, counted, nowMs) : NO_DETAILS
 }
 
 function isForAmountsOf({ amounts }: RecordedReservation, content: PaymentContent): boolean {

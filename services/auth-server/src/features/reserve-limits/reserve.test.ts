@@ -566,6 +566,69 @@ describe('Reserve: what a refusal says that remains', () => {
   }
 })
 
+describe('Reserve: what a refusal says that refuses', () => {
+  it('is each limit that a payment exceeds', async () => {
+    const limits = { debitAmount: usd(250n), receiveAmount: eur(200n) }
+    const { token } = await auth.grant({ access: [spending(limits)] })
+    const refusedBy = (debit: bigint, receive: bigint) =>
+      auth.refusedBy(auth.payment(token, { debit: usd(debit), receive: eur(receive) }))
+    expect(await refusedBy(251n, 200n)).toBe('0: DEBIT_AMOUNT')
+    expect(await refusedBy(250n, 201n)).toBe('0: RECEIVE_AMOUNT')
+    expect(await refusedBy(251n, 201n)).toBe('0: DEBIT_AMOUNT, RECEIVE_AMOUNT')
+  })
+
+  it('is a limit of the item under which most of the payment fits', async () => {
+    const reading = { type: 'outgoing-payment', actions: ['read'], identifier: ALICE } as const
+    const { token } = await auth.grant({
+      access: [reading, spending({ debitAmount: usd(20n) }), spending({ debitAmount: usd(80n) })]
+    })
+    expect(await auth.refusedBy(auth.payment(token))).toBe('2: DEBIT_AMOUNT')
+  })
+
+  it('is the interval, when that is over or has not begun', async () => {
+    const item = spending({ interval: 'R1/2025-01-01T00:00:00Z/P1M', debitAmount: usd(1n) })
+    const { token } = await auth.grant({ access: [item] })
+    expect(await auth.refusedBy(auth.payment(token))).toBe('0: INTERVAL')
+  })
+
+  it('is what no amount would meet: the receiver, and the assets of the first item for the wallet address', async () => {
+    const { token } = await auth.grant({
+      access: [
+        spending({ receiver: `${RECEIVER}0`, debitAmount: eur(1n), receiveAmount: eur(1n) }),
+        spending({ receiver: `${RECEIVER}1` })
+      ]
+    })
+    expect(await auth.refusedBy(auth.payment(token))).toBe('0: RECEIVER, DEBIT_AMOUNT, RECEIVE_AMOUNT')
+  })
+
+  it('is an amount that no limit names, if it is in another asset than what was spent before', async () => {
+    const { token } = await auth.grant({ access: [spending()] })
+    await auth.reserve(token)
+    expect(await auth.refusedBy(auth.payment(token, { debit: eur(1n) }))).toBe('0: DEBIT_AMOUNT')
+  })
+
+  it('is nothing for a repeated request that would fit now', async () => {
+    const { token } = await auth.grant({ access: [spending({ debitAmount: usd(100n) })] })
+    const [paid, refused] = [auth.payment(token), auth.payment(token)]
+    await auth.reserveAs(paid)
+    expect(await auth.refusedBy(refused)).toBe('0: DEBIT_AMOUNT')
+    await auth.release(paid.paymentId)
+    expect(await auth.refusedBy(refused)).toBeUndefined()
+    expect(await auth.reserveAs(refused)).toEqual(LIMIT_EXCEEDED)
+  })
+
+  it('is said to nobody else: another request, an inactive token, another wallet address', async () => {
+    const { token, ...grant } = await auth.grant({ access: [spending({ debitAmount: usd(50n) })] })
+    const other = await auth.grant({ access: [spending({ debitAmount: usd(1n) })] })
+    const over = auth.payment(token)
+    expect(await auth.refusedBy(over)).toBe('0: DEBIT_AMOUNT')
+    expect(await auth.refusedBy({ ...over, accessToken: other.token })).toBeUndefined()
+    expect(await auth.refusedBy(auth.payment(token, { walletAddress: `${ALICE}2` }))).toBeUndefined()
+    await auth.rotate(grant)
+    expect(await auth.refusedBy(over)).toBeUndefined()
+  })
+})
+
 describe('Reserve: cost', () => {
   it('is two statements for a payment that is refused, or was: one finds no room, one tells what is recorded and what remains', async () => {
     const { token } = await auth.grant({ access: [spending({ debitAmount: usd(100n) })] })

@@ -39,6 +39,33 @@ const grant = z.strictObject({
   updatedAt: instant
 })
 
+const use = z
+  .strictObject({
+    paymentId: z.uuid(),
+    walletAddress: z.url().describe('Whose money it is.'),
+    receiver: z.url().describe('The incoming payment that is paid.'),
+    accessIndex: z.int().min(0).describe('Which item of `access` it counts against, from 0.'),
+    intervalStartsAt: instant.optional(),
+    intervalEndsAt: instant.optional(),
+    debitAmount: amount.describe('Reserved to be debited.'),
+    receiveAmount: amount.describe('Reserved to be received.'),
+    spentDebitAmount: amount.describe('Spent of the item in the interval, this payment included.'),
+    spentReceiveAmount: amount.optional(),
+    remainingDebitAmount: amount.optional().describe('Left of the limit; absent without one.'),
+    remainingReceiveAmount: amount.optional(),
+    limits: z
+      .array(z.enum(['debitAmount', 'receiveAmount']))
+      .optional()
+      .describe('The limits that this payment brought to what is told.')
+  })
+  .describe('The payment that used it.')
+
+const usedGrant = z.strictObject({ ...grant.shape, use })
+const expiringGrant = z.strictObject({
+  ...grant.shape,
+  endsAt: instant.describe('When nothing can be paid under it any more.')
+})
+
 const [EARLIER, NOW] = ['2026-11-24T09:29:12.100Z', '2026-11-24T09:30:00.000Z']
 const GRANT_ID = '4f1c2d3e-7b8a-4c9d-8e0f-1a2b3c4d5e6f'
 const GRANT = `https://auth.wallet.example/continue/${GRANT_ID}`
@@ -66,11 +93,39 @@ const granting = (state: string) => ({
   }
 })
 
+const using = (spent: string, remaining: string, limits?: readonly string[]) => {
+  const usd = (value: string) => ({ value, assetCode: 'USD', assetScale: 2 })
+  const { subject, data } = granting('issued')
+  const taken = {
+    paymentId: '019ab32d-9c00-7a41-8d2e-6b1f0c7d5e94',
+    walletAddress: 'https://wallet.example/alice',
+    receiver: 'https://wallet.example/incoming-payments/019ab32d-9c00-7a41-8d2e-6b1f0c7d5e95',
+    accessIndex: 0,
+    intervalStartsAt: '2026-12-01T00:00:00.000Z',
+    intervalEndsAt: '2027-01-01T00:00:00.000Z',
+    debitAmount: usd('1000'),
+    receiveAmount: usd('1000'),
+    spentDebitAmount: usd(spent),
+    spentReceiveAmount: usd(spent),
+    remainingDebitAmount: usd(remaining)
+  }
+  return { subject, data: { ...data, use: limits === undefined ? taken : { ...taken, limits } } }
+}
+
+const expiring = () => {
+  const { subject, data } = granting('issued')
+  return { subject, data: { ...data, endsAt: '2027-12-01T00:00:00.000Z' } }
+}
+
 /** What each type of event tells, with an example. A member may be added; none is changed or removed. */
 export const EVENT_CATALOGUE: EventCatalogue<EventType> = {
   'grant.requested': { data: grant, example: granting('pending') },
   'grant.approved': { data: grant, example: granting('approved') },
   'grant.declined': { data: grant, example: granting('rejected') },
+  'grant.used': { data: usedGrant, example: using('2000', '3000') },
+  'grant.threshold': { data: usedGrant, example: using('4000', '1000', ['debitAmount']) },
+  'grant.exhausted': { data: usedGrant, example: using('5000', '0', ['debitAmount']) },
+  'grant.expiring': { data: expiringGrant, example: expiring() },
   'grant.ended': { data: grant, example: granting('revoked') },
   'token.issued': { data: grant, example: granting('issued') },
   'token.rotated': { data: grant, example: granting('issued') },

@@ -1,8 +1,11 @@
 import { formatAccessItem } from '../../domain/access.js'
+import type { EventType } from '../../domain/event-types.js'
+import { type GrantUse, renderGrantUse, THRESHOLD_PERCENT } from '../../domain/grant-use.js'
 import type { ServiceAddresses } from '../../domain/urls.js'
 import type { Queries } from '../../modules/database.js'
 import { completeAudit, type EventContent, type StoredEvent } from '../../modules/events/index.js'
 import { type OperatedGrant, readToldGrants } from '../../modules/grants/index.js'
+import { readToldUses } from '../../modules/limits/index.js'
 
 /** What completing events needs. */
 export interface CompleteEventsDependencies {
@@ -19,13 +22,35 @@ export async function completeEvents(
   events: readonly StoredEvent[],
   { database, addresses }: CompleteEventsDependencies
 ): Promise<readonly EventContent[]> {
-  const grants = await readToldGrants(database, events)
+  const [grants, uses] = await Promise.all([readToldGrants(database, events), readToldUses(database, events)])
   return events.map((event, index) => {
-    if (event.type.startsWith('audit.')) return completeAudit(event)
-    const subject = addresses.continueUri(event.subjectId)
+    const { subjectId, type, change } = event
+    if (type.startsWith('audit.')) return completeAudit(event)
+    const subject = addresses.continueUri(subjectId)
     const grant = grants[index]
-    return { subject, data: grant === undefined ? null : { id: subject, ...render(grant) } }
+    if (grant === undefined) return { subject, data: null }
+    return {
+      subject,
+      data: { id: subject, ...render(grant), ...renderUse(type, uses[index], grant), ...renderEnd(change) }
+    }
   })
+}
+
+/** When nothing can be paid any more, where that is told. */
+function renderEnd(change: StoredEvent['change']): object {
+  return typeof change?.endsAt === 'string' ? { endsAt: new Date(change.endsAt).toISOString() } : {}
+}
+
+/** The part of a limit, in percent, that an event says is reached. */
+const REACHED_PERCENT: ReadonlyMap<string, number> = new Map<EventType, number>([
+  ['grant.threshold', THRESHOLD_PERCENT],
+  ['grant.exhausted', 100]
+])
+
+function renderUse(type: string, use: GrantUse | undefined, { access }: OperatedGrant): object {
+  if (use === undefined) return {}
+  const item = access[use.accessIndex]
+  return item === undefined ? {} : { use: renderGrantUse(use, item, REACHED_PERCENT.get(type)) }
 }
 
 function render(grant: OperatedGrant): object {

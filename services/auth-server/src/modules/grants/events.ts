@@ -27,7 +27,8 @@ export const GRANT_CHANGE = Prisma.sql`json_build_object('state', g.state, 'upda
 
 /** What changes of a grant. */
 interface Change {
-  readonly state: OperatedGrant['state']
+  /** Absent where it can only be `issued`. */
+  readonly state?: OperatedGrant['state']
   readonly updatedAt: string
 }
 
@@ -47,7 +48,7 @@ export async function readToldGrants(
   return events.map(({ subjectId, change }) => {
     const grant = grantOf.get(subjectId)
     if (grant === undefined || change === undefined) return grant
-    const { state, updatedAt } = change as unknown as Change
+    const { state = 'issued', updatedAt } = change as unknown as Change
     return { ...grant, state, updatedAtMs: Date.parse(updatedAt) }
   })
 }

@@ -1,6 +1,6 @@
 /**
- * Grants and what they allow (RFC 9635 §1.5, §2, §8): the tables `grant_request` and `access_item`. Changes that must
- * happen together with other tables are provided as parts of a statement, which a use case composes.
+ * Grants and what they allow (RFC 9635 §1.5, §2, §8): the tables `grant_request`, `access_item` and `grant_expiry`. Changes that
+ * must happen together with other tables are provided as parts of a statement, which a use case composes.
  */
 export { accessOf, restoreAccessItem, storeAccessItem, type StoredAccessItem } from './access-items.js'
 export { insertedGrants, type NewGrant, newGrantValues } from './begin.js'
@@ -20,6 +20,7 @@ export {
   issuedGrantEvents,
   readToldGrants
 } from './events.js'
+export { expectedExpiries, expiringGrantEvents, forgottenExpiries } from './expiry.js'
 export { HOLDER_COLUMNS, restoreHolder, type StoredHolder } from './holder.js'
 export { dueGrants, grantEnd, IS_DUE_ISSUED, purgedGrants } from './purge.js'
 export {
@@ -28,6 +29,7 @@ export {
   type ContinuableRow,
   findGrant,
   GRANT_ID,
+  GRANT_UPDATED_AT,
   GRANT_WITH_ACCESS,
   grantByKey,
   GRANTS,
@@ -35,6 +37,7 @@ export {
   ITEM_LIMITS,
   listGrants,
   type OperatedGrant,
+  placeOfItem,
   restoreContinuable,
   restoreGrantOfInteraction
 } from './read.js'

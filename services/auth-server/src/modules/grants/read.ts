@@ -157,6 +157,15 @@ export const ITEM_LIMITS = Prisma.sql`(
       from access_item)`
 
 /**
+ * The place of an access item in the access of its grant, from 0.
+ *
+ * @param itemId names the item's id
+ */
+export function placeOfItem(itemId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(select position from access_item where id = ${itemId} limit 1)`
+}
+
+/**
  * The token holder of a grant: URL of the client's wallet address, or `jwk:` and its key's thumbprint; null without a
  * grant. Limited, so that it is looked up by its key and not joined with a table that is read as a whole.
  *
@@ -177,6 +186,9 @@ const COLUMNS = Prisma.sql`
  * written by it.
  */
 export const GRANTS = Prisma.sql`(select ${COLUMNS} from grant_request) g`
+
+/** When a grant `g` last changed. */
+export const GRANT_UPDATED_AT = Prisma.sql`g.updated_at`
 
 /** The id of a grant `g`. */
 export const GRANT_ID = Prisma.sql`g.id`

@@ -3,6 +3,7 @@
  * `reservation`), or the record that they were refused or given up.
  */
 export { end } from './end.js'
+export { readToldUses } from './events.js'
 export { listAfter, listOpen, type Reservation } from './list.js'
 export { measureReservations, OPEN_COUNTED_MAX } from './measure.js'
 export { isSpentUnder, purgeRefusals } from './purge.js'

@@ -7,8 +7,10 @@ import {
 } from '@open-payments-server/database'
 import type { PaymentContent, Window } from '../../domain/limits.js'
 import { Prisma, type Queries } from '../database.js'
+import { appended } from '../events/index.js'
 import { ITEM_LIMITS } from '../grants/index.js'
 import { usableTokens } from '../tokens/index.js'
+import { takenEvents } from './events.js'
 import { LARGEST_VALUE, type SpentColumns, spentOf, type SpentValues } from './values.js'
 
 /** A payment to be reserved. */
@@ -68,7 +70,7 @@ const RESERVE = new Statement<ReservedRow>(
              receive_code text, receive_scale smallint, wallet_address text, receiver text, asked_at timestamptz)),
   ${usableTokens},
   possible as (
-    select a.*, i.grant_id, i.limit_debit_value, i.limit_receive_value
+    select a.*, i.grant_id, living.grant_updated_at, i.limit_debit_value, i.limit_receive_value
       from wanted a
       join living using (token_hash, asked_at)
       join ${ITEM_LIMITS} i on i.access_item_id = a.access_item_id and i.grant_id = living.grant_id
@@ -106,25 +108,25 @@ const RESERVE = new Statement<ReservedRow>(
     returning w.access_item_id, w.interval_index, w.spent_debit_value, w.spent_receive_value,
               w.receive_code as counted_code, w.receive_scale as counted_scale),
   taken as (
-    select p.*, room.spent_debit_value, room.spent_receive_value,
-           p.receive_code = room.counted_code and p.receive_scale = room.counted_scale as receive_counted
-      from possible p join room using (access_item_id, interval_index)),
+    select p.*, p.receive_code = room.counted_code and p.receive_scale = room.counted_scale as receive_counted,
+           room.spent_debit_value - coalesce(sum(p.debit_value) over later, 0) as spent_debit_value,
+           room.spent_receive_value - coalesce(sum(p.receive_value) over later, 0) as spent_receive_value
+      from possible p join room using (access_item_id, interval_index)
+    window later as (partition by access_item_id, interval_index order by place
+                     rows between 1 following and unbounded following)),
   reserved as (
     insert into reservation (payment_id, state, content_hash, grant_id, access_item_id, interval_index,
                              debit_value, debit_code, debit_scale, receive_value, receive_code, receive_scale,
                              receive_counted, spent_debit_value, spent_receive_value, wallet_address, receiver, charged_at)
     select payment_id, 'open', content_hash, grant_id, access_item_id, interval_index,
            debit_value, debit_code, debit_scale, receive_value, receive_code, receive_scale, receive_counted,
-           case when only_item and receive_counted
-                then spent_debit_value - coalesce(sum(debit_value) over later, 0) end,
-           case when only_item and receive_counted
-                then spent_receive_value - coalesce(sum(receive_value) over later, 0) end,
+           case when only_item and receive_counted then spent_debit_value end,
+           case when only_item and receive_counted then spent_receive_value end,
            wallet_address, receiver, asked_at
       from taken
-    window later as (partition by access_item_id, interval_index order by place
-                     rows between 1 following and unbounded following)
      order by payment_id
-    returning payment_id, spent_debit_value, spent_receive_value)
+    returning payment_id, spent_debit_value, spent_receive_value),
+  ${appended(takenEvents)}
   select p.place, p.grant_id, r.payment_id is not null as reserved, r.spent_debit_value::text,
          r.spent_receive_value::text
     from possible p left join reserved r using (payment_id)`

@@ -11,6 +11,7 @@ import { Prisma, type Queries } from '../database.js'
 import {
   accessOf,
   GRANT_ID,
+  GRANT_UPDATED_AT,
   grantByKey,
   GRANTS,
   HOLDER_COLUMNS,
@@ -50,15 +51,15 @@ interface TokenRow extends ActiveRow, StoredHolder {
 }
 
 /**
- * The tokens of `wanted (token_hash, asked_at)` that may be used at that instant: `living (token_hash, asked_at, grant_id)`,
- * each once.
+ * The tokens of `wanted (token_hash, asked_at)` that may be used at that instant: `living (token_hash, asked_at, grant_id,
+ * grant_updated_at)`, each once.
  *
  * Whether a token is active is read from the reason why it ended, and not from the instant: so no plan uses the index of
  * all active tokens.
  */
 export const usableTokens = Prisma.sql`
   living as (
-    select distinct wanted.token_hash, wanted.asked_at, t.grant_id
+    select distinct wanted.token_hash, wanted.asked_at, t.grant_id, ${GRANT_UPDATED_AT} as grant_updated_at
       from wanted
       join access_token t on t.value_hash = wanted.token_hash
       join ${GRANTS} on ${GRANT_ID} = t.grant_id

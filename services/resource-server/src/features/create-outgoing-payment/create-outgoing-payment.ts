@@ -18,7 +18,7 @@ import type { OutgoingPayment, PaymentTerms } from '../../domain/outgoing-paymen
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentIdentity } from '../../domain/payment-identity.js'
 import { isStaleCharge } from '../../domain/payment-instants.js'
-import type { GrantLimits, RefusalReason, Remaining, ReserveResult } from '../../domain/ports.js'
+import type { GrantLimits, ReserveResult } from '../../domain/ports.js'
 import type { RememberedQuotes } from '../../domain/quote.js'
 import type { TermSources } from '../../domain/quoting.js'
 import type { RememberedReceivers } from '../../domain/receiver.js'
@@ -70,6 +70,9 @@ interface Context extends CreateOutgoingPaymentDependencies {
 
 /** A reservation that is there. */
 type Reserved = Extract<ReserveResult, { kind: 'reserved' }>
+
+/** A reservation that there was no room for. */
+type Refused = Extract<ReserveResult, { kind: 'refused' }>
 
 /** A request whose terms are known. */
 interface PricedRequest extends CreationRequest {
@@ -146,10 +149,10 @@ async function reserveAndPersist(
     return persist(request, paymentId, reservation, context)
   }
   if (reservation.kind !== 'refused') throw await taken(reservation.kind, paymentId, context)
-  const { reason, remaining } = reservation
+  const { reason } = reservation
   if (reason !== 'released') {
     // This is checked first: the payment that used the quote has most likely spent what the grant lacks.
-    throw (await isQuoteUsed(request.terms, context)) ? invalidQuote() : refusal(reason, remaining)
+    throw (await isQuoteUsed(request.terms, context)) ? invalidQuote() : refusal(reason, reservation)
   }
   // The reservation may have ended with its payment since this request was first answered.
   return findEarlier(request, context)
@@ -366,7 +369,7 @@ async function giveUp(
   return recorded
 }
 
-function refusal(reason: Exclude<RefusalReason, 'released'>, remaining: Remaining | undefined): Error {
+function refusal(reason: Exclude<Refused['reason'], 'released'>, details: Refused): Error {
   switch (reason) {
     case 'inactive-token':
       return inactiveToken()
@@ -374,6 +377,6 @@ function refusal(reason: Exclude<RefusalReason, 'released'>, remaining: Remainin
       return insufficientGrant()
     case 'limit-exceeded':
     case 'outside-interval':
-      return overLimits(remaining)
+      return overLimits(details)
   }
 }

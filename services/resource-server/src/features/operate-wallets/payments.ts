@@ -65,6 +65,6 @@ function toOperatedPayment(
     kind,
     walletAddress: urls.ofWalletAddress(path),
     state: expired ? 'expired' : state,
-    failure: failureReason && { reason: failureReason, meaning: FAILURE_REASONS[failureReason] }
+    failure: failureReason && { reason: failureReason, meaning: FAILURE_REASONS[failureReason].meaning }
   }
 }

@@ -21,7 +21,9 @@ import type {
   CallOptions,
   EndResult,
   GrantLimits,
+  LimitName,
   RefusalReason,
+  RefusingItem,
   Remaining,
   Reservation,
   ReservationEnd,
@@ -196,7 +198,8 @@ function fromReserve(result: Exclude<auth.ReservationResult['result'], { $case: 
       return {
         kind: 'refused',
         reason: fromReason(result.value.reason),
-        remaining: fromRemaining(result.value.remaining)
+        remaining: fromRemaining(result.value.remaining),
+        refusedBy: fromRefusingItem(result.value.refusedBy)
       }
     case undefined:
       throw new Error('the auth server answered a reservation without a result')
@@ -211,6 +214,25 @@ function fromRemaining(message: auth.Remaining | undefined): Remaining | undefin
       nextIntervalAtMs: message.nextIntervalTime?.getTime()
     }
   )
+}
+
+function fromRefusingItem(message: auth.RefusingItem | undefined): RefusingItem | undefined {
+  return message && { accessIndex: message.accessIndex, limits: message.limits.map(fromLimitName) }
+}
+
+function fromLimitName(name: auth.LimitName): LimitName {
+  switch (name) {
+    case auth.LimitName.LIMIT_NAME_RECEIVER:
+      return 'receiver'
+    case auth.LimitName.LIMIT_NAME_INTERVAL:
+      return 'interval'
+    case auth.LimitName.LIMIT_NAME_DEBIT_AMOUNT:
+      return 'debitAmount'
+    case auth.LimitName.LIMIT_NAME_RECEIVE_AMOUNT:
+      return 'receiveAmount'
+    default:
+      throw new Error(`the auth server refused by the unknown limit ${String(name)}`)
+  }
 }
 
 function toEnd(end: ReservationEnd): auth.ReservationEnd {
