@@ -20,7 +20,8 @@ const OWNERS: Readonly<Record<string, string>> = {
   interaction: 'interactions',
   access_token: 'tokens',
   limit_window: 'limits',
-  reservation: 'limits'
+  reservation: 'limits',
+  client_freeze: 'frozen-clients'
 }
 
 /** Tables of the module `events`, whose statements are in `packages/events`: nothing here names them. */

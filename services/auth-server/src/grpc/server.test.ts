@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { callUnary, createClient, status } from '@open-payments-server/grpc-transport'
 import { auth as contract } from '@open-payments-server/proto'
-import { createLogger } from '@open-payments-server/runtime'
+import { createLogger, systemRandom } from '@open-payments-server/runtime'
 import { createEventNews } from '@open-payments-server/events'
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import { startGrpcServices } from '@open-payments-server/service-kit/grpc'
@@ -124,6 +124,8 @@ describe('the gRPC server of the auth server', () => {
         revocations: auth.bus,
         counters: COUNT_NOTHING,
         directory: { findKey: () => Promise.resolve(undefined) },
+        random: systemRandom,
+        onEventsAppended: () => undefined,
         news: createEventNews({ sharedStore: createInProcessStore(), logger }),
         tokenMaker: { addresses: createAddresses('https://auth.test') }
       }),

@@ -31,6 +31,7 @@ const ANSWERS: Readonly<Record<RefusedBecause, readonly [status: number, code: G
   'wrong-reference': [404, 'invalid_continuation'],
   'too-fast': [400, 'too_fast'],
   'not-continuable': [401, 'request_denied'],
+  'client-frozen': [403, 'request_denied'],
   'user-denied': [401, 'user_denied'],
   'not-rotatable': [404, 'invalid_rotation'],
   'unknown-interaction': [404, 'unknown_interaction'],

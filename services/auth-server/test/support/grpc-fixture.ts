@@ -165,6 +165,8 @@ export class GrpcFixture {
         revocations: bus,
         counters: COUNT_NOTHING,
         news,
+        random: systemRandom,
+        onEventsAppended: () => undefined,
         tokenMaker,
         tokens: createTokenReader({ database: prisma }),
         directory: {

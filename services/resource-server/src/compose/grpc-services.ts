@@ -7,21 +7,23 @@ import type { ResourceServerConfig } from '../config.js'
 import { EVENT_TYPES } from '../domain/event-types.js'
 import type { AuditMoneyDependencies } from '../features/audit-money/audit-money.js'
 import type { GiveUpLostDependencies } from '../features/audit-money/lost-payments.js'
-import type { OperatorDependencies } from '../features/operate-wallets/dependencies.js'
+import type { FreezeDependencies } from '../features/operate-wallets/freeze.js'
 import { completeEvents } from '../features/tell-events/complete-events.js'
 import { answer } from '../grpc/operator/answer.js'
 import * as operator from '../grpc/operator/wallet-operator.js'
 
 /** The dependencies of the gRPC services. */
-export interface GrpcDependencies
-  extends OperatorDependencies, AuditMoneyDependencies, GiveUpLostDependencies {
+export interface GrpcDependencies extends FreezeDependencies, AuditMoneyDependencies, GiveUpLostDependencies {
   readonly logger: Logger
   /** Says when there are new events. */
   readonly news: EventNews
   /** Observes every call; none unless given. */
   readonly callObserver?: CallObserver | undefined
   /** Who may operate when clients present certificates, and what audits regard as lost. */
-  readonly config: Pick<ResourceServerConfig, 'GRPC_OPERATOR_CLIENTS' | 'ORPHAN_AGE_SECONDS'>
+  readonly config: Pick<
+    ResourceServerConfig,
+    'GRPC_OPERATOR_CLIENTS' | 'ORPHAN_AGE_SECONDS' | 'FREEZE_PENDING_PAYMENTS'
+  >
 }
 
 /** Everything the resource server serves over gRPC. */
@@ -55,6 +57,10 @@ function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOpe
     createAccount: handlers.unary(answer(operator.createAccountRpc(dependencies))),
     listAccounts: handlers.unary(answer(operator.listAccountsRpc(dependencies))),
     createWalletAddress: handlers.unary(answer(operator.createWalletAddressRpc(dependencies))),
+    freezeAccount: handlers.unary(answer(operator.freezeAccountRpc(true, dependencies))),
+    unfreezeAccount: handlers.unary(answer(operator.freezeAccountRpc(false, dependencies))),
+    freezeWalletAddress: handlers.unary(answer(operator.freezeWalletAddressRpc(true, dependencies))),
+    unfreezeWalletAddress: handlers.unary(answer(operator.freezeWalletAddressRpc(false, dependencies))),
     listWalletAddresses: handlers.unary(answer(operator.listWalletAddressesRpc(dependencies))),
     addClientKey: handlers.unary(answer(operator.addClientKeyRpc(dependencies))),
     revokeClientKey: handlers.unary(answer(operator.revokeClientKeyRpc(dependencies))),

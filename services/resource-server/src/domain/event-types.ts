@@ -5,7 +5,12 @@ export const EVENT_TYPES = {
   'incoming_payment.completed': 'Nothing more is expected: all of it arrived, or its client completed it.',
   'outgoing_payment.created': 'A client pays. Its money is on hold.',
   'outgoing_payment.completed': 'The receiver has all of it.',
-  'outgoing_payment.failed': 'It ended otherwise: what was not sent is available again.'
+  'outgoing_payment.failed': 'It ended otherwise: what was not sent is available again.',
+  'account.created': 'An operator created an account.',
+  'account.frozen': 'An operator froze an account: nothing new is paid from it or to it.',
+  'account.unfrozen': 'An operator ended the freeze of an account.',
+  'wallet_address.frozen': 'An operator froze a wallet address: nothing new is paid from it or to it.',
+  'wallet_address.unfrozen': 'An operator ended the freeze of a wallet address.'
 } as const satisfies Readonly<Record<string, string>>
 
 /** A type of event. */

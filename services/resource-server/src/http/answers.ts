@@ -20,6 +20,7 @@ const ANSWERS: Readonly<Record<RefusedBecause, readonly [status: number, code: s
   'insufficient-grant': [403, '403'],
   'over-limits': [403, '403'],
   'not-found': [404, '404'],
+  frozen: [403, '403'],
   conflict: [409, '409'],
   'not-payable': [400, '400'],
   'different-request': [422, '422'],

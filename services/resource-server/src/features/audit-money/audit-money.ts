@@ -9,6 +9,10 @@ const OPEN_AGE_MAX_SECONDS = 600
 /** What an audit needs. */
 export interface AuditMoneyDependencies extends LossDependencies {
   readonly limitsAuditor: LimitsAuditor
+  readonly config: LossDependencies['config'] & {
+    /** What happens to pending payments that a freeze is about. */
+    readonly FREEZE_PENDING_PAYMENTS: 'hold' | 'finish'
+  }
 }
 
 /**
@@ -23,9 +27,10 @@ export async function auditMoney(
   dependencies: AuditMoneyDependencies
 ): Promise<AuditCheck[]> {
   const openAge = openAgeMaxSeconds === 0 ? OPEN_AGE_MAX_SECONDS : openAgeMaxSeconds
+  const holdsFrozen = dependencies.config.FREEZE_PENDING_PAYMENTS === 'hold'
   return refusingWithoutAuthServer(async () => [
     ...(await checkLedger(dependencies)),
-    ...(await checkReservations({ ...dependencies, openAgeMaxSeconds: openAge })),
+    ...(await checkReservations({ ...dependencies, openAgeMaxSeconds: openAge, holdsFrozen })),
     await checkLimits(dependencies.limitsAuditor)
   ])
 }
