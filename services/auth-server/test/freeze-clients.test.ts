@@ -16,7 +16,7 @@ beforeAll(async () => {
   auth = await startTestAuthServer({ CONTINUATION_WAIT_SECONDS: '0' })
   shop = auth.createClient('shop')
   const options = {
-    target: `127.0.0.1:${String(auth.grpcPort)}`,
+    target: `127.0.0.1:${String(auth.server.grpcPort)}`,
     deadlineMs: 10_000,
     retriesMax: 0,
     messageBytesMax: 1_048_576
