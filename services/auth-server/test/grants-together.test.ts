@@ -349,8 +349,11 @@ async function takeComposed(step: Step, nowMs: number): Promise<unknown> {
         ...tokenOf(5, step.number, nowMs),
         tellClient: () => ({ value: '', manage: '', expires_in: 1, access: [] })
       }
-      return repeat(step.times, () =>
-        issueGrant(client, grantId(step.number), step.withToken ? token : undefined, nowMs)
+      return repeat(
+        step.times,
+        async () =>
+          (await issueGrant(client, grantId(step.number), step.withToken ? token : undefined, nowMs)) ===
+          'issued'
       )
     }
     case 'end': {

@@ -397,3 +397,30 @@ it.each<[Frozen, string]>([
     client.release()
   }
 })
+
+describe('where pending payments finish', () => {
+  let finishing: PaymentWorld
+  beforeAll(async () => {
+    finishing = await startPaymentWorld({ settings: { FREEZE_PENDING_PAYMENTS: 'finish' } })
+  })
+  afterAll(() => finishing.stop())
+
+  it('one that a freeze is about is paid', async () => {
+    const { database } = finishing
+    const receiver = await finishing.createReceiver()
+    const client = await finishing.server.pool.connect()
+    await client.query('begin')
+    await client.query('select from incoming_payment where id = $1 for update', [receiver.slice(-36)])
+    const created = await finishing.pay(receiver, 100)
+    for (const accountName of ['alice', 'bob'])
+      await finishing.operate('freezeAccount', { accountName, reason: '' })
+    await database.query(
+      `select pg_cancel_backend(pid) from pg_stat_activity
+        where wait_event_type = 'Lock' and datname = current_database() and query like '%claim-outgoing-payments%'`
+    )
+    await client.query('commit')
+    client.release()
+    expect((await finishing.whenEnded(created.textAt('id'))).body).toMatchObject({ sentAmount: usd(100) })
+    expect(await finishing.pay(receiver, 1)).toMatchObject({ status: 403 })
+  })
+})
