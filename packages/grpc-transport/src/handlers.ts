@@ -9,6 +9,7 @@ import {
 import type { Logger } from '@open-payments-server/runtime'
 import { type CallObserver, methodLabel } from './call-observer.js'
 import { startServerSpan } from './call-span.js'
+import { readClientNames } from './client-names.js'
 import { RpcError, statusOf } from './rpc-error.js'
 
 /** Information about the call besides its request. */
@@ -19,6 +20,8 @@ export interface CallContext {
   readonly metadata: Metadata
   /** Address and port of the caller. */
   readonly peer: string
+  /** Names in the caller's certificate: URIs and DNS names. None without mutual TLS. */
+  readonly clientNames: readonly string[]
   /** Full name of the method, for example `/openpayments.auth.v1.GrantLimitsService/Reserve`. */
   readonly method: string
 }
@@ -70,6 +73,7 @@ interface Call {
   readonly metadata: Metadata
   getPeer(): string
   getPath(): string
+  getAuthContext(): { readonly sslPeerCertificate?: { readonly subjectaltname?: string } }
   getDeadline(): Date | number
   on(event: 'cancelled', listener: () => void): unknown
 }
@@ -175,6 +179,10 @@ class RunningCall implements CallContext {
 
   get metadata(): Metadata {
     return this.#call.metadata
+  }
+
+  get clientNames(): readonly string[] {
+    return readClientNames(this.#call.getAuthContext().sslPeerCertificate?.subjectaltname)
   }
 
   get signal(): AbortSignal {

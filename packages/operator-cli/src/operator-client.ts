@@ -71,6 +71,32 @@ export interface OperatorAccount {
   /** The part that can be spent now. */
   readonly available: Amount
   readonly createdAt: Date | undefined
+  /** undefined unless it is frozen. */
+  readonly freeze: OperatorFreeze | undefined
+}
+
+/** A freeze of an account, a wallet address or a client. */
+export interface OperatorFreeze {
+  readonly since: Date | undefined
+  /** Who ordered it: the names in the operator's certificate; empty without mutual TLS. */
+  readonly by: string
+  /** Why; empty when no reason was given. */
+  readonly reason: string
+}
+
+/** A client, and whether it is frozen. */
+export interface OperatedClient {
+  /** URL of its wallet address, or `jwk:` and its key's thumbprint. */
+  readonly name: string
+  /** undefined unless it is frozen. */
+  readonly freeze: OperatorFreeze | undefined
+}
+
+/** An order to freeze something, or to end its freeze. */
+export interface FreezeOrder {
+  readonly freezes: boolean
+  /** Why; empty for no reason. */
+  readonly reason: string
 }
 
 /** A wallet address in an operator's list. */
@@ -81,6 +107,8 @@ export interface OperatorWalletAddress {
   readonly accountName: string
   readonly asset: Asset
   readonly keyIds: readonly string[]
+  /** undefined unless it is frozen itself; its account may be. */
+  readonly freeze: OperatorFreeze | undefined
 }
 
 /** A payment as operators see it. */
@@ -255,6 +283,27 @@ export class OperatorClient {
       const answer = await this.#askWallet('listWalletAddresses', page, REPEATABLE)
       return { items: answer.walletAddresses.map(walletAddressOf), nextPageToken: answer.nextPageToken }
     })
+  }
+
+  /** Freezes an account, or ends its freeze. Idempotent. */
+  async freezeAccount(accountName: string, { freezes, reason }: FreezeOrder): Promise<OperatorAccount> {
+    const method = freezes ? 'freezeAccount' : 'unfreezeAccount'
+    const { account } = await this.#askWallet(method, { accountName, reason }, REPEATABLE)
+    return accountOf(account)
+  }
+
+  /** Freezes a wallet address, by its URL, or ends its freeze. Idempotent. */
+  async freezeWalletAddress(url: string, { freezes, reason }: FreezeOrder): Promise<OperatorWalletAddress> {
+    const method = freezes ? 'freezeWalletAddress' : 'unfreezeWalletAddress'
+    const { walletAddress } = await this.#askWallet(method, { walletAddress: url, reason }, REPEATABLE)
+    return walletAddressOf(walletAddress)
+  }
+
+  /** Freezes a client, by the URL of its wallet address or its key's thumbprint, or ends its freeze. Idempotent. */
+  async freezeClient(name: string, { freezes, reason }: FreezeOrder): Promise<OperatedClient> {
+    const method = freezes ? 'freezeClient' : 'unfreezeClient'
+    const { client } = await this.#askAuth(method, { client: name, reason }, REPEATABLE)
+    return operatedClientOf(client)
   }
 
   /**
@@ -475,7 +524,21 @@ function accountOf(message: wallet.Account | undefined): OperatorAccount {
     balance: { value: readTotal(account.balanceValue), asset },
     held: { value: readTotal(account.heldValue), asset },
     available: { value: readTotal(account.availableValue), asset },
-    createdAt: account.createTime
+    createdAt: account.createTime,
+    freeze: freezeOf(account.freeze)
+  }
+}
+
+function freezeOf(freeze: wallet.Freeze | undefined): OperatorFreeze | undefined {
+  return freeze && { since: freeze.freezeTime, by: freeze.frozenBy, reason: freeze.reason }
+}
+
+function operatedClientOf(message: auth.OperatedClient | undefined): OperatedClient {
+  const { client, frozen, freezeTime, frozenBy, reason } = present(message, 'client')
+  const { walletAddress, jwkThumbprint } = present(client, 'client.client')
+  return {
+    name: walletAddress === '' ? `jwk:${jwkThumbprint}` : walletAddress,
+    freeze: frozen ? { since: freezeTime, by: frozenBy, reason } : undefined
   }
 }
 
@@ -486,8 +549,15 @@ function readTotal(text: string): bigint {
 }
 
 function walletAddressOf(message: wallet.WalletAddress | undefined): OperatorWalletAddress {
-  const { url, publicName, accountName, asset, keyIds } = present(message, 'wallet_address')
-  return { url, publicName: textOf(publicName), accountName, asset: assetOf(asset), keyIds }
+  const { url, publicName, accountName, asset, keyIds, freeze } = present(message, 'wallet_address')
+  return {
+    url,
+    publicName: textOf(publicName),
+    accountName,
+    asset: assetOf(asset),
+    keyIds,
+    freeze: freezeOf(freeze)
+  }
 }
 
 function paymentOf(payment: wallet.Payment): OperatorPayment {

@@ -117,6 +117,8 @@ describe('help', () => {
     ['lost-payment'],
     ['lost-payment', 'list'],
     ['lost-payment', 'give-up'],
+    ['freeze'],
+    ['unfreeze'],
     ['audit']
   ]
   it.each(levels.map((level) => [level.join(' ') || '(top)', level]))(
@@ -450,6 +452,59 @@ describe('grants', () => {
     expect(await json('grant', 'revoke', GRANT_ID)).toMatchObject({ state: 'revoked' })
     expect(services.grants[0]?.state).toBe(auth.GrantState.GRANT_STATE_REVOKED)
     expect((await run(['grant', 'revoke', 'x'])).stderr).toContain('Expected a UUID')
+  })
+})
+
+describe('freezes', () => {
+  const SINCE = '2026-11-21T10:00:00.000Z'
+
+  it('of accounts and wallet addresses are ordered, shown in the lists, and ended', async () => {
+    await createAlice()
+    const { url } = (await json('wallet-address', 'create', '/alice', '--account', 'alice')) as {
+      url: string
+    }
+    expect(await json('account', 'show', 'alice')).toMatchObject({ frozen: false, freeze: null })
+    const freeze = { since: SINCE, by: 'operator', reason: 'court order' }
+    expect(await json('freeze', 'account', 'alice', '--reason', 'court order')).toEqual({
+      kind: 'account',
+      name: 'alice',
+      frozen: true,
+      freeze
+    })
+    expect(await json('account', 'list')).toMatchObject([{ name: 'alice', frozen: true, freeze }])
+    expect((await run(['account', 'list'])).stdout).toContain(`since ${SINCE}`)
+    expect((await run(['freeze', 'wallet-address', url])).stdout).toBe(
+      `The wallet address ${url} is frozen.\n`
+    )
+    expect(await json('wallet-address', 'list')).toMatchObject([{ url, frozen: true }])
+    expect(await json('unfreeze', 'wallet-address', url)).toMatchObject({ name: url, frozen: false })
+    expect((await run(['unfreeze', 'account', 'alice'])).stdout).toBe('The account alice is not frozen.\n')
+  })
+
+  it('of clients go to the auth server', async () => {
+    services.grants.push(auth.Grant.fromPartial({ grantId: GRANT_ID, client: { walletAddress: SHOP } }))
+    expect(await json('freeze', 'client', SHOP)).toEqual({
+      kind: 'client',
+      name: SHOP,
+      frozen: true,
+      freeze: { since: SINCE, by: '', reason: '' }
+    })
+    expect(await json('unfreeze', 'client', SHOP)).toMatchObject({ frozen: false, freeze: null })
+  })
+
+  it.each(['account', 'wallet-address', 'client'])('of an unknown %s are refused', async (kind) => {
+    for (const verb of ['freeze', 'unfreeze']) {
+      if (verb === 'unfreeze' && kind === 'client') continue // the fake knows no client when its freeze ends
+      const { status, stderr } = await run([verb, kind, 'http://nobody.example', '--json'])
+      expect(status).toBe(1)
+      expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'NOT_FOUND' } })
+    }
+  })
+
+  it('of anything else are refused', async () => {
+    const { status, stderr } = await run(['freeze', 'grant', GRANT_ID])
+    expect(status).toBe(1)
+    expect(stderr).toContain('account, wallet-address, client')
   })
 })
 

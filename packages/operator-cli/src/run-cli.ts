@@ -12,6 +12,7 @@ import {
 } from './commands/audit.js'
 import { clientKeyCommand } from './commands/client-key.js'
 import { eventCommand } from './commands/event.js'
+import { freezeCommand, unfreezeCommand } from './commands/freeze.js'
 import { grantCommand } from './commands/grant.js'
 import { lostPaymentCommand } from './commands/lost-payment.js'
 import { depositCommand, withdrawCommand } from './commands/money.js'
@@ -25,6 +26,7 @@ const OPERATORS_WORDS: Readonly<Record<string, string>> = {
   'asset.code': 'the code',
   'asset.scale': 'the scale',
   after: '--after',
+  client: 'the client',
   client_wallet_address: '--client',
   deposit_id: '--id',
   identifier: '--wallet-address',
@@ -98,6 +100,8 @@ function createProgram(surroundings: CliSurroundings): Command {
     grantCommand(run),
     eventCommand(run),
     webhookCommand(run),
+    freezeCommand(run),
+    unfreezeCommand(run),
     audit
   ]
   for (const command of commands) {

@@ -14,6 +14,8 @@ export interface FakeServices {
   readonly target: string
   readonly accounts: Map<string, { asset: wallet.Asset; balance: bigint }>
   readonly keys: Map<string, string>
+  /** Freezes by what is frozen. */
+  readonly freezes: Map<string, wallet.Freeze>
   readonly grants: auth.Grant[]
   readonly payments: wallet.Payment[]
   /** What is lost, until it is given up. */
@@ -45,6 +47,7 @@ export async function startFakeServices(
   const state: Omit<FakeServices, 'target' | 'stop'> = {
     accounts: new Map(),
     keys: new Map(),
+    freezes: new Map(),
     grants: [],
     payments: [],
     lostPayments: [],
@@ -93,6 +96,16 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
   const assets: wallet.Asset[] = []
   const walletAddresses: wallet.WalletAddress[] = []
   const moved = new Set<string>()
+  const changeWalletAddress = (url: string, freeze: wallet.Freeze | undefined): wallet.WalletAddress => {
+    const found = walletAddresses.find((walletAddress) => walletAddress.url === url)
+    if (found === undefined)
+      throw new RpcError({
+        code: status.NOT_FOUND,
+        message: 'there is no such wallet address here',
+        field: 'wallet_address'
+      })
+    return Object.assign(found, { freeze })
+  }
   const accountOf = (name: string): wallet.Account => {
     const account = state.accounts.get(name)
     if (account === undefined)
@@ -104,7 +117,8 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
       balanceValue: value,
       heldValue: '0',
       availableValue: value,
-      createTime: now
+      createTime: now,
+      freeze: state.freezes.get(name)
     }
   }
   const move = (id: string, name: string, value: bigint): wallet.Account => {
@@ -150,6 +164,23 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
       const [page, nextPageToken] = pageOf(names.sort(), request)
       return { accounts: page.map(accountOf), nextPageToken }
     }),
+    freezeAccount: unary(async ({ accountName, reason }) => {
+      const account = accountOf(accountName)
+      const freeze = account.freeze ?? { freezeTime: now, frozenBy: 'operator', reason }
+      state.freezes.set(accountName, freeze)
+      return { account: { ...account, freeze } }
+    }),
+    unfreezeAccount: unary(async ({ accountName }) => {
+      state.freezes.delete(accountName)
+      return { account: accountOf(accountName) }
+    }),
+    freezeWalletAddress: unary(async ({ walletAddress: url, reason }) => {
+      const freeze = { freezeTime: now, frozenBy: '', reason }
+      return { walletAddress: changeWalletAddress(url, freeze) }
+    }),
+    unfreezeWalletAddress: unary(async ({ walletAddress: url }) => ({
+      walletAddress: changeWalletAddress(url, undefined)
+    })),
     createWalletAddress: unary(async ({ path, publicName, accountName }) => {
       const { asset } = accountOf(accountName)
       const walletAddress = {
@@ -157,7 +188,8 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
         publicName,
         accountName,
         asset,
-        keyIds: []
+        keyIds: [],
+        freeze: undefined
       }
       walletAddresses.push(walletAddress)
       return { walletAddress }
@@ -216,6 +248,22 @@ function grantService(state: State, { unary }: Handlers): auth.GrantOperatorServ
       const [grants, nextPageToken] = pageOf(found, request)
       return { grants, nextPageToken }
     }),
+    freezeClient: unary(async ({ client: walletAddress, reason }) => {
+      if (!state.grants.some(({ client }) => client?.walletAddress === walletAddress))
+        throw new RpcError({ code: status.NOT_FOUND, message: 'there is no such client', field: 'client' })
+      return {
+        client: auth.OperatedClient.fromPartial({
+          client: { walletAddress },
+          frozen: true,
+          freezeTime: now,
+          reason
+        })
+      }
+    }),
+    unfreezeClient: unary(async ({ client: walletAddress }) => ({
+      client: auth.OperatedClient.fromPartial({ client: { walletAddress } })
+    })),
+    listFrozenClients: unary(async () => ({ clients: [], nextPageToken: '' })),
     revokeGrant: unary(async ({ grantId }) => {
       const grant = state.grants.find((candidate) => candidate.grantId === grantId)
       if (grant === undefined)

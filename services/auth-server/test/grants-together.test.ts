@@ -349,13 +349,15 @@ async function takeComposed(step: Step, nowMs: number): Promise<unknown> {
         ...tokenOf(5, step.number, nowMs),
         tellClient: () => ({ value: '', manage: '', expires_in: 1, access: [] })
       }
-      return repeat(step.times, () =>
-        issueGrant(
-          client,
-          { id: grantId(step.number), access: [] },
-          step.withToken ? token : undefined,
-          nowMs
-        )
+      return repeat(
+        step.times,
+        async () =>
+          (await issueGrant(
+            client,
+            { id: grantId(step.number), access: [] },
+            step.withToken ? token : undefined,
+            nowMs
+          )) === 'issued'
       )
     }
     case 'end': {

@@ -32,7 +32,8 @@ const nothing = {
   access: [],
   expireTime: undefined,
   keyUnavailable: false,
-  consentedWalletAddress: ''
+  consentedWalletAddress: '',
+  clientFrozen: false
 }
 
 describe('Introspect: an active token', () => {
@@ -84,7 +85,8 @@ describe('Introspect: an active token', () => {
       ],
       expireTime: new Date(expiresAtMs),
       keyUnavailable: false,
-      consentedWalletAddress: ''
+      consentedWalletAddress: '',
+      clientFrozen: false
     })
   })
 

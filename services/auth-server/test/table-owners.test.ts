@@ -24,7 +24,8 @@ const OWNERS: Readonly<Record<string, string>> = {
   interaction: 'interactions',
   access_token: 'tokens',
   limit_window: 'limits',
-  reservation: 'limits'
+  reservation: 'limits',
+  client_freeze: 'frozen-clients'
 }
 
 /** Tables of the module `events`, whose statements are in `packages/events` and `packages/webhooks`: nothing here names them. */

@@ -186,6 +186,16 @@ export const resourceServerSchema = z.object({
     })
     .optional(),
   ...signatureSettings,
+  FREEZE_PENDING_PAYMENTS: setting
+    .oneOf(
+      {
+        description:
+          'What happens to pending payments when the account, the wallet address or the client of one is frozen, or whom it pays: `hold` until the freeze ends, with the money on hold, or `finish` as if nothing had happened.',
+        example: 'hold'
+      },
+      ['hold', 'finish']
+    )
+    .prefault('hold'),
   PROCESSING_POLL_SECONDS: setting
     .wholeNumber(
       {

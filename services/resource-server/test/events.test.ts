@@ -133,6 +133,47 @@ describe('a payment', () => {
   })
 })
 
+describe('an account', () => {
+  it('tells that it is created, frozen and unfrozen, with who ordered it and why, and each once', async () => {
+    await world.operate('createAccount', { name: 'dora', asset: { code: 'USD', scale: 2 } })
+    const accountName = 'dora'
+    for (const reason of ['court order', 'repeated'])
+      await world.operate('freezeAccount', { accountName, reason })
+    for (const reason of ['lifted', 'repeated'])
+      await world.operate('unfreezeAccount', { accountName, reason })
+    await whenPublished()
+    const told = (await list('', { types: ['account.created', 'account.frozen', 'account.unfrozen'] })).events
+    const about = told.filter((event) => dataOf(event).name === 'dora')
+    const account = { id: about[0]?.subject, name: 'dora', assetCode: 'USD', assetScale: 2 }
+    expect(about.map((event) => [event.type, dataOf(event)])).toEqual([
+      ['account.created', { ...account, createdAt: expect.any(String), frozen: false }],
+      [
+        'account.frozen',
+        { ...account, createdAt: expect.any(String), frozen: true, by: '', reason: 'court order' }
+      ],
+      [
+        'account.unfrozen',
+        { ...account, createdAt: expect.any(String), frozen: false, by: '', reason: 'lifted' }
+      ]
+    ])
+    expect(account.id).toMatch(/^urn:uuid:/)
+    expect(new Set(about.map(({ subject }) => subject)).size).toBe(1)
+  })
+})
+
+describe('a wallet address', () => {
+  it('tells that it is frozen and unfrozen', async () => {
+    const walletAddress = `${PUBLIC_URL}/carol`
+    await world.operate('freezeWalletAddress', { walletAddress, reason: 'why' })
+    await world.operate('unfreezeWalletAddress', { walletAddress, reason: '' })
+    const data = { id: walletAddress, assetCode: 'EUR', assetScale: 2, by: '' }
+    expect((await happenedTo(walletAddress)).map((event) => [event.type, dataOf(event)])).toEqual([
+      ['wallet_address.frozen', { ...data, frozen: true, reason: 'why' }],
+      ['wallet_address.unfrozen', { ...data, frozen: false, reason: '' }]
+    ])
+  })
+})
+
 describe('a reader', () => {
   it('misses nothing that is committed later than what came after it', async () => {
     await whenPublished()

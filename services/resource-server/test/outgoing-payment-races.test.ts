@@ -84,7 +84,8 @@ describe('many at once', () => {
       clock: systemClock,
       random: systemRandom,
       logger: createLogger({ service: 'replica', level: 'silent' }),
-      counters: { countEnded: () => undefined, countIncomingCompleted: () => undefined }
+      counters: { countEnded: () => undefined, countIncomingCompleted: () => undefined },
+      holdsFrozen: true
     })
     const before = (await world.available('alice')) + (await world.available('bob'))
     let creating = true

@@ -134,7 +134,8 @@ function startReplica() {
     logger,
     clock: systemClock,
     random: systemRandom,
-    counters
+    counters,
+    holdsFrozen: true
   })
   return {
     /** Reserves and persists like the service; `unavailable` if it would have to repeat the call. */

@@ -301,7 +301,11 @@ async function setUp({ database }: Ledger, drafts: readonly PaymentDraft[]): Pro
 /** Settles all payments that are pending, as the service does. */
 function settleComposed({ pool }: Ledger): Promise<SettledBatch> {
   return inTransaction(openDatabase(pool), async (transaction) => {
-    const { payments, receivers } = await claimPayments(transaction, { limit: 100 }, URLS)
+    const { payments, receivers } = await claimPayments(
+      transaction,
+      { limit: 100, holdsFrozen: true, nowMs: NOW_MS },
+      URLS
+    )
     const assetIds = ASSETS.map(({ id }) => id)
     const provider = await createProviderAccounts().find(transaction, assetIds)
     const batch = settleBatch(payments, receivers, provider, NOW_MS)
@@ -472,7 +476,11 @@ describe('a batch that changes another number of rows than it must', () => {
     await setUp(composed, CYCLES)
     const database = openDatabase(composed.pool)
     const assetIds = ASSETS.map(({ id }) => id)
-    const { payments, receivers } = await claimPayments(database, { limit: 100 }, URLS)
+    const { payments, receivers } = await claimPayments(
+      database,
+      { limit: 100, holdsFrozen: true, nowMs: NOW_MS },
+      URLS
+    )
     const provider = await createProviderAccounts().find(database, assetIds)
     const batch = changed(settleBatch(payments, receivers, provider, NOW_MS))
     if (meanwhile !== undefined) await composed.database.query(meanwhile)

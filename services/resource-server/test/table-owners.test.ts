@@ -29,7 +29,8 @@ const OWNERS: Readonly<Record<string, string>> = {
   quote: 'quotes',
   expiry: 'expiries',
   grant_reservation: 'grant-outcomes',
-  database_timeline: 'grant-outcomes'
+  database_timeline: 'grant-outcomes',
+  frozen_client: 'frozen-clients'
 }
 
 /** Tables of the module `events`, whose statements are in `packages/events` and `packages/webhooks`: nothing here names them. */
@@ -83,6 +84,7 @@ it('a table is written by one part of a statement, or by parts that never touch 
       'a payment is persisted if it is payable, and refused if it is not; both are inserted',
     'settle-outgoing-payments: transfer':
       'holds that were there are ended; transfers that were not are inserted',
+    'keep-frozen-clients: frozen_client': 'rows are deleted if they are not listed, and inserted if they are',
     'purge-quotes: quote': 'a row is put off or deleted by whether its instant is before the cutoff',
     'purge-incoming-payments: incoming_payment':
       'a row is put off or deleted by whether its instant is before the cutoff'

@@ -3,6 +3,7 @@ import { findAsset, limitOption, unknownAccount } from '../arguments.js'
 import type { OperatorAccount } from '../operator-client.js'
 import { amountCell, amountJson, instantText } from '../output.js'
 import type { RunSession } from '../session.js'
+import { freezeCell, freezeJson } from './freeze.js'
 
 /** `account create|list|show` */
 export function accountCommand(run: RunSession): Command {
@@ -34,7 +35,8 @@ export function accountCommand(run: RunSession): Command {
             ['Account', ({ name }) => name],
             ['Balance', ({ balance }) => amountCell(balance), 'right'],
             ['Held', ({ held }) => amountCell(held), 'right'],
-            ['Available', ({ available }) => amountCell(available), 'right']
+            ['Available', ({ available }) => amountCell(available), 'right'],
+            ['Frozen', ({ freeze }) => freezeCell(freeze)]
           ],
           json: accountJson
         })
@@ -54,6 +56,7 @@ export function accountCommand(run: RunSession): Command {
           ['Balance', amountCell(found.balance)],
           ['Held', amountCell(found.held)],
           ['Available', amountCell(found.available)],
+          ['Frozen', freezeCell(found.freeze).replace('\n', ': ')],
           ['Created', instantText(found.createdAt)]
         ])
       })
@@ -69,6 +72,7 @@ export function accountJson(account: OperatorAccount): unknown {
     balance: amountJson(account.balance),
     held: amountJson(account.held),
     available: amountJson(account.available),
-    createdAt: account.createdAt ?? null
+    createdAt: account.createdAt ?? null,
+    ...freezeJson(account.freeze)
   }
 }

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { limitOption } from '../arguments.js'
 import type { OperatorWalletAddress } from '../operator-client.js'
 import type { RunSession } from '../session.js'
+import { freezeCell, freezeJson } from './freeze.js'
 
 /** `wallet-address create|list` */
 export function walletAddressCommand(run: RunSession): Command {
@@ -39,7 +40,8 @@ export function walletAddressCommand(run: RunSession): Command {
             ['Public name', ({ publicName }) => publicName ?? '-'],
             ['Account', ({ accountName }) => accountName],
             ['Asset', ({ asset }) => asset.code],
-            ['Keys', ({ keyIds }) => keyIds.join('\n')]
+            ['Keys', ({ keyIds }) => keyIds.join('\n')],
+            ['Frozen', ({ freeze }) => freezeCell(freeze)]
           ],
           json: walletAddressJson
         })
@@ -49,5 +51,6 @@ export function walletAddressCommand(run: RunSession): Command {
 }
 
 function walletAddressJson(walletAddress: OperatorWalletAddress): unknown {
-  return { ...walletAddress, publicName: walletAddress.publicName ?? null }
+  const { publicName, freeze, ...others } = walletAddress
+  return { ...others, publicName: publicName ?? null, ...freezeJson(freeze) }
 }

@@ -4,13 +4,19 @@ import type { Logger } from '@open-payments-server/runtime'
 import { createEventService } from '@open-payments-server/service-kit/events'
 import { createWebhookService } from '@open-payments-server/service-kit/webhooks'
 import type { Clock } from '@open-payments-server/value-types/clock'
+import type { Random } from '@open-payments-server/value-types/identifiers'
 import type { ClientDirectory } from '../domain/clients.js'
 import type { GrantCounters, RpcCounters } from '../domain/counters.js'
 import type { RevocationBus } from '../domain/revocations.js'
 import { allowedClients, type GrpcClientLists } from '../grpc/allowed-clients.js'
 import { answer } from '../grpc/answer.js'
 import { endRpc } from '../grpc/end.js'
-import { listGrantsRpc, revokeGrantRpc } from '../grpc/grant-operator.js'
+import {
+  freezeClientRpc,
+  listFrozenClientsRpc,
+  listGrantsRpc,
+  revokeGrantRpc
+} from '../grpc/grant-operator.js'
 import { introspectRpc } from '../grpc/introspection.js'
 import { auditLimitsRpc } from '../grpc/limits-audit.js'
 import { listOpenReservationsRpc, listReservationsRpc } from '../grpc/reservations.js'
@@ -28,6 +34,7 @@ export interface GrpcDependencies {
   /** For reading whole tables: its statements may take long. */
   readonly patientDatabase: Database
   readonly clock: Clock
+  readonly random: Random
   readonly logger: Logger
   /** Observes every call; none unless given. */
   readonly callObserver?: CallObserver | undefined
@@ -38,6 +45,8 @@ export interface GrpcDependencies {
   readonly config?: GrpcClientLists | undefined
   readonly counters: RpcCounters & Pick<GrantCounters, 'countGrant'>
   readonly telling: Telling
+  /** Signals that there are events to publish. */
+  readonly onEventsAppended: () => void
 }
 
 /** Everything the auth server serves over gRPC. */
@@ -91,6 +100,9 @@ function grantOperatorService(dependencies: GrpcDependencies): auth.GrantOperato
   return {
     listGrants: handlers.unary(answer(listGrantsRpc(dependencies))),
     revokeGrant: handlers.unary(answer(revokeGrantRpc(dependencies))),
+    freezeClient: handlers.unary(answer(freezeClientRpc(true, dependencies))),
+    unfreezeClient: handlers.unary(answer(freezeClientRpc(false, dependencies))),
+    listFrozenClients: handlers.unary(answer(listFrozenClientsRpc(dependencies))),
     auditLimits: handlers.unary(answer(auditLimitsRpc(dependencies)))
   }
 }

@@ -19,6 +19,7 @@ function grantOf(changed: Partial<ContinuedGrant>): ContinuedGrant {
     rejectionReason: undefined,
     continueBeforeMs: NOW_MS + 1,
     interaction: { reference: 'reference', expiresAtMs: NOW_MS + 1 },
+    clientFrozen: false,
     continuationToken: 'token',
     ...changed
   }

@@ -21,6 +21,8 @@ export interface ContinuedGrant {
   readonly interaction: { readonly reference: string; readonly expiresAtMs: number } | undefined
   /** The presented continuation token, which is the right one. */
   readonly continuationToken: string
+  /** Whether the token holder is frozen. */
+  readonly clientFrozen: boolean
 }
 
 /** The result of a continuation. */
@@ -32,6 +34,8 @@ export type ContinuationDecision =
   /** Issued already, cancelled, or revoked. */
   | 'over'
   | 'rejected'
+  /** An operator froze the client. */
+  | 'client-frozen'
   /** The account holder did not answer in time. */
   | 'expired'
   /** The account holder consented, and the client did not continue in time. */
@@ -63,6 +67,7 @@ export function decideContinuation(
     case 'approved':
       break
   }
+  if (grant.clientFrozen) return 'client-frozen'
   if (interactionReference?.isRight === false) return 'wrong-reference'
   const isPending = grant.state === 'pending'
   if (isPending && isPast(grant.interaction?.expiresAtMs, nowMs)) return 'expired'

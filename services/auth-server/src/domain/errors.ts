@@ -19,6 +19,8 @@ export type RefusedBecause =
   | 'too-fast'
   /** The grant is in no state to be continued. */
   | 'not-continuable'
+  /** An operator froze the client. */
+  | 'client-frozen'
   /** The account holder declined. */
   | 'user-denied'
   /** The token is revoked already, or another rotation of it won. */
@@ -85,6 +87,11 @@ export function tooFast(): Error {
 /** The grant is in no state to be continued. */
 export function requestDenied(description: string): Error {
   return refusal('not-continuable', description)
+}
+
+/** An operator froze the client. Only told to a client that proved who it is. */
+export function clientFrozen(): Error {
+  return refusal('client-frozen', 'the client is frozen', { details: { reason: 'client_frozen' } })
 }
 
 /**

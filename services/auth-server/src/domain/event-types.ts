@@ -17,6 +17,8 @@ export const EVENT_TYPES = {
   'token.issued': 'The client collected the access token of a grant that was consented to.',
   'token.rotated': 'The client replaced its access token.',
   'token.revoked': 'The client ended its access token.',
+  'client.frozen': 'An operator froze a client: it may only read.',
+  'client.unfrozen': 'An operator ended the freeze of a client.',
   'audit.passed': 'What every grant has spent was checked, and every invariant holds.',
   'audit.failed': 'What every grant has spent was checked, and something is wrong.',
   'webhook_endpoint.disabled':

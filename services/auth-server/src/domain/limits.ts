@@ -37,6 +37,8 @@ export type RefusalReason =
   | 'limit-exceeded'
   /** Every item that would allow it is outside its interval. */
   | 'outside-interval'
+  /** An operator froze the client. Never recorded: the freeze may end. */
+  | 'client-frozen'
   /** Released before it was reserved. */
   | 'released'
 

@@ -4,6 +4,8 @@ export type RevocationEvent =
   | { readonly kind: 'token'; readonly accessTokenHash: Uint8Array }
   /** All tokens of a grant stopped being active: it was cancelled or revoked. */
   | { readonly kind: 'grant'; readonly grantId: string }
+  /** A client was frozen, or its freeze ended; see `nameClient`. */
+  | { readonly kind: 'client'; readonly client: string }
 
 /** Receives the revocations of every replica. Called one at a time; must not throw. */
 export interface RevocationListener {

@@ -32,6 +32,8 @@ export interface IssuedToken {
 export interface TokenRecord extends IssuedToken {
   /** Whether the token may be used. */
   readonly active: boolean
+  /** Whether its client is frozen: then it may only be used to read. */
+  readonly clientFrozen: boolean
 }
 
 /** Finds what tokens allow. Says nothing about whether a token is still active: that is checked where money moves. */

@@ -20,8 +20,9 @@ export function allowedClients(
   return {
     introspection: { everyMethod: introspection },
     limits: { everyMethod: limits },
-    // The resource server audits both sides when an operator requests it. This only reads, and revokes nothing.
-    operator: { everyMethod: operator, furtherOf: { AuditLimits: limits } },
+    // The resource server audits both sides when an operator requests it, and holds the payments of frozen clients. These only
+    // read, and revoke nothing.
+    operator: { everyMethod: operator, furtherOf: { AuditLimits: limits, ListFrozenClients: limits } },
     events: { everyMethod: [...operator, ...events] }
   }
 }

@@ -38,6 +38,10 @@ export const RESERVE_WORDS: Readonly<Record<RefusalReason, ErrorWords>> = {
     meaning: 'The token is not active, or was not issued here. Nothing is recorded.',
     advice: 'Repeat the request with an active token of the grant.'
   },
+  'client-frozen': {
+    meaning: 'An operator froze the client. Nothing is recorded.',
+    advice: 'Repeat the request once the client is unfrozen.'
+  },
   'insufficient-grant': {
     meaning: 'No access item is for creating outgoing payments from the wallet address.',
     advice: 'The client needs another grant.'

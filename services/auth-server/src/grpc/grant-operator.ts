@@ -1,11 +1,21 @@
 import type { UnaryHandler } from '@open-payments-server/grpc-transport'
 import { auth } from '@open-payments-server/proto'
-import { cutPage, readPageSize, readPageToken, writePageToken } from '@open-payments-server/service-kit/grpc'
+import {
+  cutPage,
+  readPageSize,
+  readPageToken,
+  readTextToken,
+  writePageToken,
+  writeTextToken
+} from '@open-payments-server/service-kit/grpc'
 import { toAccessItemMessage, toClientMessage } from './messages.js'
 import { invalidCallField } from '../domain/call-refused.js'
 import { readUrl, readUuid } from './request-fields.js'
 import { CallRefused } from '../domain/call-refused.js'
 import type { Queries } from '../modules/database.js'
+import { type OperatedClient, readClientName } from '../domain/frozen-clients.js'
+import { freezeClient, type FreezeClientDependencies } from '../features/freeze-client/freeze-client.js'
+import { listFrozenClients } from '../modules/frozen-clients/index.js'
 import type { RevokeGrantDependencies } from '../features/end-grant/end-grant.js'
 import { revokeGrant } from '../features/end-grant/revoke-grant.js'
 import { listGrants, type OperatedGrant } from '../modules/grants/index.js'
@@ -45,6 +55,46 @@ export function revokeGrantRpc(
       throw new CallRefused('not-found', 'The grant is unknown', { field: 'grant_id' })
     }
     return { grant: toMessage(grant) }
+  }
+}
+
+/**
+ * `GrantOperatorService.FreezeClient` and `UnfreezeClient`. If it was recorded and the watchers could not be notified, it ends with
+ * UNAVAILABLE, and repeating it notifies them.
+ *
+ * @param freezes which of the two
+ */
+export function freezeClientRpc(
+  freezes: boolean,
+  dependencies: FreezeClientDependencies
+): UnaryHandler<auth.FreezeClientRequest, auth.FreezeClientResponse> {
+  return async ({ client, reason }, { clientNames }) => ({
+    client: toOperatedMessage(await freezeClient({ freezes, client, reason, clientNames }, dependencies))
+  })
+}
+
+/** `GrantOperatorService.ListFrozenClients`. */
+export function listFrozenClientsRpc({
+  database
+}: {
+  readonly database: Queries
+}): UnaryHandler<auth.ListFrozenClientsRequest, auth.ListFrozenClientsResponse> {
+  return async ({ pageSize: size, pageToken }) => {
+    const pageSize = readPageSize(size)
+    const after = readTextToken(pageToken)
+    const found = await listFrozenClients(database, { after, limit: pageSize + 1 })
+    const { items, nextPageToken } = cutPage(found, pageSize, ({ client }) => writeTextToken(client))
+    return { clients: items.map(toOperatedMessage), nextPageToken }
+  }
+}
+
+function toOperatedMessage({ client, freeze }: OperatedClient): auth.OperatedClient {
+  return {
+    client: toClientMessage(readClientName(client)),
+    frozen: freeze !== undefined,
+    freezeTime: freeze && new Date(freeze.sinceMs),
+    frozenBy: freeze?.by ?? '',
+    reason: freeze?.reason ?? ''
   }
 }
 

@@ -109,5 +109,6 @@ const REASONS: Readonly<Record<RefusalReason, auth.RefusalReason>> = {
   'insufficient-grant': auth.RefusalReason.REFUSAL_REASON_INSUFFICIENT_GRANT,
   'limit-exceeded': auth.RefusalReason.REFUSAL_REASON_LIMIT_EXCEEDED,
   'outside-interval': auth.RefusalReason.REFUSAL_REASON_OUTSIDE_INTERVAL,
+  'client-frozen': auth.RefusalReason.REFUSAL_REASON_CLIENT_FROZEN,
   released: auth.RefusalReason.REFUSAL_REASON_RELEASED
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { callUnary, createClient, status } from '@open-payments-server/grpc-transport'
 import { auth as contract } from '@open-payments-server/proto'
-import { createLogger } from '@open-payments-server/runtime'
+import { createLogger, systemRandom } from '@open-payments-server/runtime'
 import { startGrpcServices } from '@open-payments-server/service-kit/grpc'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { createPool } from '@open-payments-server/database'
@@ -122,6 +122,8 @@ describe('the gRPC server of the auth server', () => {
         revocations: auth.bus,
         counters: COUNT_NOTHING,
         directory: { findKey: () => Promise.resolve(undefined) },
+        random: systemRandom,
+        onEventsAppended: () => undefined,
         telling: createUntold(logger)
       }),
       logger

@@ -10,6 +10,10 @@ export const ERROR_WORDS: Readonly<Record<RefusedBecause, ErrorWords>> = {
     meaning: 'The signature is missing, malformed, stale, used before, or does not verify.',
     advice: 'Sign the request anew with the key that the client publishes, and check the clock.'
   },
+  'client-frozen': {
+    meaning: 'An operator froze the client: it may only read. `details.reason` is `client_frozen`.',
+    advice: 'Do not repeat the request. Ask the provider until when.'
+  },
   'unresolved-client': {
     meaning:
       'The client or its key cannot be resolved, or the request does not allow the way in which the client identified itself.',

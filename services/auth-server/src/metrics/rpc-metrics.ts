@@ -11,6 +11,7 @@ const RESERVATION_ANSWERS: readonly ReservationAnswer[] = [
   'insufficient-grant',
   'limit-exceeded',
   'outside-interval',
+  'client-frozen',
   'released'
 ]
 

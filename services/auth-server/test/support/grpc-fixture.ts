@@ -162,6 +162,8 @@ export class GrpcFixture {
         revocations: bus,
         counters: COUNT_NOTHING,
         telling: createUntold(logger),
+        random: systemRandom,
+        onEventsAppended: () => undefined,
         tokens: createTokenReader({ database: prisma }),
         directory: {
           findKey: (walletAddress, kid) => {

@@ -33,10 +33,14 @@ export interface Counters
   readonly countPublished: (type: EventType, count: number) => void
 }
 
-/** Starts counting. */
-export function startCounting(metrics: Metrics, database: Database): Counters {
+/**
+ * Starts counting.
+ *
+ * @param holdsFrozen whether a freeze holds the pending payments that it is about
+ */
+export function startCounting(metrics: Metrics, database: Database, holdsFrozen: boolean): Counters {
   return {
-    ...publishPayments(metrics, database),
+    ...publishPayments(metrics, database, holdsFrozen),
     ...publishFailures(metrics, { workers: WORKERS, operations: COUNTED_OPERATIONS }),
     countAuthenticationFailure: publishAuthenticationFailures(metrics),
     countTokenLookup: publishTokenLookups(metrics),

@@ -1,4 +1,5 @@
 import type { RateLimits } from '@open-payments-server/service-kit/rate-limits'
+import type { RevocationListener } from '../domain/ports.js'
 import { createPaymentMethods } from '../domain/payment-methods.js'
 import { createResourceUrls } from '../domain/resource-urls.js'
 import { createRequestAuthorizer } from '../features/authorize-request/request-authorizer.js'
@@ -6,6 +7,7 @@ import { TokenRecords } from '../features/authorize-request/token-records.js'
 import { parseFeeTable } from '../features/exchange-rates/fee-table.js'
 import { createRateProvider } from '../features/exchange-rates/rate-provider.js'
 import { countRequests } from '../features/limit-requests/counted-requests.js'
+import { createFrozenClients } from '../grpc/auth-server/frozen-clients.js'
 import { createGrantLimits } from '../grpc/auth-server/grant-limits.js'
 import { createIntrospection } from '../grpc/auth-server/introspection.js'
 import { createLimitsAuditor } from '../grpc/auth-server/limits-auditor.js'
@@ -19,7 +21,7 @@ import {
   createPublishedKeyDirectory,
   createWalletAddressDirectory
 } from '../modules/wallet-addresses/index.js'
-import { followRevocations } from '../workers/follow-revocations.js'
+import { followRevocations, sayingFreezes } from '../workers/follow-revocations.js'
 import type { Context, ResourceServerOverrides } from './context.js'
 import type { ServedMetrics } from './metrics.js'
 import type { Resources } from './resources.js'
@@ -50,12 +52,10 @@ export function createDomainPorts(
     cacheSeconds: config.INTROSPECTION_CACHE_SECONDS,
     countLookup: counters.countTokenLookup
   })
-  lifecycle.add(
-    followRevocations({
-      feed: createRevocationFeed(authServer.introspection),
-      listener: publishRevocationStream(tokens, metrics),
-      logger
-    })
+  const onFreezesChanged = startFollowing(
+    { logger, lifecycle },
+    authServer,
+    publishRevocationStream(tokens, metrics)
   )
   const uncounted = createRequestAuthorizer({
     tokens,
@@ -78,6 +78,9 @@ export function createDomainPorts(
     authorizer: countFailures(uncounted, counters.countAuthenticationFailure),
     grantLimits: createGrantLimits(authServer.grantLimits, { deadlineMs: config.AUTH_GRPC_DEADLINE_MS }),
     limitsAuditor: createLimitsAuditor(authServer.grantOperator),
+    frozenClients: createFrozenClients(authServer.grantOperator),
+    /** Called whenever the list of frozen clients may be another one. */
+    onFreezesChanged,
     receivers,
     rememberedReceivers: rememberReceivers(receivers),
     rememberedQuotes: rememberQuotes(),
@@ -95,4 +98,23 @@ export function createDomainPorts(
     }),
     chooseRepresentation: createChooseRepresentation(config.PAYMENT_REPRESENTATION)
   }
+}
+
+/** Follows what the auth server tells. @returns what is called whenever the list of frozen clients may be another one */
+function startFollowing(
+  { logger, lifecycle }: Pick<Context, 'logger' | 'lifecycle'>,
+  { introspection }: Resources['authServer'],
+  listener: RevocationListener
+): (() => void)[] {
+  const onFreezesChanged: (() => void)[] = []
+  lifecycle.add(
+    followRevocations({
+      feed: createRevocationFeed(introspection),
+      listener: sayingFreezes(listener, () => {
+        for (const tell of onFreezesChanged) tell()
+      }),
+      logger
+    })
+  )
+  return onFreezesChanged
 }

@@ -6,14 +6,13 @@ import { createWebhookService } from '@open-payments-server/service-kit/webhooks
 import type { ResourceServerConfig } from '../config.js'
 import type { AuditMoneyDependencies } from '../features/audit-money/audit-money.js'
 import type { GiveUpLostDependencies } from '../features/audit-money/lost-payments.js'
-import type { OperatorDependencies } from '../features/operate-wallets/dependencies.js'
+import type { FreezeDependencies } from '../features/operate-wallets/freeze.js'
 import { answer } from '../grpc/operator/answer.js'
 import * as operator from '../grpc/operator/wallet-operator.js'
 import type { Telling } from './telling.js'
 
 /** The dependencies of the gRPC services. */
-export interface GrpcDependencies
-  extends OperatorDependencies, AuditMoneyDependencies, GiveUpLostDependencies {
+export interface GrpcDependencies extends FreezeDependencies, AuditMoneyDependencies, GiveUpLostDependencies {
   readonly logger: Logger
   readonly telling: Telling
   /** Observes every call; none unless given. */
@@ -21,7 +20,7 @@ export interface GrpcDependencies
   /** Who may operate when clients present certificates, and what audits regard as lost. */
   readonly config: Pick<
     ResourceServerConfig,
-    'GRPC_OPERATOR_CLIENTS' | 'GRPC_EVENT_CLIENTS' | 'ORPHAN_AGE_SECONDS'
+    'GRPC_OPERATOR_CLIENTS' | 'GRPC_EVENT_CLIENTS' | 'ORPHAN_AGE_SECONDS' | 'FREEZE_PENDING_PAYMENTS'
   >
 }
 
@@ -58,6 +57,10 @@ function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOpe
     createAccount: handlers.unary(answer(operator.createAccountRpc(dependencies))),
     listAccounts: handlers.unary(answer(operator.listAccountsRpc(dependencies))),
     createWalletAddress: handlers.unary(answer(operator.createWalletAddressRpc(dependencies))),
+    freezeAccount: handlers.unary(answer(operator.freezeAccountRpc(true, dependencies))),
+    unfreezeAccount: handlers.unary(answer(operator.freezeAccountRpc(false, dependencies))),
+    freezeWalletAddress: handlers.unary(answer(operator.freezeWalletAddressRpc(true, dependencies))),
+    unfreezeWalletAddress: handlers.unary(answer(operator.freezeWalletAddressRpc(false, dependencies))),
     listWalletAddresses: handlers.unary(answer(operator.listWalletAddressesRpc(dependencies))),
     addClientKey: handlers.unary(answer(operator.addClientKeyRpc(dependencies))),
     revokeClientKey: handlers.unary(answer(operator.revokeClientKeyRpc(dependencies))),

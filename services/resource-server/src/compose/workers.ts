@@ -1,4 +1,5 @@
 import { createPublishingWorker } from '@open-payments-server/events'
+import type { Worker } from '@open-payments-server/runtime'
 import {
   createPurge,
   createPurgeRepository,
@@ -10,8 +11,10 @@ import type { EventType } from '../domain/event-types.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
 import { createLocalPaymentMethod } from '../features/process-outgoing-payments/local-payment-method.js'
 import { createPurgeOfEvents, publishEvents } from '../modules/events/index.js'
+import { keepFrozenClients } from '../modules/frozen-clients/index.js'
 import { purgeIncomingPayments } from '../modules/incoming-payments/index.js'
 import { purgeQuotes } from '../modules/quotes/index.js'
+import { createFrozenClientsWorker } from '../workers/frozen-clients-worker.js'
 import {
   createDeliveryWorker,
   createProcessingWorker,
@@ -30,11 +33,12 @@ export type Wakers = ReturnType<typeof startWorkers>
 export function startWorkers(
   context: Context,
   { database, sharedStore }: Resources,
-  { urls, grantLimits }: DomainPorts,
+  { urls, grantLimits, ...ports }: DomainPorts,
   counters: PaymentCounters & Pick<Counters, 'countFailedBatch' | 'countPublished'>
 ) {
   const { config, logger, lifecycle } = context
   const pollSeconds = config.PROCESSING_POLL_SECONDS
+  const holdsFrozen = config.FREEZE_PENDING_PAYMENTS === 'hold'
   const callDeadlineMs = config.AUTH_GRPC_DEADLINE_MS
   const delivering = { database, grantLimits, logger, counters }
   const failing = (worker: Parameters<FailedBatchCounter>[0]) => ({
@@ -67,7 +71,7 @@ export function startWorkers(
     publishing.wake()
   }
   lifecycle.add(createExpiryWorker({ ...failing('expiry'), ...context, database, onEventsAppended }))
-  const methods = [createLocalPaymentMethod({ ...context, database, urls, counters })]
+  const methods = [createLocalPaymentMethod({ ...context, database, urls, counters, holdsFrozen })]
   const processing = createProcessingWorker({
     ...failing('processing'),
     methods,
@@ -79,6 +83,7 @@ export function startWorkers(
     }
   })
   lifecycle.add(processing)
+  if (holdsFrozen) startHolding(context, database, ports, processing)
   lifecycle.add(
     createSweepingWorker({
       ...delivering,
@@ -93,6 +98,27 @@ export function startWorkers(
     onEventsAppended()
   }
   return { onPaymentCreated, onReservationEnded, onEventsAppended }
+}
+
+/** Follows which clients are frozen: their payments are held, and go on afterwards. */
+function startHolding(
+  { logger, lifecycle }: Context,
+  database: Resources['database'],
+  { frozenClients, onFreezesChanged }: Pick<DomainPorts, 'frozenClients' | 'onFreezesChanged'>,
+  processing: Worker
+): void {
+  const following = createFrozenClientsWorker({
+    frozenClients,
+    keep: (clients) => keepFrozenClients(database, clients),
+    logger,
+    onUnfrozen: () => {
+      processing.wake()
+    }
+  })
+  lifecycle.add(following)
+  onFreezesChanged.push(() => {
+    following.wake()
+  })
 }
 
 /** Deletes expired data, unless disabled by settings. */

@@ -25,6 +25,8 @@ export type RefusedBecause =
   | 'over-limits'
   /** There is no such resource, or the client may not know of it. */
   | 'not-found'
+  /** An operator froze the account, the wallet address or the client. */
+  | 'frozen'
   /** The resource's state does not allow it. */
   | 'conflict'
   /** What the request names cannot be paid, or not in this way. */
@@ -110,6 +112,24 @@ function wireOf(amount: Amount | undefined): AmountWire | undefined {
 /** There is no such resource, or the client may not know of it. */
 export function notFound(): Error {
   return refusal('not-found', 'not found')
+}
+
+/**
+ * The wallet address, or the account behind it, is frozen.
+ *
+ * @param isConsented whether its account holder consented to the grant: strangers are only told that it cannot be used now
+ */
+export function accountFrozen(isConsented: boolean): Error {
+  return isConsented
+    ? refusal('frozen', 'account frozen', { details: { reason: 'account_frozen' } })
+    : refusal('frozen', 'the wallet address cannot be used now', {
+        details: { walletAddress: 'cannot be used now' }
+      })
+}
+
+/** The client is frozen: it may only read. Only the token holder, who signed the request, gets here. */
+export function clientFrozen(): Error {
+  return refusal('frozen', 'client frozen', { details: { reason: 'client_frozen' } })
 }
 
 /** The resource's state does not allow it. */

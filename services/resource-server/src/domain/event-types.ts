@@ -8,6 +8,11 @@ export const EVENT_TYPES = {
   'outgoing_payment.created': 'A client pays. Its money is on hold.',
   'outgoing_payment.completed': 'The receiver has all of it.',
   'outgoing_payment.failed': 'It ended otherwise: what was not sent is available again.',
+  'account.created': 'An operator created an account.',
+  'account.frozen': 'An operator froze an account: nothing new is paid from it or to it.',
+  'account.unfrozen': 'An operator ended the freeze of an account.',
+  'wallet_address.frozen': 'An operator froze a wallet address: nothing new is paid from it or to it.',
+  'wallet_address.unfrozen': 'An operator ended the freeze of a wallet address.',
   'quote.expired': 'Its time is over, a minute ago or more, and no payment used it.',
   'key.added': 'An operator added a key to a wallet address: its holder may sign with it.',
   'key.revoked':

@@ -50,7 +50,8 @@ export const FAILURE_REASONS = {
     advice: 'Do not repeat the payment. The account holder can ask the provider why.'
   },
   account_frozen: {
-    meaning: 'An account, a wallet address or the client is frozen.',
+    meaning:
+      'A freeze of an account, a wallet address or the client held it until the incoming payment was over.',
     advice: 'Do not repeat the payment. The account holder can ask the provider until when.'
   }
 } as const satisfies Readonly<Record<string, FailureReasonDescription>>

@@ -12,6 +12,8 @@ export const GIVEN_UP_CAUSES = [
   'reservation-repeated',
   /** Its receiver cannot take the payment. */
   'receiver-not-payable',
+  /** The account or the wallet address that it would be sent from is frozen. */
+  'account-frozen',
   /** The sweeper found a reservation without a payment. */
   'swept',
   /** The payment was lost when the database changed its timeline, and an operator gave it up. */
@@ -30,4 +32,5 @@ export type RequestCause = Extract<
   | 'id-taken'
   | 'charge-stale'
   | 'receiver-not-payable'
+  | 'account-frozen'
 >

@@ -37,6 +37,8 @@ export interface ActiveToken {
   readonly expiresAtMs: number
   /** URL of the wallet address whose account holder consented to the grant; undefined when it needed no consent. */
   readonly consentedWalletAddress: string | undefined
+  /** Whether the client is frozen: it may only read. */
+  readonly clientFrozen: boolean
 }
 
 /** Introspects tokens (RFC 9767 §3.3). */
@@ -58,6 +60,8 @@ export interface RevocationListener {
   onTokenRevoked(accessTokenHash: Buffer): void
   /** All tokens of this grant stopped being active. */
   onGrantRevoked(grantId: string): void
+  /** This client was frozen, or its freeze ended; see `nameClient`. */
+  onClientFreezeChanged(client: string): void
   /** The stream has ended: every cached answer is void. Called exactly once. */
   onEnded(reason: unknown): void
 }
@@ -66,6 +70,16 @@ export interface RevocationListener {
 export interface RevocationFeed {
   /** Opens a stream. It does not reopen by itself. */
   watch(listener: RevocationListener): { close(): void }
+}
+
+/** The clients that are frozen. */
+export interface FrozenClients {
+  /**
+   * Lists all of them, by name; see `nameClient`.
+   *
+   * @throws AuthServerUnavailable
+   */
+  list(): Promise<readonly string[]>
 }
 
 /** What a payment to be created reserves under its grant. */
@@ -94,6 +108,8 @@ export type RefusalReason =
   | 'outside-interval'
   /** The caller has given this payment id up. */
   | 'released'
+  /** The client is frozen. Nothing is recorded: the same request may be repeated once the freeze has ended. */
+  | 'client-frozen'
 
 /** What still fits under a grant that refused a payment, in one payment to the same receiver in the same assets. */
 export interface Remaining {

@@ -60,6 +60,11 @@ export function insufficientFunds(): Settlement {
   return nothingSent('insufficient_funds')
 }
 
+/** A payment that a freeze held until it could no longer go on. */
+export function frozenTooLong(): Settlement {
+  return nothingSent('account_frozen')
+}
+
 function nothingSent(failureReason: FailureReason): Settlement {
   return {
     state: 'failed',

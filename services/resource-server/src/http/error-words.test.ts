@@ -17,6 +17,8 @@ const REFUSALS: Readonly<Record<Factory, Error>> = {
   insufficientGrant: errors.insufficientGrant(),
   overLimits: errors.overLimits({ remaining: undefined, refusedBy: undefined }),
   notFound: errors.notFound(),
+  accountFrozen: errors.accountFrozen(true),
+  clientFrozen: errors.clientFrozen(),
   conflict: errors.conflict('the same request is still running'),
   invalidReceiver: errors.invalidReceiver(),
   amountMissing: errors.amountMissing(),

@@ -2,14 +2,20 @@ import { snakeCase } from '@open-payments-server/runtime'
 import type { Metrics } from '@open-payments-server/service-kit/metrics'
 import { GIVEN_UP_CAUSES } from '../domain/given-up.js'
 import type { CreatedKind, PaymentCounters } from '../domain/payment-counters.js'
-import { measurePayments, UNDELIVERED_COUNTED_MAX } from '../features/measure-payments/measure-payments.js'
+import {
+  HELD_COUNTED_MAX,
+  measurePayments,
+  UNDELIVERED_COUNTED_MAX
+} from '../features/measure-payments/measure-payments.js'
 import type { Queries } from '../modules/database.js'
 
 /**
  * Publishes the resource server's metrics of `docs/metrics.md`: what is waiting in its database, on each scrape, and
  * events, as they are counted.
+ *
+ * @param holdsFrozen whether a freeze holds the pending payments that it is about
  */
-export function publishPayments(metrics: Metrics, database: Queries): PaymentCounters {
+export function publishPayments(metrics: Metrics, database: Queries, holdsFrozen: boolean): PaymentCounters {
   metrics.addGauges({
     name: 'payments',
     gauges: {
@@ -23,10 +29,14 @@ export function publishPayments(metrics: Metrics, database: Queries): PaymentCou
       },
       pendingOldestAgeSeconds: {
         name: 'open_payments_outgoing_payments_pending_oldest_age_seconds',
-        help: 'Age of the oldest outgoing payment that is pending; 0 when there is none.'
+        help: 'Age of the oldest outgoing payment that is pending and that no freeze holds; 0 when there is none.'
+      },
+      frozenCount: {
+        name: 'open_payments_outgoing_payments_frozen',
+        help: `Pending outgoing payments that a freeze holds, counted up to ${HELD_COUNTED_MAX}.`
       }
     },
-    read: () => measurePayments(database)
+    read: () => measurePayments(database, holdsFrozen)
   })
   const created = publishCreated(metrics)
   return {

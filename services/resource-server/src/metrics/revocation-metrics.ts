@@ -25,6 +25,9 @@ export function publishRevocationStream(
     onGrantRevoked(grantId) {
       listener.onGrantRevoked(grantId)
     },
+    onClientFreezeChanged(client) {
+      listener.onClientFreezeChanged(client)
+    },
     onEnded(reason) {
       connected = 0
       listener.onEnded(reason)

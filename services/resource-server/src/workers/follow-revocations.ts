@@ -8,6 +8,35 @@ const RECONNECT_INITIAL_MS = 100
 const RECONNECT_MAX_MS = 5_000
 
 /**
+ * The same listener, which also says when the list of frozen clients may be another one: when the stream starts, and whenever it
+ * tells of a client.
+ */
+export function sayingFreezes(
+  listener: RevocationListener,
+  onFreezesChanged: () => void
+): RevocationListener {
+  return {
+    onStarted() {
+      listener.onStarted()
+      onFreezesChanged()
+    },
+    onTokenRevoked(hash) {
+      listener.onTokenRevoked(hash)
+    },
+    onGrantRevoked(grantId) {
+      listener.onGrantRevoked(grantId)
+    },
+    onClientFreezeChanged(client) {
+      listener.onClientFreezeChanged(client)
+      onFreezesChanged()
+    },
+    onEnded(reason) {
+      listener.onEnded(reason)
+    }
+  }
+}
+
+/**
  * Keeps a revocation stream open: reopens it whenever it ends, with growing, random pauses, so that the replicas of a
  * service do not all return at once. While it is down, the listener knows and caches nothing.
  */
@@ -33,6 +62,9 @@ export function followRevocations(dependencies: {
       },
       onGrantRevoked: (grantId) => {
         dependencies.listener.onGrantRevoked(grantId)
+      },
+      onClientFreezeChanged: (client) => {
+        dependencies.listener.onClientFreezeChanged(client)
       },
       onEnded(reason) {
         dependencies.listener.onEnded(reason)

@@ -57,6 +57,10 @@ export interface FakeAuthServer {
   revokeTokens(tokens: readonly TestToken[]): Promise<void>
   /** Ends all tokens of a grant, and announces it on the streams. */
   revokeGrant(grantId: string): Promise<void>
+  /** Clients that are frozen: URLs of their wallet addresses. Changed by `changeFreeze`. */
+  readonly frozenClients: ReadonlySet<string>
+  /** Freezes a client or ends its freeze, and announces it on the streams. */
+  changeFreeze(client: string, frozen: boolean): Promise<void>
   /** Runs before each introspection is answered, after it was decided. */
   beforeAnswer: (() => Promise<void>) | undefined
   /** Whether streams may be opened; switching it off ends those that are open. */
@@ -158,6 +162,15 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
     await this.#tell({ event: { $case: 'grantRevoked', value: { grantId } } })
   }
 
+  readonly frozenClients = new Set<string>()
+
+  async changeFreeze(client: string, frozen: boolean): Promise<void> {
+    if (frozen) this.frozenClients.add(client)
+    else this.frozenClients.delete(client)
+    const value = { client: { walletAddress: client, jwkThumbprint: '' } }
+    await this.#tell({ event: { $case: 'clientFreezeChanged', value } })
+  }
+
   setStreaming(streaming: boolean): void {
     this.#streaming = streaming
     if (streaming) return
@@ -192,7 +205,8 @@ class Fake implements Omit<FakeAuthServer, 'port'> {
       keyUnavailable: token.keys === undefined,
       access: token.access.map((item) => ({ ...item, actions: [...item.actions] })),
       expireTime: token.expiresAt,
-      consentedWalletAddress: token.consentedWalletAddress
+      consentedWalletAddress: token.consentedWalletAddress,
+      clientFrozen: this.frozenClients.has(token.client)
     })
   }
 

@@ -64,6 +64,8 @@ export class FakeGrantLimits {
   clientOf: (accessToken: string) => string | undefined = () => undefined
   /** The holder of every other token. */
   client = ''
+  /** The clients that are frozen: URLs of their wallet addresses. */
+  frozenClients: () => Iterable<string> = () => []
   /** The violations of its own audit. */
   auditViolations: string[] = []
   /** How often each was asked for, whether with others or alone. */
@@ -141,6 +143,12 @@ export class FakeGrantLimits {
       auditLimits: handlers.unary(async (_request: auth.AuditLimitsRequest) => ({
         ...counts,
         violations: this.auditViolations
+      })),
+      listFrozenClients: handlers.unary(async (_request: auth.ListFrozenClientsRequest) => ({
+        clients: [...this.frozenClients()].map((walletAddress) =>
+          auth.OperatedClient.fromPartial({ client: { walletAddress }, frozen: true })
+        ),
+        nextPageToken: ''
       }))
     }
     return [
@@ -152,6 +160,8 @@ export class FakeGrantLimits {
   #reserve(request: auth.ReservationRequest): Decided {
     const { paymentId, accessToken, debitAmount, receiveAmount } = request
     const { walletAddress, receiver, requestHash } = request
+    if ([...this.frozenClients()].includes(this.clientOf(accessToken) ?? ''))
+      return refusal(auth.RefusalReason.REFUSAL_REASON_CLIENT_FROZEN)
     const grantId = this.grantOf(accessToken) ?? GRANT
     const hash = contentHash({ requestHash, walletAddress, receiver }, grantId)
     const content = hash.toString('hex')

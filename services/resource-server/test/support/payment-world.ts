@@ -86,6 +86,7 @@ export async function startPaymentWorld(options: TestResourceServerOptions = {})
   })
   limits.grantOf = (accessToken) => base.auth.grantOf(accessToken)
   limits.clientOf = (accessToken) => base.auth.clientOf(accessToken)
+  limits.frozenClients = () => base.auth.frozenClients
   const operator = createClient(wallet.WalletOperatorServiceClient, {
     target: `127.0.0.1:${String(base.server.grpcPort)}`,
     deadlineMs: 10_000,

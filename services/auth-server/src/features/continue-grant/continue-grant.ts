@@ -1,6 +1,12 @@
 import { type ContinuedGrant, decideContinuation } from '../../domain/continuation.js'
 import type { GrantCounters } from '../../domain/counters.js'
-import { requestDenied, tooFast, userDenied, wrongInteractionReference } from '../../domain/errors.js'
+import {
+  clientFrozen,
+  requestDenied,
+  tooFast,
+  userDenied,
+  wrongInteractionReference
+} from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire, SubjectRequest } from '../../domain/grants.js'
 import { makeToken, type TokenMaker } from '../../domain/new-token.js'
 import { isSameSecret } from '../../domain/secrets.js'
@@ -34,7 +40,7 @@ export interface Continuation {
 /**
  * Continues a grant (RFC 9635 §5).
  *
- * @throws Refusal `too-fast`, `not-continuable`, `user-denied` or `wrong-reference`
+ * @throws Refusal `too-fast`, `not-continuable`, `client-frozen`, `user-denied` or `wrong-reference`
  */
 export async function continueGrant(
   { grant, interactionReference }: Continuation,
@@ -52,6 +58,8 @@ export async function continueGrant(
       throw requestDenied('the grant can no longer be continued')
     case 'rejected':
       throw userDenied(grant.rejectionReason)
+    case 'client-frozen':
+      throw clientFrozen()
     case 'expired':
       throw requestDenied('the account holder did not answer in time')
     case 'too-late':
@@ -80,8 +88,9 @@ async function issue(
 ): Promise<ContinuationResponse> {
   const token = grant.access.length === 0 ? undefined : makeToken(dependencies)
   const nowMs = dependencies.clock.now()
-  const isOurs = await issueGrant(dependencies.database, grant, token, nowMs)
-  if (!isOurs) throw requestDenied('the grant can no longer be continued')
+  const result = await issueGrant(dependencies.database, grant, token, nowMs)
+  if (result === 'client-frozen') throw clientFrozen()
+  if (result === 'over') throw requestDenied('the grant can no longer be continued')
   dependencies.counters.countGrant('granted')
   if (token !== undefined) {
     dependencies.tokenHolders.remember({ id: token.id, secretHash: token.hash, holder: grant.holder })

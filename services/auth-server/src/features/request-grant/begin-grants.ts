@@ -22,21 +22,29 @@ export interface GrantBeginning {
   readonly interaction?: Omit<NewInteraction, 'grantId'>
 }
 
-/** Writes a grant with everything that belongs to it, or nothing. */
-export type BeginGrant = (beginning: GrantBeginning) => Promise<void>
+/**
+ * Writes a grant with everything that belongs to it, or nothing.
+ *
+ * @returns false when its client is frozen: then nothing is written
+ */
+export type BeginGrant = (beginning: GrantBeginning) => Promise<boolean>
+
+/** What belongs to the grants that are written. */
+const OF_INSERTED = Prisma.sql`where "grantId" in (select id from inserted_grant)`
 
 // One statement for all concurrent grant requests: a grant with its items and its token or interaction is the write that
 // clients wait for most often, and is written whole or not at all without a transaction's round trips.
-const BEGIN_GRANTS = new Statement(
+const BEGIN_GRANTS = new Statement<{ id: string }>(
   'begin-grants',
-  Prisma.sql`with ${insertedGrants}, ${insertedInteractions}, ${insertedTokens()}, ${appended(insertedGrantEvents)}
-  select 1 as written`
+  Prisma.sql`
+  with ${insertedGrants}, ${insertedInteractions(OF_INSERTED)}, ${insertedTokens(OF_INSERTED)}, ${appended(insertedGrantEvents)}
+  select id from inserted_grant`
 )
 
 /** Writes grants to the database. */
 export function createBeginGrant({ database }: { readonly database: Queries }): BeginGrant {
   return writeTogether(async (beginnings) => {
-    await BEGIN_GRANTS.rows(database, {
+    const rows = await BEGIN_GRANTS.rows(database, {
       ...newGrantValues(beginnings.map(({ grant }) => grant)),
       ...newInteractionValues(
         beginnings.flatMap(({ grant, interaction }) =>
@@ -49,6 +57,7 @@ export function createBeginGrant({ database }: { readonly database: Queries }): 
         )
       )
     })
-    return beginnings.map(() => undefined)
+    const written = new Set(rows.map(({ id }) => id))
+    return beginnings.map(({ grant }) => written.has(grant.id))
   })
 }

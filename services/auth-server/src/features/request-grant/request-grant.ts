@@ -10,7 +10,7 @@ import {
   keysUrlOf
 } from '../../domain/clients.js'
 import type { AuthenticationFailureCounter, GrantCounters } from '../../domain/counters.js'
-import { invalidField, unresolvedClient } from '../../domain/errors.js'
+import { clientFrozen, invalidField, unresolvedClient } from '../../domain/errors.js'
 import type { AccessTokenWire, ContinueWire } from '../../domain/grants.js'
 import type { FinishRequest } from '../../domain/interactions.js'
 import { makeToken, type TokenMaker } from '../../domain/new-token.js'
@@ -55,7 +55,7 @@ export interface ReceivedGrantRequest {
 /**
  * Decides a grant request (RFC 9635 §2).
  *
- * @throws Refusal `unresolved-client`, `invalid-signature`, or `invalid-field` naming it
+ * @throws Refusal `unresolved-client`, `invalid-signature`, `client-frozen`, or `invalid-field` naming it
  */
 export async function requestGrant(
   { grantRequest: request, signature }: ReceivedGrantRequest,
@@ -144,10 +144,11 @@ async function issueAtOnce(
 ): Promise<GrantResponse> {
   const token = makeToken(dependencies)
   const { grant, continuation } = makeGrant(request, holder, dependencies)
-  await dependencies.beginGrant({
+  const begun = await dependencies.beginGrant({
     grant: { ...grant, state: 'issued', aliveUntilMs: token.expiresAtMs },
     token
   })
+  if (!begun) throw clientFrozen()
   countRequested('granted', dependencies)
   dependencies.tokenHolders.remember({ id: token.id, secretHash: token.hash, holder })
   return { access_token: token.tellClient(request.access), continue: continuation }
@@ -169,7 +170,7 @@ async function startInteraction(
     expiresAtMs: clock.now() + interactionLifetimeSeconds * 1_000
   }
   const { grant, continuation } = makeGrant({ ...request, access }, holder, dependencies)
-  await dependencies.beginGrant({
+  const begun = await dependencies.beginGrant({
     grant: {
       ...grant,
       state: 'pending',
@@ -180,6 +181,7 @@ async function startInteraction(
     },
     interaction
   })
+  if (!begun) throw clientFrozen()
   countRequested('pending', dependencies)
   return {
     interact: {

@@ -39,8 +39,8 @@ export type ReserveResult =
       readonly wasReservedBefore: boolean
     }
   /**
-   * It was refused, and always will be for this payment id unless the reason is `inactive-token`. The details are of now,
-   * for another payment id.
+   * It was refused, and always will be for this payment id unless the reason is `inactive-token` or `client-frozen`. The details
+   * are of now, for another payment id.
    */
   | ({ readonly kind: 'refused'; readonly reason: RefusalReason } & RefusalDetails)
   /** The payment id was used by another request. */
@@ -68,6 +68,7 @@ export interface ReserveLimitsDependencies {
 const NO_DETAILS: RefusalDetails = { remaining: undefined, refusedBy: undefined }
 
 const INACTIVE_TOKEN: ReserveResult = { kind: 'refused', reason: 'inactive-token', ...NO_DETAILS }
+const CLIENT_FROZEN: ReserveResult = { kind: 'refused', reason: 'client-frozen', ...NO_DETAILS }
 
 /** A payment to be reserved, and the windows that may have room. */
 interface Asked extends Coverage {
@@ -212,7 +213,7 @@ async function toReserved(
 async function refuseTogether(
   database: Database,
   asked: readonly Asked[]
-): Promise<ReadonlyMap<Asked, RecordedReservation | undefined>> {
+): Promise<ReadonlyMap<Asked, RecordedReservation | 'client-frozen' | undefined>> {
   const known = asked.filter(({ grantId }) => grantId !== undefined)
   const refusals = known.map(({ request, refusal, candidates }) => ({ request, reason: refusal, candidates }))
   const recorded = await refuse(database, refusals)
@@ -222,10 +223,11 @@ async function refuseTogether(
 /** Answers from what is recorded under the payment id: this refusal, or an earlier record. */
 async function answer(
   database: Database,
-  recorded: RecordedReservation | undefined,
+  recorded: RecordedReservation | 'client-frozen' | undefined,
   asked: Asked
 ): Promise<ReserveResult> {
   if (recorded === undefined) return INACTIVE_TOKEN
+  if (recorded === 'client-frozen') return CLIENT_FROZEN
   const { state, refusalReason, grantId, window, chargedAtMs } = recorded
   // Also for an id that was released: it stays bound to the request that reserved it.
   if (recorded.contentHash !== undefined && !recorded.contentHash.equals(asked.request.contentHash)) {

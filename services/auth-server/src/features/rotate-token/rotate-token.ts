@@ -1,6 +1,6 @@
 import type { Logger } from '@open-payments-server/runtime'
 import type { GrantCounters } from '../../domain/counters.js'
-import { invalidRotation, invalidToken } from '../../domain/errors.js'
+import { clientFrozen, invalidRotation, invalidToken } from '../../domain/errors.js'
 import type { AccessTokenWire } from '../../domain/grants.js'
 import { makeToken, type TokenMaker } from '../../domain/new-token.js'
 import type { RevocationBus } from '../../domain/revocations.js'
@@ -21,7 +21,8 @@ export interface RotateTokenDependencies extends TokenMaker {
  * its grant is active.
  *
  * @param old a token whose token holder was authorized
- * @throws Refusal `not-rotatable` when it was rotated or revoked, or another rotation won; `unknown-token` when it is gone
+ * @throws Refusal `not-rotatable` when it was rotated or revoked, or another rotation won; `client-frozen`; `unknown-token` when it
+ *   is gone
  */
 export async function rotateToken(
   old: ManagedToken,
@@ -30,6 +31,7 @@ export async function rotateToken(
   const { rotate, tokenHolders, revocations, logger, counters } = dependencies
   const token = makeToken(dependencies)
   const rotation = await rotate(old.id, token)
+  if (rotation.kind === 'client-frozen') throw clientFrozen()
   tokenHolders.forget(old.id)
   if (rotation.kind === 'unknown') throw invalidToken()
   if (rotation.kind === 'over') throw invalidRotation()

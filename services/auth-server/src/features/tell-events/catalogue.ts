@@ -66,6 +66,14 @@ const expiringGrant = z.strictObject({
   endsAt: instant.describe('When nothing can be paid under it any more.')
 })
 
+const frozenClient = z.strictObject({
+  id: z.string().describe('The URL of its wallet address, or the thumbprint of its key as a URN (RFC 9278).'),
+  client: grant.shape.client,
+  frozen: z.boolean(),
+  by: z.string().describe('Name of whoever ordered it, as in their certificate.'),
+  reason: z.string()
+})
+
 const [EARLIER, NOW] = ['2026-11-24T09:29:12.100Z', '2026-11-24T09:30:00.000Z']
 const GRANT_ID = '4f1c2d3e-7b8a-4c9d-8e0f-1a2b3c4d5e6f'
 const GRANT = `https://auth.wallet.example/continue/${GRANT_ID}`
@@ -117,6 +125,12 @@ const expiring = () => {
   return { subject, data: { ...data, endsAt: '2027-12-01T00:00:00.000Z' } }
 }
 
+const freezing = (frozen: boolean) => {
+  const walletAddress = 'https://shop.example/pay'
+  const order = { frozen, by: 'spiffe://wallet.example/operator', reason: 'ticket 4711' }
+  return { subject: walletAddress, data: { id: walletAddress, client: { walletAddress }, ...order } }
+}
+
 /** What each type of event tells, with an example. A member may be added; none is changed or removed. */
 export const EVENT_CATALOGUE: EventCatalogue<EventType> = {
   'grant.requested': { data: grant, example: granting('pending') },
@@ -130,6 +144,8 @@ export const EVENT_CATALOGUE: EventCatalogue<EventType> = {
   'token.issued': { data: grant, example: granting('issued') },
   'token.rotated': { data: grant, example: granting('issued') },
   'token.revoked': { data: grant, example: granting('issued') },
+  'client.frozen': { data: frozenClient, example: freezing(true) },
+  'client.unfrozen': { data: frozenClient, example: freezing(false) },
   'audit.passed': { data: AUDIT_SCHEMA, example: exampleOfAudit(true) },
   'audit.failed': { data: AUDIT_SCHEMA, example: exampleOfAudit(false) },
   'webhook_endpoint.disabled': { data: ENDPOINT_SCHEMA, example: EXAMPLE_OF_ENDPOINT }

@@ -1,9 +1,11 @@
 import { formatAccessItem } from '../../domain/access.js'
 import type { EventType } from '../../domain/event-types.js'
+import { readClientName } from '../../domain/frozen-clients.js'
 import { type GrantUse, renderGrantUse, THRESHOLD_PERCENT } from '../../domain/grant-use.js'
 import type { ServiceAddresses } from '../../domain/urls.js'
 import type { Queries } from '../../modules/database.js'
 import { completeAudit, type EventContent, type StoredEvent } from '../../modules/events/index.js'
+import { readToldClients, type ToldClient } from '../../modules/frozen-clients/index.js'
 import { type OperatedGrant, readToldGrants } from '../../modules/grants/index.js'
 import { readToldUses } from '../../modules/limits/index.js'
 
@@ -13,8 +15,11 @@ export interface CompleteEventsDependencies {
   readonly addresses: Pick<ServiceAddresses, 'continueUri'>
 }
 
+/** What begins the types of events about clients. All others are about grants. */
+const ABOUT_CLIENTS = 'client.'
+
 /**
- * Completes events with what they tell of, grants as they were then. Contains no token and no secret.
+ * Completes events with the grants and the clients that they tell of, as they were then. Contains no token and no secret.
  *
  * @returns the content of each event, in their order
  */
@@ -22,18 +27,37 @@ export async function completeEvents(
   events: readonly StoredEvent[],
   { database, addresses }: CompleteEventsDependencies
 ): Promise<readonly EventContent[]> {
-  const [grants, uses] = await Promise.all([readToldGrants(database, events), readToldUses(database, events)])
-  return events.map((event, index) => {
+  const aboutClients = events.filter(({ type }) => type.startsWith(ABOUT_CLIENTS))
+  const aboutGrants = events.filter(({ type }) => !/^(?:client|audit)\./.test(type))
+  const [clients, grants, uses] = await Promise.all([
+    readToldClients(database, aboutClients),
+    readToldGrants(database, aboutGrants),
+    readToldUses(database, aboutGrants)
+  ])
+  const contents = new Map<StoredEvent, EventContent>()
+  aboutClients.forEach((event, index) => contents.set(event, contentOfClient(event, clients[index])))
+  aboutGrants.forEach((event, index) => {
     const { subjectId, type, change } = event
-    if (type.startsWith('audit.')) return completeAudit(event)
     const subject = addresses.continueUri(subjectId)
     const grant = grants[index]
-    if (grant === undefined) return { subject, data: null }
-    return {
-      subject,
-      data: { id: subject, ...render(grant), ...renderUse(type, uses[index], grant), ...renderEnd(change) }
+    const data = grant && {
+      id: subject,
+      ...render(grant),
+      ...renderUse(type, uses[index], grant),
+      ...renderEnd(change)
     }
+    contents.set(event, { subject, data: data ?? null })
   })
+  return events.map((event) => contents.get(event) ?? completeAudit(event))
+}
+
+function contentOfClient({ subjectId }: StoredEvent, told: ToldClient | undefined): EventContent {
+  if (told === undefined) return { subject: `urn:uuid:${subjectId}`, data: null }
+  const { walletAddress, jwkThumbprint } = readClientName(told.client)
+  // RFC 9278.
+  const subject = walletAddress ?? `urn:ietf:params:oauth:jwk-thumbprint:sha-256:${jwkThumbprint ?? ''}`
+  const client = walletAddress === undefined ? { jwkThumbprint } : { walletAddress }
+  return { subject, data: { id: subject, client, ...told.freeze } }
 }
 
 /** When nothing can be paid any more, where that is told. */

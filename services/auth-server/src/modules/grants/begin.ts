@@ -4,6 +4,7 @@ import type { BoundClient } from '../../domain/clients.js'
 import type { GrantState, SubjectRequest } from '../../domain/grants.js'
 import type { FinishRequest } from '../../domain/interactions.js'
 import { Prisma } from '../database.js'
+import { isFrozenClient } from '../frozen-clients/index.js'
 import { storeAccessItem } from './access-items.js'
 
 /** A grant to be written. Times are instants of the service's clock. */
@@ -25,7 +26,10 @@ export interface NewGrant {
   readonly aliveUntilMs: number
 }
 
-/** Writes the grants and access items of {@link newGrantValues}. Returns `inserted_grant (id, state, created_at)`. */
+/**
+ * Writes the grants and access items of {@link newGrantValues}, but none of a frozen client. Returns `inserted_grant (id, state,
+ * created_at)`.
+ */
 export const insertedGrants = Prisma.sql`
   inserted_grant as (
     insert into grant_request (
@@ -38,6 +42,7 @@ export const insertedGrants = Prisma.sql`
       id uuid, state grant_state, "clientWalletAddress" text, "clientJwkThumbprint" text, "clientName" text, "keyId" text,
       "keyX" text, "continuationTokenHash" bytea, "continueAfter" timestamptz, "finishUri" text, "finishNonce" text,
       "finishHashMethod" text, subject jsonb, "createdAt" timestamptz, "aliveUntil" timestamptz)
+    where not ${isFrozenClient(Prisma.sql`coalesce(new."clientWalletAddress", 'jwk:' || new."clientJwkThumbprint")`)}
     returning id, state, created_at),
   inserted_access_item as (
     insert into access_item (
@@ -51,7 +56,8 @@ export const insertedGrants = Prisma.sql`
     from jsonb_to_recordset(${placeholder('accessItems')}::jsonb) as item (
       id uuid, "grantId" uuid, position smallint, type text, actions text[], identifier text, "limitReceiver" text,
       "limitInterval" text, "limitDebitValue" numeric, "limitDebitCode" text, "limitDebitScale" smallint,
-      "limitReceiveValue" numeric, "limitReceiveCode" text, "limitReceiveScale" smallint))`
+      "limitReceiveValue" numeric, "limitReceiveCode" text, "limitReceiveScale" smallint)
+    where "grantId" in (select id from inserted_grant))`
 
 /** The values of {@link insertedGrants}. */
 export function newGrantValues(grants: readonly NewGrant[]): {

@@ -1,6 +1,7 @@
 import { instantText, placeholder } from '@open-payments-server/database'
 import type { GrantState } from '../../domain/grants.js'
 import { Prisma, type Queries } from '../database.js'
+import { IS_HOLDER_FROZEN } from './read.js'
 
 // Each changes a grant's row, which decides between racing changes. What belongs to the grant is changed by other parts of
 // the same statement, which read the results of these.
@@ -18,12 +19,15 @@ export const approvedGrants = Prisma.sql`
      where g.id = i.grant_id and g.state = 'pending'
     returning g.id as grant_id, g.state, g.updated_at as changed_at)`
 
-/** Issues the grant of the value `grantId` if it is approved. Returns `issued_grant (grant_id, state, changed_at)`. */
+/**
+ * Issues the grant of the value `grantId` if it is approved, and its client is not frozen. Returns `issued_grant (grant_id, state,
+ * changed_at)`.
+ */
 export const issuedGrants = Prisma.sql`
   issued_grant as (
-    update grant_request
+    update grant_request g
        set state = 'issued', continue_after = null, continue_before = null, updated_at = ${placeholder('now')}::timestamptz
-     where id = ${placeholder('grantId')}::uuid and state = 'approved'
+     where id = ${placeholder('grantId')}::uuid and state = 'approved' and not ${IS_HOLDER_FROZEN}
     returning id as grant_id, state, updated_at as changed_at)`
 
 /** How a grant ends. */

@@ -33,6 +33,8 @@ export {
   GRANT_WITH_ACCESS,
   grantByKey,
   GRANTS,
+  hasGrant,
+  IS_HOLDER_FROZEN,
   IS_ISSUED,
   ITEM_LIMITS,
   listGrants,

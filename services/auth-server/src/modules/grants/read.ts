@@ -4,6 +4,7 @@ import type { ContinuedGrant } from '../../domain/continuation.js'
 import type { GrantState, SubjectRequest } from '../../domain/grants.js'
 import type { FinishRequest, InteractionRecord } from '../../domain/interactions.js'
 import { Prisma, type Queries } from '../database.js'
+import { isFrozenClient } from '../frozen-clients/index.js'
 import { accessOf, restoreAccessItem, type StoredAccessItem } from './access-items.js'
 import { HOLDER_COLUMNS, type StoredHolder } from './holder.js'
 
@@ -115,11 +116,27 @@ export function operatedGrantOf(grant: GrantRow): OperatedGrant {
   }
 }
 
+/** Fragment, a condition: whether the token holder of a grant `g` is frozen. */
+export const IS_HOLDER_FROZEN = isFrozenClient(
+  Prisma.sql`coalesce(g.client_wallet_address, 'jwk:' || g.client_jwk_thumbprint)`
+)
+
+/**
+ * Fragment, a condition: whether a client has a grant, of whatever state.
+ *
+ * @param client names it, as `nameClient` does
+ */
+export function hasGrant(client: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(
+    exists (select 1 from grant_request g where g.client_wallet_address = ${client})
+    or ${client} like 'jwk:%' and exists (select 1 from grant_request g where g.client_jwk_thumbprint = substring(${client} from 5)))`
+}
+
 /** The fields of a grant `g` that a continuation depends on: the columns of {@link ContinuableRow}. */
 export const CONTINUABLE_COLUMNS = Prisma.sql`
   g.id, g.state, g.subject, g.finish_uri is not null as "hasFinish", g.continue_after as "continueAfter",
   g.continue_before as "continueBefore", g.rejection_reason as "rejectionReason",
-  g.continuation_token_hash as "continuationTokenHash", ${HOLDER_COLUMNS}, ${accessOf(Prisma.sql`g.id`)} as access`
+  ${IS_HOLDER_FROZEN} as "clientFrozen", g.continuation_token_hash as "continuationTokenHash", ${HOLDER_COLUMNS}, ${accessOf(Prisma.sql`g.id`)} as access`
 
 /** A grant, with the fields that a continuation depends on. */
 export interface ContinuableRow extends StoredHolder {
@@ -130,6 +147,7 @@ export interface ContinuableRow extends StoredHolder {
   readonly continueAfter: Date | null
   readonly continueBefore: Date | null
   readonly rejectionReason: string | null
+  readonly clientFrozen: boolean
   /** For `readBytes`. */
   readonly continuationTokenHash: string
   readonly access: readonly StoredAccessItem[]
@@ -147,7 +165,8 @@ export function restoreContinuable(
     hasFinish: row.hasFinish,
     continueAfterMs: row.continueAfter?.getTime(),
     continueBeforeMs: row.continueBefore?.getTime(),
-    rejectionReason: row.rejectionReason ?? undefined
+    rejectionReason: row.rejectionReason ?? undefined,
+    clientFrozen: row.clientFrozen
   }
 }
 

@@ -14,13 +14,18 @@ export interface NewInteraction {
   readonly expiresAtMs: number
 }
 
-/** Writes the interactions of {@link newInteractionValues}. */
-export const insertedInteractions = Prisma.sql`
+/**
+ * Writes the interactions of {@link newInteractionValues}.
+ *
+ * @param where which of them: by `"grantId"`
+ */
+export const insertedInteractions = (where: Prisma.Sql): Prisma.Sql => Prisma.sql`
   inserted_interaction as (
     insert into interaction (id, grant_id, wallet_address, nonce, reference, state, expires_at)
     select id, "grantId", "walletAddress", nonce, reference, 'PENDING', "expiresAt"
       from jsonb_to_recordset(${placeholder('interactions')}::jsonb) as new (
-        id uuid, "grantId" uuid, "walletAddress" text, nonce text, reference text, "expiresAt" timestamptz))`
+        id uuid, "grantId" uuid, "walletAddress" text, nonce text, reference text, "expiresAt" timestamptz)
+    ${where})`
 
 /** The value of {@link insertedInteractions}. */
 export function newInteractionValues(interactions: readonly NewInteraction[]): {

@@ -62,7 +62,7 @@ const REFUSE = new Statement<RecordedRow>(
   recorded as (
     insert into reservation (payment_id, state, content_hash, refusal_reason)
     select payment_id, 'refused', content_hash, reason from wanted join living using (token_hash, asked_at)
-     where not exists (select 1 from reservation r where r.payment_id = wanted.payment_id)
+     where not living.client_frozen and not exists (select 1 from reservation r where r.payment_id = wanted.payment_id)
      order by payment_id
     on conflict (payment_id) do nothing
     returning payment_id, ${RECORDED_COLUMNS}),
@@ -71,7 +71,8 @@ const REFUSE = new Statement<RecordedRow>(
     union all
     select payment_id, ${RECORDED_COLUMNS} from reservation
      where payment_id = any (array(select payment_id from wanted)))
-  select wanted.payment_id as asked_id, living.token_hash is not null as token_lives, found.*,
+  select wanted.payment_id as asked_id, living.token_hash is not null as token_lives,
+         coalesce(living.client_frozen, false) as client_frozen, found.*,
          (select coalesce(json_agg(json_build_object(
                    'accessItemId', w.access_item_id,
                    'spentDebitValue', w.spent_debit_value::text, 'debitCode', w.debit_code, 'debitScale', w.debit_scale,
@@ -89,6 +90,7 @@ interface RecordedRow extends SpentColumns, AmountColumns {
   /** The payment that it answers for. */
   readonly asked_id: string
   readonly token_lives: boolean
+  readonly client_frozen: boolean
   /** null when nothing is recorded that the statement can see. */
   readonly state: ReservationState | null
   readonly content_hash: string | null
@@ -121,7 +123,8 @@ export interface RefusalRequest {
 
 /**
  * Records refusals, each unless something is recorded under its payment id, and reads what is recorded then. With an
- * inactive token it records nothing: the refusal is due to the token, and the same request may be repeated with another one.
+ * inactive token it records nothing: the refusal is due to the token, and the same request may be repeated with another one. Nor
+ * does it for a frozen client, whose freeze may end; what is recorded is not told to it either.
  *
  * @param refusals of different payments
  * @returns in order; undefined when nothing is recorded, because the token is not active
@@ -129,7 +132,7 @@ export interface RefusalRequest {
 export async function refuse(
   on: Queries,
   refusals: readonly RefusalRequest[]
-): Promise<readonly (RecordedReservation | undefined)[]> {
+): Promise<readonly (RecordedReservation | 'client-frozen' | undefined)[]> {
   const rowOf = new Map<string, RecordedRow>()
   let wanted = refusals
   for (let attempt = 0; attempt < ATTEMPTS_MAX && wanted.length > 0; attempt += 1) {
@@ -143,7 +146,7 @@ export async function refuse(
 }
 
 function isDecided(row: RecordedRow | undefined): boolean {
-  return row !== undefined && (row.state !== null || !row.token_lives)
+  return row !== undefined && (row.state !== null || !row.token_lives || row.client_frozen)
 }
 
 function toRecord({ request, reason, candidates }: RefusalRequest): object {
@@ -158,7 +161,8 @@ function toRecord({ request, reason, candidates }: RefusalRequest): object {
   }
 }
 
-function recordedOf(row: RecordedRow | undefined): RecordedReservation | undefined {
+function recordedOf(row: RecordedRow | undefined): RecordedReservation | 'client-frozen' | undefined {
+  if (row?.client_frozen === true) return 'client-frozen'
   if (row === undefined || row.state === null) return undefined
   return {
     state: row.state,

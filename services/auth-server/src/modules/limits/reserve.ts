@@ -38,7 +38,7 @@ export interface WindowRequest {
 export type WindowResult =
   /** `spent` is undefined if the window alone does not give it: `completeSpent` does. */
   | { readonly kind: 'reserved'; readonly grantId: string; readonly spent: SpentValues | undefined }
-  /** No room, the token is not active, or something is recorded under the payment id. */
+  /** No room, the token is not active, its client is frozen, or something is recorded under the payment id. */
   | { readonly kind: 'none' }
   /** Undecided because of the other payments: to be tried alone. Never the result of one alone. */
   | { readonly kind: 'undecided' }
@@ -76,6 +76,7 @@ const RESERVE = new Statement<ReservedRow>(
       join ${ITEM_LIMITS} i on i.access_item_id = a.access_item_id and i.grant_id = living.grant_id
       left join limit_window w on w.access_item_id = a.access_item_id and w.interval_index = a.interval_index
      where not exists (select 1 from reservation r where r.payment_id = a.payment_id)
+       and not living.client_frozen
        and a.debit_value <= coalesce(i.limit_debit_value, ${LARGEST_VALUE})
        and a.receive_value <= coalesce(i.limit_receive_value, ${LARGEST_VALUE})
        and (w.access_item_id is null or (

@@ -10,9 +10,9 @@ export type NewTokenRow = Pick<NewToken, 'id' | 'hash' | 'createdAtMs' | 'expire
 /**
  * Writes the tokens of {@link newTokenValues}.
  *
- * @param where which of them: by `"grantId"`; all unless given
+ * @param where which of them: by `"grantId"`
  */
-export function insertedTokens(where = Prisma.empty): Prisma.Sql {
+export function insertedTokens(where: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
   inserted_token as (
     insert into access_token (id, grant_id, value_hash, expires_at, created_at)

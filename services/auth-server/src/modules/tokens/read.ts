@@ -15,6 +15,7 @@ import {
   grantByKey,
   GRANTS,
   HOLDER_COLUMNS,
+  IS_HOLDER_FROZEN,
   IS_ISSUED,
   restoreAccessItem,
   restoreHolder,
@@ -41,6 +42,7 @@ const ACTIVE = Prisma.sql`t.ended_at is null and ${IS_ISSUED}`
 
 interface ActiveRow {
   readonly active: boolean
+  readonly clientFrozen: boolean
 }
 
 interface TokenRow extends ActiveRow, StoredHolder {
@@ -52,14 +54,15 @@ interface TokenRow extends ActiveRow, StoredHolder {
 
 /**
  * The tokens of `wanted (token_hash, asked_at)` that may be used at that instant: `living (token_hash, asked_at, grant_id,
- * grant_updated_at)`, each once.
+ * grant_updated_at, client_frozen)`, each once.
  *
  * Whether a token is active is read from the reason why it ended, and not from the instant: so no plan uses the index of
  * all active tokens.
  */
 export const usableTokens = Prisma.sql`
   living as (
-    select distinct wanted.token_hash, wanted.asked_at, t.grant_id, ${GRANT_UPDATED_AT} as grant_updated_at
+    select distinct wanted.token_hash, wanted.asked_at, t.grant_id, ${GRANT_UPDATED_AT} as grant_updated_at,
+           ${IS_HOLDER_FROZEN} as client_frozen
       from wanted
       join access_token t on t.value_hash = wanted.token_hash
       join ${GRANTS} on ${GRANT_ID} = t.grant_id
@@ -73,7 +76,7 @@ export const usableTokens = Prisma.sql`
 const FIND_TOKEN = new Statement<TokenRow>(
   'find-token',
   Prisma.sql`
-  select ${ACTIVE} as active, t.grant_id as "grantId", t.expires_at as "expiresAt", ${HOLDER_COLUMNS},
+  select ${ACTIVE} as active, ${IS_HOLDER_FROZEN} as "clientFrozen", t.grant_id as "grantId", t.expires_at as "expiresAt", ${HOLDER_COLUMNS},
          ${consentedWalletAddressOf(GRANT_ID)} as "consentedWalletAddress", ${accessOf(GRANT_ID)} as access
     from access_token t
     join ${GRANTS} on ${GRANT_ID} = t.grant_id
@@ -84,7 +87,7 @@ const FIND_TOKEN = new Statement<TokenRow>(
 const FIND_ACTIVE = new Statement<ActiveRow & { readonly id: string }>(
   'find-active',
   Prisma.sql`
-  select '\\x' || encode(t.value_hash, 'hex') as id, ${ACTIVE} as active
+  select '\\x' || encode(t.value_hash, 'hex') as id, ${ACTIVE} as active, ${IS_HOLDER_FROZEN} as "clientFrozen"
     from access_token t
     join ${GRANTS} on ${GRANT_ID} = t.grant_id
    where t.value_hash = any (${placeholder('hashes')}::bytea[])`
@@ -94,29 +97,29 @@ const FIND_ACTIVE = new Statement<ActiveRow & { readonly id: string }>(
 export function createTokenReader({ database }: { readonly database: Queries }): TokenReader {
   const cache = new TokenCache()
   const lookUpActive = createLookup((hashes) => FIND_ACTIVE.rows(database, { hashes }))
-  const read = async (hash: Buffer): Promise<{ issued: IssuedToken; active: boolean } | undefined> => {
+  const read = async (hash: Buffer): Promise<(ActiveRow & { readonly issued: IssuedToken }) | undefined> => {
     const [row] = await FIND_TOKEN.rows(database, { hash })
     if (row === undefined) return undefined
     const issued = restoreToken(row)
     cache.set(hash, issued)
-    return { issued, active: row.active }
+    return { issued, active: row.active, clientFrozen: row.clientFrozen }
   }
   return {
     async findToken(tokenHash, nowMs) {
       const kept = cache.get(tokenHash)
       if (kept !== undefined) {
         const row = await lookUpActive(bytesText(tokenHash))
-        return row && toRecord(kept, row.active, nowMs)
+        return row && toRecord(kept, row, nowMs)
       }
       const found = await read(tokenHash)
-      return found && toRecord(found.issued, found.active, nowMs)
+      return found && toRecord(found.issued, found, nowMs)
     },
     accessOf: async (tokenHash) => (cache.get(tokenHash) ?? (await read(tokenHash))?.issued)?.access
   }
 }
 
-function toRecord(issued: IssuedToken, active: boolean, nowMs: number): TokenRecord {
-  return { ...issued, active: active && issued.expiresAtMs > nowMs }
+function toRecord(issued: IssuedToken, { active, clientFrozen }: ActiveRow, nowMs: number): TokenRecord {
+  return { ...issued, active: active && issued.expiresAtMs > nowMs, clientFrozen }
 }
 
 function restoreToken(row: TokenRow): IssuedToken {

@@ -13,7 +13,8 @@ const TOGETHER_MAX = 100
 const messageSchema = z.array(
   z.union([
     z.strictObject({ token: z.base64() }), // SHA-256 of its value
-    z.strictObject({ grant: z.uuid() })
+    z.strictObject({ grant: z.uuid() }),
+    z.strictObject({ client: z.string() }) // whose freeze changed
   ])
 )
 
@@ -62,23 +63,29 @@ export function createRevocationBus({
 }
 
 function encode(events: readonly RevocationEvent[]): Uint8Array {
-  const message: z.input<typeof messageSchema> = events.map((event) =>
-    event.kind === 'token'
-      ? { token: Buffer.from(event.accessTokenHash).toString('base64') }
-      : { grant: event.grantId }
-  )
+  const message: z.input<typeof messageSchema> = events.map(encodeEvent)
   return Buffer.from(JSON.stringify(message))
+}
+
+function encodeEvent(event: RevocationEvent): z.input<typeof messageSchema>[number] {
+  switch (event.kind) {
+    case 'token':
+      return { token: Buffer.from(event.accessTokenHash).toString('base64') }
+    case 'grant':
+      return { grant: event.grantId }
+    case 'client':
+      return { client: event.client }
+  }
 }
 
 /** Undefined when the message contains anything that this version does not know. */
 function decode(bytes: Uint8Array): RevocationEvent[] | undefined {
-  return messageSchema
-    .safeParse(parseJson(bytes))
-    .data?.map((revoked) =>
-      'token' in revoked
-        ? { kind: 'token', accessTokenHash: Buffer.from(revoked.token, 'base64') }
-        : { kind: 'grant', grantId: revoked.grant }
-    )
+  return messageSchema.safeParse(parseJson(bytes)).data?.map((revoked) => {
+    if ('token' in revoked) return { kind: 'token', accessTokenHash: Buffer.from(revoked.token, 'base64') }
+    return 'grant' in revoked
+      ? { kind: 'grant', grantId: revoked.grant }
+      : { kind: 'client', client: revoked.client }
+  })
 }
 
 function parseJson(bytes: Uint8Array): unknown {

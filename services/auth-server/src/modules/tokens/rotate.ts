@@ -7,7 +7,9 @@ import {
   accessOf,
   GRANT_CHANGE,
   GRANT_ID,
+  grantByKey,
   GRANTS,
+  IS_HOLDER_FROZEN,
   IS_ISSUED,
   restoreAccessItem,
   type StoredAccessItem
@@ -18,6 +20,8 @@ export type Rotation =
   | { readonly kind: 'rotated'; readonly access: readonly AccessItem[] }
   /** The old one was already rotated or revoked, or its grant has ended. */
   | { readonly kind: 'over' }
+  /** An operator froze the client. */
+  | { readonly kind: 'client-frozen' }
   /** The token does not exist, or no longer exists. */
   | { readonly kind: 'unknown' }
 
@@ -51,6 +55,7 @@ const ROTATE = new Statement<RotatedRow>(
     update access_token t set ended_at = w.created_at, end_reason = 'rotated'
       from wanted w cross join ${GRANTS}
      where t.id = w.old_id and t.id = any (array(select id from living)) and ${GRANT_ID} = t.grant_id and ${IS_ISSUED}
+       and not ${IS_HOLDER_FROZEN}
     returning t.grant_id, w.id, w.value_hash, w.expires_at, w.created_at, ${accessOf(GRANT_ID)} as access, ${GRANT_CHANGE} as change
   ), made as (
     insert into access_token (id, grant_id, value_hash, expires_at, created_at)
@@ -79,9 +84,19 @@ export function createRotateToken({ database }: { readonly database: Queries }):
     const access = await rotate({ oldTokenId, token })
     if (access !== undefined) return { kind: 'rotated', access: access.map(restoreAccessItem) }
     // Rare: only needed for the answer to the client.
-    return { kind: (await isThere(database, oldTokenId)) ? 'over' : 'unknown' }
+    const [found] = await WHY_NOT.rows(database, { tokenId: oldTokenId })
+    if (found === undefined) return { kind: 'unknown' }
+    return { kind: found.frozen ? 'client-frozen' : 'over' }
   }
 }
+
+/** A statement, to decide as {@link ROTATE} does. */
+const WHY_NOT = new Statement<{ frozen: boolean }>(
+  'why-not-rotated',
+  Prisma.sql`
+  select ${IS_HOLDER_FROZEN} as frozen from access_token t cross join ${grantByKey(Prisma.sql`t.grant_id`)}
+   where t.id = ${placeholder('tokenId')}::uuid`
+)
 
 function toRecord({ oldTokenId, token }: Wanted): object {
   return {

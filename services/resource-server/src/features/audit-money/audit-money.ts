@@ -13,6 +13,10 @@ export interface AuditMoneyDependencies extends LossDependencies {
   /** For the event that tells of it. */
   readonly database: Database
   readonly limitsAuditor: LimitsAuditor
+  readonly config: LossDependencies['config'] & {
+    /** What happens to pending payments that a freeze is about. */
+    readonly FREEZE_PENDING_PAYMENTS: 'hold' | 'finish'
+  }
 }
 
 /**
@@ -27,9 +31,10 @@ export async function auditMoney(
   dependencies: AuditMoneyDependencies
 ): Promise<AuditCheck[]> {
   const openAge = openAgeMaxSeconds === 0 ? OPEN_AGE_MAX_SECONDS : openAgeMaxSeconds
+  const holdsFrozen = dependencies.config.FREEZE_PENDING_PAYMENTS === 'hold'
   const checks = await refusingWithoutAuthServer(async () => [
     ...(await checkLedger(dependencies)),
-    ...(await checkReservations({ ...dependencies, openAgeMaxSeconds: openAge })),
+    ...(await checkReservations({ ...dependencies, openAgeMaxSeconds: openAge, holdsFrozen })),
     await checkLimits(dependencies.limitsAuditor)
   ])
   await appendAudit(dependencies.database, checks, dependencies.clock.now())

@@ -31,6 +31,8 @@ export interface PersistedPayment {
   readonly receiver: string
   readonly debitAmount: Amount
   readonly receiveAmount: Amount
+  /** Whether a freeze is about it: of its client, of whom it is sent from, or of whom it is sent to. */
+  readonly isFrozen: boolean
   /** The instant that the auth server charged it at, in milliseconds since the Unix epoch. */
   readonly chargedAtMs: number | undefined
   /** SHA-256 of the client's request. */
@@ -59,6 +61,7 @@ interface Row {
   readonly receive_value: string
   readonly receive_code: string
   readonly receive_scale: number
+  readonly is_frozen: boolean
   readonly charged_at: Date | null
   readonly request_hash: Uint8Array
   readonly grant_spent_debit_value: string
@@ -93,6 +96,13 @@ export async function* readOutcomeEntries(
           left join lateral (
             select o.grant_id, o.client, w.path, o.receiver, o.debit_value::text, d.code as debit_code,
                    d.scale as debit_scale, o.receive_value::text, c.code as receive_code, c.scale as receive_scale,
+                   w.frozen_at is not null or a.frozen_at is not null
+                     or exists (select 1 from frozen_client f where f.client = o.client)
+                     or exists (select 1 from incoming_payment i
+                                  join wallet_address rw on rw.id = i.wallet_address_id
+                                  join account ra on ra.id = rw.account_id
+                                 where i.id = substring(o.receiver from '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$')::uuid
+                                   and (rw.frozen_at is not null or ra.frozen_at is not null)) as is_frozen,
                    o.request_hash, o.grant_spent_debit_value::text, o.grant_spent_receive_value::text
               from outgoing_payment o
               join wallet_address w on w.id = o.wallet_address_id
@@ -133,6 +143,7 @@ function toEntry(row: Row, urls: ResourceUrls): OutcomeEntry {
               value: BigInt(row.receive_value),
               asset: { code: row.receive_code, scale: row.receive_scale }
             },
+            isFrozen: row.is_frozen,
             chargedAtMs: row.charged_at?.getTime(),
             requestHash: row.request_hash,
             grantSpentDebitValue: BigInt(row.grant_spent_debit_value),

@@ -10,7 +10,13 @@ import {
 import { isSignedWith, type NonceDependencies, useNonce } from '@open-payments-server/service-kit/signatures'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { AuthorizedRequest, RequestAuthorizer } from '../../domain/authorization.js'
-import { inactiveToken, invalidSignature, invalidToken, temporarilyUnavailable } from '../../domain/errors.js'
+import {
+  clientFrozen,
+  inactiveToken,
+  invalidSignature,
+  invalidToken,
+  temporarilyUnavailable
+} from '../../domain/errors.js'
 import { readAccessToken } from './read-access-token.js'
 import type { ActiveRecord, TokenRecord, TokenRecords } from './token-records.js'
 
@@ -27,6 +33,9 @@ export interface RequestAuthorizerOptions extends NonceDependencies {
    */
   readonly countVerified?: ((request: IncomingRequest, authorized: AuthorizedRequest) => void) | undefined
 }
+
+/** Methods that change nothing (RFC 9110 §9.2.1): all that a frozen client may use. */
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** An active token, and the client's key that signed the request. */
 interface Verified {
@@ -59,6 +68,8 @@ export function createRequestAuthorizer(
       if (verified === undefined) {
         throw refused(new SignatureError('key', 'it was not made with a current key of the client'))
       }
+      // Only told to whoever signed: a token alone does not say whose it is.
+      if (verified.record.clientFrozen && !SAFE_METHODS.has(request.method)) throw clientFrozen()
       const authorized = toAuthorized(accessToken, verified.record, received, parts.body)
       options.countVerified?.(request, authorized)
       const replay = await useNonce(received, verified.key, options)

@@ -43,6 +43,8 @@ interface Pending {
   void: boolean
   /** Grants that were revoked since the request was sent. */
   readonly revokedGrants: Set<string>
+  /** Clients that were frozen or unfrozen since. */
+  readonly changedClients: Set<string>
 }
 
 /** What {@link TokenRecords} needs. */
@@ -125,6 +127,12 @@ export class TokenRecords implements RevocationListener {
     for (const pending of this.#pending) pending.revokedGrants.add(grantId)
   }
 
+  onClientFreezeChanged(client: string): void {
+    for (const [tokenHash, { answers }] of [...this.#tokens.entries()])
+      if ([...answers.values()].some(({ record }) => record.client === client)) this.#tokens.delete(tokenHash)
+    for (const pending of this.#pending) pending.changedClients.add(client)
+  }
+
   onEnded(): void {
     this.#live = false
     this.#tokens.clear()
@@ -132,7 +140,12 @@ export class TokenRecords implements RevocationListener {
   }
 
   async #ask(accessToken: string, tokenHash: string, keyId: string | undefined): Promise<TokenRecord> {
-    const pending: Pending = { tokenHash, void: !this.#live, revokedGrants: new Set() }
+    const pending: Pending = {
+      tokenHash,
+      void: !this.#live,
+      revokedGrants: new Set(),
+      changedClients: new Set()
+    }
     this.#pending.add(pending)
     try {
       const record = await this.#toRecord(await this.#options.introspection.introspect(accessToken, keyId))
@@ -158,6 +171,8 @@ export class TokenRecords implements RevocationListener {
   #keep(pending: Pending, keyId: string, record: ActiveRecord): void {
     // An answer without a key is not cached: the client may publish one at any moment.
     if (typeof record.key !== 'object') return
+    // Nor is one about a frozen client: it can use its tokens again as soon as its freeze ends.
+    if (record.clientFrozen || pending.changedClients.has(record.client)) return
     if (pending.void || pending.revokedGrants.has(record.grantId)) return
     const nowMs = this.#options.clock.now()
     const keptUntilMs = Math.min(nowMs + this.#options.cacheSeconds * 1_000, record.expiresAtMs)

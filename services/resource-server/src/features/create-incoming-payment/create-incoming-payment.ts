@@ -2,7 +2,7 @@ import type { Clock } from '@open-payments-server/value-types/clock'
 import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import { isSameAsset } from '@open-payments-server/value-types/amounts'
 import type { AccessItem, AuthorizedRequest } from '../../domain/authorization.js'
-import { assetMismatch, unknownWalletAddress, invalidField } from '../../domain/errors.js'
+import { accountFrozen, assetMismatch, unknownWalletAddress, invalidField } from '../../domain/errors.js'
 import { acceptCreated, identifyCreation } from '../../domain/idempotency.js'
 import type { CreatedIncomingPayment } from '../../domain/incoming-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
@@ -22,6 +22,8 @@ const UNASKED_METADATA_BYTES_MAX = 2_048
 /** What creating incoming payments needs. */
 export interface CreateIncomingPaymentDependencies {
   readonly store: IncomingPaymentStore
+  /** Whether a wallet address (UUID) is frozen. */
+  readonly isFrozen: (walletAddressId: string) => Promise<boolean>
   readonly walletAddresses: WalletAddressDirectory
   readonly clock: Clock
   readonly random: Random
@@ -44,8 +46,8 @@ export interface CreationRequest {
 /**
  * Creates an incoming payment (interface 4.4), or returns the one that the same request created before.
  *
- * @throws Refusal for errors in the order; `insufficient-grant` when the grant does not cover the wallet address; 409 and
- *   422 when its idempotency key belongs to another request
+ * @throws Refusal for errors in the order; `insufficient-grant` when the grant does not cover the wallet address; `frozen`
+ *   when that is frozen; 409 and 422 when its idempotency key belongs to another request
  */
 export async function createIncomingPayment(
   { authorized, order, idempotencyKey }: CreationRequest,
@@ -76,6 +78,9 @@ export async function createIncomingPayment(
   })
   // A repeated request may come after the expiry that it requested; a first one must not.
   if (stored === undefined && expired) throw notInTheFuture()
+  if (stored === undefined && (await dependencies.isFrozen(walletAddress.id))) {
+    throw accountFrozen(authorized.consentedWalletAddress === walletAddress.url)
+  }
   const { payment } = acceptCreated(stored, identity)
   if (payment.id === id) dependencies.counters.countCreated('incoming-payment')
   return { ...payment, walletAddressUrl: walletAddress.url, asset: walletAddress.asset }

@@ -12,13 +12,14 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { Queries } from '../../modules/database.js'
 import { createIncomingPaymentStore } from '../../modules/incoming-payments/index.js'
+import { isFrozen } from '../../modules/wallet-addresses/index.js'
 import { createIncomingPayment, type CreateIncomingPaymentDependencies } from './create-incoming-payment.js'
 import { readOrder } from './request.js'
 
 /** What the route needs. */
 export interface CreateIncomingPaymentRouteDependencies extends Omit<
   CreateIncomingPaymentDependencies,
-  'store'
+  'store' | 'isFrozen'
 > {
   readonly database: Queries
   readonly authorizer: RequestAuthorizer<IncomingRequest>
@@ -28,7 +29,11 @@ export interface CreateIncomingPaymentRouteDependencies extends Omit<
 
 /** `POST /incoming-payments` (interface 4.4). */
 export function createIncomingPaymentRoute(dependencies: CreateIncomingPaymentRouteDependencies): Route {
-  const service = { ...dependencies, store: createIncomingPaymentStore(dependencies) }
+  const service = {
+    ...dependencies,
+    store: createIncomingPaymentStore(dependencies),
+    isFrozen: (id: string) => isFrozen(dependencies.database, id)
+  }
   return {
     method: 'POST',
     path: '/incoming-payments',

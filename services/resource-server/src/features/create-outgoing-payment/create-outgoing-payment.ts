@@ -2,6 +2,8 @@ import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
 import {
+  accountFrozen,
+  clientFrozen,
   conflict,
   differentRequest,
   inactiveToken,
@@ -87,7 +89,7 @@ interface PricedRequest extends CreationRequest {
  * unknown, there is no answer.
  *
  * @throws Refusal for errors in the request, its quote or its receiver; `insufficient-grant` when the grant does not cover
- *   the payment or has no room for it; 409 when the same request is running at another rate; 422 when its idempotency key
+ *   the payment or has no room for it; `frozen` when who pays, or the client, is frozen; 409 when the same request is running at another rate; 422 when its idempotency key
  *   belongs to another request
  * @throws AuthServerUnavailable when it is unknown whether the grant has room: then nothing is spent
  * @throws ResultUnknown when the database does not tell whether there is a payment
@@ -272,6 +274,10 @@ async function persist(
       context.receivers.forget(terms.receiver.url)
       // A used quote has most likely filled its receiver, so the quote is reported as the error.
       throw (await isQuoteUsed(terms, context)) ? invalidQuote() : invalidReceiver()
+    case 'account-frozen':
+      context.counters.countGivenUp(causeOf(reserved, 'account-frozen'))
+      context.onReservationEnded()
+      throw accountFrozen(true)
     case 'taken':
       // Taken by the same request or by another one under its key, or the quote is used by another payment. Unless a
       // payment has this id, no payment may get it any more, and its reservation must be released.
@@ -375,6 +381,8 @@ function refusal(reason: Exclude<Refused['reason'], 'released'>, details: Refuse
       return inactiveToken()
     case 'insufficient-grant':
       return insufficientGrant()
+    case 'client-frozen':
+      return clientFrozen()
     case 'limit-exceeded':
     case 'outside-interval':
       return overLimits(details)

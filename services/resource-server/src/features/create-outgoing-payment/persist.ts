@@ -28,6 +28,7 @@ import {
   wanted,
   wantedPayments
 } from '../../modules/outgoing-payments/index.js'
+import { isFrozenAddress, isFrozenMeanwhile, unfrozenPayers } from '../../modules/wallet-addresses/index.js'
 
 /** The result of persisting a payment. */
 export type PersistResult =
@@ -39,6 +40,8 @@ export type PersistResult =
     }
   /** The receiver cannot take it. The release of its reservation is recorded. */
   | { readonly kind: 'receiver-not-payable' }
+  /** The wallet address that pays, or its account, is frozen. The release of its reservation is recorded. */
+  | { readonly kind: 'account-frozen' }
   /** Its id, its signed request or its quote is taken, or its id was given up. Nothing is recorded. */
   | { readonly kind: 'taken' }
 
@@ -76,12 +79,15 @@ export function createPersist(
 interface PersistedRow {
   readonly id: string
   readonly persisted: boolean
+  /** Whether it is refused because whoever pays is frozen. */
+  readonly payer_frozen: boolean
   readonly metadata: Record<string, unknown> | null
 }
 
 // One statement, because a client's answer depends on all of it and a busy sender's account is locked meanwhile. It treats
 // several payments as if each had come alone; no order among them is guaranteed.
-// - The receiver must have room for the whole payment, otherwise only the release of its reservation is recorded.
+// - The receiver must have room for the whole payment, and who pays must not be frozen; otherwise only the release of its
+//   reservation is recorded. A freeze that is committed while the statement runs fails it, and it is sent again.
 // - The payment's entry among the outcomes takes the place of a tombstone: after a tombstone, the primary key refuses it.
 // - The hold is made if the money is there. Otherwise the payment exists without one, and processing fails it.
 // - Rows that others wait for are locked in one order: payments, then accounts by id, then outcomes by id. `placed` reads
@@ -89,21 +95,24 @@ interface PersistedRow {
 const PERSIST = new Statement<PersistedRow>(
   'persist-outgoing-payments',
   Prisma.sql`
-  with ${wanted}, wanted as materialized (
-    select asked.*, ${canTake({
-      id: Prisma.sql`asked.incoming_payment_id`,
-      value: Prisma.sql`asked.receive_value`,
+  with ${wanted}, judged as (
+    select asked.*, ${isFrozenAddress(Prisma.sql`asked.wallet_address_id`)} as payer_frozen from asked
+  ), wanted as materialized (
+    select judged.*, not judged.payer_frozen and ${canTake({
+      id: Prisma.sql`judged.incoming_payment_id`,
+      value: Prisma.sql`judged.receive_value`,
       now: Prisma.sql`${placeholder('now')}::timestamptz`
     })} as payable
-      from asked
-  ), ${inserted}, holdable as (
+      from judged
+  ), ${inserted}, ${unfrozenPayers(Prisma.sql`array(select wallet_address_id from wanted join payment using (id))`)}, holdable as (
     select id, account_id, debit_value from wanted join payment using (id)
+     where (select proof from unfrozen) is null
   ), ${held}, placed as (
     select id, covered.debit_account_id is not null as held from payment left join covered using (id)
   ), ${opened}, ${appended(insertedEvents)}
-  select id, true as persisted, metadata from payment
+  select id, true as persisted, false as payer_frozen, metadata from payment
    union all
-  select payment_id, false, null from refused`
+  select wanted.id, false, wanted.payer_frozen, null from refused join wanted on wanted.id = refused.payment_id`
 )
 
 /**
@@ -153,12 +162,13 @@ async function persistAll(
       return payments.map((payment) => {
         const row = firstOfId.get(payment.id) === payment ? rowOfId.get(payment.id) : undefined
         if (row === undefined) return { kind: 'taken' }
-        if (!row.persisted) return { kind: 'receiver-not-payable' }
+        if (!row.persisted) return { kind: row.payer_frozen ? 'account-frozen' : 'receiver-not-payable' }
         return { kind: 'persisted', metadata: row.metadata ?? undefined, createdAtMs }
       })
     } catch (error) {
       if (payments.length === 1 && isUniqueViolation(error)) return [{ kind: 'taken' }]
-      if (!isSerializationFailure(error) || retries >= RETRIES_MAX) throw error
+      const isRetried = isSerializationFailure(error) || isFrozenMeanwhile(error)
+      if (!isRetried || retries >= RETRIES_MAX) throw error
     }
   }
 }

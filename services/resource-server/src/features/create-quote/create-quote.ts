@@ -2,7 +2,7 @@ import type { Clock } from '@open-payments-server/value-types/clock'
 import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import type { QuotedAmounts } from '@open-payments-server/value-types/amounts'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
-import { invalidReceiver, unknownWalletAddress, amountMissing } from '../../domain/errors.js'
+import { accountFrozen, invalidReceiver, unknownWalletAddress, amountMissing } from '../../domain/errors.js'
 import { acceptCreated, type CreationIdentity, identifyCreation } from '../../domain/idempotency.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { Quote, RememberedQuotes } from '../../domain/quote.js'
@@ -21,6 +21,8 @@ import type { QuoteOrder } from './request.js'
 /** What creating quotes needs. */
 export interface CreateQuoteDependencies {
   readonly store: QuoteStore
+  /** Whether a wallet address (UUID) is frozen. */
+  readonly isFrozen: (walletAddressId: string) => Promise<boolean>
   readonly walletAddresses: WalletAddressDirectory
   readonly receivers: ReceiverDirectory
   readonly rememberedReceivers: RememberedReceivers
@@ -35,7 +37,10 @@ export interface CreateQuoteDependencies {
 
 /** A request to create a quote, read. */
 export interface CreationRequest {
-  readonly authorized: Pick<AuthorizedRequest, 'access' | 'client' | 'grantId' | 'body'>
+  readonly authorized: Pick<
+    AuthorizedRequest,
+    'access' | 'client' | 'grantId' | 'body' | 'consentedWalletAddress'
+  >
   readonly order: QuoteOrder
   readonly idempotencyKey: string | undefined
 }
@@ -44,7 +49,7 @@ export interface CreationRequest {
  * Creates a quote, or returns the one that the same request created before.
  *
  * @throws Refusal for errors in the order, its receiver or its amounts; `insufficient-grant` when the grant does not cover
- *   the wallet address; 409 and 422 when its idempotency key belongs to another request; 503 when no rate is available
+ *   the wallet address; `frozen` when that is frozen; 409 and 422 when its idempotency key belongs to another request; 503 when no rate is available
  */
 export async function createQuote(
   { authorized, order, idempotencyKey }: CreationRequest,
@@ -56,9 +61,10 @@ export async function createQuote(
   const { client, grantId } = authorized
   const content = [authorized.body ?? '']
   const identity = identifyCreation({ client, grantId, idempotencyKey, content })
+  const isConsented = authorized.consentedWalletAddress === walletAddress.url
   return (
     (await findEarlier(identity, dependencies.store)) ??
-    (await quote({ order, walletAddress, client, identity }, dependencies))
+    (await quote({ order, walletAddress, isConsented, client, identity }, dependencies))
   )
 }
 
@@ -76,6 +82,8 @@ async function findEarlier(
 interface QuoteRequest {
   readonly order: QuoteOrder
   readonly walletAddress: WalletAddress
+  /** Whether the wallet address's account holder consented to the grant. */
+  readonly isConsented: boolean
   readonly client: string
   readonly identity: CreationIdentity | undefined
 }
@@ -95,6 +103,8 @@ async function quote(request: QuoteRequest, dependencies: CreateQuoteDependencie
   )
   if (refusal !== undefined) throw refusal
   const stored = await keepQuote({ ...request, receiver, amounts, nowMs, roomIn: undefined }, dependencies)
+  if (stored === undefined && (await dependencies.isFrozen(sender.id)))
+    throw accountFrozen(request.isConsented)
   return acceptCreated(stored, identity).quote
 }
 

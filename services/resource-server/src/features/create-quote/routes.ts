@@ -11,11 +11,12 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { Queries } from '../../modules/database.js'
 import { createQuoteStore } from '../../modules/quotes/index.js'
+import { isFrozen } from '../../modules/wallet-addresses/index.js'
 import { createQuote, type CreateQuoteDependencies } from './create-quote.js'
 import { readOrder } from './request.js'
 
 /** What the route needs. */
-export interface CreateQuoteRouteDependencies extends Omit<CreateQuoteDependencies, 'store'> {
+export interface CreateQuoteRouteDependencies extends Omit<CreateQuoteDependencies, 'store' | 'isFrozen'> {
   readonly database: Queries
   readonly authorizer: RequestAuthorizer<IncomingRequest>
   readonly urls: ResourceUrls
@@ -23,7 +24,11 @@ export interface CreateQuoteRouteDependencies extends Omit<CreateQuoteDependenci
 
 /** `POST /quotes`. */
 export function createQuoteRoute(dependencies: CreateQuoteRouteDependencies): Route {
-  const service = { ...dependencies, store: createQuoteStore(dependencies) }
+  const service = {
+    ...dependencies,
+    store: createQuoteStore(dependencies),
+    isFrozen: (id: string) => isFrozen(dependencies.database, id)
+  }
   return {
     method: 'POST',
     path: '/quotes',

@@ -1,10 +1,13 @@
 import { Statement } from '@open-payments-server/database'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { undelivered } from '../../modules/grant-outcomes/index.js'
-import { oldestPending } from '../../modules/outgoing-payments/index.js'
+import { pending } from '../../modules/outgoing-payments/index.js'
 
 /** Maximum number of undelivered outcomes that are counted: beyond that the exact number does not matter. */
 export const UNDELIVERED_COUNTED_MAX = 10_000
+
+/** Maximum number of payments on hold that are counted. */
+export const HELD_COUNTED_MAX = 10_000
 
 /** What is waiting, and for how long. An age is 0 if nothing is waiting. */
 export interface PaymentMeasures {
@@ -12,8 +15,10 @@ export interface PaymentMeasures {
   readonly outcomesOldestAgeSeconds: number
   /** Number of outcomes that it has not acknowledged, up to {@link UNDELIVERED_COUNTED_MAX}. */
   readonly undeliveredCount: number
-  /** Age of the oldest pending payment, in seconds. */
+  /** Age of the oldest pending payment that no freeze holds, in seconds. */
   readonly pendingOldestAgeSeconds: number
+  /** Number of pending payments that a freeze holds, up to {@link HELD_COUNTED_MAX}. */
+  readonly frozenCount: number
 }
 
 /** Reads the ends of partial indexes, and a count with a limit: the cost does not grow with the tables. */
@@ -22,12 +27,17 @@ const MEASURE = new Statement<PaymentMeasures>(
   Prisma.sql`
   select greatest(0, extract(epoch from now() - ${undelivered.oldest}))::float8 as "outcomesOldestAgeSeconds",
          ${undelivered.count(UNDELIVERED_COUNTED_MAX)} as "undeliveredCount",
-         greatest(0, extract(epoch from now() - ${oldestPending}))::float8 as "pendingOldestAgeSeconds"`
+         greatest(0, extract(epoch from now() - ${pending.oldest}))::float8 as "pendingOldestAgeSeconds",
+         ${pending.heldCount(HELD_COUNTED_MAX)} as "frozenCount"`
 )
 
-/** Measures what is waiting, with one statement. */
-export async function measurePayments(on: Queries): Promise<PaymentMeasures> {
-  const [measures] = await MEASURE.rows(on, {})
+/**
+ * Measures what is waiting, with one statement.
+ *
+ * @param holdsFrozen whether a freeze holds the pending payments that it is about
+ */
+export async function measurePayments(on: Queries, holdsFrozen: boolean): Promise<PaymentMeasures> {
+  const [measures] = await MEASURE.rows(on, { holdsFrozen })
   if (measures === undefined) throw new Error('a statement without tables answered no row')
   return measures
 }

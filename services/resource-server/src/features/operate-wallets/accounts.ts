@@ -1,6 +1,7 @@
 import { newId } from '@open-payments-server/value-types/identifiers'
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
+import type { Freeze } from '../../domain/freeze.js'
 import * as ledger from '../../modules/ledger/index.js'
 import { findAssetId } from './assets.js'
 import type { OperatorDependencies } from './dependencies.js'
@@ -19,6 +20,8 @@ export interface OperatedAccount {
   /** The part that can be spent now. */
   readonly available: bigint
   readonly createdAtMs: number
+  /** undefined unless it is frozen. */
+  readonly freeze: Freeze | undefined
 }
 
 /**
@@ -38,7 +41,7 @@ export async function createAccount(
   if (!(await ledger.createAccount(dependencies.database, { id, name, assetId, asset, createdAtMs }))) {
     throw new CallRefused('already-exists', `there is an account ${name} already`, { field: 'name' })
   }
-  return { name, asset, balance: 0n, held: 0n, available: 0n, createdAtMs }
+  return { name, asset, balance: 0n, held: 0n, available: 0n, createdAtMs, freeze: undefined }
 }
 
 /**
@@ -85,6 +88,7 @@ function toOperatedAccount(account: ledger.Account): OperatedAccount {
     balance,
     held,
     available: balance - held,
-    createdAtMs: account.createdAtMs
+    createdAtMs: account.createdAtMs,
+    freeze: account.freeze
   }
 }

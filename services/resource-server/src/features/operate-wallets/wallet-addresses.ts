@@ -1,8 +1,10 @@
 import { newId } from '@open-payments-server/value-types/identifiers'
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
+import type { Freeze } from '../../domain/freeze.js'
 import { findPathProblem, PATHLESS_WALLET_ADDRESS } from '../../domain/wallet-address.js'
 import * as walletAddresses from '../../modules/wallet-addresses/index.js'
+import type { StoredWalletAddress } from '../../modules/wallet-addresses/index.js'
 import { getAccount } from './accounts.js'
 import type { OperatorDependencies } from './dependencies.js'
 
@@ -26,6 +28,8 @@ export interface OperatedWalletAddress {
   readonly asset: Asset
   /** Ids of its keys that are not revoked. */
   readonly keyIds: readonly string[]
+  /** undefined unless it is frozen itself; its account may be. */
+  readonly freeze: Freeze | undefined
 }
 
 /**
@@ -60,7 +64,8 @@ export async function createWalletAddress(
     publicName: request.publicName,
     accountName: account.name,
     asset: account.asset,
-    keyIds: []
+    keyIds: [],
+    freeze: undefined
   }
 }
 
@@ -71,14 +76,22 @@ export async function createWalletAddress(
  */
 export async function listWalletAddresses(
   range: { readonly after: string; readonly limit: number },
-  { database, urls }: OperatorDependencies
+  dependencies: OperatorDependencies
 ): Promise<readonly OperatedWalletAddress[]> {
-  const found = await walletAddresses.listWalletAddresses(database, range)
-  return found.map(({ publicName, ...walletAddress }) => ({
+  const found = await walletAddresses.listWalletAddresses(dependencies.database, range)
+  return found.map((walletAddress) => toOperatedWalletAddress(walletAddress, dependencies))
+}
+
+/** A stored wallet address as operators see it. */
+export function toOperatedWalletAddress(
+  { publicName, ...walletAddress }: StoredWalletAddress,
+  { urls }: Pick<OperatorDependencies, 'urls'>
+): OperatedWalletAddress {
+  return {
     ...walletAddress,
     url: urls.ofWalletAddress(walletAddress.path),
     publicName: publicName ?? ''
-  }))
+  }
 }
 
 /**

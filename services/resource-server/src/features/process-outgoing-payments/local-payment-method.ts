@@ -23,6 +23,8 @@ export interface LocalPaymentDependencies {
   readonly random: Random
   readonly logger: Logger
   readonly counters: Pick<PaymentCounters, 'countEnded' | 'countIncomingCompleted'>
+  /** Whether a freeze holds the pending payments that it is about. */
+  readonly holdsFrozen: boolean
 }
 
 /**
@@ -36,7 +38,8 @@ export function createLocalPaymentMethod(dependencies: LocalPaymentDependencies)
   return {
     name: 'local',
     async processPending(limit) {
-      const claim = { limit, except: [...setAside.keys()] }
+      const { holdsFrozen, clock } = dependencies
+      const claim = { limit, except: [...setAside.keys()], holdsFrozen, nowMs: clock.now() }
       try {
         const ended = await endPayments(claim, processing)
         return { found: ended, ended }
@@ -72,7 +75,7 @@ async function endOneByOne(
   let ended = 0
   for (const id of ids) {
     try {
-      ended += await endPayments({ limit: 1, ids: [id] }, dependencies)
+      ended += await endPayments({ ...claim, limit: 1, ids: [id], except: [] }, dependencies)
     } catch (error) {
       onFailed(id)
       dependencies.logger.error({ err: error, paymentId: id }, 'payment not settled; it stays pending')

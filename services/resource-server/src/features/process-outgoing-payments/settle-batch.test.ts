@@ -33,6 +33,7 @@ const paymentOf = (change: Partial<ClaimedPayment> = {}): ClaimedPayment => ({
   debitAssetId: 1,
   receiveAssetId: 1,
   held: true,
+  frozen: false,
   ...change
 })
 const settleThese = (payments: readonly ClaimedPayment[], ...receivers: LockedReceiver[]): SettledBatch =>

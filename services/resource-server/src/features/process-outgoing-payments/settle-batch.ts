@@ -1,5 +1,5 @@
-import { roomOf } from '../../domain/receiver.js'
-import { insufficientFunds, settle, type Settlement } from '../../domain/settlement.js'
+import { type ReceiverRoom, roomOf } from '../../domain/receiver.js'
+import { frozenTooLong, insufficientFunds, settle, type Settlement } from '../../domain/settlement.js'
 import type { LockedReceiver } from '../../modules/incoming-payments/index.js'
 import type { AccountTotals, PostedTransfer, ProviderAccounts } from '../../modules/ledger/index.js'
 import type { ClaimedPayment, Ending } from '../../modules/outgoing-payments/index.js'
@@ -36,9 +36,7 @@ export function settleBatch(
   const settled = payments.map((payment) => {
     const receiver = receivers.get(payment.incomingPaymentId ?? '')
     const already = received.get(payment.incomingPaymentId ?? '') ?? 0n
-    const settlement = payment.held
-      ? settle(payment.amounts, receiver && roomOf(after(receiver, already), nowMs))
-      : insufficientFunds()
+    const settlement = settlementOf(payment, receiver && roomOf(after(receiver, already), nowMs))
     if (payment.held) {
       totals.change(payment.senderAccountId, {
         debitsPending: -payment.amounts.debitValue,
@@ -60,6 +58,11 @@ export function settleBatch(
     received,
     filledCount: [...received].filter(([id, value]) => isFilled(receivers.get(id), value, nowMs)).length
   }
+}
+
+function settlementOf({ held, frozen, amounts }: ClaimedPayment, room: ReceiverRoom | undefined): Settlement {
+  if (!held) return insufficientFunds()
+  return frozen ? frozenTooLong() : settle(amounts, room)
 }
 
 /** A receiver after it has received another value. */

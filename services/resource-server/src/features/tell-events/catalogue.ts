@@ -130,6 +130,40 @@ const signing = {
   }
 }
 
+const freeze = {
+  frozen: z.boolean(),
+  by: z.string().describe('Name of whoever ordered it, as in their certificate.'),
+  reason: z.string()
+}
+const account = z.strictObject({
+  id: z.string().describe('A URN: accounts have no URL.'),
+  name: z.string(),
+  assetCode: z.string(),
+  assetScale: z.int().min(0).max(255),
+  createdAt: instant,
+  frozen: freeze.frozen,
+  by: freeze.by.optional(),
+  reason: freeze.reason.optional()
+})
+const walletAddress = z.strictObject({
+  id: z.url(),
+  assetCode: z.string(),
+  assetScale: z.int().min(0).max(255),
+  ...freeze
+})
+const ACCOUNT = 'urn:uuid:4f1c2d3e-7b8a-4c9d-8e0f-1a2b3c4d5e6f'
+const asset = { assetCode: 'USD', assetScale: 2 }
+const opened = {
+  subject: ACCOUNT,
+  data: { id: ACCOUNT, name: 'alice', ...asset, createdAt: EARLIER, frozen: false }
+}
+const ordered = (frozen: boolean) => ({
+  frozen,
+  by: 'spiffe://wallet.example/operator',
+  reason: 'ticket 4711'
+})
+const freezing = (frozen: boolean) => ({ subject: ALICE, data: { id: ALICE, ...asset, ...ordered(frozen) } })
+
 /** What each type of event tells, with an example. A member may be added; none is changed or removed. */
 export const EVENT_CATALOGUE: EventCatalogue<EventType> = {
   'incoming_payment.created': {
@@ -175,6 +209,11 @@ export const EVENT_CATALOGUE: EventCatalogue<EventType> = {
   },
   'key.added': { data: key, example: signing },
   'key.revoked': { data: key, example: withData(signing, { revokedAt: NOW }) },
+  'account.created': { data: account, example: opened },
+  'account.frozen': { data: account, example: withData(opened, ordered(true)) },
+  'account.unfrozen': { data: account, example: withData(opened, ordered(false)) },
+  'wallet_address.frozen': { data: walletAddress, example: freezing(true) },
+  'wallet_address.unfrozen': { data: walletAddress, example: freezing(false) },
   'audit.passed': { data: AUDIT_SCHEMA, example: exampleOfAudit(true) },
   'audit.failed': { data: AUDIT_SCHEMA, example: exampleOfAudit(false) },
   'webhook_endpoint.disabled': { data: ENDPOINT_SCHEMA, example: EXAMPLE_OF_ENDPOINT }

@@ -6,9 +6,15 @@ import type { Collection, ResourceUrls } from '../../domain/resource-urls.js'
 import type { Queries } from '../../modules/database.js'
 import { completeAudit, type EventContent, type StoredEvent } from '../../modules/events/index.js'
 import { readToldIncomingPayments } from '../../modules/incoming-payments/index.js'
+import { readToldAccounts, type ToldAccount } from '../../modules/ledger/index.js'
 import { readToldOutgoingPayments } from '../../modules/outgoing-payments/index.js'
 import { readToldQuotes } from '../../modules/quotes/index.js'
-import { readToldKeys, type ToldKey } from '../../modules/wallet-addresses/index.js'
+import {
+  readToldKeys,
+  readToldWalletAddresses,
+  type ToldKey,
+  type ToldWalletAddress
+} from '../../modules/wallet-addresses/index.js'
 
 /** What completing events needs. */
 export interface CompleteEventsDependencies {
@@ -19,6 +25,9 @@ export interface CompleteEventsDependencies {
 /** Completes the events of one kind of resource, in their order. */
 type CompleteKind = (events: readonly StoredEvent[]) => Promise<readonly EventContent[]>
 
+/** URL of the resource with an id (UUID), which was read if it is still kept. */
+type SubjectOf = (id: string, resource: object | undefined) => string
+
 /**
  * Completes events with the resources that they tell of, as the API showed them then: one statement for each kind of resource.
  *
@@ -28,21 +37,32 @@ export async function completeEvents(
   events: readonly StoredEvent[],
   { database, urls }: CompleteEventsDependencies
 ): Promise<readonly EventContent[]> {
+  const of =
+    (collection: Collection): SubjectOf =>
+    (id) =>
+      urls.of(collection, id)
   const kinds: Readonly<Record<string, CompleteKind>> = {
-    incoming_payment: completeResources(urls, 'incoming-payments', async (told) =>
+    incoming_payment: completeResources(of('incoming-payments'), async (told) =>
       (await readToldIncomingPayments(database, told, urls)).map(
         (payment) => payment && renderIncomingPayment(payment, urls, 'full')
       )
     ),
-    outgoing_payment: completeResources(urls, 'outgoing-payments', async (told) =>
+    outgoing_payment: completeResources(of('outgoing-payments'), async (told) =>
       (await readToldOutgoingPayments(database, told, urls)).map(
         (payment) => payment && renderOutgoingPayment(payment, urls, 'full')
       )
     ),
-    quote: completeResources(urls, 'quotes', async (told) =>
+    quote: completeResources(of('quotes'), async (told) =>
       (await readToldQuotes(database, told, urls)).map((quote) => quote && renderQuote(quote, urls))
     ),
     key: async (told) => (await readToldKeys(database, told)).map((key) => renderKey(key, urls)),
+    account: completeResources(urnOf, async (told) =>
+      (await readToldAccounts(database, told)).map(renderAccount)
+    ),
+    wallet_address: completeResources(
+      (id, resource) => (resource !== undefined && 'id' in resource ? String(resource.id) : urnOf(id)),
+      async (told) => (await readToldWalletAddresses(database, told, urls)).map(renderWalletAddress)
+    ),
     audit: (told) => Promise.resolve(told.map(completeAudit))
   }
   const contents = new Map<StoredEvent, EventContent>()
@@ -63,14 +83,13 @@ export async function completeEvents(
 
 /** @param read the resource of each event, rendered, in their order; undefined for one that is no longer kept */
 function completeResources(
-  urls: ResourceUrls,
-  collection: Collection,
+  subjectOf: SubjectOf,
   read: (events: readonly StoredEvent[]) => Promise<readonly (object | undefined)[]>
 ): CompleteKind {
   return async (events) => {
     const resources = await read(events)
     return events.map(({ subjectId }, index) => ({
-      subject: urls.of(collection, subjectId),
+      subject: subjectOf(subjectId, resources[index]),
       data: resources[index] ?? null
     }))
   }
@@ -87,4 +106,33 @@ function renderKey({ path, kid, x, createdAtMs, revokedAtMs }: ToldKey, urls: Re
       ...(revokedAtMs === undefined ? {} : { revokedAt: renderTime(revokedAtMs) })
     }
   }
+}
+
+/** Accounts have no URL: operators know them by their names. */
+function urnOf(id: string): string {
+  return `urn:uuid:${id}`
+}
+
+function renderAccount(account: ToldAccount | undefined): object | undefined {
+  return (
+    account && {
+      id: urnOf(account.id),
+      name: account.name,
+      assetCode: account.asset.code,
+      assetScale: account.asset.scale,
+      createdAt: renderTime(account.createdAtMs),
+      ...(account.freeze ?? { frozen: false })
+    }
+  )
+}
+
+function renderWalletAddress(walletAddress: ToldWalletAddress | undefined): object | undefined {
+  return (
+    walletAddress && {
+      id: walletAddress.url,
+      assetCode: walletAddress.asset.code,
+      assetScale: walletAddress.asset.scale,
+      ...walletAddress.freeze
+    }
+  )
 }

@@ -33,7 +33,7 @@ export function connectAuthServer(options: {
 }): AuthServerConnection {
   const introspection = createClient(auth.IntrospectionServiceClient, { ...options, retriesMax: RETRIES_MAX })
   const grantLimits = shareChannel(auth.GrantLimitsServiceClient, introspection)
-  // An audit takes minutes, as long as a connection lives. This channel connects when an audit is requested.
+  // An audit takes minutes, as long as a connection lives, so it has a channel of its own.
   const grantOperator = createClient(auth.GrantOperatorServiceClient, {
     ...options,
     retriesMax: RETRIES_MAX,

@@ -269,6 +269,8 @@ function fromReason(reason: auth.RefusalReason): RefusalReason {
       return 'outside-interval'
     case auth.RefusalReason.REFUSAL_REASON_RELEASED:
       return 'released'
+    case auth.RefusalReason.REFUSAL_REASON_CLIENT_FROZEN:
+      return 'client-frozen'
     default:
       throw new Error(`the auth server refused for the unknown reason ${String(reason)}`)
   }

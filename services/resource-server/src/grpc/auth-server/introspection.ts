@@ -48,7 +48,8 @@ function fromActive(response: auth.IntrospectResponse): TokenStatus {
     })),
     expiresAtMs: expireTime.getTime(),
     consentedWalletAddress:
-      response.consentedWalletAddress === '' ? undefined : response.consentedWalletAddress
+      response.consentedWalletAddress === '' ? undefined : response.consentedWalletAddress,
+    clientFrozen: response.clientFrozen
   }
 }
 

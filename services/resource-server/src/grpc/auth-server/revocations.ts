@@ -1,5 +1,6 @@
 import { readStream } from '@open-payments-server/grpc-transport'
 import type { auth } from '@open-payments-server/proto'
+import { nameClient } from '../../domain/authorization.js'
 import type { RevocationFeed, RevocationListener } from '../../domain/ports.js'
 
 /** How long the stream may be silent, as the contract says, in milliseconds: three heartbeats. */
@@ -49,6 +50,11 @@ function tell({ event }: auth.WatchRevocationsResponse, listener: RevocationList
       return
     case 'grantRevoked':
       listener.onGrantRevoked(event.value.grantId)
+      return
+    case 'clientFreezeChanged':
+      if (event.value.client === undefined)
+        throw new Error('the auth server froze a client without naming it')
+      listener.onClientFreezeChanged(nameClient(event.value.client))
       return
     case 'heartbeat':
       return

@@ -1,4 +1,5 @@
 import { wallet } from '@open-payments-server/proto'
+import type { Freeze } from '../../domain/freeze.js'
 import type { Reservation } from '../../domain/ports.js'
 import type { OperatedAccount } from '../../features/operate-wallets/accounts.js'
 import type { OperatedPayment } from '../../features/operate-wallets/payments.js'
@@ -12,14 +13,19 @@ export function toAccountMessage(account: OperatedAccount): wallet.Account {
     balanceValue: account.balance.toString(),
     heldValue: account.held.toString(),
     availableValue: account.available.toString(),
-    createTime: new Date(account.createdAtMs)
+    createTime: new Date(account.createdAtMs),
+    freeze: toFreezeMessage(account.freeze)
   }
+}
+
+function toFreezeMessage(freeze: Freeze | undefined): wallet.Freeze | undefined {
+  return freeze && { freezeTime: new Date(freeze.sinceMs), frozenBy: freeze.by, reason: freeze.reason }
 }
 
 /** A wallet address on the wire. */
 export function toWalletAddressMessage(walletAddress: OperatedWalletAddress): wallet.WalletAddress {
-  const { url, publicName, accountName, asset, keyIds } = walletAddress
-  return { url, publicName, accountName, asset, keyIds: [...keyIds] }
+  const { url, publicName, accountName, asset, keyIds, freeze } = walletAddress
+  return { url, publicName, accountName, asset, keyIds: [...keyIds], freeze: toFreezeMessage(freeze) }
 }
 
 /** A payment on the wire. */

@@ -22,6 +22,11 @@ import { createAccount, listAccounts } from '../../features/operate-wallets/acco
 import { createAsset, listAssets } from '../../features/operate-wallets/assets.js'
 import { addClientKey, revokeClientKey } from '../../features/operate-wallets/client-keys.js'
 import type { OperatorDependencies } from '../../features/operate-wallets/dependencies.js'
+import {
+  type FreezeDependencies,
+  freezeAccountByName,
+  freezeWalletAddressByUrl
+} from '../../features/operate-wallets/freeze.js'
 import { deposit, withdraw } from '../../features/operate-wallets/money.js'
 import { listPayments, type OperatedPayment } from '../../features/operate-wallets/payments.js'
 import { createWalletAddress, listWalletAddresses } from '../../features/operate-wallets/wallet-addresses.js'
@@ -90,6 +95,36 @@ export function listWalletAddressesRpc(
     const { items, nextPageToken } = cutPage(found, pageSize, ({ path }) => writeTextToken(path))
     return { walletAddresses: items.map(toWalletAddressMessage), nextPageToken }
   }
+}
+
+/**
+ * `WalletOperatorService.FreezeAccount` and `UnfreezeAccount`.
+ *
+ * @param freezes which of the two
+ */
+export function freezeAccountRpc(
+  freezes: boolean,
+  dependencies: FreezeDependencies
+): UnaryHandler<wallet.FreezeAccountRequest, wallet.FreezeAccountResponse> {
+  return async ({ accountName: name, reason }, { clientNames }) => ({
+    account: toAccountMessage(await freezeAccountByName({ freezes, name, reason, clientNames }, dependencies))
+  })
+}
+
+/**
+ * `WalletOperatorService.FreezeWalletAddress` and `UnfreezeWalletAddress`.
+ *
+ * @param freezes which of the two
+ */
+export function freezeWalletAddressRpc(
+  freezes: boolean,
+  dependencies: FreezeDependencies
+): UnaryHandler<wallet.FreezeWalletAddressRequest, wallet.FreezeWalletAddressResponse> {
+  return async ({ walletAddress: name, reason }, { clientNames }) => ({
+    walletAddress: toWalletAddressMessage(
+      await freezeWalletAddressByUrl({ freezes, name, reason, clientNames }, dependencies)
+    )
+  })
 }
 
 /** `WalletOperatorService.AddClientKey`. */

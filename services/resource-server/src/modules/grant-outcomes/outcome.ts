@@ -2,8 +2,8 @@ import { Prisma } from '../database.js'
 
 /**
  * Fragment: opens the entries of payments. Reads the parts `placed` (`id`, `held`), the persisted payments, and whether there
- * is a hold for each, and `wanted` (`id`, `payable`, `quote_id`, `fee_value`, `charged_at`, `given_up_cause` if it is not payable). The part `refused` (`payment_id`)
- * records the release of those that are not payable.
+ * is a hold for each, and `wanted` (`id`, `payable`, `quote_id`, `fee_value`, `charged_at`, `given_up_cause` if it is not payable, `payer_frozen` if that is why). The part
+ * `refused` (`payment_id`) records the release of those that are not payable.
  *
  * If the id of a persisted payment was given up, which is rare, the primary key fails the whole statement, and nothing of
  * it is kept. The two parts never name the same id. Both write in the order of ids, to avoid deadlocks.
@@ -14,7 +14,8 @@ export const opened = Prisma.sql`
     select id, quote_id, fee_value, charged_at, held from placed join wanted using (id) order by id
   ), refused as (
     insert into grant_reservation (payment_id, outcome, given_up_cause)
-    select id, 'release', given_up_cause from wanted where not payable order by id
+    select id, 'release', case when payer_frozen and given_up_cause = 'receiver_not_payable' then 'account_frozen' else given_up_cause end
+      from wanted where not payable order by id
     on conflict do nothing
     returning payment_id
   )`

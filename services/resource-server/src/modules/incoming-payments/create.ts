@@ -11,6 +11,7 @@ import type { CreatedIncomingPayment } from '../../domain/incoming-payment.js'
 import { Prisma, type Queries } from '../database.js'
 import { appended } from '../events/index.js'
 import { scheduled } from '../expiries/index.js'
+import { isFrozenAddress } from '../wallet-addresses/index.js'
 import { createdEvents } from './events.js'
 
 /** An incoming payment to be stored. */
@@ -40,7 +41,7 @@ export interface StoredIncomingPayment {
 export interface IncomingPaymentStore {
   /**
    * Stores a payment, unless one with the same idempotency key exists: then that one is returned. A payment that would
-   * already be expired is not stored.
+   * already be expired is not stored, nor is one of a frozen wallet address.
    *
    * @returns undefined when nothing was stored and none exists
    */
@@ -80,7 +81,8 @@ const CREATE = new Statement<StoredRow>(
        idempotency_hash, shared_secret_key_id)
     select id, wallet_address_id, client, incoming_value, expires_at, metadata, request_hash, created_at, created_at,
            idempotency_hash, shared_secret_key_id
-      from wanted where expires_at > created_at order by idempotency_hash
+      from wanted where expires_at > created_at and not ${isFrozenAddress(Prisma.sql`wanted.wallet_address_id`)}
+     order by idempotency_hash
     on conflict (idempotency_hash) where idempotency_hash is not null do nothing
     returning ${STORED}
   ), ${scheduled('incoming_payment')}, ${appended(createdEvents)}

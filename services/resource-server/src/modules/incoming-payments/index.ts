@@ -8,7 +8,9 @@ export { createIncomingPaymentReader, type IncomingPaymentReader } from './read.
 export { received, receipts } from './receive.js'
 export { createReceiverDirectory, rememberReceivers } from './receivers.js'
 export {
+  canGoOn,
   canTake,
+  isFrozenReceiver,
   type LockedReceiver,
   lockedReceivers,
   readLockedReceiver,

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Receiver, ReceiverDirectory, RememberedReceivers } from '../../domain/receiver.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
-import { WALLET_ADDRESS } from '../wallet-addresses/index.js'
+import { IS_FROZEN, WALLET_ADDRESS } from '../wallet-addresses/index.js'
 
 interface ReceiverRow {
   readonly id: string
@@ -22,10 +22,13 @@ const BY_ID = new Statement<ReceiverRow>(
   Prisma.sql`select p.id, p.incoming_value::text, p.received_value::text, p.completed, p.expires_at, s.id as asset_id, s.code,
                     s.scale
                from incoming_payment p ${WALLET_ADDRESS(Prisma.sql`p.wallet_address_id`)}
-              where p.id = any(${placeholder('ids')}::uuid[])`
+              where p.id = any(${placeholder('ids')}::uuid[]) and not ${IS_FROZEN}`
 )
 
-/** Finds the incoming payments hosted here, batching concurrent lookups into one statement. */
+/**
+ * Finds the incoming payments hosted here, batching concurrent lookups into one statement. Those of a frozen wallet address
+ * are not found: payers learn no more than that they cannot be paid.
+ */
 export function createReceiverDirectory(dependencies: {
   database: Queries
   urls: ResourceUrls

@@ -1,6 +1,6 @@
 import { UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import { Prisma } from '../database.js'
-import { accountOf } from '../wallet-addresses/index.js'
+import { accountOf, isFrozenAddress } from '../wallet-addresses/index.js'
 
 /** Maximum that an open payment may receive: {@link UINT64_MAX}, as PostgreSQL reads it. */
 const LARGEST = Prisma.raw(UINT64_MAX.toString())
@@ -17,7 +17,7 @@ export function isOpen(payment: Prisma.Sql, now: Prisma.Sql): Prisma.Sql {
 
 /**
  * Fragment, a condition: whether an incoming payment can take a value now. The same rule as `remainingRoom` of the domain:
- * it is open, and has room for the whole value.
+ * it is open, and has room for the whole value. And neither its wallet address nor the account of that is frozen.
  *
  * @param payment.id names its id; null means no payment, which can take nothing
  * @param payment.value names the value, in units of its asset
@@ -35,7 +35,20 @@ export function canTake({
   return Prisma.sql`exists (
     select 1 from incoming_payment i
      where i.id = ${id} and ${isOpen(Prisma.sql`i`, now)}
-       and i.received_value + ${value} <= coalesce(i.incoming_value, ${LARGEST}))`
+       and i.received_value + ${value} <= coalesce(i.incoming_value, ${LARGEST})
+       and not ${isFrozenAddress(Prisma.sql`i.wallet_address_id`)})`
+}
+
+/** Fragment, a condition: whether the incoming payment with an id is neither completed nor expired. */
+export function canGoOn({ id, now }: { id: Prisma.Sql; now: Prisma.Sql }): Prisma.Sql {
+  return Prisma.sql`exists (
+    select 1 from incoming_payment i where i.id = ${id} and ${isOpen(Prisma.sql`i`, now)})`
+}
+
+/** Fragment, a condition: whether the incoming payment with an id is one of a frozen wallet address or account. */
+export function isFrozenReceiver(id: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`exists (
+    select 1 from incoming_payment i where i.id = ${id} and ${isFrozenAddress(Prisma.sql`i.wallet_address_id`)})`
 }
 
 /** An incoming payment whose row is locked. */

@@ -1,5 +1,8 @@
+import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import type { Asset } from '@open-payments-server/value-types/amounts'
+import { type Freeze, type FreezeColumns, readFreeze } from '../../domain/freeze.js'
 import { Prisma, type Queries } from '../database.js'
+import { appended } from '../events/index.js'
 
 /** A wallet account: whose owner deposits, pays and is paid. Values are in units of its asset. */
 export interface Account {
@@ -11,6 +14,8 @@ export interface Account {
   readonly debitsPosted: bigint
   readonly debitsPending: bigint
   readonly createdAtMs: number
+  /** undefined unless it is frozen. */
+  readonly freeze: Freeze | undefined
 }
 
 /** Fragment: what an account can spend. */
@@ -26,6 +31,22 @@ export interface NewAccount {
   readonly createdAtMs: number
 }
 
+/** One statement, with the event of it: Prisma's models cannot compose. */
+const CREATE = new Statement(
+  'create-account',
+  Prisma.sql`
+  with created as (
+    insert into account (id, kind, name, asset_id, asset_code, asset_scale, created_at)
+    values (${placeholder('id')}::uuid, 'wallet', ${placeholder('name')}::text, ${placeholder('assetId')}::integer,
+            ${placeholder('code')}::text, ${placeholder('scale')}::smallint, ${placeholder('createdAt')}::timestamptz)
+    on conflict do nothing
+    returning id, created_at
+  ), ${appended(Prisma.sql`
+  select 'account.created' as type, id as subject_id, null::json as change, created_at as occurred_at from created`)}
+  select id from created`,
+  { prepared: false }
+)
+
 /**
  * Creates a wallet account.
  *
@@ -35,14 +56,8 @@ export async function createAccount(
   on: Queries,
   { asset, createdAtMs, ...account }: NewAccount
 ): Promise<boolean> {
-  const data = {
-    ...account,
-    kind: 'wallet',
-    assetCode: asset.code,
-    assetScale: asset.scale,
-    createdAt: new Date(createdAtMs)
-  } as const
-  return (await on.account.createMany({ data, skipDuplicates: true })).count === 1
+  const created = await CREATE.rows(on, { ...account, ...asset, createdAt: instantText(createdAtMs) })
+  return created.length === 1
 }
 
 /** Finds an account by its name. */
@@ -80,15 +95,17 @@ interface WholeDecimal {
   toFixed(decimals: 0): string
 }
 
-function toAccount(account: {
-  id: string
-  name: string | null
-  asset: Asset
-  creditsPosted: WholeDecimal
-  debitsPosted: WholeDecimal
-  debitsPending: WholeDecimal
-  createdAt: Date
-}): Account {
+function toAccount(
+  account: FreezeColumns & {
+    id: string
+    name: string | null
+    asset: Asset
+    creditsPosted: WholeDecimal
+    debitsPosted: WholeDecimal
+    debitsPending: WholeDecimal
+    createdAt: Date
+  }
+): Account {
   const { code, scale } = account.asset
   return {
     id: account.id,
@@ -97,6 +114,7 @@ function toAccount(account: {
     creditsPosted: BigInt(account.creditsPosted.toFixed(0)),
     debitsPosted: BigInt(account.debitsPosted.toFixed(0)),
     debitsPending: BigInt(account.debitsPending.toFixed(0)),
-    createdAtMs: account.createdAt.getTime()
+    createdAtMs: account.createdAt.getTime(),
+    freeze: readFreeze(account)
   }
 }

@@ -12,7 +12,7 @@ export {
   ended,
   type Ending,
   endings,
-  oldestPending,
+  pending,
   readClaimedPayment
 } from './process.js'
 export {

@@ -1,9 +1,11 @@
-import { placeholder } from '@open-payments-server/database'
+import { instantText, placeholder } from '@open-payments-server/database'
 import type { QuotedAmounts } from '@open-payments-server/value-types/amounts'
 import type { Settlement } from '../../domain/settlement.js'
 import { Prisma } from '../database.js'
+import { isFrozenClient } from '../frozen-clients/index.js'
+import { canGoOn, isFrozenReceiver } from '../incoming-payments/index.js'
 import { accountById, holdOf } from '../ledger/index.js'
-import { accountOf } from '../wallet-addresses/index.js'
+import { accountOf, IS_FROZEN } from '../wallet-addresses/index.js'
 
 /** Which pending payments to claim: the oldest, or certain ones. */
 export interface Claim {
@@ -12,6 +14,10 @@ export interface Claim {
   readonly ids?: readonly string[]
   /** Ids (UUID) to skip; none when undefined. */
   readonly except?: readonly string[]
+  /** Whether those that a freeze is about wait for its end. */
+  readonly holdsFrozen: boolean
+  /** In milliseconds since the Unix epoch. */
+  readonly nowMs: number
 }
 
 /** A pending payment that this process has claimed. */
@@ -28,6 +34,8 @@ export interface ClaimedPayment {
   readonly receiveAssetId: number
   /** Whether there is a hold on the sender's money for it. */
   readonly held: boolean
+  /** Whether a freeze holds it, which then ends it: its incoming payment was completed or expired meanwhile. */
+  readonly frozen: boolean
 }
 
 /** The columns of the part {@link claimed}. */
@@ -41,28 +49,43 @@ export interface ClaimedPaymentRow {
   readonly account_id: string
   readonly asset_id: number
   readonly held: boolean
+  readonly frozen: boolean
   readonly created_at: Date
+}
+
+/**
+ * Fragment, a condition: whether a freeze is about a payment `p`: of its client, of the wallet address `w` or the account `a` that
+ * it is sent from, which are joined, or of those that it is sent to.
+ *
+ * @param incomingPaymentId names the incoming payment that it pays
+ */
+function isFrozenPayment(incomingPaymentId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(${IS_FROZEN} or ${isFrozenClient(Prisma.sql`p.client`)} or ${isFrozenReceiver(incomingPaymentId)})`
 }
 
 /**
  * Fragment: locks pending payments to receivers below a URL, the oldest first, skipping locked ones. "no key update", so
  * that inserting rows that refer to them, such as the transfers of payments being created, need not wait. Takes what {@link
- * claiming} returns.
+ * claiming} returns. Those that a freeze holds are left out, until they can no longer go on.
  */
 export const claimed = Prisma.sql`
   claimed as (
     select p.id, p.debit_value::text, p.fee_value::text, p.receive_value::text, p.receive_asset_id, w.account_id, a.asset_id,
-           hold.id is not null as held, p.created_at,
-           case when substring(p.receiver from length(${placeholder('receivers')}::text) + 1)
-                       ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-                then substring(p.receiver from length(${placeholder('receivers')}::text) + 1)::uuid end as incoming_payment_id
+           hold.id is not null as held, p.created_at, paid.id as incoming_payment_id, freezing.holds as frozen
       from outgoing_payment p
       ${accountOf(Prisma.sql`p.wallet_address_id`)}
       ${accountById(Prisma.sql`w.account_id`)}
       ${holdOf(Prisma.sql`p.id`)}
+      cross join lateral (
+        select case when substring(p.receiver from length(${placeholder('receivers')}::text) + 1)
+                           ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+                    then substring(p.receiver from length(${placeholder('receivers')}::text) + 1)::uuid end as id) paid
+      cross join lateral (
+        select ${placeholder('holdsFrozen')}::boolean and ${isFrozenPayment(Prisma.sql`paid.id`)} as holds) freezing
      where p.state = 'pending' and starts_with(p.receiver, ${placeholder('receivers')}::text)
        and (${placeholder('ids')}::uuid[] is null or p.id = any(${placeholder('ids')}::uuid[]))
        and not (p.id = any(${placeholder('except')}::uuid[]))
+       and not (freezing.holds and ${canGoOn({ id: Prisma.sql`paid.id`, now: Prisma.sql`${placeholder('now')}::timestamptz` })})
      order by p.created_at, p.id
      limit ${placeholder('limit')}::integer
        for no key update of p skip locked
@@ -73,8 +96,18 @@ export const claimed = Prisma.sql`
  *
  * @param receivers the prefix of the receivers' URLs, before their ids
  */
-export function claiming({ limit, ids, except }: Claim, receivers: string): Record<string, unknown> {
-  return { receivers, ids: ids ?? null, except: except ?? [], limit }
+export function claiming(
+  { limit, ids, except, holdsFrozen, nowMs }: Claim,
+  receivers: string
+): Record<string, unknown> {
+  return {
+    receivers,
+    ids: ids ?? null,
+    except: except ?? [],
+    limit,
+    holdsFrozen,
+    now: instantText(nowMs)
+  }
 }
 
 /** Reads a row of {@link claimed}. */
@@ -90,7 +123,8 @@ export function readClaimedPayment(row: ClaimedPaymentRow): ClaimedPayment {
     senderAccountId: row.account_id,
     debitAssetId: row.asset_id,
     receiveAssetId: row.receive_asset_id,
-    held: row.held
+    held: row.held,
+    frozen: row.frozen
   }
 }
 
@@ -141,8 +175,26 @@ export function endings(ending: readonly Ending[]): { readonly endings: string }
   }
 }
 
+/** Fragment: pending payments `p`, and whether a freeze `holds` each. Takes `holdsFrozen`. */
+const PENDING = Prisma.sql`
+  from outgoing_payment p
+  ${accountOf(Prisma.sql`p.wallet_address_id`)}
+  ${accountById(Prisma.sql`w.account_id`)}
+  cross join lateral (
+    select ${placeholder('holdsFrozen')}::boolean
+           and ${isFrozenPayment(
+             Prisma.sql`substring(p.receiver from '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$')::uuid`
+           )} as holds) freezing
+ where p.state = 'pending'`
+
 /**
- * Fragment: when the oldest pending payment was created. Reads the end of a partial index, whatever the size of the table.
+ * Fragments over pending payments. They read a partial index, whatever the size of the table. Both take `holdsFrozen`: whether
+ * a freeze holds those that it is about.
  */
-export const oldestPending = Prisma.sql`(
-  select created_at from outgoing_payment where state = 'pending' order by created_at, id limit 1)`
+export const pending = {
+  /** When the oldest was created that no freeze holds. */
+  oldest: Prisma.sql`(select p.created_at ${PENDING} and not freezing.holds order by p.created_at, p.id limit 1)`,
+  /** The number of those that a freeze holds, counted up to a limit. */
+  heldCount: (limit: number): Prisma.Sql => Prisma.sql`(
+    select count(*) from (select 1 ${PENDING} and freezing.holds limit ${limit}::integer) held)::integer`
+}

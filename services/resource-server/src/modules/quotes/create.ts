@@ -12,6 +12,7 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
 import { scheduled } from '../expiries/index.js'
 import { canTake } from '../incoming-payments/index.js'
+import { isFrozenAddress } from '../wallet-addresses/index.js'
 import { QUOTE_COLUMNS, QUOTE_JOINS, type QuoteRow, readQuoteRow } from './row.js'
 
 /** A quote to be stored. */
@@ -39,7 +40,7 @@ export interface QuoteStore {
   /**
    * Stores a quote, unless one with the same idempotency key exists: then that one is returned.
    *
-   * @returns undefined when there is no room for it
+   * @returns undefined when there is no room for it, or its wallet address is frozen
    */
   create(quote: NewQuote): Promise<StoredQuote | undefined>
   /** Finds the quote of an idempotency key, as {@link create} would return it. */
@@ -60,15 +61,16 @@ const CREATE = new Statement<{ id: string }>(
     select id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id, method,
            expires_at, created_at, request_hash, idempotency_hash
       from json_to_recordset(${placeholder('wanted')}::json)
-        as w (id uuid, wallet_address_id uuid, client text, receiver text, debit_value numeric, fee_value numeric,
+        as wanted (id uuid, wallet_address_id uuid, client text, receiver text, debit_value numeric, fee_value numeric,
               receive_value numeric, receive_asset_id integer, method text, expires_at timestamptz, created_at timestamptz,
               room_in uuid, request_hash bytea, idempotency_hash bytea)
-     where room_in is null
-        or ${canTake({
-          id: Prisma.sql`room_in`,
-          value: Prisma.sql`receive_value`,
-          now: Prisma.sql`w.created_at`
-        })}
+     where not ${isFrozenAddress(Prisma.sql`wanted.wallet_address_id`)}
+       and (room_in is null
+            or ${canTake({
+              id: Prisma.sql`room_in`,
+              value: Prisma.sql`receive_value`,
+              now: Prisma.sql`wanted.created_at`
+            })})
      order by idempotency_hash
     on conflict (idempotency_hash) where idempotency_hash is not null do nothing
     returning id, expires_at

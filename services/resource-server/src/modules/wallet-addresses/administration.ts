@@ -1,4 +1,5 @@
 import type { Asset } from '@open-payments-server/value-types/amounts'
+import { type Freeze, readFreeze } from '../../domain/freeze.js'
 import type { Queries } from '../database.js'
 import { findAccountsById } from '../ledger/index.js'
 
@@ -21,6 +22,8 @@ export interface StoredWalletAddress {
   readonly asset: Asset
   /** Ids of its keys that are not revoked. */
   readonly keyIds: readonly string[]
+  /** undefined unless it is frozen itself. */
+  readonly freeze: Freeze | undefined
 }
 
 /**
@@ -42,29 +45,45 @@ export async function findWalletAddressId(on: Queries, path: string): Promise<st
   return (await on.walletAddress.findUnique({ where: { path }, select: { id: true } }))?.id
 }
 
+/** Finds a wallet address by its path, as a list has it. */
+export async function findListedWalletAddress(
+  on: Queries,
+  path: string
+): Promise<StoredWalletAddress | undefined> {
+  return (await readWalletAddresses(on, { path }, 1))[0]
+}
+
 /**
  * Lists wallet addresses by path.
  *
  * @param page.after only those with paths after this one; all paths come after the empty one
  */
-export async function listWalletAddresses(
+export function listWalletAddresses(
   on: Queries,
   page: { readonly after: string; readonly limit: number }
 ): Promise<readonly StoredWalletAddress[]> {
+  return readWalletAddresses(on, { path: { gt: page.after } }, page.limit)
+}
+
+async function readWalletAddresses(
+  on: Queries,
+  where: { readonly path: string | { readonly gt: string } },
+  limit: number
+): Promise<readonly StoredWalletAddress[]> {
   const walletAddresses = await on.walletAddress.findMany({
-    where: { path: { gt: page.after } },
+    where,
     include: {
       keys: { where: { revokedAt: null }, orderBy: { kid: 'asc' }, select: { kid: true } }
     },
     orderBy: { path: 'asc' },
-    take: page.limit
+    take: limit
   })
   const accounts = await findAccountsById(
     on,
     walletAddresses.map(({ accountId }) => accountId)
   )
   const accountOf = new Map(accounts.map((account) => [account.id, account]))
-  return walletAddresses.flatMap(({ path, publicName, accountId, keys }) => {
+  return walletAddresses.flatMap(({ path, publicName, accountId, keys, ...columns }) => {
     const account = accountOf.get(accountId)
     if (account === undefined) return [] // a foreign key keeps it
     const { name: accountName, asset } = account
@@ -73,7 +92,8 @@ export async function listWalletAddresses(
       publicName: publicName ?? undefined,
       accountName,
       asset,
-      keyIds: keys.map(({ kid }) => kid)
+      keyIds: keys.map(({ kid }) => kid),
+      freeze: readFreeze(columns)
     }
   })
 }

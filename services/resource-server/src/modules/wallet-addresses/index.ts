@@ -1,6 +1,22 @@
 /** Wallet addresses, the public addresses of accounts, and their holders' signing keys. */
-export { createWalletAddress, findWalletAddressId, listWalletAddresses } from './administration.js'
+export {
+  createWalletAddress,
+  findListedWalletAddress,
+  findWalletAddressId,
+  listWalletAddresses,
+  type StoredWalletAddress
+} from './administration.js'
 export { accountOf, createWalletAddressDirectory, WALLET_ADDRESS } from './directory.js'
+export {
+  freezeWalletAddress,
+  IS_FROZEN,
+  isFrozen,
+  isFrozenAddress,
+  isFrozenMeanwhile,
+  readToldWalletAddresses,
+  type ToldWalletAddress,
+  unfrozenPayers
+} from './freeze.js'
 export {
   addKey,
   countKeys,
