@@ -8,6 +8,7 @@ import {
 } from '@grpc/grpc-js'
 import type { Logger } from '@open-payments-server/runtime'
 import { type CallObserver, methodLabel } from './call-observer.js'
+import { readClientNames } from './client-names.js'
 import { startServerSpan } from './call-span.js'
 import { RpcError, statusOf } from './rpc-error.js'
 
@@ -19,6 +20,8 @@ export interface CallContext {
   readonly metadata: Metadata
   /** Address and port of the caller. */
   readonly peer: string
+  /** Names in the caller's certificate; none without mutual TLS. */
+  readonly clientNames: readonly string[]
   /** Full name of the method, for example `/openpayments.auth.v1.GrantLimitsService/Reserve`. */
   readonly method: string
 }
@@ -70,6 +73,7 @@ interface Call {
   readonly metadata: Metadata
   getPeer(): string
   getPath(): string
+  getAuthContext(): { readonly sslPeerCertificate?: { readonly subjectaltname?: string | undefined } }
   getDeadline(): Date | number
   on(event: 'cancelled', listener: () => void): unknown
 }
@@ -175,6 +179,10 @@ class RunningCall implements CallContext {
 
   get metadata(): Metadata {
     return this.#call.metadata
+  }
+
+  get clientNames(): readonly string[] {
+    return readClientNames(this.#call.getAuthContext().sslPeerCertificate?.subjectaltname)
   }
 
   get signal(): AbortSignal {
