@@ -23,7 +23,7 @@ import { startRateLimits } from './compose/rate-limits.js'
 import { openResources } from './compose/resources.js'
 import { createReadiness, createRoutes } from './compose/routes.js'
 import { measureTransports } from './compose/transports.js'
-import { startPurge, startWorkers } from './compose/workers.js'
+import { startApprovalTimeout, startPurge, startWorkers } from './compose/workers.js'
 import type { ResourceServerConfig } from './config.js'
 import { createPublicApp } from './http/public-app.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
@@ -77,6 +77,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   const rateLimits = await startRateLimits(context, metrics.metrics)
   const domain = createDomainPorts(context, { ...resources, ...metrics, rateLimits }, overrides)
   const wakers = startWorkers(context, resources, domain, counters)
+  startApprovalTimeout(context, resources, domain, wakers, counters)
   const news = createEventNews({ ...context, sharedStore: resources.sharedStore })
   lifecycle.add(news)
   startPurge(context, resources, counters)

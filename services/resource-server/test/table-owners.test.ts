@@ -24,6 +24,9 @@ const OWNERS: Readonly<Record<string, string>> = {
   incoming_payment: 'incoming-payments',
   outgoing_payment: 'outgoing-payments',
   quote: 'quotes',
+  approval_rule: 'approvals',
+  payment_approval: 'approvals',
+  known_payee: 'approvals',
   grant_reservation: 'grant-outcomes',
   database_timeline: 'grant-outcomes'
 }

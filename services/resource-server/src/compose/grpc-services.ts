@@ -8,13 +8,21 @@ import { EVENT_TYPES } from '../domain/event-types.js'
 import type { AuditMoneyDependencies } from '../features/audit-money/audit-money.js'
 import type { GiveUpLostDependencies } from '../features/audit-money/lost-payments.js'
 import type { OperatorDependencies } from '../features/operate-wallets/dependencies.js'
+import type { DecideDependencies, RuleDependencies } from '../features/approve-payments/dependencies.js'
 import { completeEvents } from '../features/tell-events/complete-events.js'
 import { answer } from '../grpc/operator/answer.js'
+import * as approval from '../grpc/operator/payment-approval.js'
 import * as operator from '../grpc/operator/wallet-operator.js'
 
 /** The dependencies of the gRPC services. */
 export interface GrpcDependencies
-  extends OperatorDependencies, AuditMoneyDependencies, GiveUpLostDependencies {
+  extends
+    OperatorDependencies,
+    AuditMoneyDependencies,
+    GiveUpLostDependencies,
+    DecideDependencies,
+    RuleDependencies {
+  readonly counters: DecideDependencies['counters'] & GiveUpLostDependencies['counters']
   readonly logger: Logger
   /** Says when there are new events. */
   readonly news: EventNews
@@ -61,6 +69,12 @@ function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOpe
     deposit: handlers.unary(answer(operator.depositRpc(dependencies))),
     withdraw: handlers.unary(answer(operator.withdrawRpc(dependencies))),
     listPayments: handlers.unary(answer(operator.listPaymentsRpc(dependencies))),
+    getOutgoingPayment: handlers.unary(answer(approval.getOutgoingPaymentRpc(dependencies))),
+    approvePayment: handlers.unary(answer(approval.approvePaymentRpc(dependencies))),
+    declinePayment: handlers.unary(answer(approval.declinePaymentRpc(dependencies))),
+    createApprovalRule: handlers.unary(answer(approval.createApprovalRuleRpc(dependencies))),
+    listApprovalRules: handlers.unary(answer(approval.listApprovalRulesRpc(dependencies))),
+    deleteApprovalRule: handlers.unary(answer(approval.deleteApprovalRuleRpc(dependencies))),
     listLostPayments: handlers.unary(answer(operator.listLostPaymentsRpc(dependencies))),
     giveUpLostPayments: handlers.unary(answer(operator.giveUpLostPaymentsRpc(dependencies))),
     audit: handlers.unary(answer(operator.auditRpc(dependencies)))

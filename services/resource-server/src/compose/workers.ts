@@ -11,6 +11,7 @@ import { publishEvents } from '../modules/events/index.js'
 import { purgeIncomingPayments } from '../modules/incoming-payments/index.js'
 import { purgeQuotes } from '../modules/quotes/index.js'
 import {
+  createApprovalWorker,
   createDeliveryWorker,
   createProcessingWorker,
   createSweepingWorker
@@ -86,6 +87,24 @@ export function startWorkers(
     onEventsAppended()
   }
   return { onPaymentCreated, onReservationEnded, onEventsAppended }
+}
+
+/** Declines payments that nobody decided about in time. */
+export function startApprovalTimeout(
+  context: Context,
+  { database }: Pick<Resources, 'database'>,
+  { urls }: Pick<DomainPorts, 'urls'>,
+  wakers: Wakers,
+  counters: Counters
+): void {
+  const { config, lifecycle } = context
+  const onBatchFailed = (): void => {
+    counters.countFailedBatch('approval')
+  }
+  const pollSeconds = config.PROCESSING_POLL_SECONDS
+  lifecycle.add(
+    createApprovalWorker({ ...context, ...wakers, database, urls, counters, pollSeconds, onBatchFailed })
+  )
 }
 
 /** Deletes expired data, unless disabled by settings. */

@@ -18,7 +18,7 @@ export const TOKEN_RECORD_SOURCES = ['hit', 'miss', 'bypassed'] as const
 export type TokenLookupCounter = (source: (typeof TOKEN_RECORD_SOURCES)[number]) => void
 
 /** The background workers. */
-export const WORKERS = ['processing', 'delivery', 'sweeping', 'publishing', 'purge'] as const
+export const WORKERS = ['processing', 'approval', 'delivery', 'sweeping', 'publishing', 'purge'] as const
 
 /** Counts batches that failed. */
 export type FailedBatchCounter = (worker: (typeof WORKERS)[number]) => void

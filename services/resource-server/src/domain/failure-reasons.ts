@@ -9,7 +9,8 @@ export const FAILURE_REASONS = {
   receiver_completed: 'The incoming payment was completed first.',
   receiver_expired: 'The incoming payment expired first.',
   receiver_full: 'Other payments left no room in the incoming payment, or less than can be delivered.',
-  partially_delivered: 'The incoming payment had room for a part, which was delivered.'
+  partially_delivered: 'The incoming payment had room for a part, which was delivered.',
+  declined_by_provider: 'It awaited approval, and was declined or not decided about in time.'
 } as const satisfies Readonly<Record<string, string>>
 
 /** Why an outgoing payment failed. */

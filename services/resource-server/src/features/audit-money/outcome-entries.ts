@@ -33,6 +33,11 @@ export interface PersistedPayment {
   readonly receiveAmount: Amount
   /** The instant that the auth server charged it at, in milliseconds since the Unix epoch. */
   readonly chargedAtMs: number | undefined
+  /**
+   * Until when it awaited approval, in milliseconds since the Unix epoch: decided, or until its time is over; undefined if it met no
+   * rule.
+   */
+  readonly awaitedApprovalUntilMs: number | undefined
   /** SHA-256 of the client's request. */
   readonly requestHash: Uint8Array
   /** What the grant had spent, this payment included, in units of the debit amount's asset. */
@@ -60,6 +65,7 @@ interface Row {
   readonly receive_code: string
   readonly receive_scale: number
   readonly charged_at: Date | null
+  readonly awaited_until_at: Date | null
   readonly request_hash: Uint8Array
   readonly grant_spent_debit_value: string
   readonly grant_spent_receive_value: string
@@ -93,12 +99,13 @@ export async function* readOutcomeEntries(
           left join lateral (
             select o.grant_id, o.client, w.path, o.receiver, o.debit_value::text, d.code as debit_code,
                    d.scale as debit_scale, o.receive_value::text, c.code as receive_code, c.scale as receive_scale,
-                   o.request_hash, o.grant_spent_debit_value::text, o.grant_spent_receive_value::text
+                   coalesce(v.decided_at, v.expires_at) as awaited_until_at, o.request_hash, o.grant_spent_debit_value::text, o.grant_spent_receive_value::text
               from outgoing_payment o
               join wallet_address w on w.id = o.wallet_address_id
               join account a on a.id = w.account_id
               join asset d on d.id = a.asset_id
               join asset c on c.id = o.receive_asset_id
+              left join payment_approval v on v.payment_id = o.id
              where o.id = r.payment_id limit 1) p on true
          order by r.payment_id`
     )
@@ -134,6 +141,7 @@ function toEntry(row: Row, urls: ResourceUrls): OutcomeEntry {
               asset: { code: row.receive_code, scale: row.receive_scale }
             },
             chargedAtMs: row.charged_at?.getTime(),
+            awaitedApprovalUntilMs: row.awaited_until_at?.getTime(),
             requestHash: row.request_hash,
             grantSpentDebitValue: BigInt(row.grant_spent_debit_value),
             grantSpentReceiveValue: BigInt(row.grant_spent_receive_value)

@@ -38,8 +38,8 @@ export async function checkReservations(dependencies: ReservationCheckDependenci
       continue
     }
     if (findDisagreement(pair, olderThanMs) !== undefined) doubts.push(pair)
-    const { reservation } = pair
-    if (reservation?.state === 'open' && reservation.createdAtMs < olderThanMs) {
+    const { reservation, entry } = pair
+    if (reservation?.state === 'open' && openSinceMs(reservation, entry) < olderThanMs) {
       stale.push(
         `reservation ${pair.paymentId} is open since ${new Date(reservation.createdAtMs).toISOString()}`
       )
@@ -64,6 +64,11 @@ export async function checkReservations(dependencies: ReservationCheckDependenci
       violations: tellViolations(lost)
     }
   ]
+}
+
+/** Since when nothing but the services keeps a reservation open, in milliseconds since the Unix epoch. */
+function openSinceMs(reservation: Reservation, entry: OutcomeEntry | undefined): number {
+  return Math.max(reservation.createdAtMs, entry?.payment?.awaitedApprovalUntilMs ?? 0)
 }
 
 /**

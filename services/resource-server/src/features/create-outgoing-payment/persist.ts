@@ -16,10 +16,11 @@ import {
 } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
+import { metRule, requested } from '../../modules/approvals/index.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { appended } from '../../modules/events/index.js'
 import { opened } from '../../modules/grant-outcomes/index.js'
-import { canTake } from '../../modules/incoming-payments/index.js'
+import { canTake, walletAddressOf } from '../../modules/incoming-payments/index.js'
 import { held } from '../../modules/ledger/index.js'
 import {
   inserted,
@@ -35,6 +36,8 @@ export type PersistResult =
   | {
       readonly kind: 'persisted'
       readonly metadata: OutgoingPayment['metadata']
+      /** It awaits approval if it met a rule. */
+      readonly state: 'awaiting_approval' | 'pending'
       readonly createdAtMs: number
     }
   /** The receiver cannot take it. The release of its reservation is recorded. */
@@ -47,6 +50,8 @@ export interface PersistDependencies {
   readonly database: Queries
   readonly clock: Clock
   readonly logger: Logger
+  /** How long a payment awaits approval. */
+  readonly approvalTimeoutSeconds: number
 }
 
 /** How often a statement is retried after a conflict with another one. */
@@ -77,6 +82,7 @@ interface PersistedRow {
   readonly id: string
   readonly persisted: boolean
   readonly metadata: Record<string, unknown> | null
+  readonly state: 'awaiting_approval' | 'pending'
 }
 
 // One statement, because a client's answer depends on all of it and a busy sender's account is locked meanwhile. It treats
@@ -84,6 +90,7 @@ interface PersistedRow {
 // - The receiver must have room for the whole payment, otherwise only the release of its reservation is recorded.
 // - The payment's entry among the outcomes takes the place of a tombstone: after a tombstone, the primary key refuses it.
 // - The hold is made if the money is there. Otherwise the payment exists without one, and processing fails it.
+// - A payment that meets a rule of the provider awaits approval. The rules are those of the statement's snapshot.
 // - Rows that others wait for are locked in one order: payments, then accounts by id, then outcomes by id. `placed` reads
 //   `covered` only for this order: PostgreSQL runs data-modifying parts in any order.
 const PERSIST = new Statement<PersistedRow>(
@@ -94,16 +101,23 @@ const PERSIST = new Statement<PersistedRow>(
       id: Prisma.sql`asked.incoming_payment_id`,
       value: Prisma.sql`asked.receive_value`,
       now: Prisma.sql`${placeholder('now')}::timestamptz`
-    })} as payable
+    })} as payable, ${metRule({
+      debitValue: Prisma.sql`asked.debit_value`,
+      walletAddressId: Prisma.sql`asked.wallet_address_id`,
+      client: Prisma.sql`asked.client`,
+      // The only method so far.
+      method: Prisma.sql`'local'`,
+      payee: walletAddressOf(Prisma.sql`asked.incoming_payment_id`)
+    })} as approval_rule_id
       from asked
   ), ${inserted}, holdable as (
     select id, account_id, debit_value from wanted join payment using (id)
   ), ${held}, placed as (
     select id, covered.debit_account_id is not null as held from payment left join covered using (id)
-  ), ${opened}, ${appended(insertedEvents)}
-  select id, true as persisted, metadata from payment
+  ), ${opened}, ${requested}, ${appended(insertedEvents)}
+  select id, true as persisted, metadata, state::text from payment
    union all
-  select payment_id, false, null from refused`
+  select payment_id, false, null, null from refused`
 )
 
 /**
@@ -138,7 +152,7 @@ async function persistAlone(payment: NewPayment, dependencies: PersistDependenci
  */
 async function persistAll(
   payments: readonly NewPayment[],
-  { database, clock }: PersistDependencies
+  { database, clock, approvalTimeoutSeconds }: PersistDependencies
 ): Promise<readonly PersistResult[]> {
   // A request that arrived twice has one id: the first keeps it, and it is taken for the second.
   const firstOfId = new Map(payments.toReversed().map((payment) => [payment.id, payment]))
@@ -148,13 +162,18 @@ async function persistAll(
     // appears later.
     const createdAtMs = clock.now()
     try {
-      const rows = await PERSIST.rows(database, { ...values, now: instantText(createdAtMs) })
+      const rows = await PERSIST.rows(database, {
+        ...values,
+        now: instantText(createdAtMs),
+        approvalExpiresAt: instantText(createdAtMs + approvalTimeoutSeconds * 1_000)
+      })
       const rowOfId = new Map(rows.map((row) => [row.id, row]))
       return payments.map((payment) => {
         const row = firstOfId.get(payment.id) === payment ? rowOfId.get(payment.id) : undefined
         if (row === undefined) return { kind: 'taken' }
         if (!row.persisted) return { kind: 'receiver-not-payable' }
-        return { kind: 'persisted', metadata: row.metadata ?? undefined, createdAtMs }
+        const { state } = row
+        return { kind: 'persisted', metadata: row.metadata ?? undefined, state, createdAtMs }
       })
     } catch (error) {
       if (payments.length === 1 && isUniqueViolation(error)) return [{ kind: 'taken' }]

@@ -1,9 +1,10 @@
 import { Statement } from '@open-payments-server/database'
+import { approvalsWaiting } from '../../modules/approvals/index.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { undelivered } from '../../modules/grant-outcomes/index.js'
 import { oldestPending } from '../../modules/outgoing-payments/index.js'
 
-/** Maximum number of undelivered outcomes that are counted: beyond that the exact number does not matter. */
+/** Maximum number of undelivered outcomes, and of waiting payments, that are counted: beyond that the exact number does not matter. */
 export const UNDELIVERED_COUNTED_MAX = 10_000
 
 /** What is waiting, and for how long. An age is 0 if nothing is waiting. */
@@ -12,8 +13,14 @@ export interface PaymentMeasures {
   readonly outcomesOldestAgeSeconds: number
   /** Number of outcomes that it has not acknowledged, up to {@link UNDELIVERED_COUNTED_MAX}. */
   readonly undeliveredCount: number
-  /** Age of the oldest pending payment, in seconds. */
+  /** How long that payment is pending which has been so for longest, in seconds. */
   readonly pendingOldestAgeSeconds: number
+  /** Number of payments that await approval, up to {@link UNDELIVERED_COUNTED_MAX}. */
+  readonly approvalsWaitingCount: number
+  /** How long that which is declined next has awaited approval, in seconds. */
+  readonly approvalsOldestAgeSeconds: number
+  /** How much of its time it has used, from 0 to 1. */
+  readonly approvalsTimeUsedRatio: number
 }
 
 /** Reads the ends of partial indexes, and a count with a limit: the cost does not grow with the tables. */
@@ -22,7 +29,10 @@ const MEASURE = new Statement<PaymentMeasures>(
   Prisma.sql`
   select greatest(0, extract(epoch from now() - ${undelivered.oldest}))::float8 as "outcomesOldestAgeSeconds",
          ${undelivered.count(UNDELIVERED_COUNTED_MAX)} as "undeliveredCount",
-         greatest(0, extract(epoch from now() - ${oldestPending}))::float8 as "pendingOldestAgeSeconds"`
+         greatest(0, extract(epoch from now() - ${oldestPending}))::float8 as "pendingOldestAgeSeconds",
+         ${approvalsWaiting.count(UNDELIVERED_COUNTED_MAX)} as "approvalsWaitingCount",
+         greatest(0, ${approvalsWaiting.longestWait})::float8 as "approvalsOldestAgeSeconds",
+         greatest(0, ${approvalsWaiting.mostUsed})::float8 as "approvalsTimeUsedRatio"`
 )
 
 /** Measures what is waiting, with one statement. */

@@ -12,5 +12,6 @@ export {
   type LockedReceiver,
   lockedReceivers,
   readLockedReceiver,
-  type LockedReceiverRow
+  type LockedReceiverRow,
+  walletAddressOf
 } from './room.js'

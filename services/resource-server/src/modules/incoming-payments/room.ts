@@ -38,6 +38,15 @@ export function canTake({
        and i.received_value + ${value} <= coalesce(i.incoming_value, ${LARGEST}))`
 }
 
+/**
+ * Fragment: the wallet address of an incoming payment; null if there is no such payment.
+ *
+ * @param id names its id
+ */
+export function walletAddressOf(id: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(select i.wallet_address_id from incoming_payment i where i.id = ${id})`
+}
+
 /** An incoming payment whose row is locked. */
 export interface LockedReceiver {
   /** Id (UUID). */

@@ -12,3 +12,4 @@ export {
   type ProviderAccountDirectory,
   type ProviderAccounts
 } from './provider-accounts.js'
+export { voided } from './void.js'

@@ -122,7 +122,7 @@ export const ended = Prisma.sql`
            settled_receive_value = e.settled_receive_value, updated_at = greatest(p.updated_at, ${placeholder('now')}::timestamptz)
       from ending e
      where p.id = e.id and p.id = any (array(select id from ending)) and p.state::text = 'pending'
-    returning p.id, p.state, p.failure_reason, p.settled_debit_value, p.updated_at
+    returning p.id, p.state, p.failure_reason, p.settled_debit_value, p.updated_at, p.wallet_address_id
   )`
 
 /** The endings of {@link ended}. Numbers of arbitrary size are sent as text. */
@@ -141,8 +141,13 @@ export function endings(ending: readonly Ending[]): { readonly endings: string }
   }
 }
 
+/** Number of the oldest pending payments among which that which has been pending for longest is looked for. */
+const OLDEST_MAX = Prisma.raw('1000')
+
 /**
- * Fragment: when the oldest pending payment was created. Reads the end of a partial index, whatever the size of the table.
+ * Fragment: since when the payment that has been pending for longest is pending: since it was created, or approved. Reads the end of
+ * a partial index, whatever the size of the table.
  */
 export const oldestPending = Prisma.sql`(
-  select created_at from outgoing_payment where state = 'pending' order by created_at, id limit 1)`
+  select min(updated_at) from (
+    select updated_at from outgoing_payment where state = 'pending' order by created_at, id limit ${OLDEST_MAX}) oldest)`
