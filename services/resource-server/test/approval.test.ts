@@ -423,6 +423,37 @@ describe('a decision about', () => {
         expect(await refusal).toMatch(/^INVALID_ARGUMENT outgoing_payment: outgoing_payment must begin with /)
   })
 
+  it('a payment that has ended otherwise changes nothing', async () => {
+    const url = await waiting(100)
+    const id = url.slice(-36)
+    await world.database.query(
+      `update outgoing_payment set state = 'failed', failure_reason = 'receiver_full' where id = $1`,
+      [id]
+    )
+    for (const refusal of decisions(url)) expect(await refusal).toMatch(/^INTERNAL /)
+    expect(await show(url)).toMatchObject({
+      payment: { state: 'failed', failureReason: 'receiver_full' },
+      approval: { decision: '' }
+    })
+    await world.database.query(
+      `update outgoing_payment set state = 'awaiting_approval', failure_reason = null where id = $1`,
+      [id]
+    )
+    await decline(url)
+  })
+
+  it('a payment that has lost its hold changes nothing', async () => {
+    const url = await waiting(100)
+    const id = url.slice(-36)
+    const before = await world.available('alice')
+    await world.database.query(`update transfer set state = 'voided', ended_at = now() where id = $1`, [id])
+    expect(await refusalOf(decline(url))).toMatch(/^INTERNAL /)
+    expect(await stateOf(url)).toBe('awaiting_approval')
+    expect(await world.available('alice')).toBe(before)
+    await world.database.query(`update transfer set state = 'pending', ended_at = null where id = $1`, [id])
+    await decline(url)
+  })
+
   it('a payment needs a reason that can be shown, or none', async () => {
     const url = await waiting(100)
     for (const reason of ['x'.repeat(1_001), 'a\nb', '\u0000'])

@@ -47,7 +47,7 @@ export const decided = Prisma.sql`
        set decision = ${placeholder('decision')}::text, decided_at = ${placeholder('now')}::timestamptz,
            decided_by = ${placeholder('decidedBy')}::text, reason = ${placeholder('reason')}::text
       from payment
-     where a.payment_id = payment.id and a.payment_id = any(array(select id from payment)) and a.decision is null
+     where a.payment_id = payment.id and a.payment_id = any(array(select id from payment))
     returning a.payment_id
   )`
 
