@@ -9,6 +9,7 @@ import {
 import { systemClock } from '@open-payments-server/runtime'
 import type { CrashStep } from './crash-points.js'
 import { DatabaseProxy, type StoppedStatement } from './database-proxy.js'
+import { requestApprovals } from './provider-decisions.js'
 
 /** Both services as separate processes, each with a proxy in front of its database, which can be killed at any statement. */
 export interface CrashSystem extends ConnectedSystem {
@@ -29,6 +30,7 @@ const QUICK_RESOURCE_SERVER = {
   PROCESSING_POLL_SECONDS: '1',
   SWEEP_INTERVAL_SECONDS: '1',
   ORPHAN_AGE_SECONDS: '2',
+  APPROVAL_TIMEOUT_SECONDS: '3',
   LOG_LEVEL: 'warn'
 }
 const QUICK_AUTH_SERVER = {
@@ -59,6 +61,7 @@ export async function startCrashSystem(): Promise<CrashSystem> {
     passSeconds: (seconds) =>
       seconds === 0 ? Promise.resolve() : Promise.reject(new Error('the real time does not pass on demand'))
   })
+  await requestApprovals(connected)
   return {
     ...connected,
     async crash(steps) {
