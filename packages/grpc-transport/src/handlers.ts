@@ -73,7 +73,7 @@ interface Call {
   readonly metadata: Metadata
   getPeer(): string
   getPath(): string
-  getAuthContext(): { readonly sslPeerCertificate?: { readonly subjectaltname?: string } }
+  getAuthContext(): { readonly sslPeerCertificate?: { readonly subjectaltname?: string | undefined } }
   getDeadline(): Date | number
   on(event: 'cancelled', listener: () => void): unknown
 }

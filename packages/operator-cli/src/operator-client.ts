@@ -115,7 +115,7 @@ export interface OperatorWalletAddress {
 export interface OperatorPayment {
   readonly id: string
   readonly walletAddress: string
-  /** `pending`, `completed`, `expired` or `failed`. */
+  /** `awaiting_approval`, `pending`, `completed`, `expired` or `failed`. */
   readonly state: string
   /** Why it failed, and what that means; undefined unless it did. */
   readonly failure: { readonly reason: string; readonly meaning: string } | undefined
@@ -450,6 +450,15 @@ export class OperatorClient {
     }
   }
 
+  /** Calls the resource server's operator service, for calls that are described in a file of their own. */
+  callWallet<Name extends UnaryMethodName<wallet.WalletOperatorServiceClient>>(
+    method: Name,
+    request: RequestOf<wallet.WalletOperatorServiceClient, Name>,
+    options: UnaryCallOptions
+  ): Promise<ResponseOf<wallet.WalletOperatorServiceClient, Name>> {
+    return this.#askWallet(method, request, options)
+  }
+
   #nameOf(service: EventfulService): string {
     return service === 'auth-server'
       ? `the auth server at ${this.#targets.auth}`
@@ -505,12 +514,13 @@ async function listPages<Item>(
 }
 
 /** Messages of proto3 are optional on the wire even where the contract always sets them. */
-function present<Message>(message: Message | undefined, name: string): Message {
+export function present<Message>(message: Message | undefined, name: string): Message {
   if (message === undefined) throw new Error(`the service answered without ${name}`)
   return message
 }
 
-function assetOf(message: wallet.Asset | undefined): Asset {
+/** An asset. */
+export function assetOf(message: wallet.Asset | undefined): Asset {
   const { code, scale } = present(message, 'asset')
   return { code, scale }
 }
@@ -560,7 +570,8 @@ function walletAddressOf(message: wallet.WalletAddress | undefined): OperatorWal
   }
 }
 
-function paymentOf(payment: wallet.Payment): OperatorPayment {
+/** A payment of a list. */
+export function paymentOf(payment: wallet.Payment): OperatorPayment {
   const asset = assetOf(payment.asset)
   return {
     id: payment.paymentId,
@@ -604,6 +615,6 @@ function resyncOf(cause: events.ResyncCause): OperatorResync | undefined {
 }
 
 /** A text of proto3, where empty means none. */
-function textOf(text: string): string | undefined {
+export function textOf(text: string): string | undefined {
   return text === '' ? undefined : text
 }

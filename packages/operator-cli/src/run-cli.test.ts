@@ -508,6 +508,108 @@ describe('freezes', () => {
   })
 })
 
+describe('approvals', () => {
+  const URL = 'http://localhost:4001/outgoing-payments/01936000-0000-7000-8000-000000000003'
+
+  beforeEach(() => {
+    const asset = { code: 'USD', scale: 2 }
+    services.outgoingPayment = {
+      payment: {
+        paymentId: URL.slice(-36),
+        kind: wallet.PaymentKind.PAYMENT_KIND_OUTGOING,
+        walletAddress: 'http://localhost:4001/alice',
+        state: 'awaiting_approval',
+        failureReason: '',
+        failureMeaning: '',
+        value: '1000',
+        movedValue: '0',
+        asset,
+        receiver: 'http://localhost:4001/incoming-payments/x',
+        createTime: new Date(0),
+        updateTime: new Date(0)
+      },
+      url: URL,
+      client: SHOP,
+      receiveValue: '995',
+      receiveAsset: asset,
+      approval: {
+        ruleId: 'rule-0',
+        requestTime: new Date(0),
+        expireTime: new Date(1),
+        decision: '',
+        decisionMeaning: '',
+        decideTime: undefined,
+        decidedBy: '',
+        reason: ''
+      }
+    }
+  })
+
+  it('are shown with their payments, and given with a reason', async () => {
+    expect(await json('payment', 'show', URL)).toMatchObject({
+      id: URL.slice(-36),
+      url: URL,
+      state: 'awaiting_approval',
+      failureReason: null,
+      debitAmount: { value: '1000' },
+      receiveAmount: { value: '995' },
+      sentAmount: { value: '0' },
+      approval: { ruleId: 'rule-0', decision: null, expiresAt: '1970-01-01T00:00:00.001Z', decidedBy: null }
+    })
+    expect((await run(['payment', 'show', URL])).stdout).toContain('awaited until 1970-01-01T00:00:00.001Z')
+    expect(await json('payment', 'approve', URL, '--reason', 'known customer')).toMatchObject({
+      approval: { decision: 'approved', reason: 'known customer', decidedBy: 'spiffe://example/risk' }
+    })
+    expect((await run(['payment', 'decline', URL, '--reason', 'fraud'])).stdout).toContain(
+      'declined at 2026-11-21T10:00:00.000Z by spiffe://example/risk. So it was. Reason: fraud'
+    )
+  })
+
+  it('are refused in JSON', async () => {
+    const refused = async (...words: string[]): Promise<unknown> => {
+      const { status, stdout, stderr } = await run([...words, '--json'])
+      expect([status, stdout]).toEqual([1, ''])
+      return JSON.parse(stderr)
+    }
+    for (const command of ['show', 'approve', 'decline'])
+      expect(await refused('payment', command, 'nothing')).toMatchObject({ error: { code: 'NOT_FOUND' } })
+    if (services.outgoingPayment !== undefined) services.outgoingPayment.approval = undefined
+    expect(await refused('payment', 'approve', URL)).toMatchObject({
+      error: { code: 'FAILED_PRECONDITION', message: 'the payment met no rule' }
+    })
+    expect((await run(['payment', 'show', URL])).stdout).toContain('not asked for')
+    expect(await refused('approval-rule', 'create', '--above', '-1')).toMatchObject({
+      error: { code: 'INVALID_ARGUMENT', message: '--above must be an amount' }
+    })
+    expect(await refused('approval-rule', 'delete', 'x')).toMatchObject({ error: { code: 'NOT_FOUND' } })
+  })
+
+  it('are asked for by rules, which are listed one a line', async () => {
+    const alice = 'http://localhost:4001/alice'
+    expect(await json('approval-rule', 'create', '--wallet-address', alice, '--above', '100')).toMatchObject({
+      id: 'rule-0',
+      walletAddress: alice,
+      above: '100',
+      client: null,
+      firstPayee: false
+    })
+    await json('approval-rule', 'create', '--first-payee', '--client', SHOP, '--method', 'local')
+    const { stdout } = await run(['approval-rule', 'list', '--json'])
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { id: string }).id)
+    ).toEqual(['rule-0', 'rule-1'])
+    expect((await run(['approval-rule', 'list'])).stdout).toContain(
+      `rule-1  by the client ${SHOP}, to a payee for the first time, by the method local`
+    )
+    expect(await json('approval-rule', 'delete', 'rule-0')).toEqual({ id: 'rule-0' })
+    await json('approval-rule', 'delete', 'rule-1')
+    expect((await run(['approval-rule', 'list', '--json'])).stdout).toBe('')
+  })
+})
+
 describe('audit', () => {
   const sound = { invariant: 'debits equal credits', checkedCount: 12n, violations: [] }
   const broken = {

@@ -2,6 +2,7 @@ import { RpcError, status } from '@open-payments-server/grpc-transport'
 import { Command, CommanderError } from 'commander'
 import { CommandError } from './command-error.js'
 import { accountCommand } from './commands/account.js'
+import { approvalRuleCommand } from './commands/approval-rule.js'
 import { assetCommand } from './commands/asset.js'
 import {
   auditCommand,
@@ -23,6 +24,7 @@ import { type CliSurroundings, sessionRunner } from './session.js'
 
 /** What operators call fields of the contract, where a field's own name would not tell: their options and arguments. */
 const OPERATORS_WORDS: Readonly<Record<string, string>> = {
+  above_value: '--above',
   'asset.code': 'the code',
   'asset.scale': 'the scale',
   after: '--after',
@@ -31,12 +33,16 @@ const OPERATORS_WORDS: Readonly<Record<string, string>> = {
   deposit_id: '--id',
   identifier: '--wallet-address',
   kid: 'the key id',
+  method: '--method',
   name: 'the account name',
   open_reservation_age_max_seconds: '--open-reservation-age-max',
+  outgoing_payment: 'the URL of an outgoing payment',
   public_name: '--public-name',
   secret: '--secret',
   url: 'the URL',
   wallet_address: '--wallet-address',
+  reason: '--reason',
+  rule: 'a rule',
   value: 'the amount',
   withdrawal_id: '--id',
   x: 'the public key'
@@ -96,6 +102,7 @@ function createProgram(surroundings: CliSurroundings): Command {
     withdrawCommand(run),
     clientKeyCommand(run),
     paymentCommand(run),
+    approvalRuleCommand(run),
     lostPaymentCommand(run),
     grantCommand(run),
     eventCommand(run),

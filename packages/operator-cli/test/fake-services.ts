@@ -18,6 +18,9 @@ export interface FakeServices {
   readonly freezes: Map<string, wallet.Freeze>
   readonly grants: auth.Grant[]
   readonly payments: wallet.Payment[]
+  /** The only outgoing payment that can be shown, until it is decided about. */
+  outgoingPayment: wallet.OutgoingPayment | undefined
+  readonly approvalRules: wallet.ApprovalRule[]
   /** What is lost, until it is given up. */
   lostPayments: wallet.LostPayment[]
   /** How many ids each call was to give up. */
@@ -50,6 +53,8 @@ export async function startFakeServices(
     freezes: new Map(),
     grants: [],
     payments: [],
+    outgoingPayment: undefined,
+    approvalRules: [],
     lostPayments: [],
     givenUpTogether: [],
     checks: [],
@@ -222,6 +227,34 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
       const [payments, nextPageToken] = pageOf(found, request)
       return { payments, nextPageToken }
     }),
+    getOutgoingPayment: unary(async ({ outgoingPayment }) => ({
+      payment: outgoingPaymentOf(state, outgoingPayment)
+    })),
+    approvePayment: unary(async ({ outgoingPayment, reason }) =>
+      decide(state, outgoingPayment, { decision: 'approved', reason })
+    ),
+    declinePayment: unary(async ({ outgoingPayment, reason }) =>
+      decide(state, outgoingPayment, { decision: 'declined', reason })
+    ),
+    createApprovalRule: unary(async (conditions) => {
+      if (conditions.aboveValue === '-1')
+        throw new RpcError({
+          code: status.INVALID_ARGUMENT,
+          message: 'above_value must be an amount',
+          field: 'above_value'
+        })
+      const rule = { ...conditions, id: `rule-${String(state.approvalRules.length)}`, createTime: now }
+      state.approvalRules.push(rule)
+      return { rule }
+    }),
+    listApprovalRules: unary(async () => ({ rules: state.approvalRules })),
+    deleteApprovalRule: unary(async ({ ruleId }) => {
+      const index = state.approvalRules.findIndex(({ id }) => id === ruleId)
+      if (index === -1)
+        throw new RpcError({ code: status.NOT_FOUND, message: 'there is no such rule', field: 'rule_id' })
+      state.approvalRules.splice(index, 1)
+      return {}
+    }),
     listLostPayments: unary(async (request) => {
       const [payments, nextPageToken] = pageOf(state.lostPayments, request)
       return { payments, nextPageToken }
@@ -237,6 +270,27 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
       return { checks: state.checks }
     })
   }
+}
+
+function outgoingPaymentOf({ outgoingPayment }: State, url: string): wallet.OutgoingPayment {
+  if (outgoingPayment?.url === url) return outgoingPayment
+  throw new RpcError({ code: status.NOT_FOUND, message: 'no such payment', field: 'outgoing_payment' })
+}
+
+function decide(
+  state: State,
+  url: string,
+  decision: { readonly decision: string; readonly reason: string }
+): { readonly payment: wallet.OutgoingPayment } {
+  const payment = outgoingPaymentOf(state, url)
+  if (payment.approval === undefined)
+    throw new RpcError({
+      code: status.FAILED_PRECONDITION,
+      message: 'the payment met no rule',
+      field: 'outgoing_payment'
+    })
+  const approval = { ...payment.approval, ...decision, decisionMeaning: 'So it was.', decideTime: now }
+  return { payment: { ...payment, approval: { ...approval, decidedBy: 'spiffe://example/risk' } } }
 }
 
 function grantService(state: State, { unary }: Handlers): auth.GrantOperatorServiceServer {

@@ -23,7 +23,7 @@ import { openResources } from './compose/resources.js'
 import { createReadiness, createRoutes } from './compose/routes.js'
 import { startTelling } from './compose/telling.js'
 import { measureTransports } from './compose/transports.js'
-import { startPurge, startWorkers } from './compose/workers.js'
+import { startApprovalTimeout, startPurge, startWorkers } from './compose/workers.js'
 import type { ResourceServerConfig } from './config.js'
 import { createPublicApp } from './http/public-app.js'
 import { refuseUnsafeStart } from './refuse-unsafe-start.js'
@@ -77,6 +77,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   const rateLimits = await startRateLimits(context, metrics.metrics)
   const domain = createDomainPorts(context, { ...resources, ...metrics, rateLimits }, overrides)
   const wakers = startWorkers(context, resources, domain, counters)
+  startApprovalTimeout(context, resources, domain, wakers, counters)
   const telling = startTelling(context, resources, domain, counters)
   startPurge(context, resources, counters)
 

@@ -137,7 +137,7 @@ export const resourceServerSchema = z.object({
     .oneOf(
       {
         description:
-          'Whether `updatedAt` and `failureReason` are shown where the published API has no such fields: `negotiated` by `Accept`, always (`full`) or never (`published`).',
+          'Whether `updatedAt`, `failureReason` and `state` are shown where the published API has no such fields: `negotiated` by `Accept`, always (`full`) or never (`published`).',
         example: 'negotiated'
       },
       ['negotiated', 'full', 'published']
@@ -205,6 +205,16 @@ export const resourceServerSchema = z.object({
       { min: 1, max: 3600 }
     )
     .prefault('5'),
+  APPROVAL_TIMEOUT_SECONDS: setting
+    .wholeNumber(
+      {
+        description:
+          'How long a payment that meets an approval rule waits for the decision, in seconds; then it is declined. At most PURGE_RETENTION_DAYS, so that its receiver is still there.',
+        example: '86400'
+      },
+      { min: 1, max: 30 * SECONDS_PER_DAY }
+    )
+    .prefault(String(SECONDS_PER_DAY)),
   SWEEP_INTERVAL_SECONDS: setting
     .wholeNumber(
       { description: 'How often reservations without a payment are looked for, in seconds.', example: '60' },

@@ -11,6 +11,8 @@ import { AUTH_GRPC_TLS, type ResourceServerConfig, resourceServerSchema } from '
 /** Allowed ILP addresses (published API): with the payment's own segment appended, at most 1,023 characters. */
 const ILP_ADDRESS = /^(?=.{1,900}$)(?:g|private|example|peer|self|test[1-3]?|local)(?:\.[a-zA-Z0-9_~-]+)+$/
 
+const SECONDS_PER_DAY = 86_400
+
 /**
  * Refuses settings that are each well-formed but unsafe together, or that would only fail later.
  *
@@ -22,6 +24,10 @@ export function refuseUnsafeStart(config: ResourceServerConfig): void {
   problems.push(...findUnsafeGrpcListener(config, ['GRPC_OPERATOR_CLIENTS']), ...findUnsafeConnection(config))
   if (!ILP_ADDRESS.test(config.ILP_ADDRESS)) {
     problems.push('ILP_ADDRESS: must be an ILP address such as g.example.wallet or test.wallet')
+  }
+  // A receiver that expires while a payment to it awaits approval is deleted so much later.
+  if (config.APPROVAL_TIMEOUT_SECONDS > config.PURGE_RETENTION_DAYS * SECONDS_PER_DAY) {
+    problems.push('APPROVAL_TIMEOUT_SECONDS: must be at most PURGE_RETENTION_DAYS')
   }
   if (problems.length > 0) throw new ConfigurationError(problems)
 }

@@ -126,7 +126,7 @@ function startReplica() {
   const logger = createLogger({ service: 'replica', level: 'silent' })
   const urls = createResourceUrls(PUBLIC_URL)
   const database = openDatabase(pool)
-  const persist = createPersist({ database, logger, clock: systemClock })
+  const persist = createPersist({ database, logger, clock: systemClock, approvalTimeoutSeconds: 60 })
   const counters = { countEnded: () => undefined, countIncomingCompleted: () => undefined }
   const method = createLocalPaymentMethod({
     database,

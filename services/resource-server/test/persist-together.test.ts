@@ -60,7 +60,12 @@ const openPool = ({ url }: TestDatabase, connectionsMax: number): DatabasePool =
   })
 
 const persist = ({ pool }: Ledger, payments: readonly NewPayment[]) =>
-  persistTogether(payments, { database: openDatabase(pool), logger, clock: { now: () => NOW_MS } })
+  persistTogether(payments, {
+    database: openDatabase(pool),
+    logger,
+    clock: { now: () => NOW_MS },
+    approvalTimeoutSeconds: 60
+  })
 
 /** The initial data of a round, the same in all databases. */
 interface Scene {

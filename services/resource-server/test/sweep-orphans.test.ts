@@ -12,6 +12,8 @@ import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-wor
 
 /** What each full sweep left to an operator. */
 const kept: number[] = []
+/** When the oldest reservation was made that each full sweep found, without those whose payments await approval. */
+const unsettled: (number | undefined)[] = []
 
 const PAGE_SIZE = 3
 /** Older than any reservation that is still on its way. */
@@ -30,9 +32,10 @@ beforeAll(async () => {
 afterEach(async () => {
   await worker?.stop()
   await world.database.query(
-    'delete from grant_reservation; delete from database_timeline where timeline_id = 0'
+    'delete from payment_approval; delete from grant_reservation; delete from database_timeline where timeline_id = 0'
   )
   kept.length = 0
+  unsettled.length = 0
   world.limits.reservations.clear()
 })
 afterAll(async () => {
@@ -95,7 +98,11 @@ function sweep(beforePage: (asked: number) => void = () => undefined): (string |
     intervalSeconds: 3_600,
     pageSize: PAGE_SIZE,
     logger: createLogger({ service: 'test', level: 'silent' }),
-    counters: { countGivenUp: () => undefined, showKeptForOperator: (count) => kept.push(count) },
+    counters: {
+      countGivenUp: () => undefined,
+      showKeptForOperator: (count) => kept.push(count),
+      showUnsettledSince: (oldestAtMs) => unsettled.push(oldestAtMs)
+    },
     onReservationEnded: () => undefined
   })
   return asked
@@ -114,6 +121,29 @@ describe('the sweeper', () => {
     expect(statesOf(young)).toEqual(['open', 'open'])
     expect(asked).toHaveLength(5)
     expect(asked[0]).toBeUndefined()
+  })
+
+  it('neither gives up nor counts as old the reservations of payments that await approval, on any page', async () => {
+    const waiting = reserve(2 * PAGE_SIZE, AGE_SECONDS + 30)
+    const pending = reserve(PAGE_SIZE, AGE_SECONDS + 20)
+    await persist([...waiting, ...pending])
+    // Without their payments, which the sweeper does not read.
+    await world.database.query(
+      `begin; set local session_replication_role = replica;
+       insert into payment_approval (payment_id, rule_id, requested_at, expires_at)
+         select id::uuid, gen_random_uuid(), now(), now() + interval '1 day'
+           from unnest(array['${waiting.join("','")}']) as id;
+       commit`
+    )
+    sweep()
+    await until(() => unsettled.length === 1)
+    const oldest = world.limits.reservations.get(String(pending[0]))
+    expect(unsettled).toEqual([oldest?.createdAt.getTime()])
+    for (const paymentId of pending) world.limits.reservations.delete(paymentId)
+    worker?.wake()
+    await until(() => unsettled.length === 2)
+    expect(unsettled[1]).toBeUndefined()
+    expect(await givenUp()).toEqual([])
   })
 
   it('begins with the oldest again once it has seen them all', async () => {

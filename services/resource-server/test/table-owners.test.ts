@@ -28,6 +28,9 @@ const OWNERS: Readonly<Record<string, string>> = {
   outgoing_payment: 'outgoing-payments',
   quote: 'quotes',
   expiry: 'expiries',
+  approval_rule: 'approvals',
+  payment_approval: 'approvals',
+  known_payee: 'approvals',
   grant_reservation: 'grant-outcomes',
   database_timeline: 'grant-outcomes',
   frozen_client: 'frozen-clients'

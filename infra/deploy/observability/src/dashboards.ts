@@ -28,11 +28,21 @@ const MONEY_STATS: readonly Panel[] = [
     thresholds: [10, 60]
   },
   {
+    title: 'Time used awaiting approval',
+    description:
+      'How much of its time the outgoing payment has used that is declined next, unless it is approved. At 100 % it is declined.',
+    kind: 'stat',
+    unit: 'percentunit',
+    queries: [line('max(open_payments_approvals_time_used_ratio)', 'used')],
+    thresholds: [0.5, 0.75]
+  },
+  {
     title: 'Oldest open reservation',
-    description: 'Age of the oldest reservation that is neither settled nor released.',
+    description:
+      'Age of the oldest reservation that is neither settled nor released, without those whose payments await approval.',
     kind: 'stat',
     unit: 's',
-    queries: [line('max(open_payments_reservations_open_oldest_age_seconds)', 'age')],
+    queries: [line('max(open_payments_reservations_unsettled_oldest_age_seconds)', 'age')],
     thresholds: [300, 900]
   },
   {

@@ -38,6 +38,9 @@ const auth = {
 const resource = {
   persist: statementOf('resource-server', /^persist-outgoing-payments?\b/),
   giveUp: statementOf('resource-server', /^give-up-payment-id(?!s)/),
+  approve: statementOf('resource-server', /^approve-outgoing-payment\b/),
+  decline: statementOf('resource-server', /^decline-outgoing-payment\b/),
+  timeOut: statementOf('resource-server', /^decline-overdue-payments\b/),
   claim: statementOf('resource-server', /^claim-outgoing-payments\b/),
   write: statementOf('resource-server', /^settle-outgoing-payments\b/),
   commit: statementOf('resource-server', /^commit of .*settle-outgoing-payments\b/s),
@@ -109,6 +112,37 @@ export const CRASHES: readonly Crash[] = [
   {
     name: 'resource server, given up, not answered, and reserved later',
     steps: [delay(auth.reserve('before')), killResourceServer(resource.giveUp('after'))]
+  },
+  // Awaiting approval.
+  {
+    name: 'resource server, about to approve a payment',
+    steps: [killResourceServer(resource.approve('before'))]
+  },
+  { name: 'resource server, while it approves', steps: [killResourceServer(resource.approve('during'))] },
+  {
+    name: 'resource server, approved, nothing woken or answered',
+    steps: [killResourceServer(resource.approve('after'))]
+  },
+  {
+    name: 'resource server, about to decline a payment',
+    steps: [killResourceServer(resource.decline('before'))]
+  },
+  { name: 'resource server, while it declines', steps: [killResourceServer(resource.decline('during'))] },
+  {
+    name: 'resource server, declined, nothing woken or answered',
+    steps: [killResourceServer(resource.decline('after'))]
+  },
+  {
+    name: 'resource server, about to decline what nobody decided about',
+    steps: [killResourceServer(resource.timeOut('before'))]
+  },
+  {
+    name: 'resource server, while it declines what nobody decided about',
+    steps: [killResourceServer(resource.timeOut('during'))]
+  },
+  {
+    name: 'resource server, declined what nobody decided about, nothing woken',
+    steps: [killResourceServer(resource.timeOut('after'))]
   },
   // Processing.
   {

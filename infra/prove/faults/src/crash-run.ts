@@ -2,6 +2,7 @@ import { amount, consentedToken, createReceiver, outgoingAccess } from '@open-pa
 import type { Crash } from './crash-points.js'
 import type { CrashSystem } from './crash-system.js'
 import { converged, PaymentLoad } from './payment-load.js'
+import { AWAITING, decideAboutPayments } from './provider-decisions.js'
 
 /** Time after a crash within which everything must have recovered, in milliseconds. */
 const CONVERGED_WITHIN_MS = 60_000
@@ -25,11 +26,13 @@ export async function runCrash(system: CrashSystem, crash: Crash): Promise<void>
   const token = await orderEveryKind(system, load)
   const before = { alice: await system.balance('alice'), bob: await system.balance('bob') }
 
+  const endDecisions = decideAboutPayments(system)
   await Promise.all([system.crash(crash.steps), ...load.payments.map((payment) => load.send(payment))])
   await converged(system, CONVERGED_WITHIN_MS)
   const wrong = await load.untruths()
   // A repetition of the same request must get the truth.
   await load.sendUndecided(REPEATS_MAX, CONVERGED_WITHIN_MS)
+  await endDecisions()
   wrong.push(
     ...load.doubts,
     ...(await load.untruths()),
@@ -54,6 +57,8 @@ async function orderEveryKind(system: CrashSystem, load: PaymentLoad): Promise<s
     // One of these two is delivered in part, or is not created.
     [small.url, 100n],
     [small.url, 100n],
+    // These await approval.
+    ...Object.values(AWAITING).map((debit): [receiver: string, debit: bigint] => [open.url, debit]),
     // More than the balance: fails after it was created.
     [open.url, DAILY_LIMIT / 2n],
     // More than the grant allows: refused.

@@ -10,6 +10,7 @@ import { systemClock } from '@open-payments-server/runtime'
 import type { CrashStep } from './crash-points.js'
 import { DatabaseProxy, type StoppedStatement } from './database-proxy.js'
 import { WebhookWitness } from './webhook-witness.js'
+import { requestApprovals } from './provider-decisions.js'
 
 /** Both services as separate processes, each with a proxy in front of its database, which can be killed at any statement. */
 export interface CrashSystem extends ConnectedSystem {
@@ -32,6 +33,7 @@ const QUICK_RESOURCE_SERVER = {
   PROCESSING_POLL_SECONDS: '1',
   SWEEP_INTERVAL_SECONDS: '1',
   ORPHAN_AGE_SECONDS: '2',
+  APPROVAL_TIMEOUT_SECONDS: '3',
   LOG_LEVEL: 'warn'
 }
 const QUICK_AUTH_SERVER = {
@@ -63,6 +65,7 @@ export async function startCrashSystem(): Promise<CrashSystem> {
       seconds === 0 ? Promise.resolve() : Promise.reject(new Error('the real time does not pass on demand'))
   })
   const witness = await WebhookWitness.start(connected)
+  await requestApprovals(connected)
   return {
     ...connected,
     witness,

@@ -1,8 +1,9 @@
 import { Command, Option } from 'commander'
 import { limitOption, parseUrl } from '../arguments.js'
 import { CommandError } from '../command-error.js'
+import { ApprovalClient, type OperatorApproval, type OperatorOutgoingPayment } from '../approval-client.js'
 import type { OperatorPayment } from '../operator-client.js'
-import { amountCell, amountJson, instantText } from '../output.js'
+import { amountCell, amountJson, instantText, type Printer } from '../output.js'
 import type { RunSession } from '../session.js'
 
 interface ListOptions {
@@ -12,7 +13,7 @@ interface ListOptions {
   readonly limit: number
 }
 
-/** `payment list` */
+/** `payment list|show|approve|decline` */
 export function paymentCommand(run: RunSession): Command {
   const payment = new Command('payment').description('payments into and out of the wallets hosted here')
   payment
@@ -48,7 +49,78 @@ export function paymentCommand(run: RunSession): Command {
         })
       })
     )
+  payment
+    .command('show')
+    .description('show an outgoing payment, and what was decided about it')
+    .argument('<outgoing-payment>', 'its URL')
+    .action((url: string, _options, command: Command) =>
+      run(command, async ({ client, print }) => {
+        printPayment(print, await new ApprovalClient(client).show(url))
+      })
+    )
+  for (const answer of ['approve', 'decline'] as const) {
+    payment
+      .command(answer)
+      .description(`${answer} an outgoing payment that awaits approval; repeating it has no effect`)
+      .argument('<outgoing-payment>', 'its URL')
+      .option('--reason <text>', 'why, for the record; clients are not told', '')
+      .action((url: string, { reason }: { reason: string }, command: Command) =>
+        run(command, async ({ client, print }) => {
+          printPayment(print, await new ApprovalClient(client).decide(answer, url, reason))
+        })
+      )
+  }
   return payment
+}
+
+function printPayment(print: Printer, payment: OperatorOutgoingPayment): void {
+  const { approval, failure } = payment
+  print.facts(outgoingPaymentJson(payment), [
+    ['Payment', payment.url],
+    ['Wallet address', payment.walletAddress],
+    ['Client', payment.client],
+    ['Receiver', payment.receiver ?? '-'],
+    [
+      'State',
+      failure === undefined ? payment.state : `${payment.state}: ${failure.reason}. ${failure.meaning}`
+    ],
+    ['Debit', amountCell(payment.amount)],
+    ['Receive', amountCell(payment.receiveAmount)],
+    ['Sent', amountCell(payment.moved)],
+    ['Created', instantText(payment.createdAt)],
+    ['Updated', instantText(payment.updatedAt)],
+    ['Approval', approval === undefined ? 'not asked for' : describeApproval(approval)]
+  ])
+}
+
+function describeApproval({ decision, expiresAt, decidedAt, decidedBy, reason }: OperatorApproval): string {
+  if (decision === undefined) return `awaited until ${instantText(expiresAt)}`
+  const by = decidedBy === undefined ? '' : ` by ${decidedBy}`
+  const why = reason === undefined ? '' : ` Reason: ${reason}`
+  return `${decision.name} at ${instantText(decidedAt)}${by}. ${decision.meaning}${why}`
+}
+
+function outgoingPaymentJson(payment: OperatorOutgoingPayment): unknown {
+  const { approval } = payment
+  return {
+    ...paymentJson('outgoing', payment),
+    url: payment.url,
+    client: payment.client,
+    receiveAmount: amountJson(payment.receiveAmount),
+    approval:
+      approval === undefined
+        ? null
+        : {
+            ruleId: approval.ruleId,
+            requestedAt: approval.requestedAt ?? null,
+            expiresAt: approval.expiresAt ?? null,
+            decision: approval.decision?.name ?? null,
+            decisionMeaning: approval.decision?.meaning ?? null,
+            decidedAt: approval.decidedAt ?? null,
+            decidedBy: approval.decidedBy ?? null,
+            reason: approval.reason ?? null
+          }
+  }
 }
 
 function kindOf({ incoming, outgoing }: ListOptions): 'incoming' | 'outgoing' {
@@ -57,7 +129,7 @@ function kindOf({ incoming, outgoing }: ListOptions): 'incoming' | 'outgoing' {
   throw new CommandError('say which payments: --incoming or --outgoing')
 }
 
-function paymentJson(kind: 'incoming' | 'outgoing', payment: OperatorPayment): unknown {
+function paymentJson(kind: 'incoming' | 'outgoing', payment: OperatorPayment): object {
   const amounts =
     kind === 'incoming'
       ? { incomingAmount: amountJson(payment.amount), receivedAmount: amountJson(payment.moved) }

@@ -30,6 +30,13 @@ export const DECIDED_MEMBERS: readonly DecidedMember[] = [
     when: acceptsMoreThanJson
   },
   {
+    name: 'state',
+    operations: ['GET /outgoing-payments/{id}', 'GET /outgoing-payments'],
+    reason:
+      'that it awaits approval; the full representation has it meanwhile, and the published schemas are closed',
+    when: acceptsMoreThanJson
+  },
+  {
     name: 'failureReason',
     operations: ['GET /outgoing-payments/{id}', 'GET /outgoing-payments'],
     reason: 'why it failed; the full representation has it, and the published schemas are closed',

@@ -6,13 +6,22 @@ import { createWebhookService } from '@open-payments-server/service-kit/webhooks
 import type { ResourceServerConfig } from '../config.js'
 import type { AuditMoneyDependencies } from '../features/audit-money/audit-money.js'
 import type { GiveUpLostDependencies } from '../features/audit-money/lost-payments.js'
+import type { DecideDependencies, RuleDependencies } from '../features/approve-payments/dependencies.js'
 import type { FreezeDependencies } from '../features/operate-wallets/freeze.js'
 import { answer } from '../grpc/operator/answer.js'
+import * as approval from '../grpc/operator/payment-approval.js'
 import * as operator from '../grpc/operator/wallet-operator.js'
 import type { Telling } from './telling.js'
 
 /** The dependencies of the gRPC services. */
-export interface GrpcDependencies extends FreezeDependencies, AuditMoneyDependencies, GiveUpLostDependencies {
+export interface GrpcDependencies
+  extends
+    FreezeDependencies,
+    AuditMoneyDependencies,
+    GiveUpLostDependencies,
+    DecideDependencies,
+    RuleDependencies {
+  readonly counters: DecideDependencies['counters'] & GiveUpLostDependencies['counters']
   readonly logger: Logger
   readonly telling: Telling
   /** Observes every call; none unless given. */
@@ -67,6 +76,12 @@ function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOpe
     deposit: handlers.unary(answer(operator.depositRpc(dependencies))),
     withdraw: handlers.unary(answer(operator.withdrawRpc(dependencies))),
     listPayments: handlers.unary(answer(operator.listPaymentsRpc(dependencies))),
+    getOutgoingPayment: handlers.unary(answer(approval.getOutgoingPaymentRpc(dependencies))),
+    approvePayment: handlers.unary(answer(approval.approvePaymentRpc(dependencies))),
+    declinePayment: handlers.unary(answer(approval.declinePaymentRpc(dependencies))),
+    createApprovalRule: handlers.unary(answer(approval.createApprovalRuleRpc(dependencies))),
+    listApprovalRules: handlers.unary(answer(approval.listApprovalRulesRpc(dependencies))),
+    deleteApprovalRule: handlers.unary(answer(approval.deleteApprovalRuleRpc(dependencies))),
     listLostPayments: handlers.unary(answer(operator.listLostPaymentsRpc(dependencies))),
     giveUpLostPayments: handlers.unary(answer(operator.giveUpLostPaymentsRpc(dependencies))),
     audit: handlers.unary(answer(operator.auditRpc(dependencies)))

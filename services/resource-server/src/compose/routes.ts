@@ -44,6 +44,7 @@ export function createRoutes({ context, resources, domain, wakers, counters }: R
   }
   const incomingLifetimeSeconds = config.INCOMING_PAYMENT_LIFETIME_SECONDS
   const quoteLifetimeSeconds = config.QUOTE_LIFETIME_SECONDS
+  const approvalTimeoutSeconds = config.APPROVAL_TIMEOUT_SECONDS
   const cacheSeconds = config.WALLET_ADDRESS_CACHE_SECONDS
   return [
     createIncomingPaymentRoute({ ...dependencies, lifetimeSeconds: incomingLifetimeSeconds }),
@@ -52,7 +53,7 @@ export function createRoutes({ context, resources, domain, wakers, counters }: R
     completeIncomingPaymentRoute(dependencies),
     createQuoteRoute({ ...dependencies, lifetimeSeconds: quoteLifetimeSeconds }),
     getQuoteRoute(dependencies),
-    createOutgoingPaymentRoute(dependencies),
+    createOutgoingPaymentRoute({ ...dependencies, approvalTimeoutSeconds }),
     getOutgoingPaymentRoute(dependencies),
     listOutgoingPaymentsRoute(dependencies),
     getGrantSpentAmountsRoute(dependencies),

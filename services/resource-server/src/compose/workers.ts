@@ -16,6 +16,7 @@ import { purgeIncomingPayments } from '../modules/incoming-payments/index.js'
 import { purgeQuotes } from '../modules/quotes/index.js'
 import { createFrozenClientsWorker } from '../workers/frozen-clients-worker.js'
 import {
+  createApprovalWorker,
   createDeliveryWorker,
   createProcessingWorker,
   createSweepingWorker
@@ -119,6 +120,24 @@ function startHolding(
   onFreezesChanged.push(() => {
     following.wake()
   })
+}
+
+/** Declines payments that nobody decided about in time. */
+export function startApprovalTimeout(
+  context: Context,
+  { database }: Pick<Resources, 'database'>,
+  { urls }: Pick<DomainPorts, 'urls'>,
+  wakers: Wakers,
+  counters: Counters
+): void {
+  const { config, lifecycle } = context
+  const onBatchFailed = (): void => {
+    counters.countFailedBatch('approval')
+  }
+  const pollSeconds = config.PROCESSING_POLL_SECONDS
+  lifecycle.add(
+    createApprovalWorker({ ...context, ...wakers, database, urls, counters, pollSeconds, onBatchFailed })
+  )
 }
 
 /** Deletes expired data, unless disabled by settings. */

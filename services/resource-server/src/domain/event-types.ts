@@ -6,6 +6,8 @@ export const EVENT_TYPES = {
   'incoming_payment.expired':
     'Its time is over, a minute ago or more, and it was not completed. Nothing arrives any more.',
   'outgoing_payment.created': 'A client pays. Its money is on hold.',
+  'outgoing_payment.awaiting_approval': 'It met a rule: the provider is to approve or decline it.',
+  'outgoing_payment.processing': 'The provider approved it.',
   'outgoing_payment.completed': 'The receiver has all of it.',
   'outgoing_payment.failed': 'It ended otherwise: what was not sent is available again.',
   'account.created': 'An operator created an account.',

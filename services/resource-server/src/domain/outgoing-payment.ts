@@ -8,8 +8,11 @@ import type { FailureReason } from './failure-reasons.js'
 import { type Representation, renderTime } from './representation.js'
 import type { ResourceUrls } from './resource-urls.js'
 
-/** State of an outgoing payment. */
-export type OutgoingPaymentState = 'pending' | 'completed' | 'failed'
+/**
+ * State of an outgoing payment. While it is awaiting approval, its hold and its reservation stand, and nothing processes it. The
+ * provider makes it pending, or it fails.
+ */
+export type OutgoingPaymentState = 'awaiting_approval' | 'pending' | 'completed' | 'failed'
 
 /** The terms of a payment: fixed before anything is reserved for it. */
 export interface PaymentTerms {
@@ -70,6 +73,8 @@ export interface OutgoingPaymentWire {
   readonly id: string
   readonly walletAddress: string
   readonly quoteId?: string
+  /** Only while it awaits approval: `failed` and `sentAmount` tell of all other states. */
+  readonly state?: 'awaiting_approval'
   readonly failed: boolean
   readonly failureReason?: FailureReason
   readonly receiver: string
@@ -101,10 +106,12 @@ export function renderOutgoingPayment(
 
 /** What only the full representation has. */
 function renderUnpublished({
+  state,
   failureReason,
   updatedAtMs
-}: ListedOutgoingPayment): Pick<OutgoingPaymentWire, 'failureReason' | 'updatedAt'> {
+}: ListedOutgoingPayment): Pick<OutgoingPaymentWire, 'state' | 'failureReason' | 'updatedAt'> {
   return {
+    ...(state === 'awaiting_approval' ? { state } : {}),
     ...(failureReason === undefined ? {} : { failureReason }),
     updatedAt: renderTime(updatedAtMs)
   }

@@ -1,3 +1,4 @@
+import type { ApprovalDecision } from './approval.js'
 import type { GivenUpCause } from './given-up.js'
 
 /** The result of an attempt to deliver an outcome to the auth server. */
@@ -26,6 +27,13 @@ export interface PaymentCounters {
   countGivenUp(cause: GivenUpCause, count?: number): void
   /** A sweep has seen all open reservations, and left this many to an operator because their payments may be lost. */
   showKeptForOperator(count: number): void
-  /** A payment is no longer pending. */
+  /**
+   * A sweep has seen all open reservations. The oldest of those whose payments do not await approval was made at this instant, in
+   * milliseconds since the Unix epoch by the auth server's clock; undefined if there is none.
+   */
+  showUnsettledSince(oldestAtMs: number | undefined): void
+  /** It was decided about payments that awaited approval. */
+  countDecided(decision: ApprovalDecision, count: number): void
+  /** A payment has ended. */
   countEnded(state: 'completed' | 'failed'): void
 }

@@ -1,5 +1,6 @@
 import { snakeCase } from '@open-payments-server/runtime'
 import type { Metrics } from '@open-payments-server/service-kit/metrics'
+import { APPROVAL_DECISIONS, type ApprovalDecision } from '../domain/approval.js'
 import { GIVEN_UP_CAUSES } from '../domain/given-up.js'
 import type { CreatedKind, PaymentCounters } from '../domain/payment-counters.js'
 import {
@@ -29,11 +30,23 @@ export function publishPayments(metrics: Metrics, database: Queries, holdsFrozen
       },
       pendingOldestAgeSeconds: {
         name: 'open_payments_outgoing_payments_pending_oldest_age_seconds',
-        help: 'Age of the oldest outgoing payment that is pending and that no freeze holds; 0 when there is none.'
+        help: 'How long that outgoing payment is pending which has been so for longest and that no freeze holds; 0 when there is none.'
       },
       frozenCount: {
         name: 'open_payments_outgoing_payments_frozen',
         help: `Pending outgoing payments that a freeze holds, counted up to ${HELD_COUNTED_MAX}.`
+      },
+      approvalsWaitingCount: {
+        name: 'open_payments_approvals_waiting',
+        help: `Outgoing payments that await the approval of the provider, counted up to ${UNDELIVERED_COUNTED_MAX}.`
+      },
+      approvalsOldestAgeSeconds: {
+        name: 'open_payments_approvals_oldest_age_seconds',
+        help: 'How long that outgoing payment has awaited approval which is declined next; 0 when there is none.'
+      },
+      approvalsTimeUsedRatio: {
+        name: 'open_payments_approvals_time_used_ratio',
+        help: 'How much of its time that outgoing payment has used which is declined next, from 0 to 1; 0 when none awaits approval.'
       }
     },
     read: () => measurePayments(database, holdsFrozen)
@@ -55,8 +68,17 @@ export function publishPayments(metrics: Metrics, database: Queries, holdsFrozen
       'result',
       ['acknowledged', 'unavailable', 'refused', 'failed']
     ),
+    countDecided: metrics.addCounters(
+      {
+        name: 'open_payments_approvals_decided_total',
+        help: 'Outgoing payments that awaited approval, by what was decided.'
+      },
+      'decision',
+      Object.keys(APPROVAL_DECISIONS) as ApprovalDecision[]
+    ),
     countGivenUp: publishGivenUp(metrics),
     showKeptForOperator: publishKeptForOperator(metrics),
+    showUnsettledSince: publishUnsettledSince(metrics),
     countEnded: metrics.addCounters(
       {
         name: 'open_payments_outgoing_payments_ended_total',
@@ -93,6 +115,20 @@ function publishKeptForOperator(metrics: Metrics): PaymentCounters['showKeptForO
   )
   return (count) => {
     kept = count
+  }
+}
+
+function publishUnsettledSince(metrics: Metrics): PaymentCounters['showUnsettledSince'] {
+  let sinceMs: number | undefined
+  metrics.addLiveGauge(
+    {
+      name: 'open_payments_reservations_unsettled_oldest_age_seconds',
+      help: 'Age of the oldest open reservation that the last sweep found, without those whose payments await approval; 0 when there is none.'
+    },
+    () => (sinceMs === undefined ? 0 : Math.max(0, (Date.now() - sinceMs) / 1_000))
+  )
+  return (oldestAtMs) => {
+    sinceMs = oldestAtMs
   }
 }
 

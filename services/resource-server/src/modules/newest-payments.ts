@@ -2,6 +2,7 @@ import { instantText } from '@open-payments-server/database'
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import type { PageEnd } from '@open-payments-server/value-types/identifiers'
 import type { FailureReason } from '../domain/failure-reasons.js'
+import type { OutgoingPaymentState } from '../domain/outgoing-payment.js'
 import { Prisma, type Queries } from './database.js'
 import { WALLET_ADDRESS } from './wallet-addresses/index.js'
 
@@ -18,7 +19,7 @@ export interface NewestRange {
 export interface ListedPayment extends PageEnd {
   /** Path of its wallet address. */
   readonly path: string
-  readonly state: 'pending' | 'completed' | 'failed'
+  readonly state: OutgoingPaymentState
   /** Undefined for outgoing payments. */
   readonly expiresAtMs: number | undefined
   /** Undefined unless it failed. */

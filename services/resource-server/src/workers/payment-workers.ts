@@ -1,12 +1,18 @@
 import { type Logger, startWorker, type Worker } from '@open-payments-server/runtime'
 import type { PaymentCounters } from '../domain/payment-counters.js'
 import { AuthServerUnavailable, ENDS_MAX } from '../domain/ports.js'
+import { declineOverdue } from '../features/approve-payments/decide.js'
+import type { DecideDependencies } from '../features/approve-payments/dependencies.js'
 import type { PaymentMethod } from '../modules/outgoing-payments/index.js'
 import {
   deliverOutcomes,
   type DeliverOutcomesDependencies
 } from '../features/deliver-reservation-outcomes/deliver-outcomes.js'
-import { sweepOrphans, type SweepOrphansDependencies } from '../features/sweep-orphans/sweep-orphans.js'
+import {
+  oldestOf,
+  sweepOrphans,
+  type SweepOrphansDependencies
+} from '../features/sweep-orphans/sweep-orphans.js'
 
 /** Maximum number of payments that one transaction settles. */
 const PAYMENTS_PER_BATCH_MAX = 200
@@ -47,6 +53,24 @@ export function createProcessingWorker(dependencies: {
   })
 }
 
+/** Declines payments that nobody decided about in time. */
+export function createApprovalWorker(
+  dependencies: DecideDependencies & {
+    pollSeconds: number
+    onBatchFailed?: (() => void) | undefined
+  }
+): Worker {
+  return startWorker({
+    name: 'approval timeout',
+    pollMs: dependencies.pollSeconds * 1_000,
+    logger: dependencies.logger,
+    onBatchFailed: dependencies.onBatchFailed,
+    async runBatch() {
+      return (await declineOverdue(PAYMENTS_PER_BATCH_MAX, dependencies)) === PAYMENTS_PER_BATCH_MAX
+    }
+  })
+}
+
 /** Delivers outcomes to the auth server. */
 export function createDeliveryWorker(
   dependencies: DeliverOutcomesDependencies & {
@@ -76,7 +100,7 @@ export function createSweepingWorker(
     intervalSeconds: number
     onBatchFailed?: (() => void) | undefined
     onReservationEnded: () => void
-    readonly counters: Pick<PaymentCounters, 'showKeptForOperator'>
+    readonly counters: Pick<PaymentCounters, 'showKeptForOperator' | 'showUnsettledSince'>
     /** Number of reservations checked together; default {@link RESERVATIONS_PER_SWEEP_MAX}. */
     pageSize?: number
   }
@@ -84,6 +108,7 @@ export function createSweepingWorker(
   const { pageSize = RESERVATIONS_PER_SWEEP_MAX } = dependencies
   let pageToken: string | undefined
   let keptBefore = 0
+  let unsettledSinceMs: number | undefined
   return startWorker({
     name: 'orphan sweeping',
     pollMs: dependencies.intervalSeconds * 1_000,
@@ -91,14 +116,16 @@ export function createSweepingWorker(
     onBatchFailed: dependencies.onBatchFailed,
     async runBatch() {
       try {
-        const { givenUp, keptForOperator, nextPageToken } = await sweepOrphans(
-          { pageSize, pageToken },
-          dependencies
-        )
-        keptBefore = (pageToken === undefined ? 0 : keptBefore) + keptForOperator
-        pageToken = nextPageToken
-        if (pageToken === undefined) dependencies.counters.showKeptForOperator(keptBefore)
-        if (givenUp > 0) dependencies.onReservationEnded()
+        const swept = await sweepOrphans({ pageSize, pageToken }, dependencies)
+        const isFirst = pageToken === undefined
+        keptBefore = (isFirst ? 0 : keptBefore) + swept.keptForOperator
+        unsettledSinceMs = oldestOf([isFirst ? undefined : unsettledSinceMs, swept.unsettledSinceMs])
+        pageToken = swept.nextPageToken
+        if (pageToken === undefined) {
+          dependencies.counters.showKeptForOperator(keptBefore)
+          dependencies.counters.showUnsettledSince(unsettledSinceMs)
+        }
+        if (swept.givenUp > 0) dependencies.onReservationEnded()
       } catch (error) {
         // A page token that the auth server no longer knows must not block the sweep for ever.
         if (!(error instanceof AuthServerUnavailable)) pageToken = undefined

@@ -1,4 +1,5 @@
 import type { Mutation } from '../mutation.js'
+import { APPROVAL_GUARDS } from './approvals.js'
 import { AUDIT_GUARDS } from './audit.js'
 import { GRANT_GUARDS } from './grants.js'
 import { GRPC_GUARDS } from './grpc.js'
@@ -21,6 +22,7 @@ export const GUARDS: readonly { readonly title: string; readonly mutations: read
   { title: 'Callers of gRPC', mutations: GRPC_GUARDS },
   { title: 'Creating payments and reporting outcomes', mutations: PAYMENT_GUARDS },
   { title: 'Money', mutations: LEDGER_GUARDS },
+  { title: 'Approval by the provider', mutations: APPROVAL_GUARDS },
   { title: 'What the audit finds', mutations: AUDIT_GUARDS },
   { title: 'Untrusted input', mutations: INPUT_GUARDS },
   { title: 'Resource limits', mutations: LIMIT_GUARDS },

@@ -103,15 +103,15 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'a payment that has ended is not ended again',
     file: ENDED,
-    text: "p.id = any (array(select id from ending)) and p.state::text = 'pending' returning 1",
-    broken: 'p.id = any (array(select id from ending)) returning 1',
+    text: "p.id = any (array(select id from ending)) and p.state::text = 'pending'",
+    broken: 'p.id = any (array(select id from ending))',
     test: writing('is not settled when it has ended meanwhile')
   },
   {
     guard: 'a recorded outcome never changes',
     file: DETERMINED,
-    text: 'r.payment_id = any (array(select id from ending)) and r.outcome is null returning 1',
-    broken: 'r.payment_id = any (array(select id from ending)) returning 1',
+    text: 'r.payment_id = any (array(select id from ending)) and r.outcome is null returning r.held',
+    broken: 'r.payment_id = any (array(select id from ending)) returning r.held',
     test: writing('is not settled when its outcome is recorded already')
   },
   {

@@ -150,7 +150,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
           left join account source on source.asset_id = p.debit_asset_id and source.kind = 'exchange'
           left join account target on target.asset_id = p.receive_asset_id and target.kind = 'exchange'
          cross join lateral (values
-           ('payment', case when p.state = 'pending' then 'pending' when p.sent > 0 then 'posted' else 'voided' end,
+           ('payment', case when p.state in ('pending', 'awaiting_approval') then 'pending' when p.sent > 0 then 'posted' else 'voided' end,
             p.debit_account_id, clearing.id, p.debit_asset_id, p.debit_value, nullif(p.sent, 0), null::uuid,
             r.held is not false),
            ('fee', 'posted', clearing.id, fees.id, p.debit_asset_id, p.sent - p.net, p.sent - p.net, null,
@@ -228,7 +228,8 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                      terms.grant_spent_debit_value < terms.debit_value
                      or terms.grant_spent_receive_value < terms.receive_value as grant_counted_less,
                      r.held,
-                     terms.state <> 'pending'
+                     terms.state not in ('pending', 'awaiting_approval')
+                     and terms.failure_reason is distinct from 'declined_by_provider'
                      and r.held <> (terms.failure_reason is distinct from 'insufficient_funds') as funds_differ,
                      -- What a receiver has received, its completion and its expiry never go back. A part that was reduced so that
                      -- the sender keeps a unit leaves less than the whole.
@@ -246,6 +247,27 @@ const INVARIANTS: readonly LedgerInvariant[] = [
           or (p.debit_asset_id = p.receive_asset_id and p.debit_value <> p.fee_value + p.receive_value)
           or p.asset_differs or p.quote_differs or p.agreed_differs or p.grant_counted_less or p.funds_differ
           or p.failed_without_cause or (p.settled_receive_value > 0 and p.credit_account_id is null)`
+  },
+  {
+    // The approval was requested by the statement that persisted the payment, and decided by the one that changed its state.
+    invariant:
+      'Every payment that awaits approval is undecided, and every other that met a rule is what was decided about it, in time.',
+    count: 'select count(*) from payment_approval',
+    violations: `
+      select format('payment %s: %s, requested at %s and %s at %s, with time until %s', coalesce(p.id, a.payment_id),
+                    coalesce(p.failure_reason::text, p.state::text, 'missing'), coalesce(a.requested_at::text, 'no time'),
+                    coalesce(a.decision, 'undecided'), coalesce(a.decided_at::text, 'no time'), a.expires_at) as violation
+        from outgoing_payment p
+        full join payment_approval a on a.payment_id = p.id
+       where case
+         when a.payment_id is null then p.state = 'awaiting_approval' or p.failure_reason is not distinct from 'declined_by_provider'
+         when p.id is null or a.requested_at <> p.created_at then true
+         when a.decision is null then p.state <> 'awaiting_approval'
+         when (a.decision = 'timed_out') is distinct from (a.decided_at >= a.expires_at) then true
+         when a.decision = 'approved'
+           then p.state = 'awaiting_approval' or p.failure_reason is not distinct from 'declined_by_provider'
+         else p.failure_reason is distinct from 'declined_by_provider'
+       end`
   },
   {
     invariant: 'Nothing was delivered to an incoming payment after it expired.',
@@ -299,7 +321,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
          when p.id is null then r.outcome is distinct from 'release' or r.given_up_cause is null
                                 or num_nonnulls(r.quote_id, r.fee_value, r.charged_at, r.held) > 0
          when r.payment_id is null or r.given_up_cause is not null then true
-         when p.state = 'pending' then r.outcome is not null
+         when p.state in ('pending', 'awaiting_approval') then r.outcome is not null
          when p.settled_debit_value = 0 then r.outcome is distinct from 'release'
          else (r.outcome, r.settled_debit_value, r.settled_receive_value)
               is distinct from ('settle', p.settled_debit_value, p.settled_receive_value)

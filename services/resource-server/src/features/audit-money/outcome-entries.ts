@@ -35,6 +35,11 @@ export interface PersistedPayment {
   readonly isFrozen: boolean
   /** The instant that the auth server charged it at, in milliseconds since the Unix epoch. */
   readonly chargedAtMs: number | undefined
+  /**
+   * Until when it awaited approval, in milliseconds since the Unix epoch: decided, or until its time is over; undefined if it met no
+   * rule.
+   */
+  readonly awaitedApprovalUntilMs: number | undefined
   /** SHA-256 of the client's request. */
   readonly requestHash: Uint8Array
   /** What the grant had spent, this payment included, in units of the debit amount's asset. */
@@ -63,6 +68,7 @@ interface Row {
   readonly receive_scale: number
   readonly is_frozen: boolean
   readonly charged_at: Date | null
+  readonly awaited_until_at: Date | null
   readonly request_hash: Uint8Array
   readonly grant_spent_debit_value: string
   readonly grant_spent_receive_value: string
@@ -103,12 +109,13 @@ export async function* readOutcomeEntries(
                                   join account ra on ra.id = rw.account_id
                                  where i.id = substring(o.receiver from '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$')::uuid
                                    and (rw.frozen_at is not null or ra.frozen_at is not null)) as is_frozen,
-                   o.request_hash, o.grant_spent_debit_value::text, o.grant_spent_receive_value::text
+                   coalesce(v.decided_at, v.expires_at) as awaited_until_at, o.request_hash, o.grant_spent_debit_value::text, o.grant_spent_receive_value::text
               from outgoing_payment o
               join wallet_address w on w.id = o.wallet_address_id
               join account a on a.id = w.account_id
               join asset d on d.id = a.asset_id
               join asset c on c.id = o.receive_asset_id
+              left join payment_approval v on v.payment_id = o.id
              where o.id = r.payment_id limit 1) p on true
          order by r.payment_id`
     )
@@ -145,6 +152,7 @@ function toEntry(row: Row, urls: ResourceUrls): OutcomeEntry {
             },
             isFrozen: row.is_frozen,
             chargedAtMs: row.charged_at?.getTime(),
+            awaitedApprovalUntilMs: row.awaited_until_at?.getTime(),
             requestHash: row.request_hash,
             grantSpentDebitValue: BigInt(row.grant_spent_debit_value),
             grantSpentReceiveValue: BigInt(row.grant_spent_receive_value)

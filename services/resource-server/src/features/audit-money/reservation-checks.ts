@@ -42,7 +42,7 @@ export async function checkReservations(dependencies: ReservationCheckDependenci
     if (findDisagreement(pair, olderThanMs) !== undefined) doubts.push(pair)
     const { reservation, entry } = pair
     const isHeld = dependencies.holdsFrozen && entry?.outcome === null && entry.payment?.isFrozen === true
-    if (reservation?.state === 'open' && reservation.createdAtMs < olderThanMs && !isHeld) {
+    if (reservation?.state === 'open' && openSinceMs(reservation, entry) < olderThanMs && !isHeld) {
       stale.push(
         `reservation ${pair.paymentId} is open since ${new Date(reservation.createdAtMs).toISOString()}`
       )
@@ -67,6 +67,11 @@ export async function checkReservations(dependencies: ReservationCheckDependenci
       violations: tellViolations(lost)
     }
   ]
+}
+
+/** Since when nothing but the services keeps a reservation open, in milliseconds since the Unix epoch. */
+function openSinceMs(reservation: Reservation, entry: OutcomeEntry | undefined): number {
+  return Math.max(reservation.createdAtMs, entry?.payment?.awaitedApprovalUntilMs ?? 0)
 }
 
 /**

@@ -259,7 +259,7 @@ async function persist(
         debitValue: terms.amounts.debitValue,
         receiveAsset: terms.receiver.asset,
         receiveValue: terms.amounts.receiveValue,
-        state: 'pending',
+        state: result.state,
         failureReason: undefined,
         settledDebitValue: 0n,
         grantSpentDebitValue,

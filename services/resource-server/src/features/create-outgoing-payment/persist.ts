@@ -16,10 +16,11 @@ import {
 } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { OutgoingPayment } from '../../domain/outgoing-payment.js'
+import { metRule, requested } from '../../modules/approvals/index.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { appended } from '../../modules/events/index.js'
 import { opened } from '../../modules/grant-outcomes/index.js'
-import { canTake } from '../../modules/incoming-payments/index.js'
+import { canTake, walletAddressOf } from '../../modules/incoming-payments/index.js'
 import { held } from '../../modules/ledger/index.js'
 import {
   inserted,
@@ -36,6 +37,8 @@ export type PersistResult =
   | {
       readonly kind: 'persisted'
       readonly metadata: OutgoingPayment['metadata']
+      /** It awaits approval if it met a rule. */
+      readonly state: 'awaiting_approval' | 'pending'
       readonly createdAtMs: number
     }
   /** The receiver cannot take it. The release of its reservation is recorded. */
@@ -50,6 +53,8 @@ export interface PersistDependencies {
   readonly database: Queries
   readonly clock: Clock
   readonly logger: Logger
+  /** How long a payment awaits approval. */
+  readonly approvalTimeoutSeconds: number
 }
 
 /** How often a statement is retried after a conflict with another one. */
@@ -82,6 +87,7 @@ interface PersistedRow {
   /** Whether it is refused because whoever pays is frozen. */
   readonly payer_frozen: boolean
   readonly metadata: Record<string, unknown> | null
+  readonly state: 'awaiting_approval' | 'pending'
 }
 
 // One statement, because a client's answer depends on all of it and a busy sender's account is locked meanwhile. It treats
@@ -90,6 +96,7 @@ interface PersistedRow {
 //   reservation is recorded. A freeze that is committed while the statement runs fails it, and it is sent again.
 // - The payment's entry among the outcomes takes the place of a tombstone: after a tombstone, the primary key refuses it.
 // - The hold is made if the money is there. Otherwise the payment exists without one, and processing fails it.
+// - A payment that meets a rule of the provider awaits approval. The rules are those of the statement's snapshot.
 // - Rows that others wait for are locked in one order: payments, then accounts by id, then outcomes by id. `placed` reads
 //   `covered` only for this order: PostgreSQL runs data-modifying parts in any order.
 const PERSIST = new Statement<PersistedRow>(
@@ -102,17 +109,24 @@ const PERSIST = new Statement<PersistedRow>(
       id: Prisma.sql`judged.incoming_payment_id`,
       value: Prisma.sql`judged.receive_value`,
       now: Prisma.sql`${placeholder('now')}::timestamptz`
-    })} as payable
+    })} as payable, ${metRule({
+      debitValue: Prisma.sql`judged.debit_value`,
+      walletAddressId: Prisma.sql`judged.wallet_address_id`,
+      client: Prisma.sql`judged.client`,
+      // The only method so far.
+      method: Prisma.sql`'local'`,
+      payee: walletAddressOf(Prisma.sql`judged.incoming_payment_id`)
+    })} as approval_rule_id
       from judged
   ), ${inserted}, ${unfrozenPayers(Prisma.sql`array(select wallet_address_id from wanted join payment using (id))`)}, holdable as (
     select id, account_id, debit_value from wanted join payment using (id)
      where (select proof from unfrozen) is null
   ), ${held}, placed as (
     select id, covered.debit_account_id is not null as held from payment left join covered using (id)
-  ), ${opened}, ${appended(insertedEvents)}
-  select id, true as persisted, false as payer_frozen, metadata from payment
+  ), ${opened}, ${requested}, ${appended(insertedEvents)}
+  select id, true as persisted, false as payer_frozen, metadata, state::text from payment
    union all
-  select wanted.id, false, wanted.payer_frozen, null from refused join wanted on wanted.id = refused.payment_id`
+  select wanted.id, false, wanted.payer_frozen, null, null from refused join wanted on wanted.id = refused.payment_id`
 )
 
 /**
@@ -147,7 +161,7 @@ async function persistAlone(payment: NewPayment, dependencies: PersistDependenci
  */
 async function persistAll(
   payments: readonly NewPayment[],
-  { database, clock }: PersistDependencies
+  { database, clock, approvalTimeoutSeconds }: PersistDependencies
 ): Promise<readonly PersistResult[]> {
   // A request that arrived twice has one id: the first keeps it, and it is taken for the second.
   const firstOfId = new Map(payments.toReversed().map((payment) => [payment.id, payment]))
@@ -157,13 +171,18 @@ async function persistAll(
     // appears later.
     const createdAtMs = clock.now()
     try {
-      const rows = await PERSIST.rows(database, { ...values, now: instantText(createdAtMs) })
+      const rows = await PERSIST.rows(database, {
+        ...values,
+        now: instantText(createdAtMs),
+        approvalExpiresAt: instantText(createdAtMs + approvalTimeoutSeconds * 1_000)
+      })
       const rowOfId = new Map(rows.map((row) => [row.id, row]))
       return payments.map((payment) => {
         const row = firstOfId.get(payment.id) === payment ? rowOfId.get(payment.id) : undefined
         if (row === undefined) return { kind: 'taken' }
         if (!row.persisted) return { kind: row.payer_frozen ? 'account-frozen' : 'receiver-not-payable' }
-        return { kind: 'persisted', metadata: row.metadata ?? undefined, createdAtMs }
+        const { state } = row
+        return { kind: 'persisted', metadata: row.metadata ?? undefined, state, createdAtMs }
       })
     } catch (error) {
       if (payments.length === 1 && isUniqueViolation(error)) return [{ kind: 'taken' }]

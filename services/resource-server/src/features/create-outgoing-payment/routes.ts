@@ -19,6 +19,8 @@ export interface CreateOutgoingPaymentRouteDependencies extends Omit<
   CreateOutgoingPaymentDependencies,
   'persist' | 'quotes' | 'receivers'
 > {
+  /** How long a payment awaits approval. */
+  readonly approvalTimeoutSeconds: number
   readonly rememberedReceivers: RememberedReceivers
   readonly authorizer: RequestAuthorizer<IncomingRequest>
 }

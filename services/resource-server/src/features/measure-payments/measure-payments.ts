@@ -1,9 +1,10 @@
 import { Statement } from '@open-payments-server/database'
+import { approvalsWaiting } from '../../modules/approvals/index.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { undelivered } from '../../modules/grant-outcomes/index.js'
 import { pending } from '../../modules/outgoing-payments/index.js'
 
-/** Maximum number of undelivered outcomes that are counted: beyond that the exact number does not matter. */
+/** Maximum number of undelivered outcomes, and of waiting payments, that are counted: beyond that the exact number does not matter. */
 export const UNDELIVERED_COUNTED_MAX = 10_000
 
 /** Maximum number of payments on hold that are counted. */
@@ -15,10 +16,16 @@ export interface PaymentMeasures {
   readonly outcomesOldestAgeSeconds: number
   /** Number of outcomes that it has not acknowledged, up to {@link UNDELIVERED_COUNTED_MAX}. */
   readonly undeliveredCount: number
-  /** Age of the oldest pending payment that no freeze holds, in seconds. */
+  /** How long that payment is pending which has been so for longest and that no freeze holds, in seconds. */
   readonly pendingOldestAgeSeconds: number
   /** Number of pending payments that a freeze holds, up to {@link HELD_COUNTED_MAX}. */
   readonly frozenCount: number
+  /** Number of payments that await approval, up to {@link UNDELIVERED_COUNTED_MAX}. */
+  readonly approvalsWaitingCount: number
+  /** How long that which is declined next has awaited approval, in seconds. */
+  readonly approvalsOldestAgeSeconds: number
+  /** How much of its time it has used, from 0 to 1. */
+  readonly approvalsTimeUsedRatio: number
 }
 
 /** Reads the ends of partial indexes, and a count with a limit: the cost does not grow with the tables. */
@@ -28,7 +35,10 @@ const MEASURE = new Statement<PaymentMeasures>(
   select greatest(0, extract(epoch from now() - ${undelivered.oldest}))::float8 as "outcomesOldestAgeSeconds",
          ${undelivered.count(UNDELIVERED_COUNTED_MAX)} as "undeliveredCount",
          greatest(0, extract(epoch from now() - ${pending.oldest}))::float8 as "pendingOldestAgeSeconds",
-         ${pending.heldCount(HELD_COUNTED_MAX)} as "frozenCount"`
+         ${pending.heldCount(HELD_COUNTED_MAX)} as "frozenCount",
+         ${approvalsWaiting.count(UNDELIVERED_COUNTED_MAX)} as "approvalsWaitingCount",
+         greatest(0, ${approvalsWaiting.longestWait})::float8 as "approvalsOldestAgeSeconds",
+         greatest(0, ${approvalsWaiting.mostUsed})::float8 as "approvalsTimeUsedRatio"`
 )
 
 /**

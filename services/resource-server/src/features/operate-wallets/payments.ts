@@ -1,6 +1,7 @@
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import type { PageEnd } from '@open-payments-server/value-types/identifiers'
 import { FAILURE_REASONS, type FailureReason } from '../../domain/failure-reasons.js'
+import type { OutgoingPaymentState } from '../../domain/outgoing-payment.js'
 import { listNewestIncomingPayments } from '../../modules/incoming-payments/index.js'
 import { type ListedPayment, listNewestOutgoingPayments } from '../../modules/outgoing-payments/index.js'
 import type { OperatorDependencies } from './dependencies.js'
@@ -13,7 +14,7 @@ export interface OperatedPayment {
   readonly kind: 'incoming' | 'outgoing'
   /** URL of the wallet address it belongs to. */
   readonly walletAddress: string
-  readonly state: 'pending' | 'completed' | 'expired' | 'failed'
+  readonly state: OutgoingPaymentState | 'expired'
   /** undefined unless it failed. */
   readonly failure: { readonly reason: FailureReason; readonly meaning: string } | undefined
   /** Incoming amount or debit amount; undefined when open. */

@@ -2,6 +2,7 @@ import { instantText, inTransaction, Statement } from '@open-payments-server/dat
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
+import { paid } from '../../modules/approvals/index.js'
 import { type Database, Prisma, type Queries } from '../../modules/database.js'
 import { appended } from '../../modules/events/index.js'
 import { determined } from '../../modules/grant-outcomes/index.js'
@@ -98,13 +99,20 @@ export async function claimPayments(
   return { payments: rows.map(readClaimedPayment), receivers }
 }
 
+/** Fragment: who has paid whom by the transfers that are written. */
+const PAYER_AND_PAYEE = Prisma.sql`
+  select payment.wallet_address_id, received.wallet_address_id as payee_wallet_address_id
+    from movement
+    join payment on payment.id = movement.payment_id
+    join received on received.id = movement.incoming_payment_id`
+
 // One statement for the whole batch, whatever its size. Each part names the state that it expects, so that a payment that
 // ended otherwise meanwhile is not ended again. Then the number of changed rows is wrong: PostgreSQL cannot read the text that
 // says so as an integer, which fails the statement, and nothing of it is kept.
 const WRITE = new Statement(
   'settle-outgoing-payments',
   Prisma.sql`
-  with ${ended}, ${determined}, ${posted}, ${received},
+  with ${ended}, ${determined}, ${posted}, ${received}, ${paid(PAYER_AND_PAYEE)},
        ${appended(Prisma.sql`${receivedEvents} union all ${endedEvents}`)}
   select string_agg(format('settling must change %s %s, and would change %s', wanted, name, changed), '; ')::integer as wrong
     from (values ('payments', (select count(*) from ending), (select count(*) from payment)),

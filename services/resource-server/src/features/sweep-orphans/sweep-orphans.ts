@@ -1,6 +1,7 @@
 import type { Logger } from '@open-payments-server/runtime'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { GrantLimits } from '../../domain/ports.js'
+import { findAwaiting } from '../../modules/approvals/index.js'
 import type { Queries } from '../../modules/database.js'
 import { meetTimeline, sweep } from '../../modules/grant-outcomes/index.js'
 
@@ -28,6 +29,11 @@ export interface Sweep {
   readonly givenUp: number
   /** Number of reservations from before the database changed its timeline, left to an operator. */
   readonly keptForOperator: number
+  /**
+   * When the oldest of the reservations was made whose payments do not await approval, in milliseconds since the Unix epoch by the
+   * auth server's clock; undefined if there is none.
+   */
+  readonly unsettledSinceMs: number | undefined
   /** Where the next sweep continues; undefined when this one reached the end. */
   readonly nextPageToken: string | undefined
 }
@@ -51,7 +57,8 @@ export async function sweepOrphans(
     olderThanSeconds: dependencies.orphanAgeSeconds,
     ...range
   })
-  if (reservations.length === 0) return { givenUp: 0, keptForOperator: 0, nextPageToken }
+  if (reservations.length === 0)
+    return { givenUp: 0, keptForOperator: 0, unsettledSinceMs: undefined, nextPageToken }
   // Every payment has its row from the moment it is persisted, so an id without a row is not a payment and never will be.
   const { givenUp, keptForOperator } = await sweep(database, reservations)
   for (const paymentId of givenUp) {
@@ -64,5 +71,21 @@ export async function sweepOrphans(
     )
   }
   dependencies.counters.countGivenUp('swept', givenUp.length)
-  return { givenUp: givenUp.length, keptForOperator: keptForOperator.length, nextPageToken }
+  const awaiting = await findAwaiting(
+    database,
+    reservations.map(({ paymentId }) => paymentId)
+  )
+  const unsettled = reservations.filter(({ paymentId }) => !awaiting.has(paymentId))
+  return {
+    givenUp: givenUp.length,
+    keptForOperator: keptForOperator.length,
+    unsettledSinceMs: oldestOf(unsettled.map(({ createdAtMs }) => createdAtMs)),
+    nextPageToken
+  }
+}
+
+/** The earliest of some instants; undefined if there is none. */
+export function oldestOf(instantsMs: readonly (number | undefined)[]): number | undefined {
+  const known = instantsMs.filter((instantMs) => instantMs !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
 }

@@ -32,6 +32,10 @@ const outgoingPayment = z.strictObject({
   receiveAmount: amount,
   debitAmount: amount,
   failed: z.boolean(),
+  state: z
+    .literal('awaiting_approval')
+    .optional()
+    .describe('Only while it awaits the approval of the provider.'),
   failureReason: z
     .enum(Object.keys(FAILURE_REASONS) as [FailureReason, ...FailureReason[]])
     .optional()
@@ -183,6 +187,11 @@ export const EVENT_CATALOGUE: EventCatalogue<EventType> = {
     example: withData(receiving, { expiresAt: NOW, updatedAt: EARLIER })
   },
   'outgoing_payment.created': { data: outgoingPayment, example: withData(paying, { updatedAt: EARLIER }) },
+  'outgoing_payment.awaiting_approval': {
+    data: outgoingPayment,
+    example: withData(paying, { state: 'awaiting_approval', updatedAt: EARLIER })
+  },
+  'outgoing_payment.processing': { data: outgoingPayment, example: paying },
   'outgoing_payment.completed': {
     data: outgoingPayment,
     example: withData(paying, { sentAmount: usd('5025') })

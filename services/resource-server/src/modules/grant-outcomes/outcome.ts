@@ -22,7 +22,7 @@ export const opened = Prisma.sql`
 
 /**
  * Fragment: determines the outcomes of payments that end. Reads the part `ending` (`id`, `settled_debit_value`,
- * `settled_receive_value`). The part `reservation` has a row for each that is determined.
+ * `settled_receive_value`). The part `reservation` (`held`, whether there was a hold for it) has a row for each that is determined.
  */
 export const determined = Prisma.sql`
   reservation as (
@@ -31,5 +31,5 @@ export const determined = Prisma.sql`
            settled_debit_value = nullif(e.settled_debit_value, 0),
            settled_receive_value = nullif(e.settled_receive_value, 0), outcome_since = now(), next_attempt_at = now()
       from ending e
-     where r.payment_id = e.id and r.payment_id = any (array(select id from ending)) and r.outcome is null returning 1
+     where r.payment_id = e.id and r.payment_id = any (array(select id from ending)) and r.outcome is null returning r.held
   )`

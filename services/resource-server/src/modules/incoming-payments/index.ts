@@ -14,5 +14,6 @@ export {
   type LockedReceiver,
   lockedReceivers,
   readLockedReceiver,
-  type LockedReceiverRow
+  type LockedReceiverRow,
+  walletAddressOf
 } from './room.js'

@@ -16,7 +16,7 @@ export const received = Prisma.sql`
            updated_at = greatest(i.updated_at, ${placeholder('now')}::timestamptz)
       from receipt r
      where i.id = r.id and i.id = any (array(select id from receipt))
-    returning i.id, i.received_value, i.completed, i.updated_at
+    returning i.id, i.received_value, i.completed, i.updated_at, i.wallet_address_id
   )`
 
 /**

@@ -51,6 +51,15 @@ export function isFrozenReceiver(id: Prisma.Sql): Prisma.Sql {
     select 1 from incoming_payment i where i.id = ${id} and ${isFrozenAddress(Prisma.sql`i.wallet_address_id`)})`
 }
 
+/**
+ * Fragment: the wallet address of an incoming payment; null if there is no such payment.
+ *
+ * @param id names its id
+ */
+export function walletAddressOf(id: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(select i.wallet_address_id from incoming_payment i where i.id = ${id})`
+}
+
 /** An incoming payment whose row is locked. */
 export interface LockedReceiver {
   /** Id (UUID). */

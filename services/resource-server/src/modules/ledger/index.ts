@@ -14,3 +14,4 @@ export {
   type ProviderAccountDirectory,
   type ProviderAccounts
 } from './provider-accounts.js'
+export { voided } from './void.js'

@@ -43,8 +43,8 @@ export const wanted = Prisma.sql`
   )`
 
 /**
- * Fragment: the part `payment` (`id`, `metadata`), which inserts those of the part `wanted` that are `payable`. A payment
- * is left out if its id, signed request or quote is taken, also by an earlier one of the batch. Two requests may claim the
+ * Fragment: the part `payment` (`id`, `metadata`, `state`), which inserts those of the part `wanted` that are `payable`. One with
+ * an `approval_rule_id` awaits approval. A payment is left out if its id, signed request or quote is taken, also by an earlier one of the batch. Two requests may claim the
  * same, so they are inserted in one order, by quote, then id, to avoid deadlocks. Takes `now`.
  */
 export const inserted = Prisma.sql`
@@ -53,11 +53,12 @@ export const inserted = Prisma.sql`
       debit_value, fee_value, receive_value, receive_asset_id, state, metadata, grant_spent_debit_value,
       grant_spent_receive_value, created_at, updated_at)
     select id, signature_id, request_hash, wallet_address_id, client, grant_id, quote_id, receiver,
-      debit_value, fee_value, receive_value, receive_asset_id, 'pending', metadata, grant_spent_debit_value,
+      debit_value, fee_value, receive_value, receive_asset_id,
+      case when approval_rule_id is null then 'pending' else 'awaiting_approval' end::outgoing_payment_state, metadata, grant_spent_debit_value,
       grant_spent_receive_value, ${placeholder('now')}::timestamptz, ${placeholder('now')}::timestamptz
       from wanted where payable order by quote_id, id
     on conflict do nothing
-    returning id, metadata
+    returning id, metadata, state
   )`
 
 /** The payments of {@link wanted}. Numbers of arbitrary size are sent as text. */

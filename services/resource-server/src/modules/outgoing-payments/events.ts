@@ -12,8 +12,18 @@ import {
 
 /** Fragment: selects the events of the part `payment` of `inserted`. Takes `now`. */
 export const insertedEvents = Prisma.sql`
-  select 'outgoing_payment.created' as type, id as subject_id, null::json as change,
+  select unnest(case when state::text = 'awaiting_approval'
+                     then array['outgoing_payment.created', 'outgoing_payment.awaiting_approval']
+                     else array['outgoing_payment.created'] end) as type,
+         id as subject_id,
+         case when state::text = 'awaiting_approval' then json_build_object('state', state) end as change,
          ${placeholder('now')}::timestamptz as occurred_at
+    from payment`
+
+/** Fragment: selects the events of the part `payment` of `approved`. */
+export const approvedEvents = Prisma.sql`
+  select 'outgoing_payment.processing' as type, id as subject_id,
+         json_build_object('state', state, 'updated_at', updated_at) as change, updated_at as occurred_at
     from payment`
 
 /** Fragment: selects the events of the part `payment` of `ended`. */
@@ -23,9 +33,9 @@ export const endedEvents = Prisma.sql`
            'settled_debit_value', settled_debit_value::text) as change, updated_at as occurred_at
     from payment`
 
-/** The columns that change when a payment ends. */
-type Change = Pick<OutgoingPaymentRow, 'state' | 'failure_reason' | 'settled_debit_value'> & {
-  readonly updated_at: string
+/** Those columns that changed since the payment was created. */
+type Change = Partial<Pick<OutgoingPaymentRow, 'state' | 'failure_reason' | 'settled_debit_value'>> & {
+  readonly updated_at?: string
 }
 
 /** One statement over five tables: Prisma's models would send one for each table. */
@@ -50,7 +60,7 @@ export async function readToldOutgoingPayments(
   const rowOf = new Map(rows.map((row) => [row.id, row]))
   return events.map(({ subjectId, change }) => {
     const row = rowOf.get(subjectId)
-    return row && readOutgoingPaymentRow({ ...row, ...changed(row, change as Change | undefined) }, urls)
+    return row && readOutgoingPaymentRow({ ...row, ...changed(row, change) }, urls)
   })
 }
 
@@ -58,6 +68,7 @@ function changed(
   { created_at }: OutgoingPaymentRow,
   change: Change | undefined
 ): Partial<OutgoingPaymentRow> {
-  if (change !== undefined) return { ...change, updated_at: new Date(change.updated_at) }
-  return { state: 'pending', failure_reason: null, settled_debit_value: '0', updated_at: created_at }
+  const created = { state: 'pending', failure_reason: null, settled_debit_value: '0' } as const
+  const { updated_at } = change ?? {}
+  return { ...created, ...change, updated_at: updated_at === undefined ? created_at : new Date(updated_at) }
 }

@@ -1,6 +1,7 @@
 /** The life cycle of an outgoing payment: inserted, claimed, ended; and the port to whatever moves its money. */
+export { approved, declined, deliveries } from './approval.js'
 export { inserted, type NewPayment, wanted, wantedPayments } from './create.js'
-export { endedEvents, insertedEvents, readToldOutgoingPayments } from './events.js'
+export { approvedEvents, endedEvents, insertedEvents, readToldOutgoingPayments } from './events.js'
 export type { ListedPayment } from '../newest-payments.js'
 export type { PaymentMethod } from './payment-method.js'
 export {

@@ -156,7 +156,7 @@ export const ended = Prisma.sql`
            settled_receive_value = e.settled_receive_value, updated_at = greatest(p.updated_at, ${placeholder('now')}::timestamptz)
       from ending e
      where p.id = e.id and p.id = any (array(select id from ending)) and p.state::text = 'pending'
-    returning p.id, p.state, p.failure_reason, p.settled_debit_value, p.updated_at
+    returning p.id, p.state, p.failure_reason, p.settled_debit_value, p.updated_at, p.wallet_address_id
   )`
 
 /** The endings of {@link ended}. Numbers of arbitrary size are sent as text. */
@@ -175,6 +175,9 @@ export function endings(ending: readonly Ending[]): { readonly endings: string }
   }
 }
 
+/** Number of the oldest pending payments among which that which has been pending for longest is looked for. */
+const OLDEST_MAX = Prisma.raw('1000')
+
 /** Fragment: pending payments `p`, and whether a freeze `holds` each. Takes `holdsFrozen`. */
 const PENDING = Prisma.sql`
   from outgoing_payment p
@@ -192,8 +195,10 @@ const PENDING = Prisma.sql`
  * a freeze holds those that it is about.
  */
 export const pending = {
-  /** When the oldest was created that no freeze holds. */
-  oldest: Prisma.sql`(select p.created_at ${PENDING} and not freezing.holds order by p.created_at, p.id limit 1)`,
+  /** Since when the payment that no freeze holds and that has been pending for longest is so: since it was created, or approved. */
+  oldest: Prisma.sql`(
+    select min(updated_at) from (
+      select p.updated_at ${PENDING} and not freezing.holds order by p.created_at, p.id limit ${OLDEST_MAX}) oldest)`,
   /** The number of those that a freeze holds, counted up to a limit. */
   heldCount: (limit: number): Prisma.Sql => Prisma.sql`(
     select count(*) from (select 1 ${PENDING} and freezing.holds limit ${limit}::integer) held)::integer`

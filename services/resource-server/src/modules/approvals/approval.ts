@@ -1,0 +1,101 @@
+import { instantText, placeholder } from '@open-payments-server/database'
+import type { Approval, ApprovalDecision } from '../../domain/approval.js'
+import { Prisma, type Queries } from '../database.js'
+
+/**
+ * Fragment: the part `approval`, which requests approval of the payments of the part `payment` (`id`) for which the part `wanted`
+ * (`id`) has an `approval_rule_id`. Takes `now` and `approvalExpiresAt`.
+ */
+export const requested = Prisma.sql`
+  approval as (
+    insert into payment_approval (payment_id, rule_id, requested_at, expires_at)
+    select id, approval_rule_id, ${placeholder('now')}::timestamptz, ${placeholder('approvalExpiresAt')}::timestamptz
+      from payment join wanted using (id)
+     where approval_rule_id is not null order by id
+  )`
+
+/**
+ * Fragment: the part `deciding` (`payment_id`), which locks the approval of a payment if it is undecided, and its time is over or not.
+ * Whoever decides locks it first, so that of several only one decides. Takes `id`, `isOver` and `now`.
+ */
+export const deciding = Prisma.sql`
+  deciding as (
+    select payment_id from payment_approval
+     where payment_id = ${placeholder('id')}::uuid and decision is null
+       and (expires_at <= ${placeholder('now')}::timestamptz) = ${placeholder('isOver')}::boolean
+       for update
+  )`
+
+/**
+ * Fragment: the part `deciding` (`payment_id`), which locks approvals whose time is over, the oldest first, skipping locked ones:
+ * somebody decides about these. Takes `limit` and `now`.
+ */
+export const overdue = Prisma.sql`
+  deciding as (
+    select payment_id from payment_approval
+     where decision is null and expires_at <= ${placeholder('now')}::timestamptz
+     order by expires_at, payment_id limit ${placeholder('limit')}::integer for update skip locked
+  )`
+
+/**
+ * Fragment: the part `decided`, which records the decision about the payments of the part `payment` (`id`). Takes `now`,
+ * `decision`, `decidedBy` and `reason`.
+ */
+export const decided = Prisma.sql`
+  decided as (
+    update payment_approval a
+       set decision = ${placeholder('decision')}::text, decided_at = ${placeholder('now')}::timestamptz,
+           decided_by = ${placeholder('decidedBy')}::text, reason = ${placeholder('reason')}::text
+      from payment
+     where a.payment_id = payment.id and a.payment_id = any(array(select id from payment))
+    returning a.payment_id
+  )`
+
+/** Those of some payments (UUID) that await approval. */
+export async function findAwaiting(on: Queries, paymentIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const where = { paymentId: { in: [...paymentIds] }, decision: null }
+  const found = await on.paymentApproval.findMany({ where, select: { paymentId: true } })
+  return new Set(found.map(({ paymentId }) => paymentId))
+}
+
+/** Whether there are approvals whose time is over. Locks nothing. */
+export async function isAnyOverdue(on: Queries, nowMs: number): Promise<boolean> {
+  const where = { decision: null, expiresAt: { lte: new Date(nowMs) } }
+  return (await on.paymentApproval.findFirst({ where, select: { paymentId: true } })) !== null
+}
+
+/** A decision to be recorded. */
+export interface NewDecision {
+  readonly decision: ApprovalDecision
+  /** Name in the certificate of whoever decides. */
+  readonly by: string | undefined
+  readonly reason: string | undefined
+  readonly atMs: number
+}
+
+/** The parameters of {@link decided}. */
+export function decidingParameters({ decision, by, reason, atMs }: NewDecision): Record<string, unknown> {
+  return { decision, decidedBy: by ?? null, reason: reason ?? null, now: instantText(atMs) }
+}
+
+/** Finds the approval of a payment (UUID); undefined when it met no rule. */
+export async function findApproval(on: Queries, paymentId: string): Promise<Approval | undefined> {
+  const row = await on.paymentApproval.findUnique({ where: { paymentId } })
+  if (row === null) return undefined
+  const { ruleId, requestedAt, expiresAt, decision, decidedAt, decidedBy, reason } = row
+  return {
+    ruleId,
+    requestedAtMs: requestedAt.getTime(),
+    expiresAtMs: expiresAt.getTime(),
+    decided:
+      decision === null || decidedAt === null
+        ? undefined
+        : {
+            // A check constraint guarantees that it is one of them.
+            decision: decision as ApprovalDecision,
+            atMs: decidedAt.getTime(),
+            by: decidedBy ?? undefined,
+            reason: reason ?? undefined
+          }
+  }
+}
