@@ -24,6 +24,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   incoming_payment: 'incoming-payments',
   outgoing_payment: 'outgoing-payments',
   quote: 'quotes',
+  refund: 'refunds',
   grant_reservation: 'grant-outcomes',
   database_timeline: 'grant-outcomes'
 }
@@ -67,6 +68,10 @@ it('a table is written by one part of a statement, or by parts that never touch 
   const disjoint: Readonly<Record<string, string>> = {
     'persist-outgoing-payments: grant_reservation':
       'a payment is persisted if it is payable, and refused if it is not; both are inserted',
+    'persist-refunding-payment: grant_reservation':
+      'a payment is persisted if it is payable, and refused if it is not; both are inserted',
+    'persist-refunding-payment: outgoing_payment':
+      'the payment is inserted, and the one that it refunds, which has ended, is updated',
     'settle-outgoing-payments: transfer':
       'holds that were there are ended; transfers that were not are inserted',
     'purge-quotes: quote': 'a row is put off or deleted by whether its instant is before the cutoff',

@@ -8,13 +8,15 @@ import { EVENT_TYPES } from '../domain/event-types.js'
 import type { AuditMoneyDependencies } from '../features/audit-money/audit-money.js'
 import type { GiveUpLostDependencies } from '../features/audit-money/lost-payments.js'
 import type { OperatorDependencies } from '../features/operate-wallets/dependencies.js'
+import type { RefundDependencies } from '../features/refund-payments/dependencies.js'
 import { completeEvents } from '../features/tell-events/complete-events.js'
 import { answer } from '../grpc/operator/answer.js'
+import { createRefundRpc, listRefundsRpc } from '../grpc/operator/refunds.js'
 import * as operator from '../grpc/operator/wallet-operator.js'
 
 /** The dependencies of the gRPC services. */
 export interface GrpcDependencies
-  extends OperatorDependencies, AuditMoneyDependencies, GiveUpLostDependencies {
+  extends OperatorDependencies, AuditMoneyDependencies, GiveUpLostDependencies, RefundDependencies {
   readonly logger: Logger
   /** Says when there are new events. */
   readonly news: EventNews
@@ -61,6 +63,8 @@ function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOpe
     deposit: handlers.unary(answer(operator.depositRpc(dependencies))),
     withdraw: handlers.unary(answer(operator.withdrawRpc(dependencies))),
     listPayments: handlers.unary(answer(operator.listPaymentsRpc(dependencies))),
+    createRefund: handlers.unary(answer(createRefundRpc(dependencies))),
+    listRefunds: handlers.unary(answer(listRefundsRpc(dependencies))),
     listLostPayments: handlers.unary(answer(operator.listLostPaymentsRpc(dependencies))),
     giveUpLostPayments: handlers.unary(answer(operator.giveUpLostPaymentsRpc(dependencies))),
     audit: handlers.unary(answer(operator.auditRpc(dependencies)))

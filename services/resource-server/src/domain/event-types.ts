@@ -5,7 +5,11 @@ export const EVENT_TYPES = {
   'incoming_payment.completed': 'Nothing more is expected: all of it arrived, or its client completed it.',
   'outgoing_payment.created': 'A client pays. Its money is on hold.',
   'outgoing_payment.completed': 'The receiver has all of it.',
-  'outgoing_payment.failed': 'It ended otherwise: what was not sent is available again.'
+  'outgoing_payment.failed': 'It ended otherwise: what was not sent is available again.',
+  'refund.created':
+    'What a payment delivered is given back, or a part of it, by the provider or by a payment.',
+  'refund.completed': 'The payer has it.',
+  'refund.failed': 'The payment that was to make it failed, and sent nothing back.'
 } as const satisfies Readonly<Record<string, string>>
 
 /** A type of event. */

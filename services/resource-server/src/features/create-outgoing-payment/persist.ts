@@ -22,12 +22,16 @@ import { opened } from '../../modules/grant-outcomes/index.js'
 import { canTake } from '../../modules/incoming-payments/index.js'
 import { held } from '../../modules/ledger/index.js'
 import {
+  canRefund,
   inserted,
   insertedEvents,
+  lockedOriginals,
   type NewPayment,
+  refundCounted,
   wanted,
   wantedPayments
 } from '../../modules/outgoing-payments/index.js'
+import { refundByPayment, refundCreatedEvents, refundedByPayment } from '../../modules/refunds/index.js'
 
 /** The result of persisting a payment. */
 export type PersistResult =
@@ -37,7 +41,9 @@ export type PersistResult =
       readonly metadata: OutgoingPayment['metadata']
       readonly createdAtMs: number
     }
-  /** The receiver cannot take it. The release of its reservation is recorded. */
+  /**
+   * The receiver cannot take it, or less is left to refund than it would. The release of its reservation is recorded.
+   */
   | { readonly kind: 'receiver-not-payable' }
   /** Its id, its signed request or its quote is taken, or its id was given up. Nothing is recorded. */
   | { readonly kind: 'taken' }
@@ -79,6 +85,13 @@ interface PersistedRow {
   readonly metadata: Record<string, unknown> | null
 }
 
+/** Whether the receiver can take the payment of the part `asked`. */
+const CAN_TAKE = canTake({
+  id: Prisma.sql`asked.incoming_payment_id`,
+  value: Prisma.sql`asked.receive_value`,
+  now: Prisma.sql`${placeholder('now')}::timestamptz`
+})
+
 // One statement, because a client's answer depends on all of it and a busy sender's account is locked meanwhile. It treats
 // several payments as if each had come alone; no order among them is guaranteed.
 // - The receiver must have room for the whole payment, otherwise only the release of its reservation is recorded.
@@ -86,28 +99,48 @@ interface PersistedRow {
 // - The hold is made if the money is there. Otherwise the payment exists without one, and processing fails it.
 // - Rows that others wait for are locked in one order: payments, then accounts by id, then outcomes by id. `placed` reads
 //   `covered` only for this order: PostgreSQL runs data-modifying parts in any order.
-const PERSIST = new Statement<PersistedRow>(
-  'persist-outgoing-payments',
-  Prisma.sql`
-  with ${wanted}, wanted as materialized (
-    select asked.*, ${canTake({
-      id: Prisma.sql`asked.incoming_payment_id`,
-      value: Prisma.sql`asked.receive_value`,
-      now: Prisma.sql`${placeholder('now')}::timestamptz`
-    })} as payable
-      from asked
+const PERSIST = persisting('persist-outgoing-payments', {
+  asked: wanted,
+  payable: CAN_TAKE,
+  parts: Prisma.sql`${opened}, ${appended(insertedEvents)}`
+})
+
+// A payment that refunds another is persisted alone: so no refund of a batch would have to be counted before another. The
+// refunded payment is locked before anything else is, as every payment is before accounts are.
+const PERSIST_REFUND = persisting('persist-refunding-payment', {
+  asked: Prisma.sql`${wanted}, ${lockedOriginals(Prisma.sql`array(select refund_of from asked)`)}`,
+  payable: Prisma.sql`${CAN_TAKE} and ${canRefund({
+    id: Prisma.sql`asked.refund_of`,
+    value: Prisma.sql`asked.debit_value - asked.fee_value`
+  })}`,
+  parts: Prisma.sql`
+    ${opened}, ${refundedByPayment}, ${refundCounted},
+    ${appended(Prisma.sql`${insertedEvents} union all ${refundCreatedEvents}`)}`
+})
+
+function persisting(
+  name: string,
+  { asked, payable, parts }: Readonly<Record<'asked' | 'payable' | 'parts', Prisma.Sql>>
+): Statement<PersistedRow> {
+  return new Statement<PersistedRow>(
+    name,
+    Prisma.sql`
+  with ${asked}, wanted as materialized (
+    select asked.*, ${payable} as payable from asked
   ), ${inserted}, holdable as (
     select id, account_id, debit_value from wanted join payment using (id)
   ), ${held}, placed as (
     select id, covered.debit_account_id is not null as held from payment left join covered using (id)
-  ), ${opened}, ${appended(insertedEvents)}
+  ), ${parts}
   select id, true as persisted, metadata from payment
    union all
   select payment_id, false, null from refused`
-)
+  )
+}
 
 /**
- * Persists payments with one statement, or one by one if that fails: an error in one does not affect the others.
+ * Persists payments with one statement, or one by one if that fails: an error in one does not affect the others. Those that
+ * refund another one are persisted one by one, after the rest.
  *
  * @throws Error when the database is unavailable: then it is unknown which are persisted
  */
@@ -115,6 +148,9 @@ export async function persistTogether(
   payments: readonly NewPayment[],
   dependencies: PersistDependencies
 ): Promise<readonly ItemResult<PersistResult>[]> {
+  if (payments.length > 1 && payments.some(({ refund }) => refund !== undefined)) {
+    return persistRefundsAfterOthers(payments, dependencies)
+  }
   try {
     return (await persistAll(payments, dependencies)).map(fulfilled)
   } catch (error) {
@@ -124,6 +160,25 @@ export async function persistTogether(
     dependencies.logger.warn({ err: error, payments: payments.length }, 'payments not persisted together')
     return Promise.allSettled(payments.map((payment) => persistAlone(payment, dependencies)))
   }
+}
+
+async function persistRefundsAfterOthers(
+  payments: readonly NewPayment[],
+  dependencies: PersistDependencies
+): Promise<readonly ItemResult<PersistResult>[]> {
+  const others = payments.filter(({ refund }) => refund === undefined)
+  const resultOf = new Map<NewPayment, ItemResult<PersistResult>>()
+  const persisted = others.length === 0 ? [] : await persistTogether(others, dependencies)
+  persisted.forEach((result, index) => {
+    const payment = others[index]
+    if (payment !== undefined) resultOf.set(payment, result)
+  })
+  for (const payment of payments) {
+    if (payment.refund === undefined) continue
+    const [result] = await Promise.allSettled([persistAlone(payment, dependencies)])
+    resultOf.set(payment, result)
+  }
+  return payments.map((payment) => resultOf.get(payment) ?? fulfilled({ kind: 'taken' }))
 }
 
 async function persistAlone(payment: NewPayment, dependencies: PersistDependencies): Promise<PersistResult> {
@@ -143,12 +198,16 @@ async function persistAll(
   // A request that arrived twice has one id: the first keeps it, and it is taken for the second.
   const firstOfId = new Map(payments.toReversed().map((payment) => [payment.id, payment]))
   const values = wantedPayments([...firstOfId.values()])
+  const refund = payments[0]?.refund
   for (let retries = 0; ; retries += 1) {
     // The time is taken as late as possible: a list that was read up to the newest payment must not miss an older one that
     // appears later.
     const createdAtMs = clock.now()
     try {
-      const rows = await PERSIST.rows(database, { ...values, now: instantText(createdAtMs) })
+      const now = instantText(createdAtMs)
+      const rows = await (refund === undefined
+        ? PERSIST.rows(database, { ...values, now })
+        : PERSIST_REFUND.rows(database, { ...values, ...refundByPayment(refund), now }))
       const rowOfId = new Map(rows.map((row) => [row.id, row]))
       return payments.map((payment) => {
         const row = firstOfId.get(payment.id) === payment ? rowOfId.get(payment.id) : undefined

@@ -24,8 +24,11 @@ import {
   ended,
   endedEvents,
   endings,
-  readClaimedPayment
+  lockedOriginals,
+  readClaimedPayment,
+  refundsGivenBack
 } from '../../modules/outgoing-payments/index.js'
+import { refundEndedEvents, refundEndings, refundsEnded } from '../../modules/refunds/index.js'
 import { settleBatch, type SettledBatch } from './settle-batch.js'
 
 /** What processing a batch needs. */
@@ -57,6 +60,7 @@ export function processBatch(
     // The time is taken after the receivers are locked, so that nothing arrives after an expiry by waiting for the lock.
     const nowMs = clock.now()
     const batch = settleBatch(payments, receivers, provider, nowMs)
+    if (batch.refundEndings.length > 0) await endRefunds(transaction, batch, nowMs)
     await writeBatch(transaction, batch, () => newId(clock, random), nowMs)
     return batch
   })
@@ -96,6 +100,22 @@ export async function claimPayments(
   for (const row of rows)
     if (row.receiver_id !== null) receivers.set(row.receiver_id, readLockedReceiver(row))
   return { payments: rows.map(readClaimedPayment), receivers }
+}
+
+// Payments are locked before accounts are, so before the batch is written. Only batches with refunds send it.
+const END_REFUNDS = new Statement(
+  'end-refunds',
+  Prisma.sql`
+  with ${refundsEnded}, ${lockedOriginals(Prisma.sql`array(select refund_of from ending)`)}, ${refundsGivenBack}, ${appended(refundEndedEvents)}
+  select string_agg(format('ending refunds must change %s %s, and would change %s', wanted, name, changed), '; ')::integer as wrong
+    from (values ('refunds', (select count(*) from ending), (select count(*) from refunding)),
+                 ('refunded payments', (select count(distinct refund_of) from ending), (select count(*) from counted)))
+           as part (name, wanted, changed)
+   where changed <> wanted`
+)
+
+async function endRefunds(transaction: Queries, batch: SettledBatch, nowMs: number): Promise<void> {
+  await END_REFUNDS.rows(transaction, { ...refundEndings(batch.refundEndings), now: instantText(nowMs) })
 }
 
 // One statement for the whole batch, whatever its size. Each part names the state that it expects, so that a payment that

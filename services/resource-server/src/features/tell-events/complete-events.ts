@@ -1,10 +1,12 @@
 import { renderIncomingPayment } from '../../domain/incoming-payment.js'
 import { renderOutgoingPayment } from '../../domain/outgoing-payment.js'
+import { renderRefund } from '../../domain/refund.js'
 import type { Collection, ResourceUrls } from '../../domain/resource-urls.js'
 import type { Queries } from '../../modules/database.js'
 import type { EventContent, StoredEvent } from '../../modules/events/index.js'
 import { readToldIncomingPayments } from '../../modules/incoming-payments/index.js'
 import { readToldOutgoingPayments } from '../../modules/outgoing-payments/index.js'
+import { readToldRefunds } from '../../modules/refunds/index.js'
 
 /** What completing events needs. */
 export interface CompleteEventsDependencies {
@@ -14,9 +16,10 @@ export interface CompleteEventsDependencies {
 
 /** A kind of resource that events tell of. */
 interface Kind {
+  /** The collection of those that may no longer be kept. */
   readonly collection: Collection
-  /** The resource of each event, rendered, in their order; undefined for one that is no longer kept. */
-  readonly read: (events: readonly StoredEvent[]) => Promise<readonly (object | undefined)[]>
+  /** The resource of each event, rendered, in their order; undefined for one that is no longer kept. Its `id` is its URL. */
+  readonly read: (events: readonly StoredEvent[]) => Promise<readonly ({ readonly id: string } | undefined)[]>
 }
 
 /**
@@ -42,6 +45,11 @@ export async function completeEvents(
         (await readToldOutgoingPayments(database, told, urls)).map(
           (payment) => payment && renderOutgoingPayment(payment, urls, 'full')
         )
+    },
+    refund: {
+      collection: 'outgoing-payments',
+      read: async (told) =>
+        (await readToldRefunds(database, told)).map((refund) => refund && renderRefund(refund, urls))
     }
   }
   const contents = new Map<StoredEvent, EventContent>()
@@ -49,7 +57,9 @@ export async function completeEvents(
     const told = events.filter(({ type }) => type.startsWith(`${name}.`))
     const resources = await read(told)
     told.forEach((event, index) => {
-      contents.set(event, { subject: urls.of(collection, event.subjectId), data: resources[index] ?? null })
+      const resource = resources[index]
+      const subject = resource?.id ?? urls.of(collection, event.subjectId)
+      contents.set(event, { subject, data: resource ?? null })
     })
   }
   return events.map((event) => {

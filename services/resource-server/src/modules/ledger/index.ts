@@ -6,9 +6,17 @@ export { type Account, createAccount, findAccount, findAccountsById, listAccount
 export { accountById, ASSET_OF_ACCOUNT, assetById, createAsset, findAssetId, listAssets } from './assets.js'
 export { held, holdOf } from './hold.js'
 export { findMovement, move, type Movement, type MovementKind } from './move.js'
-export { type AccountTotals, hasDelivery, posted, type PostedTransfer, postings } from './post.js'
+export {
+  type AccountTotals,
+  deliveredBy,
+  hasDelivery,
+  posted,
+  type PostedTransfer,
+  postings
+} from './post.js'
 export {
   createProviderAccounts,
   type ProviderAccountDirectory,
   type ProviderAccounts
 } from './provider-accounts.js'
+export { refundPosted, refundRoute, refundTransferIds } from './refund.js'
