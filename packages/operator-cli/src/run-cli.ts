@@ -16,6 +16,7 @@ import { grantCommand } from './commands/grant.js'
 import { lostPaymentCommand } from './commands/lost-payment.js'
 import { depositCommand, withdrawCommand } from './commands/money.js'
 import { paymentCommand } from './commands/payment.js'
+import { refundCommand } from './commands/refund.js'
 import { walletAddressCommand } from './commands/wallet-address.js'
 import { type CliSurroundings, sessionRunner } from './session.js'
 
@@ -25,6 +26,7 @@ const OPERATORS_WORDS: Readonly<Record<string, string>> = {
   'asset.scale': 'the scale',
   client_wallet_address: '--client',
   deposit_id: '--id',
+  idempotency_key: '--key',
   identifier: '--wallet-address',
   kid: 'the key id',
   name: 'the account name',
@@ -89,6 +91,7 @@ function createProgram(surroundings: CliSurroundings): Command {
     withdrawCommand(run),
     clientKeyCommand(run),
     paymentCommand(run),
+    refundCommand(run),
     lostPaymentCommand(run),
     grantCommand(run),
     eventCommand(run),

@@ -16,6 +16,7 @@ export interface FakeServices {
   readonly keys: Map<string, string>
   readonly grants: auth.Grant[]
   readonly payments: wallet.Payment[]
+  readonly refunds: wallet.Refund[]
   /** What is lost, until it is given up. */
   lostPayments: wallet.LostPayment[]
   /** How many ids each call was to give up. */
@@ -47,6 +48,7 @@ export async function startFakeServices(
     keys: new Map(),
     grants: [],
     payments: [],
+    refunds: [],
     lostPayments: [],
     givenUpTogether: [],
     checks: [],
@@ -189,6 +191,40 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
       )
       const [payments, nextPageToken] = pageOf(found, request)
       return { payments, nextPageToken }
+    }),
+    createRefund: unary(async ({ refundOf, value, idempotencyKey, returnsFee }) => {
+      const asset = { code: 'USD', scale: 2 }
+      const refund = state.refunds.find(({ refundId }) => refundId === idempotencyKey) ?? {
+        refundId: idempotencyKey,
+        refundOf,
+        payment: '',
+        state: 'completed',
+        value,
+        settledValue: value,
+        asset,
+        returnedValue: value,
+        returnedFeeValue: returnsFee ? '1' : '0',
+        returnedAsset: asset,
+        createTime: now,
+        updateTime: now
+      }
+      if (value === '0') {
+        const message = 'value must be above 0'
+        throw new RpcError({ code: status.INVALID_ARGUMENT, message, field: 'value' })
+      }
+      if (!state.refunds.includes(refund)) state.refunds.push(refund)
+      if (state.lostAnswers > 0) {
+        state.lostAnswers -= 1
+        throw new RpcError({ code: status.UNAVAILABLE, message: 'gone' })
+      }
+      return { refund }
+    }),
+    listRefunds: unary(async (request) => {
+      const found = state.refunds.filter(
+        ({ refundOf }) => request.refundOf === '' || refundOf === request.refundOf
+      )
+      const [refunds, nextPageToken] = pageOf(found, request)
+      return { refunds, nextPageToken }
     }),
     listLostPayments: unary(async (request) => {
       const [payments, nextPageToken] = pageOf(state.lostPayments, request)
