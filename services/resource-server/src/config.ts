@@ -135,7 +135,7 @@ export const resourceServerSchema = z.object({
     .oneOf(
       {
         description:
-          'Whether `updatedAt` and `failureReason` are shown where the published API has no such fields: `negotiated` by `Accept`, always (`full`) or never (`published`).',
+          'Whether `updatedAt`, `failureReason` and refunds are shown where the published API has no such fields: `negotiated` by `Accept`, always (`full`) or never (`published`).',
         example: 'negotiated'
       },
       ['negotiated', 'full', 'published']
