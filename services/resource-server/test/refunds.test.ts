@@ -5,6 +5,7 @@ import { type Answer, damageDatabase } from '@open-payments-server/testing'
 import { UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
+import { endRefunds } from '../src/features/process-outgoing-payments/end-refunds.js'
 import { Prisma } from '../src/modules/database.js'
 import { shareOf } from '../src/modules/refunds/create.js'
 import { openDatabase } from './support/open-database.js'
@@ -55,14 +56,11 @@ const refund = async (
   return answer.refund
 }
 
+const describeRefusal = (error: unknown): string =>
+  error instanceof RpcError ? `${status[error.code]} ${String(error.field)}: ${error.message}` : String(error)
+
 const refusalOf = (call: Promise<unknown>): Promise<string> =>
-  call.then(
-    () => 'nothing was refused',
-    (error: unknown) =>
-      error instanceof RpcError
-        ? `${status[error.code]} ${String(error.field)}: ${error.message}`
-        : String(error)
-  )
+  call.then(() => 'nothing was refused', describeRefusal)
 
 const read = (url: string, options = {}): Promise<Answer> =>
   world.request('GET', url.slice(PUBLIC_URL.length), options)
@@ -410,7 +408,16 @@ it('64 refunds that race never take more than was delivered, nor more than the r
       refundByPayment(payment, 30 + index, { from: CAROL, amount: eur(30 + index) })
     )
   ])
+  const refusals = racing.flatMap((answer) =>
+    answer.status === 'rejected' ? [describeRefusal(answer.reason)] : []
+  )
+  expect(refusals.length).toBeGreaterThan(20)
+  for (const refusal of refusals)
+    expect(refusal).toMatch(/^FAILED_PRECONDITION value: no more than \d+ is left/)
   for (const answer of racing) {
+    if (answer.status === 'fulfilled' && 'status' in answer.value) {
+      expect([201, 400]).toContain(answer.value.status)
+    }
     if (answer.status === 'fulfilled' && 'status' in answer.value && answer.value.status === 201) {
       await world.whenEnded(answer.value.textAt('id'))
     }
@@ -620,6 +627,19 @@ describe('a payment that refunds another', () => {
     }
     for (const created of made) await world.whenEnded(created.textAt('id'))
     await world.whenDelivered()
+  })
+
+  it('an ended refund is not ended again, and nothing of such a batch is kept', async () => {
+    const { payment } = await paid(1000)
+    const created = await refundByPayment(payment, 500)
+    await world.whenEnded(created.textAt('id'))
+    const before = await digest()
+    const ending = { id: created.textAt('id').slice(-36), refundOf: payment.slice(-36), value: 450n }
+    const again = { refundEndings: [{ ...ending, settledValue: 1n, returnedValue: 1n }] }
+    await expect(endRefunds(openDatabase(world.server.pool), again, world.clock.now())).rejects.toThrow(
+      'ending refunds must change 1 refunds, and would change 0'
+    )
+    expect(await digest()).toEqual(before)
   })
 
   it('may be refunded itself', async () => {

@@ -24,11 +24,9 @@ import {
   ended,
   endedEvents,
   endings,
-  lockedOriginals,
-  readClaimedPayment,
-  refundsGivenBack
+  readClaimedPayment
 } from '../../modules/outgoing-payments/index.js'
-import { refundEndedEvents, refundEndings, refundsEnded } from '../../modules/refunds/index.js'
+import { endRefunds } from './end-refunds.js'
 import { settleBatch, type SettledBatch } from './settle-batch.js'
 
 /** What processing a batch needs. */
@@ -100,22 +98,6 @@ export async function claimPayments(
   for (const row of rows)
     if (row.receiver_id !== null) receivers.set(row.receiver_id, readLockedReceiver(row))
   return { payments: rows.map(readClaimedPayment), receivers }
-}
-
-// Payments are locked before accounts are, so before the batch is written. Only batches with refunds send it.
-const END_REFUNDS = new Statement(
-  'end-refunds',
-  Prisma.sql`
-  with ${refundsEnded}, ${lockedOriginals(Prisma.sql`array(select refund_of from ending)`)}, ${refundsGivenBack}, ${appended(refundEndedEvents)}
-  select string_agg(format('ending refunds must change %s %s, and would change %s', wanted, name, changed), '; ')::integer as wrong
-    from (values ('refunds', (select count(*) from ending), (select count(*) from refunding)),
-                 ('refunded payments', (select count(distinct refund_of) from ending), (select count(*) from counted)))
-           as part (name, wanted, changed)
-   where changed <> wanted`
-)
-
-async function endRefunds(transaction: Queries, batch: SettledBatch, nowMs: number): Promise<void> {
-  await END_REFUNDS.rows(transaction, { ...refundEndings(batch.refundEndings), now: instantText(nowMs) })
 }
 
 // One statement for the whole batch, whatever its size. Each part names the state that it expects, so that a payment that
