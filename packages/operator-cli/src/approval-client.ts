@@ -1,13 +1,7 @@
 import type { wallet } from '@open-payments-server/proto'
 import { type Amount, parseAmountValue } from '@open-payments-server/value-types/amounts'
-import {
-  assetOf,
-  type OperatorClient,
-  type OperatorPayment,
-  paymentOf,
-  present,
-  textOf
-} from './operator-client.js'
+import { assetOf, present, textOf } from './messages.js'
+import { type OperatorClient, type OperatorPayment, paymentOf } from './operator-client.js'
 
 /** Maximum duration of creating a rule: one about first payees reads all payments. */
 const RULE_DEADLINE_MS = 600_000

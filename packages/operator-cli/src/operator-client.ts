@@ -15,6 +15,8 @@ import { auth, events, wallet } from '@open-payments-server/proto'
 import { type Amount, type Asset, parseAmountValue } from '@open-payments-server/value-types/amounts'
 import type { EventfulService } from './eventful-service.js'
 import { WebhookClient } from './webhook-client.js'
+import { assetOf, present, textOf } from './messages.js'
+import { type OperatorRefund, type RefundOrder, refundOf } from './refunds.js'
 
 /** Maximum duration of one operator call, retries included. */
 const DEADLINE_MS = 10_000
@@ -125,6 +127,10 @@ export interface OperatorPayment {
   readonly moved: Amount
   /** URL of the incoming payment that an outgoing payment pays. */
   readonly receiver: string | undefined
+  /** What refunds took of what it delivered or received, or are to take, in the receiver's asset. */
+  readonly refunded: Amount
+  /** URL of the outgoing payment that it, or the payments to it, refund; undefined unless they do. */
+  readonly refundOf: string | undefined
   readonly createdAt: Date | undefined
   readonly updatedAt: Date | undefined
 }
@@ -359,6 +365,26 @@ export class OperatorClient {
     })
   }
 
+  /** Gives back what an outgoing payment delivered, or a part of it. Idempotent by key. */
+  async createRefund({ key, ...order }: RefundOrder): Promise<OperatorRefund> {
+    const request = { ...order, idempotencyKey: key }
+    const { refund } = await this.#askWallet('createRefund', request, REPEATABLE)
+    return refundOf(present(refund, 'refund'))
+  }
+
+  /**
+   * Lists refunds, newest first.
+   *
+   * @param ofPayment URL of the payment whose refunds are listed; undefined for those of all
+   */
+  listRefunds(ofPayment: string | undefined, limit: number): Promise<Listed<OperatorRefund>> {
+    return listPages(limit, async (page) => {
+      const request = { refundOf: ofPayment ?? '', ...page }
+      const answer = await this.#askWallet('listRefunds', request, REPEATABLE)
+      return { items: answer.refunds.map(refundOf), nextPageToken: answer.nextPageToken }
+    })
+  }
+
   /** Lists payments that the database lost when it changed its timeline, by id. Reads all reservations. */
   listLostPayments(limit: number): Promise<Listed<OperatorLostPayment>> {
     const options = { idempotent: true, deadlineMs: AUDIT_DEADLINE_MS }
@@ -513,18 +539,6 @@ async function listPages<Item>(
   return { items, more: pageToken !== '' }
 }
 
-/** Messages of proto3 are optional on the wire even where the contract always sets them. */
-export function present<Message>(message: Message | undefined, name: string): Message {
-  if (message === undefined) throw new Error(`the service answered without ${name}`)
-  return message
-}
-
-/** An asset. */
-export function assetOf(message: wallet.Asset | undefined): Asset {
-  const { code, scale } = present(message, 'asset')
-  return { code, scale }
-}
-
 function accountOf(message: wallet.Account | undefined): OperatorAccount {
   const account = present(message, 'account')
   const asset = assetOf(account.asset)
@@ -584,6 +598,8 @@ export function paymentOf(payment: wallet.Payment): OperatorPayment {
     amount: payment.value === '' ? undefined : { value: parseAmountValue(payment.value), asset },
     moved: { value: parseAmountValue(payment.movedValue), asset },
     receiver: textOf(payment.receiver),
+    refunded: { value: parseAmountValue(payment.refundedValue), asset: assetOf(payment.refundedAsset) },
+    refundOf: textOf(payment.refundOf),
     createdAt: payment.createTime,
     updatedAt: payment.updateTime
   }
@@ -612,9 +628,4 @@ function resyncOf(cause: events.ResyncCause): OperatorResync | undefined {
   if (cause === events.ResyncCause.RESYNC_CAUSE_EVENTS_LOST) return 'events_lost'
   if (cause === events.ResyncCause.RESYNC_CAUSE_EVENTS_EXPIRED) return 'events_expired'
   return undefined
-}
-
-/** A text of proto3, where empty means none. */
-export function textOf(text: string): string | undefined {
-  return text === '' ? undefined : text
 }

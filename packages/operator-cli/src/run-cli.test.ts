@@ -291,6 +291,9 @@ describe('lists', () => {
       movedValue: '995',
       asset,
       receiver: '',
+      refundedValue: '5',
+      refundedAsset: asset,
+      refundOf: `${SHOP}/outgoing-payments/1`,
       createTime: new Date(0),
       updateTime: new Date(0)
     }
@@ -307,7 +310,13 @@ describe('lists', () => {
       }
     )
     expect(await json('payment', 'list', '--incoming')).toMatchObject([
-      { state: 'pending', incomingAmount: null, receivedAmount: { value: '995' } }
+      {
+        state: 'pending',
+        incomingAmount: null,
+        receivedAmount: { value: '995' },
+        refundedAmount: { value: '5' },
+        refundOf: `${SHOP}/outgoing-payments/1`
+      }
     ])
     expect(await json('payment', 'list', '--outgoing')).toMatchObject([
       { failureReason: 'receiver_expired', failureMeaning: 'The incoming payment expired first.' }
@@ -317,6 +326,50 @@ describe('lists', () => {
     expect(stdout).toContain('The incoming payment expired first.')
     expect((await run(['payment', 'list'])).stderr).toContain('--incoming or --outgoing')
     expect((await run(['payment', 'list', '--incoming', '--outgoing'])).status).toBe(1)
+  })
+})
+
+describe('a refund', () => {
+  const payment = 'http://localhost:4001/outgoing-payments/0190a8b1-0000-7000-8000-000000000001'
+
+  it('is made once for a key, and listed', async () => {
+    const create = () => json('refund', 'create', payment, '--value', '250', '--key', 'k1')
+    expect(await create()).toEqual({ id: 'k1', refundOf: payment, value: '250' })
+    expect(await create()).toEqual({ id: 'k1', refundOf: payment, value: '250' })
+    expect(services.refunds).toHaveLength(1)
+    const { stdout } = await run(['refund', 'create', payment, '--value', '100', '--return-fee'])
+    expect(stdout).toMatch(
+      /^Took 1\.00 USD from the receiver and gave 1\.00 USD, and 0\.01 USD of the fee, to the payer/
+    )
+    expect(await json('refund', 'list', payment)).toMatchObject([
+      { id: 'k1', state: 'completed', value: '250', returnedAmount: { value: '250', assetCode: 'USD' } },
+      { value: '100', returnedFeeAmount: { value: '1' } }
+    ])
+    expect((await run(['refund', 'list'])).stdout).toContain('2.50 USD')
+  })
+
+  it('says how to retry after a lost answer, with the same key', async () => {
+    services.lostAnswers = 10
+    const { status, stderr } = await run(['refund', 'create', payment, '--value', '250'])
+    expect(status).toBe(1)
+    expect(stderr).toContain(`--key ${String(services.refunds[0]?.refundId)}`)
+    expect(services.refunds).toHaveLength(1)
+  })
+
+  it('is refused with the code and the field', async () => {
+    const { status, stderr } = await run(['refund', 'create', payment, '--value', '0', '--json'])
+    expect(status).toBe(1)
+    expect(JSON.parse(stderr)).toEqual({
+      error: { code: 'INVALID_ARGUMENT', message: 'the amount must be above 0', field: 'value' }
+    })
+    for (const words of [
+      ['refund', 'create', payment],
+      ['refund', 'create', 'payment', '--value', '1'],
+      ['refund', 'create', payment, '--value', '1', '--key', '']
+    ]) {
+      expect((await run(words)).status).toBe(1)
+    }
+    expect(services.refunds).toEqual([])
   })
 })
 
@@ -525,6 +578,9 @@ describe('approvals', () => {
         movedValue: '0',
         asset,
         receiver: 'http://localhost:4001/incoming-payments/x',
+        refundedValue: '0',
+        refundedAsset: asset,
+        refundOf: '',
         createTime: new Date(0),
         updateTime: new Date(0)
       },

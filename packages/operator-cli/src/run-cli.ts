@@ -19,6 +19,7 @@ import { lostPaymentCommand } from './commands/lost-payment.js'
 import { depositCommand, withdrawCommand } from './commands/money.js'
 import { paymentCommand } from './commands/payment.js'
 import { webhookCommand } from './commands/webhook.js'
+import { refundCommand } from './commands/refund.js'
 import { walletAddressCommand } from './commands/wallet-address.js'
 import { type CliSurroundings, sessionRunner } from './session.js'
 
@@ -31,6 +32,7 @@ const OPERATORS_WORDS: Readonly<Record<string, string>> = {
   client: 'the client',
   client_wallet_address: '--client',
   deposit_id: '--id',
+  idempotency_key: '--key',
   identifier: '--wallet-address',
   kid: 'the key id',
   method: '--method',
@@ -103,6 +105,7 @@ function createProgram(surroundings: CliSurroundings): Command {
     clientKeyCommand(run),
     paymentCommand(run),
     approvalRuleCommand(run),
+    refundCommand(run),
     lostPaymentCommand(run),
     grantCommand(run),
     eventCommand(run),

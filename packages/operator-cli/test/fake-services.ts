@@ -21,6 +21,7 @@ export interface FakeServices {
   /** The only outgoing payment that can be shown, until it is decided about. */
   outgoingPayment: wallet.OutgoingPayment | undefined
   readonly approvalRules: wallet.ApprovalRule[]
+  readonly refunds: wallet.Refund[]
   /** What is lost, until it is given up. */
   lostPayments: wallet.LostPayment[]
   /** How many ids each call was to give up. */
@@ -55,6 +56,7 @@ export async function startFakeServices(
     payments: [],
     outgoingPayment: undefined,
     approvalRules: [],
+    refunds: [],
     lostPayments: [],
     givenUpTogether: [],
     checks: [],
@@ -254,6 +256,40 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
         throw new RpcError({ code: status.NOT_FOUND, message: 'there is no such rule', field: 'rule_id' })
       state.approvalRules.splice(index, 1)
       return {}
+    }),
+    createRefund: unary(async ({ refundOf, value, idempotencyKey, returnsFee }) => {
+      const asset = { code: 'USD', scale: 2 }
+      const refund = state.refunds.find(({ refundId }) => refundId === idempotencyKey) ?? {
+        refundId: idempotencyKey,
+        refundOf,
+        payment: '',
+        state: 'completed',
+        value,
+        settledValue: value,
+        asset,
+        returnedValue: value,
+        returnedFeeValue: returnsFee ? '1' : '0',
+        returnedAsset: asset,
+        createTime: now,
+        updateTime: now
+      }
+      if (value === '0') {
+        const message = 'value must be above 0'
+        throw new RpcError({ code: status.INVALID_ARGUMENT, message, field: 'value' })
+      }
+      if (!state.refunds.includes(refund)) state.refunds.push(refund)
+      if (state.lostAnswers > 0) {
+        state.lostAnswers -= 1
+        throw new RpcError({ code: status.UNAVAILABLE, message: 'gone' })
+      }
+      return { refund }
+    }),
+    listRefunds: unary(async (request) => {
+      const found = state.refunds.filter(
+        ({ refundOf }) => request.refundOf === '' || refundOf === request.refundOf
+      )
+      const [refunds, nextPageToken] = pageOf(found, request)
+      return { refunds, nextPageToken }
     }),
     listLostPayments: unary(async (request) => {
       const [payments, nextPageToken] = pageOf(state.lostPayments, request)

@@ -137,7 +137,7 @@ export const resourceServerSchema = z.object({
     .oneOf(
       {
         description:
-          'Whether `updatedAt`, `failureReason` and `state` are shown where the published API has no such fields: `negotiated` by `Accept`, always (`full`) or never (`published`).',
+          'Whether `updatedAt`, `failureReason`, `state` and refunds are shown where the published API has no such fields: `negotiated` by `Accept`, always (`full`) or never (`published`).',
         example: 'negotiated'
       },
       ['negotiated', 'full', 'published']

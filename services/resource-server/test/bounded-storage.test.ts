@@ -3,7 +3,13 @@ import { readFile } from 'node:fs/promises'
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { startPaymentWorld, usd } from './support/payment-world.js'
-import { ALICE, BOB, startTestResourceServer, type TestResourceServer } from './support/resource-server.js'
+import {
+  ALICE,
+  BOB,
+  PUBLIC_URL,
+  startTestResourceServer,
+  type TestResourceServer
+} from './support/resource-server.js'
 
 const LIST = [{ type: 'incoming-payment' as const, actions: ['list'] }]
 
@@ -268,6 +274,20 @@ describe('the largest that a stranger can have stored:', () => {
         sizes.push(await measureOf(world.database, pay))
       }
       await expectDocumented('Outgoing payment', Math.max(...sizes))
+    } finally {
+      await world.stop()
+    }
+  }, 120_000)
+
+  it('a refund takes no more of the disk than the documentation says', async () => {
+    const world = await startPaymentWorld({ settings: { EXCHANGE_RATES: 'USD/EUR=0.9', FEES: 'USD=0+1000' } })
+    try {
+      const receiver = await world.createReceiver({ walletAddress: `${PUBLIC_URL}/carol` })
+      const refundOf = (await world.pay(receiver, 900_000)).textAt('id')
+      await world.whenEnded(refundOf)
+      const request = { refundOf, value: '1000', returnsFee: true }
+      const create = () => world.operate('createRefund', { ...request, idempotencyKey: random(255) })
+      await expectDocumented('Refund', await measureOf(world.database, create))
     } finally {
       await world.stop()
     }

@@ -96,6 +96,7 @@ async function makePayments(): Promise<NewPayment[]> {
       accountId: wallet.account_id,
       client: world.shop.client,
       grantId: world.auth.grantOf(world.token) ?? '',
+      refund: undefined,
       terms: {
         amounts: { debitValue: value, feeValue: 0n, receiveValue: value },
         receiver,

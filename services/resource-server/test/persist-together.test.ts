@@ -169,6 +169,7 @@ async function setUp(scene: Scene): Promise<NewPayment[]> {
       accountId: account.id,
       client: `https://client.example/"\\'`,
       grantId: randomUUID(),
+      refund: undefined,
       terms: {
         amounts: { debitValue: BigInt(draft.debit), feeValue: 1n, receiveValue: BigInt(draft.debit - 1) },
         receiver: {

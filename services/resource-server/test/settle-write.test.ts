@@ -25,6 +25,7 @@ beforeAll(async () => {
   } as const
   batch = {
     endings: [{ id: paymentId, held: true, settlement }],
+    refundEndings: [],
     transfers: [],
     totals: [],
     received: new Map(),
@@ -84,7 +85,14 @@ it('accounts that a batch changes are locked in the order of their ids, all of t
   try {
     await holder.query('begin')
     await holder.query('select 1 from account where id = $1 for no key update', [middle])
-    const changes = { endings: [], transfers: [], totals, received: new Map(), filledCount: 0 }
+    const changes = {
+      endings: [],
+      refundEndings: [],
+      transfers: [],
+      totals,
+      received: new Map(),
+      filledCount: 0
+    }
     const written = writeBatch(openDatabase(world.server.pool), changes, randomUUID, world.clock.now())
     while ((await waiting()) === 0) await new Promise(setImmediate)
     await expect(lockNow(lowest)).rejects.toMatchObject({ code: '55P03' })

@@ -31,6 +31,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   approval_rule: 'approvals',
   payment_approval: 'approvals',
   known_payee: 'approvals',
+  refund: 'refunds',
   grant_reservation: 'grant-outcomes',
   database_timeline: 'grant-outcomes',
   frozen_client: 'frozen-clients'
@@ -85,6 +86,10 @@ it('a table is written by one part of a statement, or by parts that never touch 
   const disjoint: Readonly<Record<string, string>> = {
     'persist-outgoing-payments: grant_reservation':
       'a payment is persisted if it is payable, and refused if it is not; both are inserted',
+    'persist-refunding-payment: grant_reservation':
+      'a payment is persisted if it is payable, and refused if it is not; both are inserted',
+    'persist-refunding-payment: outgoing_payment':
+      'the payment is inserted, and the one that it refunds, which has ended, is updated',
     'settle-outgoing-payments: transfer':
       'holds that were there are ended; transfers that were not are inserted',
     'keep-frozen-clients: frozen_client': 'rows are deleted if they are not listed, and inserted if they are',

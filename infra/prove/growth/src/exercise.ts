@@ -121,7 +121,36 @@ async function exercisePayments(system: ConnectedSystem): Promise<void> {
     await shop.request('GET', `${resourceServerUrl}/outgoing-payment-grant`, { accessToken: token }),
     200
   )
+  await exerciseRefunds(system, paid.textAt('id'))
   expectStatus(await shop.request('POST', `${receiver.url}/complete`, { accessToken: receiver.token }), 200)
+}
+
+/** Refunds a payment from alice to bob, by the provider and by a payment. */
+async function exerciseRefunds(system: ConnectedSystem, paymentUrl: string): Promise<void> {
+  const { operator, shop, resourceServerUrl, walletAddresses } = system
+  const refund = { refundOf: paymentUrl, value: '1', idempotencyKey: 'exercise', returnsFee: true }
+  for (let times = 0; times < 2; times += 1) await callUnary(operator, 'createRefund', refund, READ)
+  const { token } = await consentedToken(system, shop, [
+    outgoingAccess(system, { debitAmount: amount(10) }, walletAddresses.bob)
+  ])
+  const back = await createReceiver(system, shop, { wallet: 'alice' })
+  const body = {
+    walletAddress: walletAddresses.bob,
+    incomingPayment: back.url,
+    debitAmount: amount(2),
+    refundOf: paymentUrl
+  }
+  const paid = await shop.request('POST', `${resourceServerUrl}/outgoing-payments`, {
+    accessToken: token,
+    body
+  })
+  expectStatus(paid, 201)
+  await allSettled(system)
+  for (const refundOf of ['', paymentUrl]) {
+    const refunds = wallet.ListRefundsRequest.fromPartial({ refundOf, pageSize: 1 })
+    const { nextPageToken } = await callUnary(operator, 'listRefunds', refunds, READ)
+    await callUnary(operator, 'listRefunds', { ...refunds, pageToken: nextPageToken }, READ)
+  }
 }
 
 async function exerciseLists(system: ConnectedSystem, path: string): Promise<void> {

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { isRpcError, status } from '@open-payments-server/grpc-transport'
 import { describeAmount, formatAmount } from '@open-payments-server/value-types/amounts'
 import { Command } from 'commander'
 import { findAccountAmount, parseUuid } from '../arguments.js'
-import { CommandError } from '../command-error.js'
+import { namingRepetition } from '../movements.js'
 import type { OperatorAccount, OperatorClient } from '../operator-client.js'
 import type { RunSession } from '../session.js'
 import { accountJson } from './account.js'
@@ -50,23 +49,13 @@ function moneyCommand(run: RunSession, { name, description, past, move }: Moveme
       run(command, async ({ client, print }) => {
         const { amount } = await findAccountAmount(client, accountName, text)
         const id = options.id ?? randomUUID()
-        const account = await moveSafely(id, () => move(client, id, accountName, amount.value))
+        const account = await namingRepetition(`--id ${id}`, () =>
+          move(client, id, accountName, amount.value)
+        )
         print.result(
           { id, amount: formatAmount(amount), account: accountJson(account) },
           `${past} ${describeAmount(amount)}. ${account.name} now has ${describeAmount(account.balance)} (id ${id}).`
         )
       })
     )
-}
-
-/** If it is unknown whether money moved, the operator must know how to repeat the call without moving it twice. */
-async function moveSafely<Result>(id: string, move: () => Promise<Result>): Promise<Result> {
-  try {
-    return await move()
-  } catch (error) {
-    if (!isRpcError(error, status.UNAVAILABLE) && !isRpcError(error, status.DEADLINE_EXCEEDED)) throw error
-    throw new CommandError(
-      `it is not known whether money moved: ${error.message}\nRun the same command with --id ${id}: it has effect only once`
-    )
-  }
 }

@@ -41,6 +41,7 @@ export function paymentCommand(run: RunSession): Command {
             ],
             [kind === 'incoming' ? 'Asked for' : 'Debit', ({ amount }) => amountCell(amount), 'right'],
             [kind === 'incoming' ? 'Received' : 'Sent', ({ moved }) => amountCell(moved), 'right'],
+            ['Refunded', ({ refunded }) => (refunded.value === 0n ? '-' : amountCell(refunded)), 'right'],
             ...(kind === 'incoming'
               ? []
               : [['Why', ({ failure }: OperatorPayment) => failure?.meaning ?? '-'] as const])
@@ -145,6 +146,8 @@ function paymentJson(kind: 'incoming' | 'outgoing', payment: OperatorPayment): o
     failureReason: payment.failure?.reason ?? null,
     failureMeaning: payment.failure?.meaning ?? null,
     ...amounts,
+    refundedAmount: amountJson(payment.refunded),
+    refundOf: payment.refundOf ?? null,
     createdAt: payment.createdAt ?? null,
     updatedAt: payment.updatedAt ?? null
   }

@@ -42,6 +42,33 @@ export const DECIDED_MEMBERS: readonly DecidedMember[] = [
     reason: 'why it failed; the full representation has it, and the published schemas are closed',
     when: acceptsMoreThanJson
   },
+  ...['refundOf', 'refundedAmount'].map((name) => ({
+    name,
+    operations: [
+      'GET /incoming-payments',
+      'POST /incoming-payments/{id}/complete',
+      'GET /outgoing-payments/{id}',
+      'GET /outgoing-payments'
+    ],
+    reason: 'refunds; the full representation has them, and the published schemas are closed',
+    when: acceptsMoreThanJson
+  })),
+  {
+    name: 'refunds',
+    operations: ['POST /incoming-payments/{id}/complete', 'GET /outgoing-payments/{id}'],
+    reason: 'the newest refunds; the full representation has them, and the published schemas are closed',
+    when: acceptsMoreThanJson
+  },
+  ...['refundOf', 'refundedAmount', 'refunds'].map((name) => ({
+    name,
+    operations: ['GET /incoming-payments/{id}'],
+    reason: 'refunds; the full representation has them, and this schema is open'
+  })),
+  {
+    name: 'refundOf',
+    operations: ['POST /outgoing-payments'],
+    reason: 'the payment that it refunds, as it was asked for; this schema is open'
+  },
   {
     name: 'updatedAt',
     operations: ['POST /incoming-payments', 'GET /incoming-payments/{id}', 'POST /outgoing-payments'],

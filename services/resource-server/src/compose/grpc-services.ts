@@ -8,8 +8,10 @@ import type { AuditMoneyDependencies } from '../features/audit-money/audit-money
 import type { GiveUpLostDependencies } from '../features/audit-money/lost-payments.js'
 import type { DecideDependencies, RuleDependencies } from '../features/approve-payments/dependencies.js'
 import type { FreezeDependencies } from '../features/operate-wallets/freeze.js'
+import type { RefundDependencies } from '../features/refund-payments/dependencies.js'
 import { answer } from '../grpc/operator/answer.js'
 import * as approval from '../grpc/operator/payment-approval.js'
+import { createRefundRpc, listRefundsRpc } from '../grpc/operator/refunds.js'
 import * as operator from '../grpc/operator/wallet-operator.js'
 import type { Telling } from './telling.js'
 
@@ -20,7 +22,8 @@ export interface GrpcDependencies
     AuditMoneyDependencies,
     GiveUpLostDependencies,
     DecideDependencies,
-    RuleDependencies {
+    RuleDependencies,
+    RefundDependencies {
   readonly counters: DecideDependencies['counters'] & GiveUpLostDependencies['counters']
   readonly logger: Logger
   readonly telling: Telling
@@ -82,6 +85,8 @@ function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOpe
     createApprovalRule: handlers.unary(answer(approval.createApprovalRuleRpc(dependencies))),
     listApprovalRules: handlers.unary(answer(approval.listApprovalRulesRpc(dependencies))),
     deleteApprovalRule: handlers.unary(answer(approval.deleteApprovalRuleRpc(dependencies))),
+    createRefund: handlers.unary(answer(createRefundRpc(dependencies))),
+    listRefunds: handlers.unary(answer(listRefundsRpc(dependencies))),
     listLostPayments: handlers.unary(answer(operator.listLostPaymentsRpc(dependencies))),
     giveUpLostPayments: handlers.unary(answer(operator.giveUpLostPaymentsRpc(dependencies))),
     audit: handlers.unary(answer(operator.auditRpc(dependencies)))

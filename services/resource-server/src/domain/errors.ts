@@ -154,6 +154,15 @@ export function invalidQuote(): Error {
   return refusal('not-payable', 'invalid quote', { details: { quoteId: 'unknown, expired or used' } })
 }
 
+/**
+ * The payment named by `refundOf` cannot be refunded by this payment.
+ *
+ * @param problem why not
+ */
+export function invalidRefund(problem: string): Error {
+  return refusal('not-payable', 'invalid refund', { details: { refundOf: problem } })
+}
+
 /** The wallet address named in a body or query is not hosted here. */
 export function unknownWalletAddress(field: string): Error {
   const details = { [field]: 'not a wallet address hosted here' }

@@ -10,6 +10,10 @@ export const EVENT_TYPES = {
   'outgoing_payment.processing': 'The provider approved it.',
   'outgoing_payment.completed': 'The receiver has all of it.',
   'outgoing_payment.failed': 'It ended otherwise: what was not sent is available again.',
+  'refund.created':
+    'What a payment delivered is given back, or a part of it, by the provider or by a payment.',
+  'refund.completed': 'The payer has it.',
+  'refund.failed': 'The payment that was to make it failed, and sent nothing back.',
   'account.created': 'An operator created an account.',
   'account.frozen': 'An operator froze an account: nothing new is paid from it or to it.',
   'account.unfrozen': 'An operator ended the freeze of an account.',

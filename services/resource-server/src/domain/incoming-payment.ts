@@ -1,11 +1,12 @@
 import { type AmountWire, type Asset, formatAmount } from '@open-payments-server/value-types/amounts'
 import type { PaymentMethods, PaymentMethodWire } from './payment-methods.js'
 import { roomOf } from './receiver.js'
+import { renderShownRefunds, type ShownRefunds, type ShownRefundsWire } from './refund.js'
 import { type Representation, renderTime } from './representation.js'
 import type { ResourceUrls } from './resource-urls.js'
 
 /** An incoming payment (interface 2.5). Values are in the smallest units of the asset. */
-export interface IncomingPayment {
+export interface IncomingPayment extends ShownRefunds {
   /** Id (UUID). */
   readonly id: string
   /** URL of the receiving wallet address. */
@@ -21,6 +22,8 @@ export interface IncomingPayment {
   readonly metadata: Readonly<Record<string, unknown>> | undefined
   readonly createdAtMs: number
   readonly updatedAtMs: number
+  /** Id (UUID) of the outgoing payment that the payments to it refund; undefined unless they do. */
+  readonly refundOf: string | undefined
   /** Id of the key its shared secret is derived from. */
   readonly sharedSecretKeyId: string
 }
@@ -29,7 +32,7 @@ export interface IncomingPayment {
 export type ListedIncomingPayment = Omit<IncomingPayment, 'client' | 'sharedSecretKeyId'>
 
 /** An incoming payment on the wire (interface 2.5). */
-export interface IncomingPaymentWire {
+export interface IncomingPaymentWire extends ShownRefundsWire {
   readonly id: string
   readonly walletAddress: string
   readonly completed: boolean
@@ -39,6 +42,7 @@ export interface IncomingPaymentWire {
   readonly metadata?: Readonly<Record<string, unknown>>
   readonly createdAt: string
   readonly updatedAt?: string
+  readonly refundOf?: string
   readonly methods?: readonly PaymentMethodWire[]
 }
 
@@ -64,7 +68,20 @@ export function renderIncomingPayment(
     expiresAt: renderTime(payment.expiresAtMs),
     ...(metadata === undefined ? {} : { metadata }),
     createdAt: renderTime(payment.createdAtMs),
-    ...(representation === 'full' ? { updatedAt: renderTime(payment.updatedAtMs) } : {})
+    ...(representation === 'full' ? renderUnpublished(payment, urls) : {})
+  }
+}
+
+/** What only the full representation has. */
+function renderUnpublished(
+  payment: ListedIncomingPayment,
+  urls: ResourceUrls
+): Pick<IncomingPaymentWire, 'updatedAt' | 'refundOf'> & ShownRefundsWire {
+  const { refundOf } = payment
+  return {
+    updatedAt: renderTime(payment.updatedAtMs),
+    ...(refundOf === undefined ? {} : { refundOf: urls.of('outgoing-payments', refundOf) }),
+    ...renderShownRefunds(payment, payment.asset, urls)
   }
 }
 
@@ -82,7 +99,7 @@ export function renderPayableIncomingPayment(
 /** The fields that the answer to a creation depends on: none of them ever changes. */
 export type CreatedIncomingPayment = Omit<
   IncomingPayment,
-  'client' | 'receivedValue' | 'completed' | 'updatedAtMs'
+  'client' | 'receivedValue' | 'completed' | 'updatedAtMs' | 'refundOf' | keyof ShownRefunds
 >
 
 /**
@@ -93,7 +110,15 @@ export function renderCreatedIncomingPayment(
   payment: CreatedIncomingPayment,
   dependencies: { urls: ResourceUrls; methods: PaymentMethods }
 ): IncomingPaymentWire {
-  const asCreated = { ...payment, receivedValue: 0n, completed: false, updatedAtMs: payment.createdAtMs }
+  const asCreated = {
+    ...payment,
+    receivedValue: 0n,
+    completed: false,
+    updatedAtMs: payment.createdAtMs,
+    refundOf: undefined,
+    refundedValue: 0n,
+    refunds: []
+  }
   return {
     ...renderIncomingPayment(asCreated, dependencies.urls, 'full'),
     methods: dependencies.methods.of(payment)

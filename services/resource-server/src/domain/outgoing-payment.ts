@@ -5,6 +5,7 @@ import {
   type QuotedAmounts
 } from '@open-payments-server/value-types/amounts'
 import type { FailureReason } from './failure-reasons.js'
+import { renderShownRefunds, type ShownRefunds, type ShownRefundsWire } from './refund.js'
 import { type Representation, renderTime } from './representation.js'
 import type { ResourceUrls } from './resource-urls.js'
 
@@ -31,7 +32,7 @@ export interface PaymentTerms {
 }
 
 /** An outgoing payment (interface 2.4). Values are in the smallest units of the asset named beside them. */
-export interface OutgoingPayment {
+export interface OutgoingPayment extends ShownRefunds {
   /** Id (UUID). */
   readonly id: string
   /** URL of the wallet address it is sent from. */
@@ -53,6 +54,8 @@ export interface OutgoingPayment {
   readonly failureReason: FailureReason | undefined
   /** Amount actually debited, in the debit asset: the `sentAmount` that clients read. */
   readonly settledDebitValue: bigint
+  /** Id (UUID) of the payment that it refunds; undefined unless it is a refund. */
+  readonly refundOf: string | undefined
   /** Amount debited under the grant when the payment was created, itself included, in the debit asset. */
   readonly grantSpentDebitValue: bigint
   /** Amount received under the grant when the payment was created, itself included, in the receive asset. */
@@ -69,7 +72,7 @@ export type ListedOutgoingPayment = Omit<
 >
 
 /** An outgoing payment on the wire (interface 2.4). */
-export interface OutgoingPaymentWire {
+export interface OutgoingPaymentWire extends ShownRefundsWire {
   readonly id: string
   readonly walletAddress: string
   readonly quoteId?: string
@@ -81,6 +84,7 @@ export interface OutgoingPaymentWire {
   readonly receiveAmount: AmountWire
   readonly debitAmount: AmountWire
   readonly sentAmount: AmountWire
+  readonly refundOf?: string
   readonly grantSpentDebitAmount?: AmountWire
   readonly grantSpentReceiveAmount?: AmountWire
   readonly metadata?: Readonly<Record<string, unknown>>
@@ -100,21 +104,30 @@ export function renderOutgoingPayment(
     sentAmount: formatAmount({ value: payment.settledDebitValue, asset: payment.debitAsset }),
     ...renderMetadata(payment),
     createdAt: renderTime(payment.createdAtMs),
-    ...(representation === 'full' ? renderUnpublished(payment) : {})
+    ...(representation === 'full' ? renderUnpublished(payment, urls) : {})
   }
 }
 
 /** What only the full representation has. */
-function renderUnpublished({
-  state,
-  failureReason,
-  updatedAtMs
-}: ListedOutgoingPayment): Pick<OutgoingPaymentWire, 'state' | 'failureReason' | 'updatedAt'> {
+function renderUnpublished(
+  payment: ListedOutgoingPayment,
+  urls: ResourceUrls
+): Pick<OutgoingPaymentWire, 'state' | 'failureReason' | 'updatedAt' | 'refundOf'> & ShownRefundsWire {
+  const { state, failureReason, updatedAtMs } = payment
   return {
     ...(state === 'awaiting_approval' ? { state } : {}),
     ...(failureReason === undefined ? {} : { failureReason }),
+    ...renderRefundOf(payment, urls),
+    ...renderShownRefunds(payment, payment.receiveAsset, urls),
     updatedAt: renderTime(updatedAtMs)
   }
+}
+
+function renderRefundOf(
+  { refundOf }: Pick<OutgoingPayment, 'refundOf'>,
+  urls: ResourceUrls
+): Pick<OutgoingPaymentWire, 'refundOf'> {
+  return refundOf === undefined ? {} : { refundOf: urls.of('outgoing-payments', refundOf) }
 }
 
 /**
@@ -129,6 +142,7 @@ export function renderCreatedOutgoingPayment(
     ...renderTerms(payment, urls),
     failed: false,
     sentAmount: formatAmount({ value: 0n, asset: payment.debitAsset }),
+    ...renderRefundOf(payment, urls),
     grantSpentDebitAmount: formatAmount({ value: payment.grantSpentDebitValue, asset: payment.debitAsset }),
     grantSpentReceiveAmount: formatAmount({
       value: payment.grantSpentReceiveValue,

@@ -1,4 +1,6 @@
-/** Whether what the published API does not have is shown: `updatedAt`, and the `failureReason` of an outgoing payment. */
+/**
+ * Whether what the published API does not have is shown: `updatedAt`, refunds, and the `failureReason` of an outgoing payment.
+ */
 export type Representation = 'full' | 'published'
 
 /**

@@ -23,6 +23,7 @@ const REFUSALS: Readonly<Record<Factory, Error>> = {
   invalidReceiver: errors.invalidReceiver(),
   amountMissing: errors.amountMissing(),
   invalidQuote: errors.invalidQuote(),
+  invalidRefund: errors.invalidRefund('delivered nothing'),
   unknownWalletAddress: errors.unknownWalletAddress('walletAddress'),
   assetMismatch: errors.assetMismatch('debitAmount', EUR, USD),
   noRate: errors.noRate('USD/2', 'EUR/2'),

@@ -56,7 +56,13 @@ export const ERROR_WORDS: Readonly<Record<RefusedBecause, DescribedErrorWords>> 
     advice: 'Read the resource. Repeat a request that is still running later.'
   },
   'not-payable': {
-    descriptions: ['invalid receiver', 'invalid quote', 'no exchange rate', 'non-positive receive amount'],
+    descriptions: [
+      'invalid receiver',
+      'invalid quote',
+      'invalid refund',
+      'no exchange rate',
+      'non-positive receive amount'
+    ],
     meaning:
       'What the request names cannot be paid, or not in this way. `details` names the field; for an amount that is too small to deliver anything it has `minSendAmount`.',
     advice: 'Ask the receiver for a new incoming payment, or create a new quote.'

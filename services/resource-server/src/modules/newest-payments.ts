@@ -31,6 +31,12 @@ export interface ListedPayment extends PageEnd {
   readonly asset: Asset
   /** URL of the incoming payment that an outgoing payment pays; empty for incoming payments. */
   readonly receiver: string
+  /** What refunds took of what it delivered or received, or are to take. */
+  readonly refundedValue: bigint
+  /** The receiver's asset. */
+  readonly refundedAsset: Asset
+  /** Id (UUID) of the outgoing payment that it, or the payments to it, refund; undefined unless they do. */
+  readonly refundOf: string | undefined
   readonly updatedAtMs: number
 }
 
@@ -45,6 +51,11 @@ interface NewestRow {
   readonly code: string
   readonly scale: number
   readonly receiver: string
+  readonly refunded_value: string | null
+  /** Null where it is the asset of the payment. */
+  readonly receive_code: string | null
+  readonly receive_scale: number | null
+  readonly refund_of: string | null
   readonly created_at: Date
   readonly updated_at: Date
 }
@@ -53,12 +64,14 @@ interface NewestRow {
  * Creates a function that lists payments of one kind for operators, newest first.
  *
  * @param kind.table the payments `p`
- * @param kind.columns those in which the kinds differ: `state`, `expires_at`, `failure_reason`, `value`, `moved_value` and
- *   `receiver`
+ * @param kind.columns those in which the kinds differ: `state`, `expires_at`, `failure_reason`, `value`, `moved_value`,
+ *   `receiver`, `refunded_value`, `refund_of`, and `receive_code` and `receive_scale` of the receiver's asset
+ * @param kind.joins joins other tables to the payments, one row each; none unless given
  */
 export function createNewestPayments(kind: {
   readonly table: Prisma.Sql
   readonly columns: Prisma.Sql
+  readonly joins?: Prisma.Sql
 }): (on: Queries, range: NewestRange) => Promise<readonly ListedPayment[]> {
   return async (on, range) => (await on.$queryRaw<NewestRow[]>(selectNewest(kind, range))).map(readRow)
 }
@@ -68,7 +81,11 @@ export function createNewestPayments(kind: {
  * anew for each range.
  */
 function selectNewest(
-  { table, columns }: { readonly table: Prisma.Sql; readonly columns: Prisma.Sql },
+  {
+    table,
+    columns,
+    joins = Prisma.empty
+  }: { readonly table: Prisma.Sql; readonly columns: Prisma.Sql; readonly joins?: Prisma.Sql },
   { walletAddressId, after, limit }: NewestRange
 ): Prisma.Sql {
   const ofWalletAddress =
@@ -82,7 +99,7 @@ function selectNewest(
                        < (${instantText(after.createdAtMs)}::timestamptz, ${after.id}::uuid)`
   return Prisma.sql`
     select p.id, w.path, ${columns}, s.code, s.scale, p.created_at, p.updated_at
-      from ${table} p ${WALLET_ADDRESS(Prisma.sql`p.wallet_address_id`)}
+      from ${table} p ${WALLET_ADDRESS(Prisma.sql`p.wallet_address_id`)} ${joins}
      where true ${ofWalletAddress} ${afterPosition}
      order by p.created_at desc, p.id desc
      limit ${limit}::integer`
@@ -99,6 +116,9 @@ function readRow(row: NewestRow): ListedPayment {
     movedValue: BigInt(row.moved_value),
     asset: { code: row.code, scale: row.scale },
     receiver: row.receiver,
+    refundedValue: BigInt(row.refunded_value ?? 0),
+    refundedAsset: { code: row.receive_code ?? row.code, scale: row.receive_scale ?? row.scale },
+    refundOf: row.refund_of ?? undefined,
     createdAtMs: row.created_at.getTime(),
     updatedAtMs: row.updated_at.getTime()
   }

@@ -9,6 +9,7 @@ import { KEY_GUARDS } from './keys.js'
 import { LEDGER_GUARDS } from './ledger.js'
 import { LIMIT_GUARDS } from './limits.js'
 import { PAYMENT_GUARDS } from './payments.js'
+import { REFUND_GUARDS } from './refunds.js'
 import { RESERVATION_GUARDS } from './reservations.js'
 import { SCHEMA_GUARDS } from './schemas.js'
 import { SECRET_GUARDS } from './secrets.js'
@@ -23,6 +24,7 @@ export const GUARDS: readonly { readonly title: string; readonly mutations: read
   { title: 'Creating payments and reporting outcomes', mutations: PAYMENT_GUARDS },
   { title: 'Money', mutations: LEDGER_GUARDS },
   { title: 'Approval by the provider', mutations: APPROVAL_GUARDS },
+  { title: 'Refunds', mutations: REFUND_GUARDS },
   { title: 'What the audit finds', mutations: AUDIT_GUARDS },
   { title: 'Untrusted input', mutations: INPUT_GUARDS },
   { title: 'Resource limits', mutations: LIMIT_GUARDS },

@@ -1,29 +1,9 @@
 import { readSnapshot } from '@open-payments-server/database'
 import { type AuditCheck, tellViolations } from '../../domain/audit.js'
 import { INSTANTS_APART_MAX_SECONDS } from '../../domain/payment-instants.js'
-import type { ResourceUrls } from '../../domain/resource-urls.js'
-import { type Database, Prisma, type Queries } from '../../modules/database.js'
-
-/** An invariant of the ledger as database queries: the number of rows, and which of them violate it. */
-interface LedgerInvariant {
-  readonly invariant: string
-  /** Returns one number, `count`; and a text `told` to add to the invariant, if there is more to report. */
-  readonly count: string
-  /** Returns one sentence for each violation, `violation`. */
-  readonly violations: string
-  /** The parameters of `violations`; none unless given. */
-  readonly values?: (dependencies: LedgerCheckDependencies) => unknown[]
-}
-
-/** What checking the ledger needs. */
-export interface LedgerCheckDependencies {
-  /** For reading whole tables: its statements may take long. */
-  readonly patientDatabase: Database
-  readonly urls: ResourceUrls
-}
-
-/** Prefix of the URL of every incoming payment hosted here, as `$1`. */
-const receiverPrefix = ({ urls }: LedgerCheckDependencies): unknown[] => [urls.of('incoming-payments', '')]
+import { Prisma, type Queries } from '../../modules/database.js'
+import { type LedgerCheckDependencies, type LedgerInvariant, receiverPrefix } from './ledger-invariant.js'
+import { REFUND_INVARIANTS } from './refund-checks.js'
 
 /**
  * The expected result of every payment, by the rule in `domain/settlement.ts`: the sender pays its share of the debit,
@@ -125,7 +105,8 @@ const INVARIANTS: readonly LedgerInvariant[] = [
        where (t.kind::text, d.kind::text, c.kind::text) not in (
                ('deposit', 'outside', 'wallet'), ('withdrawal', 'wallet', 'outside'), ('payment', 'wallet', 'clearing'),
                ('fee', 'clearing', 'fees'), ('delivery', 'clearing', 'wallet'), ('delivery', 'clearing', 'exchange'),
-               ('conversion', 'exchange', 'wallet')) is not false
+               ('conversion', 'exchange', 'wallet'), ('refund', 'wallet', 'wallet'), ('refund', 'wallet', 'exchange'),
+               ('refund_conversion', 'exchange', 'wallet'), ('refund_fee', 'fees', 'wallet')) is not false
           or (t.payment_id is null) <> (t.kind in ('deposit', 'withdrawal'))
       union all
       select format('account %s is in %s with scale %s, and its asset is %s with scale %s', coalesce(a.name, a.kind::text),
@@ -136,7 +117,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
   {
     invariant:
       'Every payment has exactly the transfers that its assets, its fee and its end demand, between the right accounts.',
-    count: 'select count(*) from transfer where payment_id is not null',
+    count: `select count(*) from transfer where payment_id is not null and kind not in ('refund', 'refund_conversion', 'refund_fee')`,
     values: receiverPrefix,
     // A payment whose sender lacked the money has no hold; which ones these are was recorded as they were persisted.
     violations: `
@@ -174,7 +155,8 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                            coalesce(e.debit_account_id::text, 'none'), coalesce(e.credit_account_id::text, 'none'))
              end as violation
         from expected e
-        full join (select * from transfer where payment_id is not null) t
+        full join (select * from transfer
+                    where payment_id is not null and kind not in ('refund', 'refund_conversion', 'refund_fee')) t
           on t.payment_id = e.payment_id and t.kind = e.kind
        where t.id is null or e.payment_id is null
           or (t.state, t.debit_account_id, t.credit_account_id, t.asset_id, t.amount, t.posted_amount, t.incoming_payment_id)
@@ -326,7 +308,8 @@ const INVARIANTS: readonly LedgerInvariant[] = [
          else (r.outcome, r.settled_debit_value, r.settled_receive_value)
               is distinct from ('settle', p.settled_debit_value, p.settled_receive_value)
        end`
-  }
+  },
+  ...REFUND_INVARIANTS
 ]
 
 /** Checks the ledger's own invariants, all in one snapshot: concurrent payments are seen completely or not at all. */

@@ -32,8 +32,10 @@ import { isTaken, meetTimeline, readTimelineChange } from '../../modules/grant-o
 import * as outgoingPayments from '../../modules/outgoing-payments/index.js'
 import type { FoundPayment, NewPayment } from '../../modules/outgoing-payments/index.js'
 import type { PayableQuotes } from '../../modules/quotes/index.js'
+import type { RefundByPayment } from '../../modules/refunds/index.js'
 import type { PersistResult } from './persist.js'
 import type { OutgoingPaymentOrder } from './request.js'
+import { requireRefundable } from './refund-of.js'
 import { termsOfIncomingPayment, termsOfQuote } from './terms.js'
 import { untilAnswered, type UntilAnswered } from './until-answered.js'
 
@@ -80,6 +82,8 @@ type Refused = Extract<ReserveResult, { kind: 'refused' }>
 interface PricedRequest extends CreationRequest {
   readonly walletAddress: WalletAddress
   readonly terms: PaymentTerms
+  /** What it refunds; undefined unless it is a refund. */
+  readonly refund: RefundByPayment | undefined
 }
 
 /**
@@ -88,8 +92,9 @@ interface PricedRequest extends CreationRequest {
  * After an error, the request has no payment, and this call has left nothing behind that could become one. If that is
  * unknown, there is no answer.
  *
- * @throws Refusal for errors in the request, its quote or its receiver; `insufficient-grant` when the grant does not cover
- *   the payment or has no room for it; `frozen` when who pays, or the client, is frozen; 409 when the same request is running at another rate; 422 when its idempotency key
+ * @throws Refusal for errors in the request, its quote, its receiver or what it refunds; `insufficient-grant` when the grant does
+ *   not cover the payment or has no room for it; `frozen` when who pays, or the client, is frozen; 409 when the same request is
+ *   running at another rate; 422 when its idempotency key
  *   belongs to another request
  * @throws AuthServerUnavailable when it is unknown whether the grant has room: then nothing is spent
  * @throws ResultUnknown when the database does not tell whether there is a payment
@@ -131,9 +136,13 @@ async function createForWalletAddress(
     order.form === 'quote'
       ? await termsOfQuote(order, payer, context)
       : await termsOfIncomingPayment(order, payer, context)
+  const refund =
+    order.refundOf === undefined
+      ? undefined
+      : await requireRefundable(order.refundOf, { walletAddress, terms }, context)
 
   for (const paymentId of identity.paymentIds) {
-    const payment = await reserveAndPersist({ ...request, walletAddress, terms }, paymentId, context)
+    const payment = await reserveAndPersist({ ...request, walletAddress, terms, refund }, paymentId, context)
     if (payment !== undefined) return payment
   }
   throw temporarilyUnavailable(new Error('every id that the request may get was given up'))
@@ -226,7 +235,7 @@ async function persist(
   reserved: Reserved,
   context: Context
 ): Promise<OutgoingPayment> {
-  const { authorized, identity, walletAddress, terms, order } = request
+  const { authorized, identity, walletAddress, terms, refund, order } = request
   const grantSpentDebitValue = reserved.spentDebitAmount.value
   const grantSpentReceiveValue = reserved.spentReceiveAmount.value
   const payment: NewPayment = {
@@ -238,6 +247,7 @@ async function persist(
     client: authorized.client,
     grantId: reserved.grantId,
     terms,
+    refund,
     grantSpentDebitValue,
     grantSpentReceiveValue,
     chargedAtMs: reserved.chargedAtMs,
@@ -262,6 +272,9 @@ async function persist(
         state: result.state,
         failureReason: undefined,
         settledDebitValue: 0n,
+        refundOf: refund?.refundOf,
+        refundedValue: 0n,
+        refunds: [],
         grantSpentDebitValue,
         grantSpentReceiveValue,
         metadata: result.metadata,
@@ -273,7 +286,10 @@ async function persist(
       context.onReservationEnded()
       context.receivers.forget(terms.receiver.url)
       // A used quote has most likely filled its receiver, so the quote is reported as the error.
-      throw (await isQuoteUsed(terms, context)) ? invalidQuote() : invalidReceiver()
+      if (await isQuoteUsed(terms, context)) throw invalidQuote()
+      // Another refund may have taken what was left.
+      if (order.refundOf !== undefined) await requireRefundable(order.refundOf, request, context)
+      throw invalidReceiver()
     case 'account-frozen':
       context.counters.countGivenUp(causeOf(reserved, 'account-frozen'))
       context.onReservationEnded()

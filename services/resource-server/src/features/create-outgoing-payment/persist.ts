@@ -23,13 +23,17 @@ import { opened } from '../../modules/grant-outcomes/index.js'
 import { canTake, walletAddressOf } from '../../modules/incoming-payments/index.js'
 import { held } from '../../modules/ledger/index.js'
 import {
+  canRefund,
   inserted,
   insertedEvents,
+  lockedOriginals,
   type NewPayment,
+  refundCounted,
   wanted,
   wantedPayments
 } from '../../modules/outgoing-payments/index.js'
 import { isFrozenAddress, isFrozenMeanwhile, unfrozenPayers } from '../../modules/wallet-addresses/index.js'
+import { refundByPayment, refundCreatedEvents, refundedByPayment } from '../../modules/refunds/index.js'
 
 /** The result of persisting a payment. */
 export type PersistResult =
@@ -41,7 +45,9 @@ export type PersistResult =
       readonly state: 'awaiting_approval' | 'pending'
       readonly createdAtMs: number
     }
-  /** The receiver cannot take it. The release of its reservation is recorded. */
+  /**
+   * The receiver cannot take it, or less is left to refund than it would. The release of its reservation is recorded.
+   */
   | { readonly kind: 'receiver-not-payable' }
   /** The wallet address that pays, or its account, is frozen. The release of its reservation is recorded. */
   | { readonly kind: 'account-frozen' }
@@ -90,6 +96,23 @@ interface PersistedRow {
   readonly state: 'awaiting_approval' | 'pending'
 }
 
+/** Whether the receiver can take the payment of the part `asked`. */
+const CAN_TAKE = canTake({
+  id: Prisma.sql`asked.incoming_payment_id`,
+  value: Prisma.sql`asked.receive_value`,
+  now: Prisma.sql`${placeholder('now')}::timestamptz`
+})
+
+/** The rule of the provider that the payment of the part `asked` meets. */
+const MET_RULE = metRule({
+  debitValue: Prisma.sql`asked.debit_value`,
+  walletAddressId: Prisma.sql`asked.wallet_address_id`,
+  client: Prisma.sql`asked.client`,
+  // The only method so far.
+  method: Prisma.sql`'local'`,
+  payee: walletAddressOf(Prisma.sql`asked.incoming_payment_id`)
+})
+
 // One statement, because a client's answer depends on all of it and a busy sender's account is locked meanwhile. It treats
 // several payments as if each had come alone; no order among them is guaranteed.
 // - The receiver must have room for the whole payment, and who pays must not be frozen; otherwise only the release of its
@@ -99,38 +122,54 @@ interface PersistedRow {
 // - A payment that meets a rule of the provider awaits approval. The rules are those of the statement's snapshot.
 // - Rows that others wait for are locked in one order: payments, then accounts by id, then outcomes by id. `placed` reads
 //   `covered` only for this order: PostgreSQL runs data-modifying parts in any order.
-const PERSIST = new Statement<PersistedRow>(
-  'persist-outgoing-payments',
-  Prisma.sql`
-  with ${wanted}, judged as (
+const PERSIST = persisting('persist-outgoing-payments', {
+  asked: wanted,
+  payable: CAN_TAKE,
+  rule: MET_RULE,
+  parts: Prisma.sql`${opened}, ${requested}, ${appended(insertedEvents)}`
+})
+
+// A payment that refunds another is persisted alone: so no refund of a batch would have to be counted before another. The
+// refunded payment is locked before anything else is, as every payment is before accounts are. It awaits no approval: money goes
+// back to whoever paid, and never more than came.
+const PERSIST_REFUND = persisting('persist-refunding-payment', {
+  asked: Prisma.sql`${wanted}, ${lockedOriginals(Prisma.sql`array(select refund_of from asked)`)}`,
+  payable: Prisma.sql`${CAN_TAKE} and ${canRefund({
+    id: Prisma.sql`asked.refund_of`,
+    value: Prisma.sql`asked.debit_value - asked.fee_value`
+  })}`,
+  rule: Prisma.sql`null::uuid`,
+  parts: Prisma.sql`
+    ${opened}, ${refundedByPayment}, ${refundCounted},
+    ${appended(Prisma.sql`${insertedEvents} union all ${refundCreatedEvents}`)}`
+})
+
+function persisting(
+  name: string,
+  { asked, payable, rule, parts }: Readonly<Record<'asked' | 'payable' | 'rule' | 'parts', Prisma.Sql>>
+): Statement<PersistedRow> {
+  return new Statement<PersistedRow>(
+    name,
+    Prisma.sql`
+  with ${asked}, judged as (
     select asked.*, ${isFrozenAddress(Prisma.sql`asked.wallet_address_id`)} as payer_frozen from asked
   ), wanted as materialized (
-    select judged.*, not judged.payer_frozen and ${canTake({
-      id: Prisma.sql`judged.incoming_payment_id`,
-      value: Prisma.sql`judged.receive_value`,
-      now: Prisma.sql`${placeholder('now')}::timestamptz`
-    })} as payable, ${metRule({
-      debitValue: Prisma.sql`judged.debit_value`,
-      walletAddressId: Prisma.sql`judged.wallet_address_id`,
-      client: Prisma.sql`judged.client`,
-      // The only method so far.
-      method: Prisma.sql`'local'`,
-      payee: walletAddressOf(Prisma.sql`judged.incoming_payment_id`)
-    })} as approval_rule_id
-      from judged
+    select asked.*, not asked.payer_frozen and ${payable} as payable, ${rule} as approval_rule_id from judged asked
   ), ${inserted}, ${unfrozenPayers(Prisma.sql`array(select wallet_address_id from wanted join payment using (id))`)}, holdable as (
     select id, account_id, debit_value from wanted join payment using (id)
      where (select proof from unfrozen) is null
   ), ${held}, placed as (
     select id, covered.debit_account_id is not null as held from payment left join covered using (id)
-  ), ${opened}, ${requested}, ${appended(insertedEvents)}
+  ), ${parts}
   select id, true as persisted, false as payer_frozen, metadata, state::text from payment
    union all
   select wanted.id, false, wanted.payer_frozen, null, null from refused join wanted on wanted.id = refused.payment_id`
-)
+  )
+}
 
 /**
- * Persists payments with one statement, or one by one if that fails: an error in one does not affect the others.
+ * Persists payments with one statement, or one by one if that fails: an error in one does not affect the others. Those that
+ * refund another one are persisted one by one, after the rest.
  *
  * @throws Error when the database is unavailable: then it is unknown which are persisted
  */
@@ -138,6 +177,9 @@ export async function persistTogether(
   payments: readonly NewPayment[],
   dependencies: PersistDependencies
 ): Promise<readonly ItemResult<PersistResult>[]> {
+  if (payments.length > 1 && payments.some(({ refund }) => refund !== undefined)) {
+    return persistRefundsAfterOthers(payments, dependencies)
+  }
   try {
     return (await persistAll(payments, dependencies)).map(fulfilled)
   } catch (error) {
@@ -147,6 +189,25 @@ export async function persistTogether(
     dependencies.logger.warn({ err: error, payments: payments.length }, 'payments not persisted together')
     return Promise.allSettled(payments.map((payment) => persistAlone(payment, dependencies)))
   }
+}
+
+async function persistRefundsAfterOthers(
+  payments: readonly NewPayment[],
+  dependencies: PersistDependencies
+): Promise<readonly ItemResult<PersistResult>[]> {
+  const others = payments.filter(({ refund }) => refund === undefined)
+  const resultOf = new Map<NewPayment, ItemResult<PersistResult>>()
+  const persisted = others.length === 0 ? [] : await persistTogether(others, dependencies)
+  persisted.forEach((result, index) => {
+    const payment = others[index]
+    if (payment !== undefined) resultOf.set(payment, result)
+  })
+  for (const payment of payments) {
+    if (payment.refund === undefined) continue
+    const [result] = await Promise.allSettled([persistAlone(payment, dependencies)])
+    resultOf.set(payment, result)
+  }
+  return payments.map((payment) => resultOf.get(payment) ?? fulfilled({ kind: 'taken' }))
 }
 
 async function persistAlone(payment: NewPayment, dependencies: PersistDependencies): Promise<PersistResult> {
@@ -166,16 +227,19 @@ async function persistAll(
   // A request that arrived twice has one id: the first keeps it, and it is taken for the second.
   const firstOfId = new Map(payments.toReversed().map((payment) => [payment.id, payment]))
   const values = wantedPayments([...firstOfId.values()])
+  const refund = payments[0]?.refund
   for (let retries = 0; ; retries += 1) {
     // The time is taken as late as possible: a list that was read up to the newest payment must not miss an older one that
     // appears later.
     const createdAtMs = clock.now()
     try {
-      const rows = await PERSIST.rows(database, {
-        ...values,
+      const instants = {
         now: instantText(createdAtMs),
         approvalExpiresAt: instantText(createdAtMs + approvalTimeoutSeconds * 1_000)
-      })
+      }
+      const rows = await (refund === undefined
+        ? PERSIST.rows(database, { ...values, ...instants })
+        : PERSIST_REFUND.rows(database, { ...values, ...refundByPayment(refund), ...instants }))
       const rowOfId = new Map(rows.map((row) => [row.id, row]))
       return payments.map((payment) => {
         const row = firstOfId.get(payment.id) === payment ? rowOfId.get(payment.id) : undefined

@@ -13,6 +13,8 @@ export interface OrderFromQuote {
   readonly walletAddress: string
   /** URL of the quote, as given. */
   readonly quoteId: string
+  /** URL of the outgoing payment that it refunds, as given. */
+  readonly refundOf: string | undefined
   readonly metadata: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -24,19 +26,32 @@ export interface OrderFromIncomingPayment {
   /** URL of the incoming payment, as given. */
   readonly incomingPayment: string
   readonly debitAmount: Amount
+  /** URL of the outgoing payment that it refunds, as given. */
+  readonly refundOf: string | undefined
   readonly metadata: Readonly<Record<string, unknown>> | undefined
 }
 
-const metadata = metadataSchema.optional()
+const optional = { refundOf: urlSchema.optional(), metadata: metadataSchema.optional() }
 
 const fromQuote = z
-  .strictObject({ walletAddress: urlSchema, quoteId: urlSchema, metadata })
-  .transform((body): OrderFromQuote => ({ form: 'quote', ...body, metadata: body.metadata }))
+  .strictObject({ walletAddress: urlSchema, quoteId: urlSchema, ...optional })
+  .transform((body): OrderFromQuote => ({
+    form: 'quote',
+    ...body,
+    refundOf: body.refundOf,
+    metadata: body.metadata
+  }))
 const fromIncomingPayment = z
-  .strictObject({ walletAddress: urlSchema, incomingPayment: urlSchema, debitAmount: amountSchema, metadata })
+  .strictObject({
+    walletAddress: urlSchema,
+    incomingPayment: urlSchema,
+    debitAmount: amountSchema,
+    ...optional
+  })
   .transform((body): OrderFromIncomingPayment => ({
     form: 'incoming-payment',
     ...body,
+    refundOf: body.refundOf,
     metadata: body.metadata
   }))
 

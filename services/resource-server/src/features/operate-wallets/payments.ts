@@ -24,6 +24,11 @@ export interface OperatedPayment {
   readonly asset: Asset
   /** URL of the incoming payment that an outgoing payment pays; empty for incoming payments. */
   readonly receiver: string
+  /** What refunds took of what it delivered or received, or are to take, in the receiver's asset. */
+  readonly refundedValue: bigint
+  readonly refundedAsset: Asset
+  /** URL of the outgoing payment that it, or the payments to it, refund; undefined unless they do. */
+  readonly refundOf: string | undefined
   readonly createdAtMs: number
   readonly updatedAtMs: number
 }
@@ -57,7 +62,7 @@ export async function listPayments(
 
 function toOperatedPayment(
   kind: OperatedPayment['kind'],
-  { path, expiresAtMs, state, failureReason, ...payment }: ListedPayment,
+  { path, expiresAtMs, state, failureReason, refundOf, ...payment }: ListedPayment,
   { urls, clock }: OperatorDependencies
 ): OperatedPayment {
   const expired = state === 'pending' && expiresAtMs !== undefined && expiresAtMs <= clock.now()
@@ -66,6 +71,7 @@ function toOperatedPayment(
     kind,
     walletAddress: urls.ofWalletAddress(path),
     state: expired ? 'expired' : state,
+    refundOf: refundOf && urls.of('outgoing-payments', refundOf),
     failure: failureReason && { reason: failureReason, meaning: FAILURE_REASONS[failureReason].meaning }
   }
 }

@@ -27,6 +27,7 @@ import {
   endings,
   readClaimedPayment
 } from '../../modules/outgoing-payments/index.js'
+import { endRefunds } from './end-refunds.js'
 import { settleBatch, type SettledBatch } from './settle-batch.js'
 
 /** What processing a batch needs. */
@@ -58,6 +59,7 @@ export function processBatch(
     // The time is taken after the receivers are locked, so that nothing arrives after an expiry by waiting for the lock.
     const nowMs = clock.now()
     const batch = settleBatch(payments, receivers, provider, nowMs)
+    if (batch.refundEndings.length > 0) await endRefunds(transaction, batch, nowMs)
     await writeBatch(transaction, batch, () => newId(clock, random), nowMs)
     return batch
   })

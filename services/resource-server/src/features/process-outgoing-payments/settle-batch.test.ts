@@ -29,6 +29,7 @@ const paymentOf = (change: Partial<ClaimedPayment> = {}): ClaimedPayment => ({
   id: 'payment-1',
   incomingPaymentId: 'receiver-1',
   amounts: { debitValue: 100n, feeValue: 10n, receiveValue: 90n },
+  refundOf: undefined,
   senderAccountId: 'alice',
   debitAssetId: 1,
   receiveAssetId: 1,

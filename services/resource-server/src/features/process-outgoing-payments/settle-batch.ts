@@ -3,6 +3,7 @@ import { frozenTooLong, insufficientFunds, settle, type Settlement } from '../..
 import type { LockedReceiver } from '../../modules/incoming-payments/index.js'
 import type { AccountTotals, PostedTransfer, ProviderAccounts } from '../../modules/ledger/index.js'
 import type { ClaimedPayment, Ending } from '../../modules/outgoing-payments/index.js'
+import type { RefundEnding } from '../../modules/refunds/index.js'
 
 /** A transfer to be written, without an id yet. */
 export type SettledTransfer = Omit<PostedTransfer, 'id'>
@@ -10,6 +11,8 @@ export type SettledTransfer = Omit<PostedTransfer, 'id'>
 /** All changes of a batch of payments. */
 export interface SettledBatch {
   readonly endings: readonly Ending[]
+  /** How the refunds end that its payments make. */
+  readonly refundEndings: readonly RefundEnding[]
   readonly transfers: readonly SettledTransfer[]
   readonly totals: readonly AccountTotals[]
   /** What each incoming payment receives, by its id. */
@@ -51,6 +54,7 @@ export function settleBatch(
   })
   return {
     endings: settled.map(({ payment, settlement }) => ({ id: payment.id, held: payment.held, settlement })),
+    refundEndings: settled.flatMap(({ payment, settlement }) => refundEndingOf(payment, settlement)),
     transfers: settled.flatMap(({ payment, receiver, settlement }) =>
       receiver === undefined ? [] : transfersOf(payment, receiver, settlement, provider)
     ),
@@ -63,6 +67,14 @@ export function settleBatch(
 function settlementOf({ held, frozen, amounts }: ClaimedPayment, room: ReceiverRoom | undefined): Settlement {
   if (!held) return insufficientFunds()
   return frozen ? frozenTooLong() : settle(amounts, room)
+}
+
+/** How the refund ends that a payment makes: it takes what the payment debited without its fee. */
+function refundEndingOf({ id, refundOf, amounts }: ClaimedPayment, settlement: Settlement): RefundEnding[] {
+  if (refundOf === undefined) return []
+  const value = amounts.debitValue - amounts.feeValue
+  const settledValue = settlement.settledDebitValue - settlement.settledFeeValue
+  return [{ id, refundOf, value, settledValue, returnedValue: settlement.settledReceiveValue }]
 }
 
 /** A receiver after it has received another value. */

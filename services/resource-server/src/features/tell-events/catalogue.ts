@@ -12,7 +12,26 @@ import { FAILURE_REASONS, type FailureReason } from '../../domain/failure-reason
 const instant = z.iso.datetime()
 const metadata = z.record(z.string(), z.unknown()).optional()
 
+const refund = z.strictObject({
+  id: z.url(),
+  refundOf: z.url().describe('The outgoing payment whose delivery it gives back.'),
+  payment: z.url().optional().describe("The client's payment that makes it; absent for one of the provider."),
+  state: z.enum(['pending', 'completed', 'failed']),
+  value: z.string().describe('What was asked for, in the smallest unit of the asset of `refundAmount`.'),
+  refundAmount: amount.describe('What it took from the receiver, or is to take.'),
+  returnedAmount: amount.optional().describe('What the payer got for it.'),
+  returnedFeeAmount: amount.optional().describe('What the payer got of the fee.'),
+  createdAt: instant,
+  updatedAt: instant
+})
+const refunds = {
+  refundOf: z.url().optional().describe('The outgoing payment that it refunds.'),
+  refundedAmount: amount.optional().describe('What refunds took, or are to take, all together.'),
+  refunds: z.array(refund).optional()
+}
+
 const incomingPayment = z.strictObject({
+  ...refunds,
   id: z.url(),
   walletAddress: z.url(),
   completed: z.boolean(),
@@ -25,6 +44,7 @@ const incomingPayment = z.strictObject({
 })
 
 const outgoingPayment = z.strictObject({
+  ...refunds,
   id: z.url(),
   walletAddress: z.url(),
   quoteId: z.url().optional(),
@@ -118,6 +138,19 @@ const withData = <Example extends { readonly data: object }>(example: Example, c
   ...example,
   data: { ...example.data, ...changed }
 })
+const refunding = {
+  subject: `${PAYMENT}/refunds/019ab32d-9c00-7a41-8d2e-6b1f0c7d5e96`,
+  data: {
+    id: `${PAYMENT}/refunds/019ab32d-9c00-7a41-8d2e-6b1f0c7d5e96`,
+    refundOf: PAYMENT,
+    state: 'completed',
+    value: '1000',
+    refundAmount: usd('1000'),
+    returnedAmount: usd('1000'),
+    createdAt: EARLIER,
+    updatedAt: EARLIER
+  }
+}
 const signing = {
   subject: ALICE,
   data: {
@@ -218,6 +251,12 @@ export const EVENT_CATALOGUE: EventCatalogue<EventType> = {
   },
   'key.added': { data: key, example: signing },
   'key.revoked': { data: key, example: withData(signing, { revokedAt: NOW }) },
+  'refund.created': { data: refund, example: withData(refunding, { state: 'pending' }) },
+  'refund.completed': { data: refund, example: refunding },
+  'refund.failed': {
+    data: refund,
+    example: withData(refunding, { state: 'failed', refundAmount: usd('0'), returnedAmount: usd('0') })
+  },
   'account.created': { data: account, example: opened },
   'account.frozen': { data: account, example: withData(opened, ordered(true)) },
   'account.unfrozen': { data: account, example: withData(opened, ordered(false)) },

@@ -2,6 +2,7 @@ import { renderIncomingPayment } from '../../domain/incoming-payment.js'
 import { renderOutgoingPayment } from '../../domain/outgoing-payment.js'
 import { renderQuote } from '../../domain/quote.js'
 import { renderTime } from '../../domain/representation.js'
+import { renderRefund } from '../../domain/refund.js'
 import type { Collection, ResourceUrls } from '../../domain/resource-urls.js'
 import type { Queries } from '../../modules/database.js'
 import { completeAudit, type EventContent, type StoredEvent } from '../../modules/events/index.js'
@@ -9,6 +10,7 @@ import { readToldIncomingPayments } from '../../modules/incoming-payments/index.
 import { readToldAccounts, type ToldAccount } from '../../modules/ledger/index.js'
 import { readToldOutgoingPayments } from '../../modules/outgoing-payments/index.js'
 import { readToldQuotes } from '../../modules/quotes/index.js'
+import { readToldRefunds } from '../../modules/refunds/index.js'
 import {
   readToldKeys,
   readToldWalletAddresses,
@@ -54,6 +56,12 @@ export async function completeEvents(
     ),
     quote: completeResources(of('quotes'), async (told) =>
       (await readToldQuotes(database, told, urls)).map((quote) => quote && renderQuote(quote, urls))
+    ),
+    refund: completeResources(
+      (id, resource) =>
+        resource !== undefined && 'id' in resource ? String(resource.id) : urls.of('outgoing-payments', id),
+      async (told) =>
+        (await readToldRefunds(database, told)).map((refund) => refund && renderRefund(refund, urls))
     ),
     key: async (told) => (await readToldKeys(database, told)).map((key) => renderKey(key, urls)),
     account: completeResources(urnOf, async (told) =>

@@ -1,6 +1,8 @@
 import { wallet } from '@open-payments-server/proto'
 import type { Freeze } from '../../domain/freeze.js'
 import type { Reservation } from '../../domain/ports.js'
+import type { Refund } from '../../domain/refund.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
 import type { OperatedAccount } from '../../features/operate-wallets/accounts.js'
 import type { OperatedPayment } from '../../features/operate-wallets/payments.js'
 import type { OperatedWalletAddress } from '../../features/operate-wallets/wallet-addresses.js'
@@ -44,8 +46,30 @@ export function toPaymentMessage(payment: OperatedPayment): wallet.Payment {
     movedValue: payment.movedValue.toString(),
     asset: payment.asset,
     receiver: payment.receiver,
+    refundedValue: payment.refundedValue.toString(),
+    refundedAsset: payment.refundedAsset,
+    refundOf: payment.refundOf ?? '',
     createTime: new Date(payment.createdAtMs),
     updateTime: new Date(payment.updatedAtMs)
+  }
+}
+
+/** A refund on the wire. */
+export function toRefundMessage(refund: Refund, urls: ResourceUrls): wallet.Refund {
+  const urlOf = (id: string | undefined): string => (id === undefined ? '' : urls.of('outgoing-payments', id))
+  return {
+    refundId: refund.id,
+    refundOf: urlOf(refund.refundOf),
+    payment: urlOf(refund.paymentId),
+    state: refund.state,
+    value: refund.value.toString(),
+    settledValue: refund.settledValue?.toString() ?? '',
+    asset: refund.asset,
+    returnedValue: refund.returnedValue?.toString() ?? '',
+    returnedFeeValue: refund.returnedFeeValue.toString(),
+    returnedAsset: refund.returnedAsset,
+    createTime: new Date(refund.createdAtMs),
+    updateTime: new Date(refund.updatedAtMs)
   }
 }
 

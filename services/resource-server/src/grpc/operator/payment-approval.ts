@@ -89,6 +89,8 @@ function toShownPaymentMessage(
       failure: failureReason && { reason: failureReason, meaning: FAILURE_REASONS[failureReason].meaning },
       value: payment.debitValue,
       movedValue: payment.settledDebitValue,
+      refundedAsset: payment.receiveAsset,
+      refundOf: payment.refundOf && urls.of('outgoing-payments', payment.refundOf),
       asset: payment.debitAsset
     }),
     url: urls.of('outgoing-payments', payment.id),

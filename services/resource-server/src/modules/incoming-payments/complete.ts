@@ -5,7 +5,13 @@ import { Prisma, type Queries } from '../database.js'
 import { appended } from '../events/index.js'
 import { completedEvents } from './events.js'
 import { isOpen } from './room.js'
-import { INCOMING_PAYMENT_JOINS, type IncomingPaymentRow, readIncomingPaymentRow } from './row.js'
+import {
+  INCOMING_PAYMENT_JOINS,
+  type IncomingPaymentRow,
+  newestRefundsColumn,
+  readIncomingPaymentRow,
+  refundColumns
+} from './row.js'
 
 /** A request to complete a payment. */
 export interface Completion {
@@ -53,7 +59,8 @@ const COMPLETE = new Statement<IncomingPaymentRow & { readonly done: boolean }>(
          found.shared_secret_key_id, found.path, found.code, found.scale, completed.updated_at is not null as done,
          coalesce(completed.received_value, found.received_value)::text as received_value,
          found.completed or completed.updated_at is not null as completed,
-         coalesce(completed.updated_at, found.updated_at) as updated_at
+         coalesce(completed.updated_at, found.updated_at) as updated_at,
+         ${refundColumns(Prisma.sql`found`)}, ${newestRefundsColumn(Prisma.sql`found`)}
     from found left join completed on true`
 )
 

@@ -48,7 +48,7 @@ const BY_ID = new Statement<IncomingPaymentRow>(
 )
 
 /**
- * Reads payments as they were when something happened to them.
+ * Reads payments as they were when something happened to them, without refunds, which have events of their own.
  *
  * @returns the payment of each event, in their order; undefined for one that is no longer kept
  */
@@ -62,7 +62,11 @@ export async function readToldIncomingPayments(
   const rowOf = new Map(rows.map((row) => [row.id, row]))
   return events.map(({ subjectId, change }) => {
     const row = rowOf.get(subjectId)
-    return row && readIncomingPaymentRow({ ...row, ...changed(row, change as Change | undefined) }, urls)
+    const before = { refund_of: null, refunded_value: null, refunds: null }
+    return (
+      row &&
+      readIncomingPaymentRow({ ...row, ...before, ...changed(row, change as Change | undefined) }, urls)
+    )
   })
 }
 

@@ -1,7 +1,7 @@
 import { Prisma } from '../database.js'
 import { createNewestPayments } from '../newest-payments.js'
 import { createPaymentPages } from '../payment-pages.js'
-import { LISTED_INCOMING_PAYMENT_COLUMNS, readListedIncomingPaymentRow } from './row.js'
+import { LISTED_INCOMING_PAYMENT_COLUMNS, readListedIncomingPaymentRow, refundColumns } from './row.js'
 
 /** Creates a function that lists the incoming payments of a wallet address. */
 export const createIncomingPaymentList = createPaymentPages({
@@ -15,5 +15,6 @@ export const createIncomingPaymentList = createPaymentPages({
 export const listNewestIncomingPayments = createNewestPayments({
   table: Prisma.sql`incoming_payment`,
   columns: Prisma.sql`case when p.completed then 'completed' else 'pending' end as state, p.expires_at,
-    null as failure_reason, p.incoming_value::text as value, p.received_value::text as moved_value, '' as receiver`
+    null as failure_reason, p.incoming_value::text as value, p.received_value::text as moved_value, '' as receiver,
+    ${refundColumns(Prisma.sql`p`)}, null as receive_code, null::integer as receive_scale`
 })

@@ -2,15 +2,47 @@ import type { IncomingPayment, ListedIncomingPayment } from '../../domain/incomi
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import type { WalletAddress } from '../../domain/wallet-address.js'
 import { Prisma } from '../database.js'
+import {
+  readShownRefunds,
+  refundedOfIncoming,
+  refundedTo,
+  type RefundRow,
+  shownRefunds
+} from '../refunds/index.js'
 import { WALLET_ADDRESS } from '../wallet-addresses/index.js'
+
+/**
+ * Fragment: the columns that say what was refunded of an incoming payment, or by the payments to it: null where nothing was
+ * received.
+ *
+ * @param payment names its row
+ */
+export function refundColumns(payment: Prisma.Sql): Prisma.Sql {
+  const id = Prisma.sql`${payment}.id`
+  return Prisma.sql`
+    case when ${payment}.received_value > 0 then ${refundedOfIncoming(id)} end as refunded_value,
+    case when ${payment}.received_value > 0 then ${refundedTo(id)} end as refund_of`
+}
+
+/**
+ * Fragment: the column with the newest refunds of an incoming payment: null where nothing was received.
+ *
+ * @param payment names its row
+ */
+export function newestRefundsColumn(payment: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+    case when ${payment}.received_value > 0 then ${shownRefunds('incoming', Prisma.sql`${payment}.id`)} end as refunds`
+}
 
 /** The columns of a {@link ListedIncomingPaymentRow}: `p` is the payment. */
 export const LISTED_INCOMING_PAYMENT_COLUMNS = Prisma.sql`
-  p.id, p.incoming_value::text, p.received_value::text, p.completed, p.expires_at, p.metadata, p.created_at, p.updated_at`
+  p.id, p.incoming_value::text, p.received_value::text, p.completed, p.expires_at, p.metadata, p.created_at, p.updated_at,
+  ${refundColumns(Prisma.sql`p`)}`
 
 /** The columns of an {@link IncomingPaymentRow}: `p` is the payment, `w` its wallet address, `s` its asset. */
 export const INCOMING_PAYMENT_COLUMNS = Prisma.sql`
-  ${LISTED_INCOMING_PAYMENT_COLUMNS}, p.client, p.shared_secret_key_id, w.path, s.code, s.scale`
+  ${LISTED_INCOMING_PAYMENT_COLUMNS},
+  ${newestRefundsColumn(Prisma.sql`p`)}, p.client, p.shared_secret_key_id, w.path, s.code, s.scale`
 
 /** Joins the wallet address and the asset to an incoming payment `p`. */
 export const INCOMING_PAYMENT_JOINS = WALLET_ADDRESS(Prisma.sql`p.wallet_address_id`)
@@ -25,11 +57,15 @@ export interface ListedIncomingPaymentRow {
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly created_at: Date
   readonly updated_at: Date
+  /** Null where nothing was received. */
+  readonly refunded_value: string | null
+  readonly refund_of: string | null
 }
 
 /** An incoming payment as the database returns it. */
 export interface IncomingPaymentRow extends ListedIncomingPaymentRow {
   readonly client: string
+  readonly refunds: readonly RefundRow[] | null
   readonly shared_secret_key_id: string
   readonly path: string
   readonly code: string
@@ -51,7 +87,10 @@ export function readListedIncomingPaymentRow(
     expiresAtMs: row.expires_at.getTime(),
     metadata: row.metadata ?? undefined,
     createdAtMs: row.created_at.getTime(),
-    updatedAtMs: row.updated_at.getTime()
+    updatedAtMs: row.updated_at.getTime(),
+    refundOf: row.refund_of ?? undefined,
+    refundedValue: BigInt(row.refunded_value ?? 0),
+    refunds: []
   }
 }
 
@@ -64,6 +103,7 @@ export function readIncomingPaymentRow(row: IncomingPaymentRow, urls: ResourceUr
   return {
     ...readListedIncomingPaymentRow(row, walletAddress),
     client: row.client,
+    refunds: readShownRefunds(row.refunds),
     sharedSecretKeyId: row.shared_secret_key_id
   }
 }

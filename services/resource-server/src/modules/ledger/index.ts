@@ -8,10 +8,18 @@ export { freezeAccount, IS_ACCOUNT_FROZEN } from './freeze.js'
 export { accountById, ASSET_OF_ACCOUNT, assetById, createAsset, findAssetId, listAssets } from './assets.js'
 export { held, holdOf } from './hold.js'
 export { findMovement, move, type Movement, type MovementKind } from './move.js'
-export { type AccountTotals, hasDelivery, posted, type PostedTransfer, postings } from './post.js'
+export {
+  type AccountTotals,
+  deliveredBy,
+  hasDelivery,
+  posted,
+  type PostedTransfer,
+  postings
+} from './post.js'
 export {
   createProviderAccounts,
   type ProviderAccountDirectory,
   type ProviderAccounts
 } from './provider-accounts.js'
 export { voided } from './void.js'
+export { refundPosted, refundRoute, refundTransferIds } from './refund.js'

@@ -105,3 +105,14 @@ export function postings(
 export function hasDelivery(incomingPaymentId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(select true from transfer t where t.incoming_payment_id = ${incomingPaymentId} limit 1) is not null`
 }
+
+/**
+ * Fragment: joins the transfer `received` (`incoming_payment_id`) that brought what a payment delivered to its receiver, if there
+ * is one.
+ *
+ * @param paymentId names the payment's id
+ */
+export function deliveredBy(paymentId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`left join transfer received
+    on received.payment_id = ${paymentId} and received.incoming_payment_id is not null`
+}

@@ -3,6 +3,7 @@ import { snakeCase } from '@open-payments-server/runtime'
 import type { RequestCause } from '../../domain/given-up.js'
 import type { PaymentTerms } from '../../domain/outgoing-payment.js'
 import { Prisma } from '../database.js'
+import type { RefundByPayment } from '../refunds/index.js'
 
 /** A payment to be persisted. */
 export interface NewPayment {
@@ -18,6 +19,8 @@ export interface NewPayment {
   /** Id (UUID) of the grant. */
   readonly grantId: string
   readonly terms: PaymentTerms
+  /** What it refunds; undefined unless it is a refund. */
+  readonly refund: RefundByPayment | undefined
   readonly grantSpentDebitValue: bigint
   readonly grantSpentReceiveValue: bigint
   /** The instant that its reservation was charged at, in milliseconds since the Unix epoch. */
@@ -37,7 +40,7 @@ export const wanted = Prisma.sql`
     select *
       from json_to_recordset(${placeholder('payments')}::json)
         as n(id uuid, signature_id uuid, request_hash bytea, wallet_address_id uuid, account_id uuid, client text,
-             grant_id uuid, quote_id uuid, incoming_payment_id uuid, receiver text, debit_value numeric, fee_value numeric,
+             grant_id uuid, quote_id uuid, refund_of uuid, incoming_payment_id uuid, receiver text, debit_value numeric, fee_value numeric,
              receive_value numeric, receive_asset_id integer, metadata jsonb, grant_spent_debit_value numeric,
              grant_spent_receive_value numeric, charged_at timestamptz, given_up_cause text)
   )`
@@ -49,10 +52,10 @@ export const wanted = Prisma.sql`
  */
 export const inserted = Prisma.sql`
   payment as (
-    insert into outgoing_payment (id, signature_id, request_hash, wallet_address_id, client, grant_id, quote_id, receiver,
+    insert into outgoing_payment (id, signature_id, request_hash, wallet_address_id, client, grant_id, quote_id, refund_of, receiver,
       debit_value, fee_value, receive_value, receive_asset_id, state, metadata, grant_spent_debit_value,
       grant_spent_receive_value, created_at, updated_at)
-    select id, signature_id, request_hash, wallet_address_id, client, grant_id, quote_id, receiver,
+    select id, signature_id, request_hash, wallet_address_id, client, grant_id, quote_id, refund_of, receiver,
       debit_value, fee_value, receive_value, receive_asset_id,
       case when approval_rule_id is null then 'pending' else 'awaiting_approval' end::outgoing_payment_state, metadata, grant_spent_debit_value,
       grant_spent_receive_value, ${placeholder('now')}::timestamptz, ${placeholder('now')}::timestamptz
@@ -77,6 +80,7 @@ function toRecord(payment: NewPayment): object {
     client: payment.client,
     grant_id: payment.grantId,
     quote_id: quoteId,
+    refund_of: payment.refund?.refundOf,
     incoming_payment_id: receiver.incomingPaymentId,
     receiver: receiver.url,
     debit_value: amounts.debitValue.toString(),

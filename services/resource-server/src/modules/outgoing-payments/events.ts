@@ -46,7 +46,7 @@ const BY_ID = new Statement<OutgoingPaymentRow>(
 )
 
 /**
- * Reads payments as they were when something happened to them.
+ * Reads payments as they were when something happened to them: before there were refunds, which have events of their own.
  *
  * @returns the payment of each event, in their order; undefined for one that is no longer kept
  */
@@ -60,7 +60,8 @@ export async function readToldOutgoingPayments(
   const rowOf = new Map(rows.map((row) => [row.id, row]))
   return events.map(({ subjectId, change }) => {
     const row = rowOf.get(subjectId)
-    return row && readOutgoingPaymentRow({ ...row, ...changed(row, change) }, urls)
+    const before = { refunded_value: '0', refunds: null }
+    return row && readOutgoingPaymentRow({ ...row, ...before, ...changed(row, change) }, urls)
   })
 }
 

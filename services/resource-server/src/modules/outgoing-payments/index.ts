@@ -24,4 +24,13 @@ export {
   createOutgoingPaymentList,
   paymentOfQuote
 } from './read.js'
+export {
+  canRefund,
+  findRefundable,
+  lockedOriginals,
+  type RefundablePayment,
+  refundCounted,
+  refundsGivenBack,
+  stateOf
+} from './refund.js'
 export { findTwin, type FoundPayment, giveUpPayment } from './twin.js'

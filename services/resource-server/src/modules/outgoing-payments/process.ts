@@ -27,6 +27,8 @@ export interface ClaimedPayment {
   /** Id (UUID) of the incoming payment it pays; undefined when its URL names none. */
   readonly incomingPaymentId: string | undefined
   readonly amounts: QuotedAmounts
+  /** Id (UUID) of the payment that it refunds; undefined unless it is a refund. */
+  readonly refundOf: string | undefined
   /** Id (UUID) of the sender's account. */
   readonly senderAccountId: string
   /** Ids of the assets. */
@@ -45,6 +47,7 @@ export interface ClaimedPaymentRow {
   readonly debit_value: string
   readonly fee_value: string
   readonly receive_value: string
+  readonly refund_of: string | null
   readonly receive_asset_id: number
   readonly account_id: string
   readonly asset_id: number
@@ -70,7 +73,7 @@ function isFrozenPayment(incomingPaymentId: Prisma.Sql): Prisma.Sql {
  */
 export const claimed = Prisma.sql`
   claimed as (
-    select p.id, p.debit_value::text, p.fee_value::text, p.receive_value::text, p.receive_asset_id, w.account_id, a.asset_id,
+    select p.id, p.debit_value::text, p.fee_value::text, p.receive_value::text, p.refund_of, p.receive_asset_id, w.account_id, a.asset_id,
            hold.id is not null as held, p.created_at, paid.id as incoming_payment_id, freezing.holds as frozen
       from outgoing_payment p
       ${accountOf(Prisma.sql`p.wallet_address_id`)}
@@ -120,6 +123,7 @@ export function readClaimedPayment(row: ClaimedPaymentRow): ClaimedPayment {
       feeValue: BigInt(row.fee_value),
       receiveValue: BigInt(row.receive_value)
     },
+    refundOf: row.refund_of ?? undefined,
     senderAccountId: row.account_id,
     debitAssetId: row.asset_id,
     receiveAssetId: row.receive_asset_id,

@@ -54,7 +54,9 @@ export const createOutgoingPaymentList = createPaymentPages({
 export const listNewestOutgoingPayments = createNewestPayments({
   table: Prisma.sql`outgoing_payment`,
   columns: Prisma.sql`p.state::text, null::timestamptz as expires_at, p.failure_reason::text,
-    p.debit_value::text as value, p.settled_debit_value::text as moved_value, p.receiver`
+    p.debit_value::text as value, p.settled_debit_value::text as moved_value, p.receiver, p.refunded_value::text, p.refund_of,
+    ra.code as receive_code, ra.scale as receive_scale`,
+  joins: RECEIVE_ASSET
 })
 
 /** Whether any payment used a quote. */

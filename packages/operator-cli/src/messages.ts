@@ -1,0 +1,19 @@
+import type { wallet } from '@open-payments-server/proto'
+import type { Asset } from '@open-payments-server/value-types/amounts'
+
+/** Messages of proto3 are optional on the wire even where the contract always sets them. */
+export function present<Message>(message: Message | undefined, name: string): Message {
+  if (message === undefined) throw new Error(`the service answered without ${name}`)
+  return message
+}
+
+/** An asset on the wire. */
+export function assetOf(message: wallet.Asset | undefined): Asset {
+  const { code, scale } = present(message, 'asset')
+  return { code, scale }
+}
+
+/** A text of proto3, where empty means none. */
+export function textOf(text: string): string | undefined {
+  return text === '' ? undefined : text
+}
