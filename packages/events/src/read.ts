@@ -29,14 +29,19 @@ export interface EventQuery {
   readonly countMax: number
 }
 
-interface ReadRow {
-  /** Null when there is no event; so are the others. */
-  readonly number: string | null
+/** An event as the database returns it. */
+export interface EventRow {
+  readonly number: string
   readonly id: string
   readonly type: string
   readonly occurred_at: Date
   readonly subject_id: string
   readonly change: Readonly<Record<string, unknown>> | null
+}
+
+interface ReadRow extends Omit<EventRow, 'number'> {
+  /** Null when there is no event; so are the others. */
+  readonly number: string | null
   readonly from_number: string
   readonly last_number: string
   readonly lost: boolean
@@ -95,7 +100,8 @@ export async function readEvents(
   }
 }
 
-function storedEvent(row: ReadRow, number: string): StoredEvent {
+/** Reads a row. */
+export function storedEvent(row: Omit<EventRow, 'number'>, number: string): StoredEvent {
   return {
     number: BigInt(number),
     id: row.id,
