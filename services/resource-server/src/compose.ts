@@ -1,5 +1,4 @@
 import type { DatabasePool } from '@open-payments-server/database'
-import { createEventNews } from '@open-payments-server/events'
 import { startHttpServer } from '@open-payments-server/http-server'
 import { describeEd25519Library } from '@open-payments-server/http-signatures'
 import {
@@ -23,6 +22,7 @@ import { startRateLimits } from './compose/rate-limits.js'
 import { openResources } from './compose/resources.js'
 import { createReadiness, createRoutes } from './compose/routes.js'
 import { measureTransports } from './compose/transports.js'
+import { startWaiting } from './compose/waiting.js'
 import { startPurge, startWorkers } from './compose/workers.js'
 import type { ResourceServerConfig } from './config.js'
 import { createPublicApp } from './http/public-app.js'
@@ -77,8 +77,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   const rateLimits = await startRateLimits(context, metrics.metrics)
   const domain = createDomainPorts(context, { ...resources, ...metrics, rateLimits }, overrides)
   const wakers = startWorkers(context, resources, domain, counters)
-  const news = createEventNews({ ...context, sharedStore: resources.sharedStore })
-  lifecycle.add(news)
+  const waiting = startWaiting(context, resources, domain, metrics)
   startPurge(context, resources, counters)
 
   const readiness = createReadiness(context, resources)
@@ -99,12 +98,12 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
       ...wakers,
       counters,
       callObserver,
-      news
+      news: waiting.news
     })
   })
   listeners.add(grpcServer)
 
-  const parts = { context, resources, domain, wakers, counters }
+  const parts = { context, resources, domain, wakers, counters, waiting }
   const app = createPublicApp({
     routes: [...createHealthRoutes(readiness), ...wakeAfter(createRoutes(parts), wakers.onEventsAppended)],
     authServerUrl: config.AUTH_SERVER_URL,
@@ -120,6 +119,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     logger
   })
   listeners.add(httpServer)
+  listeners.add(waiting.room)
   transports?.watchListener('public', httpServer)
   logger.info(
     { host: config.HTTP_HOST, port: httpServer.port, ed25519Library: describeEd25519Library() },

@@ -6,6 +6,7 @@ import { TokenRecords } from '../features/authorize-request/token-records.js'
 import { parseFeeTable } from '../features/exchange-rates/fee-table.js'
 import { createRateProvider } from '../features/exchange-rates/rate-provider.js'
 import { countRequests } from '../features/limit-requests/counted-requests.js'
+import { WatchedTokens } from '../features/wait-for-changes/watched-tokens.js'
 import { createGrantLimits } from '../grpc/auth-server/grant-limits.js'
 import { createIntrospection } from '../grpc/auth-server/introspection.js'
 import { createLimitsAuditor } from '../grpc/auth-server/limits-auditor.js'
@@ -19,7 +20,7 @@ import {
   createPublishedKeyDirectory,
   createWalletAddressDirectory
 } from '../modules/wallet-addresses/index.js'
-import { followRevocations } from '../workers/follow-revocations.js'
+import { followRevocations, tellInOrder } from '../workers/follow-revocations.js'
 import type { Context, ResourceServerOverrides } from './context.js'
 import type { ServedMetrics } from './metrics.js'
 import type { Resources } from './resources.js'
@@ -44,19 +45,10 @@ export function createDomainPorts(
 ) {
   const urls = createResourceUrls(config.PUBLIC_URL)
   const receivers = createReceiverDirectory({ database, urls })
-  const tokens = new TokenRecords({
-    introspection: createIntrospection(authServer.introspection),
-    clock,
-    cacheSeconds: config.INTROSPECTION_CACHE_SECONDS,
-    countLookup: counters.countTokenLookup
+  const { tokens, watchedTokens } = followTokens({ config, logger, lifecycle, clock }, authServer, {
+    metrics,
+    counters
   })
-  lifecycle.add(
-    followRevocations({
-      feed: createRevocationFeed(authServer.introspection),
-      listener: publishRevocationStream(tokens, metrics),
-      logger
-    })
-  )
   const uncounted = createRequestAuthorizer({
     tokens,
     sharedStore,
@@ -73,6 +65,7 @@ export function createDomainPorts(
   })
   return {
     urls,
+    watchedTokens,
     walletAddresses: createWalletAddressDirectory({ database, urls }),
     publishedKeys: createPublishedKeyDirectory({ database }),
     authorizer: countFailures(uncounted, counters.countAuthenticationFailure),
@@ -95,4 +88,27 @@ export function createDomainPorts(
     }),
     chooseRepresentation: createChooseRepresentation(config.PAYMENT_REPRESENTATION)
   }
+}
+
+/** What is known of tokens, and who is told when one ends. */
+function followTokens(
+  { config, logger, lifecycle, clock }: Pick<Context, 'config' | 'logger' | 'lifecycle' | 'clock'>,
+  authServer: Resources['authServer'],
+  { metrics, counters }: Pick<ServedMetrics, 'metrics' | 'counters'>
+) {
+  const tokens = new TokenRecords({
+    introspection: createIntrospection(authServer.introspection),
+    clock,
+    cacheSeconds: config.INTROSPECTION_CACHE_SECONDS,
+    countLookup: counters.countTokenLookup
+  })
+  const watchedTokens = new WatchedTokens((accessToken, keyId) => tokens.find(accessToken, keyId))
+  lifecycle.add(
+    followRevocations({
+      feed: createRevocationFeed(authServer.introspection),
+      listener: publishRevocationStream(tellInOrder([tokens, watchedTokens]), metrics),
+      logger
+    })
+  )
+  return { tokens, watchedTokens }
 }
