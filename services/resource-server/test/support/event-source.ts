@@ -60,7 +60,9 @@ export function openEventSource(url: string, types: readonly string[], reader: R
   const signing = agent.compose((dispatch) => (options, handler) => {
     const headers = options.headers as Record<string, string>
     requests.push(headers['last-event-id'])
-    return dispatch({ ...options, headers: { ...headers, ...signedHeaders(reader, url) } }, handler)
+    // As a load balancer sends it to whoever is there now.
+    const { origin } = new URL(reader.connect(url))
+    return dispatch({ ...options, origin, headers: { ...headers, ...signedHeaders(reader, url) } }, handler)
   })
   const source = new EventSource(reader.connect(url), { node: { dispatcher: signing } })
   for (const type of types) {
