@@ -12,6 +12,7 @@ export {
 export { formatCursor, parseCursor } from './cursor.js'
 export type { CompleteEvents, EventContent, StoredEvent, ToldEvent } from './event.js'
 export { type EventMeasures, measureEvents } from './measure.js'
+export { readHistory } from './history.js'
 export { publishEvents, type PublishedRound } from './publish.js'
 export {
   type EventQuery,
@@ -25,3 +26,4 @@ export {
 export { createPurgeOfEvents } from './purge.js'
 export { createEventNews, type EventNews } from './news.js'
 export { createPublishingWorker } from './publishing-worker.js'
+export { createEventTail, type EventTail, type EventTailDependencies } from './tail.js'

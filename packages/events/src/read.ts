@@ -29,7 +29,8 @@ export interface EventQuery {
   readonly countMax: number
 }
 
-interface EventRow {
+/** An event as the database returns it. */
+export interface EventRow {
   readonly id: string
   readonly type: string
   readonly occurred_at: Date
@@ -98,7 +99,8 @@ export async function readEvents(
   }
 }
 
-function storedEvent(row: EventRow, number: string): StoredEvent {
+/** Reads a row. */
+export function storedEvent(row: EventRow, number: string): StoredEvent {
   return {
     number: BigInt(number),
     id: row.id,

@@ -15,7 +15,7 @@ import { type Route, RouteTable } from './routes.js'
 export interface RequestObserver {
   /** A request arrived. */
   started(): void
-  /** The request ended: it was answered, or given up. */
+  /** The request ended: it was answered, or given up. The duration is without the time that its client asked to wait. */
   ended(request: RequestEnd, durationSeconds: number): void
 }
 
@@ -94,7 +94,7 @@ class HttpApp {
     response.on('close', () => {
       const durationMs = performance.now() - startedAt
       const end = endOf(request, response)
-      requestObserver?.ended(end, durationMs / 1_000)
+      requestObserver?.ended(end, (durationMs - request.waitedMs) / 1_000)
       const aborted = !response.writableFinished
       // A connection reports its end outside of any request.
       this.#requestLog.tell({ method: request.method, end, durationMs, aborted, traced: span.traced })

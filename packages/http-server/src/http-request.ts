@@ -24,6 +24,8 @@ export class HttpRequest implements IncomingRequest {
   /** Whether it may store new rows, as its route says; undefined before a route took it. */
   storesRows: boolean | undefined
   readonly #addressOf: AddressReader
+  #waitedMs = 0
+  #waitingSinceMs: number | undefined
   #params: RouteParams = {}
 
   constructor(message: IncomingMessage, addressOf: AddressReader) {
@@ -64,6 +66,23 @@ export class HttpRequest implements IncomingRequest {
   get(name: string): string | undefined {
     const value = this.message.headers[name]
     return typeof value === 'string' ? value : value?.join(', ')
+  }
+
+  /** How long its client has waited as it asked to, in milliseconds: that is not how long its answer took. */
+  get waitedMs(): number {
+    const sinceMs = this.#waitingSinceMs
+    return this.#waitedMs + (sinceMs === undefined ? 0 : performance.now() - sinceMs)
+  }
+
+  /** From now on it waits because its client asked to. */
+  beginWait(): void {
+    this.#waitingSinceMs = performance.now()
+  }
+
+  /** Its client waits no longer for anything but the answer. */
+  endWait(): void {
+    this.#waitedMs = this.waitedMs
+    this.#waitingSinceMs = undefined
   }
 
   /** Sets the route that takes the request. */

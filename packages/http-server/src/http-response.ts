@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { EventStream } from './event-stream.js'
 
 /** Header fields, alternating names and values. */
 export type Fields = readonly string[]
@@ -60,6 +61,17 @@ export class HttpResponse {
   seeOther(location: string): void {
     this.addField('Location', location)
     this.sendEmpty(303)
+  }
+
+  /** Answers with events, as they happen. */
+  openEventStream(): EventStream {
+    return new EventStream(this.#response, this.#fields)
+  }
+
+  /** Calls back once nothing can be sent any more: all was, or the client is gone; at once when that is so already. */
+  onClosed(listener: () => void): void {
+    if (this.#response.destroyed) listener()
+    else this.#response.once('close', listener)
   }
 
   /** Passes the collected fields to Node's response, so that others can use it to answer. */

@@ -37,7 +37,7 @@ export function tagJson(text: string): RenderedResource {
 }
 
 /** Writes a resource as JSON. */
-function renderResource(resource: unknown): RenderedResource {
+export function renderResource(resource: unknown): RenderedResource {
   return tagJson(JSON.stringify(resource))
 }
 
@@ -87,7 +87,7 @@ export function sendRendered(
   if (modified !== undefined) response.addField('Last-Modified', modified)
   if (options.vary !== undefined) response.addField('Vary', options.vary)
   if (options.location !== undefined) response.addField('Location', options.location)
-  if (isReading(request) && names(request.get('if-none-match'), tag)) response.sendEmpty(304)
+  if (isReading(request) && namesTag(request.get('if-none-match'), tag)) response.sendEmpty(304)
   else response.sendText(options.status ?? 200, 'application/json; charset=utf-8', text, lengthBytes)
 }
 
@@ -105,8 +105,12 @@ function isReading(request: HttpRequest): boolean {
   return request.method === 'GET' || request.method === 'HEAD'
 }
 
-/** `If-None-Match` compares weakly (RFC 9110 §13.1.2). */
-function names(ifNoneMatch: string | undefined, tag: string): boolean {
+/**
+ * Whether a request's `If-None-Match` names an entity tag, compared weakly (RFC 9110 §13.1.2).
+ *
+ * @param ifNoneMatch undefined when there is none
+ */
+export function namesTag(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false
   if (ifNoneMatch.trim() === '*') return true
   return [...ifNoneMatch.matchAll(ENTITY_TAG)].some(([, opaque]) => opaque === tag)

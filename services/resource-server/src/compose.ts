@@ -23,6 +23,7 @@ import { openResources } from './compose/resources.js'
 import { createReadiness, createRoutes } from './compose/routes.js'
 import { startTelling } from './compose/telling.js'
 import { measureTransports } from './compose/transports.js'
+import { startWaiting } from './compose/waiting.js'
 import { startApprovalTimeout, startPurge, startWorkers } from './compose/workers.js'
 import type { ResourceServerConfig } from './config.js'
 import { createPublicApp } from './http/public-app.js'
@@ -79,6 +80,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   const wakers = startWorkers(context, resources, domain, counters)
   startApprovalTimeout(context, resources, domain, wakers, counters)
   const telling = startTelling(context, resources, domain, counters)
+  const waiting = startWaiting(context, { ...resources, ...metrics }, domain, telling)
   startPurge(context, resources, counters)
 
   const readiness = createReadiness(context, resources)
@@ -104,7 +106,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   })
   listeners.add(grpcServer)
 
-  const parts = { context, resources, domain, wakers, counters }
+  const parts = { context, resources, domain, wakers, counters, waiting }
   const app = createPublicApp({
     routes: [...createHealthRoutes(readiness), ...wakeAfter(createRoutes(parts), wakers.onEventsAppended)],
     authServerUrl: config.AUTH_SERVER_URL,
@@ -120,6 +122,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     logger
   })
   listeners.add(httpServer)
+  listeners.add(waiting.room)
   transports?.watchListener('public', httpServer)
   logger.info(
     { host: config.HTTP_HOST, port: httpServer.port, ed25519Library: describeEd25519Library() },

@@ -88,6 +88,35 @@ export const resourceServerSchema = z.object({
       "Maximum number of signed requests per window about one wallet address, of all clients together; counted separately for tokens with its account holder's consent to pay from it.",
     requests: '6000'
   }),
+  WAITING_CLIENTS_MAX: setting
+    .wholeNumber(
+      {
+        description:
+          'Maximum number of clients that wait for changes of payments at one replica, with `Prefer: wait` or for events. Each takes up a connection. Default: four fifths of HTTP_CONNECTIONS_MAX.',
+        example: '8000'
+      },
+      { min: 0, max: 1_000_000 }
+    )
+    .optional(),
+  WAITING_PER_CLIENT_MAX: setting
+    .wholeNumber(
+      {
+        description: 'Maximum number of requests of one client that wait at one replica.',
+        example: '1000'
+      },
+      { min: 0, max: 1_000_000 }
+    )
+    .prefault('1000'),
+  WAITING_HEARTBEAT_SECONDS: setting
+    .wholeNumber(
+      {
+        description:
+          'Maximum silence of a stream of events, in seconds. Less than the time after which proxies in front close a silent connection.',
+        example: '15'
+      },
+      { min: 1, max: 60 }
+    )
+    .prefault('15'),
   INTROSPECTION_CACHE_SECONDS: setting
     .wholeNumber(
       {

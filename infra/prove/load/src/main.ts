@@ -3,6 +3,7 @@ import { runBench } from './bench.js'
 import { runMemory } from './memory.js'
 import { type BenchOptions, readOptions } from './options.js'
 import { runShort } from './short.js'
+import { runWaiting } from './waiting.js'
 
 // Runs are prepared with the tests' client, which checks every answer against the contract. Here only their status is checked.
 Object.assign(globalThis, {
@@ -16,5 +17,6 @@ process.exitCode = (await run(readOptions(process.argv.slice(2)))) ? 0 : 1
 
 function run(options: BenchOptions): Promise<boolean> {
   if (options.short) return runShort()
+  if (options.waiting > 0) return runWaiting(options.waiting)
   return options.memory > 0 ? runMemory(options.memory) : runBench(options)
 }

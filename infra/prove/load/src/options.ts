@@ -16,6 +16,8 @@ export interface BenchOptions {
   readonly profile: boolean
   /** Number of requests of the memory run; 0: none. */
   readonly memory: number
+  /** Number of clients of the waiting run; 0: none. */
+  readonly waiting: number
   /** File that the plot is written to (SVG). */
   readonly plot?: string | undefined
   /** Markdown file whose marked part is replaced by the results. */
@@ -37,6 +39,12 @@ export function readOptions(parameters: readonly string[]): BenchOptions {
     .option('--short', 'the short form that only fails when a share of a floor is far too low', false)
     .option('--profile', 'writes CPU profiles of both services, and prints SQL statements by time', false)
     .option('--memory <requests>', 'looks at heaps over so many requests, and at nothing else', Number, 0)
+    .option(
+      '--waiting <clients>',
+      'lets so many clients wait for payments, and measures nothing else',
+      Number,
+      0
+    )
     .option('--plot <file>', 'draws throughput and floors (SVG)')
     .option('--document <file>', 'puts the measurements into a document, between its marks')
   return command.parse([...parameters], { from: 'user' }).opts<BenchOptions>()

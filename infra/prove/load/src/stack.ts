@@ -31,6 +31,8 @@ export interface StackOptions {
   readonly rateLimits: boolean
   /** Whether the services can be profiled, and their heaps measured. */
   readonly inspected: boolean
+  /** Further settings of the resource server; none unless given. */
+  readonly resource?: Settings
 }
 
 const MILLISECONDS_PER_DAY = 86_400_000
@@ -177,7 +179,7 @@ async function readStatements(admin: pg.Client): Promise<StatementTime[]> {
 
 /** Settings as in production, except for certificates (plain HTTP and gRPC) and the waits between a client's calls. */
 async function planStack(
-  { replicas, rateLimits }: StackOptions,
+  { replicas, rateLimits, resource }: StackOptions,
   postgresUrl: string,
   redisUrl: string | undefined
 ): Promise<SystemPlan> {
@@ -195,7 +197,7 @@ async function planStack(
     ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl })
   }
   const auth = { ...shared, CONTINUATION_WAIT_SECONDS: '0', ACCESS_TOKEN_LIFETIME_SECONDS: '86400' }
-  return planSystem({ postgresUrl, instanceCount: replicas, auth, resource: shared })
+  return planSystem({ postgresUrl, instanceCount: replicas, auth, resource: { ...shared, ...resource } })
 }
 
 async function startServices(

@@ -8,6 +8,7 @@ import { parseFeeTable } from '../features/exchange-rates/fee-table.js'
 import { createRateProvider } from '../features/exchange-rates/rate-provider.js'
 import { countRequests } from '../features/limit-requests/counted-requests.js'
 import { createFrozenClients } from '../grpc/auth-server/frozen-clients.js'
+import { WatchedTokens } from '../features/wait-for-changes/watched-tokens.js'
 import { createGrantLimits } from '../grpc/auth-server/grant-limits.js'
 import { createIntrospection } from '../grpc/auth-server/introspection.js'
 import { createLimitsAuditor } from '../grpc/auth-server/limits-auditor.js'
@@ -21,7 +22,7 @@ import {
   createPublishedKeyDirectory,
   createWalletAddressDirectory
 } from '../modules/wallet-addresses/index.js'
-import { followRevocations, sayingFreezes } from '../workers/follow-revocations.js'
+import { followRevocations, sayingFreezes, tellInOrder } from '../workers/follow-revocations.js'
 import type { Context, ResourceServerOverrides } from './context.js'
 import type { ServedMetrics } from './metrics.js'
 import type { Resources } from './resources.js'
@@ -46,16 +47,13 @@ export function createDomainPorts(
 ) {
   const urls = createResourceUrls(config.PUBLIC_URL)
   const receivers = createReceiverDirectory({ database, urls })
-  const tokens = new TokenRecords({
-    introspection: createIntrospection(authServer.introspection),
-    clock,
-    cacheSeconds: config.INTROSPECTION_CACHE_SECONDS,
-    countLookup: counters.countTokenLookup
-  })
-  const onFreezesChanged = startFollowing(
-    { logger, lifecycle },
+  const { tokens, watchedTokens, onFreezesChanged } = followTokens(
+    { config, logger, lifecycle, clock },
     authServer,
-    publishRevocationStream(tokens, metrics)
+    {
+      metrics,
+      counters
+    }
   )
   const uncounted = createRequestAuthorizer({
     tokens,
@@ -73,6 +71,7 @@ export function createDomainPorts(
   })
   return {
     urls,
+    watchedTokens,
     walletAddresses: createWalletAddressDirectory({ database, urls }),
     publishedKeys: createPublishedKeyDirectory({ database }),
     authorizer: countFailures(uncounted, counters.countAuthenticationFailure),
@@ -100,21 +99,30 @@ export function createDomainPorts(
   }
 }
 
-/** Follows what the auth server tells. @returns what is called whenever the list of frozen clients may be another one */
-function startFollowing(
-  { logger, lifecycle }: Pick<Context, 'logger' | 'lifecycle'>,
-  { introspection }: Resources['authServer'],
-  listener: RevocationListener
-): (() => void)[] {
+/**
+ * What is known of tokens, who is told when one ends, and what is called whenever the list of frozen clients may be another one.
+ */
+function followTokens(
+  { config, logger, lifecycle, clock }: Pick<Context, 'config' | 'logger' | 'lifecycle' | 'clock'>,
+  authServer: Resources['authServer'],
+  { metrics, counters }: Pick<ServedMetrics, 'metrics' | 'counters'>
+) {
+  const tokens = new TokenRecords({
+    introspection: createIntrospection(authServer.introspection),
+    clock,
+    cacheSeconds: config.INTROSPECTION_CACHE_SECONDS,
+    countLookup: counters.countTokenLookup
+  })
+  const watchedTokens = new WatchedTokens((accessToken, keyId) => tokens.find(accessToken, keyId))
   const onFreezesChanged: (() => void)[] = []
   lifecycle.add(
     followRevocations({
-      feed: createRevocationFeed(introspection),
-      listener: sayingFreezes(listener, () => {
+      feed: createRevocationFeed(authServer.introspection),
+      listener: sayingFreezes(publishRevocationStream(tellInOrder([tokens, watchedTokens]), metrics), () => {
         for (const tell of onFreezesChanged) tell()
       }),
       logger
     })
   )
-  return onFreezesChanged
+  return { tokens, watchedTokens, onFreezesChanged }
 }

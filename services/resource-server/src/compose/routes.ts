@@ -16,6 +16,7 @@ import type { Context } from './context.js'
 import type { Counters } from './counters.js'
 import type { DomainPorts } from './domain-ports.js'
 import type { Resources } from './resources.js'
+import type { Waiting } from './waiting.js'
 import type { Wakers } from './workers.js'
 
 const MIGRATIONS_PATH = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
@@ -29,16 +30,18 @@ export interface RouteParts {
   readonly domain: DomainPorts
   readonly wakers: Wakers
   readonly counters: Counters
+  readonly waiting: Pick<Waiting, 'servePayment'>
 }
 
 /** The routes of every feature. Wallet addresses take any path that no other takes, so they are last. */
-export function createRoutes({ context, resources, domain, wakers, counters }: RouteParts): Route[] {
+export function createRoutes({ context, resources, domain, wakers, counters, waiting }: RouteParts): Route[] {
   const { config } = context
   const dependencies = {
     ...context,
     ...resources,
     ...domain,
     ...wakers,
+    ...waiting,
     counters,
     authServerUrl: config.AUTH_SERVER_URL
   }

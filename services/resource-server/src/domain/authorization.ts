@@ -16,6 +16,8 @@ export interface AccessItem {
 export interface AuthorizedRequest {
   /** Value of the access token. */
   readonly accessToken: string
+  /** When the token expires, in milliseconds since the Unix epoch. */
+  readonly tokenExpiresAtMs: number
   /** Id of the grant behind the token. */
   readonly grantId: string
   /** The token holder: URL of a client's wallet address, or `jwk:` and the key's thumbprint. */
@@ -25,6 +27,8 @@ export interface AuthorizedRequest {
   readonly consentedWalletAddress: string | undefined
   /** The request's body as received; undefined when there was none. */
   readonly body: Uint8Array | undefined
+  /** `keyid` of the signature: names the client's key that made it. */
+  readonly keyId: string
   /** The verified signature. */
   readonly signature: {
     /** `created`, in seconds since the Unix epoch. */

@@ -44,6 +44,9 @@ const RETRY_AFTER_SECONDS = 1
 /** When a client may try again that was refused for want of exchange rates, in seconds. */
 const RATES_RETRY_AFTER_SECONDS = 5
 
+/** When a client may try to wait again, in seconds. */
+const WAITING_RETRY_AFTER_SECONDS = 5
+
 /** A client's request was refused. */
 export class RequestRefused extends Refusal<RefusedBecause> {}
 
@@ -197,6 +200,18 @@ export function nonPositiveReceiveAmount(minSendAmount: AmountWire): Error {
   return refusal('not-payable', 'non-positive receive amount: the amount is too small to deliver anything', {
     details: { minSendAmount }
   })
+}
+
+/**
+ * As many clients wait already as may wait.
+ *
+ * @param of whose limit is reached: the client's own, or that of this replica
+ */
+export function tooManyWaiting(of: 'client' | 'replica'): Error {
+  const options = { retryAfterSeconds: WAITING_RETRY_AFTER_SECONDS }
+  if (of === 'client')
+    return refusal('too-many-requests', 'too many requests of this client are waiting', options)
+  return refusal('unavailable', 'too many clients are waiting', options)
 }
 
 /** Something that is needed cannot be asked now. */

@@ -1,4 +1,5 @@
 import { type AmountWire, type Asset, formatAmount } from '@open-payments-server/value-types/amounts'
+import type { EventType } from './event-types.js'
 import type { PaymentMethods, PaymentMethodWire } from './payment-methods.js'
 import { roomOf } from './receiver.js'
 import { renderShownRefunds, type ShownRefunds, type ShownRefundsWire } from './refund.js'
@@ -44,6 +45,26 @@ export interface IncomingPaymentWire extends ShownRefundsWire {
   readonly updatedAt?: string
   readonly refundOf?: string
   readonly methods?: readonly PaymentMethodWire[]
+}
+
+/**
+ * From when nothing of a payment changes any more, in milliseconds since the Unix epoch: it expires, if it was not completed
+ * before.
+ */
+export function incomingPaymentEndsAtMs({
+  completed,
+  expiresAtMs
+}: Pick<IncomingPayment, 'completed' | 'expiresAtMs'>): number {
+  return completed ? -Infinity : expiresAtMs
+}
+
+/** The type of the last event of a payment, as far as its state tells: for those whose events are no longer kept. */
+export function lastIncomingPaymentEvent({
+  completed,
+  receivedValue
+}: Pick<IncomingPayment, 'completed' | 'receivedValue'>): EventType {
+  if (completed) return 'incoming_payment.completed'
+  return receivedValue > 0n ? 'incoming_payment.received' : 'incoming_payment.created'
 }
 
 /** Whether a payment can no longer receive: completed, or past its expiry (interface 3). */

@@ -4,6 +4,7 @@ import {
   formatAmount,
   type QuotedAmounts
 } from '@open-payments-server/value-types/amounts'
+import type { EventType } from './event-types.js'
 import type { FailureReason } from './failure-reasons.js'
 import { renderShownRefunds, type ShownRefunds, type ShownRefundsWire } from './refund.js'
 import { type Representation, renderTime } from './representation.js'
@@ -70,6 +71,16 @@ export type ListedOutgoingPayment = Omit<
   OutgoingPayment,
   'client' | 'grantSpentDebitValue' | 'grantSpentReceiveValue'
 >
+
+/** From when nothing of a payment changes any more, in milliseconds since the Unix epoch; infinite while nobody knows. */
+export function outgoingPaymentEndsAtMs({ state }: Pick<OutgoingPayment, 'state'>): number {
+  return state === 'completed' || state === 'failed' ? -Infinity : Infinity
+}
+
+/** The type of the last event of a payment, as its state tells: for those whose events are no longer kept. */
+export function lastOutgoingPaymentEvent({ state }: Pick<OutgoingPayment, 'state'>): EventType {
+  return state === 'pending' ? 'outgoing_payment.created' : `outgoing_payment.${state}`
+}
 
 /** An outgoing payment on the wire (interface 2.4). */
 export interface OutgoingPaymentWire extends ShownRefundsWire {

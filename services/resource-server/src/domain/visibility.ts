@@ -59,14 +59,18 @@ function requireVisible<Resource extends Owned>(
   return resource
 }
 
-/** What reading a resource needs. */
-export interface VisibleRead<Request, Resource> {
-  readonly authorizer: RequestAuthorizer<Request>
+/** Resources of a type that can be read. */
+export interface ReadableType<Resource> {
   readonly type: AccessType
   readonly reader: {
     /** Finds a resource by its id (UUID). */
     find(id: string): Promise<Resource | undefined>
   }
+}
+
+/** What reading a resource needs. */
+export interface VisibleRead<Request, Resource> extends ReadableType<Resource> {
+  readonly authorizer: RequestAuthorizer<Request>
 }
 
 /**
@@ -79,9 +83,17 @@ export interface VisibleRead<Request, Resource> {
 export async function readVisible<Request, Resource extends Owned>(
   request: Request,
   id: string,
-  { authorizer, type, reader }: VisibleRead<Request, Resource>
+  read: VisibleRead<Request, Resource>
 ): Promise<Resource> {
-  const authorized = await authorizer.authorize(request)
+  return readVisibleTo(await read.authorizer.authorize(request), id, read)
+}
+
+/** The same for a client whose request was authorized before. */
+export async function readVisibleTo<Resource extends Owned>(
+  authorized: AuthorizedRequest,
+  id: string,
+  { type, reader }: ReadableType<Resource>
+): Promise<Resource> {
   requireReach(authorized, type, 'read', undefined)
   const found = isUuid(id) ? await reader.find(id) : undefined
   return requireVisible(authorized, type, 'read', found)

@@ -33,6 +33,7 @@ const REFUSALS: Readonly<Record<Factory, Error>> = {
     assetScale: 2
   }),
   temporarilyUnavailable: errors.temporarilyUnavailable(undefined),
+  tooManyWaiting: errors.tooManyWaiting('client'),
   ratesUnavailable: errors.ratesUnavailable(undefined),
   differentRequest: errors.differentRequest()
 }

@@ -94,3 +94,37 @@ export function followRevocations(dependencies: {
     }
   }
 }
+
+/** One listener for several, which are told one after the other: whoever asks the cache for a token comes after it. */
+export function tellInOrder(listeners: readonly RevocationListener[]): RevocationListener {
+  const each = (tell: (listener: RevocationListener) => void): void => {
+    listeners.forEach(tell)
+  }
+  return {
+    onStarted: () => {
+      each((listener) => {
+        listener.onStarted()
+      })
+    },
+    onTokenRevoked: (hash) => {
+      each((listener) => {
+        listener.onTokenRevoked(hash)
+      })
+    },
+    onGrantRevoked: (grantId) => {
+      each((listener) => {
+        listener.onGrantRevoked(grantId)
+      })
+    },
+    onClientFreezeChanged: (client) => {
+      each((listener) => {
+        listener.onClientFreezeChanged(client)
+      })
+    },
+    onEnded: (reason) => {
+      each((listener) => {
+        listener.onEnded(reason)
+      })
+    }
+  }
+}

@@ -145,11 +145,13 @@ function toAuthorized(
 ): AuthorizedRequest {
   return {
     accessToken,
+    tokenExpiresAtMs: record.expiresAtMs,
     grantId: record.grantId,
     client: record.client,
     access: record.access,
     consentedWalletAddress: record.consentedWalletAddress,
     body,
+    keyId: received.keyId,
     signature: { createdSeconds: received.createdSeconds, bytes: received.signature }
   }
 }
