@@ -2,7 +2,6 @@ import {
   callUnary,
   type ChannelOptions,
   createClient,
-  readStream,
   type RequestOf,
   type ResponseOf,
   RpcError,
@@ -11,8 +10,9 @@ import {
   type UnaryMethodName,
   type WatchedTlsFiles
 } from '@open-payments-server/grpc-transport'
-import { auth, events, wallet } from '@open-payments-server/proto'
+import { auth, wallet } from '@open-payments-server/proto'
 import { type Amount, type Asset, parseAmountValue } from '@open-payments-server/value-types/amounts'
+import { EventClient } from './event-client.js'
 import type { EventfulService } from './eventful-service.js'
 import { WebhookClient } from './webhook-client.js'
 import { assetOf, present, textOf } from './messages.js'
@@ -159,24 +159,6 @@ export interface AuditCheck {
   readonly violations: readonly string[]
 }
 
-/** An event of a service. */
-export interface OperatorEvent {
-  readonly id: string
-  readonly type: string
-  readonly time: Date | undefined
-  /** URL of the resource that it tells of. */
-  readonly subject: string
-  /** Increases from each event of its subject to the next. */
-  readonly sequence: bigint
-  /** The resource as its API showed it then. */
-  readonly data: unknown
-  /** Where a reader stands after it. */
-  readonly cursor: string
-}
-
-/** Why a reader must read the state of everything anew: undefined unless it must. */
-export type OperatorResync = 'events_lost' | 'events_expired'
-
 /** A part of a list, and whether there is more. */
 export interface Listed<Item> {
   readonly items: readonly Item[]
@@ -200,8 +182,9 @@ export interface GrantFilter {
 export class OperatorClient {
   readonly #wallet: wallet.WalletOperatorServiceClient
   readonly #auth: auth.GrantOperatorServiceClient
-  readonly #events: Readonly<Record<EventfulService, events.EventServiceClient>>
   readonly #targets: OperatorTargets
+  /** The events of both services. */
+  readonly events: EventClient
   /** The webhook endpoints of both services. */
   readonly webhooks: WebhookClient
 
@@ -220,11 +203,9 @@ export class OperatorClient {
     this.#wallet = createClient(wallet.WalletOperatorServiceClient, optionsFor('wallet'))
     this.#auth = createClient(auth.GrantOperatorServiceClient, optionsFor('auth'))
     const optionsOf = (service: EventfulService) => optionsFor(service === 'auth-server' ? 'auth' : 'wallet')
-    this.webhooks = new WebhookClient(optionsOf, (service) => namingService(this.#nameOf(service)))
-    this.#events = {
-      'auth-server': createClient(events.EventServiceClient, optionsOf('auth-server')),
-      'resource-server': createClient(events.EventServiceClient, optionsOf('resource-server'))
-    }
+    const naming = (service: EventfulService) => namingService(this.#nameOf(service))
+    this.webhooks = new WebhookClient(optionsOf, naming)
+    this.events = new EventClient(optionsOf, naming)
   }
 
   /** Closes the connections. */
@@ -232,7 +213,7 @@ export class OperatorClient {
     this.#wallet.close()
     this.#auth.close()
     this.webhooks.close()
-    for (const client of Object.values(this.#events)) client.close()
+    this.events.close()
   }
 
   /** Creates an asset. */
@@ -439,43 +420,6 @@ export class OperatorClient {
     return checks
   }
 
-  /**
-   * Lists events of a service, in the order of their commits.
-   *
-   * @param query.after a cursor; undefined for the oldest event that is kept
-   */
-  async listEvents(
-    service: EventfulService,
-    { after, limit }: { readonly after: string | undefined; readonly limit: number }
-  ): Promise<Listed<OperatorEvent> & { readonly resync: OperatorResync | undefined }> {
-    const items: OperatorEvent[] = []
-    let resync: OperatorResync | undefined
-    let afterCursor = after ?? ''
-    for (;;) {
-      const pageSize = Math.min(limit - items.length, PAGE_SIZE_MAX)
-      const request = { afterCursor, types: [], pageSize }
-      const page = await callUnary(this.#events[service], 'listEvents', request, REPEATABLE).catch(
-        namingService(this.#nameOf(service))
-      )
-      resync ??= resyncOf(page.resyncCause)
-      items.push(...page.events.map(eventOf))
-      afterCursor = page.cursor
-      if (page.events.length < pageSize) return { items, more: false, resync }
-      if (items.length >= limit) return { items, more: true, resync }
-    }
-  }
-
-  /** Tells of the events of a service from now on, until the signal ends it or the service does. */
-  async *watchEvents(service: EventfulService, signal: AbortSignal): AsyncGenerator<OperatorEvent, void> {
-    const request = { afterCursor: '', types: [], onlyNew: true }
-    try {
-      for await (const { message } of readStream(this.#events[service], 'watchEvents', request, { signal }))
-        if (message?.$case === 'event') yield eventOf(message.value)
-    } catch (error) {
-      if (!signal.aborted) namingService(this.#nameOf(service))(error)
-    }
-  }
-
   /** Calls the resource server's operator service, for calls that are described in a file of their own. */
   callWallet<Name extends UnaryMethodName<wallet.WalletOperatorServiceClient>>(
     method: Name,
@@ -618,14 +562,4 @@ function lostPaymentOf(lost: wallet.LostPayment): OperatorLostPayment {
     receiveAmount: { value: parseAmountValue(lost.receiveValue), asset: assetOf(lost.receiveAsset) },
     createdAt: lost.createTime
   }
-}
-
-function eventOf({ id, type, time, subject, sequence, data, cursor }: events.Event): OperatorEvent {
-  return { id, type, time, subject, sequence, data: JSON.parse(data) as unknown, cursor }
-}
-
-function resyncOf(cause: events.ResyncCause): OperatorResync | undefined {
-  if (cause === events.ResyncCause.RESYNC_CAUSE_EVENTS_LOST) return 'events_lost'
-  if (cause === events.ResyncCause.RESYNC_CAUSE_EVENTS_EXPIRED) return 'events_expired'
-  return undefined
 }

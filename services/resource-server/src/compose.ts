@@ -89,20 +89,12 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000
   })
   lifecycle.add(listeners)
-  const callObserver = transports?.grpcServer
+  const rpcs = { counters, callObserver: transports?.grpcServer, telling }
   const grpcServer = await startGrpcServices({
     config,
     tls: opened.listenerTls,
     logger,
-    services: createGrpcServices({
-      ...context,
-      ...resources,
-      ...domain,
-      ...wakers,
-      counters,
-      callObserver,
-      telling
-    })
+    services: createGrpcServices({ ...context, ...resources, ...domain, ...wakers, ...rpcs })
   })
   listeners.add(grpcServer)
 

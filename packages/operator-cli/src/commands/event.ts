@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { limitOption } from '../arguments.js'
 import { EVENTFUL_SERVICES, type EventfulService } from '../eventful-service.js'
-import type { OperatorEvent } from '../operator-client.js'
+import type { OperatorEvent } from '../event-client.js'
 import { instantText, type Printer } from '../output.js'
 import type { RunSession } from '../session.js'
 
@@ -26,7 +26,7 @@ export function eventCommand(run: RunSession): Command {
     .addOption(limitOption())
     .action((options: ListOptions, command: Command) =>
       run(command, async ({ client, print }) => {
-        const { items, more, resync } = await client.listEvents(options.service, {
+        const { items, more, resync } = await client.events.list(options.service, {
           after: options.after,
           limit: options.limit
         })
@@ -49,7 +49,7 @@ export function eventCommand(run: RunSession): Command {
         const interrupted = awaitInterruption()
         await Promise.all(
           EVENTFUL_SERVICES.map(async (service) => {
-            for await (const item of client.watchEvents(service, interrupted)) printEvent(print, item)
+            for await (const item of client.events.watch(service, interrupted)) printEvent(print, item)
           })
         )
       })

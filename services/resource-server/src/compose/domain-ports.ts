@@ -1,5 +1,4 @@
 import type { RateLimits } from '@open-payments-server/service-kit/rate-limits'
-import type { RevocationListener } from '../domain/ports.js'
 import { createPaymentMethods } from '../domain/payment-methods.js'
 import { createResourceUrls } from '../domain/resource-urls.js'
 import { createRequestAuthorizer } from '../features/authorize-request/request-authorizer.js'

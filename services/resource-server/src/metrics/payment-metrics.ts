@@ -10,6 +10,38 @@ import {
 } from '../features/measure-payments/measure-payments.js'
 import type { Queries } from '../modules/database.js'
 
+/** What is waiting. */
+const GAUGES = {
+  outcomesOldestAgeSeconds: {
+    name: 'open_payments_outcomes_oldest_age_seconds',
+    help: 'Age of the oldest outcome of a payment that the auth server has not acknowledged; 0 when there is none.'
+  },
+  undeliveredCount: {
+    name: 'open_payments_outcomes_undelivered',
+    help: `Outcomes of payments that the auth server has not acknowledged, counted up to ${UNDELIVERED_COUNTED_MAX}.`
+  },
+  pendingOldestAgeSeconds: {
+    name: 'open_payments_outgoing_payments_pending_oldest_age_seconds',
+    help: 'How long that outgoing payment is pending which has been so for longest and that no freeze holds; 0 when there is none.'
+  },
+  frozenCount: {
+    name: 'open_payments_outgoing_payments_frozen',
+    help: `Pending outgoing payments that a freeze holds, counted up to ${HELD_COUNTED_MAX}.`
+  },
+  approvalsWaitingCount: {
+    name: 'open_payments_approvals_waiting',
+    help: `Outgoing payments that await the approval of the provider, counted up to ${UNDELIVERED_COUNTED_MAX}.`
+  },
+  approvalsOldestAgeSeconds: {
+    name: 'open_payments_approvals_oldest_age_seconds',
+    help: 'How long that outgoing payment has awaited approval which is declined next; 0 when there is none.'
+  },
+  approvalsTimeUsedRatio: {
+    name: 'open_payments_approvals_time_used_ratio',
+    help: 'How much of its time that outgoing payment has used which is declined next, from 0 to 1; 0 when none awaits approval.'
+  }
+}
+
 /**
  * Publishes the resource server's metrics of `docs/metrics.md`: what is waiting in its database, on each scrape, and
  * events, as they are counted.
@@ -19,36 +51,7 @@ import type { Queries } from '../modules/database.js'
 export function publishPayments(metrics: Metrics, database: Queries, holdsFrozen: boolean): PaymentCounters {
   metrics.addGauges({
     name: 'payments',
-    gauges: {
-      outcomesOldestAgeSeconds: {
-        name: 'open_payments_outcomes_oldest_age_seconds',
-        help: 'Age of the oldest outcome of a payment that the auth server has not acknowledged; 0 when there is none.'
-      },
-      undeliveredCount: {
-        name: 'open_payments_outcomes_undelivered',
-        help: `Outcomes of payments that the auth server has not acknowledged, counted up to ${UNDELIVERED_COUNTED_MAX}.`
-      },
-      pendingOldestAgeSeconds: {
-        name: 'open_payments_outgoing_payments_pending_oldest_age_seconds',
-        help: 'How long that outgoing payment is pending which has been so for longest and that no freeze holds; 0 when there is none.'
-      },
-      frozenCount: {
-        name: 'open_payments_outgoing_payments_frozen',
-        help: `Pending outgoing payments that a freeze holds, counted up to ${HELD_COUNTED_MAX}.`
-      },
-      approvalsWaitingCount: {
-        name: 'open_payments_approvals_waiting',
-        help: `Outgoing payments that await the approval of the provider, counted up to ${UNDELIVERED_COUNTED_MAX}.`
-      },
-      approvalsOldestAgeSeconds: {
-        name: 'open_payments_approvals_oldest_age_seconds',
-        help: 'How long that outgoing payment has awaited approval which is declined next; 0 when there is none.'
-      },
-      approvalsTimeUsedRatio: {
-        name: 'open_payments_approvals_time_used_ratio',
-        help: 'How much of its time that outgoing payment has used which is declined next, from 0 to 1; 0 when none awaits approval.'
-      }
-    },
+    gauges: GAUGES,
     read: () => measurePayments(database, holdsFrozen)
   })
   const created = publishCreated(metrics)

@@ -1,6 +1,5 @@
 -- Payments that a provider looks at before they go. The new value cannot be used before it is committed, so nothing below names it.
 alter type outgoing_payment_state add value 'awaiting_approval' before 'pending';
-alter type outgoing_payment_failure_reason add value 'declined_by_provider' after 'partially_delivered';
 
 -- Not validated: every row was checked by the narrower constraint that it replaces.
 alter table outgoing_payment drop constraint outgoing_payment_state_is_true;

@@ -1,5 +1,3 @@
-alter type outgoing_payment_failure_reason add value if not exists 'account_frozen' after 'partially_delivered';
-
 -- An operator's freeze: since when, who ordered it, and why. All are null unless it is frozen.
 alter table account add column frozen_at timestamptz(3), add column frozen_by text, add column freeze_reason text;
 alter table wallet_address add column frozen_at timestamptz(3), add column frozen_by text, add column freeze_reason text;
