@@ -172,7 +172,7 @@ async function developmentPackages(): Promise<{ name: string }[]> {
   )
   // Packages that both tests and production dependencies of a service use.
   const used = await Promise.all(
-    ['database', 'grpc-transport'].map(async (name) =>
+    ['database', 'grpc-transport', 'http-client', 'webhooks'].map(async (name) =>
       Object.keys(
         JSON.parse(await readFile(join(ROOT, 'packages', name, 'package.json'), 'utf8')).dependencies
       )
