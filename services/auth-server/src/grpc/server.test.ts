@@ -6,7 +6,7 @@ import { startGrpcServices } from '@open-payments-server/service-kit/grpc'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { createPool } from '@open-payments-server/database'
 import { makeClientConstructor, type ServiceDefinition } from '@grpc/grpc-js'
-import { createUntold } from '../../test/support/untold.js'
+import { createTestTelling } from '../../test/support/test-telling.js'
 import { COUNT_NOTHING } from '../../test/support/count-nothing.js'
 import { GrpcFixture, refusalOf, release } from '../../test/support/grpc-fixture.js'
 import { createGrpcServices } from '../compose/grpc-services.js'
@@ -83,7 +83,7 @@ describe('the gRPC server of the auth server', () => {
       .flatMap((service) => Object.values(service))
       .filter((method) => !method.responseStream)
       .map((method) => method.path)
-    expect(paths).toHaveLength(9)
+    expect(paths).toHaveLength(12)
     for (const path of paths)
       expect([path, await codeOf(auth.address, path)]).not.toEqual([path, 'UNIMPLEMENTED'])
   })
@@ -124,7 +124,7 @@ describe('the gRPC server of the auth server', () => {
         directory: { findKey: () => Promise.resolve(undefined) },
         random: systemRandom,
         onEventsAppended: () => undefined,
-        telling: createUntold(logger)
+        telling: createTestTelling(unreachable, logger)
       }),
       logger
     })

@@ -24,7 +24,7 @@ import { type GrantState, PrismaClient } from '../../src/generated/prisma/client
 import { storeAccessItem } from '../../src/modules/grants/index.js'
 import { createRevocationBus, createTokenReader } from '../../src/modules/tokens/index.js'
 import { COUNT_NOTHING } from './count-nothing.js'
-import { createUntold } from './untold.js'
+import { createTestTelling } from './test-telling.js'
 
 type Limits = auth.GrantLimitsServiceClient
 
@@ -161,7 +161,7 @@ export class GrpcFixture {
         logger,
         revocations: bus,
         counters: COUNT_NOTHING,
-        telling: createUntold(logger),
+        telling: createTestTelling(prisma, logger),
         random: systemRandom,
         onEventsAppended: () => undefined,
         tokens: createTokenReader({ database: prisma }),

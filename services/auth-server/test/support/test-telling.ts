@@ -4,19 +4,23 @@ import type { Logger } from '@open-payments-server/runtime'
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import type { Telling } from '../../src/compose/telling.js'
 import { EVENT_TYPES } from '../../src/domain/event-types.js'
+import { createAddresses } from '../../src/domain/urls.js'
+import { completeEvents } from '../../src/features/tell-events/complete-events.js'
+import type { Queries } from '../../src/modules/database.js'
 
-/** For tests in which nobody is told of events. */
-export function createUntold(logger: Logger): Telling {
+/** Tells events to whoever asks. Nothing is posted anywhere. */
+export function createTestTelling(database: Queries, logger: Logger): Telling {
   const client = createPostClient({
     privateNetworks: [],
     timeoutMs: 1_000,
     userAgent: 'test',
     connectionsMax: 1
   })
+  const addresses = createAddresses('https://auth.test')
   return {
     news: createEventNews({ sharedStore: createInProcessStore(), logger }),
     types: new Set(Object.keys(EVENT_TYPES)),
-    complete: () => Promise.reject(new Error('nobody is told of events')),
+    complete: (events) => completeEvents(events, { database, addresses }),
     webhooks: { client, secrets: undefined }
   }
 }
