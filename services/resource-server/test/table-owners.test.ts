@@ -84,6 +84,9 @@ it('a table is read by the module that owns it, through the fragments of that mo
 it('a table is written by one part of a statement, or by parts that never touch the same row', async () => {
   /** Statements that write a table with several parts, and why these parts never touch the same row. */
   const disjoint: Readonly<Record<string, string>> = {
+    'lease-webhook-endpoints: webhook_endpoint': 'leases that are held are renewed, and only others are taken',
+    'record-webhook-deliveries: webhook_delivery':
+      'rows of events that were delivered go, and those of events that were not are written',
     'persist-outgoing-payments: grant_reservation':
       'a payment is persisted if it is payable, and refused if it is not; both are inserted',
     'persist-refunding-payment: grant_reservation':
@@ -111,6 +114,8 @@ it('no row of a table is deleted with one of another module, but for what belong
 it('a statement that changes something appends an event, or nobody needs to know', async () => {
   /** Statements that append none, and why. */
   const silent: Readonly<Record<string, string>> = {
+    'create-approval-rule': 'the operator who does it knows; each payment that meets it is told',
+    'keep-frozen-clients': 'the auth server, which decides it, tells of it',
     'claim-reservation-outcomes': "when to try again to tell the auth server is nobody else's concern",
     'create-quotes': 'its client has it in its hands; that it expires is told',
     deposit: 'the operator who does it knows; the receiver of a payment is told by its events',
@@ -125,7 +130,7 @@ it('a statement that changes something appends an event, or nobody needs to know
   }
   /** The same, of writes by Prisma's models. */
   const silentModels: Readonly<Record<string, string>> = {
-    'modules/ledger/accounts.ts: account': 'the operator who creates it knows',
+    'modules/approvals/rules.ts: approval_rule': 'the operator who deletes it knows',
     'modules/ledger/assets.ts: asset': 'the operator who creates it knows',
     'modules/wallet-addresses/administration.ts: wallet_address': 'the operator who creates it knows'
   }

@@ -23,6 +23,8 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   for (const source of opened.splice(0)) await source.close()
+  // Streams count until the server has noticed that they are closed.
+  await whenWaiting(0)
 })
 afterAll(() => world.stop())
 

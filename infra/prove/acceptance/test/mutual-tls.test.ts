@@ -40,12 +40,14 @@ describe('both services with certificates', () => {
 
 type Services = 'introspection' | 'limits' | 'operator' | 'auditing' | 'events' | 'wallets' | 'wallet events'
 
-const AUDIT_LIMITS = auth.GrantOperatorServiceService.auditLimits.path
+const { auditLimits, listFrozenClients } = auth.GrantOperatorServiceService
+/** What the resource server may call of the operator's methods. */
+const READING: readonly string[] = [auditLimits.path, listFrozenClients.path]
 const METHODS: Readonly<Record<Services, readonly string[]>> = {
   introspection: pathsOf(auth.IntrospectionServiceService),
   limits: pathsOf(auth.GrantLimitsServiceService),
-  operator: pathsOf(auth.GrantOperatorServiceService).filter((path) => path !== AUDIT_LIMITS),
-  auditing: [AUDIT_LIMITS],
+  operator: pathsOf(auth.GrantOperatorServiceService).filter((path) => !READING.includes(path)),
+  auditing: READING,
   events: pathsOf(events.EventServiceService),
   wallets: pathsOf(wallet.WalletOperatorServiceService),
   'wallet events': pathsOf(events.EventServiceService)
