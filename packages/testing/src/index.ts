@@ -13,7 +13,7 @@ export {
   readSchemaTables,
   type SchemaTables
 } from './find-writes.js'
-export { recordStatements, type StatementRecord } from './record-statements.js'
+export { isBackgroundStatement, recordStatements, type StatementRecord } from './record-statements.js'
 export {
   type Answer,
   createSigningClient,

@@ -13,9 +13,18 @@ type Query = (...values: readonly unknown[]) => unknown
 /** The first statement of a transaction that publishes events, after its `begin`. */
 const PUBLISHING = /^\/\* lock-event-log \*\//
 
+/** Statements that services send by themselves: to look for new events, to tell of them, and for what comes with time. */
+const BACKGROUND =
+  /^\/\* (?:read-newest-event-number|read-events|read-subject-events|lease-webhook-endpoints|record-webhook-deliveries|tell-expiries|tell-expiring-grants|keep-frozen-clients|decline-overdue-payments)\b/
+
+/** Whether a service sends a statement by itself, whatever is requested of it. */
+export function isBackgroundStatement(text: string): boolean {
+  return PUBLISHING.test(text) || BACKGROUND.test(text) || /^\/\* publish-events\b/.test(text)
+}
+
 /**
- * Records every statement that is sent over a pool from now on: to count round trips. What publishes events is left out, because
- * it runs beside whatever else happens.
+ * Records every statement that is sent over a pool from now on: to count round trips. What a service sends by itself
+ * is left out, because it runs beside whatever else happens.
  */
 export function recordStatements(pool: pg.Pool): StatementRecord {
   const statements: string[] = []
@@ -34,7 +43,7 @@ export function recordStatements(pool: pg.Pool): StatementRecord {
         isPublishing = PUBLISHING.test(text)
         if (!isPublishing) statements.push(begun, text)
         begun = undefined
-      } else if (!isPublishing) statements.push(text)
+      } else if (!isPublishing && !BACKGROUND.test(text)) statements.push(text)
       if (/^(?:commit|rollback)$/i.test(text)) isPublishing = false
       return query.apply(client, [...values])
     }

@@ -75,7 +75,8 @@ it('a table is read by the module that owns it, and by audits, which read everyt
 it('a table is written by one part of a statement, or by parts that never touch the same row', async () => {
   /** Statements that write a table with several parts, and why these parts never touch the same row. */
   const disjoint: Readonly<Record<string, string>> = {
-    'lease-webhook-endpoints: webhook_endpoint': 'leases that are held are renewed, and only others are taken',
+    'lease-webhook-endpoints: webhook_endpoint':
+      'leases that are held are renewed, and only others are taken',
     'record-webhook-deliveries: webhook_delivery':
       'rows of events that were delivered go, and those of events that were not are written',
     'end-reservations: reservation': 'reservations that were there are ended; ids that were not are inserted',

@@ -9,7 +9,7 @@ import { PUBLIC_URL, type PaymentWorld, startPaymentWorld, usd } from './support
 const TYPES = Object.keys(EVENT_TYPES)
 
 let world: PaymentWorld
-const opened: TestEventSource[] = []
+const opened: { close(): void | Promise<void> }[] = []
 
 beforeAll(async () => {
   world = await startPaymentWorld({
@@ -81,6 +81,11 @@ function openRaw(
         whenEnded: new Promise((ended) => answer.once('close', ended)),
         close: () => sent.destroy()
       })
+    })
+    opened.push({
+      close: () => {
+        sent.destroy()
+      }
     })
     sent.on('error', reject)
     sent.end()

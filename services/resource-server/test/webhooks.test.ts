@@ -17,7 +17,7 @@ beforeAll(async () => {
   client = createClient(events.WebhookServiceClient, {
     target: `127.0.0.1:${String(world.server.grpcPort)}`,
     deadlineMs: 30_000,
-    retriesMax: 0,
+    retriesMax: 3,
     messageBytesMax: 4_194_304
   })
 })
@@ -51,9 +51,17 @@ const register = async (request: Partial<events.CreateWebhookEndpointRequest> = 
   const { endpoint, secret } = await callUnary(client, 'createWebhookEndpoint', whole, ONCE)
   return { id: endpoint!.id, secret }
 }
-const show = async (id: string) => (await callUnary(client, 'getWebhookEndpoint', { id }, ONCE)).endpoint!
+const show = async (id: string) =>
+  (await callUnary(client, 'getWebhookEndpoint', { id }, { idempotent: true })).endpoint!
 const attempts = async (id: string) =>
-  (await callUnary(client, 'listWebhookAttempts', { id, pageSize: 1_000, pageToken: '' }, ONCE)).attempts
+  (
+    await callUnary(
+      client,
+      'listWebhookAttempts',
+      { id, pageSize: 1_000, pageToken: '' },
+      { idempotent: true }
+    )
+  ).attempts
 const refusalOf = (call: Promise<unknown>): Promise<string> =>
   call.then(
     () => 'nothing was refused',

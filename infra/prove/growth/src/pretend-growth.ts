@@ -1,10 +1,8 @@
 import type { TestDatabase } from '@open-payments-server/testing'
+import { SMALL_TABLES } from './few-rows.js'
 
 /** Number of rows that tables pretend to have. */
 const PRETENDED_ROWS = 1_000_000
-
-/** Tables that stay small, however many payments there are: assets, and one timeline for each failover. */
-const SMALL_TABLES: readonly string[] = ['_prisma_migrations', 'asset', 'database_timeline']
 
 /**
  * Makes PostgreSQL plan as if every table had a million rows, except those that stay small. PostgreSQL multiplies the rows per

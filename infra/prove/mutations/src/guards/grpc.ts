@@ -46,7 +46,7 @@ export const GRPC_GUARDS: readonly Mutation[] = [
   {
     guard: 'the resource server cannot revoke a grant',
     file: ALLOWED_CLIENTS,
-    text: 'furtherOf: { AuditLimits: limits }',
+    text: 'furtherOf: { AuditLimits: limits, ListFrozenClients: limits }',
     broken: 'furtherOf: { AuditLimits: limits, RevokeGrant: limits }',
     test: {
       file: 'infra/prove/acceptance/test/mutual-tls.test.ts',

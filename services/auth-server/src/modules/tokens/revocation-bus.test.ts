@@ -76,7 +76,7 @@ describe('the revocation bus', () => {
 
   it('treats a message it cannot read as an interruption, because it may have revoked anything', async () => {
     await createRevocationBus({ sharedStore: store, logger }).subscribe(listener)
-    for (const message of ['\u0000', '{}', '[{"grant":"all"}]', '[{"client":"https://shop.example"}]']) {
+    for (const message of ['\u0000', '{}', '[{"grant":"all"}]', '[{"holder":"https://shop.example"}]']) {
       heard = []
       await store.publish(REVOCATIONS_CHANNEL, Buffer.from(message))
       await settled()

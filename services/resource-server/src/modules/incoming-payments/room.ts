@@ -41,14 +41,14 @@ export function canTake({
 
 /** Fragment, a condition: whether the incoming payment with an id is neither completed nor expired. */
 export function canGoOn({ id, now }: { id: Prisma.Sql; now: Prisma.Sql }): Prisma.Sql {
-  return Prisma.sql`exists (
-    select 1 from incoming_payment i where i.id = ${id} and ${isOpen(Prisma.sql`i`, now)})`
+  return Prisma.sql`coalesce((
+    select ${isOpen(Prisma.sql`i`, now)} from incoming_payment i where i.id = ${id}), false)`
 }
 
 /** Fragment, a condition: whether the incoming payment with an id is one of a frozen wallet address or account. */
 export function isFrozenReceiver(id: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`exists (
-    select 1 from incoming_payment i where i.id = ${id} and ${isFrozenAddress(Prisma.sql`i.wallet_address_id`)})`
+  return Prisma.sql`coalesce((
+    select ${isFrozenAddress(Prisma.sql`i.wallet_address_id`)} from incoming_payment i where i.id = ${id}), false)`
 }
 
 /**

@@ -9,6 +9,16 @@ import { appended } from '../events/index.js'
  */
 export const IS_ACCOUNT_FROZEN = Prisma.sql`a.frozen_at is not null`
 
+/**
+ * Fragment, a condition: whether an account is frozen. It is looked up, whatever the size of the table is when the statement is
+ * planned.
+ *
+ * @param accountId names the account
+ */
+export function isFrozenAccount(accountId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`coalesce((select ${IS_ACCOUNT_FROZEN} from account a where a.id = ${accountId}), false)`
+}
+
 const [FREEZES, BY, REASON, NOW] = [
   Prisma.sql`${placeholder('freezes')}::boolean`,
   Prisma.sql`${placeholder('by')}::text`,

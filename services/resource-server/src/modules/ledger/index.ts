@@ -4,7 +4,7 @@
  */
 export { type Account, createAccount, findAccount, findAccountsById, listAccounts } from './accounts.js'
 export { readToldAccounts, type ToldAccount } from './account-events.js'
-export { freezeAccount, IS_ACCOUNT_FROZEN } from './freeze.js'
+export { freezeAccount, IS_ACCOUNT_FROZEN, isFrozenAccount } from './freeze.js'
 export { accountById, ASSET_OF_ACCOUNT, assetById, createAsset, findAssetId, listAssets } from './assets.js'
 export { held, holdOf } from './hold.js'
 export { findMovement, move, type Movement, type MovementKind } from './move.js'

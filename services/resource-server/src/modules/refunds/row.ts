@@ -57,6 +57,9 @@ const OF = {
   incoming: Prisma.sql`f.incoming_payment_id`
 } as const
 
+/** Keeps a plan that is made while there are few refunds from reading all of them in the order that is wanted. */
+const LOOKED_UP = Prisma.sql`offset 0`
+
 /**
  * Fragment, an expression: the newest refunds of a payment that did not fail, as JSON for {@link readRefundRow}; null if there
  * are none.
@@ -66,8 +69,8 @@ const OF = {
 export function shownRefunds(kind: keyof typeof OF, paymentId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(
     select json_agg(newest) from (
-      select ${REFUND_COLUMNS} from refund f ${REFUND_JOINS}
-       where ${OF[kind]} = ${paymentId} and f.state <> 'failed'
+      select ${REFUND_COLUMNS} from (
+        select * from refund f where ${OF[kind]} = ${paymentId} and f.state <> 'failed' ${LOOKED_UP}) f ${REFUND_JOINS}
        order by f.created_at desc, f.id desc limit ${SHOWN_MAX}) newest)`
 }
 
@@ -95,6 +98,7 @@ export function refundedOfIncoming(incomingPaymentId: Prisma.Sql): Prisma.Sql {
  */
 export function refundedTo(incomingPaymentId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(
-    select f.refund_of from refund f where f.returned_to = ${incomingPaymentId} and f.state <> 'failed'
+    select f.refund_of from (
+      select * from refund f where f.returned_to = ${incomingPaymentId} and f.state <> 'failed' ${LOOKED_UP}) f
      order by f.created_at, f.id limit 1)`
 }

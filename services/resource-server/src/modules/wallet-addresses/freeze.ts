@@ -4,21 +4,22 @@ import type { FreezeOrder, FreezeWire } from '../../domain/freeze.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
 import { appended, type StoredEvent } from '../events/index.js'
-import { accountById, IS_ACCOUNT_FROZEN } from '../ledger/index.js'
+import { accountById, IS_ACCOUNT_FROZEN, isFrozenAccount } from '../ledger/index.js'
 import { WALLET_ADDRESS } from './directory.js'
 
 /** Fragment, a condition: whether a wallet address `w`, joined with its account `a`, or that account is frozen. */
 export const IS_FROZEN = Prisma.sql`(w.frozen_at is not null or ${IS_ACCOUNT_FROZEN})`
 
 /**
- * Fragment, a condition: whether a wallet address or its account is frozen, as the statement finds it.
+ * Fragment, a condition: whether a wallet address or its account is frozen, as the statement finds it. Both are looked up, whatever
+ * the sizes of their tables are when the statement is planned.
  *
  * @param walletAddressId names the wallet address
  */
 export function isFrozenAddress(walletAddressId: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`exists (
-    select 1 from wallet_address w ${accountById(Prisma.sql`w.account_id`)}
-     where w.id = ${walletAddressId} and ${IS_FROZEN})`
+  return Prisma.sql`coalesce((
+    select w.frozen_at is not null or ${isFrozenAccount(Prisma.sql`w.account_id`)} from wallet_address w
+     where w.id = ${walletAddressId}), false)`
 }
 
 /** Begins the message of a statement that {@link unfrozenPayers} fails. */
@@ -36,7 +37,9 @@ export function unfrozenPayers(walletAddressIds: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
   payer as (
     select w.id, ${IS_FROZEN} as frozen from wallet_address w ${accountById(Prisma.sql`w.account_id`)}
-     where w.id = any (${walletAddressIds}) order by a.id, w.id for no key update of a for share of w
+     where w.id = any (${walletAddressIds})
+       and a.id = any (array(select account_id from wallet_address where id = any (${walletAddressIds})))
+     order by a.id, w.id for no key update of a for share of w
   ), unfrozen as (
     select (${Prisma.raw(`'${FROZEN_MEANWHILE}: '`)} || string_agg(id::text, ', '))::integer as proof from payer where frozen
   )`

@@ -1,0 +1,21 @@
+/**
+ * Tables that stay small, however many payments there are: assets, one timeline for each failover, what operators configure one by
+ * one, and what every enabled webhook endpoint is bounded to.
+ */
+export const SMALL_TABLES: readonly string[] = [
+  '_prisma_migrations',
+  'approval_rule',
+  'asset',
+  'client_freeze',
+  'database_timeline',
+  'event_epoch',
+  'event_log',
+  'frozen_client',
+  'webhook_delivery',
+  'webhook_endpoint'
+]
+
+/** Whether a table stays small, or an index is one of such a table. */
+export function isSmall(source: string): boolean {
+  return SMALL_TABLES.some((table) => source === table || source.startsWith(`${table}_`))
+}
