@@ -52,6 +52,13 @@ const whenPublished = async (): Promise<void> => {
   while ((await world.database.query('select 1 from event_outbox limit 1')).length > 0) await delay(5)
 }
 
+/** Creates an incoming payment, and waits until that is told: otherwise a stream tells how it is first. */
+const createReceiver: PaymentWorld['createReceiver'] = async (more) => {
+  const receiver = await world.createReceiver(more)
+  await whenPublished()
+  return receiver
+}
+
 /** A stream as bytes. */
 interface RawStream {
   readonly status: number
@@ -94,7 +101,7 @@ function openRaw(
 
 describe('a stream of a payment', () => {
   it('tells how it is, and then what happens, as the API shows it', async () => {
-    const receiver = await world.createReceiver({ incomingAmount: usd(300) })
+    const receiver = await createReceiver({ incomingAmount: usd(300) })
     await whenPublished()
     const source = open(receiver)
     const [first] = await source.whenTold(1)
@@ -120,7 +127,7 @@ describe('a stream of a payment', () => {
   })
 
   it('tells of an outgoing payment until it has ended', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createReceiver()
     let release = (): void => undefined
     const held = world.database.inTransaction(async (query) => {
       await query('select 1 from incoming_payment where id = $1 for update', [receiver.slice(-36)])
@@ -144,7 +151,7 @@ describe('a stream of a payment', () => {
   })
 
   it('has the headers that keep it from being collected or stored', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createReceiver()
     const stream = await openRaw(receiver)
     expect(stream.status).toBe(200)
     expect(stream.headers).toMatchObject({
@@ -159,7 +166,7 @@ describe('a stream of a payment', () => {
   })
 
   it('goes on after the last event that its client knows', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createReceiver()
     const first = open(receiver)
     const id = (await first.whenTold(1))[0]?.id ?? ''
     await first.close()
@@ -177,7 +184,7 @@ describe('a stream of a payment', () => {
   })
 
   it('begins with the present for a client that knows an event which is not among those that are kept', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createReceiver()
     await whenPublished()
     for (const id of ['999999999999999999', '1', '0']) {
       const stream = await openRaw(receiver, { 'last-event-id': id })
@@ -202,7 +209,7 @@ describe('a stream of a payment', () => {
   })
 
   it('refuses a Last-Event-ID that is none', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createReceiver()
     for (const id of ['x', '-1', '1.5', '01', ' ', '1, 2', '1'.repeat(19), '']) {
       const answer = await world.request('GET', pathOf(receiver), {
         headers: { accept: 'text/event-stream', 'last-event-id': id }
@@ -215,7 +222,7 @@ describe('a stream of a payment', () => {
   })
 
   it('is only for clients that prefer it, with a token for what they read', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createReceiver()
     for (const accept of [
       '*/*',
       'application/json, text/event-stream',
@@ -242,7 +249,7 @@ describe('a stream of a payment', () => {
 
   it('misses nothing that happens while it opens', async () => {
     for (let index = 0; index < 15; index += 1) {
-      const receiver = await world.createReceiver()
+      const receiver = await createReceiver()
       const source = open(receiver)
       await delay(index)
       await complete(receiver)
@@ -254,7 +261,7 @@ describe('a stream of a payment', () => {
   })
 
   it('is never silent for long', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createReceiver()
     await whenPublished()
     const stream = await openRaw(receiver)
     while (!stream.text().endsWith('\n\n:\n\n:\n\n')) await delay(5)
@@ -263,7 +270,7 @@ describe('a stream of a payment', () => {
 
   it('ends when the payment has expired', async () => {
     const expiresAt = new Date(world.clock.now() + 60_000).toISOString()
-    const receiver = await world.createReceiver({ expiresAt })
+    const receiver = await createReceiver({ expiresAt })
     const source = open(receiver)
     await source.whenTold(1)
     world.clock.advanceSeconds(70)
@@ -272,7 +279,7 @@ describe('a stream of a payment', () => {
   })
 
   it('is refused beyond the limit of its client', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createReceiver()
     const streams = [await openRaw(receiver), await openRaw(receiver), await openRaw(receiver)]
     expect(await waiting()).toBe(3)
     const answer = await world.request('GET', pathOf(receiver), { headers: { accept: 'text/event-stream' } })
@@ -293,7 +300,7 @@ describe('a stream ends with its token:', () => {
     })
 
   it('when that is revoked or rotated', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createReceiver()
     const token = issue()
     const source = open(receiver, token.accessToken)
     await source.whenTold(1)
@@ -305,7 +312,7 @@ describe('a stream ends with its token:', () => {
   })
 
   it('when its grant ends', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createReceiver()
     const token = issue()
     const source = open(receiver, token.accessToken)
     await source.whenTold(1)
@@ -314,7 +321,7 @@ describe('a stream ends with its token:', () => {
   })
 
   it('when that expires', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createReceiver()
     const token = issue({ expiresAt: new Date(world.clock.now() + 20_000) })
     const source = open(receiver, token.accessToken)
     await source.whenTold(1)
@@ -325,7 +332,7 @@ describe('a stream ends with its token:', () => {
   })
 
   it('also when its revocation was missed, and before anything more is told', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createReceiver()
     const [revoked, active] = [issue(), issue()]
     const [one, other] = [open(receiver, revoked.accessToken), open(receiver, active.accessToken)]
     await Promise.all([one.whenTold(1), other.whenTold(1)])
@@ -340,7 +347,7 @@ describe('a stream ends with its token:', () => {
   })
 
   it('also when it ends while the stream opens', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createReceiver()
     const token = issue()
     world.auth.beforeAnswer = async () => {
       world.auth.beforeAnswer = undefined

@@ -72,11 +72,8 @@ export const LEDGER_GUARDS: readonly Mutation[] = [
   {
     guard: 'a payment without sufficient funds sends nothing',
     file: BATCH,
-    text: `payment.held
-      ? settle(payment.amounts, receiver && roomOf(after(receiver, already), nowMs))
-      : insufficientFunds()`,
-    broken:
-      'payment.held || settle !== undefined ? settle(payment.amounts, receiver && roomOf(after(receiver, already), nowMs)) : insufficientFunds()',
+    text: 'if (!held) return insufficientFunds()',
+    broken: 'if (!held && amounts.debitValue < 0n) return insufficientFunds()',
     test: batching('changes no account for a payment without a hold')
   },
   {

@@ -71,8 +71,8 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'no payment is created that its receiver has no room for',
     file: ROOM,
-    text: 'and i.received_value + ${value} <= coalesce(i.incoming_value, ${LARGEST}))',
-    broken: 'and ${value} <= ${LARGEST})',
+    text: 'and i.received_value + ${value} <= coalesce(i.incoming_value, ${LARGEST})',
+    broken: 'and ${value} <= ${LARGEST}',
     test: creating('refuses more than the receiver can take with 400 `invalid receiver`')
   },
   {
@@ -110,8 +110,8 @@ export const PAYMENT_GUARDS: readonly Mutation[] = [
   {
     guard: 'no payment of a batch is created that its receiver has no room for',
     file: ROOM,
-    text: 'and i.received_value + ${value} <= coalesce(i.incoming_value, ${LARGEST}))',
-    broken: 'and ${value} <= ${LARGEST})',
+    text: 'and i.received_value + ${value} <= coalesce(i.incoming_value, ${LARGEST})',
+    broken: 'and ${value} <= ${LARGEST}',
     test: together
   },
   {

@@ -16,7 +16,9 @@ export const refundRoute = Prisma.sql`
       from original
       join transfer hold on hold.id = original.id
       join transfer delivery on delivery.payment_id = original.id and delivery.kind = 'delivery'
-      join transfer received on received.payment_id = original.id and received.incoming_payment_id is not null
+      join lateral (
+        -- Not by the index of all deliveries, however few there are when the plan is made.
+        select * from transfer t where t.payment_id = original.id offset 0) received on received.incoming_payment_id is not null
       left join transfer fee on fee.payment_id = original.id and fee.kind = 'fee'
   ), party as (
     select id, ${AVAILABLE} as available
