@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Fields } from './http-response.js'
+import type { Fields } from './fields.js'
 
 /**
  * Maximum size of what a client has not yet read, in bytes, beyond what the operating system buffers. Whoever reads too slowly is

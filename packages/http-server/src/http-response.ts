@@ -1,8 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { EventStream } from './event-stream.js'
-
-/** Header fields, alternating names and values. */
-export type Fields = readonly string[]
+import type { Fields } from './fields.js'
 
 /**
  * The answer to a request. Its fields are collected in a flat list and passed to Node once: a map of them, which could be

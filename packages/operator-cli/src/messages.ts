@@ -17,3 +17,9 @@ export function assetOf(message: wallet.Asset | undefined): Asset {
 export function textOf(text: string): string | undefined {
   return text === '' ? undefined : text
 }
+
+/** A part of a list, and whether there is more. */
+export interface Listed<Item> {
+  readonly items: readonly Item[]
+  readonly more: boolean
+}

@@ -15,7 +15,7 @@ import { type Amount, type Asset, parseAmountValue } from '@open-payments-server
 import { EventClient } from './event-client.js'
 import type { EventfulService } from './eventful-service.js'
 import { WebhookClient } from './webhook-client.js'
-import { assetOf, present, textOf } from './messages.js'
+import { assetOf, type Listed, present, textOf } from './messages.js'
 import { type OperatorRefund, type RefundOrder, refundOf } from './refunds.js'
 
 /** Maximum duration of one operator call, retries included. */
@@ -157,12 +157,6 @@ export interface AuditCheck {
   readonly checkedCount: bigint
   /** One sentence per violation; empty when the invariant holds. */
   readonly violations: readonly string[]
-}
-
-/** A part of a list, and whether there is more. */
-export interface Listed<Item> {
-  readonly items: readonly Item[]
-  readonly more: boolean
 }
 
 /** The grants to list. */

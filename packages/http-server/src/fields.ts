@@ -1,0 +1,2 @@
+/** Header fields, alternating names and values. */
+export type Fields = readonly string[]
