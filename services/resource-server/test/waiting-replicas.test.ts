@@ -6,6 +6,7 @@ import { composeResourceServer, loadConfig, type RunningResourceServer } from '.
 import { EVENT_TYPES } from '../src/domain/event-types.js'
 import { openEventSource, signedHeaders, type TestEventSource } from './support/event-source.js'
 import { PUBLIC_URL, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
+import { createToldReceiver } from './support/told-receiver.js'
 import { AUTH_SERVER_URL } from './support/resource-server.js'
 
 const TYPES = Object.keys(EVENT_TYPES)
@@ -67,7 +68,7 @@ withRedis('replicas', () => {
 
   it('tell of what another did within 200 ms', async () => {
     const replica = await startReplica()
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     const source = openAt(replica, receiver)
     await source.whenTold(1)
     const delaysMs: number[] = []
@@ -89,7 +90,7 @@ withRedis('replicas', () => {
 
   it('find out by themselves when no message reaches them', async () => {
     const apart = await startReplica({})
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     const source = openAt(apart, receiver)
     await source.whenTold(1)
     const waiting = waitAt(apart, receiver, 'wait=30')
@@ -102,7 +103,7 @@ withRedis('replicas', () => {
 
   it('that stop are not ready first, and then send everyone elsewhere', async () => {
     const replica = await startReplica({ ...shared, SHUTDOWN_DELAY_SECONDS: '1' })
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     let target = replica
     const source = openEventSource(receiver, TYPES, {
       ...readerAt(replica),

@@ -5,6 +5,7 @@ import { recordStatements, scrapeMetrics } from '@open-payments-server/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { signedHeaders } from './support/event-source.js'
 import { BOB, PUBLIC_URL, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
+import { createToldReceiver } from './support/told-receiver.js'
 
 let world: PaymentWorld
 
@@ -34,7 +35,7 @@ const timed = async <Value>(action: Promise<Value>): Promise<[number, Value]> =>
 
 describe('a request that waits', () => {
   it('is answered as soon as the payment changes', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     const asked = get(receiver, { prefer: 'respond-async, wait=30' })
     await whenWaiting(1)
     const paid = await world.pay(receiver, 70)
@@ -51,7 +52,7 @@ describe('a request that waits', () => {
   })
 
   it('gets 200 at the end of its time, and 304 if it named what it has', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     const [ms, answer] = await timed(get(receiver, { prefer: 'wait=1' }))
     expect(answer).toMatchObject({ status: 200, body: { receivedAmount: usd(0) } })
     expect(ms).toBeGreaterThan(950)
@@ -66,7 +67,7 @@ describe('a request that waits', () => {
   })
 
   it('with If-None-Match is answered at once when the payment has another tag', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     const [ms, answer] = await timed(get(receiver, { prefer: 'wait=30', 'if-none-match': '"older"' }))
     expect(answer).toMatchObject({ status: 200, body: { id: receiver } })
     expect(ms).toBeLessThan(5_000)
@@ -77,7 +78,7 @@ describe('a request that waits', () => {
   })
 
   it('is answered at once when the payment has ended, or the time is none', async () => {
-    const receiver = await world.createReceiver({ incomingAmount: usd(9) })
+    const receiver = await createToldReceiver(world, { incomingAmount: usd(9) })
     expect((await timed(get(receiver, { prefer: 'wait=0' })))[0]).toBeLessThan(5_000)
     const paid = (await world.pay(receiver, 9)).textAt('id')
     const ended = await world.whenEnded(paid)
@@ -92,7 +93,7 @@ describe('a request that waits', () => {
 
   it('is answered when the payment expires', async () => {
     const expiresAt = new Date(world.clock.now() + 60_000).toISOString()
-    const receiver = await world.createReceiver({ expiresAt })
+    const receiver = await createToldReceiver(world, { expiresAt })
     const asked = get(receiver, { prefer: 'wait=30' })
     await whenWaiting(1)
     world.clock.advanceSeconds(61)
@@ -102,7 +103,7 @@ describe('a request that waits', () => {
 
   it('misses no change between its reading and its waiting', async () => {
     for (let index = 0; index < 20; index += 1) {
-      const receiver = await world.createReceiver()
+      const receiver = await createToldReceiver(world)
       const completed = delay(index % 10).then(() => world.request('POST', `${pathOf(receiver)}/complete`))
       expect((await get(receiver, { prefer: 'wait=20' })).at('completed')).toBe(true)
       await completed
@@ -110,7 +111,7 @@ describe('a request that waits', () => {
   })
 
   it('is not answered by a change that it knows already', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     await world.pay(receiver, 1)
     while ((await get(receiver)).at('receivedAmount.value') !== '1') await delay(5)
     // The event may be published only now.
@@ -118,7 +119,7 @@ describe('a request that waits', () => {
   })
 
   it('waits no longer than a minute, and asks for a whole number', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     await world.request('POST', `${pathOf(receiver)}/complete`)
     for (const seconds of ['61', '99999', '9'.repeat(500)]) {
       const answer = await get(receiver, { prefer: `wait=${seconds}` })
@@ -140,7 +141,7 @@ describe('a request that waits', () => {
   })
 
   it('waits for nothing without a token, for a list, or for HEAD', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     const [ms, answer] = await timed(world.send('GET', pathOf(receiver), { prefer: 'wait=-1' }))
     expect(answer.status).toBe(200)
     expect(ms).toBeLessThan(5_000)
@@ -168,7 +169,7 @@ describe('the token of a request that waits', () => {
   const inactive = { status: 403, body: { error: { description: 'Inactive Token' } } }
 
   it('ends it when it is revoked, or its grant is', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     const [one, other] = [issue(), issue()]
     const asked = [ask(receiver, one.accessToken), ask(receiver, other.accessToken)]
     await whenWaiting(2)
@@ -179,7 +180,7 @@ describe('the token of a request that waits', () => {
   })
 
   it('ends it when it expires', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     const token = issue({ expiresAt: new Date(world.clock.now() + 20_000) })
     const asked = ask(receiver, token.accessToken)
     await whenWaiting(1)
@@ -188,7 +189,7 @@ describe('the token of a request that waits', () => {
   })
 
   it('is asked about before it is told what changed while revocations may have been missed', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     const [revoked, active] = [issue(), issue()]
     const asked = [revoked, active].map(({ accessToken }) => ask(receiver, accessToken))
     await whenWaiting(2)
@@ -202,7 +203,7 @@ describe('the token of a request that waits', () => {
   })
 
   it('is asked about when revocations are told again', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     const token = issue()
     const asked = ask(receiver, token.accessToken)
     await whenWaiting(1)
@@ -216,7 +217,7 @@ describe('the token of a request that waits', () => {
 
 describe('waiting requests', () => {
   it('are refused beyond the limit of their client, and that of the replica', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     const tag = (await get(receiver)).headers.get('etag') ?? ''
     const own = Array.from({ length: 4 }, () => get(receiver, { prefer: 'wait=30' }))
     await whenWaiting(4)
@@ -253,7 +254,7 @@ describe('waiting requests', () => {
   })
 
   it('take no connection to the database, and read nothing while nothing changes', async () => {
-    const receivers = [await world.createReceiver(), await world.createReceiver()]
+    const receivers = [await createToldReceiver(world), await createToldReceiver(world)]
     const asked = receivers.flatMap((url) => [get(url, { prefer: 'wait=3' }), get(url, { prefer: 'wait=3' })])
     await whenWaiting(4)
     while (world.server.pool.idleCount !== world.server.pool.totalCount) await delay(5)
@@ -267,7 +268,7 @@ describe('waiting requests', () => {
   })
 
   it('share what is read for them when their payment changes', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     const asked = Array.from({ length: 4 }, () => get(receiver, { prefer: 'wait=30' }))
     await whenWaiting(4)
     await delay(50)
@@ -279,7 +280,7 @@ describe('waiting requests', () => {
   })
 
   it('leave nothing behind when their clients do', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     const reader = { key: world.shop.key, accessToken: world.token, now: () => world.clock.now() }
     const url = `http://127.0.0.1:${String(world.server.httpPort)}${pathOf(receiver)}`
     const sent = sendRaw(url, { headers: signedHeaders(reader, receiver, { prefer: 'wait=30' }) })
@@ -291,7 +292,7 @@ describe('waiting requests', () => {
   })
 
   it('do not count as slow', async () => {
-    const receiver = await world.createReceiver()
+    const receiver = await createToldReceiver(world)
     await get(receiver, { prefer: 'wait=1' })
     const name = 'open_payments_http_request_duration_seconds'
     const labels = 'listener="public",method="GET",route="/incoming-payments/:id",status="200"'

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { EVENT_TYPES } from '../src/domain/event-types.js'
 import { openEventSource, type Reader, signedHeaders, type TestEventSource } from './support/event-source.js'
 import { PUBLIC_URL, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
+import { createToldReceiver, whenPublished as published } from './support/told-receiver.js'
 
 const TYPES = Object.keys(EVENT_TYPES)
 
@@ -47,17 +48,8 @@ const waiting = async (): Promise<number> =>
 const whenWaiting = async (count: number): Promise<void> => {
   while ((await waiting()) !== count) await delay(5)
 }
-/** Waits until everything that happened is published. */
-const whenPublished = async (): Promise<void> => {
-  while ((await world.database.query('select 1 from event_outbox limit 1')).length > 0) await delay(5)
-}
-
-/** Creates an incoming payment, and waits until that is told: otherwise a stream tells how it is first. */
-const createReceiver: PaymentWorld['createReceiver'] = async (more) => {
-  const receiver = await world.createReceiver(more)
-  await whenPublished()
-  return receiver
-}
+const whenPublished = (): Promise<void> => published(world)
+const createReceiver = (more?: object): Promise<string> => createToldReceiver(world, more)
 
 /** A stream as bytes. */
 interface RawStream {
