@@ -67,13 +67,6 @@ export const APPROVAL_GUARDS: readonly Mutation[] = [
     test: approving('is declined when nobody decides in time')
   },
   {
-    guard: 'only a payment that awaits approval becomes pending by it',
-    file: `${PAYMENTS}/approval.ts`,
-    text: "where p.id = any (array(select payment_id from deciding)) and p.state::text = 'awaiting_approval'",
-    broken: 'where p.id = any (array(select payment_id from deciding))',
-    test: approving('a payment that has ended otherwise changes nothing')
-  },
-  {
     guard: 'only a payment that awaits approval ends as declined',
     file: `${PAYMENTS}/approval.ts`,
     text: "where p.id = any (array(select id from ending)) and p.state::text = 'awaiting_approval'",

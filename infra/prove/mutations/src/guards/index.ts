@@ -13,6 +13,7 @@ import { REFUND_GUARDS } from './refunds.js'
 import { RESERVATION_GUARDS } from './reservations.js'
 import { SCHEMA_GUARDS } from './schemas.js'
 import { SECRET_GUARDS } from './secrets.js'
+import { WEBHOOK_GUARDS } from './webhooks.js'
 
 /** Every guard that a test must fail for, by what it guards. */
 export const GUARDS: readonly { readonly title: string; readonly mutations: readonly Mutation[] }[] = [
@@ -27,6 +28,7 @@ export const GUARDS: readonly { readonly title: string; readonly mutations: read
   { title: 'Refunds', mutations: REFUND_GUARDS },
   { title: 'What the audit finds', mutations: AUDIT_GUARDS },
   { title: 'Untrusted input', mutations: INPUT_GUARDS },
+  { title: 'Webhooks', mutations: WEBHOOK_GUARDS },
   { title: 'Resource limits', mutations: LIMIT_GUARDS },
   { title: 'Information in logs and responses', mutations: SECRET_GUARDS },
   { title: 'Database constraints', mutations: SCHEMA_GUARDS }

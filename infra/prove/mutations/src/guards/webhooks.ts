@@ -1,0 +1,45 @@
+import type { Mutation } from '../mutation.js'
+
+const POST_CLIENT = 'packages/http-client/src/post-client.ts'
+const POSTING = 'packages/http-client/test/post.test.ts'
+
+/** What is posted to webhook endpoints, and to whom. */
+export const WEBHOOK_GUARDS: readonly Mutation[] = [
+  {
+    guard: 'a message goes without TLS to allowed private networks only',
+    file: POST_CLIENT,
+    text: 'const plain = connect(isPrivate)',
+    broken: 'const plain = connect(() => true)',
+    test: { file: POSTING, title: 'is not posted to the internet without TLS' }
+  },
+  {
+    guard: 'a message goes to no private address that is not allowed',
+    file: 'packages/http-client/src/networks.ts',
+    text: 'parsed.kind() === network.kind() && parsed.match(network, bits)',
+    broken: 'parsed.kind() === network.kind() || parsed.match(network, bits)',
+    test: {
+      file: POSTING,
+      title: 'is not posted to a name of which one address is allowed, and another is not'
+    }
+  },
+  {
+    guard: 'the secret of an endpoint is of no use to another',
+    file: 'packages/webhooks/src/secret.ts',
+    text: 'if (protectedHeader.sub !== endpointId)',
+    broken: 'if (protectedHeader.sub === undefined)',
+    test: {
+      file: 'packages/webhooks/src/secret.test.ts',
+      title: 'a secret cannot be read with another key, nor as that of another endpoint'
+    }
+  },
+  {
+    guard: 'an event waits for those of its subject that were not delivered',
+    file: 'packages/webhooks/src/endpoint-delivery.ts',
+    text: 'if (this.#backlog.has(subjectId)) waiting.push(state)',
+    broken: 'if (this.#backlog.size < 0) waiting.push(state)',
+    test: {
+      file: 'packages/webhooks/src/endpoint-delivery.test.ts',
+      title: 'whatever fails, crashes and is slow: every event is delivered, in order for each subject'
+    }
+  }
+]
