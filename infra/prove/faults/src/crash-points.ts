@@ -22,6 +22,11 @@ export interface Crash {
   readonly name: string
   /** Taken in this order. */
   readonly steps: readonly CrashStep[]
+  /**
+   * Whether it waits until every event of the system is told, of earlier crashes too: a lease of a killed process must end first,
+   * which takes longer than all else.
+   */
+  readonly waitsForEvents?: boolean
 }
 
 type Moment = StatementPoint['moment']
@@ -219,36 +224,52 @@ export const CRASHES: readonly Crash[] = [
   // Telling: events.
   {
     name: 'resource server, about to publish events',
+    waitsForEvents: true,
     steps: [killResourceServer(webhooks.publish('before'))]
   },
   {
     name: 'resource server, while it publishes events',
+    waitsForEvents: true,
     steps: [killResourceServer(webhooks.commit('during'))]
   },
   {
     name: 'resource server, events published, not told so',
+    waitsForEvents: true,
     steps: [killResourceServer(webhooks.commit('after'))]
   },
   {
     name: 'auth server, events published, not told so',
+    waitsForEvents: true,
     steps: [killAuthServer(webhooks.publishGrants('after'))]
   },
   {
     name: 'resource server, while it leases endpoints',
+    waitsForEvents: true,
     steps: [killResourceServer(webhooks.lease('during'))]
   },
-  { name: 'resource server, endpoints leased', steps: [killResourceServer(webhooks.lease('after'))] },
+  {
+    name: 'resource server, endpoints leased',
+    waitsForEvents: true,
+    steps: [killResourceServer(webhooks.lease('after'))]
+  },
   {
     name: 'resource server, events delivered, about to record it',
+    waitsForEvents: true,
     steps: [killResourceServer(webhooks.record('before'))]
   },
   {
     name: 'resource server, while it records what was delivered',
+    waitsForEvents: true,
     steps: [killResourceServer(webhooks.record('during'))]
   },
-  { name: 'resource server, deliveries recorded', steps: [killResourceServer(webhooks.record('after'))] },
+  {
+    name: 'resource server, deliveries recorded',
+    waitsForEvents: true,
+    steps: [killResourceServer(webhooks.record('after'))]
+  },
   {
     name: 'auth server, events delivered, about to record it',
+    waitsForEvents: true,
     steps: [killAuthServer(webhooks.recordOfGrants('before'))]
   }
 ]
