@@ -104,9 +104,10 @@ export class WebhookDelivery implements Part {
     const timer = setTimeout(() => {
       this.#impatience.abort(new Error('the process stops'))
     }, STOP_PATIENCE_MS)
+    const ids = [...this.#held.keys()]
     await Promise.all([...this.#held.values()].map(({ ending }) => ending))
     clearTimeout(timer)
-    await releaseEndpoints(this.#dependencies.database, this.#holder)
+    await releaseEndpoints(this.#dependencies.database, this.#holder, ids)
   }
 
   async #lease(): Promise<boolean> {
@@ -149,12 +150,24 @@ export class WebhookDelivery implements Part {
           { err: error, endpointId: endpoint.id },
           'delivery to a webhook endpoint failed'
         )
-        if (!lease.isEnded) await lease.wakeUp.within(PAUSE_MS)
+        if (lease.isEnded) return
+        await lease.wakeUp.within(PAUSE_MS)
+        await this.#giveUp(endpoint.id)
       })
       .finally(() => {
-        // Taken again once its lease has ended, with what is stored of it.
+        // Taken again, by whoever comes first, with what is stored of it.
         this.#held.delete(endpoint.id)
       })
+  }
+
+  /** Gives a lease back; if the database cannot be reached, it ends by itself. */
+  async #giveUp(id: string): Promise<void> {
+    const { database, logger } = this.#dependencies
+    try {
+      await releaseEndpoints(database, this.#holder, [id])
+    } catch (error) {
+      logger.warn({ err: error, endpointId: id }, 'the lease of a webhook endpoint is not given back')
+    }
   }
 
   async #deliverTo(endpoint: LeasedEndpoint, lease: Held): Promise<void> {

@@ -54,14 +54,20 @@ interface LeaseRow {
 
 const UNTIL = sql`now() + make_interval(secs => ${LEASE_SECONDS})`
 
-/** The clock of the database decides, so that those of processes may differ. */
+/**
+ * The clock of the database decides, so that those of processes may differ. Endpoints are locked in the order of their ids, here and
+ * where progress is recorded: otherwise the two could wait for each other.
+ */
 const LEASE = new Statement<LeaseRow>(
   'lease-webhook-endpoints',
   sql`
-  with renewed as (
-    update webhook_endpoint set leased_until = ${UNTIL}
+  with held as (
+    select id from webhook_endpoint
      where leased_by = ${placeholder('holder')}::uuid and id = any(${placeholder('held')}::uuid[]) and disabled_cause is null
-    returning id
+     order by id for no key update
+  ), renewed as (
+    update webhook_endpoint e set leased_until = ${UNTIL} from held where e.id = held.id
+    returning e.id
   ), free as (
     select id from webhook_endpoint
      where disabled_cause is null and coalesce(leased_until <= now(), true) and not (id = any(${placeholder('held')}::uuid[]))
@@ -129,13 +135,21 @@ function leasedEndpoint(row: LeaseRow, url: string): LeasedEndpoint {
 const RELEASE = new Statement(
   'release-webhook-endpoints',
   sql`
-  update webhook_endpoint set leased_by = null, leased_until = null
-   where leased_by = ${placeholder('holder')}::uuid`
+  with held as (
+    select id from webhook_endpoint
+     where leased_by = ${placeholder('holder')}::uuid and id = any(${placeholder('held')}::uuid[])
+     order by id for no key update
+  )
+  update webhook_endpoint e set leased_by = null, leased_until = null from held where e.id = held.id`
 )
 
-/** Gives back every lease of a process, so that others need not wait for its end. */
-export async function releaseEndpoints(on: RawQueries, holder: string): Promise<void> {
-  await RELEASE.rows(on, { holder })
+/** Gives back leases of a process, so that nobody need wait for their end. */
+export async function releaseEndpoints(
+  on: RawQueries,
+  holder: string,
+  held: readonly string[]
+): Promise<void> {
+  await RELEASE.rows(on, { holder, held: [...held] })
 }
 
 /** What a process did for an endpoint that it holds. */
@@ -161,12 +175,17 @@ const RECORD = new Statement<{ readonly id: string }>(
   with progress as (
     select * from json_to_recordset(${placeholder('progress')}::json)
       as (endpoint_id uuid, reached_number bigint, failing_since timestamptz, disabled_cause text)
+  ), held as (
+    select e.id from webhook_endpoint e
+     where e.id = any (array(select endpoint_id from progress)) and e.leased_by = ${placeholder('holder')}::uuid
+       and e.disabled_cause is null
+     order by e.id for no key update
   ), recorded as (
     update webhook_endpoint e
        set reached_number = p.reached_number, failing_since = p.failing_since, disabled_cause = p.disabled_cause,
            disabled_at = case when p.disabled_cause is not null then now() end
-      from progress p
-     where e.id = p.endpoint_id and e.leased_by = ${placeholder('holder')}::uuid and e.disabled_cause is null
+      from progress p join held on held.id = p.endpoint_id
+     where e.id = held.id
     returning e.id, e.disabled_cause, e.disabled_at
   ), delivered as (
     delete from webhook_delivery d
