@@ -206,7 +206,7 @@ export class EndpointDelivery {
     const hastened = wasDown && !this.#isDown ? this.#backlog.hasten(now() + RECOVERY_MS) : []
     for (const state of hastened) changed.set(state.number, state)
     const results = outcomes.flatMap((outcome) => ('result' in outcome ? [outcome.result] : []))
-    const disabledCause = causeToDisable(results, this.#failingSinceMs, now())
+    const disabledCause = causeToDisable(results, givenUp, this.#failingSinceMs, now())
     const isHeld = await record({
       endpointId: this.#endpointId,
       reachedNumber: this.#reachedNumber,
@@ -251,11 +251,15 @@ function afterFailure(
 
 function causeToDisable(
   results: readonly AttemptResult[],
+  givenUp: readonly Undelivered[],
   failingSinceMs: number | undefined,
   nowMs: number
 ): DisabledCause | undefined {
   if (results.some(({ isGone }) => isGone)) return 'gone'
-  return failingSinceMs !== undefined && nowMs - failingSinceMs >= TRIED_MS ? 'failing' : undefined
+  if (failingSinceMs === undefined) return undefined
+  // Its last attempt may be some hours before the three days are over: then it took nothing as long as an event is tried.
+  const tookNothing = givenUp.some(({ firstAttemptedAtMs = 0 }) => firstAttemptedAtMs >= failingSinceMs)
+  return tookNothing || nowMs - failingSinceMs >= TRIED_MS ? 'failing' : undefined
 }
 
 function earliest(...instants: readonly (number | undefined)[]): number | undefined {
