@@ -30,3 +30,16 @@ export type ToldEvent = StoredEvent & EventContent
  * @returns the content of each, in their order
  */
 export type CompleteEvents = (events: readonly StoredEvent[]) => Promise<readonly EventContent[]>
+
+/** Completes events, in their order. */
+export async function tellEvents(
+  events: readonly StoredEvent[],
+  complete: CompleteEvents
+): Promise<readonly ToldEvent[]> {
+  const contents = await complete(events)
+  return events.map((event, index) => {
+    const content = contents[index]
+    if (content === undefined) throw new Error('an event was not completed')
+    return { ...event, ...content }
+  })
+}

@@ -10,7 +10,13 @@ export {
   jsonSchemaOfEvent
 } from './catalogue.js'
 export { formatCursor, parseCursor } from './cursor.js'
-export type { CompleteEvents, EventContent, StoredEvent, ToldEvent } from './event.js'
+export {
+  type CompleteEvents,
+  type EventContent,
+  type StoredEvent,
+  tellEvents,
+  type ToldEvent
+} from './event.js'
 export { type EventMeasures, measureEvents } from './measure.js'
 export { readHistory } from './history.js'
 export { publishEvents, type PublishedRound } from './publish.js'

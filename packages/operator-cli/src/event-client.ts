@@ -6,10 +6,7 @@ import {
 } from '@open-payments-server/grpc-transport'
 import { events } from '@open-payments-server/proto'
 import type { EventfulService } from './eventful-service.js'
-import type { Listed } from './messages.js'
-
-/** Maximum size of a page. */
-const PAGE_SIZE_MAX = 1_000
+import { type Listed, PAGE_SIZE_MAX } from './messages.js'
 
 /** An event of a service. */
 export interface OperatorEvent {

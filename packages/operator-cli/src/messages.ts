@@ -1,6 +1,9 @@
 import type { wallet } from '@open-payments-server/proto'
 import type { Asset } from '@open-payments-server/value-types/amounts'
 
+/** Maximum number of items of one page. */
+export const PAGE_SIZE_MAX = 1_000
+
 /** Messages of proto3 are optional on the wire even where the contract always sets them. */
 export function present<Message>(message: Message | undefined, name: string): Message {
   if (message === undefined) throw new Error(`the service answered without ${name}`)

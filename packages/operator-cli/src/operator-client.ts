@@ -15,7 +15,7 @@ import { type Amount, type Asset, parseAmountValue } from '@open-payments-server
 import { EventClient } from './event-client.js'
 import type { EventfulService } from './eventful-service.js'
 import { WebhookClient } from './webhook-client.js'
-import { assetOf, type Listed, present, textOf } from './messages.js'
+import { assetOf, type Listed, PAGE_SIZE_MAX, present, textOf } from './messages.js'
 import { type OperatorRefund, type RefundOrder, refundOf } from './refunds.js'
 
 /** Maximum duration of one operator call, retries included. */
@@ -24,8 +24,6 @@ const DEADLINE_MS = 10_000
 const AUDIT_DEADLINE_MS = 600_000
 /** Maximum size of a message: a page of 1,000 grants with all their access. */
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
-/** Maximum number of items of one page. */
-const PAGE_SIZE_MAX = 1_000
 /** Maximum number of lost payments that one call gives up. */
 const GIVEN_UP_MAX = 100
 /** Message for a service that did not answer. */

@@ -10,9 +10,7 @@ import {
 } from '@open-payments-server/grpc-transport'
 import { events } from '@open-payments-server/proto'
 import { EVENTFUL_SERVICES, type EventfulService } from './eventful-service.js'
-
-/** Maximum size of a page. */
-const PAGE_SIZE_MAX = 1_000
+import { PAGE_SIZE_MAX } from './messages.js'
 
 /** An endpoint of a service. */
 export type OperatorWebhookEndpoint = events.WebhookEndpoint & { readonly service: EventfulService }

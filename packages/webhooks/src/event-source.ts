@@ -3,7 +3,7 @@ import {
   type CompleteEvents,
   readEvents,
   readEventsByNumber,
-  type StoredEvent,
+  tellEvents,
   type ToldEvent
 } from '@open-payments-server/events'
 import { LRUCache } from 'lru-cache'
@@ -31,21 +31,13 @@ export interface EventSource {
 /** Creates a source of events. */
 export function createEventSource(database: RawQueries, complete: CompleteEvents): EventSource {
   const reads = new LRUCache<bigint, Promise<EventBatch>>({ max: READS_KEPT_MAX })
-  const tell = async (events: readonly StoredEvent[]): Promise<readonly ToldEvent[]> => {
-    const contents = await complete(events)
-    return events.map((event, index) => {
-      const content = contents[index]
-      if (content === undefined) throw new Error('an event was not completed')
-      return { ...event, ...content }
-    })
-  }
   const read = async (afterNumber: bigint): Promise<EventBatch> => {
     const { events, toNumber } = await readEvents(database, {
       afterNumber,
       types: [],
       countMax: READ_TOGETHER_MAX
     })
-    return { events: await tell(events), toNumber }
+    return { events: await tellEvents(events, complete), toNumber }
   }
   return {
     async after(number) {
@@ -61,7 +53,7 @@ export function createEventSource(database: RawQueries, complete: CompleteEvents
       }
     },
     async numbered(numbers) {
-      const told = await tell(await readEventsByNumber(database, numbers))
+      const told = await tellEvents(await readEventsByNumber(database, numbers), complete)
       return new Map(told.map((event) => [event.number, event]))
     }
   }

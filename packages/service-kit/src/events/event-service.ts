@@ -8,6 +8,7 @@ import {
   readEvents,
   type ReadEvents,
   readNewestNumber,
+  tellEvents,
   type ToldEvent
 } from '@open-payments-server/events'
 import {
@@ -16,12 +17,11 @@ import {
   createHandlers,
   type GrpcService,
   type ResponseStream,
-  RpcError,
-  status
+  type RpcError
 } from '@open-payments-server/grpc-transport'
 import { events } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
-import { answering, readPageSize } from '../grpc/index.js'
+import { answering, invalidField, readEventTypes, readPageSize } from '../grpc/index.js'
 
 /** Maximum number of events that one statement reads for a stream. */
 const READ_TOGETHER_MAX = 500
@@ -70,14 +70,14 @@ async function listEvents(
   request: events.ListEventsRequest,
   dependencies: EventServiceDependencies
 ): Promise<events.ListEventsResponse> {
-  const { service, database } = dependencies
+  const { service, database, complete, types } = dependencies
   const read = await readEvents(database, {
     afterNumber: readCursor(request.afterCursor, service),
-    types: readTypes(request.types, dependencies),
+    types: readEventTypes(request.types, 'types', types),
     countMax: readPageSize(request.pageSize)
   })
   return {
-    events: (await tell(read, dependencies)).map((event) => eventMessage(event, service)),
+    events: (await tellEvents(read.events, complete)).map((event) => eventMessage(event, service)),
     cursor: formatCursor(service, read.toNumber),
     resyncCause: causeMessage(read)
   }
@@ -88,11 +88,11 @@ async function watchEvents(
   stream: ResponseStream<events.WatchEventsResponse>,
   dependencies: EventServiceDependencies
 ): Promise<void> {
-  const { service, database, news } = dependencies
-  const types = readTypes(request.types, dependencies)
+  const { service, database, news, complete } = dependencies
+  const types = readEventTypes(request.types, 'types', dependencies.types)
   let afterNumber = readCursor(request.afterCursor, service)
   if (request.onlyNew) {
-    if (afterNumber !== undefined) throw invalid('only_new', 'must not be set with after_cursor')
+    if (afterNumber !== undefined) throw invalidField('only_new', 'must not be set with after_cursor')
     afterNumber = await readNewestNumber(database)
   }
   let saidAtMs = -Infinity
@@ -110,26 +110,13 @@ async function watchEvents(
       const cursor = formatCursor(service, read.fromNumber)
       await say({ $case: 'resync', value: { cause: causeMessage(read), cursor } })
     }
-    for (const event of await tell(read, dependencies))
+    for (const event of await tellEvents(read.events, complete))
       await say({ $case: 'event', value: eventMessage(event, service) })
     if (performance.now() - saidAtMs >= HEARTBEAT_INTERVAL_MS)
       await say({ $case: 'heartbeat', value: { cursor: formatCursor(service, afterNumber) } })
     if (read.events.length === READ_TOGETHER_MAX) waiting.abort()
     await published
   }
-}
-
-/** Completes the events that were read. */
-async function tell(
-  { events }: ReadEvents,
-  { complete }: Pick<EventServiceDependencies, 'complete'>
-): Promise<readonly ToldEvent[]> {
-  const contents = await complete(events)
-  return events.map((event, index) => {
-    const content = contents[index]
-    if (content === undefined) throw new Error('an event was not completed')
-    return { ...event, ...content }
-  })
 }
 
 function readCursor(text: string, service: string): bigint | undefined {
@@ -140,22 +127,7 @@ function readCursor(text: string, service: string): bigint | undefined {
 }
 
 function unknownCursor(): RpcError {
-  return invalid('after_cursor', 'must be a cursor that this service gave')
-}
-
-function readTypes(
-  types: readonly string[],
-  known: Pick<EventServiceDependencies, 'types'>
-): readonly string[] {
-  types.forEach((type, index) => {
-    if (!known.types.has(type))
-      throw invalid(`types[${String(index)}]`, 'must be a type of event of this service')
-  })
-  return types
-}
-
-function invalid(field: string, problem: string): RpcError {
-  return new RpcError({ code: status.INVALID_ARGUMENT, message: `${field} ${problem}`, field })
+  return invalidField('after_cursor', 'must be a cursor that this service gave')
 }
 
 function eventMessage(event: ToldEvent, service: string): events.Event {

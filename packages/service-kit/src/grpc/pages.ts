@@ -1,5 +1,6 @@
-import { RpcError, status } from '@open-payments-server/grpc-transport'
+import type { RpcError } from '@open-payments-server/grpc-transport'
 import { isUuid, type PageEnd } from '@open-payments-server/value-types/identifiers'
+import { invalidField } from './fields.js'
 
 /** Default number of items of a page. */
 export const PAGE_SIZE_DEFAULT = 100
@@ -26,7 +27,7 @@ export interface Page<Item> {
  * @throws RpcError INVALID_ARGUMENT for more than {@link PAGE_SIZE_MAX}
  */
 export function readPageSize(size: number): number {
-  if (size > PAGE_SIZE_MAX) throw invalid('page_size', `must be at most ${String(PAGE_SIZE_MAX)}`)
+  if (size > PAGE_SIZE_MAX) throw invalidField('page_size', `must be at most ${String(PAGE_SIZE_MAX)}`)
   return size === 0 ? PAGE_SIZE_DEFAULT : size
 }
 
@@ -68,7 +69,7 @@ export function readTextToken(token: string): string {
 
 /** The refusal of a page token that no list returned. */
 export function unknownPageToken(): RpcError {
-  return invalid('page_token', 'must be a next_page_token')
+  return invalidField('page_token', 'must be a next_page_token')
 }
 
 /**
@@ -90,8 +91,4 @@ export function cutPage<Item>(
 
 function decode(token: string): string {
   return token.length > PAGE_TOKEN_LENGTH_MAX ? '' : Buffer.from(token, 'base64url').toString('utf8')
-}
-
-function invalid(field: string, problem: string): RpcError {
-  return new RpcError({ code: status.INVALID_ARGUMENT, message: `${field} ${problem}`, field })
 }

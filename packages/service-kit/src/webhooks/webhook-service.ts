@@ -34,6 +34,8 @@ import {
 import {
   answering,
   cutPage,
+  invalidField,
+  readEventTypes,
   readPageSize,
   readPageToken,
   readTextToken,
@@ -106,7 +108,7 @@ async function create(
   const { database, clock } = dependencies
   const secrets = boxOf(dependencies)
   const secret = readSecret(request.secret)
-  const types = readTypes(request.types, 'types', dependencies)
+  const types = readEventTypes(request.types, 'types', dependencies.types)
   const walletAddress = readWalletAddress(request.walletAddress)
   await checkUrl(request.url, dependencies)
   const id = randomUUID()
@@ -138,7 +140,7 @@ async function update(
 ): Promise<events.UpdateWebhookEndpointResponse> {
   const { id, url, eventTypes, walletAddress, enable } = request
   await found(id, dependencies)
-  const types = eventTypes && readTypes(eventTypes.types, 'event_types.types', dependencies)
+  const types = eventTypes && readEventTypes(eventTypes.types, 'event_types.types', dependencies.types)
   const wallet = walletAddress === undefined ? undefined : (readWalletAddress(walletAddress) ?? null)
   if (url !== undefined) await checkUrl(url, dependencies)
   await updateEndpoint(dependencies.database, id, { url, types, walletAddress: wallet, enable })
@@ -217,7 +219,7 @@ async function replayRpc(
   { id, after }: events.ReplayWebhooksRequest,
   { database }: WebhookServiceDependencies
 ): Promise<events.ReplayWebhooksResponse> {
-  if (after !== undefined && Number.isNaN(after.getTime())) throw invalid('after', 'must be an instant')
+  if (after !== undefined && Number.isNaN(after.getTime())) throw invalidField('after', 'must be an instant')
   const eventCount = isUuid(id) ? await replay(database, id, after?.getTime()) : undefined
   if (eventCount === undefined) throw noEndpoint()
   return { eventCount: BigInt(eventCount) }
@@ -246,38 +248,25 @@ async function checkUrl(url: string, { client }: Pick<WebhookServiceDependencies
   } catch (error) {
     if (!(error instanceof OutgoingRequestError)) throw error
     if (error.reason === 'address')
-      throw invalid('url', 'must not have a private address, unless WEBHOOK_PRIVATE_NETWORKS contains it')
-    throw invalid('url', error.message.replace(/^The URL /, ''))
+      throw invalidField(
+        'url',
+        'must not have a private address, unless WEBHOOK_PRIVATE_NETWORKS contains it'
+      )
+    throw invalidField('url', error.message.replace(/^The URL /, ''))
   }
 }
 
 function readSecret(secret: string): string {
   if (secret === '') return drawSecret()
-  if (!isSecret(secret)) throw invalid('secret', 'must be "whsec_" and 24 to 64 bytes in base64')
+  if (!isSecret(secret)) throw invalidField('secret', 'must be "whsec_" and 24 to 64 bytes in base64')
   return secret
-}
-
-function readTypes(
-  types: readonly string[],
-  field: string,
-  known: Pick<WebhookServiceDependencies, 'types'>
-): readonly string[] {
-  types.forEach((type, index) => {
-    if (!known.types.has(type))
-      throw invalid(`${field}[${String(index)}]`, 'must be a type of event of this service')
-  })
-  return [...new Set(types)]
 }
 
 function readWalletAddress(text: string): string | undefined {
   if (text === '') return undefined
   if (text.length > WALLET_ADDRESS_LENGTH_MAX || !/^https?:\/\//.test(text) || !URL.canParse(text))
-    throw invalid('wallet_address', 'must be the URL of a wallet address')
+    throw invalidField('wallet_address', 'must be the URL of a wallet address')
   return text
-}
-
-function invalid(field: string, problem: string): RpcError {
-  return new RpcError({ code: status.INVALID_ARGUMENT, message: `${field} ${problem}`, field })
 }
 
 function noEndpoint(): RpcError {

@@ -2,7 +2,7 @@ import { type CallObserver, createHandlers, type GrpcService } from '@open-payme
 import { auth } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import { createEventService } from '@open-payments-server/service-kit/events'
-import { createWebhookService } from '@open-payments-server/service-kit/webhooks'
+import { createWebhookService, type Telling } from '@open-payments-server/service-kit/webhooks'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { Random } from '@open-payments-server/value-types/identifiers'
 import type { ClientDirectory } from '../domain/clients.js'
@@ -26,7 +26,6 @@ import { getSpentAmountsRpc } from '../grpc/spent-amounts.js'
 import type { Database } from '../modules/database.js'
 import { createReserveTogether } from '../modules/limits/index.js'
 import type { TokenReader } from '../modules/tokens/index.js'
-import type { Telling } from './telling.js'
 
 /** The dependencies of the gRPC services. */
 export interface GrpcDependencies {

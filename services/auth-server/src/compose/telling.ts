@@ -1,11 +1,5 @@
-import {
-  type CompleteEvents,
-  createEventNews,
-  type EventNews,
-  type ToldEvent
-} from '@open-payments-server/events'
-import { openWebhooks, type Webhooks } from '@open-payments-server/service-kit/webhooks'
-import { withEndpointEvents } from '@open-payments-server/webhooks'
+import type { CompleteEvents, ToldEvent } from '@open-payments-server/events'
+import { startTelling as tell, type Telling } from '@open-payments-server/service-kit/webhooks'
 import { EVENT_TYPES } from '../domain/event-types.js'
 import type { TokenMaker } from '../domain/new-token.js'
 import { completeEvents } from '../features/tell-events/complete-events.js'
@@ -13,29 +7,16 @@ import type { Context } from './context.js'
 import type { Counters } from './counters.js'
 import type { Resources } from './resources.js'
 
-/** How this service tells what happened. */
-export interface Telling {
-  /** Says when there are new events. */
-  readonly news: EventNews
-  /** All types of events. */
-  readonly types: ReadonlySet<string>
-  readonly complete: CompleteEvents
-  readonly webhooks: Webhooks
-}
-
-/** Starts telling what happened. */
+/** Starts telling what happened here. */
 export function startTelling(
   context: Context,
   { database, sharedStore }: Pick<Resources, 'database' | 'sharedStore'>,
   { tokenMaker }: { readonly tokenMaker: Pick<TokenMaker, 'addresses'> },
   counters: Pick<Counters, 'countWebhookAttempt' | 'countFailedBatch'>
 ): Telling {
-  const news = createEventNews({ ...context, sharedStore })
-  context.lifecycle.add(news)
-  const complete = withEndpointEvents((events) => completeEvents(events, { database, ...tokenMaker }))
-  const webhooks = openWebhooks({ ...context, database, news, complete, walletAddressesOf, counters })
-  const types = new Set(Object.keys(EVENT_TYPES))
-  return { news, types, complete, webhooks }
+  const complete: CompleteEvents = (events) => completeEvents(events, { database, ...tokenMaker })
+  const told = { eventTypes: EVENT_TYPES, complete, walletAddressesOf }
+  return tell({ ...context, ...told, database, sharedStore, counters })
 }
 
 /** A grant concerns the wallet addresses that its access names. */

@@ -2,7 +2,7 @@ import { type CallObserver, createHandlers, type GrpcService } from '@open-payme
 import { wallet } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import { createEventService } from '@open-payments-server/service-kit/events'
-import { createWebhookService } from '@open-payments-server/service-kit/webhooks'
+import { createWebhookService, type Telling } from '@open-payments-server/service-kit/webhooks'
 import type { ResourceServerConfig } from '../config.js'
 import type { AuditMoneyDependencies } from '../features/audit-money/audit-money.js'
 import type { GiveUpLostDependencies } from '../features/audit-money/lost-payments.js'
@@ -13,7 +13,6 @@ import { answer } from '../grpc/operator/answer.js'
 import * as approval from '../grpc/operator/payment-approval.js'
 import { createRefundRpc, listRefundsRpc } from '../grpc/operator/refunds.js'
 import * as operator from '../grpc/operator/wallet-operator.js'
-import type { Telling } from './telling.js'
 
 /** The dependencies of the gRPC services. */
 export interface GrpcDependencies

@@ -1,3 +1,4 @@
+import type { Telling } from '@open-payments-server/service-kit/webhooks'
 import { createServePayment } from '../features/wait-for-changes/serve-payment.js'
 import { WaitingRoom } from '../features/wait-for-changes/waiting-room.js'
 import type { ServePayment } from '../features/waitable-payments.js'
@@ -6,7 +7,6 @@ import type { Context } from './context.js'
 import type { DomainPorts } from './domain-ports.js'
 import type { ServedMetrics } from './metrics.js'
 import type { Resources } from './resources.js'
-import type { Telling } from './telling.js'
 
 /** The share of a listener's connections that may wait unless a setting says otherwise: the others must get through. */
 const WAITING_SHARE = 0.8

@@ -6,7 +6,7 @@ export { createIncomingPaymentList, listNewestIncomingPayments } from './list.js
 export { purgeIncomingPayments } from './purge.js'
 export { createIncomingPaymentReader, type IncomingPaymentReader } from './read.js'
 export { received, receipts } from './receive.js'
-export { createReceiverDirectory, rememberReceivers, walletAddressOfIncoming } from './receivers.js'
+export { createReceiverDirectory, rememberReceivers } from './receivers.js'
 export {
   canGoOn,
   canTake,

@@ -26,15 +26,6 @@ const BY_ID = new Statement<ReceiverRow>(
 )
 
 /**
- * Fragment, an expression: the id of the wallet address of an incoming payment; null if there is none.
- *
- * @param id names the incoming payment's id
- */
-export function walletAddressOfIncoming(id: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`(select i.wallet_address_id from incoming_payment i where i.id = ${id})`
-}
-
-/**
  * Finds the incoming payments hosted here, batching concurrent lookups into one statement. Those of a frozen wallet address
  * are not found: payers learn no more than that they cannot be paid.
  */

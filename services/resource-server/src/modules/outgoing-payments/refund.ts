@@ -1,7 +1,7 @@
 import { placeholder, Statement } from '@open-payments-server/database'
 import type { OutgoingPaymentState } from '../../domain/outgoing-payment.js'
 import { Prisma, type Queries } from '../database.js'
-import { walletAddressOfIncoming } from '../incoming-payments/index.js'
+import { walletAddressOf } from '../incoming-payments/index.js'
 import { accountById, deliveredBy } from '../ledger/index.js'
 import { accountOf } from '../wallet-addresses/index.js'
 
@@ -104,8 +104,8 @@ const REFUNDABLE = new Statement<RefundableRow>(
   Prisma.sql`
   select p.id, p.state::text, p.settled_receive_value::text, p.refunded_value::text, p.wallet_address_id, p.receive_asset_id,
          a.asset_id, received.incoming_payment_id,
-         ${walletAddressOfIncoming(Prisma.sql`received.incoming_payment_id`)} as receiver_wallet_address_id,
-         ${walletAddressOfIncoming(Prisma.sql`${placeholder('returnedTo')}::uuid`)} as returned_to_wallet_address_id
+         ${walletAddressOf(Prisma.sql`received.incoming_payment_id`)} as receiver_wallet_address_id,
+         ${walletAddressOf(Prisma.sql`${placeholder('returnedTo')}::uuid`)} as returned_to_wallet_address_id
     from outgoing_payment p
     ${accountOf(Prisma.sql`p.wallet_address_id`)}
     ${accountById(Prisma.sql`w.account_id`)}
