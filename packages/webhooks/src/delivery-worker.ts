@@ -198,7 +198,7 @@ export class WebhookDelivery implements Part {
     while (!lease.isEnded) {
       lease.wakeUp.expect()
       const nextAtMs = await delivery.deliver()
-      if (nextAtMs === 'ended') return
+      if (nextAtMs === 'ended') return this.#giveUp(endpoint.id)
       await lease.wakeUp.within(nextAtMs === undefined ? undefined : nextAtMs - now())
     }
   }

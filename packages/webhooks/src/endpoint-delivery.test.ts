@@ -178,3 +178,34 @@ it('an endpoint that is down gets one event at a time, and no more are read', as
   expect(attempts - firstRound).toBeLessThanOrEqual(20)
   expect(endpoint.reachedNumber).toBe(100n)
 })
+
+it('an endpoint whose lease is over is left at once, and not asked for again and again', async () => {
+  const endpoint = new Endpoint()
+  endpoint.undelivered.set(1n, {
+    number: 1n,
+    subjectId: 'subject-0',
+    attempts: 0,
+    firstAttemptedAtMs: undefined,
+    dueAtMs: undefined
+  })
+  let calls = 0
+  const counted = <Value>(value: Value): Promise<Value> => {
+    calls += 1
+    return Promise.resolve(value)
+  }
+  const delivery = new EndpointDelivery(endpoint.leased, {
+    source: {
+      after: (number) => counted({ events: [], toNumber: number }),
+      numbered: () => counted(new Map())
+    },
+    attempt: () => counted(undefined),
+    wants: () => true,
+    record: () => counted(true),
+    newestNumber: () => 1n,
+    isHeld: () => false,
+    now: () => 0,
+    random: () => 0.5
+  })
+  expect(await delivery.deliver()).toBe('ended')
+  expect(calls).toBe(0)
+})

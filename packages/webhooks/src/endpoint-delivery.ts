@@ -90,7 +90,9 @@ export class EndpointDelivery {
    *   the endpoint is disabled, or no longer held
    */
   async deliver(): Promise<number | undefined | 'ended'> {
-    const { now } = this.#dependencies
+    const { now, isHeld } = this.#dependencies
+    // What waits is due at once: without this, a lease that is renewed late would be a loop without a pause.
+    if (!isHeld()) return 'ended'
     const wasDown = this.#isDown
     const due = await this.#chooseDue()
     const fresh = await this.#chooseNew()
