@@ -16,6 +16,7 @@ import {
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { openDatabase } from './support/open-database.js'
 import { type PaymentWorld, startPaymentWorld } from './support/payment-world.js'
+import { whenPublished } from './support/told-receiver.js'
 
 const ENDPOINTS = 1_000
 const EVENTS = 3
@@ -54,6 +55,8 @@ it('one of a thousand endpoints that hangs, and a replica that stops, hold up no
   })
   const database = openDatabase(pool)
   const secrets = createSecretBox(['the key of these webhooks'])
+  // What happened before is not for endpoints that are registered meanwhile.
+  await whenPublished(world)
   for (let index = 0; index < ENDPOINTS; index += 1) {
     const id = randomUUID()
     const url = `http://127.0.0.1:${String(port)}/${String(index)}`

@@ -4,6 +4,7 @@ import { events } from '@open-payments-server/proto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 import { ALICE } from './support/resource-server.js'
+import { whenPublished } from './support/told-receiver.js'
 import { startWebhookReceiver, type WebhookReceiver } from './support/webhook-receiver.js'
 
 let world: PaymentWorld
@@ -30,6 +31,8 @@ afterAll(async () => {
 beforeEach(async () => {
   // What is signed long before or after its time is not verified.
   world.clock.set(Date.now())
+  // What happened before is not for an endpoint that is registered meanwhile.
+  await whenPublished(world)
   receiver = await startWebhookReceiver()
 })
 afterEach(async () => {
@@ -82,6 +85,7 @@ async function eventually(isSo: () => Promise<boolean>): Promise<void> {
 describe('an endpoint', () => {
   it('gets what happens after it was registered, signed, in order for each subject', async () => {
     await world.createReceiver()
+    await whenPublished(world)
     const { id, secret } = await register()
     receiver.secret = secret
     const incoming = await world.createReceiver({ incomingAmount: usd(500) })
