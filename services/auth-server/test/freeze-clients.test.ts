@@ -1,9 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { createPrismaAdapter } from '@open-payments-server/database'
 import { callUnary, createClient, isRpcError, readStream, status } from '@open-payments-server/grpc-transport'
 import { auth as contract, events } from '@open-payments-server/proto'
 import type { Answer } from '@open-payments-server/testing'
 import { PUBLIC_URL, startTestAuthServer, type TestAuthServer, type TestClient } from './auth-server.js'
-import { approve, continueGrant, issueGrant, requestPendingGrant } from './grants.js'
+import { issueGrant } from '../src/features/continue-grant/issue-grant.js'
+import { PrismaClient } from '../src/generated/prisma/client.js'
+import { approve, continueGrant, issueGrant as issueToShop, requestPendingGrant } from './grants.js'
 
 let auth: TestAuthServer
 let shop: TestClient
@@ -25,7 +28,7 @@ beforeAll(async () => {
   introspection = createClient(contract.IntrospectionServiceClient, options)
   limits = createClient(contract.GrantLimitsServiceClient, options)
   eventClient = createClient(events.EventServiceClient, options)
-  await issueGrant(shop)
+  await issueToShop(shop)
 })
 afterEach(() => order(false))
 afterAll(async () => {
@@ -99,8 +102,28 @@ describe('a frozen client', () => {
     expect(await continueGrant(shop, grant, reference)).toMatchObject({ status: 200 })
   })
 
+  it('is issued no grant, also where its request was authorized before', async () => {
+    const grant = await requestPendingGrant(auth, shop)
+    await approve(auth, grant)
+    await order(true)
+    const prisma = new PrismaClient({ adapter: createPrismaAdapter(auth.server.pool, 'none') })
+    const issue = () =>
+      issueGrant(prisma, { id: grant.continueUri.slice(-36), access: [] }, undefined, auth.clock.now())
+    try {
+      expect(await issue()).toBe('client-frozen')
+      await order(false)
+      expect(await issue()).toBe('issued')
+      await order(true)
+      expect(await issue()).toBe('client-frozen')
+      await order(false)
+      expect(await issue()).toBe('over')
+    } finally {
+      await prisma.$disconnect()
+    }
+  })
+
   it('cannot rotate its token, which stays as it was', async () => {
-    const grant = await issueGrant(shop)
+    const grant = await issueToShop(shop)
     const accessToken = grant.textAt('access_token.value')
     const manage = grant.textAt('access_token.manage')
     await order(true)
@@ -115,7 +138,7 @@ describe('a frozen client', () => {
   })
 
   it('can still give its tokens up', async () => {
-    const grant = await issueGrant(shop)
+    const grant = await issueToShop(shop)
     await order(true)
     const given = await shop.request('DELETE', grant.textAt('access_token.manage'), {
       accessToken: grant.textAt('access_token.value')

@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { RpcError, status } from '@open-payments-server/grpc-transport'
+import { createLogger } from '@open-payments-server/runtime'
 import type { Answer } from '@open-payments-server/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { sweepOrphans } from '../src/features/sweep-orphans/sweep-orphans.js'
+import { connectAuthServer } from '../src/grpc/auth-server/connection.js'
+import { createGrantLimits } from '../src/grpc/auth-server/grant-limits.js'
+import { openDatabase } from './support/open-database.js'
 import { ALICE, BOB, PUBLIC_URL, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
 let world: PaymentWorld
@@ -200,6 +205,40 @@ describe.each<Frozen>(['account', 'wallet address'])('a frozen %s', (what) => {
     expect((await read(created.textAt('id'))).body).toMatchObject({ failed: false, sentAmount: usd(0) })
     expect(await held('alice')).toBe('100')
     expect(await world.audit(1)).toEqual([])
+    await freeze(what, 'alice', false)
+    expect((await world.whenEnded(created.textAt('id'))).body).toMatchObject({ sentAmount: usd(100) })
+  })
+
+  it('keeps the reservation of a payment on hold, which counts neither as orphaned nor as old', async () => {
+    const receiver = await world.createReceiver()
+    const created = await payAnd(receiver, () => freeze(what, 'alice'))
+    const reservation = world.limits.reservations.get(created.textAt('id').slice(-36))
+    if (reservation === undefined) throw new Error('the payment has no reservation')
+    const madeAt = new Date(Date.now() - 3_600_000)
+    reservation.createdAt = madeAt
+    const connection = connectAuthServer({
+      target: `127.0.0.1:${String(world.auth.port)}`,
+      deadlineMs: 5_000,
+      messageBytesMax: 1_048_576
+    })
+    try {
+      const sweep = (holdsFrozen: boolean) =>
+        sweepOrphans(
+          { pageSize: 100, pageToken: undefined },
+          {
+            database: openDatabase(world.server.pool),
+            grantLimits: createGrantLimits(connection.grantLimits, { deadlineMs: 5_000 }),
+            orphanAgeSeconds: 60,
+            holdsFrozen,
+            logger: createLogger({ service: 'test', level: 'silent' }),
+            counters: { countGivenUp: () => undefined }
+          }
+        )
+      expect(await sweep(true)).toMatchObject({ givenUp: 0, unsettledSinceMs: undefined })
+      expect(await sweep(false)).toMatchObject({ givenUp: 0, unsettledSinceMs: madeAt.getTime() })
+    } finally {
+      connection.close()
+    }
     await freeze(what, 'alice', false)
     expect((await world.whenEnded(created.textAt('id'))).body).toMatchObject({ sentAmount: usd(100) })
   })

@@ -95,6 +95,7 @@ function sweep(beforePage: (asked: number) => void = () => undefined): (string |
     database: openDatabase(world.server.pool),
     grantLimits: recorded,
     orphanAgeSeconds: AGE_SECONDS,
+    holdsFrozen: true,
     intervalSeconds: 3_600,
     pageSize: PAGE_SIZE,
     logger: createLogger({ service: 'test', level: 'silent' }),

@@ -90,6 +90,7 @@ export function startWorkers(
       ...delivering,
       ...failing('sweeping'),
       orphanAgeSeconds: config.ORPHAN_AGE_SECONDS,
+      holdsFrozen,
       intervalSeconds: config.SWEEP_INTERVAL_SECONDS,
       onReservationEnded
     })

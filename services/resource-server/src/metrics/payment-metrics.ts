@@ -126,7 +126,7 @@ function publishUnsettledSince(metrics: Metrics): PaymentCounters['showUnsettled
   metrics.addLiveGauge(
     {
       name: 'open_payments_reservations_unsettled_oldest_age_seconds',
-      help: 'Age of the oldest open reservation that the last sweep found, without those whose payments await approval; 0 when there is none.'
+      help: 'Age of the oldest open reservation that the last sweep found, without those whose payments await approval or are held by a freeze; 0 when there is none.'
     },
     () => (sinceMs === undefined ? 0 : Math.max(0, (Date.now() - sinceMs) / 1_000))
   )

@@ -1,6 +1,7 @@
 import type { Mutation } from '../mutation.js'
 import { APPROVAL_GUARDS } from './approvals.js'
 import { AUDIT_GUARDS } from './audit.js'
+import { FREEZE_GUARDS } from './freezes.js'
 import { GRANT_GUARDS } from './grants.js'
 import { GRPC_GUARDS } from './grpc.js'
 import { INPUT_GUARDS } from './inputs.js'
@@ -23,6 +24,7 @@ export const GUARDS: readonly { readonly title: string; readonly mutations: read
   { title: 'Consent and retention', mutations: INTERACTION_GUARDS },
   { title: 'Callers of gRPC', mutations: GRPC_GUARDS },
   { title: 'Creating payments and reporting outcomes', mutations: PAYMENT_GUARDS },
+  { title: 'Freezes', mutations: FREEZE_GUARDS },
   { title: 'Money', mutations: LEDGER_GUARDS },
   { title: 'Approval by the provider', mutations: APPROVAL_GUARDS },
   { title: 'Refunds', mutations: REFUND_GUARDS },

@@ -4,6 +4,7 @@ import type { GrantLimits } from '../../domain/ports.js'
 import { findAwaiting } from '../../modules/approvals/index.js'
 import type { Queries } from '../../modules/database.js'
 import { meetTimeline, sweep } from '../../modules/grant-outcomes/index.js'
+import { findFrozenPayments } from '../../modules/outgoing-payments/index.js'
 
 /** What sweeping needs. */
 export interface SweepOrphansDependencies {
@@ -11,6 +12,8 @@ export interface SweepOrphansDependencies {
   readonly grantLimits: GrantLimits
   /** Age from which a reservation without a payment is released, in seconds. */
   readonly orphanAgeSeconds: number
+  /** Whether a freeze holds the pending payments that it is about. */
+  readonly holdsFrozen: boolean
   readonly logger: Logger
   readonly counters: Pick<PaymentCounters, 'countGivenUp'>
 }
@@ -30,8 +33,8 @@ export interface Sweep {
   /** Number of reservations from before the database changed its timeline, left to an operator. */
   readonly keptForOperator: number
   /**
-   * When the oldest of the reservations was made whose payments do not await approval, in milliseconds since the Unix epoch by the
-   * auth server's clock; undefined if there is none.
+   * When the oldest of the reservations was made whose payments neither await approval nor are held by a freeze, in milliseconds since
+   * the Unix epoch by the auth server's clock; undefined if there is none.
    */
   readonly unsettledSinceMs: number | undefined
   /** Where the next sweep continues; undefined when this one reached the end. */
@@ -71,11 +74,10 @@ export async function sweepOrphans(
     )
   }
   dependencies.counters.countGivenUp('swept', givenUp.length)
-  const awaiting = await findAwaiting(
-    database,
-    reservations.map(({ paymentId }) => paymentId)
-  )
-  const unsettled = reservations.filter(({ paymentId }) => !awaiting.has(paymentId))
+  const ids = reservations.map(({ paymentId }) => paymentId)
+  const awaiting = await findAwaiting(database, ids)
+  const frozen = dependencies.holdsFrozen ? await findFrozenPayments(database, ids) : new Set()
+  const unsettled = reservations.filter(({ paymentId }) => !awaiting.has(paymentId) && !frozen.has(paymentId))
   return {
     givenUp: givenUp.length,
     keptForOperator: keptForOperator.length,

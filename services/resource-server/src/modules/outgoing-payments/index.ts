@@ -13,6 +13,7 @@ export {
   ended,
   type Ending,
   endings,
+  findFrozenPayments,
   pending,
   readClaimedPayment
 } from './process.js'

@@ -1,7 +1,7 @@
-import { instantText, placeholder } from '@open-payments-server/database'
+import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import type { QuotedAmounts } from '@open-payments-server/value-types/amounts'
 import type { Settlement } from '../../domain/settlement.js'
-import { Prisma } from '../database.js'
+import { Prisma, type Queries } from '../database.js'
 import { isFrozenClient } from '../frozen-clients/index.js'
 import { canGoOn, isFrozenReceiver } from '../incoming-payments/index.js'
 import { accountById, holdOf } from '../ledger/index.js'
@@ -206,4 +206,16 @@ export const pending = {
   /** The number of those that a freeze holds, counted up to a limit. */
   heldCount: (limit: number): Prisma.Sql => Prisma.sql`(
     select count(*) from (select 1 ${PENDING} and freezing.holds limit ${limit}::integer) held)::integer`
+}
+
+/** A statement, to decide as {@link claimed} does. */
+const FROZEN = new Statement<{ id: string }>(
+  'find-frozen-payments',
+  Prisma.sql`select p.id ${PENDING} and p.id = any(${placeholder('ids')}::uuid[]) and freezing.holds`
+)
+
+/** Which of some payments (UUID) a freeze holds. */
+export async function findFrozenPayments(on: Queries, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await FROZEN.rows(on, { ids: [...ids], holdsFrozen: true })
+  return new Set(rows.map(({ id }) => id))
 }
