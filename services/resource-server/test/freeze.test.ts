@@ -332,7 +332,10 @@ describe('a frozen client', () => {
       await change(true)
       while ((await known()) === 0) await delay(5)
     })
-    await delay(300)
+    // Whatever an operator freezes or unfreezes wakes the worker.
+    await freeze('account', 'bob')
+    await freeze('account', 'bob', false)
+    await delay(500)
     expect((await read(created.textAt('id'))).body).toMatchObject({ failed: false, sentAmount: usd(0) })
     await change(false)
     expect((await world.whenEnded(created.textAt('id'))).body).toMatchObject({ sentAmount: usd(100) })
