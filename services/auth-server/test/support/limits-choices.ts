@@ -184,6 +184,9 @@ export const jumps: fc.Arbitrary<number> = fc.oneof(
   fc.constantFrom(-JUMP_MS, -1, 1, JUMP_MS)
 )
 
+/** Whether the client is frozen: seldom for long, so that most payments meet the limits. Orders are repeated too. */
+export const freezes: fc.Arbitrary<boolean> = fc.constantFrom(true, false, false, false)
+
 /** The start of a sequence, and its first grant. */
 export interface Beginning {
   /** Milliseconds since 1970. */

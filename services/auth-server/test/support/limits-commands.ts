@@ -7,6 +7,7 @@ import {
   type BoundaryChoice,
   call,
   callsTogether,
+  freezes,
   grant,
   type ItemChoice,
   jumps,
@@ -73,6 +74,8 @@ const goToNextInterval = command<BoundaryChoice>(
 
 const jump = command<number>('jump', (jumpMs, world) => world.setClock(world.nowMs + jumpMs, 'clock jump'))
 
+const freeze = command<boolean>('freeze', (freezes, world) => world.freeze(freezes))
+
 /** The next boundary of an item's intervals, in milliseconds since 1970; undefined when there is none. */
 function nextBoundary(choice: BoundaryChoice, world: LimitsWorld): number | undefined {
   const items = world.grants[choice.grant % world.grants.length] ?? []
@@ -94,6 +97,7 @@ export function limitCommands(replayPath?: string): fc.Arbitrary<Iterable<Limits
     { arbitrary: arrivals.map(letArrive), weight: 3 },
     { arbitrary: boundaries.map(goToNextInterval), weight: 5 },
     { arbitrary: jumps.map(jump), weight: 3 },
+    { arbitrary: freezes.map(freeze), weight: 3 },
     { arbitrary: grant.map(addGrant), weight: 2 }
   )
   return fc.commands([weighted], {

@@ -74,6 +74,8 @@ interface Released {
 export class LimitsModel {
   /** Milliseconds since 1970. */
   nowMs: number
+  /** Whether the client of all grants is frozen. */
+  frozen = false
   readonly #grants: (readonly ModelItem[])[] = []
   readonly #recorded = new Map<number, Recorded>()
   readonly #windows: ModelWindow[] = []
@@ -92,6 +94,7 @@ export class LimitsModel {
     const copy = new LimitsModel(this.nowMs)
     copy.#grants.push(...this.#grants)
     copy.#windows.push(...this.#windows)
+    copy.frozen = this.frozen
     for (const [id, recorded] of this.#recorded) copy.#recorded.set(id, recorded)
     return copy
   }
@@ -148,6 +151,8 @@ export class LimitsModel {
   }
 
   #reserve(id: number, payment: ModelPayment): Answer {
+    // Nothing is recorded: the freeze may end.
+    if (this.frozen) return { refused: 'CLIENT_FROZEN' }
     const known = this.#recorded.get(id)
     if (known !== undefined) return answerAgain(known, payment)
     const answer = this.#tryItems(id, payment)

@@ -1,4 +1,14 @@
-import { type Answer, describe, eur, type GrpcFixture, RECEIVER, spending, usd } from './grpc-fixture.js'
+import { callUnary } from '@open-payments-server/grpc-transport'
+import {
+  type Answer,
+  describe,
+  eur,
+  type GrpcFixture,
+  RECEIVER,
+  SHOP,
+  spending,
+  usd
+} from './grpc-fixture.js'
 import type { ModelAmount, ModelAnswer, ModelCall, ModelItem, ModelPayment } from './limits-model.js'
 import { textOf } from './model-interval.js'
 
@@ -20,6 +30,7 @@ export class LimitsServer {
     await auth.database.query('delete from reservation')
     await auth.database.query('delete from limit_window')
     await auth.database.query('delete from grant_request')
+    await auth.database.query('delete from client_freeze')
     auth.clock.set(nowMs)
     return new LimitsServer(auth)
   }
@@ -32,6 +43,12 @@ export class LimitsServer {
   /** Creates the next grant. */
   async addGrant(items: readonly ModelItem[]): Promise<void> {
     this.#grants.push(await this.#auth.grant({ access: items.map(accessItem) }))
+  }
+
+  /** Freezes the client of all grants, or ends its freeze. */
+  async freeze(freezes: boolean): Promise<void> {
+    const method = freezes ? 'freezeClient' : 'unfreezeClient'
+    await callUnary(this.#auth.operator, method, { client: SHOP, reason: '' }, { idempotent: false })
   }
 
   /** Makes a call over the network. */

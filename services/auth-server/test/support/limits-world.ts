@@ -47,7 +47,9 @@ export const OPERATION_KINDS = [
   'delay',
   'together',
   'next interval',
-  'clock jump'
+  'clock jump',
+  /** The client is frozen, or its freeze ends. */
+  'freeze'
 ] as const
 
 /** A kind of operation. */
@@ -161,6 +163,15 @@ export class LimitsWorld {
       this.#model.nowMs = nowMs
       this.#server.setClock(nowMs)
       this.#tell('clock', new Date(nowMs).toISOString())
+    })
+  }
+
+  /** Freezes the client of all grants, or ends its freeze. */
+  freeze(freezes: boolean): Promise<void> {
+    return this.#step('freeze', 1, async () => {
+      this.#model.frozen = freezes
+      await this.#server.freeze(freezes)
+      this.#tell(freezes ? 'frozen' : 'not frozen')
     })
   }
 
