@@ -159,6 +159,7 @@ describe('a stream of a payment', () => {
 
   it('goes on after the last event that its client knows', async () => {
     const receiver = await createReceiver()
+    await whenPublished()
     const first = open(receiver)
     const id = (await first.whenTold(1))[0]?.id ?? ''
     await first.close()
