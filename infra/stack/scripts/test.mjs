@@ -24,6 +24,10 @@ const longRuns = {
     paths: ['infra/prove/growth/test/plans.test.ts'],
     environment: { GROWTH_TEST_PAYMENTS: '1000000' }
   },
+  events: {
+    paths: ['services/resource-server/test/event-cursor.test.ts'],
+    environment: { EVENT_TEST_EVENTS: '1000000' }
+  },
   restore: {
     paths: ['infra/prove/growth/test/restore.long.test.ts'],
     environment: {}

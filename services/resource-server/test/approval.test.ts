@@ -15,6 +15,7 @@ beforeAll(async () => {
 afterAll(() => world.stop())
 afterEach(async () => {
   await world.database.query('delete from approval_rule')
+  await world.whenDelivered()
   expect(await world.audit()).toEqual([])
 })
 
