@@ -198,7 +198,7 @@ module.exports = {
     combinedDependencies: true,
     enhancedResolveOptions: {
       exportsFields: ['exports'],
-      conditionNames: ['source', 'import', 'node', 'require', 'default', 'types'],
+      conditionNames: ['open-payments-source', 'import', 'node', 'require', 'default', 'types'],
       extensions: ['.ts', '.js', '.mjs', '.cjs', '.json']
     }
   }

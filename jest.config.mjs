@@ -13,7 +13,7 @@ export default {
   ],
   testEnvironment: '<rootDir>/infra/prove/jest/contract-environment.mjs',
   // Workspace packages resolve to their sources, so that tests need no build. Jest adds import or require itself.
-  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
+  testEnvironmentOptions: { customExportConditions: ['open-payments-source', 'node', 'node-addons'] },
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {

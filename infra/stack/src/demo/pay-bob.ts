@@ -12,10 +12,12 @@ import {
   type Quote,
   type WalletAddress
 } from '@interledger/open-payments'
+import { describeAmount, parseAmount } from '@open-payments-server/value-types/amounts'
 import pc from 'picocolors'
 import type { StackFile } from '../stack/stack-file.js'
 import { acceptLikeABrowser, openPage } from './browser.js'
 import { isFinishHash, type Finish, startCallback } from './callback.js'
+import type { FollowPayment, PaymentEvent } from './follow-payment.js'
 import type { Storyteller } from './printing.js'
 
 /** What bob is to receive: 10.00 USD. */
@@ -33,11 +35,7 @@ export interface Telling {
   readonly story: Storyteller
   /** Whether consent is given without a person. */
   readonly yes: boolean
-  /** Polls until the money has arrived. */
-  readonly waitForMoney: <Answer>(
-    ask: () => Promise<Answer>,
-    isThere: (answer: Answer) => boolean
-  ) => Promise<Answer>
+  readonly followPayment: FollowPayment
 }
 
 /**
@@ -46,7 +44,7 @@ export interface Telling {
  * @throws OpenPaymentsClientError for an answer that is an error or breaks the published API; Error when consent is not given
  */
 export async function payBob(telling: Telling): Promise<Pick<IncomingPayment, 'id' | 'receivedAmount'>> {
-  const { client, stack, story, waitForMoney } = telling
+  const { client, stack, story, followPayment } = telling
   story.step('Bob’s wallet address', 'Who runs bob’s wallet, in which asset, and who gives permission?')
   const bob = await client.walletAddress.get({ url: stack.walletAddresses.bob })
 
@@ -74,14 +72,25 @@ export async function payBob(telling: Telling): Promise<Pick<IncomingPayment, 'i
   const alice = await client.walletAddress.get({ url: stack.walletAddresses.alice })
   const quote = await quotePayment(telling, alice, incomingPayment.id)
   const outgoingGrant = await obtainConsent(telling, alice, incomingPayment.id, quote)
+
+  story.step('The shop follows bob’s payment', 'It need not ask again and again: it is told what happens.')
+  const events = await followPayment(incomingPayment.id, incomingGrant.access_token.value)
   await createOutgoingPayment(telling, alice, outgoingGrant, quote)
 
-  story.step('The money arrives', 'The shop looks at bob’s incoming payment until it is paid.')
-  return waitForMoney(
-    () =>
-      client.incomingPayment.get({ url: incomingPayment.id, accessToken: incomingGrant.access_token.value }),
-    ({ completed, receivedAmount }) => completed && receivedAmount.value === INCOMING_VALUE
-  )
+  story.step('The money arrives', 'The shop is told at once, on the connection that it kept open.')
+  return untilCompleted(events, story)
+}
+
+/** Reads events until the payment is completed. */
+async function untilCompleted(
+  events: AsyncIterable<PaymentEvent>,
+  story: Storyteller
+): Promise<IncomingPayment> {
+  for await (const { type, payment } of events) {
+    story.note(`${pc.cyan(type)} received ${describeAmount(parseAmount(payment.receivedAmount))}`)
+    if (type === 'incoming_payment.completed') return payment
+  }
+  throw new Error('the events ended before the money arrived')
 }
 
 async function quotePayment(

@@ -7,13 +7,13 @@ import pc from 'picocolors'
 import { StackError, stackPaths } from '../stack/settings.js'
 import { readStackFile, type StackFile } from '../stack/stack-file.js'
 import { createShownClient } from './client.js'
+import { createFollowPayment } from './follow-payment.js'
 import { payBob } from './pay-bob.js'
 import { Storyteller } from './printing.js'
 import { type Provider, startProvider } from './webhook.js'
 
 /** How long money may take to arrive, in milliseconds. */
 const ARRIVAL_TIMEOUT_MS = 20_000
-const ARRIVAL_POLL_MS = 300
 
 /** A step of the demo failed. */
 class DemoFailed extends Error {
@@ -47,7 +47,8 @@ async function tell(stack: StackFile, yes: boolean): Promise<void> {
     const before = await readBalances(operator)
     provider = await startProvider(operator, stack.walletAddresses.bob)
     const client = await createShownClient(stack.client, story)
-    const { id, receivedAmount } = await payBob({ client, stack, story, yes, waitForMoney })
+    const followPayment = createFollowPayment(stack.client, story, ARRIVAL_TIMEOUT_MS)
+    const { id, receivedAmount } = await payBob({ client, stack, story, yes, followPayment })
     const after = await readBalances(operator)
 
     story.step('A webhook', 'Bob’s provider registered an endpoint for what he receives. It is told, too.')
@@ -74,20 +75,6 @@ async function inTime<Value>(promise: Promise<Value>): Promise<Value> {
   return Promise.race([promise, late])
 }
 
-/** Polls until the answer says that the money has arrived. */
-async function waitForMoney<Answer>(
-  ask: () => Promise<Answer>,
-  isThere: (answer: Answer) => boolean
-): Promise<Answer> {
-  const deadline = Date.now() + ARRIVAL_TIMEOUT_MS
-  for (;;) {
-    const answer = await ask()
-    if (isThere(answer)) return answer
-    if (Date.now() > deadline) throw new DemoFailed('the money did not arrive in time')
-    await delay(ARRIVAL_POLL_MS)
-  }
-}
-
 async function readBalances(operator: OperatorClient): Promise<{ alice: string; bob: string }> {
   const [alice, bob] = await Promise.all(
     ['alice', 'bob'].map(async (name) => {
@@ -107,6 +94,8 @@ function explain(error: unknown): string {
     const violations = (error.validationErrors ?? []).map((violation) => `\n      ${violation}`)
     return `${error.description}${status}${violations.join('')}`
   }
+  if (error instanceof DOMException && error.name === 'TimeoutError')
+    return 'The money did not arrive in time.'
   if (error instanceof RpcError) return 'The stack does not answer. Is `npm start` still running?'
   if (error instanceof StackError || error instanceof DemoFailed) return error.message
   return error instanceof Error ? error.message : String(error)
