@@ -221,6 +221,29 @@ const RESOURCE_SERVER_ROW: Row = {
       kind: 'timeseries',
       unit: 'short',
       queries: [line('sum(open_payments_revocation_stream_connected)', 'connected')]
+    },
+    {
+      title: 'Clients that wait',
+      description: 'For changes of payments, on all replicas, and those that were refused in a minute.',
+      kind: 'timeseries',
+      unit: 'short',
+      queries: [
+        line('sum by (kind) (open_payments_waiting_clients)', '{{kind}}'),
+        line(
+          '60 * sum by (limit) (rate(open_payments_waiting_refused_total[$__rate_interval]))',
+          'refused, limit of the {{limit}}'
+        )
+      ]
+    },
+    {
+      title: 'Payments that wait for people',
+      description: 'For the approval of the provider, or the end of a freeze.',
+      kind: 'timeseries',
+      unit: 'short',
+      queries: [
+        line('max(open_payments_approvals_waiting)', 'approval'),
+        line('max(open_payments_outgoing_payments_frozen)', 'frozen')
+      ]
     }
   ]
 }

@@ -1,9 +1,10 @@
 import type { Panel, Query, Row, Unit } from './grafana.js'
 
-/** The rows that each service has: HTTP, gRPC, database and process. */
+/** The rows that each service has: events, HTTP, gRPC, database and process. */
 export function serviceRows(job: 'auth-server' | 'resource-server'): readonly Row[] {
   const of = (more = ''): string => `{job="${job}"${more}}`
   return [
+    { title: 'Events', panels: eventPanels(of) },
     { title: 'HTTP', panels: httpPanels(of) },
     { title: 'gRPC', panels: grpcPanels(of, job === 'auth-server' ? 'server' : 'client') },
     { title: 'Database and shared store', panels: databasePanels(of) },
@@ -26,6 +27,42 @@ const line = (expr: string, legend: string): Query => ({ expr, legend })
 
 const quantile99 = (histogram: string, selector: string, label: string): string =>
   `histogram_quantile(0.99, sum by (${label}, le) (rate(${histogram}_bucket${selector}[$__rate_interval])))`
+
+function eventPanels(of: Selector): readonly Panel[] {
+  return [
+    graph(
+      'Events published',
+      'cpm',
+      'In a minute, by type.',
+      line(
+        `60 * sum by (type) (rate(open_payments_events_published_total${of()}[$__rate_interval]))`,
+        '{{type}}'
+      )
+    ),
+    graph(
+      'Posted to webhook endpoints',
+      'cpm',
+      'Attempts in a minute, by their result.',
+      line(
+        `60 * sum by (result) (rate(open_payments_webhook_attempts_total${of()}[$__rate_interval]))`,
+        '{{result}}'
+      )
+    ),
+    graph(
+      'Oldest event that is not told',
+      's',
+      'Not yet published, and posted to an enabled endpoint but not taken.',
+      line(`max(open_payments_events_unpublished_oldest_age_seconds${of()})`, 'not published'),
+      line(`max(open_payments_webhooks_undelivered_oldest_age_seconds${of()})`, 'not taken')
+    ),
+    graph(
+      'Disabled endpoints',
+      'short',
+      'Those that answered 410, or took nothing for three days.',
+      line(`max(open_payments_webhook_endpoints_disabled${of()})`, 'disabled')
+    )
+  ]
+}
 
 function httpPanels(of: Selector): readonly Panel[] {
   const duration = 'open_payments_http_request_duration_seconds'
