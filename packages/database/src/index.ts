@@ -11,6 +11,6 @@ export { createPool, type DatabasePool, observeAcquisition, type Pooler, type Po
 export type { RawQueries } from './raw-queries.js'
 export { readSnapshot } from './snapshot.js'
 export { rawSql, sql, type Sql } from './sql.js'
-export { bytesText, placeholder, readBytes, Statement } from './statement.js'
+export { bytesText, placeholder, readBytes, Statement, supplied } from './statement.js'
 export { inTransaction, type TransactionalClient } from './transaction.js'
 export { writeTogether } from './write-together.js'

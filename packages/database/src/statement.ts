@@ -3,7 +3,10 @@ import type { RawQueries } from './raw-queries.js'
 
 /** A placeholder in a statement that is composed before its values are known. */
 export class Placeholder {
-  constructor(readonly name: string) {}
+  constructor(
+    readonly name: string,
+    readonly read?: () => unknown
+  ) {}
 }
 
 /**
@@ -14,6 +17,15 @@ export class Placeholder {
  */
 export function placeholder(name: string): Placeholder {
   return new Placeholder(name)
+}
+
+/**
+ * A placeholder for a value that no call gives: it is read whenever the statement is sent.
+ *
+ * @param name what it is, for whoever reads the statement
+ */
+export function supplied(name: string, read: () => unknown): Placeholder {
+  return new Placeholder(name, read)
 }
 
 /** Values of placeholders by name: text, numbers, booleans, bytes, null, or an array of these. Instants go as ISO 8601 text. */
@@ -71,7 +83,7 @@ export class Statement<Row, Values extends StatementValues = StatementValues> {
 
 function valueAt(place: unknown, values: StatementValues, name: string): unknown {
   if (!(place instanceof Placeholder)) return place
-  const value = values[place.name]
+  const value = place.read === undefined ? values[place.name] : place.read()
   if (value === undefined) throw new Error(`the statement ${name} is sent without ${place.name}`)
   return value
 }

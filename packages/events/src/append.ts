@@ -1,7 +1,9 @@
-import { type Sql, sql } from '@open-payments-server/database'
+import { type Sql, sql, supplied } from '@open-payments-server/database'
+import { currentTrace } from './trace.js'
 
 /**
- * Fragment: the part `appended`, which appends events to the outbox in the transaction that makes them true.
+ * Fragment: the part `appended`, which appends events to the outbox in the transaction that makes them true, with the trace of the
+ * statement.
  *
  * @param events selects them, in the order in which they happened to their subject:
  *   - `type` text, such as `outgoing_payment.completed`;
@@ -12,6 +14,7 @@ import { type Sql, sql } from '@open-payments-server/database'
 export function appended(events: Sql): Sql {
   return sql`
   appended as (
-    insert into event_outbox (type, subject_id, change, occurred_at)
-    select told.type, told.subject_id, told.change, told.occurred_at from (${events}) as told)`
+    insert into event_outbox (type, subject_id, change, occurred_at, trace)
+    select told.type, told.subject_id, told.change, told.occurred_at, decode(${supplied('trace', currentTrace)}::text, 'hex')
+      from (${events}) as told)`
 }

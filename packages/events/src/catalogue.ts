@@ -26,7 +26,12 @@ const ENVELOPE = {
   id: z.uuidv7().describe('The same wherever and however often it is told.'),
   time: z.iso.datetime().describe('When it happened.'),
   subject: z.url().describe('URL of the resource that it tells of.'),
-  sequence: z.int().positive().describe('Increases from each event of its subject to the next.')
+  sequence: z.int().positive().describe('Increases from each event of its subject to the next.'),
+  traceparent: z
+    .string()
+    .regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/)
+    .optional()
+    .describe('Trace of the statement that committed it (W3C Trace Context).')
 }
 
 /** The schema of a told event of one type. Unknown members are errors: published schemas allow them. */
@@ -37,6 +42,7 @@ export function schemaOfEvent(type: string, { data }: DescribedEvent): z.ZodObje
     time: ENVELOPE.time,
     subject: ENVELOPE.subject,
     sequence: ENVELOPE.sequence,
+    traceparent: ENVELOPE.traceparent,
     data: data.nullable().describe('The resource as its API showed it then; null once it is no longer kept.')
   })
 }
@@ -50,6 +56,7 @@ export function exampleOfEvent(type: string, { example }: DescribedEvent): objec
     time: '2026-11-24T09:30:00.000Z',
     subject,
     sequence: 4711,
+    traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
     data
   }
 }

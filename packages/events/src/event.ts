@@ -11,6 +11,11 @@ export interface StoredEvent {
   readonly subjectId: string
   /** Those columns of the resource that may change later, as they were then; undefined when it was just created. */
   readonly change: Readonly<Record<string, unknown>> | undefined
+  /**
+   * `traceparent` (W3C Trace Context) of the statement that committed it, which may have been that of several requests; undefined
+   * outside of any trace.
+   */
+  readonly traceParent: string | undefined
 }
 
 /** What an event tells of. */

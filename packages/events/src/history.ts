@@ -5,7 +5,7 @@ import { type EventRow, storedEvent } from './read.js'
 const HISTORY = new Statement<EventRow & { readonly number: string }>(
   'read-subject-events',
   sql`
-  select e.number::text as number, e.id, e.type, e.occurred_at, e.subject_id, e.change from event e
+  select e.number::text as number, e.id, e.type, e.occurred_at, e.subject_id, e.change, e.trace from event e
    where e.subject_id = ${placeholder('subjectId')}::uuid
    order by e.number desc limit ${placeholder('countMax')}::integer`
 )

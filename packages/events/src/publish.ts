@@ -52,9 +52,9 @@ const PUBLISH = new Statement<{ readonly type: string; readonly published: numbe
     update event_log set last_number = last_number + counted.taken from counted where counted.taken > 0
     returning last_number - counted.taken as before
   ), published as (
-    insert into event (number, id, type, subject_id, change, occurred_at)
+    insert into event (number, id, type, subject_id, change, occurred_at, trace)
     select numbered.before + row_number() over (order by taken.place), ${uuidV7(rawSql('taken.occurred_at'))}, taken.type,
-           taken.subject_id, taken.change, taken.occurred_at
+           taken.subject_id, taken.change, taken.occurred_at, taken.trace
       from taken cross join numbered
     returning type
   )

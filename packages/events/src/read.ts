@@ -1,5 +1,6 @@
 import { placeholder, type RawQueries, sql, Statement } from '@open-payments-server/database'
 import type { StoredEvent } from './event.js'
+import { traceParentOf } from './trace.js'
 
 /** Why a reader cannot read on where it stands. */
 export type ResyncCause =
@@ -36,6 +37,8 @@ export interface EventRow {
   readonly occurred_at: Date
   readonly subject_id: string
   readonly change: Readonly<Record<string, unknown>> | null
+  /** Bytes, as text. */
+  readonly trace: string | null
 }
 
 interface ReadRow extends EventRow {
@@ -63,7 +66,7 @@ const READ = new Statement<ReadRow>(
      where cardinality(${placeholder('types')}::text[]) = 0 or e.type = any(${placeholder('types')}::text[])
      order by e.number limit ${placeholder('countMax')}::integer
   )
-  select page.number::text as number, page.id, page.type, page.occurred_at, page.subject_id, page.change,
+  select page.number::text as number, page.id, page.type, page.occurred_at, page.subject_id, page.change, page.trace,
          s.from_number::text as from_number, s.last_number::text as last_number, s.lost, s.expired
     from standing s left join page on true order by page.number`
 )
@@ -107,14 +110,15 @@ export function storedEvent(row: EventRow, number: string): StoredEvent {
     type: row.type,
     occurredAtMs: row.occurred_at.getTime(),
     subjectId: row.subject_id,
-    change: row.change ?? undefined
+    change: row.change ?? undefined,
+    traceParent: row.trace === null ? undefined : traceParentOf(row.trace)
   }
 }
 
 const BY_NUMBER = new Statement<EventRow & { readonly number: string }>(
   'read-events-by-number',
   sql`
-  select number::text as number, id, type, occurred_at, subject_id, change from event
+  select number::text as number, id, type, occurred_at, subject_id, change, trace from event
    where number = any(${placeholder('numbers')}::bigint[]) order by event.number`
 )
 

@@ -21,6 +21,8 @@ export interface OperatorEvent {
   readonly data: unknown
   /** Where a reader stands after it. */
   readonly cursor: string
+  /** The trace of the statement that committed it (W3C Trace Context); undefined outside of any. */
+  readonly traceparent: string | undefined
 }
 
 /** Why a reader must read the state of everything anew: undefined unless it must. */
@@ -84,8 +86,12 @@ export class EventClient {
   }
 }
 
-function eventOf({ id, type, time, subject, sequence, data, cursor }: events.Event): OperatorEvent {
-  return { id, type, time, subject, sequence, data: JSON.parse(data) as unknown, cursor }
+function eventOf({ traceparent, data, ...event }: events.Event): OperatorEvent {
+  return {
+    ...event,
+    data: JSON.parse(data) as unknown,
+    traceparent: traceparent === '' ? undefined : traceparent
+  }
 }
 
 function resyncOf(cause: events.ResyncCause): OperatorResync | undefined {

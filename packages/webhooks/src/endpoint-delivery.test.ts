@@ -47,6 +47,7 @@ function eventsOf(subjects: readonly number[]): readonly ToldEvent[] {
     id: `event-${String(index + 1)}`,
     type: 'test',
     occurredAtMs: 0,
+    traceParent: undefined,
     subjectId: `subject-${String(subject)}`,
     change: undefined,
     subject: `https://wallet.example/${String(subject)}`,

@@ -8,7 +8,10 @@ export interface WebhookMessage {
 }
 
 /** What is told of an event. */
-export type MessageContent = Pick<ToldEvent, 'id' | 'type' | 'occurredAtMs' | 'subject' | 'data'> & {
+export type MessageContent = Pick<
+  ToldEvent,
+  'id' | 'type' | 'occurredAtMs' | 'subject' | 'data' | 'traceParent'
+> & {
   /** The number of the event; 0 of a test. */
   readonly number: bigint
 }
@@ -30,6 +33,7 @@ export function signMessage(
     time: new Date(content.occurredAtMs).toISOString(),
     subject: content.subject,
     sequence: Number(content.number),
+    traceparent: content.traceParent,
     data: content.data
   })
   const now = new Date(nowMs)

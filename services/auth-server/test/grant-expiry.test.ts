@@ -42,7 +42,8 @@ async function toldOf(grantId: string): Promise<unknown[]> {
     type,
     subjectId,
     change: (change ?? undefined) as Record<string, unknown> | undefined,
-    occurredAtMs: occurredAt.getTime()
+    occurredAtMs: occurredAt.getTime(),
+    traceParent: undefined
   }))
   const addresses = { continueUri: (id: string) => `https://auth.example/continue/${id}` }
   const contents = await completeEvents(events, { database: auth.prisma, addresses })

@@ -59,7 +59,7 @@ const random = (below: number): number => Math.floor(Math.random() * below)
 
 /** Appends the events of one transaction: how much each resource has received, counted up by one. */
 async function append(
-  on: Awaited<ReturnType<DatabasePool['connect']>>,
+  on: { query(text: string, values: unknown[]): Promise<unknown> },
   told: readonly { readonly subject: string; readonly count: number }[]
 ): Promise<void> {
   await on.query(

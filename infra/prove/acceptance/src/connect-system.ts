@@ -33,6 +33,7 @@ export interface ConnectedSystem extends SystemPlan {
   readonly limits: auth.GrantLimitsServiceClient
   readonly introspection: auth.IntrospectionServiceClient
   readonly webhooks: Readonly<Record<ServiceName, events.WebhookServiceClient>>
+  readonly events: Readonly<Record<ServiceName, events.EventServiceClient>>
   /** The actual address of a URL; with several instances, each of them in turn. */
   reach(url: string): string
   /** Where an identity provider reaches the auth server. */
@@ -86,9 +87,17 @@ export async function connectToSystem(
     'auth-server': createClient(events.WebhookServiceClient, operatorToAuthServer),
     'resource-server': createClient(events.WebhookServiceClient, operatorToResourceServer)
   }
+  const eventClients = {
+    'auth-server': createClient(events.EventServiceClient, operatorToAuthServer),
+    'resource-server': createClient(events.EventServiceClient, operatorToResourceServer)
+  }
   const limits = createClient(auth.GrantLimitsServiceClient, toAuthServer)
   const introspection = createClient(auth.IntrospectionServiceClient, toAuthServer)
-  const clients = [operator, grantOperator, limits, introspection, ...Object.values(webhooks)]
+  const clients = [
+    ...[operator, grantOperator, limits, introspection],
+    ...Object.values(webhooks),
+    ...Object.values(eventClients)
+  ]
   const reach = createReach(plan)
   const identityProviderPort = inTurn(plan.authServers.map((instance) => instance.identityProviderPort))
   return {
@@ -100,6 +109,7 @@ export async function connectToSystem(
     limits,
     introspection,
     webhooks,
+    events: eventClients,
     reach,
     identityProviderUrl: () => `http://127.0.0.1:${String(identityProviderPort())}`,
     passSeconds: time.passSeconds,

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { callUnary } from '@open-payments-server/grpc-transport'
 import { createLogger, type Logger } from '@open-payments-server/runtime'
 import { type RunningTelemetry, startTelemetry } from '@open-payments-server/service-kit/telemetry'
 import { send } from '@open-payments-server/testing'
 import { consentedToken, outgoingAccess } from '../src/consent.js'
-import { allSettled, amount, createReceiver } from '../src/payments.js'
+import { allSettled, amount, createReceiver, eventually } from '../src/payments.js'
 import { startSystem, type System } from '../src/system.js'
 import { type CollectedSpan, startTraceCollector, type TraceCollector } from '../src/trace-collector.js'
 
@@ -108,6 +109,26 @@ describe('a trace', () => {
         { service: 'resource-server', msg: 'request' },
         { service: 'auth-server', msg: 'call answered' }
       ])
+    )
+  })
+
+  it('is told with each event that its request caused, by both services', async () => {
+    const traceId = randomBytes(16).toString('hex')
+    await pay(`00-${traceId}-${randomBytes(8).toString('hex')}-01`)
+    const toldBy = async (service: 'auth-server' | 'resource-server') => {
+      const listed = { afterCursor: '', types: [], pageSize: 1_000 }
+      const { events } = await callUnary(system.events[service], 'listEvents', listed, { idempotent: true })
+      return events.filter(({ traceparent }) => traceparent.startsWith(`00-${traceId}-`))
+    }
+    await eventually('the payment is told of', async () => (await toldBy('resource-server')).length > 0)
+    await eventually('the use of its grant is told of', async () => (await toldBy('auth-server')).length > 0)
+    const [created] = await toldBy('resource-server')
+    expect(created?.type).toBe('outgoing_payment.created')
+    expect((await toldBy('auth-server')).map(({ type }) => type)).toContain('grant.used')
+    // It leads to a span of the request.
+    await telemetry.flush()
+    expect(collector.spansOf(traceId).map(({ spanId }) => spanId)).toContain(
+      created?.traceparent.split('-')[2]
     )
   })
 

@@ -16,6 +16,8 @@ their order is in [architecture](architecture.md#events).
 
 - \`id\` is the same wherever and however often an event is told: who has seen it passes over it.
 - \`sequence\` increases from each event of a subject to the next. It does not count: numbers are left out.
+- \`traceparent\` (W3C Trace Context) leads to the log lines and spans of the statement that committed the event. Requests that were
+  written together share a statement, in the trace of the first.
 - \`data\` is the resource as its API showed it then, also if it has changed since. It is \`null\` once the resource is no
   longer kept, which is [some time after](architecture.md#what-is-kept-and-for-how-long) it ended.
 - An event contains no token, secret or signature. It does contain \`metadata\`, which clients write: it is not logged.

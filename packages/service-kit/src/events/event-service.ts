@@ -138,7 +138,8 @@ function eventMessage(event: ToldEvent, service: string): events.Event {
     subject: event.subject,
     sequence: event.number,
     data: JSON.stringify(event.data),
-    cursor: formatCursor(service, event.number)
+    cursor: formatCursor(service, event.number),
+    traceparent: event.traceParent ?? ''
   }
 }
 

@@ -191,6 +191,7 @@ async function test(
     occurredAtMs: clock.now(),
     subject: `urn:uuid:${id}`,
     number: 0n,
+    traceParent: undefined,
     data: { id }
   }
   const { attempt } = await attemptDelivery(
