@@ -1,5 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { createLogger } from '@open-payments-server/runtime'
+import { startTelemetry } from '@open-payments-server/service-kit/telemetry'
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { startPaymentWorld, usd } from './support/payment-world.js'
@@ -311,6 +313,15 @@ describe('the largest that a stranger can have stored:', () => {
   }, 120_000)
 
   it('an event takes no more of the disk than the documentation says', async () => {
+    // Each request has a trace in production, and an event tells of it.
+    const telemetry = startTelemetry(
+      { OTEL_TRACES_SAMPLER_ARG: 0, TRACE_CONTEXT_TRUSTED: false },
+      {
+        service: 'resource-server',
+        version: '0.0.0',
+        logger: createLogger({ service: 'resource-server', level: 'silent' })
+      }
+    )
     const world = await startPaymentWorld()
     try {
       const receiver = await world.createReceiver()
@@ -332,9 +343,14 @@ describe('the largest that a stranger can have stored:', () => {
       for (let at = 0; at < ROWS; at += 1) await pay()
       const more = (await whenPublished()) - published
       expect(more).toBe(3 * ROWS)
+      const [traced] = await world.database.query<{ count: number }>(
+        'select count(trace)::integer as count from event'
+      )
+      expect(traced?.count).toBe(published + more)
       await expectDocumented('Event', Math.ceil(((await sizeOf(world.database, EVENTS)) - before) / more))
     } finally {
       await world.stop()
+      await telemetry.stop()
     }
   }, 60_000)
 
