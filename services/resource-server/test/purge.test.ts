@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   createPurgeRepository,
   type PurgedBatch,
@@ -9,7 +10,7 @@ import type { ExpiringKind } from '../src/domain/counters.js'
 import { purgeIncomingPayments } from '../src/modules/incoming-payments/index.js'
 import { purgeQuotes } from '../src/modules/quotes/index.js'
 import { openDatabase } from './support/open-database.js'
-import { ALICE, type PaymentWorld, PUBLIC_URL, startPaymentWorld, usd } from './support/payment-world.js'
+import { ALICE, BOB, type PaymentWorld, PUBLIC_URL, startPaymentWorld, usd } from './support/payment-world.js'
 
 const DAY_MS = 86_400_000
 const RETENTION_DAYS = 30
@@ -167,6 +168,24 @@ describe('an incoming payment', () => {
     await world.database.query('update incoming_payment set received_value = 0 where id = $1', [
       idOf(receiver)
     ])
+  })
+
+  it('that a refund was to be paid to stays for good, and the others go', async () => {
+    const paid = await world.pay(await world.createReceiver(), 10)
+    await world.whenEnded(paid.textAt('id'))
+    const [returnedTo, never] = [
+      await world.createReceiver({ walletAddress: ALICE }),
+      await world.createReceiver({ walletAddress: ALICE })
+    ]
+    const all = { accountName: 'bob', value: String(await world.available('bob')) }
+    await world.operate('withdraw', { ...all, withdrawalId: randomUUID() })
+    const refund = await world.pay(returnedTo, 10, { walletAddress: BOB, refundOf: paid.textAt('id') })
+    expect((await world.whenEnded(refund.textAt('id'))).at('failed')).toBe(true)
+    await world.operate('deposit', { ...all, depositId: randomUUID() })
+    await expire('incoming_payment', returnedTo, 31)
+    await expire('incoming_payment', never, 31)
+    expect(await purge('incoming-payment')).toBe(1)
+    expect([await read(returnedTo), await read(never)]).toEqual([200, 404])
   })
 
   it('that is gone before a payment to it is processed fails that payment, and the sender keeps the money', async () => {

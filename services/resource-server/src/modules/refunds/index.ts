@@ -12,4 +12,11 @@ export {
 export { type RefundEnding, refundEndings, refundsEnded } from './end.js'
 export { readToldRefunds, refundCreatedEvents, refundEndedEvents } from './events.js'
 export { findRefund, listRefunds } from './read.js'
-export { readShownRefunds, refundedOfIncoming, refundedTo, type RefundRow, shownRefunds } from './row.js'
+export {
+  isReturnedTo,
+  readShownRefunds,
+  refundedOfIncoming,
+  refundedTo,
+  type RefundRow,
+  shownRefunds
+} from './row.js'

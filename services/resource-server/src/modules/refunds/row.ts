@@ -102,3 +102,13 @@ export function refundedTo(incomingPaymentId: Prisma.Sql): Prisma.Sql {
       select * from refund f where f.returned_to = ${incomingPaymentId} and f.state <> 'failed' ${LOOKED_UP}) f
      order by f.created_at, f.id limit 1)`
 }
+
+/**
+ * Fragment, a condition: whether a client's refund was to be paid to an incoming payment, even one that failed: it names the incoming
+ * payment for good. Looked up for each: from `exists`, PostgreSQL may make a hash of all refunds.
+ *
+ * @param incomingPaymentId names the incoming payment's id
+ */
+export function isReturnedTo(incomingPaymentId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(select true from refund f where f.returned_to = ${incomingPaymentId} limit 1) is not null`
+}
