@@ -240,6 +240,20 @@ describe('FreezeClient', () => {
     await order(false, thumbprint)
   })
 
+  it('ends the freeze of a client whose grants were all purged', async () => {
+    const grants = `grant_request where client_jwk_thumbprint = '${'B'.repeat(43)}'`
+    await auth.database.query(
+      `insert into grant_request (id, state, client_jwk_thumbprint, key_id, key_x, continuation_token_hash, created_at, updated_at)
+       values (gen_random_uuid(), 'revoked', $1, 'k', 'x', '\\x01', now(), now())`,
+      ['B'.repeat(43)]
+    )
+    const first = await order(true, 'B'.repeat(43), 'stolen key')
+    await auth.database.query(`delete from ${grants}`)
+    expect(await order(true, 'B'.repeat(43))).toEqual(first)
+    expect(await order(false, 'B'.repeat(43))).toMatchObject({ frozen: false })
+    expect(await count('client_freeze where frozen_at is not null')).toBe(0)
+  })
+
   it('refuses a client that never asked for a grant, and a reason that is too long', async () => {
     for (const name of ['https://nobody.example/wallet', 'x', '', 'A'.repeat(43), `jwk:${'A'.repeat(43)}`])
       expect(await refusalOf(order(true, name))).toBe('NOT_FOUND client')

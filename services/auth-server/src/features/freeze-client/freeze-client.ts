@@ -8,7 +8,7 @@ import type { RevocationBus } from '../../domain/revocations.js'
 import { normalizeWalletAddress } from '../../domain/urls.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { appended } from '../../modules/events/index.js'
-import { findClientFreeze, freezeEvents, freezes } from '../../modules/frozen-clients/index.js'
+import { findClientFreeze, freezeEvents, freezes, wasFrozen } from '../../modules/frozen-clients/index.js'
 import { hasGrant } from '../../modules/grants/index.js'
 
 /** Maximum length of the reason for a freeze, in characters. */
@@ -40,13 +40,15 @@ export interface FreezeRequest {
 }
 
 const CLIENT = Prisma.sql`${placeholder('client')}::text`
+const NAMED = Prisma.sql`named.client`
 
 /** One statement, with the event of it. */
 const FREEZE = new Statement<{ known: boolean; changed: boolean }>(
   'freeze-client',
   Prisma.sql`
   with known as (
-    select client from (values (${CLIENT})) as named (client) where ${hasGrant(Prisma.sql`named.client`)}
+    select client from (values (${CLIENT})) as named (client)
+     where ${hasGrant(NAMED)} or ${wasFrozen(NAMED)}
   ), ${freezes}, ${appended(freezeEvents)}
   select exists (select 1 from known) as known, exists (select 1 from changed) as changed`,
   { prepared: false }
@@ -57,8 +59,8 @@ const FREEZE = new Statement<{ known: boolean; changed: boolean }>(
  * effect: the first freeze stays as it was ordered.
  *
  * @returns the client after it
- * @throws CallRefused `invalid`; `not-found` for a client without a grant; `untold`: it is done, and repeating the call tells it
- *   again
+ * @throws CallRefused `invalid`; `not-found` for a client that has no grant and was never frozen; `untold`: it is done, and
+ *   repeating the call tells it again
  */
 export async function freezeClient(
   request: FreezeRequest,
