@@ -313,6 +313,69 @@ describe('a payment that meets a rule', () => {
   })
 })
 
+describe('a refund by payment that meets a rule', () => {
+  /** Pays bob, who refunds all of it by a payment that awaits approval; answers the URLs of both payments. */
+  async function refunding(value: number): Promise<{ paid: string; refund: string }> {
+    const paid = await pay(value)
+    await world.whenEnded(paid)
+    const receiver = await world.createReceiver({ walletAddress: ALICE })
+    const id = await rule({ aboveValue: '0' })
+    const answer = await world.pay(receiver, value, { walletAddress: BOB, refundOf: paid })
+    expect(answer.status).toBe(201)
+    await world.operate('deleteApprovalRule', { ruleId: id })
+    const refund = answer.textAt('id')
+    expect(await stateOf(refund)).toBe('awaiting_approval')
+    return { paid, refund }
+  }
+  const refundOf = async (paid: string): Promise<[refunded: unknown, states: string[]]> => {
+    const { refunds } = await world.operate('listRefunds', { refundOf: paid, pageSize: 0, pageToken: '' })
+    return [(await read(paid)).at('refundedAmount'), refunds.map(({ state }) => state)]
+  }
+  const refundByProvider = (url: string) =>
+    world.operate('createRefund', { refundOf: url, value: '1', idempotencyKey: '', returnsFee: false })
+
+  it('awaits approval as any other, and is refunded once it is approved', async () => {
+    const before = await world.available('bob')
+    const { paid, refund } = await refunding(500)
+    expect(await refundOf(paid)).toEqual([usd(500), ['pending']])
+    expect(await refusalOf(refundByProvider(paid))).toMatch(/^FAILED_PRECONDITION value: no more than 0/)
+    expect(await world.audit()).toEqual([])
+    await approve(refund)
+    await world.whenEnded(refund)
+    expect(await refundOf(paid)).toEqual([usd(500), ['completed']])
+    expect(await world.available('bob')).toBe(before)
+  })
+
+  it('gives back all that it took of the bound when it is declined, or nobody decides in time', async () => {
+    const before = await world.available('bob')
+    const [declined, overdue] = [await refunding(500), await refunding(300)]
+    await decline(declined.refund)
+    world.clock.advanceSeconds(TIMEOUT_SECONDS)
+    await decline(overdue.refund)
+    for (const { paid, refund } of [declined, overdue]) {
+      expect(await refundOf(paid)).toEqual([undefined, ['failed']])
+      expect(await told(`${paid}/refunds/${refund.slice(-36)}`)).toEqual([
+        'created: pending',
+        'failed: failed'
+      ])
+    }
+    expect(await world.available('bob')).toBe(before + 800n)
+    await refundByProvider(declined.paid)
+  })
+
+  it('is declined while its payment is refunded, without a deadlock', async () => {
+    const both: Awaited<ReturnType<typeof refunding>>[] = []
+    for (let count = 0; count < 8; count += 1) both.push(await refunding(100))
+    await Promise.all(
+      both.flatMap(({ paid, refund }) => [
+        decline(refund),
+        ...Array.from({ length: 4 }, () => refundByProvider(paid).catch(() => undefined))
+      ])
+    )
+    for (const { refund } of both) expect(await stateOf(refund)).toBe('failed')
+  })
+})
+
 describe('the audit finds', () => {
   const UNDECIDED = 'decision = null, decided_at = null, reason = null'
 

@@ -94,6 +94,10 @@ it('a table is written by one part of a statement, or by parts that never touch 
       'a payment is persisted if it is payable, and refused if it is not; both are inserted',
     'persist-refunding-payment: outgoing_payment':
       'the payment is inserted, and the one that it refunds, which has ended, is updated',
+    'decline-outgoing-payment: outgoing_payment':
+      'the payment awaited approval, and the one that it was to refund has ended',
+    'decline-overdue-payments: outgoing_payment':
+      'the payments awaited approval, and those that they were to refund have ended',
     'settle-outgoing-payments: transfer':
       'holds that were there are ended; transfers that were not are inserted',
     'keep-frozen-clients: frozen_client': 'rows are deleted if they are not listed, and inserted if they are',

@@ -22,6 +22,20 @@ export const APPROVAL_GUARDS: readonly Mutation[] = [
     test: approving('awaits approval: nothing processes it, and its money and its reservation are taken')
   },
   {
+    guard: 'a payment that refunds another awaits approval as any other',
+    file: 'services/resource-server/src/features/create-outgoing-payment/persist.ts',
+    text: '${opened}, ${requested}, ${refundedByPayment},',
+    broken: '${opened}, ${refundedByPayment},',
+    test: approving('awaits approval as any other, and is refunded once it is approved')
+  },
+  {
+    guard: 'a refund whose payment is declined takes nothing of what may be refunded',
+    file: 'services/resource-server/src/modules/refunds/end.ts',
+    text: 'returning f.*, f.value as given_back',
+    broken: 'returning f.*, 0::numeric as given_back',
+    test: approving('gives back all that it took of the bound when it is declined, or nobody decides in time')
+  },
+  {
     guard: 'a rule with an amount is met by debits above it, and by no others',
     file: RULES,
     text: 'and (${debitValue} > rule.above_value) is not false',
@@ -76,8 +90,8 @@ export const APPROVAL_GUARDS: readonly Mutation[] = [
   {
     guard: 'a hold that has ended is not returned again',
     file: 'services/resource-server/src/modules/ledger/void.ts',
-    text: "where t.id = any (array(select id from ending)) and t.state = 'pending'",
-    broken: 'where t.id = any (array(select id from ending))',
+    text: "where t.id = any (${paymentIds}) and t.state = 'pending'",
+    broken: 'where t.id = any (${paymentIds})',
     test: approving('a payment that has lost its hold changes nothing')
   },
   {

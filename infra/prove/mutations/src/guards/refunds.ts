@@ -98,8 +98,8 @@ export const REFUND_GUARDS: readonly Mutation[] = [
   {
     guard: "a client's payment counts as a refund from the statement on that persists it",
     file: PERSIST,
-    text: '${opened}, ${refundedByPayment}, ${refundCounted},',
-    broken: '${opened}, ${refundedByPayment},',
+    text: '${refundedByPayment}, ${refundCounted},',
+    broken: '${refundedByPayment},',
     test: PERSISTING
   },
   {
@@ -133,8 +133,8 @@ export const REFUND_GUARDS: readonly Mutation[] = [
   {
     guard: 'a refund ends once',
     file: END,
-    text: "and f.state = 'pending'",
-    broken: "and f.state <> 'none'",
+    text: "where f.id = e.id and f.id = any (array(select id from ending)) and f.state = 'pending'",
+    broken: 'where f.id = e.id and f.id = any (array(select id from ending))',
     test: refunding('an ended refund is not ended again, and nothing of such a batch is kept')
   },
   {

@@ -13,7 +13,15 @@ import { Prisma, type Queries } from '../../modules/database.js'
 import { appended } from '../../modules/events/index.js'
 import { determined } from '../../modules/grant-outcomes/index.js'
 import { voided } from '../../modules/ledger/index.js'
-import { approved, approvedEvents, declined, endedEvents } from '../../modules/outgoing-payments/index.js'
+import {
+  approved,
+  approvedEvents,
+  declined,
+  endedEvents,
+  lockedOriginals,
+  refundsGivenBack
+} from '../../modules/outgoing-payments/index.js'
+import { refundEndedEvents, refundsFailed } from '../../modules/refunds/index.js'
 import type { DecideDependencies } from './dependencies.js'
 import { readPayment, readPaymentId, type ShownPayment } from './show-payment.js'
 
@@ -30,9 +38,9 @@ export interface ApprovalRequest {
   readonly by: string | undefined
 }
 
-// The approval is locked first, then the payment, then its hold's account. Of several who decide at once, the first has decided when
-// the others get the lock, and these find nothing to decide. Either all that belongs to a decision changes or nothing: where a part
-// would not, PostgreSQL cannot read the text that says so as an integer, which fails the statement.
+// The approval is locked first, then the payment, then the one that it refunds, then its hold's account. Of several who decide at
+// once, the first has decided when the others get the lock, and these find nothing to decide. Either all that belongs to a decision
+// changes or nothing: where a part would not, PostgreSQL cannot read the text that says so as an integer, which fails the statement.
 const APPROVE = new Statement<DecidedRow>(
   'approve-outgoing-payment',
   Prisma.sql`
@@ -42,12 +50,19 @@ const APPROVE = new Statement<DecidedRow>(
     from (select count(*) from deciding) counted`
 )
 
-/** The same for declining: it ends the payment, as processing does where nothing is sent. */
+/** What is declined, once the payments that it was to refund are locked: before accounts are, as everywhere. */
+const DECLINED_IDS = Prisma.sql`array(select id from ending where (select count(*) from counted) >= 0)`
+
+/** The same for declining: it ends the payment, and the refund that it makes, as processing does where nothing is sent. */
 const declining = (chosen: Prisma.Sql): Prisma.Sql => Prisma.sql`
-  with ${chosen}, ${declined}, ${determined}, ${voided}, ${decided}, ${appended(endedEvents)}
+  with ${chosen}, ${declined}, ${determined}, ${refundsFailed}, ${lockedOriginals(Prisma.sql`array(select refund_of from refunding)`)},
+       ${refundsGivenBack}, ${voided(DECLINED_IDS)}, ${decided},
+       ${appended(Prisma.sql`${endedEvents} union all ${refundEndedEvents}`)}
   select ${decidedAlike(Prisma.sql`('payments', (select count(*) from deciding), (select count(*) from payment)),
            ('approvals', (select count(*) from deciding), (select count(*) from decided)),
            ('reservations', (select count(*) from deciding), (select count(*) from reservation)),
+           ('refunds', (select count(refund_of) from payment), (select count(*) from refunding)),
+           ('refunded payments', (select count(distinct refund_of) from payment), (select count(*) from counted)),
            ('holds', (select count(*) from reservation where held), (select count(*) from hold)),
            ('totals', (select count(distinct debit_account_id) from hold), (select count(*) from total))`)}
     from (select count(*) from deciding) counted`

@@ -63,7 +63,7 @@ export const REFUND_INVARIANTS: readonly LedgerInvariant[] = [
                      payment_id is not null
                      and ((making_id, making_refund_of, making_wallet_address_id, making_receiver, making_value, returned_to_id)
                             is distinct from (id, refund_of, receiver_id, $1::text || returned_to, value, payer_id)
-                          or (making_state = 'pending') <> (state = 'pending')
+                          or (making_state in ('pending', 'awaiting_approval')) <> (state = 'pending')
                           or state <> 'pending'
                              and (settled_value, returned_value) is distinct from (making_net, making_returned)
                           or (state = 'failed') <> (settled_value is not distinct from 0)) as payment_differs

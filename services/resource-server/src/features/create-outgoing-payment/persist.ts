@@ -125,28 +125,25 @@ const MET_RULE = metRule({
 const PERSIST = persisting('persist-outgoing-payments', {
   asked: wanted,
   payable: CAN_TAKE,
-  rule: MET_RULE,
   parts: Prisma.sql`${opened}, ${requested}, ${appended(insertedEvents)}`
 })
 
 // A payment that refunds another is persisted alone: so no refund of a batch would have to be counted before another. The
-// refunded payment is locked before anything else is, as every payment is before accounts are. It awaits no approval: money goes
-// back to whoever paid, and never more than came.
+// refunded payment is locked before anything else is, as every payment is before accounts are.
 const PERSIST_REFUND = persisting('persist-refunding-payment', {
   asked: Prisma.sql`${wanted}, ${lockedOriginals(Prisma.sql`array(select refund_of from asked)`)}`,
   payable: Prisma.sql`${CAN_TAKE} and ${canRefund({
     id: Prisma.sql`asked.refund_of`,
     value: Prisma.sql`asked.debit_value - asked.fee_value`
   })}`,
-  rule: Prisma.sql`null::uuid`,
   parts: Prisma.sql`
-    ${opened}, ${refundedByPayment}, ${refundCounted},
+    ${opened}, ${requested}, ${refundedByPayment}, ${refundCounted},
     ${appended(Prisma.sql`${insertedEvents} union all ${refundCreatedEvents}`)}`
 })
 
 function persisting(
   name: string,
-  { asked, payable, rule, parts }: Readonly<Record<'asked' | 'payable' | 'rule' | 'parts', Prisma.Sql>>
+  { asked, payable, parts }: Readonly<Record<'asked' | 'payable' | 'parts', Prisma.Sql>>
 ): Statement<PersistedRow> {
   return new Statement<PersistedRow>(
     name,
@@ -154,7 +151,7 @@ function persisting(
   with ${asked}, judged as (
     select asked.*, ${isFrozenAddress(Prisma.sql`asked.wallet_address_id`)} as payer_frozen from asked
   ), wanted as materialized (
-    select asked.*, not asked.payer_frozen and ${payable} as payable, ${rule} as approval_rule_id from judged asked
+    select asked.*, not asked.payer_frozen and ${payable} as payable, ${MET_RULE} as approval_rule_id from judged asked
   ), ${inserted}, ${unfrozenPayers(Prisma.sql`array(select wallet_address_id from wanted join payment using (id))`)}, holdable as (
     select id, account_id, debit_value from wanted join payment using (id)
      where (select proof from unfrozen) is null

@@ -26,7 +26,7 @@ export const declined = Prisma.sql`
        set state = 'failed', failure_reason = 'declined_by_provider',
            updated_at = greatest(p.updated_at, ${placeholder('now')}::timestamptz)
      where p.id = any (array(select id from ending)) and p.state::text = 'awaiting_approval'
-    returning p.id, p.state, p.failure_reason, p.settled_debit_value, p.updated_at
+    returning p.id, p.state, p.failure_reason, p.settled_debit_value, p.updated_at, p.refund_of
   )`
 
 /**

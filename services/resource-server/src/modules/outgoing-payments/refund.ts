@@ -54,14 +54,14 @@ export const refundCounted = Prisma.sql`
   )`
 
 /**
- * Fragment: gives back what the refunds of the part `ending` (`refund_of`, `given_back`) did not take. The part `counted` has a
+ * Fragment: gives back what the refunds of the part `refunding` (`refund_of`, `given_back`) did not take. The part `counted` has a
  * row for each payment of `original`, whose rows are locked. Takes `now`.
  */
 export const refundsGivenBack = Prisma.sql`
   counted as (
     update outgoing_payment p
        set refunded_value = p.refunded_value - total.given_back, updated_at = greatest(p.updated_at, ${placeholder('now')}::timestamptz)
-      from (select refund_of, sum(given_back) as given_back from ending group by refund_of) total
+      from (select refund_of, sum(given_back) as given_back from refunding group by refund_of) total
      where p.id = total.refund_of and p.id = any (array(select id from original))
     returning 1
   )`

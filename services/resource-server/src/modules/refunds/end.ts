@@ -16,8 +16,8 @@ export interface RefundEnding {
 }
 
 /**
- * Fragment: the parts `ending` (`id`, `refund_of`, `given_back`), as {@link refundEndings} returns it, and `refunding`, which ends
- * those of its refunds that are still pending. Takes `now`.
+ * Fragment: the parts `ending` (`id`, `refund_of`), as {@link refundEndings} returns it, and `refunding`, which ends those of its
+ * refunds that are still pending, with what each has `given_back`. Takes `now`.
  */
 export const refundsEnded = Prisma.sql`
   ending as (
@@ -31,7 +31,19 @@ export const refundsEnded = Prisma.sql`
       from ending e
      where f.id = e.id and f.id = any (array(select id from ending)) and f.state = 'pending'
        and (f.refund_of, f.value) = (e.refund_of, e.value)
-    returning f.*
+    returning f.*, e.given_back
+  )`
+
+/**
+ * Fragment: the part `refunding`, which ends the refunds that the payments of the part `payment` (`id`) make, which send nothing, with
+ * all of it `given_back`. Takes `now`.
+ */
+export const refundsFailed = Prisma.sql`
+  refunding as (
+    update refund f
+       set state = 'failed', settled_value = 0, returned_value = 0, updated_at = greatest(f.updated_at, ${placeholder('now')}::timestamptz)
+     where f.id = any (array(select id from payment)) and f.state = 'pending'
+    returning f.*, f.value as given_back
   )`
 
 /** The endings of {@link refundsEnded}. Numbers of arbitrary size are sent as text. */

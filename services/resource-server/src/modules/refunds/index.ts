@@ -9,7 +9,7 @@ export {
   refundedByPayment,
   type RefundIdentity
 } from './create.js'
-export { type RefundEnding, refundEndings, refundsEnded } from './end.js'
+export { type RefundEnding, refundEndings, refundsEnded, refundsFailed } from './end.js'
 export { readToldRefunds, refundCreatedEvents, refundEndedEvents } from './events.js'
 export { findRefund, listRefunds } from './read.js'
 export {
