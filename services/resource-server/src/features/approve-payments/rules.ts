@@ -16,8 +16,12 @@ import { walletAddressOf } from '../../modules/incoming-payments/index.js'
 import { deliveries } from '../../modules/outgoing-payments/index.js'
 import type { RuleDependencies } from './dependencies.js'
 
-/** A client: URL of its wallet address, or `jwk:` and the RFC 7638 thumbprint of its key, in base64url. */
-const CLIENT = /^(?:https?:\/\/[\x21-\x7e]{1,2040}|jwk:[\w-]{43})$/
+/** A client without a wallet address: `jwk:` and the RFC 7638 thumbprint of its key, in base64url. */
+const JWK_CLIENT = /^jwk:[\w-]{43}$/
+
+/** The wallet address of a client: a URL of visible ASCII (RFC 3986 §2) without credentials, query or fragment. */
+const CLIENT_WALLET_ADDRESS = /^https?:\/\/[^\s@?#]{1,2040}$/i
+const VISIBLE_ASCII = /^[\x21-\x7e]*$/
 
 /** The conditions of a rule as they are requested; empty texts are conditions that every payment meets. */
 export interface RuleRequest {
@@ -106,21 +110,25 @@ async function readConditions(
 ): Promise<ApprovalConditions> {
   if (aboveValue === '' && walletAddress === '' && client === '' && !firstPayee && method === '')
     throw invalidCallField('rule', 'must have at least one condition')
-  if (client !== '' && !CLIENT.test(client))
-    throw invalidCallField(
-      'client',
-      "must be the URL of the client's wallet address, or jwk: and a thumbprint"
-    )
   const known = APPROVAL_METHODS.find((name) => name === method)
   if (method !== '' && known === undefined)
     throw invalidCallField('method', `must be ${APPROVAL_METHODS.join(' or ')}`)
   return {
     aboveValue: readAboveValue(aboveValue),
     walletAddressId: await findWalletAddressId(walletAddress, walletAddresses),
-    client: client === '' ? undefined : client,
+    client: readClient(client),
     firstPayee,
     method: known
   }
+}
+
+/** The client as payments name it: its wallet address in its canonical spelling, without a final slash. */
+function readClient(text: string): string | undefined {
+  if (text === '') return undefined
+  if (JWK_CLIENT.test(text)) return text
+  if (CLIENT_WALLET_ADDRESS.test(text) && VISIBLE_ASCII.test(text) && URL.canParse(text))
+    return new URL(text).href.replace(/\/+$/, '')
+  throw invalidCallField('client', "must be the URL of the client's wallet address, or jwk: and a thumbprint")
 }
 
 function readAboveValue(text: string): bigint | undefined {
