@@ -346,6 +346,14 @@ describe('a refund by payment that meets a rule', () => {
     expect(await world.available('bob')).toBe(before)
   })
 
+  it('cannot be refunded itself until it has ended', async () => {
+    const { refund } = await refunding(500)
+    expect(await refusalOf(refundByProvider(refund))).toBe(
+      'FAILED_PRECONDITION refund_of: the payment has not ended yet'
+    )
+    await decline(refund)
+  })
+
   it('gives back all that it took of the bound when it is declined, or nobody decides in time', async () => {
     const before = await world.available('bob')
     const [declined, overdue] = [await refunding(500), await refunding(300)]
@@ -556,6 +564,15 @@ describe('a rule', () => {
     expect([await waits(200), await waits(201)]).toEqual([false, true])
   })
 
+  it('is met by its client, however its wallet address is spelled', async () => {
+    const { origin, pathname } = new URL(world.shop.client)
+    const id = await rule({ client: `${origin.toUpperCase()}${pathname}/` })
+    expect(await waits(100)).toBe(true)
+    expect((await world.operate('listApprovalRules', {})).rules).toMatchObject([
+      { id, client: world.shop.client }
+    ])
+  })
+
   it('is met by every payment of its method', async () => {
     await rule({ method: 'local' })
     expect(await waits(1)).toBe(true)
@@ -609,6 +626,10 @@ describe('a rule', () => {
       [{ walletAddress: `${PUBLIC_URL}/nobody` }, /^NOT_FOUND wallet_address: /],
       [{ walletAddress: 'https://other.example/alice' }, /^NOT_FOUND wallet_address: /],
       [{ client: 'shop' }, /^INVALID_ARGUMENT client: /],
+      [{ client: 'https://' }, /^INVALID_ARGUMENT client: /],
+      [{ client: 'https://shop.example/wallet?a' }, /^INVALID_ARGUMENT client: /],
+      [{ client: 'https://shop@shop.example/wallet' }, /^INVALID_ARGUMENT client: /],
+      [{ client: 'https://shöp.example/wallet' }, /^INVALID_ARGUMENT client: /],
       [{ client: `https://${'x'.repeat(2_100)}` }, /^INVALID_ARGUMENT client: /],
       [{ method: 'carrier pigeon' }, /^INVALID_ARGUMENT method: method must be local$/]
     ]

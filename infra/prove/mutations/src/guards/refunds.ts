@@ -35,8 +35,8 @@ export const REFUND_GUARDS: readonly Mutation[] = [
   {
     guard: 'a refund is counted before the next one of its payment is looked at',
     file: ORIGINAL,
-    text: "and p.state::text <> 'pending'\n     order by p.id for no key update",
-    broken: "and p.state::text <> 'pending'\n     order by p.id",
+    text: "and p.state::text not in ('pending', 'awaiting_approval')\n     order by p.id for no key update",
+    broken: "and p.state::text not in ('pending', 'awaiting_approval')\n     order by p.id",
     test: RACING
   },
   {

@@ -8,7 +8,7 @@ import { accountOf } from '../wallet-addresses/index.js'
 /**
  * Fragment: the part `original`, ended payments whose delivery is refunded, locked in the order of their ids: so of refunds of one
  * payment each knows all before it. "for no key update" reads the latest commit, while the rest of the statement sees its snapshot:
- * a payment that was pending then has no transfers there, and is left alone.
+ * a payment that had not ended then has no delivery there, and is left alone.
  *
  * @param ids an array of ids; the expression is evaluated before the first lock
  */
@@ -17,7 +17,7 @@ export function lockedOriginals(ids: Prisma.Sql): Prisma.Sql {
   original as (
     select p.id, p.settled_receive_value, p.refunded_value, p.provider_refunded_value
       from outgoing_payment p
-     where p.id = any (${ids}) and p.state::text <> 'pending'
+     where p.id = any (${ids}) and p.state::text not in ('pending', 'awaiting_approval')
      order by p.id for no key update
   )`
 }
