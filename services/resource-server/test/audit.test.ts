@@ -250,6 +250,7 @@ describe('an audit', () => {
       receiver_completed: 0,
       receiver_expired: 0,
       receiver_full: 0,
+      account_frozen: 0,
       partially_delivered: 50
     }).map(([reason, delivered]): [string, string, string] => [
       `a delivered payment that failed with ${reason}, though its receiver could take it`,

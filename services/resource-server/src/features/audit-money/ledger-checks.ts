@@ -221,6 +221,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                        when 'receiver_expired' then terms.receiver_expires_at > terms.updated_at
                        when 'receiver_full' then terms.receiver_room >= terms.room_left_max
                        when 'partially_delivered' then terms.receiver_room >= terms.room_left_max
+                       when 'account_frozen' then not terms.receiver_completed and terms.receiver_expires_at > terms.updated_at
                        else false end as failed_without_cause
                 from terms
                 left join quote q on q.id = terms.quote_id
