@@ -76,12 +76,12 @@ async function whenWaiting(statement: string): Promise<void> {
 }
 
 /** A payment that is pending when `then` happens: its receiver is locked until its claim is cancelled. */
-async function payAnd(receiver: string, then: () => Promise<void>): Promise<Answer> {
+async function payAnd(receiver: string, then: () => Promise<void>, more: object = {}): Promise<Answer> {
   const client = await world.server.pool.connect()
   try {
     await client.query('begin')
-    await client.query('select from incoming_payment where id = $1 for update', [receiver.slice(-36)])
-    const created = await world.pay(receiver, 100)
+    await client.query('select from incoming_payment where id = $1 for no key update', [receiver.slice(-36)])
+    const created = await world.pay(receiver, 100, more)
     expect(created).toMatchObject({ status: 201 })
     await whenWaiting('claim-outgoing-payments')
     await then()
@@ -268,6 +268,28 @@ describe.each<Frozen>(['account', 'wallet address'])('a frozen %s', (what) => {
     })
     expect(await world.available('alice')).toBe(before)
   })
+
+  it('holds a refund too, which gives back what it took of the bound if it can no longer go on', async () => {
+    const paid = await world.pay(await world.createReceiver(), 100)
+    await world.whenEnded(paid.textAt('id'))
+    const refundOf = paid.textAt('id')
+    const returned = await world.createReceiver({ walletAddress: ALICE })
+    const before = await world.available('bob')
+    const more = { walletAddress: BOB, refundOf }
+    const held = await payAnd(returned, () => freeze(what, 'bob'), more)
+    const byProvider = { refundOf, value: '60', idempotencyKey: '', returnsFee: false }
+    expect(await refusalOf(world.operate('createRefund', byProvider))).toBe('FAILED_PRECONDITION value')
+    await world.request('POST', `${returned.slice(PUBLIC_URL.length)}/complete`)
+    expect((await world.whenEnded(held.textAt('id'))).body).toMatchObject({
+      failureReason: 'account_frozen'
+    })
+    // An operator's refund is possible from what is frozen.
+    await world.operate('createRefund', byProvider)
+    expect((await read(refundOf)).body).toMatchObject({ refundedAmount: usd(60) })
+    expect(await world.available('bob')).toBe(before - 60n)
+    const another = await world.createReceiver({ walletAddress: ALICE })
+    expect(errorOf(await world.pay(another, 40, more))).toEqual(FROZEN)
+  })
 })
 
 describe('a frozen client', () => {
@@ -452,7 +474,7 @@ describe('where pending payments finish', () => {
     const receiver = await finishing.createReceiver()
     const client = await finishing.server.pool.connect()
     await client.query('begin')
-    await client.query('select from incoming_payment where id = $1 for update', [receiver.slice(-36)])
+    await client.query('select from incoming_payment where id = $1 for no key update', [receiver.slice(-36)])
     const created = await finishing.pay(receiver, 100)
     for (const accountName of ['alice', 'bob'])
       await finishing.operate('freezeAccount', { accountName, reason: '' })
