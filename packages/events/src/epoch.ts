@@ -1,10 +1,15 @@
 import { rawSql, sql } from '@open-payments-server/database'
 
-/**
- * How many numbers an epoch leaves out: more than a database can lose with its last commits, so that no number is ever given to
- * two events.
- */
+/** How many numbers an epoch leaves out at least, should the clock be behind. */
 const LEFT_OUT = rawSql('1000000')
+
+/**
+ * Fragment: the first number of an epoch, at least the microseconds since the Unix epoch. Fewer events than that are ever published,
+ * so it is above all numbers that were given before: also above those of which a restored database knows nothing, however many it
+ * lost, and above those of an epoch that was itself lost. It stays a safe integer of JavaScript until the year 2255.
+ */
+const FIRST_NUMBER = sql`
+  greatest(l.last_number + ${LEFT_OUT}, (extract(epoch from clock_timestamp()) * 1000000)::bigint) + 1`
 
 /**
  * Fragment: the timeline of the database. A new one begins when a standby is promoted or a backup is restored to a moment. The
@@ -22,10 +27,14 @@ const CURRENT_TIMELINE = sql`
 export const metTimeline = sql`
   met as (
     insert into event_epoch (system_identifier, timeline_id, after_number, first_number)
-    select t.system_identifier, t.timeline_id, l.last_number, l.last_number + ${LEFT_OUT} + 1
+    select t.system_identifier, t.timeline_id, l.last_number, ${FIRST_NUMBER}
       from (${CURRENT_TIMELINE}) t cross join event_log l cross join publisher where publisher.is_this
     on conflict do nothing
     returning first_number
   ), begun as (
     update event_log set last_number = met.first_number - 1 from met
   )`
+
+/** Fragment, an expression: whether nobody has published on the timeline of the database yet. */
+export const isTimelineNew = sql`
+  not exists (select 1 from event_epoch e join (${CURRENT_TIMELINE}) t using (system_identifier, timeline_id))`

@@ -27,7 +27,8 @@ export {
   readEventsByNumber,
   type ReadEvents,
   readNewestNumber,
-  type ResyncCause
+  type ResyncCause,
+  TimelineUnknown
 } from './read.js'
 export { createPurgeOfEvents } from './purge.js'
 export { createEventNews, type EventNews } from './news.js'

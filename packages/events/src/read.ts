@@ -1,4 +1,5 @@
 import { placeholder, type RawQueries, sql, Statement } from '@open-payments-server/database'
+import { isTimelineNew } from './epoch.js'
 import type { StoredEvent } from './event.js'
 import { traceParentOf } from './trace.js'
 
@@ -48,6 +49,8 @@ interface ReadRow extends EventRow {
   readonly last_number: string
   readonly lost: boolean
   readonly expired: boolean
+  /** Only known of a reader beyond the newest event: otherwise null. */
+  readonly early: boolean | null
 }
 
 /** One statement for the events and for whether the reader may read on, so that they always agree. */
@@ -67,7 +70,8 @@ const READ = new Statement<ReadRow>(
      order by e.number limit ${placeholder('countMax')}::integer
   )
   select page.number::text as number, page.id, page.type, page.occurred_at, page.subject_id, page.change, page.trace,
-         s.from_number::text as from_number, s.last_number::text as last_number, s.lost, s.expired
+         s.from_number::text as from_number, s.last_number::text as last_number, s.lost, s.expired,
+         case when s.from_number > s.last_number then ${isTimelineNew} end as early
     from standing s left join page on true order by page.number`
 )
 
@@ -75,9 +79,16 @@ const READ = new Statement<ReadRow>(
 export class NumberAhead extends Error {}
 
 /**
+ * A reader stands beyond the newest event of a database that nobody has published from since it was restored, or promoted: whether
+ * it has read events that are lost is known in a moment.
+ */
+export class TimelineUnknown extends Error {}
+
+/**
  * Reads events after a number, with one statement.
  *
  * @throws NumberAhead for a number beyond that of the newest event
+ * @throws TimelineUnknown for such a number, just after a failover
  */
 export async function readEvents(
   on: RawQueries,
@@ -91,6 +102,7 @@ export async function readEvents(
   const [standing] = rows
   if (standing === undefined) throw new Error('a statement that always answers a row answered none')
   const [fromNumber, lastNumber] = [BigInt(standing.from_number), BigInt(standing.last_number)]
+  if (standing.early === true) throw new TimelineUnknown('nobody has published on this timeline yet')
   if (fromNumber > lastNumber) throw new NumberAhead('no such event was published')
   const events = rows.flatMap((row) => (row.number === null ? [] : [storedEvent(row, row.number)]))
   return {

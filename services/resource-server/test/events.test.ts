@@ -245,15 +245,34 @@ describe('a reader', () => {
     await whenPublished()
     const { RESYNC_CAUSE_EVENTS_LOST, RESYNC_CAUSE_EVENTS_EXPIRED } = events.ResyncCause
     const before = await list()
-    // As after a failover that lost events: one who read them stands where the new timeline gives no number.
-    await world.database.query(`update event_epoch set timeline_id = timeline_id + 1`)
-    const receiver = await world.createReceiver()
-    await whenPublished()
     const lost = `resource-server.${String(BigInt(before.cursor.split('.')[1] ?? '') + 1n)}`
+    // As after a failover that lost events: one who read them stands where the new timeline gives no number.
+    const receiver = await world.database.inTransaction(async (query) => {
+      await query('select pg_advisory_xact_lock(7306587041)')
+      await world.database.query(`update event_epoch set timeline_id = timeline_id + 1`)
+      // Until it is known that there is a new timeline, a cursor that was given must not look like one that never was.
+      expect(await refusalOf(list(lost))).toBe('UNAVAILABLE Service unavailable')
+      expect(await refusalOf(watch({ afterCursor: lost }, 1))).toBe('UNAVAILABLE Service unavailable')
+      return world.createReceiver()
+    })
+    await whenPublished()
     expect(await list(before.cursor)).toMatchObject({ resyncCause: 0, events: [{ subject: receiver }] })
     expect(await list(lost)).toMatchObject({
       resyncCause: RESYNC_CAUSE_EVENTS_LOST,
       events: [{ subject: receiver }]
+    })
+    // As a backup of before all of that, whose timeline is another one: it knows nothing of the last epoch.
+    const read = await list()
+    const restored = Number(before.cursor.split('.')[1])
+    await world.database.query(`delete from event where number > $1`, [restored])
+    await world.database.query(`update event_log set last_number = $1`, [restored])
+    await world.database.query('delete from event_epoch where first_number > 1')
+    const late = await world.createReceiver()
+    await whenPublished()
+    expect(read.cursor).not.toBe(before.cursor)
+    expect(await list(read.cursor)).toMatchObject({
+      resyncCause: RESYNC_CAUSE_EVENTS_LOST,
+      events: [{ subject: late }]
     })
     await world.database.query('update event_log set expired_number = 2')
     expect(await list('resource-server.1')).toMatchObject({ resyncCause: RESYNC_CAUSE_EVENTS_EXPIRED })

@@ -9,6 +9,7 @@ import {
   type ReadEvents,
   readNewestNumber,
   tellEvents,
+  TimelineUnknown,
   type ToldEvent
 } from '@open-payments-server/events'
 import {
@@ -17,7 +18,8 @@ import {
   createHandlers,
   type GrpcService,
   type ResponseStream,
-  type RpcError
+  RpcError,
+  status
 } from '@open-payments-server/grpc-transport'
 import { events } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
@@ -52,7 +54,7 @@ export interface EventServiceDependencies {
 /** `EventService`: the same in every service, over its own events. */
 export function createEventService(dependencies: EventServiceDependencies): GrpcService {
   const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
-  const answer = answering((error) => (error instanceof NumberAhead ? unknownCursor() : undefined))
+  const answer = answering(rpcErrorOf)
   const implementation: events.EventServiceServer = {
     listEvents: handlers.unary(
       answer((request: events.ListEventsRequest) => listEvents(request, dependencies))
@@ -124,6 +126,13 @@ function readCursor(text: string, service: string): bigint | undefined {
   const number = parseCursor(service, text)
   if (number === undefined) throw unknownCursor()
   return number
+}
+
+function rpcErrorOf(error: unknown): RpcError | undefined {
+  if (error instanceof NumberAhead) return unknownCursor()
+  if (error instanceof TimelineUnknown)
+    return new RpcError({ code: status.UNAVAILABLE, message: 'Service unavailable', cause: error })
+  return undefined
 }
 
 function unknownCursor(): RpcError {
