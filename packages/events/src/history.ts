@@ -18,3 +18,16 @@ export async function readHistory(
   const rows = await HISTORY.rows(on, { ...query })
   return rows.map((row) => storedEvent(row, row.number)).reverse()
 }
+
+const HAS = new Statement<{ readonly is_there: boolean }>(
+  'has-subject-events',
+  sql`
+  select exists (select 1 from event_outbox where subject_id = ${placeholder('subjectId')}::uuid)
+      or exists (select 1 from event where subject_id = ${placeholder('subjectId')}::uuid) as is_there`
+)
+
+/** Whether there are events of one resource, published or not: for where none is published, because it looks through all others. */
+export async function hasEvents(on: RawQueries, subjectId: string): Promise<boolean> {
+  const [row] = await HAS.rows(on, { subjectId })
+  return row?.is_there === true
+}

@@ -18,7 +18,7 @@ export {
   type ToldEvent
 } from './event.js'
 export { type EventMeasures, measureEvents } from './measure.js'
-export { readHistory } from './history.js'
+export { hasEvents, readHistory } from './history.js'
 export { publishEvents, type PublishedRound } from './publish.js'
 export {
   type EventQuery,

@@ -179,6 +179,26 @@ describe('a stream of a payment', () => {
     stream.close()
   })
 
+  it('tells a client that came before anything was published how the payment ended, once that is published', async () => {
+    const { receiver, ended, again } = await world.database.inTransaction(async (query) => {
+      await query('select pg_advisory_xact_lock(7306587041)')
+      const url = await world.createReceiver()
+      const early = await openRaw(url)
+      while (!early.text().includes('event: incoming_payment.created\nid: 0\n')) await delay(5)
+      early.close()
+      await complete(url)
+      const known = await openRaw(url, { 'last-event-id': '0' })
+      const unknown = await openRaw(url)
+      await unknown.whenEnded
+      return { receiver: url, again: known, ended: unknown }
+    })
+    expect(ended.text()).toContain('event: incoming_payment.completed\nid: 0\n')
+    expect(again.status).toBe(200)
+    while (!again.text().includes('event: incoming_payment.completed')) await delay(5)
+    await again.whenEnded
+    expect(again.text()).toContain(receiver)
+  })
+
   it('begins with the present for a client that knows an event which is not among those that are kept', async () => {
     const receiver = await createReceiver()
     await whenPublished()

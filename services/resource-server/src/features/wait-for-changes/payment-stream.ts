@@ -8,7 +8,7 @@ import type { AuthorizedRequest } from '../../domain/authorization.js'
 import { inactiveToken } from '../../domain/errors.js'
 import type { Representation } from '../../domain/representation.js'
 import type { Queries } from '../../modules/database.js'
-import { readHistory, type StoredEvent } from '../../modules/events/index.js'
+import { hasEvents, readHistory, type StoredEvent } from '../../modules/events/index.js'
 import type { ShownPayment, WaitableKind } from '../waitable-payments.js'
 import type { WaitingDependencies } from './waiting-request.js'
 import type { WatchedToken } from './watched-tokens.js'
@@ -163,7 +163,10 @@ class PaymentStream implements Waiter {
     const history = await readHistory(database, { subjectId: this.paymentId, countMax })
     const newest = history.at(-1)
     if (newest === undefined) {
-      return lastEventId === NO_EVENT ? [] : [this.#format(payment.lastEventType, NO_EVENT, payment)]
+      if (lastEventId !== NO_EVENT) return [this.#format(payment.lastEventType, NO_EVENT, payment)]
+      // It may have been told how the payment was before that ended: the event that says so is on its way.
+      if (this.isOver && (await hasEvents(database, this.paymentId))) this.#endsAtMs = Infinity
+      return []
     }
     this.#lastNumber = newest.number
     const shown = await this.payments.readTold(history)

@@ -8,6 +8,7 @@ export {
   completeAudit,
   createPurgeOfEvents,
   type EventContent,
+  hasEvents,
   publishEvents,
   readHistory,
   type StoredEvent
