@@ -102,10 +102,16 @@ async function watchEvents(
     await stream.write({ message })
     saidAtMs = performance.now()
   }
+  // Not `AbortSignal.any`: on Node 20, a signal keeps a trace of each that was made from it, and a stream may last for months.
+  let waiting = new AbortController()
+  const endWait = (): void => {
+    waiting.abort()
+  }
+  stream.signal.addEventListener('abort', endWait, { once: true })
   while (!stream.signal.aborted) {
+    waiting = new AbortController()
     // Begun before reading, so that what is published meanwhile ends the wait.
-    const waiting = new AbortController()
-    const published = news.next(AbortSignal.any([stream.signal, waiting.signal]))
+    const published = news.next(waiting.signal)
     const read = await readEvents(database, { afterNumber, types, countMax: READ_TOGETHER_MAX })
     afterNumber = read.toNumber
     if (read.resync !== undefined) {
@@ -116,7 +122,7 @@ async function watchEvents(
       await say({ $case: 'event', value: eventMessage(event, service) })
     if (performance.now() - saidAtMs >= HEARTBEAT_INTERVAL_MS)
       await say({ $case: 'heartbeat', value: { cursor: formatCursor(service, afterNumber) } })
-    if (read.events.length === READ_TOGETHER_MAX) waiting.abort()
+    if (read.events.length === READ_TOGETHER_MAX) endWait()
     await published
   }
 }
