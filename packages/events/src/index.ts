@@ -22,6 +22,7 @@ export { hasEvents, readHistory } from './history.js'
 export { publishEvents, type PublishedRound } from './publish.js'
 export {
   type EventQuery,
+  LOOKED_AT_MAX,
   NumberAhead,
   readEvents,
   readEventsByNumber,

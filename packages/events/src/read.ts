@@ -1,4 +1,4 @@
-import { placeholder, type RawQueries, sql, Statement } from '@open-payments-server/database'
+import { placeholder, type RawQueries, rawSql, sql, Statement } from '@open-payments-server/database'
 import { isTimelineNew } from './epoch.js'
 import type { StoredEvent } from './event.js'
 import { traceParentOf } from './trace.js'
@@ -18,6 +18,8 @@ export interface ReadEvents {
   readonly fromNumber: bigint
   /** Where the reader stands after them. */
   readonly toNumber: bigint
+  /** Whether there may be more after that: events of some types are looked for in a part of all at a time. */
+  readonly more: boolean
   /** Whether the reader must read the state of everything anew first: what it knows may be wrong. */
   readonly resync: ResyncCause | undefined
 }
@@ -46,6 +48,8 @@ interface ReadRow extends EventRow {
   /** Null when there is no event; so are the columns of the event. */
   readonly number: string | null
   readonly from_number: string
+  /** Of the last event that was looked at, if fewer were found than wanted. */
+  readonly reached_number: string
   readonly last_number: string
   readonly lost: boolean
   readonly expired: boolean
@@ -53,7 +57,15 @@ interface ReadRow extends EventRow {
   readonly early: boolean | null
 }
 
-/** One statement for the events and for whether the reader may read on, so that they always agree. */
+/**
+ * Maximum number of events that one statement looks at to find those of some types: it must be over in time, however rare they are.
+ */
+export const LOOKED_AT_MAX = 50_000
+
+/**
+ * One statement for the events and for whether the reader may read on, so that they always agree. `limit 1` only tells the planner that
+ * there is one row, so that it neither expects billions nor compiles the statement.
+ */
 const READ = new Statement<ReadRow>(
   'read-events',
   sql`
@@ -64,15 +76,22 @@ const READ = new Statement<ReadRow>(
            greatest(l.expired_number, coalesce(lost.after_number, asked.number, 0)) as from_number
       from asked cross join event_log l
       left join event_epoch lost on asked.number > lost.after_number and asked.number < lost.first_number
+     limit 1
+  ), reached as (
+    select coalesce(case when cardinality(${placeholder('types')}::text[]) > 0 then (
+             select e.number from event e where e.number > (select from_number from standing)
+              order by e.number offset ${rawSql(String(LOOKED_AT_MAX - 1))} limit 1) end, s.last_number) as number
+      from standing s
   ), page as (
-    select e.* from standing s join event e on e.number > s.from_number
-     where cardinality(${placeholder('types')}::text[]) = 0 or e.type = any(${placeholder('types')}::text[])
+    select e.* from event e
+     where e.number > (select from_number from standing) and e.number <= (select number from reached)
+       and (cardinality(${placeholder('types')}::text[]) = 0 or e.type = any(${placeholder('types')}::text[]))
      order by e.number limit ${placeholder('countMax')}::integer
   )
   select page.number::text as number, page.id, page.type, page.occurred_at, page.subject_id, page.change, page.trace,
-         s.from_number::text as from_number, s.last_number::text as last_number, s.lost, s.expired,
+         s.from_number::text as from_number, reached.number::text as reached_number, s.last_number::text as last_number, s.lost, s.expired,
          case when s.from_number > s.last_number then ${isTimelineNew} end as early
-    from standing s left join page on true order by page.number`
+    from standing s cross join reached left join page on true order by page.number`
 )
 
 /** No event of this number was ever published. */
@@ -105,11 +124,14 @@ export async function readEvents(
   if (standing.early === true) throw new TimelineUnknown('nobody has published on this timeline yet')
   if (fromNumber > lastNumber) throw new NumberAhead('no such event was published')
   const events = rows.flatMap((row) => (row.number === null ? [] : [storedEvent(row, row.number)]))
+  const isFull = events.length === countMax
+  const reachedNumber = BigInt(standing.reached_number)
   return {
     events,
     fromNumber,
-    // Events of other types are passed over for good if there is no more.
-    toNumber: events.length < countMax ? lastNumber : (events.at(-1)?.number ?? fromNumber),
+    // Events of other types are passed over for good.
+    toNumber: isFull ? (events.at(-1)?.number ?? fromNumber) : reachedNumber,
+    more: isFull || reachedNumber < lastNumber,
     resync: standing.lost ? 'events_lost' : standing.expired ? 'events_expired' : undefined
   }
 }

@@ -116,12 +116,12 @@ class Reading {
     const { database, onEvents, onGap } = this.#dependencies
     try {
       const query = { afterNumber: this.#afterNumber, types: [], countMax: READ_TOGETHER_MAX }
-      const { events, toNumber, resync } = await readEvents(database, query)
+      const { events, toNumber, more, resync } = await readEvents(database, query)
       if (this.#over.signal.aborted) return false
       if (resync !== undefined) await onGap()
       if (events.length > 0) await onEvents(events)
       this.#afterNumber = toNumber
-      return events.length === READ_TOGETHER_MAX
+      return more
     } catch (error) {
       if (!(error instanceof NumberAhead)) throw error
       await this.#position()

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { LOOKED_AT_MAX, readEvents } from '@open-payments-server/events'
 import { callUnary, createClient, readStream, RpcError, status } from '@open-payments-server/grpc-transport'
 import { events } from '@open-payments-server/proto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { assertAsDescribed } from './support/described-events.js'
+import { openDatabase } from './support/open-database.js'
 import { PUBLIC_URL, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
 let world: PaymentWorld
@@ -205,6 +207,27 @@ describe('a reader', () => {
     const none = await list(cursor, { types: ['outgoing_payment.failed'] })
     expect(none.events).toEqual([])
     expect(await list(none.cursor)).toMatchObject({ events: [] })
+  })
+
+  it('of rare events looks at a part of all others at a time', async () => {
+    await whenPublished()
+    const { cursor } = await list()
+    await world.database.query(
+      `with told as (update event_log set last_number = last_number + $1 returning last_number - $1 as before)
+       insert into event (number, id, type, subject_id, occurred_at)
+       select before + n, gen_random_uuid(), 'quote.expired', gen_random_uuid(), now() from told, generate_series(1, $1::bigint) n`,
+      [2 * LOOKED_AT_MAX]
+    )
+    const receiver = await world.createReceiver()
+    await whenPublished()
+    const types = ['incoming_payment.created']
+    const afterNumber = BigInt(cursor.split('.')[1] ?? '')
+    const reached = await readEvents(openDatabase(world.server.pool), { afterNumber, types, countMax: 1 })
+    expect(reached).toMatchObject({ events: [], more: true, toNumber: afterNumber + BigInt(LOOKED_AT_MAX) })
+    const listed = await list(cursor, { types })
+    expect(listed).toMatchObject({ events: [{ subject: receiver }], cursor: listed.events[0]?.cursor })
+    expect(await watch({ afterCursor: cursor, types }, 1)).toMatchObject([{ subject: receiver }])
+    await world.database.query(`delete from event where type = 'quote.expired'`)
   })
 
   it('that wants only what is new is told as it happens', async () => {

@@ -19,7 +19,8 @@ import {
   type GrpcService,
   type ResponseStream,
   RpcError,
-  status
+  status,
+  type UnaryContext
 } from '@open-payments-server/grpc-transport'
 import { events } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
@@ -57,7 +58,9 @@ export function createEventService(dependencies: EventServiceDependencies): Grpc
   const answer = answering(rpcErrorOf)
   const implementation: events.EventServiceServer = {
     listEvents: handlers.unary(
-      answer((request: events.ListEventsRequest) => listEvents(request, dependencies))
+      answer((request: events.ListEventsRequest, { signal }: UnaryContext) =>
+        listEvents(request, signal, dependencies)
+      )
     ),
     watchEvents: handlers.serverStreaming(
       answer((request: events.WatchEventsRequest, stream: ResponseStream<events.WatchEventsResponse>) =>
@@ -70,18 +73,29 @@ export function createEventService(dependencies: EventServiceDependencies): Grpc
 
 async function listEvents(
   request: events.ListEventsRequest,
+  signal: AbortSignal,
   dependencies: EventServiceDependencies
 ): Promise<events.ListEventsResponse> {
-  const { service, database, complete, types } = dependencies
-  const read = await readEvents(database, {
-    afterNumber: readCursor(request.afterCursor, service),
-    types: readEventTypes(request.types, 'types', types),
-    countMax: readPageSize(request.pageSize)
-  })
+  const { service, database, complete } = dependencies
+  const afterNumber = readCursor(request.afterCursor, service)
+  const types = readEventTypes(request.types, 'types', dependencies.types)
+  const countMax = readPageSize(request.pageSize)
+  const first = await readEvents(database, { afterNumber, types, countMax })
+  const found = [...first.events]
+  let { more, toNumber } = first
+  while (more && found.length < countMax && !signal.aborted) {
+    const next = await readEvents(database, {
+      afterNumber: toNumber,
+      types,
+      countMax: countMax - found.length
+    })
+    found.push(...next.events)
+    ;({ more, toNumber } = next)
+  }
   return {
-    events: (await tellEvents(read.events, complete)).map((event) => eventMessage(event, service)),
-    cursor: formatCursor(service, read.toNumber),
-    resyncCause: causeMessage(read)
+    events: (await tellEvents(found, complete)).map((event) => eventMessage(event, service)),
+    cursor: formatCursor(service, toNumber),
+    resyncCause: causeMessage(first)
   }
 }
 
@@ -122,7 +136,7 @@ async function watchEvents(
       await say({ $case: 'event', value: eventMessage(event, service) })
     if (performance.now() - saidAtMs >= HEARTBEAT_INTERVAL_MS)
       await say({ $case: 'heartbeat', value: { cursor: formatCursor(service, afterNumber) } })
-    if (read.events.length === READ_TOGETHER_MAX) endWait()
+    if (read.more) endWait()
     await published
   }
 }
