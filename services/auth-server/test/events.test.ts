@@ -119,6 +119,32 @@ describe('a grant tells what happens to it,', () => {
     expect(await happenedTo(grant.continueUri)).toEqual(['grant.requested pending', 'grant.ended revoked'])
   })
 
+  it('revoked while its token is rotated: its end is the last', async () => {
+    const grant = await requestPendingGrant(auth, shop)
+    await issue(grant)
+    const grantId = idOf(grant.continueUri)
+    // As a rotation does, which began before: it locks the old token, and appends its event.
+    const ending = await auth.database.inTransaction(async (query) => {
+      await query('select 1 from access_token where grant_id = $1 for no key update', [grantId])
+      const revoking = revoke(grantId)
+      const waiting = `select 1 from pg_stat_activity
+                        where datname = current_database() and wait_event_type = 'Lock'`
+      while ((await auth.database.query(waiting)).length === 0) await delay(5)
+      await query(
+        `insert into event_outbox (type, subject_id, change, occurred_at)
+         select 'token.rotated', id, json_build_object('state', state, 'updatedAt', updated_at), now()
+           from grant_request where id = $1`,
+        [grantId]
+      )
+      return { revoking }
+    })
+    await ending.revoking
+    expect((await happenedTo(grant.continueUri)).slice(-2)).toEqual([
+      'token.rotated issued',
+      'grant.ended revoked'
+    ])
+  })
+
   it('revoked by an operator, whatever its state', async () => {
     const [pending, approved, issued] = [
       await requestPendingGrant(auth, shop),

@@ -9,9 +9,11 @@ import { deniedInteractions, openInteraction } from '../../modules/interactions/
 import { endedTokens } from '../../modules/tokens/index.js'
 
 // The one way in which grants end, whoever ends them: the grant's row decides between racing ends, and its tokens and its
-// interaction follow in the same statement.
+// interaction follow in the same statement. Its event is appended after its token has ended, which may wait for a rotation: what
+// that appends must come before.
 const END = Prisma.sql`
-  ${endedGrants}, ${endedTokens}, ${deniedInteractions}, ${appended(endedGrantEvents)}
+  ${endedGrants}, ${endedTokens}, ${deniedInteractions},
+  ${appended(Prisma.sql`${endedGrantEvents} where (select count(*) from ended_token) is not null`)}
   select grant_id from ended_grant`
 
 const END_BY_ID = new Statement(

@@ -8,7 +8,8 @@ import { isThere } from './rotate.js'
 export const endedTokens = Prisma.sql`
   ended_token as (
     update access_token t set ended_at = e.changed_at, end_reason = 'revoked'
-      from ended_grant e where t.grant_id = e.grant_id and t.ended_at is null)`
+      from ended_grant e where t.grant_id = e.grant_id and t.ended_at is null
+    returning t.id)`
 
 /** One statement, with the event of it: Prisma's models cannot compose. */
 const REVOKE = new Statement(
