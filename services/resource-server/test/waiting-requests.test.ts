@@ -185,6 +185,8 @@ describe('the token of a request that waits', () => {
     const asked = ask(receiver, token.accessToken)
     await whenWaiting(1)
     world.clock.advanceSeconds(21)
+    // What changes from then on is not told, however soon it does.
+    await world.request('POST', `${pathOf(receiver)}/complete`)
     expect(await asked).toMatchObject(inactive)
   })
 

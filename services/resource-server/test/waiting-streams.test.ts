@@ -343,7 +343,10 @@ describe('a stream ends with its token:', () => {
     await source.whenTold(1)
     token.status = 'inactive'
     world.clock.advanceSeconds(21)
+    // Nothing more is told, however soon it happens.
+    await complete(receiver)
     await source.whenClosed()
+    expect(source.messages).toHaveLength(1)
     expect(await waiting()).toBe(0)
   })
 

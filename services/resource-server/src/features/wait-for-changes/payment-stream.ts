@@ -135,9 +135,12 @@ class PaymentStream implements Waiter {
   }
 
   onTick(): void {
-    const { clock, heartbeatMs } = this.#dependencies
-    if (this.#order.authorized.tokenExpiresAtMs <= clock.now() || this.isOver) this.end()
-    else if (performance.now() - this.#writtenAtMs >= heartbeatMs) this.#beat()
+    if (this.#isTokenExpired || this.isOver) this.end()
+    else if (performance.now() - this.#writtenAtMs >= this.#dependencies.heartbeatMs) this.#beat()
+  }
+
+  get #isTokenExpired(): boolean {
+    return this.#order.authorized.tokenExpiresAtMs <= this.#dependencies.clock.now()
   }
 
   /** Calls something once it has ended; at once when it has. */
@@ -207,6 +210,10 @@ class PaymentStream implements Waiter {
   }
 
   #tell(): void {
+    if (this.#isTokenExpired) {
+      this.end()
+      return
+    }
     let isLast = false
     for (const { event, payment } of this.#queue.splice(0)) {
       if (event.number <= this.#lastNumber) continue

@@ -102,9 +102,12 @@ class WaitingRequest implements Waiter {
   }
 
   onTick(): void {
-    const nowMs = this.#clock.now()
-    if (this.#order.authorized.tokenExpiresAtMs <= nowMs) this.onTokenEnded()
-    if (this.#order.payment.endsAtMs <= nowMs) this.onGap()
+    if (this.#isTokenExpired) this.onTokenEnded()
+    if (this.#order.payment.endsAtMs <= this.#clock.now()) this.onGap()
+  }
+
+  get #isTokenExpired(): boolean {
+    return this.#order.authorized.tokenExpiresAtMs <= this.#clock.now()
   }
 
   onStop(): void {
@@ -134,7 +137,7 @@ class WaitingRequest implements Waiter {
   }
 
   async #readWith(read: Read, token: WatchedToken): Promise<ShownPayment> {
-    if (!(await token.isActive())) throw inactiveToken()
+    if (this.#isTokenExpired || !(await token.isActive())) throw inactiveToken()
     const payment = await read()
     if (payment === undefined) throw notFound()
     return payment
