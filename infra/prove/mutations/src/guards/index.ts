@@ -14,6 +14,7 @@ import { REFUND_GUARDS } from './refunds.js'
 import { RESERVATION_GUARDS } from './reservations.js'
 import { SCHEMA_GUARDS } from './schemas.js'
 import { SECRET_GUARDS } from './secrets.js'
+import { WAITING_GUARDS } from './waiting.js'
 import { WEBHOOK_GUARDS } from './webhooks.js'
 
 /** Every guard that a test must fail for, by what it guards. */
@@ -30,6 +31,7 @@ export const GUARDS: readonly { readonly title: string; readonly mutations: read
   { title: 'Refunds', mutations: REFUND_GUARDS },
   { title: 'What the audit finds', mutations: AUDIT_GUARDS },
   { title: 'Untrusted input', mutations: INPUT_GUARDS },
+  { title: 'Waiting clients', mutations: WAITING_GUARDS },
   { title: 'Webhooks', mutations: WEBHOOK_GUARDS },
   { title: 'Resource limits', mutations: LIMIT_GUARDS },
   { title: 'Information in logs and responses', mutations: SECRET_GUARDS },

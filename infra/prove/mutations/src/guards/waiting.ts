@@ -1,0 +1,46 @@
+import type { Mutation, TestReference } from '../mutation.js'
+
+const STREAM = 'services/resource-server/src/features/wait-for-changes/payment-stream.ts'
+const TOKENS = 'services/resource-server/src/features/wait-for-changes/watched-tokens.ts'
+const REQUEST = 'services/resource-server/src/features/wait-for-changes/waiting-request.ts'
+
+const streaming = (title: string): TestReference => ({
+  file: 'services/resource-server/test/waiting-streams.test.ts',
+  title
+})
+const requesting = (title: string): TestReference => ({
+  file: 'services/resource-server/test/waiting-requests.test.ts',
+  title
+})
+
+/** A client that waits is told nothing once its token has ended. */
+export const WAITING_GUARDS: readonly Mutation[] = [
+  {
+    guard: 'a stream tells nothing once its token has expired',
+    file: STREAM,
+    text: 'if (this.#isTokenExpired) {\n      this.end()',
+    broken: 'if (this.#queue.length < 0) {\n      this.end()',
+    test: streaming('when that expires')
+  },
+  {
+    guard: 'a stream tells nothing with a token that may have been revoked',
+    file: TOKENS,
+    text: 'return watched.isDoubtful ? this.#ask(watched) : true',
+    broken: 'return true',
+    test: streaming('also when its revocation was missed, and before anything more is told')
+  },
+  {
+    guard: 'a waiting request is told nothing once its token has expired',
+    file: REQUEST,
+    text: 'this.#isTokenExpired || !(await token.isActive())',
+    broken: '!(await token.isActive())',
+    test: requesting('ends it when it expires')
+  },
+  {
+    guard: 'a waiting request is told nothing with a token that may have been revoked',
+    file: REQUEST,
+    text: 'this.#isTokenExpired || !(await token.isActive())',
+    broken: 'this.#isTokenExpired',
+    test: requesting('is asked about before it is told what changed while revocations may have been missed')
+  }
+]
