@@ -330,6 +330,24 @@ describe('a malformed request', () => {
     expect(await world.database.query('select count(*) from webhook_endpoint')).toEqual(before)
   })
 
+  it.each(['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z'])(
+    'to replay after %s is taken',
+    async (after) => {
+      const { id } = await register()
+      const { eventCount } = await callUnary(client, 'replayWebhooks', { id, after: new Date(after) }, ONCE)
+      expect(eventCount > 0n).toBe(after.startsWith('0'))
+    }
+  )
+
+  it.each([-62_135_596_800_001, -8.64e15, 253_402_300_800_000, 8.64e15])(
+    'to replay after an instant that the database cannot read (%d) is refused',
+    async (afterMs) => {
+      const { id } = await register()
+      const replayed = callUnary(client, 'replayWebhooks', { id, after: new Date(afterMs) }, ONCE)
+      expect(await refusalOf(replayed)).toContain('INVALID_ARGUMENT after must be an instant')
+    }
+  )
+
   it('about an endpoint that does not exist is NOT_FOUND', async () => {
     for (const id of ['x', '0190a8b1-0000-7000-8000-000000000001']) {
       const none = { url: undefined, eventTypes: undefined, walletAddress: undefined, enable: true }

@@ -47,6 +47,10 @@ import type { Webhooks } from './open-webhooks.js'
 
 /** Maximum length of the URL of a wallet address, in characters. */
 const WALLET_ADDRESS_LENGTH_MAX = 2_048
+/** First instant of a `google.protobuf.Timestamp`, in milliseconds since 1970: the database reads no earlier year. */
+const INSTANT_MIN_MS = Date.parse('0001-01-01T00:00:00Z')
+/** Its last instant. */
+const INSTANT_MAX_MS = Date.parse('9999-12-31T23:59:59.999Z')
 /** Type of the event that tests an endpoint. */
 const TEST_TYPE = 'webhook.test'
 
@@ -220,8 +224,11 @@ async function replayRpc(
   { id, after }: events.ReplayWebhooksRequest,
   { database }: WebhookServiceDependencies
 ): Promise<events.ReplayWebhooksResponse> {
-  if (after !== undefined && Number.isNaN(after.getTime())) throw invalidField('after', 'must be an instant')
-  const eventCount = isUuid(id) ? await replay(database, id, after?.getTime()) : undefined
+  const afterMs = after?.getTime()
+  // Not a number is in no range.
+  if (afterMs !== undefined && !(afterMs >= INSTANT_MIN_MS && afterMs <= INSTANT_MAX_MS))
+    throw invalidField('after', 'must be an instant of the years 1 to 9999')
+  const eventCount = isUuid(id) ? await replay(database, id, afterMs) : undefined
   if (eventCount === undefined) throw noEndpoint()
   return { eventCount: BigInt(eventCount) }
 }
