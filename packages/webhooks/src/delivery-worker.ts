@@ -172,10 +172,16 @@ export class WebhookDelivery implements Part {
 
   async #deliverTo(endpoint: LeasedEndpoint, lease: Held): Promise<void> {
     const { secrets, walletAddressesOf, onAttempt, now } = this.#dependencies
-    const open = (sealed: string): Promise<string> => secrets.open(endpoint.id, sealed)
-    const target = { url: endpoint.url, secrets: await Promise.all(endpoint.sealedSecrets.map(open)) }
+    const opened = await Promise.all(
+      endpoint.sealedSecrets.map(async ({ sealed, untilMs = Infinity }) => ({
+        secret: await secrets.open(endpoint.id, sealed),
+        untilMs
+      }))
+    )
     const attempt = async (event: ToldEvent): Promise<AttemptResult | undefined> => {
       const { signal } = this.#impatience
+      const signing = opened.filter(({ untilMs }) => now() < untilMs)
+      const target = { url: endpoint.url, secrets: signing.map(({ secret }) => secret) }
       try {
         const result = await attemptDelivery(event, target, { ...this.#dependencies, signal })
         onAttempt(result)

@@ -19,11 +19,18 @@ export interface Undelivered {
   readonly dueAtMs: number | undefined
 }
 
+/** A secret that signs, encrypted. */
+export interface SealedSecret {
+  readonly sealed: string
+  /** It signs no more from then on, however long the endpoint stays leased; undefined for the newest. */
+  readonly untilMs: number | undefined
+}
+
 /** An endpoint that this process delivers to. */
 export interface LeasedEndpoint extends EndpointSettings {
   readonly id: string
-  /** The secrets that sign, encrypted, the newest first. */
-  readonly sealedSecrets: readonly string[]
+  /** The secrets that sign, the newest first. */
+  readonly sealedSecrets: readonly SealedSecret[]
   /** Number of the last event that was considered: delivered, passed over, or among the undelivered. */
   readonly reachedNumber: bigint
   readonly failingSinceMs: number | undefined
@@ -47,6 +54,7 @@ interface LeaseRow {
   readonly wallet_address: string | null
   readonly secret: string
   readonly previous_secret: string | null
+  readonly previous_until: string | null
   readonly reached_number: string
   readonly failing_since: string | null
   readonly undelivered: readonly UndeliveredRow[]
@@ -76,11 +84,11 @@ const LEASE = new Statement<LeaseRow>(
     update webhook_endpoint e set leased_by = ${placeholder('holder')}::uuid, leased_until = ${UNTIL} from free where e.id = free.id
     returning e.*
   )
-  select id, null as url, null::json as types, null as wallet_address, null as secret, null as previous_secret, null as reached_number,
-         null as failing_since, null::json as undelivered from renewed
+  select id, null as url, null::json as types, null as wallet_address, null as secret, null as previous_secret, null as previous_until,
+         null as reached_number, null as failing_since, null::json as undelivered from renewed
   union all
   select l.id, l.url, to_json(l.types) as types, l.wallet_address, l.secret,
-         case when l.previous_until > now() then l.previous_secret end, l.reached_number::text, l.failing_since::text,
+         case when l.previous_until > now() then l.previous_secret end, l.previous_until::text, l.reached_number::text, l.failing_since::text,
          (select coalesce(json_agg(json_build_object('number', d.number::text, 'subjectId', d.subject_id, 'attempts', d.attempts,
                    'firstAttempt', d.first_attempted_at, 'due', d.due_at) order by d.number), '[]')
             from webhook_delivery d where d.endpoint_id = l.id and d.given_up_at is null)
@@ -119,7 +127,7 @@ function leasedEndpoint(row: LeaseRow, url: string): LeasedEndpoint {
     url,
     types: row.types,
     walletAddress: row.wallet_address ?? undefined,
-    sealedSecrets: row.previous_secret === null ? [row.secret] : [row.secret, row.previous_secret],
+    sealedSecrets: sealedSecretsOf(row),
     reachedNumber: BigInt(row.reached_number),
     failingSinceMs: row.failing_since === null ? undefined : Date.parse(row.failing_since),
     undelivered: row.undelivered.map(({ number, subjectId, attempts, firstAttempt, due }) => ({
@@ -130,6 +138,17 @@ function leasedEndpoint(row: LeaseRow, url: string): LeasedEndpoint {
       dueAtMs: due === null ? undefined : Date.parse(due)
     }))
   }
+}
+
+function sealedSecretsOf({
+  secret,
+  previous_secret: previous,
+  previous_until: until
+}: LeaseRow): SealedSecret[] {
+  const newest = { sealed: secret, untilMs: undefined }
+  return previous === null || until === null
+    ? [newest]
+    : [newest, { sealed: previous, untilMs: Date.parse(until) }]
 }
 
 const RELEASE = new Statement(

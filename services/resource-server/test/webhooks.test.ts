@@ -238,6 +238,12 @@ describe('an endpoint', () => {
     await world.createReceiver()
     await receiver.when(({ taken }) => taken.length === 2)
     expect(receiver.headers.at(-1)?.['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/)
+    // Whoever holds the endpoint goes on holding it.
+    receiver.secret = undefined
+    world.clock.advanceSeconds(DAY_MS / 1_000)
+    await world.createReceiver()
+    await receiver.when(({ taken }) => taken.length === 3)
+    expect(receiver.headers.at(-1)?.['webhook-signature']).toMatch(/^v1,\S+$/)
     // No secret is readable in the database.
     const stored = JSON.stringify(await world.database.query('select * from webhook_endpoint'))
     for (const known of [secret, rotated.secret]) expect(stored).not.toContain(known.slice(6, 30))
