@@ -39,7 +39,7 @@ export interface EndpointDeliveryDependencies {
 
 /** An event to deliver. */
 interface Wanted {
-  /** Undefined when it is no longer kept. */
+  /** Undefined when it is no longer kept, or passes the filters no longer. */
   readonly event: ToldEvent | undefined
   readonly state: Undelivered
 }
@@ -121,13 +121,18 @@ export class EndpointDelivery {
 
   /** What was tried before, or waited behind that, and is due. */
   async #chooseDue(): Promise<Wanted[][]> {
-    const { source, now } = this.#dependencies
+    const { source, wants, now } = this.#dependencies
     const queues = this.#backlog
       .due(now())
       .slice(0, this.#isDown ? 1 : SUBJECTS_AT_A_TIME_MAX)
       .map((queue) => queue.slice(0, this.#isDown ? 1 : TRIED_TOGETHER_MAX))
     const events = await source.numbered(queues.flat().map(({ number }) => number))
-    return queues.map((queue) => queue.map((state) => ({ state, event: events.get(state.number) })))
+    // The filters may have been narrowed since it was first tried: whoever the endpoint belongs to now must not see it.
+    const wanted = ({ number }: Undelivered): ToldEvent | undefined => {
+      const event = events.get(number)
+      return event !== undefined && wants(event) ? event : undefined
+    }
+    return queues.map((queue) => queue.map((state) => ({ state, event: wanted(state) })))
   }
 
   async #chooseNew(): Promise<Fresh> {

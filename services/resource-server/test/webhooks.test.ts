@@ -123,6 +123,23 @@ describe('an endpoint', () => {
     ])
   })
 
+  it('that is given to another wallet address gets nothing of the one before, not even what it failed to take', async () => {
+    const { id } = await register()
+    receiver.answering = 500
+    const others = await world.createReceiver()
+    await receiver.when(({ posted }) => posted.length === 1)
+    await eventually(async () => (await show(id)).undeliveredCount === 1)
+    const heir = await startWebhookReceiver()
+    const change = { url: heir.url, eventTypes: undefined, walletAddress: ALICE, enable: true }
+    await callUnary(client, 'updateWebhookEndpoint', { id, ...change }, ONCE)
+    await world.request('POST', `${pathOf(others)}/complete`)
+    const own = await world.request('POST', '/incoming-payments', { body: { walletAddress: ALICE } })
+    await heir.when(({ posted }) => posted.some(({ subject }) => subject === own.textAt('id')))
+    await eventually(async () => (await show(id)).undeliveredCount === 0)
+    expect(heir.posted.map(({ subject }) => subject)).toEqual([own.textAt('id')])
+    await heir.stop()
+  })
+
   it('that fails gets each event again with the same id, later ones of the subject after it, and those of others at once', async () => {
     const { id } = await register()
     const failing = await world.createReceiver()

@@ -41,5 +41,26 @@ export const WEBHOOK_GUARDS: readonly Mutation[] = [
       file: 'packages/webhooks/src/endpoint-delivery.test.ts',
       title: 'whatever fails, crashes and is slow: every event is delivered, in order for each subject'
     }
+  },
+  {
+    guard: 'an endpoint that is given to another wallet address gets nothing of the one before',
+    file: 'packages/webhooks/src/endpoint-delivery.ts',
+    text: 'return event !== undefined && wants(event) ? event : undefined',
+    broken: 'return event',
+    test: {
+      file: 'services/resource-server/test/webhooks.test.ts',
+      title:
+        'that is given to another wallet address gets nothing of the one before, not even what it failed to take'
+    }
+  },
+  {
+    guard: 'the secret before a rotation signs for a day only',
+    file: 'packages/webhooks/src/delivery-worker.ts',
+    text: 'const signing = opened.filter(({ untilMs }) => now() < untilMs)',
+    broken: 'const signing = opened',
+    test: {
+      file: 'services/resource-server/test/webhooks.test.ts',
+      title: 'is signed for by both secrets for a day after a rotation'
+    }
   }
 ]
