@@ -80,6 +80,20 @@ export function needsInteraction(access: readonly AccessItem[], configured: Conf
 }
 
 /**
+ * Whose grant it is. One that needs consent is of the wallet address whose account holder is asked, and tells what is spent from it:
+ * others that it names, such as one where anybody may create incoming payments, may not know that.
+ *
+ * @returns URLs of wallet addresses
+ */
+export function walletAddressesOf(
+  access: readonly AccessItem[],
+  configured: ConfiguredInteraction
+): readonly string[] {
+  const consented = access.filter((item) => needsInteraction([item], configured))
+  return (consented.length > 0 ? consented : access).flatMap(({ identifier }) => identifier ?? [])
+}
+
+/**
  * Reads the setting INTERACTION_REQUIRED_FOR: `type:action`, separated by commas.
  *
  * @throws Error naming the entry that is not a type and one of its actions

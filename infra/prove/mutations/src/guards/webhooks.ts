@@ -54,6 +54,16 @@ export const WEBHOOK_GUARDS: readonly Mutation[] = [
     }
   },
   {
+    guard: "what is spent under a grant is told to the account holder's wallet address only",
+    file: 'services/auth-server/src/domain/access.ts',
+    text: '(consented.length > 0 ? consented : access).flatMap',
+    broken: 'access.flatMap',
+    test: {
+      file: 'services/auth-server/src/domain/access.test.ts',
+      title: 'are not those that a client may be paid at by anybody, when another pays'
+    }
+  },
+  {
     guard: 'the secret before a rotation signs for a day only',
     file: 'packages/webhooks/src/delivery-worker.ts',
     text: 'const signing = opened.filter(({ untilMs }) => now() < untilMs)',
