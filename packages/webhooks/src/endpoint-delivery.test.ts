@@ -137,47 +137,98 @@ it('whatever fails, crashes and is slow: every event is delivered, in order for 
   )
 })
 
-it('an endpoint that is down gets one event at a time, and no more are read', async () => {
-  const events = eventsOf(Array.from({ length: 5_000 }, (_, index) => index))
+/** An endpoint, its events, and a clock that is set by hand. */
+function startDelivery(events: ToldEvent[], takes: (event: ToldEvent) => boolean, lastsMs = 0) {
   const endpoint = new Endpoint()
-  let nowMs = 0
-  let attempts = 0
-  const delivery = new EndpointDelivery(endpoint.leased, {
-    source: {
-      after: (number) => {
-        const batch = events.filter((event) => event.number > number).slice(0, 100)
-        return Promise.resolve({ events: batch, toNumber: batch.at(-1)?.number ?? number })
-      },
-      numbered: (numbers) =>
-        Promise.resolve(
-          new Map(
-            events.filter(({ number }) => numbers.includes(number)).map((event) => [event.number, event])
+  const state = { nowMs: 0, attempted: [] as ToldEvent[], taken: [] as ToldEvent[] }
+  const lease = () =>
+    new EndpointDelivery(endpoint.leased, {
+      source: {
+        after: (number) => {
+          const batch = events.filter((event) => event.number > number).slice(0, 100)
+          return Promise.resolve({ events: batch, toNumber: batch.at(-1)?.number ?? number })
+        },
+        numbered: (numbers) =>
+          Promise.resolve(
+            new Map(
+              events.filter(({ number }) => numbers.includes(number)).map((event) => [event.number, event])
+            )
           )
-        )
-    },
-    attempt(event) {
-      attempts += 1
-      return Promise.resolve(resultOf(event, nowMs, false))
-    },
-    wants: () => true,
-    record(progress) {
-      endpoint.record(progress)
-      return Promise.resolve(true)
-    },
-    newestNumber: () => BigInt(events.length),
-    isHeld: () => true,
-    now: () => nowMs,
-    random: () => 0.5
-  })
+      },
+      async attempt(event) {
+        state.attempted.push(event)
+        const isTaken = takes(event)
+        const result = resultOf(event, state.nowMs, isTaken)
+        await Promise.resolve()
+        state.nowMs += lastsMs
+        if (isTaken) state.taken.push(event)
+        return result
+      },
+      wants: () => true,
+      record(progress) {
+        endpoint.record(progress)
+        return Promise.resolve(true)
+      },
+      newestNumber: () => BigInt(events.length),
+      isHeld: () => true,
+      now: () => state.nowMs,
+      random: () => 0.5
+    })
+  return { endpoint, state, lease }
+}
+
+it('an endpoint that is down gets one event at a time, and of later ones at most one a minute', async () => {
+  const events = [...eventsOf(Array.from({ length: 5_000 }, (_, index) => index))]
+  const { endpoint, state, lease } = startDelivery(events, () => false)
+  const delivery = lease()
   await delivery.deliver()
   expect(endpoint.undelivered.size).toBeLessThanOrEqual(UNDELIVERED_MAX)
-  const firstRound = attempts
   for (let round = 0; round < 20; round += 1) {
+    const before = state.attempted.length
     const next = await delivery.deliver()
-    nowMs = typeof next === 'number' ? next : nowMs
+    expect(state.attempted.length - before).toBeLessThanOrEqual(1)
+    state.nowMs = Math.max(state.nowMs, Number(next))
   }
-  expect(attempts - firstRound).toBeLessThanOrEqual(20)
   expect(endpoint.reachedNumber).toBe(100n)
+  while (state.nowMs < 3_600_000) state.nowMs = Math.max(state.nowMs, Number(await delivery.deliver()))
+  expect(endpoint.reachedNumber).toBeLessThanOrEqual(160n)
+})
+
+it.each(['goes on', 'is taken over by another process'])(
+  'an event that is never taken holds up no other subject: delivery %s',
+  async (what) => {
+    const events = [...eventsOf([0])]
+    const { endpoint, state, lease } = startDelivery(events, ({ subjectId }) => subjectId !== 'subject-0')
+    let delivery = lease()
+    // Nothing else happens for a day.
+    while (state.nowMs < 24 * 3_600_000) state.nowMs = Math.max(state.nowMs, Number(await delivery.deliver()))
+    if (what !== 'goes on') delivery = lease()
+    events.splice(0, 1, ...eventsOf([0, 1, 0, 2, 3]))
+    const dueAtMs = state.nowMs + 60_000
+    while (state.taken.length < 3 && state.nowMs <= dueAtMs)
+      state.nowMs = Math.max(state.nowMs, Number(await delivery.deliver()))
+    expect(state.taken.map(({ subjectId }) => subjectId)).toEqual(['subject-1', 'subject-2', 'subject-3'])
+    expect([...endpoint.undelivered.keys()]).toEqual([1n, 3n])
+  }
+)
+
+it('an endpoint that is slow with many events of one subject gets those of others meanwhile', async () => {
+  const events = [...eventsOf(Array.from({ length: 50 }, () => 0))]
+  const { state, lease } = startDelivery(
+    events,
+    () => {
+      if (events.length === 50) events.splice(0, 50, ...eventsOf([...Array.from({ length: 50 }, () => 0), 1]))
+      return true
+    },
+    2_000
+  )
+  const delivery = lease()
+  while (state.taken.length < 51) await delivery.deliver()
+  const place = state.taken.findIndex(({ subjectId }) => subjectId === 'subject-1')
+  expect(place).toBeLessThan(6)
+  expect(state.taken.filter((_, index) => index !== place).map(({ number }) => number)).toEqual(
+    events.slice(0, 50).map(({ number }) => number)
+  )
 })
 
 it('an endpoint whose lease is over is left at once, and not asked for again and again', async () => {

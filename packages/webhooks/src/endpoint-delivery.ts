@@ -2,7 +2,7 @@ import type { ToldEvent } from '@open-payments-server/events'
 import { type AttemptResult } from './attempt.js'
 import { type Backlog, createBacklog } from './backlog.js'
 import type { DisabledCause } from './endpoint.js'
-import type { EventSource } from './event-source.js'
+import type { EventBatch, EventSource } from './event-source.js'
 import type { LeasedEndpoint, Progress, Undelivered } from './leases.js'
 import { nextAttemptAtMs, TRIED_MS } from './schedule.js'
 
@@ -14,6 +14,13 @@ const TRIED_TOGETHER_MAX = 20
 export const UNDELIVERED_MAX = 1_000
 /** After so many failures in a row an endpoint counts as down: it gets one event at a time until it takes one. */
 const FAILURES_TO_BE_DOWN = 5
+/**
+ * How soon after the last attempt an endpoint that is down is tried with an event that it was not tried with, in milliseconds: it may
+ * fail to take only those that it was.
+ */
+const PROBE_MS = 60_000
+/** How long after its beginning a round begins no more attempts, in milliseconds: until it ends, no later events are read. */
+const ROUND_MS = 5_000
 /** How soon an endpoint that was down gets what it missed, in milliseconds. */
 const RECOVERY_MS = 1_000
 /** How long an event that passed no filter may leave the stored number behind, in milliseconds. */
@@ -48,7 +55,7 @@ interface Wanted {
 type Outcome =
   | { readonly kind: 'delivered' | 'failed'; readonly wanted: Wanted; readonly result: AttemptResult }
   | { readonly kind: 'expired'; readonly wanted: Wanted }
-  /** Behind one that failed, or when the process stops. */
+  /** Behind one that failed, or when the round or the process ends. */
   | { readonly kind: 'waits'; readonly wanted: Wanted }
 
 /** Events that were read. */
@@ -71,6 +78,7 @@ export class EndpointDelivery {
   #storedAtMs: number
   #failingSinceMs: number | undefined
   #failures: number
+  #attemptedAtMs = -Infinity
 
   constructor(endpoint: LeasedEndpoint, dependencies: EndpointDeliveryDependencies) {
     this.#endpointId = endpoint.id
@@ -95,28 +103,29 @@ export class EndpointDelivery {
     if (!isHeld()) return 'ended'
     const wasDown = this.#isDown
     const due = await this.#chooseDue()
-    const fresh = await this.#chooseNew()
+    const fresh = await this.#chooseNew(due.length > 0)
     const queues = [...due, ...fresh.queues]
     const isBehind = fresh.toNumber !== this.#storedNumber && now() - this.#storedAtMs >= STORE_AFTER_MS
     this.#reachedNumber = fresh.toNumber
     if (queues.length > 0 || fresh.waiting.length > 0 || isBehind) {
-      const outcomes = await deliverSubjects(queues, (queue) => this.#deliverSubject(queue))
+      const untilMs = now() + ROUND_MS
+      const outcomes = await deliverSubjects(queues, (queue) => this.#deliverSubject(queue, untilMs))
       if (!(await this.#record(outcomes, fresh.waiting, wasDown))) return 'ended'
     }
-    if (this.#mayReadMore) return now()
     const storeAtMs =
       this.#reachedNumber === this.#storedNumber ? undefined : this.#storedAtMs + STORE_AFTER_MS
-    return earliest(this.#backlog.nextDueAtMs(), storeAtMs)
+    return earliest(this.#backlog.nextDueAtMs(), storeAtMs, this.#readsMoreAtMs)
   }
 
   get #isDown(): boolean {
     return this.#failures >= FAILURES_TO_BE_DOWN
   }
 
-  /** While the endpoint is down, what it failed to take is tried: later events wait where they are. */
-  get #mayReadMore(): boolean {
-    if (this.#dependencies.newestNumber() <= this.#reachedNumber) return false
-    return this.#backlog.size < (this.#isDown ? 1 : UNDELIVERED_MAX)
+  /** When later events may be read, in milliseconds since 1970; undefined while there are none, or too many undelivered. */
+  get #readsMoreAtMs(): number | undefined {
+    const { newestNumber } = this.#dependencies
+    if (newestNumber() <= this.#reachedNumber || this.#backlog.size >= UNDELIVERED_MAX) return undefined
+    return this.#isDown && this.#backlog.size > 0 ? this.#attemptedAtMs + PROBE_MS : 0
   }
 
   /** What was tried before, or waited behind that, and is due. */
@@ -135,9 +144,12 @@ export class EndpointDelivery {
     return queues.map((queue) => queue.map((state) => ({ state, event: wanted(state) })))
   }
 
-  async #chooseNew(): Promise<Fresh> {
-    if (!this.#mayReadMore) return { queues: [], waiting: [], toNumber: this.#reachedNumber }
-    const { events, toNumber } = await this.#dependencies.source.after(this.#reachedNumber)
+  async #chooseNew(hasDue: boolean): Promise<Fresh> {
+    const { source, now } = this.#dependencies
+    const isTime = (this.#readsMoreAtMs ?? Infinity) <= now() && !(this.#isDown && hasDue)
+    if (!isTime) return { queues: [], waiting: [], toNumber: this.#reachedNumber }
+    const batch = await source.after(this.#reachedNumber)
+    const { events, toNumber } = this.#isDown ? this.#upToFirst(batch) : batch
     const bySubject = new Map<string, Wanted[]>()
     const waiting: Undelivered[] = []
     for (const event of events.filter((each) => this.#dependencies.wants(each))) {
@@ -151,14 +163,22 @@ export class EndpointDelivery {
     return { queues: [...bySubject.values()], waiting, toNumber }
   }
 
+  /** Events up to the first that is to be posted. */
+  #upToFirst(batch: EventBatch): EventBatch {
+    const { wants } = this.#dependencies
+    const index = batch.events.findIndex((event) => wants(event) && !this.#backlog.has(event.subjectId))
+    const first = batch.events[index]
+    return first === undefined ? batch : { events: batch.events.slice(0, index + 1), toNumber: first.number }
+  }
+
   /** Posts the events of a subject in order, up to the first that fails. */
-  async #deliverSubject(queue: readonly Wanted[]): Promise<Outcome[]> {
-    const { attempt, isHeld } = this.#dependencies
+  async #deliverSubject(queue: readonly Wanted[], untilMs: number): Promise<Outcome[]> {
+    const { attempt, isHeld, now } = this.#dependencies
     const outcomes: Outcome[] = []
     let isStopped = false
     for (const wanted of queue) {
       const { event } = wanted
-      isStopped ||= !isHeld()
+      isStopped ||= !isHeld() || now() >= untilMs
       if (isStopped) outcomes.push({ kind: 'waits', wanted })
       else if (event === undefined) outcomes.push({ kind: 'expired', wanted })
       else {
@@ -179,6 +199,7 @@ export class EndpointDelivery {
   }
 
   #count({ attempt: { failure, attemptedAtMs } }: AttemptResult): void {
+    this.#attemptedAtMs = attemptedAtMs
     if (failure === undefined) {
       this.#failures = 0
       this.#failingSinceMs = undefined
