@@ -24,6 +24,8 @@ export interface EventContent {
   readonly subject: string
   /** The resource as its API showed it then; null once it is no longer kept. */
   readonly data: object | null
+  /** URLs of the wallet addresses that it concerns, besides that which `data` names. It is told to no others. */
+  readonly walletAddresses?: readonly string[]
 }
 
 /** An event as it is told. */

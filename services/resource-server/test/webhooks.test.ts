@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { callUnary, createClient, RpcError, status } from '@open-payments-server/grpc-transport'
 import { events } from '@open-payments-server/proto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
+import { BOB, CAROL, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 import { ALICE } from './support/resource-server.js'
 import { whenPublished } from './support/told-receiver.js'
 import { startWebhookReceiver, type WebhookReceiver } from './support/webhook-receiver.js'
@@ -121,6 +121,31 @@ describe('an endpoint', () => {
     expect(receiver.posted).toMatchObject([
       { type: 'incoming_payment.completed', subject: created.textAt('id') }
     ])
+  })
+
+  it('gets the refunds of its wallet address, whether it paid or received, and no others', async () => {
+    const types = ['refund.completed', 'incoming_payment.created']
+    const endpoints = await Promise.all(
+      [ALICE, BOB, CAROL].map(async (walletAddress) => {
+        const one = await startWebhookReceiver()
+        await register({ url: one.url, types, walletAddress })
+        return one
+      })
+    )
+    const paid = (await world.pay(await world.createReceiver(), 500)).textAt('id')
+    await world.whenEnded(paid)
+    const request = { refundOf: paid, value: '100', idempotencyKey: '', returnsFee: false }
+    await world.operate('createRefund', request)
+    const last = await world.createReceiver({ walletAddress: CAROL })
+    const [alice, bob, carol] = endpoints
+    const ofRefunds = ({ taken }: WebhookReceiver) => taken.filter(({ type }) => type === 'refund.completed')
+    for (const one of [alice!, bob!]) {
+      await one.when((receiver) => ofRefunds(receiver).length === 1)
+      expect(ofRefunds(one)[0]?.data).toMatchObject({ refundOf: paid })
+    }
+    await carol!.when(({ taken }) => taken.some(({ subject }) => subject === last))
+    expect(carol!.posted).toHaveLength(1)
+    for (const one of endpoints) await one.stop()
   })
 
   it('that is given to another wallet address gets nothing of the one before, not even what it failed to take', async () => {

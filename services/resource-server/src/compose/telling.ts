@@ -19,9 +19,9 @@ export function startTelling(
   return tell({ ...context, ...told, database, sharedStore, counters })
 }
 
-/** Payments and quotes belong to one. */
-function walletAddressesOf({ data }: ToldEvent): readonly string[] {
+/** Payments, quotes and keys belong to one, which they name. */
+function walletAddressesOf({ data, walletAddresses = [] }: ToldEvent): readonly string[] {
   return data !== null && 'walletAddress' in data && typeof data.walletAddress === 'string'
-    ? [data.walletAddress]
-    : []
+    ? [data.walletAddress, ...walletAddresses]
+    : walletAddresses
 }

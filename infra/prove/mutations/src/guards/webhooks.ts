@@ -64,6 +64,16 @@ export const WEBHOOK_GUARDS: readonly Mutation[] = [
     }
   },
   {
+    guard: 'a refund is told to the wallet addresses that paid and received, and no others',
+    file: 'services/resource-server/src/features/tell-events/complete-events.ts',
+    text: 'walletAddresses: sides.get(refund.refundOf) ?? []',
+    broken: 'walletAddresses: [...sides.values(), [urls.ofWalletAddress("/carol")]].flat()',
+    test: {
+      file: 'services/resource-server/test/webhooks.test.ts',
+      title: 'gets the refunds of its wallet address, whether it paid or received, and no others'
+    }
+  },
+  {
     guard: 'the secret before a rotation signs for a day only',
     file: 'packages/webhooks/src/delivery-worker.ts',
     text: 'const signing = opened.filter(({ untilMs }) => now() < untilMs)',

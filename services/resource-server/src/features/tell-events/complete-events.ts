@@ -8,7 +8,7 @@ import type { Queries } from '../../modules/database.js'
 import { completeAudit, type EventContent, type StoredEvent } from '../../modules/events/index.js'
 import { readToldIncomingPayments } from '../../modules/incoming-payments/index.js'
 import { readToldAccounts, type ToldAccount } from '../../modules/ledger/index.js'
-import { readToldOutgoingPayments } from '../../modules/outgoing-payments/index.js'
+import { readSides, readToldOutgoingPayments } from '../../modules/outgoing-payments/index.js'
 import { readToldQuotes } from '../../modules/quotes/index.js'
 import { readToldRefunds } from '../../modules/refunds/index.js'
 import {
@@ -57,12 +57,7 @@ export async function completeEvents(
     quote: completeResources(of('quotes'), async (told) =>
       (await readToldQuotes(database, told, urls)).map((quote) => quote && renderQuote(quote, urls))
     ),
-    refund: completeResources(
-      (id, resource) =>
-        resource !== undefined && 'id' in resource ? String(resource.id) : urls.of('outgoing-payments', id),
-      async (told) =>
-        (await readToldRefunds(database, told)).map((refund) => refund && renderRefund(refund, urls))
-    ),
+    refund: (told) => completeRefunds(told, { database, urls }),
     key: async (told) => (await readToldKeys(database, told)).map((key) => renderKey(key, urls)),
     account: completeResources(urnOf, async (told) =>
       (await readToldAccounts(database, told)).map(renderAccount)
@@ -101,6 +96,25 @@ function completeResources(
       data: resources[index] ?? null
     }))
   }
+}
+
+/** A refund concerns both sides of the payment whose delivery it gives back, which show it. */
+async function completeRefunds(
+  events: readonly StoredEvent[],
+  { database, urls }: CompleteEventsDependencies
+): Promise<readonly EventContent[]> {
+  const refunds = await readToldRefunds(database, events)
+  const sides = await readSides(
+    database,
+    refunds.flatMap((refund) => refund?.refundOf ?? []),
+    urls
+  )
+  return events.map(({ subjectId }, index) => {
+    const refund = refunds[index]
+    if (refund === undefined) return { subject: urls.of('outgoing-payments', subjectId), data: null }
+    const data = renderRefund(refund, urls)
+    return { subject: data.id, data, walletAddresses: sides.get(refund.refundOf) ?? [] }
+  })
 }
 
 function renderKey({ path, kid, x, createdAtMs, revokedAtMs }: ToldKey, urls: ResourceUrls): EventContent {

@@ -29,6 +29,7 @@ export {
   canRefund,
   findRefundable,
   lockedOriginals,
+  readSides,
   type RefundablePayment,
   refundCounted,
   refundsGivenBack,

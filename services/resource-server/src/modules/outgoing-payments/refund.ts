@@ -1,9 +1,10 @@
 import { placeholder, Statement } from '@open-payments-server/database'
 import type { OutgoingPaymentState } from '../../domain/outgoing-payment.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
 import { walletAddressOf } from '../incoming-payments/index.js'
 import { accountById, deliveredBy } from '../ledger/index.js'
-import { accountOf } from '../wallet-addresses/index.js'
+import { accountOf, pathOf } from '../wallet-addresses/index.js'
 
 /**
  * Fragment: the part `original`, ended payments whose delivery is refunded, locked in the order of their ids: so of refunds of one
@@ -137,5 +138,39 @@ export async function findRefundable(
       receiveAssetId: row.receive_asset_id,
       returnedToWalletAddressId: row.returned_to_wallet_address_id ?? undefined
     }
+  )
+}
+
+const SIDES = new Statement<{
+  readonly id: string
+  readonly payer: string
+  readonly receiver: string | null
+}>(
+  'get-payment-sides',
+  Prisma.sql`
+  select p.id, ${pathOf(Prisma.sql`p.wallet_address_id`)} as payer,
+         ${pathOf(walletAddressOf(Prisma.sql`received.incoming_payment_id`))} as receiver
+    from outgoing_payment p ${deliveredBy(Prisma.sql`p.id`)}
+   where p.id = any(${placeholder('ids')}::uuid[])`
+)
+
+/**
+ * Reads which wallet addresses paid and received.
+ *
+ * @param ids of payments (UUID)
+ * @returns their URLs, by the id of the payment
+ */
+export async function readSides(
+  on: Queries,
+  ids: readonly string[],
+  urls: Pick<ResourceUrls, 'ofWalletAddress'>
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  if (ids.length === 0) return new Map()
+  const rows = await SIDES.rows(on, { ids: [...new Set(ids)] })
+  return new Map(
+    rows.map(({ id, payer, receiver }) => [
+      id,
+      [payer, receiver].flatMap((path) => path ?? []).map(urls.ofWalletAddress)
+    ])
   )
 }

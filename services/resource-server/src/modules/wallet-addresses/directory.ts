@@ -34,6 +34,15 @@ export function accountOf(walletAddressId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`join wallet_address w on w.id = ${walletAddressId}`
 }
 
+/**
+ * Fragment, an expression: the path of a wallet address; null if there is none.
+ *
+ * @param walletAddressId an expression
+ */
+export function pathOf(walletAddressId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(select w.path from wallet_address w where w.id = ${walletAddressId})`
+}
+
 interface WalletAddressRow {
   readonly id: string
   readonly path: string

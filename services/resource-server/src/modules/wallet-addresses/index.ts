@@ -6,7 +6,7 @@ export {
   listWalletAddresses,
   type StoredWalletAddress
 } from './administration.js'
-export { accountOf, createWalletAddressDirectory, WALLET_ADDRESS } from './directory.js'
+export { accountOf, createWalletAddressDirectory, pathOf, WALLET_ADDRESS } from './directory.js'
 export {
   freezeWalletAddress,
   IS_FROZEN,
