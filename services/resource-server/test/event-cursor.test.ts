@@ -3,7 +3,7 @@ import { createPool, type DatabasePool } from '@open-payments-server/database'
 import { publishEvents } from '@open-payments-server/events'
 import { createClient, readStream } from '@open-payments-server/grpc-transport'
 import { events } from '@open-payments-server/proto'
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { openDatabase } from './support/open-database.js'
 import { type PaymentWorld, startPaymentWorld } from './support/payment-world.js'
 
@@ -154,38 +154,40 @@ class Reader {
   }
 }
 
-it(
-  `${String(EVENTS)} events of ${String(WRITERS)} writers at once are each told once, in the order of their resource, and none that was rolled back`,
-  async () => {
-    const beside = new AbortController()
-    const publishing = Promise.all(Array.from({ length: PUBLISHERS }, () => publishBeside(beside.signal)))
-    const readers = [new Reader(''), new Reader(''), new Reader('')] as const
-    const [steady, brief, restless] = readers
-    const following = Promise.all([
-      steady.follow(() => Infinity),
-      brief.follow(() => 1 + random(EVENTS / 5)),
-      // Leaves in the middle of what it is sent.
-      restless.follow(() => 1 + random(2_000))
-    ])
-    const written = await Promise.all(
-      Array.from({ length: WRITERS }, (_, index) =>
-        write(
-          receivers.slice(index * SUBJECTS, (index + 1) * SUBJECTS).map((url) => url.slice(-36)),
-          Math.ceil((EVENTS - index) / WRITERS)
+describe(`${String(EVENTS)} events of ${String(WRITERS)} writers at once`, () => {
+  it(
+    'are each told once, in the order of their resource, and none that was rolled back',
+    async () => {
+      const beside = new AbortController()
+      const publishing = Promise.all(Array.from({ length: PUBLISHERS }, () => publishBeside(beside.signal)))
+      const readers = [new Reader(''), new Reader(''), new Reader('')] as const
+      const [steady, brief, restless] = readers
+      const following = Promise.all([
+        steady.follow(() => Infinity),
+        brief.follow(() => 1 + random(EVENTS / 5)),
+        // Leaves in the middle of what it is sent.
+        restless.follow(() => 1 + random(2_000))
+      ])
+      const written = await Promise.all(
+        Array.from({ length: WRITERS }, (_, index) =>
+          write(
+            receivers.slice(index * SUBJECTS, (index + 1) * SUBJECTS).map((url) => url.slice(-36)),
+            Math.ceil((EVENTS - index) / WRITERS)
+          )
         )
       )
-    )
-    await following
-    beside.abort()
-    await publishing
-    const committed = new Map(written.flatMap((counts) => [...counts]).filter(([, count]) => count > 0))
-    for (const { wrong, counts } of readers) {
-      expect(wrong).toEqual([])
-      expect(new Map([...counts].map(([url, count]) => [url.slice(-36), count]))).toEqual(committed)
-    }
-    expect(steady.connectionCount).toBe(1)
-    expect(brief.connectionCount).toBeGreaterThan(1)
-    expect([...committed.values()].reduce((sum, count) => sum + count, 0)).toBe(EVENTS)
-  },
-  TIME_LIMIT_MS
-)
+      await following
+      beside.abort()
+      await publishing
+      const committed = new Map(written.flatMap((counts) => [...counts]).filter(([, count]) => count > 0))
+      for (const { wrong, counts } of readers) {
+        expect(wrong).toEqual([])
+        expect(new Map([...counts].map(([url, count]) => [url.slice(-36), count]))).toEqual(committed)
+      }
+      expect(steady.connectionCount).toBe(1)
+      expect(brief.connectionCount).toBeGreaterThan(1)
+      expect([...committed.values()].reduce((sum, count) => sum + count, 0)).toBe(EVENTS)
+    },
+    TIME_LIMIT_MS
+  )
+})

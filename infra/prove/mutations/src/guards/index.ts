@@ -1,6 +1,7 @@
 import type { Mutation } from '../mutation.js'
 import { APPROVAL_GUARDS } from './approvals.js'
 import { AUDIT_GUARDS } from './audit.js'
+import { EVENT_GUARDS } from './events.js'
 import { FREEZE_GUARDS } from './freezes.js'
 import { GRANT_GUARDS } from './grants.js'
 import { GRPC_GUARDS } from './grpc.js'
@@ -31,6 +32,7 @@ export const GUARDS: readonly { readonly title: string; readonly mutations: read
   { title: 'Refunds', mutations: REFUND_GUARDS },
   { title: 'What the audit finds', mutations: AUDIT_GUARDS },
   { title: 'Untrusted input', mutations: INPUT_GUARDS },
+  { title: 'Events', mutations: EVENT_GUARDS },
   { title: 'Waiting clients', mutations: WAITING_GUARDS },
   { title: 'Webhooks', mutations: WEBHOOK_GUARDS },
   { title: 'Resource limits', mutations: LIMIT_GUARDS },

@@ -13,7 +13,7 @@ const requesting = (title: string): TestReference => ({
   title
 })
 
-/** A client that waits is told nothing once its token has ended. */
+/** A client that waits is told nothing once its token has ended, and takes no more than its share. */
 export const WAITING_GUARDS: readonly Mutation[] = [
   {
     guard: 'a stream tells nothing once its token has expired',
@@ -42,5 +42,22 @@ export const WAITING_GUARDS: readonly Mutation[] = [
     text: 'this.#isTokenExpired || !(await token.isActive())',
     broken: 'this.#isTokenExpired',
     test: requesting('is asked about before it is told what changed while revocations may have been missed')
+  },
+  {
+    guard: 'one client does not take the places of all that wait',
+    file: 'services/resource-server/src/features/wait-for-changes/waiting-room.ts',
+    text: 'if ((this.#ofClients.get(client) ?? 0) >= waitersPerClientMax)',
+    broken: 'if (waitersPerClientMax < 0)',
+    test: requesting('are refused beyond the limit of their client, and that of the replica')
+  },
+  {
+    guard: 'who does not read a stream does not fill the memory',
+    file: 'packages/http-server/src/event-stream.ts',
+    text: 'if (this.#response.writableLength > UNREAD_BYTES_MAX)',
+    broken: 'if (UNREAD_BYTES_MAX < 0)',
+    test: {
+      file: 'packages/http-server/src/event-stream.test.ts',
+      title: 'is cut off when its client does not read it, however much is written'
+    }
   }
 ]
