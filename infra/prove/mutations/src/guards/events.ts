@@ -11,13 +11,6 @@ const CURSOR: TestReference = {
 /** Every event that was committed is told, once and in its order. */
 export const EVENT_GUARDS: readonly Mutation[] = [
   {
-    guard: 'one process at a time numbers events',
-    file: PUBLISH,
-    text: 'select pg_try_advisory_xact_lock(${PUBLISHER_LOCK}) as is_this',
-    broken: 'select true as is_this',
-    test: CURSOR
-  },
-  {
     guard: 'events are numbered in the order in which they were appended',
     file: PUBLISH,
     text: 'row_number() over (order by taken.place)',
