@@ -1,0 +1,235 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { type RandomSequence, randomSequence, wholeNumber } from './random.js'
+
+/** What can happen to a message. After `cut`, `reset` and `stalled`, nothing of the connection is left. */
+type FaultKind =
+  /** The rest is lost, and the connection ends: in the middle of a message, a part of it arrives. */
+  | 'cut'
+  /** The same, with a reset: what arrived may be lost too. */
+  | 'reset'
+  /** Nothing more arrives in either direction, and the connection stays open for some time. */
+  | 'stalled'
+  /** The rest arrives later. */
+  | 'delayed'
+  /** A byte of ASCII becomes one that is not, so that no status becomes another. Everything else arrives. */
+  | 'corrupted'
+
+/** When it happens, as the server sees it: its answer is lost only after it took the request. */
+type FaultMoment = 'before the request' | 'in the request' | 'before the answer' | 'in the answer'
+
+/** A fault of one request. */
+interface Fault {
+  readonly kind: FaultKind
+  readonly moment: FaultMoment
+}
+
+const MOMENTS: readonly FaultMoment[] = [
+  'before the request',
+  'in the request',
+  'before the answer',
+  'in the answer'
+]
+
+/** Every fault: each happens once, in random order, before the first happens again. */
+const FAULTS: readonly Fault[] = MOMENTS.flatMap((moment) => {
+  const kinds: readonly FaultKind[] = ['cut', 'reset', 'stalled', 'delayed']
+  const ofMessages: readonly FaultKind[] = moment.startsWith('in ') ? ['corrupted'] : []
+  return [...kinds, ...ofMessages].map((kind) => ({ kind, moment }))
+})
+
+/** The faults that happen again: one that stalls holds up whoever waits for it. */
+const REPEATED_FAULTS = FAULTS.filter(({ kind }) => kind !== 'stalled')
+
+/** How a proxy disturbs. */
+export interface HttpProxyOptions {
+  /** Port of 127.0.0.1 that it leads to. */
+  readonly target: number
+  /** Seed: with the traffic, it determines the faults. */
+  readonly seed: number
+  /** Share of requests with a fault, from 0 to 1. */
+  readonly share: number
+  /** Minimum and maximum duration of a delay, in milliseconds. */
+  readonly delayMs: readonly [least: number, most: number]
+  /** Minimum and maximum duration of a stall, in milliseconds. */
+  readonly stallMs: readonly [least: number, most: number]
+}
+
+/**
+ * A proxy for HTTP/1.1 without pipelining, which disturbs single requests at chosen moments. It forwards everything until
+ * disturbances are switched on.
+ */
+export class HttpProxy {
+  readonly #options: HttpProxyOptions
+  readonly #server: Server
+  readonly #random: RandomSequence
+  readonly #connections = new Set<DisturbedConnection>()
+  readonly #deck: Fault[] = [...FAULTS]
+  readonly #counts = new Map(FAULTS.map((fault) => [nameOf(fault), 0]))
+  #disturbing = false
+
+  private constructor(server: Server, options: HttpProxyOptions) {
+    this.#server = server
+    this.#options = options
+    this.#random = randomSequence(options.seed)
+    server.on('connection', (client) => {
+      this.#accept(client)
+    })
+  }
+
+  /** Starts one on a free port of 127.0.0.1. */
+  static async start(options: HttpProxyOptions): Promise<HttpProxy> {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return new HttpProxy(server, options)
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /** How often each fault happened, such as `cut in the request`. */
+  get counts(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#counts)
+  }
+
+  /** Disturbs from now on. */
+  disturb(): void {
+    this.#disturbing = true
+  }
+
+  /** Begins no more faults. Those that began continue. */
+  heal(): void {
+    this.#disturbing = false
+  }
+
+  /** Ends every connection and takes no more. */
+  async stop(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve))
+    for (const connection of this.#connections) connection.end()
+    await closed
+  }
+
+  #accept(client: Socket): void {
+    const connection = new DisturbedConnection(client, connect(this.#options.target, '127.0.0.1'), {
+      ...this.#options,
+      random: this.#random,
+      nextFault: () => this.#nextFault(),
+      onFault: (fault) => {
+        this.#counts.set(nameOf(fault), (this.#counts.get(nameOf(fault)) ?? 0) + 1)
+      }
+    })
+    this.#connections.add(connection)
+    client.once('close', () => this.#connections.delete(connection))
+  }
+
+  #nextFault(): Fault | undefined {
+    if (!this.#disturbing || this.#random() >= this.#options.share) return undefined
+    if (this.#deck.length === 0) this.#deck.push(...REPEATED_FAULTS)
+    return this.#deck.splice(wholeNumber(this.#random, 0, this.#deck.length - 1), 1)[0]
+  }
+}
+
+function nameOf({ kind, moment }: Fault): string {
+  return `${kind} ${moment}`
+}
+
+interface ConnectionPlan extends HttpProxyOptions {
+  readonly random: RandomSequence
+  /** Draws the fault of the next request; undefined for none. */
+  readonly nextFault: () => Fault | undefined
+  readonly onFault: (fault: Fault) => void
+}
+
+/** One connection. The fault of each request is drawn when its first bytes come. */
+class DisturbedConnection {
+  readonly #client: Socket
+  readonly #server: Socket
+  readonly #plan: ConnectionPlan
+  /** Whether a request began that has no answer yet. */
+  #isAsked = false
+  /** What is going to happen to it. */
+  #fault: Fault | undefined
+  /** Bytes that wait for the end of a delay, in order; undefined without a delay. */
+  #delayed: (() => void)[] | undefined
+  #isLost = false
+
+  constructor(client: Socket, server: Socket, plan: ConnectionPlan) {
+    this.#client = client
+    this.#server = server
+    this.#plan = plan
+    for (const socket of [client, server]) {
+      socket.setNoDelay(true)
+      // When one side ends the connection, both ends close; the 'close' event tells how.
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        this.end()
+      })
+    }
+    client.on('data', (bytes) => {
+      if (!this.#isAsked) this.#fault = plan.nextFault()
+      this.#isAsked = true
+      this.#pass(bytes, server, ['before the request', 'in the request'])
+    })
+    server.on('data', (bytes) => {
+      this.#isAsked = false
+      this.#pass(bytes, client, ['before the answer', 'in the answer'])
+    })
+  }
+
+  end(): void {
+    this.#client.destroySoon()
+    this.#server.destroySoon()
+  }
+
+  #pass(bytes: Buffer, to: Socket, [before, within]: readonly [FaultMoment, FaultMoment]): void {
+    const fault = this.#fault
+    if (fault?.moment !== before && fault?.moment !== within) {
+      this.#forward(bytes, to)
+      return
+    }
+    this.#fault = undefined
+    this.#plan.onFault(fault)
+    const at = fault.moment === before ? 0 : wholeNumber(this.#plan.random, 1, bytes.length - 1)
+    if (fault.kind === 'corrupted') {
+      bytes[at] = (bytes[at] ?? 0) ^ 0x80
+      this.#forward(bytes, to)
+      return
+    }
+    this.#forward(bytes.subarray(0, at), to)
+    if (fault.kind === 'delayed') {
+      this.#delay()
+      this.#forward(bytes.subarray(at), to)
+    } else this.#lose(fault.kind)
+  }
+
+  #forward(bytes: Buffer, to: Socket): void {
+    if (this.#isLost) return
+    if (this.#delayed === undefined) to.write(bytes)
+    else this.#delayed.push(() => to.write(bytes))
+  }
+
+  #delay(): void {
+    const delayed: (() => void)[] = (this.#delayed ??= [])
+    setTimeout(() => {
+      if (this.#delayed === delayed) this.#delayed = undefined
+      for (const forward of delayed.splice(0)) forward()
+    }, this.#draw(this.#plan.delayMs))
+  }
+
+  #lose(kind: Exclude<FaultKind, 'delayed' | 'corrupted'>): void {
+    this.#isLost = true
+    if (kind === 'cut') this.end()
+    else if (kind === 'reset') {
+      this.#client.resetAndDestroy()
+      this.#server.resetAndDestroy()
+    } else {
+      setTimeout(() => {
+        this.end()
+      }, this.#draw(this.#plan.stallMs))
+    }
+  }
+
+  #draw([least, most]: readonly [number, number]): number {
+    return wholeNumber(this.#plan.random, least, most)
+  }
+}
