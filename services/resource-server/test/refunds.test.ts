@@ -166,7 +166,7 @@ describe('a refund of the provider', () => {
     const shown = (await read(payment)).body
     expect(shown).toMatchObject({ sentAmount: usd(1000), refundedAmount: usd(900), failed: false })
     expect((await read(receiver)).body).toMatchObject({ receivedAmount: usd(900), refundedAmount: usd(900) })
-    const ids = [rest, part].map(({ refundId }) => `${payment}/refunds/${refundId}`)
+    const ids = [rest, part].map(({ refundId }) => `urn:uuid:${refundId}`)
     for (const url of [payment, receiver]) {
       expect((await read(url)).at('refunds')).toMatchObject(ids.map((id) => ({ id, refundOf: payment })))
     }
@@ -483,7 +483,7 @@ describe('a payment that refunds another', () => {
 
     const id = created.textAt('id')
     const shown = {
-      id: `${payment}/refunds/${id.slice(-36)}`,
+      id: `urn:uuid:${id.slice(-36)}`,
       refundOf: payment,
       payment: id,
       state: 'completed',
@@ -505,7 +505,7 @@ describe('a payment that refunds another', () => {
     expect(await listed(payment)).toMatchObject([
       { refundId: id.slice(-36), payment: id, settledValue: '450' }
     ])
-    expect((await eventsOf(`/refunds/${id.slice(-36)}`)).map(([type, data]) => [type, data])).toMatchObject([
+    expect((await eventsOf(`urn:uuid:${id.slice(-36)}`)).map(([type, data]) => [type, data])).toMatchObject([
       ['refund.created', { state: 'pending', refundAmount: usd(450), payment: id }],
       ['refund.completed', shown]
     ])
@@ -565,7 +565,7 @@ describe('a payment that refunds another', () => {
     await world.operate('deposit', { depositId: randomUUID(), accountName: 'bob', value: '1000000' })
     expect((await read(payment)).at('refundedAmount')).toEqual(usd(270))
     const id = broke.textAt('id').slice(-36)
-    expect((await eventsOf(`/refunds/${id}`)).map(([type]) => type)).toEqual([
+    expect((await eventsOf(`urn:uuid:${id}`)).map(([type]) => type)).toEqual([
       'refund.created',
       'refund.failed'
     ])

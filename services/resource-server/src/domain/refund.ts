@@ -1,6 +1,6 @@
 import { type AmountWire, type Asset, formatAmount } from '@open-payments-server/value-types/amounts'
 import { renderTime } from './representation.js'
-import type { ResourceUrls } from './resource-urls.js'
+import { type ResourceUrls, urnOf } from './resource-urls.js'
 
 /** State of a refund. One of the provider is completed at once; one that a client's payment makes ends with that payment. */
 export type RefundState = 'pending' | 'completed' | 'failed'
@@ -45,19 +45,14 @@ export interface RefundWire {
   readonly updatedAt: string
 }
 
-/** The URL of a refund, below its payment. */
-export function urlOfRefund({ id, refundOf }: Pick<Refund, 'id' | 'refundOf'>, urls: ResourceUrls): string {
-  return `${urls.of('outgoing-payments', refundOf)}/refunds/${id}`
-}
-
 /**
- * The refund as events and both payments show it. `value` is what was asked for, and `refundAmount` what it took, or is to take
+ * The refund as events and both payments show it. Its id is a URN, because nothing more could be read at a URL. `value` is what was asked for, and `refundAmount` what it took, or is to take
  * while it is pending.
  */
 export function renderRefund(refund: Refund, urls: ResourceUrls): RefundWire {
   const { asset, returnedAsset, returnedValue, returnedFeeValue } = refund
   return {
-    id: urlOfRefund(refund, urls),
+    id: urnOf(refund.id),
     refundOf: urls.of('outgoing-payments', refund.refundOf),
     ...(refund.paymentId === undefined ? {} : { payment: urls.of('outgoing-payments', refund.paymentId) }),
     state: refund.state,

@@ -18,6 +18,11 @@ export interface ResourceUrls {
   walletAddressPathOf(url: string): string | undefined
 }
 
+/** The URN of what no URL is served of, by its id (UUID). */
+export function urnOf(id: string): string {
+  return `urn:uuid:${id}`
+}
+
 /** Creates the {@link ResourceUrls} of a public URL. */
 export function createResourceUrls(publicUrl: string): ResourceUrls {
   const base = publicUrl.replace(/\/+$/, '')

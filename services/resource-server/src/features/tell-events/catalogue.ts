@@ -13,7 +13,7 @@ const instant = z.iso.datetime()
 const metadata = z.record(z.string(), z.unknown()).optional()
 
 const refund = z.strictObject({
-  id: z.url(),
+  id: z.string().describe('A URN: its payments show all of it.'),
   refundOf: z.url().describe('The outgoing payment whose delivery it gives back.'),
   payment: z.url().optional().describe("The client's payment that makes it; absent for one of the provider."),
   state: z.enum(['pending', 'completed', 'failed']),
@@ -138,10 +138,11 @@ const withData = <Example extends { readonly data: object }>(example: Example, c
   ...example,
   data: { ...example.data, ...changed }
 })
+const REFUND = 'urn:uuid:019ab32d-9c00-7a41-8d2e-6b1f0c7d5e96'
 const refunding = {
-  subject: `${PAYMENT}/refunds/019ab32d-9c00-7a41-8d2e-6b1f0c7d5e96`,
+  subject: REFUND,
   data: {
-    id: `${PAYMENT}/refunds/019ab32d-9c00-7a41-8d2e-6b1f0c7d5e96`,
+    id: REFUND,
     refundOf: PAYMENT,
     state: 'completed',
     value: '1000',

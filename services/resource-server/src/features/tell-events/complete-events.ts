@@ -3,7 +3,7 @@ import { renderOutgoingPayment } from '../../domain/outgoing-payment.js'
 import { renderQuote } from '../../domain/quote.js'
 import { renderTime } from '../../domain/representation.js'
 import { renderRefund } from '../../domain/refund.js'
-import type { Collection, ResourceUrls } from '../../domain/resource-urls.js'
+import { type Collection, type ResourceUrls, urnOf } from '../../domain/resource-urls.js'
 import type { Queries } from '../../modules/database.js'
 import { completeAudit, type EventContent, type StoredEvent } from '../../modules/events/index.js'
 import { readToldIncomingPayments } from '../../modules/incoming-payments/index.js'
@@ -27,7 +27,7 @@ export interface CompleteEventsDependencies {
 /** Completes the events of one kind of resource, in their order. */
 type CompleteKind = (events: readonly StoredEvent[]) => Promise<readonly EventContent[]>
 
-/** URL of the resource with an id (UUID), which was read if it is still kept. */
+/** URL, or URN, of the resource with an id (UUID), which was read if it is still kept. */
 type SubjectOf = (id: string, resource: object | undefined) => string
 
 /**
@@ -111,7 +111,7 @@ async function completeRefunds(
   )
   return events.map(({ subjectId }, index) => {
     const refund = refunds[index]
-    if (refund === undefined) return { subject: urls.of('outgoing-payments', subjectId), data: null }
+    if (refund === undefined) return { subject: urnOf(subjectId), data: null }
     const data = renderRefund(refund, urls)
     return { subject: data.id, data, walletAddresses: sides.get(refund.refundOf) ?? [] }
   })
@@ -128,11 +128,6 @@ function renderKey({ path, kid, x, createdAtMs, revokedAtMs }: ToldKey, urls: Re
       ...(revokedAtMs === undefined ? {} : { revokedAt: renderTime(revokedAtMs) })
     }
   }
-}
-
-/** Accounts have no URL: operators know them by their names. */
-function urnOf(id: string): string {
-  return `urn:uuid:${id}`
 }
 
 function renderAccount(account: ToldAccount | undefined): object | undefined {
