@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import { joined, mixed, word } from './text.js'
+import { TARGET_LENGTH_MAX } from './lists.js'
+import { attempts, joined, mixed, word } from './text.js'
 
 // Bodies as clients send them, nearly all valid.
 
@@ -9,6 +10,10 @@ export interface Places {
   readonly walletAddresses: readonly [client: string, payer: string, payee: string]
   /** URLs of incoming payments. */
   readonly receivers: readonly [string, ...string[]]
+  /** URLs of incoming payments of the payer. */
+  readonly ownReceivers: readonly [string, ...string[]]
+  /** URLs of outgoing payments, from the payer to the payee. */
+  readonly payments: readonly [string, ...string[]]
   /** URLs of quotes. */
   readonly quotes: readonly [string, ...string[]]
   /** URLs to which browsers may be sent back. */
@@ -136,4 +141,18 @@ export function outgoingPayments({ walletAddresses: [, payer], ...places }: Plac
     fc.record({ ...order, quoteId: fc.constantFrom(...places.quotes) }),
     fc.record({ ...order, incomingPayment: fc.constantFrom(...places.receivers), debitAmount: amount })
   )
+}
+
+/** Outgoing payments that refund another. */
+export function refunds({
+  walletAddresses: [, , payee],
+  ownReceivers,
+  payments
+}: Places): fc.Arbitrary<unknown> {
+  return fc.record({
+    walletAddress: word(payee),
+    incomingPayment: fc.constantFrom(...ownReceivers),
+    debitAmount: amount,
+    refundOf: attempts(fc.constantFrom(...payments), TARGET_LENGTH_MAX)
+  })
 }

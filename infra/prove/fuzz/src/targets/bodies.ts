@@ -12,7 +12,10 @@ import {
   readReceiverAsset,
   readWalletAddress
 } from '../../../../../services/auth-server/src/modules/clients/documents.js'
-import { METADATA_BYTES_MAX } from '../../../../../services/resource-server/src/features/request-schemas.js'
+import {
+  METADATA_BYTES_MAX,
+  URL_LENGTH_MAX
+} from '../../../../../services/resource-server/src/features/request-schemas.js'
 import { readOrder as readIncomingPayment } from '../../../../../services/resource-server/src/features/create-incoming-payment/request.js'
 import { readOrder as readOutgoingPayment } from '../../../../../services/resource-server/src/features/create-outgoing-payment/request.js'
 import { readOrder as readQuote } from '../../../../../services/resource-server/src/features/create-quote/request.js'
@@ -25,7 +28,8 @@ import {
   jwk,
   outgoingPayments,
   type Places,
-  quotes
+  quotes,
+  refunds
 } from '../generators/requests.js'
 import { anyText, joined, mixed } from '../generators/text.js'
 import { ACCEPTED, type AnyTarget, mustBeErrorBody, mustHold, target } from '../target.js'
@@ -37,6 +41,8 @@ const WALLET = 'https://wallet.example'
 const PLACES: Places = {
   walletAddresses: [`${WALLET}/shop`, `${WALLET}/alice`, `${WALLET}/bob`],
   receivers: [`${WALLET}/incoming-payments/0190a8b1-0000-7000-8000-000000000001`],
+  ownReceivers: [`${WALLET}/incoming-payments/0190a8b1-0000-7000-8000-000000000003`],
+  payments: [`${WALLET}/outgoing-payments/0190a8b1-0000-7000-8000-000000000004`],
   quotes: [`${WALLET}/quotes/0190a8b1-0000-7000-8000-000000000002`],
   finishUri: 'https://shop.example/finish?order=17'
 }
@@ -135,11 +141,17 @@ const quoted = bodyTarget('quotes', 500, quotes(PLACES), (readJson) => {
   mustBeAmount(readQuote(readJson()).fixed?.amount)
 })
 
-const outgoing = bodyTarget('outgoing payments', 700, outgoingPayments(PLACES), (readJson) => {
-  const order = readOutgoingPayment(readJson())
-  if (order.form === 'incoming-payment') mustBeAmount(order.debitAmount)
-  mustBeMetadata(order.metadata)
-})
+const outgoing = bodyTarget(
+  'outgoing payments',
+  700,
+  fc.oneof(outgoingPayments(PLACES), refunds(PLACES)),
+  (readJson) => {
+    const order = readOutgoingPayment(readJson())
+    if (order.form === 'incoming-payment') mustBeAmount(order.debitAmount)
+    mustBeMetadata(order.metadata)
+    mustHold({ 'what is refunded has an end': (order.refundOf ?? '').length <= URL_LENGTH_MAX })
+  }
+)
 
 const others = bodyTarget('continuations and refusals', 200, continuations, (_, body, contentType) => {
   const request = { body, get: () => contentType }

@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net'
 import { parse as parseQuery } from 'node:querystring'
 import { isRpcError } from '@open-payments-server/grpc-transport'
 import { isPublicAddress, OutgoingRequestError, URL_LENGTH_MAX } from '@open-payments-server/http-client'
-import { targetUri } from '@open-payments-server/http-server'
+import { readPreference, targetUri } from '@open-payments-server/http-server'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { CommonRefusal } from '@open-payments-server/value-types/refusals'
 import {
@@ -21,8 +21,10 @@ import {
   parseRepeatingInterval
 } from '@open-payments-server/value-types/intervals'
 import fc from 'fast-check'
+import { formatCursor as formatEventCursor, parseCursor } from '../../../../../packages/events/src/cursor.js'
 import { maxAgeSeconds } from '../../../../../packages/http-client/src/max-age.js'
 import { parseTarget } from '../../../../../packages/http-client/src/target.js'
+import { readRetryAfter } from '../../../../../packages/webhooks/src/schedule.js'
 import {
   readPageToken,
   readTextToken,
@@ -305,6 +307,21 @@ const queries = target({
 
 const ofPage: RefusalKind = (error) => (isRpcError(error) ? 'refused' : undefined)
 
+const eventCursors = target({
+  name: 'cursors of events',
+  share: 100,
+  cases: attempts(word('resource-server.0 resource-server.4711 auth-server.1'), MESSAGE_BYTES_MAX),
+  attack(cursor) {
+    const number = parseCursor('resource-server', cursor)
+    if (number === undefined) return 'refused'
+    mustHold({
+      'a cursor has one spelling': formatEventCursor('resource-server', number) === cursor,
+      'its number can be stored': number >= 0n && number < 2n ** 63n
+    })
+    return ACCEPTED
+  }
+})
+
 const tokens = target({
   name: 'page tokens',
   share: 200,
@@ -339,6 +356,9 @@ const cookies = ['https://auth.wallet.example/', 'http://localhost:4000/'].map((
   createInteractionCookie(createAddresses(url), 600)
 )
 
+const waits = fc.nat(99_999).map((seconds) => `wait=${String(seconds)}`)
+const retries = fc.constantFrom('120', 'Wed, 25 Nov 2026 10:01:00 GMT')
+
 const chooseRepresentation = createChooseRepresentation('negotiated')
 
 const headers = target({
@@ -350,9 +370,11 @@ const headers = target({
     accept: header(accepts, 'application/json , ;q=0 ; */*'),
     cacheControl: header(ages, 'max-age= , " 9 no-cache ='),
     cookie: header(kept, 'interaction= ; = " % a=b; __proto__=a;'),
+    prefer: header(waits, 'wait= " \\ , ; = respond-async'),
+    retryAfter: header(retries, '1 GMT , :'),
     secret: header(word('the-secret'), 'the-secret a')
   }),
-  attack({ authorization, idempotencyKey, accept, cacheControl, cookie, secret }) {
+  attack({ authorization, idempotencyKey, accept, cacheControl, cookie, prefer, retryAfter, secret }) {
     const token = readAccessToken([authorization])
     const seconds = maxAgeSeconds({ 'cache-control': cacheControl, age: idempotencyKey }) ?? 0
     const read = cookies.flatMap((each) => Object.values(each.read(cookie)).map((value) => typeof value))
@@ -362,6 +384,12 @@ const headers = target({
         token === undefined || parseGnapToken(authorization.trim()) === token,
       'two tokens are none': readAccessToken([authorization, authorization]) === undefined,
       'there are two shapes': ['full', 'published'].includes(chooseRepresentation({ get: () => accept })),
+      'a preference is a text, or none': ['string', 'undefined'].includes(
+        typeof readPreference(prefer, 'wait')
+      ),
+      'a plain preference is read':
+        !/^wait=\d+$/.test(prefer) || readPreference(prefer, 'wait') === prefer.slice(5),
+      'nobody is asked again in the past': (readRetryAfter(retryAfter, Date.UTC(2026, 10, 25)) ?? 0) >= 0,
       'an age is seconds': seconds >= 0 && seconds <= 2 ** 31,
       'what a cookie keeps is text': read.every((type) => type === 'string' || type === 'undefined'),
       'only the same secret is the same': isSameSecret(secret, 'the-secret') === (secret === 'the-secret')
@@ -376,5 +404,5 @@ const headers = target({
 /** All parsers of single texts: URLs, intervals, amounts, list parameters, headers. */
 export const TEXT_TARGETS = [
   ...[wallets, finishUris, fetched, resources],
-  ...[intervals, amounts, queries, tokens, headers]
+  ...[intervals, amounts, queries, eventCursors, tokens, headers]
 ]

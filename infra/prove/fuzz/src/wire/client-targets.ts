@@ -9,9 +9,10 @@ import {
   grantRequests,
   incomingPayments,
   outgoingPayments,
-  quotes
+  quotes,
+  refunds
 } from '../generators/requests.js'
-import { anyText, mixed, mutated } from '../generators/text.js'
+import { anyText, grown, mixed, mutated, word } from '../generators/text.js'
 import { BODY_BYTES_MAX } from '../targets/bodies.js'
 import { ACCEPTED, type AnyTarget, mustHold, target } from '../target.js'
 import { checkAnswer } from './answers.js'
@@ -33,7 +34,7 @@ const headers = fc.record(
 
 /** Requests with a body, and their paths. */
 function signedBodies(world: World) {
-  const { system, places, tokens, pending } = world
+  const { system, places, tokens, refundToken, pending } = world
   const at = (collection: keyof World['tokens'], values: fc.Arbitrary<unknown>) =>
     [`${system.resourceServerUrl}/${collection}`, tokens[collection], values] as const
   const creations = [
@@ -41,7 +42,8 @@ function signedBodies(world: World) {
     [pending.continueUri, pending.continuationToken, continuations] as const,
     at('incoming-payments', incomingPayments(places)),
     at('quotes', quotes(places)),
-    at('outgoing-payments', outgoingPayments(places))
+    at('outgoing-payments', outgoingPayments(places)),
+    [`${system.resourceServerUrl}/outgoing-payments`, refundToken, refunds(places)] as const
   ]
   return fc.oneof(
     ...creations.map(([url, accessToken, values]) => {
@@ -71,6 +73,111 @@ function reads({ system, places, tokens }: World): fc.Arbitrary<{ url: string; a
     of('quotes', single)
   )
 }
+
+// Preferences of how to wait, and of streams. For a payment that has not ended, a client asks for no long wait here.
+const prefers = word(
+  'wait=0 wait=60 WAIT="7" wait=99999999999999999999 respond-async,wait=5 wait;a="b",wait=0'
+)
+const preferPiece = word('wait= wait , ; " \\ = 0 -1 1.5')
+const shortPrefers = word(
+  'wait=0 wait=0 wait=00 wait wait=-1 wait=0.5 wait=1s wait="0" wait= respond-async wait=1'
+)
+const eventIds = word('0 1 17 999999999999999999 1000000000000000000 -1 01 1.0 a')
+const acceptsStream = word(
+  'text/event-stream text/event-stream;q=0.9,*/* application/json;q=0.1,text/event-stream'
+)
+const acceptsAny = mixed(
+  [1, word('application/json */* text/event-stream;q=0,*/* text/event-stream,application/json')],
+  [2, acceptsStream]
+)
+/** How a client may have what it reads already. */
+const tags = word('* "a" W/"a","b" the-tag the-tag')
+/** Room for a single value in the header section of 16,384 bytes, in characters. */
+const HEADER_VALUE_LENGTH_MAX = 12_288
+
+interface WaitingRead {
+  readonly collection: 'incoming-payments' | 'outgoing-payments'
+  readonly hasEnded: boolean
+  readonly headers: Readonly<Record<string, string>>
+}
+
+function header(
+  values: fc.Arbitrary<string>,
+  pieces?: fc.Arbitrary<string>
+): fc.Arbitrary<string | undefined> {
+  const tried = mixed([3, values], [2, mutated(values, pieces)], [1, grown(values, HEADER_VALUE_LENGTH_MAX)])
+  return fc.option(sendable(tried), { nil: undefined, freq: 2 })
+}
+
+const ofEnded = fc.record({
+  prefer: header(prefers, preferPiece),
+  'last-event-id': header(eventIds),
+  accept: header(acceptsAny),
+  'if-none-match': header(tags)
+})
+const ofOpen = fc.record({
+  prefer: fc.option(shortPrefers, { nil: undefined, freq: 5 }),
+  'last-event-id': header(eventIds),
+  accept: word('application/json */*'),
+  'if-none-match': header(tags)
+})
+
+const waitingReads: fc.Arbitrary<WaitingRead> = fc
+  .record({
+    collection: fc.constantFrom('incoming-payments', 'outgoing-payments'),
+    ended: ofEnded,
+    open: ofOpen,
+    isOpen: mixed([1, fc.constant(true)], [3, fc.constant(false)])
+  })
+  .map(({ collection, ended, open, isOpen }) => {
+    // Only the incoming payment stays open.
+    const hasEnded = collection === 'outgoing-payments' || !isOpen
+    const some = Object.entries(hasEnded ? ended : open)
+    return {
+      collection,
+      hasEnded,
+      headers: Object.fromEntries(
+        some.filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '')
+      )
+    }
+  })
+
+/** How long an answer may take beyond the wait that was asked for, in milliseconds. */
+const ANSWER_MS_MAX = 2_000
+
+/** Reads a payment as a client that waits. @returns the answer in words */
+async function readWaiting(
+  world: World,
+  { collection, hasEnded, headers: some }: WaitingRead
+): Promise<string> {
+  const { system, places, tokens, ended } = world
+  const url = { 'incoming-payments': ended.incoming, 'outgoing-payments': ended.outgoing }[collection]
+  const options = { accessToken: tokens[collection], outsideContract: WAITING }
+  const read = (headers: Readonly<Record<string, string>>): Promise<Answer> =>
+    system.shop.request('GET', hasEnded ? url : places.receivers[0], { ...options, headers })
+  const before = await read({})
+  const tag = before.headers.get('etag') ?? ''
+  const sent = Object.fromEntries(
+    Object.entries(some).map(([name, value]) => [name, value.replace('the-tag', tag)])
+  )
+  const startedMs = performance.now()
+  const answer = await read(sent)
+  const waitedMs = !hasEnded && sent.prefer === 'wait=1' ? 1_000 : 0
+  const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream') === true
+  mustHold({
+    'nobody waits longer than was asked for': performance.now() - startedMs < waitedMs + ANSWER_MS_MAX,
+    'reading changes nothing': (await read({})).text === before.text,
+    'what is not modified was known': answer.status !== 304 || sent['if-none-match'] !== undefined,
+    'who knows all came back for more': answer.status !== 204 || sent['last-event-id'] !== undefined,
+    'only who prefers a stream gets one': !isStream || /event-stream/i.test(sent.accept ?? ''),
+    'a stream ends by saying when to come back': !isStream || /retry: \d+\n\n$/.test(answer.text),
+    [`the wrong header is named: ${answer.text}`]:
+      answer.status !== 400 || /Prefer|Last-Event-ID/.test(answer.text)
+  })
+  return check(answer, 'GET')
+}
+
+const WAITING = { reason: 'streams and preferences are additions to the contract' }
 
 function check({ status: code, headers: some, text: body }: Answer, method: string): string {
   return checkAnswer({ status: code, header: (name) => some.get(name), body }, method)
@@ -143,6 +250,12 @@ export function clientTargets(world: () => World): readonly AnyTarget[] {
       cases: () => reads(world()),
       attack: async ({ url, accessToken }) =>
         check(await world().system.shop.request('GET', url, { accessToken }), 'GET')
+    }),
+    target({
+      name: 'waiting reads over HTTP',
+      share: 40,
+      cases: waitingReads,
+      attack: (read) => readWaiting(world(), read)
     }),
     target({
       name: 'page tokens over gRPC',

@@ -22,7 +22,7 @@ const targets = attempts(paths, TARGET_LENGTH_MAX, pathPiece, word('/ /alice/ /a
 
 /** Header fields with their possible values, separated by `|`. */
 const FIELDS = {
-  accept: 'application/json|*/*|text/html|text/html;q=0.9,application/json;q=0|,;,;q=2',
+  accept: 'application/json|text/event-stream|*/*|text/html|text/html;q=0.9,application/json;q=0|,;,;q=2',
   'accept-language': 'en|*;q=0.1,de',
   'accept-encoding': 'gzip|*;q=0',
   authorization: 'GNAP abc|gnap  abc|Bearer abc|GNAP|GNAP a b',
@@ -33,6 +33,8 @@ const FIELDS = {
   signature: 'sig1=:AAAA:|sig1=()',
   'signature-input': 'sig1=("@method");created=1|sig1=1',
   'idempotency-key': `${UUID}|${'a'.repeat(256)}`,
+  prefer: 'wait=1|wait=99999|wait=-1|respond-async, wait="1|wait',
+  'last-event-id': '1|-1|a',
   'if-none-match': '*|"a"|W/"a", "b|"',
   'if-modified-since': 'Sat, 01 Jan 2000 00:00:00 GMT|0',
   'cache-control': 'no-cache|no-cache,,',
