@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createLogger } from '@open-payments-server/runtime'
 import { send } from '@open-payments-server/testing'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { composeResourceServer, loadConfig, type RunningResourceServer } from '../src/index.js'
 import { EVENT_TYPES } from '../src/domain/event-types.js'
 import { openEventSource, signedHeaders, type TestEventSource } from './support/event-source.js'
@@ -13,6 +13,18 @@ const TYPES = Object.keys(EVENT_TYPES)
 /** Within which a change that another replica made is told, in milliseconds. */
 const TOLD_WITHIN_MS = 200
 const CHANGES = 15
+/** After how many milliseconds readers look by themselves: while messages of other replicas reach them, and otherwise. */
+const LOOK_AFTER_MS: readonly unknown[] = [1_000, 100]
+
+/** Postpones by a minute how every reader in this process looks by itself, until all mocks are restored. */
+function postponeLooks(): void {
+  const start = globalThis.setTimeout
+  jest
+    .spyOn(globalThis, 'setTimeout')
+    .mockImplementation((look: () => void, ms?: number) =>
+      start(look, LOOK_AFTER_MS.includes(ms) ? 60_000 : ms)
+    )
+}
 
 const redisUrl = process.env.TEST_REDIS_URL
 const withRedis = redisUrl === undefined ? describe.skip : describe
@@ -61,6 +73,9 @@ withRedis('replicas', () => {
   beforeAll(async () => {
     world = await startPaymentWorld({ settings: shared })
   })
+  afterEach(() => {
+    jest.restoreAllMocks()
+  })
   afterAll(async () => {
     for (const replica of started) await replica.stop()
     await world.stop()
@@ -84,8 +99,28 @@ withRedis('replicas', () => {
       delaysMs.push((source.toldAtMs[index] ?? Infinity) - endedAtMs)
     }
     await source.close()
-    const middle = delaysMs.toSorted((one, other) => one - other)[CHANGES]
-    expect(middle).toBeLessThan(TOLD_WITHIN_MS)
+    // Of two delays for each change, three of four: if readers looked once a second, one of five would be.
+    const sorted = delaysMs.toSorted((one, other) => one - other)
+    expect(sorted[Math.floor(1.5 * CHANGES)]).toBeLessThan(TOLD_WITHIN_MS)
+  })
+
+  it('are woken by the message of another, and do not look by themselves first', async () => {
+    const [replica, apart] = [await startReplica(), await startReplica({})]
+    const receiver = await createToldReceiver(world)
+    postponeLooks()
+    const source = openAt(replica, receiver)
+    await source.whenTold(1)
+    const waiting = waitAt(replica, receiver, 'wait=30')
+    const unaware = waitAt(apart, receiver, 'wait=3')
+    await delay(100)
+    await world.pay(receiver, 1)
+    expect((await waiting).at('receivedAmount')).toEqual(usd(1))
+    await source.whenTold(2)
+    await world.pay(receiver, 1)
+    expect(await source.whenTold(3)).toMatchObject([{}, {}, { data: { receivedAmount: usd(2) } }])
+    // Whom no message reaches would have looked long ago.
+    expect((await unaware).at('receivedAmount')).toEqual(usd(0))
+    await source.close()
   })
 
   it('find out by themselves when no message reaches them', async () => {
