@@ -19,6 +19,8 @@ export interface OperatorRefund {
   /** What the payer got back of the fee. */
   readonly returnedFee: Amount
   readonly createdAt: Date | undefined
+  /** Names in the certificate of whoever made it; undefined without mutual TLS, and for a client's payment. */
+  readonly createdBy: string | undefined
 }
 
 /** A refund to be made. */
@@ -47,6 +49,7 @@ export function refundOf(refund: wallet.Refund): OperatorRefund {
     settled: settledValue === '' ? undefined : amountOf(settledValue, asset),
     returned: returnedValue === '' ? undefined : amountOf(returnedValue, returnedAsset),
     returnedFee: amountOf(refund.returnedFeeValue, returnedAsset),
-    createdAt: refund.createTime
+    createdAt: refund.createTime,
+    createdBy: textOf(refund.createdBy)
   }
 }

@@ -342,10 +342,16 @@ describe('a refund', () => {
       /^Took 1\.00 USD from the receiver and gave 1\.00 USD, and 0\.01 USD of the fee, to the payer/
     )
     expect(await json('refund', 'list', payment)).toMatchObject([
-      { id: 'k1', state: 'completed', value: '250', returnedAmount: { value: '250', assetCode: 'USD' } },
-      { value: '100', returnedFeeAmount: { value: '1' } }
+      {
+        id: 'k1',
+        state: 'completed',
+        value: '250',
+        returnedAmount: { value: '250', assetCode: 'USD' },
+        createdBy: null
+      },
+      { value: '100', returnedFeeAmount: { value: '1' }, createdBy: 'spiffe://example/desk' }
     ])
-    expect((await run(['refund', 'list'])).stdout).toContain('2.50 USD')
+    expect((await run(['refund', 'list'])).stdout).toMatch(/2\.50 USD[^]*spiffe:\/\/example\/desk/)
   })
 
   it('says how to retry after a lost answer, with the same key', async () => {

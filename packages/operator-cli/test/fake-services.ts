@@ -271,7 +271,8 @@ function walletService(state: State, { unary }: Handlers): wallet.WalletOperator
         returnedFeeValue: returnsFee ? '1' : '0',
         returnedAsset: asset,
         createTime: now,
-        updateTime: now
+        updateTime: now,
+        createdBy: returnsFee ? 'spiffe://example/desk' : ''
       }
       if (value === '0') {
         const message = 'value must be above 0'

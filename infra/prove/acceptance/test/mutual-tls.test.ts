@@ -1,15 +1,17 @@
 import { type ServiceDefinition, type ServiceError, makeClientConstructor } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { composeAuthServer, loadConfig as loadAuthServerConfig } from '@open-payments-server/auth-server'
-import { createClient, status } from '@open-payments-server/grpc-transport'
+import { callUnary, createClient, status } from '@open-payments-server/grpc-transport'
 import { auth, events, wallet } from '@open-payments-server/proto'
 import {
   composeResourceServer,
   loadConfig as loadResourceServerConfig
 } from '@open-payments-server/resource-server'
+import type { TestDatabase } from '@open-payments-server/testing'
 import type { CertificateOptions } from '@open-payments-server/testing/certificates'
 import { consentedToken, outgoingAccess } from '../src/consent.js'
 import { allSettled, createReceiver, pay } from '../src/payments.js'
+import type { ServiceName } from '../src/service-name.js'
 import { OPENING_BALANCE, startSystem, type System } from '../src/system.js'
 import { CLIENT_NAMES, createSystemTls, type SystemTls } from '../src/system-tls.js'
 
@@ -38,7 +40,16 @@ describe('both services with certificates', () => {
   })
 })
 
-type Services = 'introspection' | 'limits' | 'operator' | 'auditing' | 'events' | 'wallets' | 'wallet events'
+type Services =
+  | 'introspection'
+  | 'limits'
+  | 'operator'
+  | 'auditing'
+  | 'events'
+  | 'webhooks'
+  | 'wallets'
+  | 'wallet events'
+  | 'wallet webhooks'
 
 const { auditLimits, listFrozenClients } = auth.GrantOperatorServiceService
 /** What the resource server may call of the operator's methods. */
@@ -49,8 +60,10 @@ const METHODS: Readonly<Record<Services, readonly string[]>> = {
   operator: pathsOf(auth.GrantOperatorServiceService).filter((path) => !READING.includes(path)),
   auditing: READING,
   events: pathsOf(events.EventServiceService),
+  webhooks: pathsOf(events.WebhookServiceService),
   wallets: pathsOf(wallet.WalletOperatorServiceService),
-  'wallet events': pathsOf(events.EventServiceService)
+  'wallet events': pathsOf(events.EventServiceService),
+  'wallet webhooks': pathsOf(events.WebhookServiceService)
 }
 
 function pathsOf(definition: ServiceDefinition): string[] {
@@ -109,7 +122,7 @@ describe('a client whose certificate has', () => {
     [
       'the name of an operator',
       { uris: [CLIENT_NAMES.operator] },
-      ['operator', 'auditing', 'events', 'wallets', 'wallet events']
+      ['operator', 'auditing', 'events', 'webhooks', 'wallets', 'wallet events', 'wallet webhooks']
     ],
     ['the name of a service that watches', { uris: [CLIENT_NAMES.watcher] }, ['events', 'wallet events']],
     ['the name of an operator as its common name', { commonName: CLIENT_NAMES.operator }, []],
@@ -119,6 +132,101 @@ describe('a client whose certificate has', () => {
     const allowed: Services[] = []
     for (const service of services) if (await letIn(certificate, service)) allowed.push(service)
     expect(allowed).toEqual(expected)
+  })
+})
+
+describe('what an operator orders', () => {
+  const call = { idempotent: false }
+  const NAMES = [CLIENT_NAMES.operator, 'desk-7.wallet.test']
+  let operator: wallet.WalletOperatorServiceClient
+  let grantOperator: auth.GrantOperatorServiceClient
+  beforeAll(async () => {
+    const certificate = { uris: [CLIENT_NAMES.operator], dnsNames: ['desk-7.wallet.test'] }
+    const channel = async (service: ServiceName, port: number | undefined) => ({
+      ...(await tls.channel(certificate, service)),
+      target: `127.0.0.1:${String(port)}`,
+      deadlineMs: 10_000,
+      retriesMax: 0,
+      messageBytesMax: 4_000_000
+    })
+    operator = createClient(
+      wallet.WalletOperatorServiceClient,
+      await channel('resource-server', system.resourceServers[0]?.grpcPort)
+    )
+    grantOperator = createClient(
+      auth.GrantOperatorServiceClient,
+      await channel('auth-server', system.authServers[0]?.grpcPort)
+    )
+  })
+  afterAll(() => {
+    operator.close()
+    grantOperator.close()
+  })
+  /** Every name of the certificate, in whatever order it has them. */
+  const expectNames = (by: string | undefined): void => {
+    expect(by?.split(', ').toSorted()).toEqual(NAMES.toSorted())
+  }
+  const paid = async (debit: bigint): Promise<string> => {
+    const { url } = await createReceiver(system, system.shop)
+    const { token } = await consentedToken(system, system.shop, [outgoingAccess(system)])
+    return (await pay(system, system.shop, token, url, debit)).textAt('id')
+  }
+  /** Who events of a type name. */
+  const told = async (type: string, database: TestDatabase): Promise<string | undefined> => {
+    const [row] = await database.query<{ by: string | null }>(
+      `select change->>'by' as by from (select type, change from event union all select type, change from event_outbox) as told
+        where type = $1`,
+      [type]
+    )
+    return row?.by ?? undefined
+  }
+
+  it('about a payment is recorded with every name in the certificate', async () => {
+    const order = {
+      aboveValue: '100',
+      walletAddress: system.walletAddresses.alice,
+      client: '',
+      firstPayee: false,
+      method: ''
+    }
+    const { rule } = await callUnary(operator, 'createApprovalRule', order, call)
+    const [approved, declined] = [await paid(101n), await paid(102n)]
+    for (const [method, outgoingPayment] of [
+      ['approvePayment', approved],
+      ['declinePayment', declined]
+    ] as const) {
+      await callUnary(operator, method, { outgoingPayment, reason: 'ticket 4711' }, call)
+      const { payment } = await callUnary(system.operator, 'getOutgoingPayment', { outgoingPayment }, call)
+      expect(payment?.approval?.reason).toBe('ticket 4711')
+      expectNames(payment?.approval?.decidedBy)
+    }
+    await callUnary(operator, 'deleteApprovalRule', { ruleId: rule?.id ?? '' }, call)
+    await allSettled(system)
+    const refund = { refundOf: approved, value: '5', idempotencyKey: '', returnsFee: false }
+    expectNames((await callUnary(operator, 'createRefund', refund, call)).refund?.createdBy)
+    const listed = { refundOf: approved, pageSize: 0, pageToken: '' }
+    expectNames((await callUnary(system.operator, 'listRefunds', listed, call)).refunds[0]?.createdBy)
+  })
+
+  it('to be frozen is recorded with every name in the certificate', async () => {
+    const reason = 'ticket 4712'
+    const { account } = await callUnary(operator, 'freezeAccount', { accountName: 'market', reason }, call)
+    expectNames(account?.freeze?.frozenBy)
+    const { market, shop } = system.walletAddresses
+    const frozen = await callUnary(operator, 'freezeWalletAddress', { walletAddress: market, reason }, call)
+    expectNames(frozen.walletAddress?.freeze?.frozenBy)
+    const { client } = await callUnary(grantOperator, 'freezeClient', { client: shop, reason }, call)
+    expectNames(client?.frozenBy)
+    for (const type of ['account.frozen', 'wallet_address.frozen'])
+      expectNames(await told(type, system.resourceDatabase))
+    expectNames(await told('client.frozen', system.authDatabase))
+
+    await callUnary(operator, 'unfreezeAccount', { accountName: 'market', reason }, call)
+    await callUnary(operator, 'unfreezeWalletAddress', { walletAddress: market, reason }, call)
+    await callUnary(grantOperator, 'unfreezeClient', { client: shop, reason }, call)
+    for (const type of ['account.unfrozen', 'wallet_address.unfrozen'])
+      expectNames(await told(type, system.resourceDatabase))
+    expectNames(await told('client.unfrozen', system.authDatabase))
   })
 })
 

@@ -52,7 +52,8 @@ export function refundCommand(run: RunSession): Command {
             ['State', ({ state }) => state],
             ['Taken', ({ amount, settled }) => amountCell(settled ?? amount), 'right'],
             ['Returned', ({ returned }) => amountCell(returned), 'right'],
-            ['Of the fee', ({ returnedFee }) => amountCell(returnedFee), 'right']
+            ['Of the fee', ({ returnedFee }) => amountCell(returnedFee), 'right'],
+            ['By', ({ createdBy }) => createdBy ?? '']
           ],
           json: refundJson
         })
@@ -81,6 +82,7 @@ function refundJson(refund: OperatorRefund): unknown {
     refundAmount: amountJson(refund.settled ?? refund.amount),
     returnedAmount: amountJson(refund.returned),
     returnedFeeAmount: amountJson(refund.returnedFee),
-    createdAt: refund.createdAt ?? null
+    createdAt: refund.createdAt ?? null,
+    createdBy: refund.createdBy ?? null
   }
 }

@@ -27,6 +27,8 @@ export interface Refund {
   readonly returnedValue: bigint | undefined
   /** What the payer got back of the fee, in the payer's asset. */
   readonly returnedFeeValue: bigint
+  /** Names in the certificate of the operator who made it: shown to operators only. Undefined without mutual TLS. */
+  readonly createdBy: string | undefined
   readonly createdAtMs: number
   readonly updatedAtMs: number
 }

@@ -35,6 +35,8 @@ export interface RefundRequest {
   readonly idempotencyKey: string
   /** Whether the payer also gets the fee back, in proportion. */
   readonly returnsFee: boolean
+  /** Names of whoever asks for it; undefined if they are not known. */
+  readonly by: string | undefined
 }
 
 interface CreatedRow {
@@ -83,7 +85,8 @@ export async function createRefund(
     refundOf: readPaymentId(request.refundOf, urls),
     value: readValue(request.value),
     returnsFee: request.returnsFee,
-    identity: identify(request)
+    identity: identify(request),
+    createdBy: request.by
   }
   const [created] = await CREATE.rows(database, {
     ...askedRefund(refund),

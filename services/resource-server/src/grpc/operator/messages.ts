@@ -68,9 +68,15 @@ export function toRefundMessage(refund: Refund, urls: ResourceUrls): wallet.Refu
     returnedValue: refund.returnedValue?.toString() ?? '',
     returnedFeeValue: refund.returnedFeeValue.toString(),
     returnedAsset: refund.returnedAsset,
+    createdBy: refund.createdBy ?? '',
     createTime: new Date(refund.createdAtMs),
     updateTime: new Date(refund.updatedAtMs)
   }
+}
+
+/** The names of a caller's certificate, as they are recorded; undefined without one. */
+export function namesOf(clientNames: readonly string[]): string | undefined {
+  return clientNames.length === 0 ? undefined : clientNames.join(', ')
 }
 
 /** A lost payment on the wire. */

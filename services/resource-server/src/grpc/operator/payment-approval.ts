@@ -16,7 +16,7 @@ import {
   type ShownPayment,
   type ShowPaymentDependencies
 } from '../../features/approve-payments/show-payment.js'
-import { toPaymentMessage } from './messages.js'
+import { namesOf, toPaymentMessage } from './messages.js'
 
 /** `WalletOperatorService.GetOutgoingPayment`. */
 export function getOutgoingPaymentRpc(
@@ -32,7 +32,7 @@ export function approvePaymentRpc(
   dependencies: DecideDependencies
 ): UnaryHandler<wallet.ApprovePaymentRequest, wallet.ApprovePaymentResponse> {
   return async ({ outgoingPayment: url, reason }, { clientNames }) => {
-    const shown = await approvePayment({ url, reason, by: nameOf(clientNames) }, dependencies)
+    const shown = await approvePayment({ url, reason, by: namesOf(clientNames) }, dependencies)
     return { payment: toShownPaymentMessage(shown, dependencies.urls) }
   }
 }
@@ -42,7 +42,7 @@ export function declinePaymentRpc(
   dependencies: DecideDependencies
 ): UnaryHandler<wallet.DeclinePaymentRequest, wallet.DeclinePaymentResponse> {
   return async ({ outgoingPayment: url, reason }, { clientNames }) => {
-    const shown = await declinePayment({ url, reason, by: nameOf(clientNames) }, dependencies)
+    const shown = await declinePayment({ url, reason, by: namesOf(clientNames) }, dependencies)
     return { payment: toShownPaymentMessage(shown, dependencies.urls) }
   }
 }
@@ -69,11 +69,6 @@ export function deleteApprovalRuleRpc(
     await deleteApprovalRule(ruleId, dependencies)
     return {}
   }
-}
-
-/** The names of a certificate, as they are recorded; undefined without one. */
-function nameOf(clientNames: readonly string[]): string | undefined {
-  return clientNames.length === 0 ? undefined : clientNames.join(', ')
 }
 
 function toShownPaymentMessage(

@@ -4,15 +4,16 @@ import { cutPage, readPageSize, readPageToken, writePageToken } from '@open-paym
 import { createRefund } from '../../features/refund-payments/create-refund.js'
 import type { RefundDependencies } from '../../features/refund-payments/dependencies.js'
 import { listRefunds } from '../../features/refund-payments/list-refunds.js'
-import { toRefundMessage } from './messages.js'
+import { namesOf, toRefundMessage } from './messages.js'
 
 /** `WalletOperatorService.CreateRefund`. */
 export function createRefundRpc(
   dependencies: RefundDependencies
 ): UnaryHandler<wallet.CreateRefundRequest, wallet.CreateRefundResponse> {
-  return async (request) => ({
-    refund: toRefundMessage(await createRefund(request, dependencies), dependencies.urls)
-  })
+  return async (request, { clientNames }) => {
+    const refund = await createRefund({ ...request, by: namesOf(clientNames) }, dependencies)
+    return { refund: toRefundMessage(refund, dependencies.urls) }
+  }
 }
 
 /** `WalletOperatorService.ListRefunds`. */

@@ -13,6 +13,8 @@ export interface NewRefund {
   readonly returnsFee: boolean
   /** Identifies repetitions of the request; undefined without an idempotency key. */
   readonly identity: RefundIdentity | undefined
+  /** Names of whoever makes it; undefined if they are not known. */
+  readonly createdBy: string | undefined
 }
 
 /** Identifies a request for a refund. */
@@ -31,16 +33,22 @@ export const asked = Prisma.sql`
   wanted as materialized (
     select ${placeholder('id')}::uuid as id, ${placeholder('refundOf')}::uuid as refund_of, ${placeholder('value')}::numeric as value,
            ${placeholder('returnsFee')}::boolean as returns_fee, ${placeholder('idempotencyHash')}::bytea as idempotency_hash,
-           ${placeholder('requestHash')}::bytea as request_hash, ${placeholder('now')}::timestamptz as now
+           ${placeholder('requestHash')}::bytea as request_hash, ${placeholder('createdBy')}::text as created_by,
+           ${placeholder('now')}::timestamptz as now
   ), asked as (
     select * from wanted where not exists (select 1 from refund f where f.idempotency_hash = wanted.idempotency_hash)
   )`
 
 /** The parameters of {@link asked}, except `now`. Numbers of arbitrary size are sent as text. */
-export function askedRefund({ identity, ...refund }: NewRefund): Readonly<Record<string, unknown>> {
+export function askedRefund({
+  identity,
+  createdBy,
+  ...refund
+}: NewRefund): Readonly<Record<string, unknown>> {
   return {
     ...refund,
     value: refund.value.toString(),
+    createdBy: createdBy ?? null,
     idempotencyHash: identity ? bytesText(identity.idempotencyHash) : null,
     requestHash: identity ? bytesText(identity.requestHash) : null
   }
@@ -76,12 +84,12 @@ const WHOLE = Prisma.sql`original.settled_receive_value`
 export const refunded = Prisma.sql`
   refunding as (
     insert into refund (id, refund_of, incoming_payment_id, state, asset_id, value, settled_value, from_value, returned_asset_id,
-                        returned_value, returns_fee, returned_fee_value, idempotency_hash, request_hash, created_at, updated_at)
+                        returned_value, returns_fee, returned_fee_value, idempotency_hash, request_hash, created_by, created_at, updated_at)
     select asked.id, original.id, route.incoming_payment_id, 'completed', route.receiver_asset_id, asked.value, asked.value,
            original.provider_refunded_value, route.payer_asset_id,
            ${shareOf(Prisma.sql`route.net_value`, PART, WHOLE)}, asked.returns_fee,
            case when asked.returns_fee then ${shareOf(Prisma.sql`route.fee_value`, PART, WHOLE)} else 0 end,
-           asked.idempotency_hash, asked.request_hash, asked.now, asked.now
+           asked.idempotency_hash, asked.request_hash, asked.created_by, asked.now, asked.now
       from asked cross join original cross join route join party on party.id = route.receiver_account_id
      where original.refunded_value + asked.value <= original.settled_receive_value and party.available >= asked.value
     on conflict (idempotency_hash) where idempotency_hash is not null do nothing

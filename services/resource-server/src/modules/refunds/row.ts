@@ -5,7 +5,7 @@ import { assetById } from '../ledger/index.js'
 /** The columns of a {@link RefundRow}: `f` is the refund, joined by {@link REFUND_JOINS}. */
 export const REFUND_COLUMNS = Prisma.sql`
   f.id, f.refund_of, f.payment_id, f.state, f.value::text, f.settled_value::text, f.returned_value::text,
-  f.returned_fee_value::text, f.created_at, f.updated_at, fa.code, fa.scale, fr.code as returned_code,
+  f.returned_fee_value::text, f.created_by, f.created_at, f.updated_at, fa.code, fa.scale, fr.code as returned_code,
   fr.scale as returned_scale`
 
 /** Joins both assets to the refunds `f`: one row for each refund. */
@@ -22,6 +22,7 @@ export interface RefundRow {
   readonly settled_value: string | null
   readonly returned_value: string | null
   readonly returned_fee_value: string
+  readonly created_by: string | null
   /** Text where rows are part of another. */
   readonly created_at: Date | string
   readonly updated_at: Date | string
@@ -44,6 +45,7 @@ export function readRefundRow(row: RefundRow): Refund {
     returnedAsset: { code: row.returned_code, scale: row.returned_scale },
     returnedValue: row.returned_value === null ? undefined : BigInt(row.returned_value),
     returnedFeeValue: BigInt(row.returned_fee_value),
+    createdBy: row.created_by ?? undefined,
     createdAtMs: new Date(row.created_at).getTime(),
     updatedAtMs: new Date(row.updated_at).getTime()
   }
