@@ -13,7 +13,10 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 /** Long runs by name: which tests, and what makes them long. Settings that are set already win. */
 const longRuns = {
   model: {
-    paths: ['services/auth-server/test/limit-model.test.ts'],
+    paths: [
+      'services/auth-server/test/limit-model.test.ts',
+      'services/resource-server/test/payment-model.test.ts'
+    ],
     environment: { MODEL_TEST_OPERATIONS: '200000' }
   },
   fuzz: {

@@ -56,6 +56,8 @@ export class FakeGrantLimits {
   readonly debitLimits = new Map<string, bigint>()
   /** The grant (UUID) of a token; undefined gives it {@link GRANT}. */
   grantOf: (accessToken: string) => string | undefined = () => undefined
+  /** When a payment is charged. */
+  chargeTime: () => Date = () => new Date()
   /** When the next interval of every grant begins. */
   nextIntervalTime: Date | undefined
   /** Tokens that may no longer be used. */
@@ -176,7 +178,6 @@ export class FakeGrantLimits {
       JSON.stringify([known.debitAmount, known.receiveAmount]) !==
         JSON.stringify([debitAmount, receiveAmount])
     if (isForOtherAmounts) throw refuse(status.ABORTED)
-    const now = new Date()
     const reservation = {
       paymentId,
       grantId,
@@ -187,8 +188,8 @@ export class FakeGrantLimits {
       receiver,
       debitAmount,
       receiveAmount,
-      createdAt: now,
-      chargedAt: now
+      createdAt: new Date(),
+      chargedAt: this.chargeTime()
     }
     if (known === undefined) {
       const reason = this.#reasonAgainst(accessToken, BigInt(debitAmount?.value ?? ''))

@@ -60,6 +60,8 @@ export interface TestResourceServerOptions {
   /** Settings beyond those that every test needs. */
   readonly settings?: Record<string, string>
   readonly overrides?: ResourceServerOverrides
+  /** Where the clock begins, in milliseconds since the Unix epoch; the present unless given. */
+  readonly startMs?: number
   /** Further services of the fake auth server. */
   readonly authServices?: readonly GrpcService[]
 }
@@ -81,7 +83,7 @@ export async function startTestResourceServer(
   })
   await seed(database)
   const fake = await startFakeAuthServer({ logger, services: options.authServices ?? [] })
-  const clock = new TestClock()
+  const clock = new TestClock(options.startMs)
   const config = loadConfig({
     ENVIRONMENT: 'development',
     PUBLIC_URL,
