@@ -45,6 +45,7 @@ function describeOperations(): string {
 /** Runs the sequences of a seed. Returns how to repeat the smallest that failed, and why it failed. */
 async function findFailure(lane: MoneyLane, seed: number): Promise<string | undefined> {
   let triedUntilMs = Infinity
+  let first = ''
   const property = fc.asyncProperty(moneyCommands(REPLAY_PATH), async (commands) => {
     // When the time is over, remaining candidates count as passed, and the earlier failure is reported.
     if (Date.now() > triedUntilMs) return
@@ -54,6 +55,7 @@ async function findFailure(lane: MoneyLane, seed: number): Promise<string | unde
       await world.end()
     } catch (error) {
       triedUntilMs = Math.min(triedUntilMs, Date.now() + SHRINKING_MS)
+      if (first === '') first = messageOf(error)
       throw error
     }
   })
@@ -62,8 +64,13 @@ async function findFailure(lane: MoneyLane, seed: number): Promise<string | unde
   const replayPath = /replayPath="([^"]*)"/.exec(fc.stringify(details.counterexample))?.[1]
   const path = [details.counterexamplePath, replayPath].join(' ').trim()
   const repeat = `MODEL_TEST_SEED=${String(seed)} MODEL_TEST_PATH='${path}' npm test -- payment-model.test.ts`
-  const reason = details.errorInstance instanceof Error ? details.errorInstance.message : ''
-  return `Repeat it with: ${repeat}\n\n${reason}\n\n${fc.defaultReportMessage(details) ?? ''}`
+  const reason = messageOf(details.errorInstance)
+  // A smaller sequence may fail for another reason.
+  return `Repeat it with: ${repeat}\n\n${reason}\n\n${fc.defaultReportMessage(details) ?? ''}\n\nFirst it failed with:\n${first}`
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** Runs sequences with even seeds, whose freezes hold payments, or odd ones, on one server after the other, until it is enough. */

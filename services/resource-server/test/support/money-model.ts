@@ -355,9 +355,9 @@ export class MoneyModel {
       ...(this.#isFrozenOwner(owner) ? ['account frozen'] : [])
     ]
     if (refusals.length > 0) return refusals
-    const needsApproval =
-      refundOf === undefined &&
-      Object.values(this.#state.rules).some((rule) => this.#meets(rule, owner, debit, receiver.owner))
+    const needsApproval = Object.values(this.#state.rules).some((rule) =>
+      this.#meets(rule, owner, debit, receiver.owner)
+    )
     this.#state.payments[number] = {
       ...{ owner, incoming, debit, fee, receive, refundOf, held: this.available(owner) >= debit },
       decideByMs: needsApproval ? nowMs + APPROVAL_TIMEOUT_SECONDS * 1_000 : undefined,
