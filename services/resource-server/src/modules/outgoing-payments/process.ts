@@ -182,8 +182,8 @@ export function endings(ending: readonly Ending[]): { readonly endings: string }
 /** Number of the oldest pending payments among which that which has been pending for longest is looked for. */
 const OLDEST_MAX = Prisma.raw('1000')
 
-/** Fragment: pending payments `p`, and whether a freeze `holds` each. Takes `holdsFrozen`. */
-const PENDING = Prisma.sql`
+/** Fragment: payments `p`, and whether a freeze `holds` each while it is pending. Takes `holdsFrozen`. */
+const PAYMENTS = Prisma.sql`
   from outgoing_payment p
   ${accountOf(Prisma.sql`p.wallet_address_id`)}
   ${accountById(Prisma.sql`w.account_id`)}
@@ -191,8 +191,10 @@ const PENDING = Prisma.sql`
     select ${placeholder('holdsFrozen')}::boolean
            and ${isFrozenPayment(
              Prisma.sql`substring(p.receiver from '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$')::uuid`
-           )} as holds) freezing
- where p.state = 'pending'`
+           )} as holds) freezing`
+
+/** Fragment: the same of pending payments. */
+const PENDING = Prisma.sql`${PAYMENTS} where p.state = 'pending'`
 
 /**
  * Fragments over pending payments. They read a partial index, whatever the size of the table. Both take `holdsFrozen`: whether
@@ -208,10 +210,12 @@ export const pending = {
     select count(*) from (select 1 ${PENDING} and freezing.holds limit ${limit}::integer) held)::integer`
 }
 
-/** A statement, to decide as {@link claimed} does. */
+/** A statement, to decide as {@link claimed} does. The state is compared as text, as in {@link ended}. */
 const FROZEN = new Statement<{ id: string }>(
   'find-frozen-payments',
-  Prisma.sql`select p.id ${PENDING} and p.id = any(${placeholder('ids')}::uuid[]) and freezing.holds`
+  Prisma.sql`
+  select p.id ${PAYMENTS}
+   where p.id = any(${placeholder('ids')}::uuid[]) and p.state::text = 'pending' and freezing.holds`
 )
 
 /** Which of some payments (UUID) a freeze holds. */
