@@ -1,0 +1,70 @@
+/** An exact non-negative number. The denominator is positive; the two may have common divisors. */
+export interface Fraction {
+  readonly numerator: bigint
+  readonly denominator: bigint
+}
+
+/** Whether `left < right`. */
+export function isLess(left: Fraction, right: Fraction): boolean {
+  return left.numerator * right.denominator < right.numerator * left.denominator
+}
+
+/** The smaller of two. */
+export function least(left: bigint, right: bigint): bigint {
+  return left < right ? left : right
+}
+
+/** The larger of two. */
+export function greatest(left: bigint, right: bigint): bigint {
+  return left > right ? left : right
+}
+
+/** `floor(value × fraction)`. */
+export function timesRoundedDown(value: bigint, { numerator, denominator }: Fraction): bigint {
+  return (value * numerator) / denominator
+}
+
+/** `ceil(value × fraction)`. */
+export function timesRoundedUp(value: bigint, { numerator, denominator }: Fraction): bigint {
+  return (value * numerator + denominator - 1n) / denominator
+}
+
+/** `1 / fraction`, for one that is not zero. */
+export function inverse({ numerator, denominator }: Fraction): Fraction {
+  return { numerator: denominator, denominator: numerator }
+}
+
+/**
+ * The fraction with the smallest denominator that is at least `low` and below `high`. Rates that people set have few digits, so it
+ * is the rate itself if the bounds are close.
+ */
+export function simplestBetween(low: Fraction, high: Fraction): Fraction {
+  const whole = low.numerator / low.denominator
+  const rest = low.numerator % low.denominator
+  if (rest === 0n) return { numerator: whole, denominator: 1n }
+  const next = { numerator: whole + 1n, denominator: 1n }
+  if (isLess(next, high)) return next
+  // Both have the same whole part: look between the inverses of what is left of them, where low and high change places.
+  const highRest = { numerator: high.numerator - whole * high.denominator, denominator: high.denominator }
+  const { numerator, denominator } = simplestAbove(
+    inverse(highRest),
+    inverse({ numerator: rest, denominator: low.denominator })
+  )
+  return { numerator: whole * numerator + denominator, denominator: numerator }
+}
+
+/** As `simplestBetween`, but above `low`, and at most `high`. */
+function simplestAbove(low: Fraction, high: Fraction): Fraction {
+  const whole = low.numerator / low.denominator
+  const next = { numerator: whole + 1n, denominator: 1n }
+  if (!isLess(high, next)) return next
+  const highRest = { numerator: high.numerator - whole * high.denominator, denominator: high.denominator }
+  const lowRest = { numerator: low.numerator - whole * low.denominator, denominator: low.denominator }
+  if (lowRest.numerator === 0n) {
+    // Nothing whole is left of `low`: the least denominator n with 1/n within the rest of `high`.
+    const part = (highRest.denominator + highRest.numerator - 1n) / highRest.numerator
+    return { numerator: whole * part + 1n, denominator: part }
+  }
+  const { numerator, denominator } = simplestBetween(inverse(highRest), inverse(lowRest))
+  return { numerator: whole * numerator + denominator, denominator: numerator }
+}
