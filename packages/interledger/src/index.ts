@@ -1,5 +1,13 @@
 export { type AmountTooLarge, decodeAmountTooLarge, encodeAmountTooLarge } from './amount-too-large.js'
 export {
+  PacketNotSent,
+  type PacketPath,
+  type SendDependencies,
+  type SenderClock,
+  type UnknownBecause
+} from './exchange.js'
+export type { Fraction } from './fraction.js'
+export {
   decodePrepare,
   decodeReply,
   encodePrepare,
@@ -11,6 +19,18 @@ export {
   type Reply
 } from './packet.js'
 export { PacketError } from './packet-error.js'
+export { type PathRate, rateOfPacket } from './path-rate.js'
+export {
+  type JournalAnswer,
+  type JournalPacket,
+  type PacketJournal,
+  pay,
+  type PayDependencies,
+  type PayEnd,
+  type PayOrder,
+  type PayResult
+} from './pay.js'
+export { type KnownPath, NO_PROGRESS, type PaymentProgress } from './pay-plan.js'
 export {
   createPaymentAddresses,
   type PaymentAddresses,
@@ -19,6 +39,8 @@ export {
   type ResolvedAddress,
   type StreamCredentials
 } from './payment-addresses.js'
+export { probe, type ProbedPath, type ProbeFailure, type ProbeResult } from './probe.js'
+export { DEFAULT_SLIPPAGE_BASIS_POINTS, type SendTerms, termsFromDeliver, termsFromSend } from './quote.js'
 export {
   type Arrival,
   type ArrivedPacket,

@@ -1,0 +1,577 @@
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { UINT64_MAX } from '@open-payments-server/value-types/amounts'
+import {
+  decodeReply,
+  encodeReply,
+  NO_PROGRESS,
+  pay,
+  type PayEnd,
+  type PaymentProgress,
+  type PayResult,
+  rateOfPacket,
+  type SendTerms
+} from '../src/index.js'
+import { streamKeys } from '../src/stream-keys.js'
+import { openStreamPacket, sealStreamPacket } from '../src/stream-packet.js'
+import { MemoryJournal } from './support/memory-journal.js'
+import {
+  createSimulatedPath,
+  type PathBehavior,
+  PAYMENT_ID,
+  RANDOM,
+  type SimulatedPath
+} from './support/simulated-path.js'
+import { VirtualClock } from './support/virtual-clock.js'
+
+const ONE = { numerator: 1n, denominator: 1n }
+
+interface Run {
+  readonly clock: VirtualClock
+  readonly path: SimulatedPath
+  readonly journal: MemoryJournal
+  attempt(options?: {
+    progress?: PaymentProgress
+    signal?: AbortSignal
+    isRateKnown?: boolean
+    packetLimitValue?: bigint
+  }): Promise<PayResult>
+  receivedValue(): bigint
+}
+
+function runOf(terms: SendTerms, behavior: PathBehavior, maximumValue?: bigint, seed = 1): Run {
+  const clock = new VirtualClock()
+  const draw = drawFrom(seed)
+  const path = createSimulatedPath(behavior, clock, draw, maximumValue)
+  const journal = new MemoryJournal(terms, () => clock.wait(draw() * 3))
+  return {
+    clock,
+    path,
+    journal,
+    attempt: ({ progress = NO_PROGRESS, signal, isRateKnown = true, packetLimitValue } = {}) => {
+      const { numerator, denominator } = behavior.rate
+      const known = rateOfPacket(10n ** 12n, (10n ** 12n * numerator) / denominator)
+      return clock.run(
+        pay(
+          {
+            destination: path.credentials,
+            terms,
+            path: { rate: isRateKnown ? known : undefined, packetLimitValue },
+            progress,
+            packetLifetimeMs: 20_000,
+            signal: signal ?? new AbortController().signal
+          },
+          { path, clock, random: RANDOM, journal }
+        )
+      )
+    },
+    receivedValue: () => path.credits.payments.get(PAYMENT_ID)!.receivedValue
+  }
+}
+
+/** Numbers from 0 to below 1, always the same for a seed (mulberry32). */
+function drawFrom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/**
+ * What must hold whatever happened: the journal, the result, and what the receiver was credited tell of the same packets, and nothing
+ * was credited twice or beyond the terms.
+ */
+function checkBooks({ path, journal, receivedValue }: Run, result?: PayResult): void {
+  const { credited } = path.credits
+  let creditedValue = 0n
+  for (const value of credited.values()) creditedValue += value
+  expect(creditedValue).toBe(receivedValue())
+  const rows = [...journal.rows.values()]
+  const byCondition = new Map(rows.map((row) => [row.condition.toString('hex'), row]))
+  for (const [condition, value] of credited) {
+    const row = byCondition.get(condition)
+    expect(row).toBeDefined()
+    expect(row!.answer?.outcome).not.toBe('rejected')
+    expect(value).toBeGreaterThanOrEqual(row!.deliverMinValue)
+    if (row!.answer?.outcome === 'fulfilled') expect(row!.answer.deliveredValue).toBe(value)
+  }
+  for (const row of rows) {
+    if (row.answer?.outcome === 'fulfilled') {
+      expect(credited.has(row.condition.toString('hex'))).toBe(true)
+    }
+  }
+  for (const { executionCondition, amount } of path.sent) {
+    expect(byCondition.get(executionCondition.toString('hex'))?.sendValue).toBe(amount)
+  }
+  expect(path.underWayMax).toBeLessThanOrEqual(20)
+  if (result !== undefined) {
+    expect(result.progress).toEqual(journal.progress)
+    const unknown = rows.filter(({ answer }) => answer?.outcome === 'unknown')
+    expect(unknown).toEqual(
+      expect.arrayContaining(
+        result.unknownPackets.map(({ sequence }) => expect.objectContaining({ sequence }))
+      )
+    )
+  }
+}
+
+describe('a payment', () => {
+  it('of one packet is sent exactly, once', async () => {
+    const run = runOf({ sendMaxValue: 10_000n, deliverValue: 10_000n }, { rate: ONE }, 10_000n)
+    const result = await run.attempt()
+    expect(result).toEqual({
+      end: { outcome: 'complete' },
+      progress: { ...NO_PROGRESS, nextSequence: 1, sentValue: 10_000n, deliveredValue: 10_000n },
+      unknownPackets: []
+    })
+    expect(run.path.sent).toHaveLength(1)
+    checkBooks(run, result)
+  })
+
+  it('is sent in the largest packets that the path takes, as F08 tells, up to twenty at once', async () => {
+    const terms = { sendMaxValue: 100_000n, deliverValue: 100_000n }
+    const run = runOf(terms, { rate: ONE, packetLimitValue: 1000n, delayMaxMs: 100 }, 100_000n)
+    const result = await run.attempt()
+    expect(result.end).toEqual({ outcome: 'complete' })
+    expect(run.path.sent).toHaveLength(101)
+    expect(run.path.underWayMax).toBe(20)
+    expect(run.receivedValue()).toBe(100_000n)
+    checkBooks(run, result)
+  })
+
+  it('halves its packets when F08 has no data', async () => {
+    const terms = { sendMaxValue: 100_000n, deliverValue: 100_000n }
+    const run = runOf(terms, { rate: ONE, packetLimitValue: 30_000n, hasLimitData: false })
+    const result = await run.attempt()
+    expect(run.path.sent.slice(0, 3).map(({ amount }) => amount)).toEqual([100_000n, 50_000n, 25_000n])
+    expect(result.end).toEqual({ outcome: 'complete' })
+    checkBooks(run, result)
+  })
+
+  it('sends no more than delivers the amount, when the rate is better than it must be', async () => {
+    const rate = { numerator: 11n, denominator: 10n }
+    const run = runOf({ sendMaxValue: 1000n, deliverValue: 1000n }, { rate })
+    const result = await run.attempt()
+    expect(result.progress).toMatchObject({ sentValue: 910n, deliveredValue: 1001n })
+    checkBooks(run, result)
+  })
+
+  it('is delivered to the unit where the last unit of ours brings too much', async () => {
+    const rate = { numerator: 10n, denominator: 1n }
+    const run = runOf({ sendMaxValue: 101n, deliverValue: 1007n }, { rate, packetLimitValue: 30n }, 1007n)
+    const result = await run.attempt()
+    expect(result.end).toEqual({ outcome: 'complete' })
+    expect(result.progress).toMatchObject({ sentValue: 101n, deliveredValue: 1007n })
+    expect(run.receivedValue()).toBe(1007n)
+    checkBooks(run, result)
+  })
+
+  it('loses nothing to rounding where many of our units are one of the receiver’s', async () => {
+    const rate = { numerator: 1n, denominator: 100n }
+    const run = runOf({ sendMaxValue: 10_050n, deliverValue: 100n }, { rate, packetLimitValue: 150n }, 100n)
+    const result = await run.attempt()
+    expect(result.end).toEqual({ outcome: 'complete' })
+    expect(result.progress).toMatchObject({ sentValue: 10_000n, deliveredValue: 100n })
+    checkBooks(run, result)
+  })
+
+  it('goes on at a rate that becomes worse, as long as the terms allow it', async () => {
+    const terms = { sendMaxValue: 100_000n, deliverValue: 99_500n }
+    const rateChange = { atPacket: 5, rate: { numerator: 996n, denominator: 1000n } }
+    const run = runOf(terms, { rate: ONE, rateChange, packetLimitValue: 5000n })
+    const result = await run.attempt()
+    expect(result.end).toEqual({ outcome: 'complete' })
+    expect(result.progress.sentValue).toBeLessThanOrEqual(100_000n)
+    expect(result.progress.deliveredValue).toBeGreaterThanOrEqual(99_500n)
+    checkBooks(run, result)
+  })
+
+  it('stops at a rate that is worse than the terms allow, and tells what was delivered', async () => {
+    const terms = { sendMaxValue: 100_000n, deliverValue: 99_500n }
+    const rateChange = { atPacket: 5, rate: { numerator: 99n, denominator: 100n } }
+    const run = runOf(terms, { rate: ONE, rateChange, packetLimitValue: 5000n })
+    const startedMs = run.clock.now()
+    const result = await run.attempt()
+    expect(result.end).toEqual({ outcome: 'stalled', code: 'F99' })
+    expect(result.progress.deliveredValue).toBeGreaterThan(0n)
+    expect(result.progress.deliveredValue).toBe(run.receivedValue())
+    expect(run.clock.now() - startedMs).toBeLessThan(35_000)
+    checkBooks(run, result)
+  })
+
+  it('delivers what there is room for when others have paid meanwhile', async () => {
+    const run = runOf({ sendMaxValue: 1000n, deliverValue: 1000n }, { rate: ONE }, 1000n)
+    run.path.credits.payments.get(PAYMENT_ID)!.receivedValue = 300n
+    const result = await run.attempt()
+    expect(result.end).toEqual({ outcome: 'closed' })
+    expect(result.progress).toMatchObject({ sentValue: 700n, deliveredValue: 700n })
+    expect(run.receivedValue()).toBe(1000n)
+  })
+
+  it('is resumed with what is left, with sequences that were not used', async () => {
+    const terms = { sendMaxValue: 10_000n, deliverValue: 10_000n }
+    const run = runOf(terms, { rate: ONE, packetLimitValue: 1000n, delayMaxMs: 200 }, 10_000n)
+    const stop = new AbortController()
+    void run.clock.wait(600).then(() => stop.abort())
+    const first = await run.attempt({ signal: stop.signal })
+    expect(first.end).toEqual({ outcome: 'stopped' })
+    expect(first.progress.sentValue).toBeGreaterThan(0n)
+    expect(first.progress.sentValue).toBeLessThan(10_000n)
+    checkBooks(run, first)
+    const second = await run.attempt({ progress: first.progress })
+    expect(second.end).toEqual({ outcome: 'complete' })
+    expect(run.receivedValue()).toBe(10_000n)
+    checkBooks(run, second)
+  })
+
+  it('that is complete, or has nothing left to send, sends nothing', async () => {
+    const terms = { sendMaxValue: 10n, deliverValue: 10n }
+    for (const [progress, outcome] of [
+      [{ ...NO_PROGRESS, sentValue: 9n, deliveredValue: 10n }, 'complete'],
+      [{ ...NO_PROGRESS, unknownSentValue: 10n, unknownDeliverValue: 10n }, 'complete'],
+      [{ ...NO_PROGRESS, sentValue: 10n, deliveredValue: 9n }, 'spent']
+    ] as const) {
+      const run = runOf(terms, { rate: ONE })
+      expect(await run.attempt({ progress })).toEqual({ end: { outcome }, progress, unknownPackets: [] })
+      expect(run.path.sent).toEqual([])
+    }
+  })
+
+  it('ends when what is left brings nothing', async () => {
+    const rate = { numerator: 1n, denominator: 100n }
+    const progress = { ...NO_PROGRESS, sentValue: 950n, deliveredValue: 9n }
+    const run = runOf({ sendMaxValue: 1000n, deliverValue: 10n }, { rate })
+    expect((await run.attempt({ progress })).end).toEqual({ outcome: 'spent' })
+    expect(run.path.sent).toEqual([])
+  })
+})
+
+describe('a path', () => {
+  it.each(['F00', 'F01', 'F02', 'F03', 'F06', 'F07', 'F42'])(
+    'that rejects with %s ends the payment',
+    async (code) => {
+      const run = runOf(
+        { sendMaxValue: 100n, deliverValue: 100n },
+        { rate: ONE, rejectedPercent: 100, rejectCodes: [code] }
+      )
+      const result = await run.attempt()
+      expect(result.end).toEqual({ outcome: 'rejected', code })
+      expect(run.path.sent).toHaveLength(1)
+      expect(result.progress).toEqual({ ...NO_PROGRESS, nextSequence: 1 })
+    }
+  )
+
+  it.each([
+    'T00',
+    'T01',
+    'T02',
+    'T03',
+    'T04',
+    'T05',
+    'T99',
+    'F04',
+    'F05',
+    'F99',
+    'R00',
+    'R01',
+    'R02',
+    'R99',
+    'X01'
+  ])('that rejects with %s is tried again, for 30 s, more and more slowly', async (code) => {
+    const run = runOf(
+      { sendMaxValue: 100n, deliverValue: 100n },
+      { rate: ONE, rejectedPercent: 100, rejectCodes: [code] }
+    )
+    const startedMs = run.clock.now()
+    const result = await run.attempt()
+    expect(result.end).toEqual({ outcome: 'stalled', code })
+    expect(run.clock.now() - startedMs).toBeGreaterThanOrEqual(30_000)
+    expect(run.path.sent.length).toBeGreaterThan(5)
+    expect(run.path.sent.length).toBeLessThan(40)
+    expect(result.progress.unknownSentValue).toBe(0n)
+
+    const some = runOf(
+      { sendMaxValue: 100n, deliverValue: 100n },
+      { rate: ONE, rejectedPercent: 50, rejectCodes: [code] }
+    )
+    expect((await some.attempt()).end).toEqual({ outcome: 'complete' })
+  })
+
+  it('that has too little money for large packets gets smaller ones', async () => {
+    const terms = { sendMaxValue: 100_000n, deliverValue: 100_000n }
+    const run = runOf(terms, { rate: ONE })
+    const { send } = run.path
+    const poor = Object.assign(run.path, {
+      send: (bytes: Buffer, signal: AbortSignal) =>
+        Buffer.from(bytes).readBigUInt64BE(bytes[1]! < 128 ? 2 : 2 + (bytes[1]! & 0x7f)) > 20_000n
+          ? Promise.resolve(
+              encodeReply({
+                type: 'reject',
+                code: 'T04',
+                triggeredBy: '',
+                message: '',
+                data: Buffer.alloc(0)
+              })
+            )
+          : send(bytes, signal)
+    })
+    const result = await run.attempt()
+    expect(result.end).toEqual({ outcome: 'complete' })
+    expect(poor.sent.length).toBeLessThan(30)
+  })
+
+  it('that takes not even one unit ends the payment', async () => {
+    const run = runOf({ sendMaxValue: 100n, deliverValue: 100n }, { rate: ONE, packetLimitValue: 0n })
+    expect((await run.attempt()).end).toEqual({ outcome: 'rejected', code: 'F08' })
+  })
+
+  it('that nobody can reach costs nothing', async () => {
+    const run = runOf({ sendMaxValue: 100n, deliverValue: 100n }, { rate: ONE, notSentPercent: 100 })
+    const result = await run.attempt()
+    expect(result.end).toEqual({ outcome: 'stalled', code: 'T01' })
+    expect(result.unknownPackets).toEqual([])
+  })
+
+  it.each([
+    ['loses packets', { lostPercent: 100 }],
+    ['loses answers', { lostReplyPercent: 100 }],
+    ['answers too late', { latePercent: 100 }]
+  ])(
+    'that %s leaves packets unknown: they count as sent, and are not sent again',
+    async (_title, behavior) => {
+      const terms = { sendMaxValue: 10_000n, deliverValue: 10_000n }
+      const run = runOf(terms, { rate: ONE, ...behavior }, 10_000n)
+      const result = await run.attempt({ packetLimitValue: 1000n })
+      expect(result.end.outcome).toBe('stalled')
+      expect(result.unknownPackets.length).toBeGreaterThan(0)
+      expect(result.unknownPackets.length).toBeLessThan(8)
+      expect(result.unknownPackets[0]).toMatchObject({ sequence: 0, sendValue: 1000n, because: 'no-answer' })
+      checkBooks(run, result)
+    }
+  )
+
+  it.each<[string, PayEnd & { outcome: 'violated' }, (reply: Buffer) => Buffer]>([
+    [
+      'a wrong fulfillment',
+      { outcome: 'violated', because: 'wrong-fulfillment' },
+      () => encodeReply({ type: 'fulfill', fulfillment: Buffer.alloc(32), data: Buffer.alloc(0) })
+    ],
+    [
+      'something that is no packet',
+      { outcome: 'violated', because: 'unreadable-answer' },
+      () => Buffer.from('hello')
+    ],
+    [
+      'a Reject after the receiver fulfilled',
+      { outcome: 'violated', because: 'rejected-after-fulfillment' },
+      (reply) =>
+        encodeReply({
+          type: 'reject',
+          code: 'T00',
+          triggeredBy: '',
+          message: '',
+          data: decodeReply(reply).data
+        })
+    ]
+  ])('that answers with %s ends the payment, and the packet is unknown', async (_title, end, reply) => {
+    const run = runOf(
+      { sendMaxValue: 10_000n, deliverValue: 10_000n },
+      { rate: ONE, packetLimitValue: 1000n, lie: { percent: 100, reply: (_prepare, real) => reply(real) } }
+    )
+    const result = await run.attempt({ packetLimitValue: 1000n })
+    expect(result.end).toEqual(end)
+    expect(result.unknownPackets).toEqual([
+      expect.objectContaining({ sendValue: 1000n, because: end.because })
+    ])
+    checkBooks(run, result)
+  })
+
+  it('that removes the receiver’s words from a Fulfill is believed: the fulfillment is the proof', async () => {
+    const run = runOf(
+      { sendMaxValue: 1000n, deliverValue: 990n },
+      {
+        rate: ONE,
+        lie: {
+          percent: 100,
+          reply: (_prepare, real) =>
+            encodeReply({ type: 'fulfill', fulfillment: real.subarray(2, 34), data: Buffer.alloc(0) })
+        }
+      }
+    )
+    const result = await run.attempt()
+    expect(result.end).toEqual({ outcome: 'complete' })
+    // The receiver got at least the minimum; more than that is not known.
+    expect(result.progress.deliveredValue).toBeGreaterThanOrEqual(990n)
+    expect(result.progress.deliveredValue).toBeLessThanOrEqual(run.receivedValue())
+  })
+})
+
+describe('a receiver', () => {
+  const claims = async (claimedValue: bigint): Promise<PayResult> => {
+    const run = runOf(
+      { sendMaxValue: 1000n, deliverValue: 990n },
+      {
+        rate: ONE,
+        lie: {
+          percent: 100,
+          reply: ({ data }, real) => {
+            const { encryption } = streamKeys(run.path.credentials.sharedSecret)
+            const { sequence } = openStreamPacket(data, encryption)!
+            const said = { type: 'fulfill', sequence, amount: claimedValue, frames: [] } as const
+            const fulfilled = decodeReply(real)
+            return encodeReply({ ...fulfilled, data: sealStreamPacket(said, encryption, RANDOM) })
+          }
+        }
+      }
+    )
+    return run.attempt({ packetLimitValue: 400n })
+  }
+
+  it('that claims that it got less than the minimum got the minimum', async () => {
+    const { end, progress } = await claims(0n)
+    expect(end.outcome).toBe('complete')
+    expect(progress.sentValue).toBeLessThanOrEqual(1000n)
+    expect(progress.deliveredValue).toBeGreaterThanOrEqual(990n)
+  })
+
+  it('that claims more gets less, and no sum that is no amount', async () => {
+    const { end, progress } = await claims(UINT64_MAX)
+    expect(end.outcome).toBe('complete')
+    expect(progress).toMatchObject({ sentValue: 400n, deliveredValue: UINT64_MAX })
+  })
+})
+
+describe('the journal', () => {
+  it('has every packet before it is sent; when it fails, nothing is sent', async () => {
+    const run = runOf({ sendMaxValue: 100n, deliverValue: 100n }, { rate: ONE })
+    run.journal.crash = { atWrite: 1, when: 'before' }
+    await expect(run.attempt()).rejects.toThrow('crashed before')
+    expect(run.path.sent).toEqual([])
+  })
+
+  it('is enough to go on after a crash at any write: nothing is delivered twice, nothing is sent beyond the terms', async () => {
+    const terms = { sendMaxValue: 5000n, deliverValue: 5000n }
+    for (let atWrite = 1; atWrite < 12; atWrite++) {
+      for (const when of ['before', 'after'] as const) {
+        const run = runOf(terms, { rate: ONE, packetLimitValue: 700n, delayMaxMs: 20 }, 5000n, atWrite)
+        run.journal.crash = { atWrite, when }
+        const crashed = await run.attempt().then(
+          () => false,
+          () => true
+        )
+        const before = run.journal.progress
+        const result = await run.attempt({ progress: before })
+        expect(result.end).toEqual({ outcome: 'complete' })
+        checkBooks(run, result)
+        expect(result.progress.unknownSentValue).toBe(before.unknownSentValue)
+        expect(result.progress.sentValue + result.progress.unknownSentValue).toBe(5000n)
+        if (!crashed) expect(run.receivedValue()).toBe(5000n)
+      }
+    }
+  })
+})
+
+describe('whatever the path does', () => {
+  const percent = fc.oneof(fc.constant(0), fc.nat({ max: 30 }))
+  const rate = fc.record({
+    numerator: fc.bigInt({ min: 1n, max: 2000n }),
+    denominator: fc.bigInt({ min: 1n, max: 2000n })
+  })
+  const behavior = fc.record({
+    rate,
+    rateChange: fc.option(fc.record({ atPacket: fc.nat({ max: 20 }), rate }), { nil: undefined }),
+    connectorRate: fc.constantFrom(undefined, { numerator: 997n, denominator: 1000n }),
+    packetLimitValue: fc.option(fc.bigInt({ min: 300n, max: 5000n }), { nil: undefined }),
+    hasLimitData: fc.boolean(),
+    lostPercent: percent,
+    lostReplyPercent: percent,
+    delayMaxMs: fc.constantFrom(1, 50, 2000),
+    doubledPercent: percent,
+    rejectedPercent: percent,
+    rejectCodes: fc.constant(['T00', 'T02', 'T04', 'T05', 'R01', 'R02', 'F99']),
+    notSentPercent: percent,
+    latePercent: percent
+  })
+
+  it('never more is sent than allowed, what was fulfilled is what arrived, and nothing is delivered twice', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        behavior,
+        fc.bigInt({ min: 1n, max: 30_000n }),
+        fc.bigInt({ min: 1n, max: 110n }),
+        fc.option(fc.bigInt({ min: 1n, max: 30_000n }), { nil: undefined }),
+        fc.nat(),
+        fc.option(
+          fc.record({ atWrite: fc.integer({ min: 1, max: 40 }), when: fc.constantFrom('before', 'after') }),
+          { nil: undefined }
+        ),
+        async (how, sendMaxValue, share, maximumValue, seed, crash) => {
+          const worth = (sendMaxValue * how.rate.numerator * share) / (how.rate.denominator * 100n)
+          const terms = { sendMaxValue, deliverValue: worth > 0n ? worth : 1n }
+          const run = runOf(terms, how, maximumValue, seed)
+          run.journal.crash = crash
+          let progress = NO_PROGRESS
+          for (let attempt = 0; attempt < 3; attempt++) {
+            const result = await run
+              .attempt({ progress, isRateKnown: seed % 3 !== 0 })
+              .catch((error: unknown) => {
+                if (error instanceof Error && error.message.startsWith('crashed')) return undefined
+                throw error
+              })
+            checkBooks(run, result)
+            if (maximumValue !== undefined) expect(run.receivedValue()).toBeLessThanOrEqual(maximumValue)
+            progress = run.journal.progress
+            expect(progress.sentValue + progress.unknownSentValue).toBeLessThanOrEqual(sendMaxValue)
+            if (result?.end.outcome === 'complete' && progress.unknownSentValue === 0n) {
+              expect(run.receivedValue()).toBeGreaterThanOrEqual(terms.deliverValue)
+            }
+          }
+        }
+      ),
+      { numRuns: 150 }
+    )
+  })
+
+  it('a payment that the path can deliver is delivered to the unit, with what was reserved for rounding left over', async () => {
+    const harmless = fc.record({
+      rate: fc.record({
+        numerator: fc.bigInt({ min: 1n, max: 2000n }),
+        denominator: fc.bigInt({ min: 1n, max: 2000n })
+      }),
+      packetLimitValue: fc.option(fc.bigInt({ min: 300n, max: 5000n }), { nil: undefined }),
+      hasLimitData: fc.boolean(),
+      delayMaxMs: fc.constantFrom(1, 50, 2000),
+      doubledPercent: percent,
+      rejectedPercent: fc.nat({ max: 20 }),
+      rejectCodes: fc.constant(['T00', 'T02', 'T04', 'T05', 'R01', 'R02', 'F99']),
+      notSentPercent: fc.nat({ max: 20 })
+    })
+    await fc.assert(
+      fc.asyncProperty(
+        harmless,
+        fc.bigInt({ min: 300n, max: 30_000n }),
+        fc.nat(),
+        async (how, sendMaxValue, seed) => {
+          const { numerator, denominator } = how.rate
+          // Each packet loses less than a unit to rounding, and has at least half of what the path takes.
+          const packets =
+            how.packetLimitValue === undefined ? 1n : (2n * sendMaxValue) / how.packetLimitValue + 1n
+          const deliverValue = (sendMaxValue * numerator * 995n) / (denominator * 1000n) - packets
+          fc.pre(deliverValue > 0n)
+          // A packet brings something, even at half of what the path takes.
+          fc.pre(how.packetLimitValue === undefined || how.packetLimitValue * numerator >= 2n * denominator)
+          const run = runOf({ sendMaxValue, deliverValue }, how, deliverValue, seed)
+          const result = await run.attempt()
+          expect(result.end).toEqual({ outcome: 'complete' })
+          expect(run.receivedValue()).toBe(deliverValue)
+          expect(result.unknownPackets).toEqual([])
+          checkBooks(run, result)
+        }
+      ),
+      { numRuns: 150 }
+    )
+  })
+})
