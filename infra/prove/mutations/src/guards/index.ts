@@ -7,6 +7,7 @@ import { GRANT_GUARDS } from './grants.js'
 import { GRPC_GUARDS } from './grpc.js'
 import { INPUT_GUARDS } from './inputs.js'
 import { INTERACTION_GUARDS } from './interactions.js'
+import { INTERLEDGER_GUARDS } from './interledger.js'
 import { KEY_GUARDS } from './keys.js'
 import { LEDGER_GUARDS } from './ledger.js'
 import { LIMIT_GUARDS } from './limits.js'
@@ -30,6 +31,7 @@ export const GUARDS: readonly { readonly title: string; readonly mutations: read
   { title: 'Money', mutations: LEDGER_GUARDS },
   { title: 'Approval by the provider', mutations: APPROVAL_GUARDS },
   { title: 'Refunds', mutations: REFUND_GUARDS },
+  { title: 'Payments over Interledger', mutations: INTERLEDGER_GUARDS },
   { title: 'What the audit finds', mutations: AUDIT_GUARDS },
   { title: 'Untrusted input', mutations: INPUT_GUARDS },
   { title: 'Events', mutations: EVENT_GUARDS },
