@@ -17,15 +17,16 @@ const PUBLISHER_LOCK = rawSql('7306587041')
 
 /**
  * Takes the lock until the transaction ends, unless another process has it. A statement of its own, so that the next one sees
- * all that the last publisher committed.
+ * all that the last publisher committed. Most of the time there is nothing to publish: whoever commits an event while this runs
+ * wakes a publisher afterwards.
  */
-const LOCK = new Statement<{ is_publisher: boolean }>(
+const LOCK = new Statement<{ is_publisher: boolean; is_empty: boolean }>(
   'lock-event-log',
   sql`
   with publisher as materialized (
     select pg_try_advisory_xact_lock(${PUBLISHER_LOCK}) as is_this
   ), ${metTimeline}
-  select is_this as is_publisher from publisher`
+  select is_this as is_publisher, not exists (select 1 from event_outbox) as is_empty from publisher`
 )
 
 /** A version 7 UUID (RFC 9562 §5.7) of an instant: random, but for its first 48 bits and its version. */
@@ -78,6 +79,7 @@ export function publishEvents<Transaction extends RawQueries>(
   return inTransaction(database, async (transaction) => {
     const [lock] = await LOCK.rows(transaction, {})
     if (lock?.is_publisher !== true) return { busy: true, published: 0, byType: [] }
+    if (lock.is_empty) return { busy: false, published: 0, byType: [] }
     const byType = await PUBLISH.rows(transaction, { countMax: PUBLISHED_TOGETHER_MAX })
     return { busy: false, published: byType.reduce((sum, { published }) => sum + published, 0), byType }
   })

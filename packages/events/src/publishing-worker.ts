@@ -9,6 +9,9 @@ import { PUBLISHED_TOGETHER_MAX, type PublishedRound } from './publish.js'
  */
 const REST_MS = 50
 
+/** How often events are looked for that nobody announced, in milliseconds: those of a process that died right after its commit. */
+const POLL_MS = 5_000
+
 /** The message to all replicas: that there are new events. They read which. */
 const NEWS = new Uint8Array()
 
@@ -20,7 +23,6 @@ const NEWS = new Uint8Array()
 export function createPublishingWorker(dependencies: {
   readonly publish: () => Promise<PublishedRound>
   readonly sharedStore: SharedStore
-  readonly pollMs: number
   readonly logger: Logger
   readonly onBatchFailed?: (() => void) | undefined
   /** Is told how many events of a type were published. */
@@ -38,7 +40,7 @@ export function createPublishingWorker(dependencies: {
   }
   const worker = startWorker({
     name: 'event publishing',
-    pollMs: dependencies.pollMs,
+    pollMs: POLL_MS,
     restMs: REST_MS,
     logger,
     onBatchFailed: dependencies.onBatchFailed,

@@ -111,26 +111,28 @@ export class WebhookDelivery implements Part {
   }
 
   async #lease(): Promise<boolean> {
+    const { database } = this.#dependencies
     const untilMs = performance.now() + LEASE_SECONDS * 1_000 - LEASE_MARGIN_MS
     const heldIds = [...this.#held.keys()]
-    const { renewed, leased } = await leaseEndpoints(this.#dependencies.database, this.#holder, heldIds)
+    const { renewed, leased } = await leaseEndpoints(database, this.#holder, heldIds)
     for (const id of heldIds) {
       const lease = this.#held.get(id)
       if (lease === undefined) continue
       if (renewed.has(id)) lease.untilMs = untilMs
       else end(lease)
     }
+    if (leased.length > 0) this.#newestNumber = await readNewestNumber(database)
     for (const endpoint of leased) if (!this.#held.has(endpoint.id)) this.#hold(endpoint, untilMs)
     return leased.length === LEASED_TOGETHER_MAX
   }
 
-  /** Learns of new events. */
+  /** Learns of new events, while there are endpoints to tell. */
   async #follow(): Promise<void> {
     const { database, news, logger, onFailed } = this.#dependencies
     while (!this.#stopping.signal.aborted) {
       const published = news.next(this.#stopping.signal)
       try {
-        this.#newestNumber = await readNewestNumber(database)
+        if (this.#held.size > 0) this.#newestNumber = await readNewestNumber(database)
         for (const { wakeUp } of this.#held.values()) wakeUp.wake()
       } catch (error) {
         onFailed()

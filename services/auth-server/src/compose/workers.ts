@@ -17,9 +17,6 @@ import type { Resources } from './resources.js'
 
 const SECONDS_PER_HOUR = 3_600
 
-/** How often events are looked for that nothing announced, in milliseconds. */
-const PUBLISHING_POLL_MS = 1_000
-
 /** How often grants are looked for that expire soon, in milliseconds. */
 const EXPIRIES_POLL_MS = 60_000
 
@@ -38,7 +35,6 @@ export function startPublishing(
       counters.countPublished(type as EventType, count)
     },
     sharedStore,
-    pollMs: PUBLISHING_POLL_MS,
     logger,
     onBatchFailed: () => {
       counters.countFailedBatch('publishing')

@@ -64,7 +64,6 @@ export function startWorkers(
       counters.countPublished(type as EventType, count)
     },
     sharedStore,
-    pollMs: pollSeconds * 1_000,
     logger
   })
   lifecycle.add(publishing)
