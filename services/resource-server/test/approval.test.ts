@@ -362,10 +362,7 @@ describe('a refund by payment that meets a rule', () => {
     await decline(overdue.refund)
     for (const { paid, refund } of [declined, overdue]) {
       expect(await refundOf(paid)).toEqual([undefined, ['failed']])
-      expect(await told(`urn:uuid:${refund.slice(-36)}`)).toEqual([
-        'created: pending',
-        'failed: failed'
-      ])
+      expect(await told(`urn:uuid:${refund.slice(-36)}`)).toEqual(['created: pending', 'failed: failed'])
     }
     expect(await world.available('bob')).toBe(before + 800n)
     await refundByProvider(declined.paid)
