@@ -1,12 +1,20 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   callUnary,
   type ChannelOptions,
   createClient,
-  readStream
+  readStream,
+  RpcError,
+  status
 } from '@open-payments-server/grpc-transport'
 import { events } from '@open-payments-server/proto'
 import type { EventfulService } from './eventful-service.js'
 import { type Listed, PAGE_SIZE_MAX } from './messages.js'
+
+/** How long a service that was reached may be away, in milliseconds: longer than its only replica takes to be replaced. */
+const PATIENCE_MS = 60_000
+/** How soon a stream that was cut off is opened again, in milliseconds. */
+const RETRY_AFTER_MS = 500
 
 /** An event of a service. */
 export interface OperatorEvent {
@@ -74,14 +82,33 @@ export class EventClient {
     }
   }
 
-  /** Tells of the events of a service from now on, until the signal ends it or the service does. */
+  /**
+   * Tells of the events of a service from now on, until the signal ends it. No connection lasts for ever, and replicas are replaced:
+   * where a stream is cut off, it reads on from its last cursor.
+   *
+   * @throws as every call, when the service cannot be reached at first, or for {@link PATIENCE_MS} later
+   */
   async *watch(service: EventfulService, signal: AbortSignal): AsyncGenerator<OperatorEvent, void> {
-    const request = { afterCursor: '', types: [], onlyNew: true }
-    try {
-      for await (const { message } of readStream(this.#clients[service], 'watchEvents', request, { signal }))
-        if (message?.$case === 'event') yield eventOf(message.value)
-    } catch (error) {
-      if (!signal.aborted) this.#naming(service)(error)
+    let afterCursor = ''
+    let heardAtMs = -Infinity
+    const isOver = (): boolean => signal.aborted
+    while (!isOver()) {
+      const request = { afterCursor, types: [], onlyNew: afterCursor === '' }
+      try {
+        for await (const { message } of readStream(this.#clients[service], 'watchEvents', request, {
+          signal
+        })) {
+          if (message === undefined) continue
+          heardAtMs = performance.now()
+          afterCursor = message.value.cursor
+          if (message.$case === 'event') yield eventOf(message.value)
+        }
+      } catch (error) {
+        const isCutOff = error instanceof RpcError && error.code === status.UNAVAILABLE
+        const isPatient = isCutOff && performance.now() - heardAtMs < PATIENCE_MS
+        if (!isPatient && !isOver()) this.#naming(service)(error)
+        await delay(RETRY_AFTER_MS, undefined, { signal }).catch(() => undefined) // it is over
+      }
     }
   }
 }

@@ -41,6 +41,7 @@ beforeAll(async () => {
   client = createClient(events.EventServiceClient, {
     target: `127.0.0.1:${String(world.server.grpcPort)}`,
     deadlineMs: 10_000,
+    callsAreLong: true,
     retriesMax: 0,
     messageBytesMax: 1_048_576
   })
