@@ -1,5 +1,13 @@
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
-import { type RandomSequence, randomSequence, wholeNumber } from './random.js'
+import type { Server, Socket } from 'node:net'
+import {
+  Delay,
+  DisturbingProxy,
+  type DisturbingProxyOptions,
+  endTogether,
+  listenLocally,
+  type ProxiedConnection
+} from './disturbing-proxy.js'
+import { type RandomSequence, wholeNumber } from './random.js'
 
 /** What can happen to a message. After `cut`, `reset` and `stalled`, nothing of the connection is left. */
 type FaultKind =
@@ -41,11 +49,7 @@ const FAULTS: readonly Fault[] = MOMENTS.flatMap((moment) => {
 const REPEATED_FAULTS = FAULTS.filter(({ kind }) => kind !== 'stalled')
 
 /** How a proxy disturbs. */
-export interface HttpProxyOptions {
-  /** Port of 127.0.0.1 that it leads to. */
-  readonly target: number
-  /** Seed: with the traffic, it determines the faults. */
-  readonly seed: number
+export interface HttpProxyOptions extends DisturbingProxyOptions {
   /** Share of requests with a fault, from 0 to 1. */
   readonly share: number
   /** Minimum and maximum duration of a delay, in milliseconds. */
@@ -54,37 +58,20 @@ export interface HttpProxyOptions {
   readonly stallMs: readonly [least: number, most: number]
 }
 
-/**
- * A proxy for HTTP/1.1 without pipelining, which disturbs single requests at chosen moments. It forwards everything until
- * disturbances are switched on.
- */
-export class HttpProxy {
+/** A proxy for HTTP/1.1 without pipelining, which disturbs single requests at chosen moments. */
+export class HttpProxy extends DisturbingProxy {
   readonly #options: HttpProxyOptions
-  readonly #server: Server
-  readonly #random: RandomSequence
-  readonly #connections = new Set<DisturbedConnection>()
   readonly #deck: Fault[] = [...FAULTS]
   readonly #counts = new Map(FAULTS.map((fault) => [nameOf(fault), 0]))
-  #disturbing = false
 
   private constructor(server: Server, options: HttpProxyOptions) {
-    this.#server = server
+    super(server, options)
     this.#options = options
-    this.#random = randomSequence(options.seed)
-    server.on('connection', (client) => {
-      this.#accept(client)
-    })
   }
 
   /** Starts one on a free port of 127.0.0.1. */
   static async start(options: HttpProxyOptions): Promise<HttpProxy> {
-    const server = createServer()
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    return new HttpProxy(server, options)
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port
+    return new HttpProxy(await listenLocally(), options)
   }
 
   /** How often each fault happened, such as `cut in the request`. */
@@ -92,40 +79,21 @@ export class HttpProxy {
     return Object.fromEntries(this.#counts)
   }
 
-  /** Disturbs from now on. */
-  disturb(): void {
-    this.#disturbing = true
-  }
-
-  /** Begins no more faults. Those that began continue. */
-  heal(): void {
-    this.#disturbing = false
-  }
-
-  /** Ends every connection and takes no more. */
-  async stop(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve))
-    for (const connection of this.#connections) connection.end()
-    await closed
-  }
-
-  #accept(client: Socket): void {
-    const connection = new DisturbedConnection(client, connect(this.#options.target, '127.0.0.1'), {
+  protected override join(client: Socket, server: Socket): ProxiedConnection {
+    return new DisturbedConnection(client, server, {
       ...this.#options,
-      random: this.#random,
+      random: this.random,
       nextFault: () => this.#nextFault(),
       onFault: (fault) => {
         this.#counts.set(nameOf(fault), (this.#counts.get(nameOf(fault)) ?? 0) + 1)
       }
     })
-    this.#connections.add(connection)
-    client.once('close', () => this.#connections.delete(connection))
   }
 
   #nextFault(): Fault | undefined {
-    if (!this.#disturbing || this.#random() >= this.#options.share) return undefined
+    if (!this.isDisturbing || this.random() >= this.#options.share) return undefined
     if (this.#deck.length === 0) this.#deck.push(...REPEATED_FAULTS)
-    return this.#deck.splice(wholeNumber(this.#random, 0, this.#deck.length - 1), 1)[0]
+    return this.#deck.splice(wholeNumber(this.random, 0, this.#deck.length - 1), 1)[0]
   }
 }
 
@@ -141,7 +109,7 @@ interface ConnectionPlan extends HttpProxyOptions {
 }
 
 /** One connection. The fault of each request is drawn when its first bytes come. */
-class DisturbedConnection {
+class DisturbedConnection implements ProxiedConnection {
   readonly #client: Socket
   readonly #server: Socket
   readonly #plan: ConnectionPlan
@@ -149,22 +117,16 @@ class DisturbedConnection {
   #isAsked = false
   /** What is going to happen to it. */
   #fault: Fault | undefined
-  /** Bytes that wait for the end of a delay, in order; undefined without a delay. */
-  #delayed: (() => void)[] | undefined
+  readonly #delay = new Delay()
   #isLost = false
 
   constructor(client: Socket, server: Socket, plan: ConnectionPlan) {
     this.#client = client
     this.#server = server
     this.#plan = plan
-    for (const socket of [client, server]) {
-      socket.setNoDelay(true)
-      // When one side ends the connection, both ends close; the 'close' event tells how.
-      socket.on('error', () => undefined)
-      socket.on('close', () => {
-        this.end()
-      })
-    }
+    endTogether([client, server], () => {
+      this.end()
+    })
     client.on('data', (bytes) => {
       if (!this.#isAsked) this.#fault = plan.nextFault()
       this.#isAsked = true
@@ -197,23 +159,14 @@ class DisturbedConnection {
     }
     this.#forward(bytes.subarray(0, at), to)
     if (fault.kind === 'delayed') {
-      this.#delay()
+      this.#delay.begin(this.#draw(this.#plan.delayMs))
       this.#forward(bytes.subarray(at), to)
     } else this.#lose(fault.kind)
   }
 
   #forward(bytes: Buffer, to: Socket): void {
     if (this.#isLost) return
-    if (this.#delayed === undefined) to.write(bytes)
-    else this.#delayed.push(() => to.write(bytes))
-  }
-
-  #delay(): void {
-    const delayed: (() => void)[] = (this.#delayed ??= [])
-    setTimeout(() => {
-      if (this.#delayed === delayed) this.#delayed = undefined
-      for (const forward of delayed.splice(0)) forward()
-    }, this.#draw(this.#plan.delayMs))
+    this.#delay.pass(() => to.write(bytes))
   }
 
   #lose(kind: Exclude<FaultKind, 'delayed' | 'corrupted'>): void {

@@ -1,5 +1,13 @@
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
-import { type RandomSequence, randomSequence, wholeNumber } from './random.js'
+import type { Server, Socket } from 'node:net'
+import {
+  Delay,
+  DisturbingProxy,
+  type DisturbingProxyOptions,
+  endTogether,
+  listenLocally,
+  type ProxiedConnection
+} from './disturbing-proxy.js'
+import { type RandomSequence, wholeNumber } from './random.js'
 
 /**
  * What can happen to bytes in transit. After lost bytes a stream cannot continue: what follows is lost too, and the connection is
@@ -35,11 +43,7 @@ const DECK: readonly WireFault[] = [
 ]
 
 /** How a proxy disturbs. */
-export interface WireProxyOptions {
-  /** Port of 127.0.0.1 that it leads to. */
-  readonly target: number
-  /** Seed: with the traffic, it determines the faults. */
-  readonly seed: number
+export interface WireProxyOptions extends DisturbingProxyOptions {
   /** Minimum and maximum number of request bytes between two faults of a connection. */
   readonly requestBytesBetweenFaults: readonly [least: number, most: number]
   /** Minimum and maximum duration of a delay, in milliseconds. */
@@ -48,12 +52,9 @@ export interface WireProxyOptions {
   readonly cutAfterMs: readonly [least: number, most: number]
 }
 
-/** A proxy for any protocol over TCP. It forwards everything until disturbances are switched on. */
-export class WireProxy {
+/** A proxy for any protocol over TCP. */
+export class WireProxy extends DisturbingProxy {
   readonly #options: WireProxyOptions
-  readonly #server: Server
-  readonly #random: RandomSequence
-  readonly #connections = new Set<DisturbedConnection>()
   readonly #deck: WireFault[] = [...FIRST_DECK]
   readonly #counts: Record<WireFault, number> = {
     'requests dropped': 0,
@@ -63,63 +64,33 @@ export class WireProxy {
     reset: 0,
     'left hanging': 0
   }
-  #disturbing = false
 
   private constructor(server: Server, options: WireProxyOptions) {
-    this.#server = server
+    super(server, options)
     this.#options = options
-    this.#random = randomSequence(options.seed)
-    server.on('connection', (client) => {
-      this.#accept(client)
-    })
   }
 
   /** Starts one on a free port of 127.0.0.1. */
   static async start(options: WireProxyOptions): Promise<WireProxy> {
-    const server = createServer()
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    return new WireProxy(server, options)
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port
+    return new WireProxy(await listenLocally(), options)
   }
 
   get counts(): WireFaultCounts {
     return this.#counts
   }
 
-  /** Disturbs from now on. */
-  disturb(): void {
-    this.#disturbing = true
-  }
-
-  /** Begins no more faults. Those that began continue. */
-  heal(): void {
-    this.#disturbing = false
-  }
-
-  /** Ends every connection and takes no more. */
-  async stop(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve))
-    for (const connection of this.#connections) connection.end()
-    await closed
-  }
-
-  #accept(client: Socket): void {
-    const connection = new DisturbedConnection(client, connect(this.#options.target, '127.0.0.1'), {
+  protected override join(client: Socket, server: Socket): ProxiedConnection {
+    return new DisturbedConnection(client, server, {
       ...this.#options,
-      random: this.#random,
+      random: this.random,
       nextFault: () => this.#nextFault()
     })
-    this.#connections.add(connection)
-    client.once('close', () => this.#connections.delete(connection))
   }
 
   #nextFault(): WireFault | undefined {
-    if (!this.#disturbing) return undefined
+    if (!this.isDisturbing) return undefined
     if (this.#deck.length === 0) this.#deck.push(...DECK)
-    const [fault] = this.#deck.splice(wholeNumber(this.#random, 0, this.#deck.length - 1), 1)
+    const [fault] = this.#deck.splice(wholeNumber(this.random, 0, this.#deck.length - 1), 1)
     if (fault !== undefined) this.#counts[fault] += 1
     return fault
   }
@@ -132,28 +103,22 @@ interface ConnectionPlan extends WireProxyOptions {
 }
 
 /** One connection and its plan: after some bytes of requests a fault, and so on, until one that it does not survive. */
-class DisturbedConnection {
+class DisturbedConnection implements ProxiedConnection {
   readonly #client: Socket
   readonly #server: Socket
   readonly #plan: ConnectionPlan
   readonly #dropped = new Set<'requests' | 'replies'>()
   #bytesToNextFault: number
-  /** Bytes that wait for the end of a delay, in order; undefined without a delay. */
-  #delayed: (() => void)[] | undefined
+  readonly #delay = new Delay()
 
   constructor(client: Socket, server: Socket, plan: ConnectionPlan) {
     this.#client = client
     this.#server = server
     this.#plan = plan
     this.#bytesToNextFault = this.#draw(plan.requestBytesBetweenFaults)
-    for (const socket of [client, server]) {
-      socket.setNoDelay(true)
-      // When one side ends the connection, both ends close; the 'close' event tells how.
-      socket.on('error', () => undefined)
-      socket.on('close', () => {
-        this.end()
-      })
-    }
+    endTogether([client, server], () => {
+      this.end()
+    })
     client.on('data', (bytes) => {
       this.#beforeRequest(bytes.length)
       this.#pass('requests', server, bytes)
@@ -173,11 +138,9 @@ class DisturbedConnection {
   }
 
   #pass(kind: 'requests' | 'replies', to: Socket, bytes: Buffer): void {
-    const pass = (): void => {
+    this.#delay.pass(() => {
       if (!this.#dropped.has(kind)) to.write(bytes)
-    }
-    if (this.#delayed === undefined) pass()
-    else this.#delayed.push(pass)
+    })
   }
 
   #beforeRequest(bytes: number): void {
@@ -207,7 +170,7 @@ class DisturbedConnection {
         this.#drop('requests', 'replies')
         break
       case 'delayed':
-        this.#delay()
+        this.#delay.begin(this.#draw(this.#plan.delayMs))
         break
       case 'reset':
         this.#client.resetAndDestroy()
@@ -224,13 +187,5 @@ class DisturbedConnection {
     setTimeout(() => {
       this.end()
     }, this.#draw(this.#plan.cutAfterMs))
-  }
-
-  #delay(): void {
-    const delayed: (() => void)[] = (this.#delayed ??= [])
-    setTimeout(() => {
-      if (this.#delayed === delayed) this.#delayed = undefined
-      for (const pass of delayed.splice(0)) pass()
-    }, this.#draw(this.#plan.delayMs))
   }
 }
