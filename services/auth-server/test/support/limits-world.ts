@@ -1,5 +1,5 @@
-import { inspect, isDeepStrictEqual } from 'node:util'
-import { expect } from '@jest/globals'
+import { isDeepStrictEqual } from 'node:util'
+import { expectEqual, Story } from '@open-payments-server/testing/model-run'
 import { UINT64_MAX } from '@open-payments-server/value-types/amounts'
 import {
   LimitsModel,
@@ -74,7 +74,7 @@ export class LimitsWorld {
   readonly #underWay: ModelCall[] = []
   /** The first reservation of each payment, by its number; undefined if there is none. */
   readonly #payments: (ModelPayment | undefined)[] = []
-  readonly #story: (readonly unknown[])[] = []
+  readonly #story = new Story()
   #operations = 0
   #comparedAt = 0
   #auditedAt = 0
@@ -108,7 +108,7 @@ export class LimitsWorld {
   /** Creates a grant with a token that does not expire. */
   addGrant(items: readonly ModelItem[]): Promise<void> {
     return this.#step('grant', 1, async () => {
-      this.#tell('grant', items)
+      this.#story.tell('grant', items)
       this.#model.addGrant(items)
       await this.#server.addGrant(items)
     })
@@ -123,7 +123,7 @@ export class LimitsWorld {
   /** Sends a call that arrives later. */
   send(choice: CallChoice): void {
     const call = this.#send(choice)
-    this.#tell('under way', call)
+    this.#story.tell('under way', call)
     this.#underWay.push(call)
   }
 
@@ -146,7 +146,7 @@ export class LimitsWorld {
       const made = await Promise.all(
         calls.map(async (call) => ({ call, answer: await this.#server.call(call) }))
       )
-      for (const { call, answer } of made) this.#tell('at once', call, answer)
+      for (const { call, answer } of made) this.#story.tell('at once', call, answer)
       const windows = await this.#server.windows()
       const order = permutationsOf(made).find((one) => {
         const model = this.#model.copy()
@@ -162,7 +162,7 @@ export class LimitsWorld {
     return this.#step(kind, 1, async () => {
       this.#model.nowMs = nowMs
       this.#server.setClock(nowMs)
-      this.#tell('clock', new Date(nowMs).toISOString())
+      this.#story.tell('clock', new Date(nowMs).toISOString())
     })
   }
 
@@ -171,14 +171,14 @@ export class LimitsWorld {
     return this.#step('freeze', 1, async () => {
       this.#model.frozen = freezes
       await this.#server.freeze(freezes)
-      this.#tell(freezes ? 'frozen' : 'not frozen')
+      this.#story.tell(freezes ? 'frozen' : 'not frozen')
     })
   }
 
   /** Delivers all pending calls, and compares everything. */
   async end(): Promise<void> {
     while (this.hasCallsUnderWay) await this.arrive(0)
-    await this.#withStory(async () => {
+    await this.#story.within(async () => {
       await this.#compare([...this.grants.keys()])
       await this.#audit()
     })
@@ -206,7 +206,7 @@ export class LimitsWorld {
   async #make(call: ModelCall): Promise<void> {
     const expected = this.#model.call(call)
     const answer = await this.#server.call(call)
-    this.#tell(call, answer)
+    this.#story.tell(call, answer)
     expectEqual(answer, expected)
   }
 
@@ -273,28 +273,13 @@ export class LimitsWorld {
   async #step(kind: OperationKind, count: number, work: () => Promise<void>): Promise<void> {
     this.#onOperations(kind, count)
     this.#operations += count
-    await this.#withStory(async () => {
+    await this.#story.within(async () => {
       await work()
       if (this.#operations - this.#comparedAt >= COMPARED_EVERY) {
         await this.#compare([this.#operations % this.grants.length])
       }
       if (this.#operations - this.#auditedAt >= AUDITED_EVERY) await this.#audit()
     })
-  }
-
-  #tell(...parts: readonly unknown[]): void {
-    this.#story.push(parts)
-  }
-
-  /** Adds the previous operations to an error. */
-  async #withStory(work: () => Promise<void>): Promise<void> {
-    try {
-      await work()
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      const story = this.#story.map((parts) => parts.map(inShort).join(' '))
-      throw new Error([reason, '', 'What was done:', ...story].join('\n'), { cause: error })
-    }
   }
 }
 
@@ -320,18 +305,6 @@ function explains(model: LimitsModel, calls: readonly MadeCall[]): boolean {
     }
     return isDeepStrictEqual(answer, expected)
   })
-}
-
-/** Like jest's own comparison, which is slow and used only to report a difference. */
-function expectEqual(actual: unknown, expected: unknown): void {
-  if (!isDeepStrictEqual(actual, expected)) expect(actual).toEqual(expected)
-}
-
-/** One line of the report. */
-function inShort(part: unknown): string {
-  return typeof part === 'string'
-    ? part
-    : inspect(part, { depth: Infinity, breakLength: Infinity, compact: true })
 }
 
 function isReserved(answer: ModelAnswer): answer is Extract<ModelAnswer, { reserved: unknown }> {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { inspect, isDeepStrictEqual } from 'node:util'
+import { expectEqual, Story } from '@open-payments-server/testing/model-run'
 import { expect } from '@jest/globals'
 import { explain, expectInOrder } from './money-explanation.js'
 import {
@@ -72,7 +72,7 @@ export class MoneyWorld {
   #model: MoneyModel
   readonly #server: MoneyServer
   readonly #onCounted: (what: Counted) => void
-  readonly #story: (readonly unknown[])[] = []
+  readonly #story = new Story()
   #lastNumber = 0
   /** Number of operations since what operators see was compared. */
   #uncompared = 0
@@ -103,7 +103,7 @@ export class MoneyWorld {
       return [{ operation, lateMs }]
     })
     this.#lastNumber += choices.length
-    return this.#withStory(() => this.#step(operations))
+    return this.#story.within(() => this.#step(operations))
   }
 
   /** Ends everything that is under way, and compares what clients see, and what is counted elsewhere. */
@@ -119,7 +119,7 @@ export class MoneyWorld {
       if (state === 'awaiting_approval') await this.#end({ kind: 'decline', payment })
     for (const { state, reason } of Object.values(this.#model.known.payments))
       this.#onCounted(`ended ${reason === '' ? state : reason}`)
-    await this.#withStory(async () => {
+    await this.#story.within(async () => {
       const shown = this.#model.show()
       await this.#compare()
       expectEqual(await this.#server.seeAtTheEnd(shown), {
@@ -134,7 +134,7 @@ export class MoneyWorld {
   }
 
   #end(operation: Operation): Promise<void> {
-    return this.#withStory(() => this.#step([{ operation, lateMs: 0 }]))
+    return this.#story.within(() => this.#step([{ operation, lateMs: 0 }]))
   }
 
   async #step(operations: readonly { operation: Operation; lateMs: number }[]): Promise<void> {
@@ -145,7 +145,7 @@ export class MoneyWorld {
         return { operation, answer: await this.#server.do(operation) }
       })
     )
-    this.#story.push(answered.flatMap(({ operation, answer }) => [operation, answer]))
+    this.#story.tell(...answered.flatMap(({ operation, answer }) => [operation, answer]))
     const untilMs = Date.now() + PATIENCE_MS
     for (;;) {
       const seen = await this.#server.look()
@@ -271,22 +271,6 @@ export class MoneyWorld {
     const suitable = all.filter(([number]) => isSuitable(number))
     return pickOf(suitable.length > 0 && which % 8 !== 7 ? suitable : all, which)?.[0]
   }
-
-  /** Adds the previous operations to an error. */
-  async #withStory(work: () => Promise<void>): Promise<void> {
-    try {
-      await work()
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      const story = this.#story.map((parts) => parts.map(inShort).join(' '))
-      throw new Error([reason, '', 'What was done:', ...story].join('\n'), { cause: error })
-    }
-  }
-}
-
-/** Like jest's own comparison, which is slow and used only to report a difference. */
-function expectEqual(actual: unknown, expected: unknown): void {
-  if (!isDeepStrictEqual(actual, expected)) expect(actual).toEqual(expected)
 }
 
 function pickOf<Item>(items: readonly Item[], which: Pick): Item | undefined {
@@ -297,11 +281,4 @@ function pickOf<Item>(items: readonly Item[], which: Pick): Item | undefined {
 function partOf(value: bigint, percent: number): bigint {
   const part = (value * BigInt(percent)) / 100n
   return part > 0n ? part : 1n
-}
-
-/** One line of the report. */
-function inShort(part: unknown): string {
-  return typeof part === 'string'
-    ? part
-    : inspect(part, { depth: Infinity, breakLength: Infinity, compact: true })
 }
