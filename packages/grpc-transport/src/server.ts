@@ -20,14 +20,11 @@ import type { WatchedTlsFiles } from './watched-tls-files.js'
 /** Maximum number of concurrent calls of one connection. */
 const CONCURRENT_CALLS_PER_CONNECTION_MAX = 1_000
 
-/** How long a connection may be silent before the server sends a keepalive. */
-const KEEPALIVE_INTERVAL_MS = 30_000
-
-/** How long a client has to answer it. */
-const KEEPALIVE_TIMEOUT_MS = 10_000
-
 /** How long calls may continue on a connection that is being closed: longer than the longest, an audit. */
 const CONNECTION_GRACE_MS = 10 * 60_000
+
+/** Shares of that grace within which a stream is ended, at random so that not all end together. */
+const STREAM_AGE = { min: 0.8, max: 0.9 }
 
 /** The name of the whole server in the health service (gRPC health checking protocol). */
 const WHOLE_SERVER = ''
@@ -62,7 +59,10 @@ export interface GrpcServerOptions {
    * certificates anew. It varies by a tenth, so that not all close at once.
    */
   readonly connectionAgeMaxMs: number
-  /** How long calls may continue after that, including streams; default {@link CONNECTION_GRACE_MS}. */
+  /**
+   * How long calls may continue after that; default {@link CONNECTION_GRACE_MS}. A stream does not get older than this,
+   * whatever the age of its connection: it ends with UNAVAILABLE before it could be cut off without a status.
+   */
   readonly connectionGraceMs?: number | undefined
   /** Maximum size of a message. */
   readonly messageBytesMax: number
@@ -91,9 +91,9 @@ export interface RunningGrpcServer {
  * @throws Error when it cannot listen
  */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<RunningGrpcServer> {
-  const { logger } = options
-  const server = new Server(serverOptions(options))
-  const streams = new Set<StreamingCall>()
+  const { logger, connectionGraceMs = CONNECTION_GRACE_MS } = options
+  const server = new Server(serverOptions(options, connectionGraceMs))
+  const streams = new OpenStreams(connectionGraceMs)
   const add = (definition: ServiceDefinition, implementation: UntypedServiceImplementation): void => {
     server.addService(definition, trackStreams(definition, implementation, streams))
   }
@@ -127,7 +127,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<Runni
     stop(graceMs) {
       stopping ??= (async () => {
         setServing(false)
-        endStreams(streams)
+        streams.end('The server is stopping')
         if (!(await shutDown(server, graceMs)))
           logger.warn({ graceMs }, 'gRPC calls cut off after the grace period')
       })()
@@ -136,16 +136,15 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<Runni
   }
 }
 
-function serverOptions(options: GrpcServerOptions): ServerOptions {
+/** There are no keepalives: Node answers none after GOAWAY, and grpc-js would cut off every call that still runs then. */
+function serverOptions(options: GrpcServerOptions, connectionGraceMs: number): ServerOptions {
   return {
     interceptors: options.tls === undefined ? [] : [allowClients(options.services, options.logger)],
     'grpc.max_connection_age_ms': options.connectionAgeMaxMs,
-    'grpc.max_connection_age_grace_ms': options.connectionGraceMs ?? CONNECTION_GRACE_MS,
+    'grpc.max_connection_age_grace_ms': connectionGraceMs,
     'grpc.max_concurrent_streams': CONCURRENT_CALLS_PER_CONNECTION_MAX,
     'grpc.max_receive_message_length': options.messageBytesMax,
     'grpc.max_send_message_length': options.messageBytesMax,
-    'grpc.keepalive_time_ms': KEEPALIVE_INTERVAL_MS,
-    'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
     // If this is off, grpc-js 1.14 does not track its connections, and a forced shutdown cuts none of them off.
     'grpc.enable_channelz': 1
   }
@@ -172,11 +171,43 @@ function bind(server: Server, address: string, tls: WatchedTlsFiles | undefined)
 /** A call that is answered with a stream. */
 type StreamingCall = ServerWritableStream<unknown, unknown>
 
-/** Tracks the open streams of a service: a stream may never end by itself, and stopping must not wait for one. */
+/** The open streams of a server: one may never end by itself, but neither a stop nor an old connection waits for it. */
+class OpenStreams {
+  readonly #connectionGraceMs: number
+  readonly #streams = new Set<StreamingCall>()
+
+  constructor(connectionGraceMs: number) {
+    this.#connectionGraceMs = connectionGraceMs
+  }
+
+  add(stream: StreamingCall): void {
+    const share = STREAM_AGE.min + Math.random() * (STREAM_AGE.max - STREAM_AGE.min)
+    const ending = setTimeout(() => {
+      endStream(stream, 'The stream has lasted long enough: call again')
+    }, this.#connectionGraceMs * share).unref()
+    this.#streams.add(stream)
+    stream.once('cancelled', () => {
+      clearTimeout(ending)
+      this.#streams.delete(stream)
+    })
+  }
+
+  /** Ends all with UNAVAILABLE, for that reason. */
+  end(reason: string): void {
+    for (const stream of this.#streams) endStream(stream, reason)
+  }
+}
+
+function endStream(stream: StreamingCall, message: string): void {
+  const error = new RpcError({ code: status.UNAVAILABLE, message })
+  stream.emit('error', Object.assign(error, statusOf(error)))
+}
+
+/** Tracks the open streams of a service. */
 function trackStreams(
   definition: ServiceDefinition,
   implementation: UntypedServiceImplementation,
-  streams: Set<StreamingCall>
+  streams: OpenStreams
 ): UntypedServiceImplementation {
   const tracked: UntypedServiceImplementation = {}
   for (const [name, method] of Object.entries(definition)) {
@@ -185,18 +216,12 @@ function trackStreams(
     if (handler === undefined) continue
     const track = (call: StreamingCall): void => {
       streams.add(call)
-      call.once('cancelled', () => streams.delete(call))
       ;(handler as handleServerStreamingCall<unknown, unknown>).call(implementation, call)
     }
     const isServerStream = method.responseStream && !method.requestStream
     tracked[name] = isServerStream ? track : handler.bind<UntypedHandleCall>(implementation)
   }
   return tracked
-}
-
-function endStreams(streams: ReadonlySet<StreamingCall>): void {
-  const error = new RpcError({ code: status.UNAVAILABLE, message: 'The server is stopping' })
-  for (const stream of streams) stream.emit('error', Object.assign(error, statusOf(error)))
 }
 
 /** Waits for the running calls; resolves to whether they ended by themselves. */
