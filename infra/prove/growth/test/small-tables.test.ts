@@ -18,7 +18,7 @@ const UNFINISHED: Readonly<Record<string, readonly string[]>> = {
   grant_reservation_undelivered_idx: ['claim-reservation-outcomes'],
   grant_reservation_undelivered_since_idx: ['claim-reservation-outcomes', 'measure-payments'],
   reservation_open_idx: ['measure-reservations'],
-  event_outbox_pkey: ['publish-events']
+  event_outbox_pkey: ['lock-event-log', 'publish-events']
 }
 
 /** Statements that several requests share. */
