@@ -258,6 +258,30 @@ describe('a server', () => {
     expect(peers.size).toBe(3)
   })
 
+  it('cuts off calls that outlast the grace of an old connection', async () => {
+    const aborted = promiseWithResolvers<unknown>()
+    const { server } = await startServer(
+      ({ unary }) => ({
+        limits: {
+          reserve: unary(async (_, { signal }) => {
+            signal.addEventListener('abort', () => {
+              aborted.resolve(signal.reason)
+            })
+            throw await aborted.promise
+          })
+        }
+      }),
+      { connectionAgeMaxMs: 50, connectionGraceMs: 50 }
+    )
+    // Other channels would give the connection up themselves.
+    const client = limitsClient(server.address, { callsAreLong: true, retriesMax: 0 })
+    const running = rejectionOf(callUnary(client, 'reserve', reserveRequest(), { idempotent: false }))
+
+    // Long before the deadline of the call.
+    expect(await aborted.promise).toMatchObject({ code: status.CANCELLED })
+    await running
+  })
+
   it('does not close connections that were opened together all at once', async () => {
     const ageMs = 1_000
     const { server } = await startServer(NOTHING, { connectionAgeMaxMs: ageMs })
