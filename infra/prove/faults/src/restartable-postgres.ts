@@ -1,24 +1,22 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isUnavailable } from '@open-payments-server/database'
+import { eventually } from '@open-payments-server/acceptance'
 import { type LocalPostgres, startPostgres } from '@open-payments-server/local-services'
 import pg from 'pg'
 
-const CONNECTIONS_MAX = 60
-const TAKEN_AT_ONCE = 20
-/** Name of the sessions that take all connections. */
-const TAKER = 'taker'
+/** The superuser that the services connect as: not the first one, which can't be refused connections. */
+const SERVICES_ROLE = 'services'
 
 // A crash of the process loses nothing that was handed to the operating system, so fsync makes no difference here.
 const SETTINGS = {
-  max_connections: String(CONNECTIONS_MAX),
+  max_connections: '60',
   fsync: 'off',
   log_min_messages: 'fatal',
   max_wal_size: '64MB'
 }
 
-/** A PostgreSQL for one test, which can crash, restart, and run out of connections. */
+/** A PostgreSQL for one test, which can crash, restart, and refuse connections. */
 export class RestartablePostgres {
   readonly #directory: string
   #server: LocalPostgres
@@ -34,12 +32,19 @@ export class RestartablePostgres {
       join(parent ?? (await realpath(tmpdir())), 'open-payments-database-test-')
     )
     const server = await startPostgres({ directory, persistent: true, settings: SETTINGS })
-    return new RestartablePostgres(directory, server)
+    const postgres = new RestartablePostgres(directory, server)
+    const { password } = new URL(postgres.url)
+    await postgres.#administer(
+      `create role ${SERVICES_ROLE} login superuser password ${pg.escapeLiteral(password)}`
+    )
+    return postgres
   }
 
-  /** As its superuser. The same after every restart. */
+  /** As a superuser. The same after every restart. */
   get url(): string {
-    return this.#server.url
+    const url = new URL(this.#server.url)
+    url.username = SERVICES_ROLE
+    return url.href
   }
 
   /** Kills the server while its clients are active. */
@@ -64,50 +69,49 @@ export class RestartablePostgres {
   }
 
   /**
-   * Takes every connection, including those of others.
+   * Ends all connections of {@link url}, and refuses further ones with the code of a server that has none left (53300).
    *
-   * @returns gives them back
+   * @returns accepts them again
    */
-  async takeAllConnections(): Promise<() => Promise<void>> {
-    const taken: pg.Client[] = []
-    let othersHad: number
-    do {
-      // Several at a time, because clients reconnect just as fast.
-      const attempts = await Promise.all(Array.from({ length: TAKEN_AT_ONCE }, () => this.#takeConnection()))
-      taken.push(...attempts.filter((client) => client !== undefined))
-      const [first] = taken
-      if (first === undefined) throw new Error('not one connection could be taken')
-      const { rowCount } = await first.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-          where backend_type = 'client backend' and application_name <> '${TAKER}'`
-      )
-      othersHad = rowCount ?? 0
-    } while (othersHad > 0 || taken.length < CONNECTIONS_MAX)
+  async refuseConnections(): Promise<() => Promise<void>> {
+    // No limit holds for superusers.
+    await this.#administer(`alter role ${SERVICES_ROLE} nosuperuser connection limit 0`)
+    // Repeated for those that were just being accepted.
+    await eventually(
+      'all connections ended',
+      async () =>
+        (await this.#administer(
+          `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${SERVICES_ROLE}'`
+        )) === 0
+    )
     return async () => {
-      await Promise.all(taken.map((client) => client.end()))
-    }
-  }
-
-  /** @returns undefined when there is none left */
-  async #takeConnection(): Promise<pg.Client | undefined> {
-    const client = new pg.Client({ connectionString: this.url, application_name: TAKER })
-    client.on('error', () => undefined) // told by the query that fails
-    try {
-      await client.connect()
-      return client
-    } catch (error) {
-      if (isUnavailable(error)) return undefined
-      throw error
+      await this.#administer(`alter role ${SERVICES_ROLE} superuser connection limit -1`)
     }
   }
 
   /** Makes the server read-only, like one that is no longer the primary, or writable again. */
   async setReadOnly(readOnly: boolean): Promise<void> {
-    const client = new pg.Client({ connectionString: this.url })
+    await this.#administer(
+      `alter system set default_transaction_read_only = ${readOnly ? 'on' : 'off'}`,
+      'select pg_reload_conf()'
+    )
+  }
+
+  /**
+   * Runs statements as the first superuser, on a connection of their own.
+   *
+   * @returns number of rows of the last one
+   */
+  async #administer(...statements: string[]): Promise<number> {
+    const client = new pg.Client({ connectionString: this.#server.url })
     await client.connect()
-    await client.query(`alter system set default_transaction_read_only = ${readOnly ? 'on' : 'off'}`)
-    await client.query('select pg_reload_conf()')
-    await client.end()
+    try {
+      let rows = 0
+      for (const statement of statements) rows = (await client.query(statement)).rowCount ?? 0
+      return rows
+    } finally {
+      await client.end()
+    }
   }
 
   async stop(): Promise<void> {

@@ -8,8 +8,8 @@ import { RestartablePostgres } from '../src/restartable-postgres.js'
 
 /** How long a database stays away. */
 const AWAY_MS = 1_500
-/** Maximum time from the return of the database to full recovery. */
-const RECOVERED_WITHIN_MS = 10_000
+/** Maximum time from the return of the database to full recovery: a few times what a request may wait on a busy machine. */
+const RECOVERED_WITHIN_MS = 30_000
 const TIME_LIMIT_MS = 120_000
 
 describe('while payments and other requests go on, a database that', () => {
@@ -74,9 +74,9 @@ describe('while payments and other requests go on, a database that', () => {
     'has no connection left',
     () =>
       duringLoad(async (running) => {
-        const giveBack = await postgres.takeAllConnections()
+        const acceptAgain = await postgres.refuseConnections()
         await running.whenRefused(loaded.others.length)
-        await giveBack()
+        await acceptAgain()
       }),
     TIME_LIMIT_MS
   )
