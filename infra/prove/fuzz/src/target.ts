@@ -18,6 +18,8 @@ export interface Target<Case> {
    * @throws what {@link refusal} knows; anything else is a defect, such as an error naming a property that does not hold
    */
   readonly attack: (input: Case) => string | Promise<string>
+  /** How long a case itself asks to wait, in milliseconds; default: none do. */
+  readonly waitMs?: (input: Case) => number
   /** Recognises errors that are thrown, not rejected with, to refuse a case; default: none. */
   readonly refusal?: RefusalKind
 }
@@ -30,14 +32,17 @@ export const ACCEPTED = 'accepted'
 
 /** A target that hides the type of its cases, so that a list can contain targets of different cases. */
 export interface AnyTarget extends Required<Pick<Target<unknown>, 'name' | 'share' | 'acceptedMin'>> {
-  /** The property that `attempt` does not throw for any attack. */
-  property(attempt: (attack: () => string | Promise<string>) => Promise<void>): fc.IAsyncProperty<unknown>
+  /** The property that `attempt` does not throw for any attack, which waits for `waitMs` by itself. */
+  property(
+    attempt: (attack: () => string | Promise<string>, waitMs: number) => Promise<void>
+  ): fc.IAsyncProperty<unknown>
 }
 
 /** Makes a target. */
 export function target<Case>({
   cases,
   attack,
+  waitMs,
   refusal,
   acceptedMin = 0.1,
   ...told
@@ -45,7 +50,9 @@ export function target<Case>({
   const result = (input: Case): string | Promise<string> =>
     refusal === undefined ? attack(input) : resultOf(() => attack(input), refusal)
   const property: AnyTarget['property'] = (attempt) =>
-    fc.asyncProperty(typeof cases === 'function' ? cases() : cases, (input) => attempt(() => result(input)))
+    fc.asyncProperty(typeof cases === 'function' ? cases() : cases, (input) =>
+      attempt(() => result(input), waitMs?.(input) ?? 0)
+    )
   return { ...told, acceptedMin, property }
 }
 

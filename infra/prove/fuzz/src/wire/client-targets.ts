@@ -145,11 +145,14 @@ const waitingReads: fc.Arbitrary<WaitingRead> = fc
 /** How long an answer may take beyond the wait that was asked for, in milliseconds. */
 const ANSWER_MS_MAX = 2_000
 
+/** How long a read is to wait, in milliseconds. */
+function waitMsOf({ hasEnded, headers: { prefer } }: WaitingRead): number {
+  return !hasEnded && prefer === 'wait=1' ? 1_000 : 0
+}
+
 /** Reads a payment as a client that waits. @returns the answer in words */
-async function readWaiting(
-  world: World,
-  { collection, hasEnded, headers: some }: WaitingRead
-): Promise<string> {
+async function readWaiting(world: World, asked: WaitingRead): Promise<string> {
+  const { collection, hasEnded, headers: some } = asked
   const { system, places, tokens, ended } = world
   const url = { 'incoming-payments': ended.incoming, 'outgoing-payments': ended.outgoing }[collection]
   const options = { accessToken: tokens[collection], outsideContract: WAITING }
@@ -162,10 +165,9 @@ async function readWaiting(
   )
   const startedMs = performance.now()
   const answer = await read(sent)
-  const waitedMs = !hasEnded && sent.prefer === 'wait=1' ? 1_000 : 0
   const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream') === true
   mustHold({
-    'nobody waits longer than was asked for': performance.now() - startedMs < waitedMs + ANSWER_MS_MAX,
+    'nobody waits longer than was asked for': performance.now() - startedMs < waitMsOf(asked) + ANSWER_MS_MAX,
     'reading changes nothing': (await read({})).text === before.text,
     'what is not modified was known': answer.status !== 304 || sent['if-none-match'] !== undefined,
     'who knows all came back for more': answer.status !== 204 || sent['last-event-id'] !== undefined,
@@ -255,7 +257,8 @@ export function clientTargets(world: () => World): readonly AnyTarget[] {
       name: 'waiting reads over HTTP',
       share: 40,
       cases: waitingReads,
-      attack: (read) => readWaiting(world(), read)
+      attack: (read) => readWaiting(world(), read),
+      waitMs: waitMsOf
     }),
     target({
       name: 'page tokens over gRPC',
