@@ -159,7 +159,8 @@ describe('the rows of a day', () => {
 })
 
 describe('the largest grant that a stranger can have stored', () => {
-  const GRANTS = 100
+  /** So many that the maps of free space, which the first vacuum of each table adds, count for little. */
+  const GRANTS = 300
   /** Text that does not compress, in characters of three bytes: the most that one UTF-16 unit can take. */
   const wide = (length: number): string =>
     Array.from(randomBytes(length), (byte) => String.fromCharCode(0x4e00 + byte * 64)).join('')
@@ -229,7 +230,7 @@ describe('the largest grant that a stranger can have stored', () => {
 })
 
 describe('the record of a payment', () => {
-  const PAYMENTS = 500
+  const PAYMENTS = 200
   const LARGEST = 18_446_744_073_709_551_615n
 
   /** Leaves many of one kind. */
@@ -265,23 +266,17 @@ describe('the record of a payment', () => {
   }, 60_000)
 })
 
-/**
- * Size of all tables but those of events, which are kept for another time, and of their indexes on disk, in bytes. Without the maps
- * of free space, which a vacuum of the smallest table makes large.
- */
+/** Size of all tables but those of events, which are kept for another time, and of their indexes on disk, in bytes. */
 async function sizeOf(database: TestAuthServer['database']): Promise<number> {
   const [row] = await database.query<{ size: string }>(
-    `with stored as (
-       select oid, reltoastrelid from pg_class
-        where relkind = 'r' and relnamespace = 'public'::regnamespace and relname not in ('event', 'event_outbox'))
-     select sum(pg_relation_size(part)) as size
-       from (select oid from stored union all select reltoastrelid from stored where reltoastrelid <> 0) as tables (oid),
-            lateral (select tables.oid union all select indexrelid from pg_index where indrelid = tables.oid) as parts (part)`
+    `select sum(pg_total_relation_size(oid)) as size from pg_class
+      where relkind = 'r' and relnamespace = 'public'::regnamespace
+        and relname not in ('event', 'event_outbox')`
   )
   return Number(row?.size)
 }
 
-/** The size is at most what `docs/limits.md` says. It is not a third of that either: otherwise the test missed the largest rows. */
+/** The size is at most what `docs/limits.md` says. It is not much less either: otherwise the test missed the largest rows. */
 async function expectDocumented(what: string, bytes: number): Promise<void> {
   const limits = await readFile(new URL('../../../docs/limits.md', import.meta.url), 'utf8')
   const documented = Number(
@@ -289,5 +284,5 @@ async function expectDocumented(what: string, bytes: number): Promise<void> {
   )
   expect(documented).toBeGreaterThan(0)
   expect(bytes).toBeLessThanOrEqual(documented)
-  expect(bytes).toBeGreaterThan(documented / 3)
+  expect(bytes).toBeGreaterThan(documented / 2)
 }

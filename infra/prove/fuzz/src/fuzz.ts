@@ -11,7 +11,7 @@ const FIRST_SEED = Number(FUZZ_TEST_SEED ?? randomInt(0x4000_0000))
 /** Cases of one seed. */
 const BATCH_CASES = 2_000
 
-/** Maximum duration of one case, in milliseconds. */
+/** Maximum duration of one case, in milliseconds, without what it waits by itself. */
 const CASE_MS_MAX = 50
 /** What runs in the background may compute while a case waits, as a share of that time. */
 const BACKGROUND_SHARE_MAX = 0.2
@@ -97,7 +97,8 @@ async function fuzz(target: AnyTarget, cases: number, tell: (attempt: Attempt) =
  * may hold up every attempt.
  *
  * @param waitMs how long the case waits by itself, in milliseconds
- * @throws Error when it took longer than {@link CASE_MS_MAX} every time; whatever the attack throws
+ * @throws Error when it took longer than {@link CASE_MS_MAX}, and than what the background may compute while it waits, every time;
+ *   whatever the attack throws
  */
 async function attemptInTime(attack: () => string | Promise<string>, waitMs: number): Promise<Attempt> {
   const longestMs = CASE_MS_MAX + waitMs * BACKGROUND_SHARE_MAX
