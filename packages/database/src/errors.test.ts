@@ -8,7 +8,8 @@ import {
   createPool,
   isSerializationFailure,
   isUnavailable,
-  isUniqueViolation
+  isUniqueViolation,
+  type PoolOptions
 } from './index.js'
 
 const adminUrl = process.env.TEST_POSTGRES_URL ?? ''
@@ -95,7 +96,7 @@ describe('databases that cannot be reached', () => {
     ['nobody listens', 'postgresql://postgres@127.0.0.1:1/postgres'],
     ['the name leads nowhere', 'postgresql://postgres@nowhere.invalid/postgres']
   ])('recognises that %s', async (_reason, unreachable) => {
-    const unreachablePool = newPool(unreachable)
+    const unreachablePool = newPool({ url: unreachable })
     for (const attempt of [
       () => unreachablePool.query('select 1'),
       () => throughAdapter(unreachablePool, 'select 1')
@@ -108,7 +109,7 @@ describe('databases that cannot be reached', () => {
   })
 
   it('recognises that no connection was free in time', async () => {
-    const small = newPool(url, 1)
+    const small = newPool({ connectionsMax: 1, connectTimeoutMs: 2_000 })
     const taken = await small.connect()
     expect(isUnavailable(await failureOf(small.query('select 1')))).toBe(true)
     expect(isUnavailable(await failureOf(throughAdapter(small, 'select 1')))).toBe(true)
@@ -117,7 +118,7 @@ describe('databases that cannot be reached', () => {
   })
 
   it('does not take a wrong password for unavailability: waiting does not help', async () => {
-    const wrong = newPool(Object.assign(new URL(url), { password: 'wrong' }).href)
+    const wrong = newPool({ url: Object.assign(new URL(url), { password: 'wrong' }).href })
     expectNothingElse(await failureOf(wrong.query('select 1')))
     await wrong.end()
   })
@@ -144,7 +145,7 @@ describe('createPool', () => {
     >(`select current_setting('application_name') as name,
       current_setting('statement_timeout') as statement,
       current_setting('idle_in_transaction_session_timeout') as idle`)
-    expect(rows).toEqual([{ name: 'errors-test', statement: '300ms', idle: '300ms' }])
+    expect(rows).toEqual([{ name: 'errors-test', statement: '2s', idle: '2s' }])
   })
 
   it('survives broken idle connections, reports and replaces them', async () => {
@@ -164,12 +165,13 @@ const settings = {
   url,
   connectionsMax: 3,
   applicationName: 'errors-test',
-  statementTimeoutMs: 300,
-  connectTimeoutMs: 500
+  statementTimeoutMs: 2_000,
+  // Long enough to connect on a busy machine.
+  connectTimeoutMs: 10_000
 }
 
-function newPool(poolUrl = url, connectionsMax = 3): pg.Pool {
-  return createPool({ ...settings, url: poolUrl, connectionsMax })
+function newPool(options: Partial<PoolOptions> = {}): pg.Pool {
+  return createPool({ ...settings, ...options })
 }
 
 async function throughAdapter(target: pg.Pool, sql: string): Promise<unknown> {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => proxy.stop())
 
 function newPool(poolUrl: URL, pooler: 'none' | 'transaction' = 'none'): pg.Pool {
-  return openPool({ url: poolUrl.href, statementTimeoutMs: 300, pooler })
+  return openPool({ url: poolUrl.href, statementTimeoutMs: 1_000, pooler })
 }
 
 describe.each(['none', 'transaction'] as const)('a connection, pooler %s', (pooler) => {

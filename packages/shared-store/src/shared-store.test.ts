@@ -177,7 +177,7 @@ describeWithRedis(`Redis store (${withRedis})`, () => {
 
   it('detects a silent connection, and answers in time meanwhile', async () => {
     const proxy = await startTcpProxy(redisUrl)
-    const store = createRedisStore({ url: proxy.url, keyPrefix, commandTimeoutMs: 300 })
+    const store = createRedisStore({ url: proxy.url, keyPrefix, commandTimeoutMs: 1_000 })
     const seen = recorder()
     const subscription = await store.subscribe('news', seen.handlers)
     await store.check()

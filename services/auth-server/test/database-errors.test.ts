@@ -11,7 +11,9 @@ import { createTestDatabase, type TestDatabase } from '@open-payments-server/tes
 import { PrismaPg } from '@prisma/adapter-pg'
 import { PrismaClient } from '../src/generated/prisma/client.js'
 
-const statementTimeoutMs = 500
+const statementTimeoutMs = 2_000
+/** Long enough to connect on a busy machine. */
+const connectTimeoutMs = 10_000
 const prismaFolder = fileURLToPath(new URL('../prisma/', import.meta.url))
 
 let database: TestDatabase
@@ -103,7 +105,7 @@ describe('errors of the database, as the Prisma client reports them', () => {
   })
 
   it('recognises that no connection was free in time', async () => {
-    const small = newPool(database.url, 1)
+    const small = newPool(database.url, { connectionsMax: 1, connectTimeoutMs: 2_000 })
     const waiting = new PrismaClient({ adapter: new PrismaPg(small) })
     const taken = await small.connect()
     for (const attempt of [
@@ -137,9 +139,12 @@ const grant = {
   updatedAt: new Date(0)
 }
 
-function newPool(url: string, connectionsMax = 3): DatabasePool {
-  const applicationName = 'database-errors-test'
-  return createPool({ url, connectionsMax, applicationName, statementTimeoutMs, connectTimeoutMs: 500 })
+function newPool(
+  url: string,
+  options: { readonly connectionsMax?: number; readonly connectTimeoutMs?: number } = {}
+): DatabasePool {
+  const defaults = { connectionsMax: 3, statementTimeoutMs, connectTimeoutMs }
+  return createPool({ url, applicationName: 'database-errors-test', ...defaults, ...options })
 }
 
 function recognised(error: unknown): string[] {
