@@ -39,17 +39,18 @@ export class SmallDisk {
     }
   }
 
-  /** Takes all free space, and what others free, while something runs. */
-  async keepFull(until: Promise<unknown>): Promise<void> {
+  /** Takes all free space, begins something, and takes what others free until it has ended. */
+  async keepFull(during: () => Promise<unknown>): Promise<void> {
     let full = true
     const end = (): void => {
       full = false
     }
-    const happened = until.finally(end)
+    this.#fill()
+    const happened = during().finally(end)
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- changed by a callback meanwhile
     while (full) {
-      this.#fill()
       await Promise.race([happened, delay(REFILL_INTERVAL_MS)])
+      this.#fill()
     }
     await happened
   }

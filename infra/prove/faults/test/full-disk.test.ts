@@ -36,7 +36,7 @@ describe('while payments and other requests go on, a database whose disk', () =>
         hasEnded = true
       })
       const { wrong, counts } = await loaded.during(async (running) => {
-        await disk?.keepFull(running.whenRefused(loaded.others.length))
+        await disk?.keepFull(() => running.whenRefused(loaded.others.length))
         await disk?.free()
         // PostgreSQL stops when it has no room for its log; its supervisor restarts it.
         if (hasEnded) await postgres.restart()

@@ -120,7 +120,10 @@ describe('a process whose standard output is on a disk that', () => {
     const told = await onDisk(async (writer, small) => {
       await writer.chat(10)
       await writer.despair()
-      await small.keepFull(writer.chat(TOO_MUCH).then(() => writer.despair()))
+      await small.keepFull(async () => {
+        await writer.chat(TOO_MUCH)
+        await writer.despair()
+      })
       await small.free()
       await writer.chat(1)
       await writer.despair()
@@ -137,14 +140,12 @@ describe('a process whose standard output is on a disk that', () => {
 
   itOnDisk('stays full ends all the same when it is told to', async () => {
     await onDisk(async (writer, small) => {
-      await small.keepFull(
-        (async () => {
-          await writer.chat(TOO_MUCH)
-          const ended = writer.ended()
-          writer.terminate()
-          expect(await ended).toEqual({ status: 0, signal: null })
-        })()
-      )
+      await small.keepFull(async () => {
+        await writer.chat(TOO_MUCH)
+        const ended = writer.ended()
+        writer.terminate()
+        expect(await ended).toEqual({ status: 0, signal: null })
+      })
     })
   })
 })
