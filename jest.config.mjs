@@ -22,6 +22,7 @@ export default {
   globalSetup: '<rootDir>/infra/prove/jest/global-setup.mjs',
   globalTeardown: '<rootDir>/infra/prove/jest/global-teardown.mjs',
   reporters: ['default', '<rootDir>/infra/prove/jest/summary-reporter.mjs'],
-  testTimeout: 30_000,
+  // Ends tests that hang. No test is about time: on a busy machine one may take ten times as long.
+  testTimeout: 120_000,
   maxWorkers: 2
 }

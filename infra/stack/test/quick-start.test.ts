@@ -181,7 +181,7 @@ describe('npm start', () => {
     expect(await elsewhere.ended).toBe(1)
     expect(elsewhere.said()).toContain(`Port ${portBase}`)
     expect(elsewhere.said()).toContain('STACK_PORT_BASE')
-  }, 60_000)
+  }, 300_000)
 
   it('lets the demo pay bob, and the audit is clean afterwards', async () => {
     const demo = run('infra/stack/scripts/demo.mjs', ['--yes'])
@@ -233,7 +233,7 @@ describe('npm start', () => {
       expect.stringContaining('Bob has received 10.00 USD.')
     ])
     expect(Date.now() - backAt).toBeLessThan(4_900)
-  }, 60_000)
+  }, 300_000)
 
   it('stops on SIGTERM with status 0, and leaves nothing behind', async () => {
     stack.child.kill('SIGTERM')
@@ -242,7 +242,7 @@ describe('npm start', () => {
     const demo = run('infra/stack/scripts/demo.mjs', ['--yes'])
     expect(await demo.ended).toBe(1)
     expect(demo.said()).toContain('npm start')
-  }, 60_000)
+  }, 300_000)
 
   it(
     'goes on with the same data when it is started again: keys, secrets, money',
@@ -282,7 +282,7 @@ describe('npm start', () => {
       account: { balance: { value: '2000000000000000000' } }
     })
     expect(await operate('audit')).toMatchObject({ holds: true })
-  }, 60_000)
+  }, 300_000)
 
   it('names options and arguments to an operator whose command is refused, and no field of the contract', async () => {
     const targets = ['--auth', first.authGrpc, '--wallet', first.resourceGrpc]
@@ -324,14 +324,14 @@ describe('npm start', () => {
     expect(await addKey('A'.repeat(43), `${first.resourceServer}/alice`)).toBe(
       'the public key is a point of small order, which is no key'
     )
-  }, 60_000)
+  }, 300_000)
 
   it('stops once, in order, after several signals', async () => {
     for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM'] as const) stack.child.kill(signal)
     expect(await stack.ended).toBe(0)
     await expectNothingLeft()
     expect(stack.said().match(/Stopping/g)).toHaveLength(1)
-  }, 60_000)
+  }, 300_000)
 
   it(
     'shows the last words of a service that ends by itself, stops everything and ends with status 1',

@@ -226,7 +226,7 @@ describe('the largest grant that a stranger can have stored', () => {
       expect(answer).toMatchObject({ status: 200 })
     }
     await expectDocumented('Pending grant', Math.ceil(((await sizeOf(database)) - before) / GRANTS))
-  }, 60_000)
+  }, 300_000)
 })
 
 describe('the record of a payment', () => {
@@ -255,7 +255,7 @@ describe('the record of a payment', () => {
     await measure('Refused payment', { debitAmount: usd(0n) }, async (fixture, token) => {
       expect(await fixture.reserve(token)).toEqual({ refused: 'LIMIT_EXCEEDED' })
     })
-  }, 60_000)
+  }, 300_000)
 
   it('that was given up after it was reserved takes no more of the disk than the documentation says', async () => {
     await measure('Given-up id at the auth server', {}, async (fixture, token) => {
@@ -263,7 +263,7 @@ describe('the record of a payment', () => {
       expect(await fixture.reserveAs(payment)).toHaveProperty('reserved')
       expect(await fixture.release(payment.paymentId)).toBe('OK')
     })
-  }, 60_000)
+  }, 300_000)
 })
 
 /** Size of all tables but those of events, which are kept for another time, and of their indexes on disk, in bytes. */

@@ -212,5 +212,5 @@ describe('many at once, beside one after the other', () => {
       { numRuns: 15, endOnFailure: true }
     )
     expect(await together.violations()).toEqual([])
-  }, 120_000)
+  }, 300_000)
 })

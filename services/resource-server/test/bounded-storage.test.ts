@@ -251,7 +251,7 @@ describe('the largest that a stranger can have stored:', () => {
       }
       await expectDocumented(what, Math.max(...sizes))
     },
-    60_000
+    300_000
   )
 
   it('an outgoing payment takes no more of the disk than the documentation says', async () => {
@@ -279,7 +279,7 @@ describe('the largest that a stranger can have stored:', () => {
     } finally {
       await world.stop()
     }
-  }, 120_000)
+  }, 300_000)
 
   it('a refund takes no more of the disk than the documentation says', async () => {
     const world = await startPaymentWorld({ settings: { EXCHANGE_RATES: 'USD/EUR=0.9', FEES: 'USD=0+1000' } })
@@ -293,7 +293,7 @@ describe('the largest that a stranger can have stored:', () => {
     } finally {
       await world.stop()
     }
-  }, 120_000)
+  }, 300_000)
 
   it('an id that was given up takes no more of the disk than the documentation says', async () => {
     const world = await startPaymentWorld()
@@ -310,7 +310,7 @@ describe('the largest that a stranger can have stored:', () => {
     } finally {
       await world.stop()
     }
-  }, 120_000)
+  }, 300_000)
 
   it('an event takes no more of the disk than the documentation says', async () => {
     // Each request has a trace in production, and an event tells of it.
@@ -352,7 +352,7 @@ describe('the largest that a stranger can have stored:', () => {
       await world.stop()
       await telemetry.stop()
     }
-  }, 60_000)
+  }, 300_000)
 
   it('a quote takes no more of the disk than the documentation says', async () => {
     service = await startTestResourceServer()
@@ -362,5 +362,5 @@ describe('the largest that a stranger can have stored:', () => {
     const body = { walletAddress: ALICE, receiver, method: 'ilp', debitAmount: AMOUNT }
     const size = await measure('/quotes', () => body)
     await expectDocumented('Quote', size)
-  }, 60_000)
+  }, 300_000)
 })

@@ -22,7 +22,7 @@ const ROLLED_BACK = 0.1
 /** Number of processes that publish beside the server. */
 const PUBLISHERS = 2
 
-const TIME_LIMIT_MS = 60_000 + EVENTS * 3
+const TIME_LIMIT_MS = 300_000 + EVENTS * 3
 
 let world: PaymentWorld
 let writing: DatabasePool

@@ -148,7 +148,7 @@ it('the service tells by itself', async () => {
   // The clock of the service stands.
   await expire([quote], 3_600)
   while ((await happenedTo(quote)).length === 0) await delay(100)
-}, 30_000)
+}, 300_000)
 
 it('keys that operators add and revoke are told, with their public part', async () => {
   const { jwk } = createTestKey('till-7')

@@ -118,4 +118,4 @@ it('one of a thousand endpoints that hangs, and a replica that stops, hold up no
   await sharedStore.close()
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
-}, 120_000)
+}, 300_000)

@@ -13,7 +13,7 @@ const assembleScript = fileURLToPath(new URL('../scripts/assemble.mjs', import.m
 
 /** The user of the image if this process is root, which alone can switch to it; otherwise the current user. */
 const IMAGE_USER = process.getuid?.() === 0 ? { uid: 65_532, gid: 65_532 } : {}
-const START_TIMEOUT_MS = 20_000
+const START_TIMEOUT_MS = 60_000
 const POLL_MS = 50
 
 /** Exit status and output of a process. */

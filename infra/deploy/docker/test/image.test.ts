@@ -31,7 +31,7 @@ beforeAll(async () => {
   await Promise.all(
     SERVICES.map(async (service) => trees.set(service, await AssembledTree.assemble(service)))
   )
-}, 120_000)
+}, 300_000)
 
 afterAll(async () => {
   await Promise.all([...trees.values()].map((tree) => tree.remove()))
@@ -134,7 +134,7 @@ describe('both images, as a user without rights', () => {
       code: 0,
       output: expect.stringContaining('"applied":[]')
     })
-  }, 60_000)
+  }, 300_000)
 
   it('start with production settings, are ready over mutual TLS, and stop on SIGTERM', async () => {
     const authServer = treeOf('auth-server').spawn(['dist/main.js'], system.settings['auth-server'])
@@ -151,7 +151,7 @@ describe('both images, as a user without rights', () => {
 
     expect(await resourceServer.terminate()).toMatchObject({ code: 0 })
     expect(await authServer.terminate()).toMatchObject({ code: 0 })
-  }, 60_000)
+  }, 300_000)
 })
 
 interface Component {

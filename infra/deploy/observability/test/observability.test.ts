@@ -151,7 +151,7 @@ describe('the alerts', () => {
       await run('promtool', ['check', 'rules', RULES])
       await run('promtool', ['test', 'rules', RULE_TESTS])
     },
-    120_000
+    300_000
   )
 })
 

@@ -35,7 +35,7 @@ export interface RaceSizes {
 const UNDER_WAY_MAX = 64
 
 /** Maximum duration of one race, including its audit. */
-const RACE_TIMEOUT_MS = 120_000
+const RACE_TIMEOUT_MS = 300_000
 
 /**
  * Settings of a resource server where many requests race on a busy machine: a slow call of the auth server must not end in a

@@ -14,7 +14,7 @@ beforeAll(async () => {
       createTestDatabase({ migrationsPath: join(ROOT, 'services', service, 'prisma', 'migrations') })
     )
   )
-}, 60_000)
+}, 300_000)
 afterAll(() => Promise.all(databases.map((database) => database.drop())))
 
 describe('the documents', () => {

@@ -17,7 +17,7 @@ const RACING = 32
 const ANSWERED_WITHIN_MS = 5_000
 const MIXED_ROUNDS = 5
 /** Maximum duration of a test, including its preparation. */
-const TEST_TIMEOUT_MS = 120_000
+const TEST_TIMEOUT_MS = 300_000
 /** Number of requests that are prepared at once; preparing is not part of the race. */
 const PREPARED_AT_ONCE = 8
 

@@ -20,7 +20,7 @@ const PASSING = { everyMs: 200, seconds: 0.2, secondsWhileDisturbed: 5 }
 const PASSING_SECONDS_MAX = 240
 const DISTURBED_MS_MAX = 30_000
 const TOLD_WITHIN_MS = 30_000
-const TIME_LIMIT_MS = 120_000
+const TIME_LIMIT_MS = 300_000
 
 const seed = seedOf('WIRE_TEST_SEED')
 

@@ -26,7 +26,7 @@ const PAYERS_OF_SMALL_RECEIVER = 8
 /** Limit of the grant that runs out: less than half of what is requested. */
 const SCARCE_LIMIT = 3_500n
 const CONVERGED_WITHIN_MS = 60_000
-const TIME_LIMIT_MS = 180_000
+const TIME_LIMIT_MS = 600_000
 
 const seed = seedOf('WIRE_TEST_SEED')
 

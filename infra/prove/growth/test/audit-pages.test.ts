@@ -12,7 +12,7 @@ let system: System
 beforeAll(async () => {
   system = await startSystem()
   await fillSystem(system, { paymentCount: PAYMENT_COUNT, walletCount: 10 })
-}, 60_000)
+}, 300_000)
 afterAll(() => system.stop())
 
 it('an audit reads no payment twice, page by page', async () => {
@@ -34,4 +34,4 @@ it('an audit reads no payment twice, page by page', async () => {
   expect(faults).toEqual([])
   expect(pages.length).toBe(2)
   for (const explainer of explainers) explainer.stop()
-}, 60_000)
+}, 300_000)

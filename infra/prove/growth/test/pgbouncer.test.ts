@@ -17,7 +17,7 @@ import { exerciseEverything } from '../src/exercise.js'
 const SESSIONS_MAX = 3
 const PAYMENTS = 60
 const START_TIMEOUT_MS = 60_000
-const TEST_TIMEOUT_MS = 60_000
+const TEST_TIMEOUT_MS = 300_000
 
 const pgBouncer = await startPgBouncer({
   postgresUrl: process.env.TEST_POSTGRES_URL ?? '',

@@ -7,7 +7,7 @@ import { fillSystem } from '../src/fill.js'
 
 /** Number of wallet addresses, which exist before any payment. */
 const WALLETS = 500
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 
 /**
  * Indexes of unfinished work, and the statements that may read them for the next work. No other may, because an index also

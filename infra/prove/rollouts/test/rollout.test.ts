@@ -18,7 +18,7 @@ const ROWS = Number(process.env.ROLLOUT_TEST_ROWS ?? 0)
 /** Maximum wait for a lock during the migration. */
 const LOCK_WAIT_MAX_MS = 1_000
 const PRE_STOP_MS = Number(process.env.ROLLOUT_TEST_PRE_STOP_MS ?? 200)
-const TIME_LIMIT_MS = 120_000 + REQUESTS * 100 + ROWS
+const TIME_LIMIT_MS = 600_000 + REQUESTS * 100 + ROWS
 const SETTLED_WITHIN_MS = 60_000
 /** Maximum age of connections in the test that adds an auth server. */
 const CONNECTION_AGE_SECONDS = 4
