@@ -49,7 +49,7 @@ beforeAll(async () => {
     connectionsMax: 1,
     applicationName: 'grants-together-test',
     statementTimeoutMs: 5_000,
-    connectTimeoutMs: 5_000
+    connectTimeoutMs: 60_000
   })
   client = new PrismaClient({ adapter: createPrismaAdapter(pool, 'none') })
   begin = createBeginGrant({ database: client })

@@ -36,7 +36,7 @@ beforeAll(async () => {
     connectionsMax: WRITERS,
     applicationName: 'writers of events',
     statementTimeoutMs: 30_000,
-    connectTimeoutMs: 10_000
+    connectTimeoutMs: 60_000
   })
   client = createClient(events.EventServiceClient, {
     target: `127.0.0.1:${String(world.server.grpcPort)}`,

@@ -25,7 +25,7 @@ beforeAll(async () => {
     connectionsMax: 4,
     applicationName: 'outcome-claims-test',
     statementTimeoutMs: 5_000,
-    connectTimeoutMs: 5_000
+    connectTimeoutMs: 60_000
   })
   client = openDatabase(pool)
 })

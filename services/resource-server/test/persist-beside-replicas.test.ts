@@ -119,7 +119,7 @@ function startReplica() {
     connectionsMax: 4,
     applicationName: 'replica',
     statementTimeoutMs: 10_000,
-    connectTimeoutMs: 10_000
+    connectTimeoutMs: 60_000
   })
   const target = `127.0.0.1:${String(world.auth.port)}`
   const connection = connectAuthServer({ target, deadlineMs: 10_000, messageBytesMax: 1_048_576 })

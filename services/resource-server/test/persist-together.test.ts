@@ -56,7 +56,7 @@ const openPool = ({ url }: TestDatabase, connectionsMax: number): DatabasePool =
     connectionsMax,
     applicationName: 'persist-together-test',
     statementTimeoutMs: 5_000,
-    connectTimeoutMs: 5_000
+    connectTimeoutMs: 60_000
   })
 
 const persist = ({ pool }: Ledger, payments: readonly NewPayment[]) =>

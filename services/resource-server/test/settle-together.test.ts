@@ -51,7 +51,7 @@ async function openLedger(): Promise<Ledger> {
     connectionsMax: 1,
     applicationName: 'settle-together-test',
     statementTimeoutMs: 5_000,
-    connectTimeoutMs: 5_000
+    connectTimeoutMs: 60_000
   })
   return { database, pool }
 }

@@ -51,7 +51,7 @@ it('one of a thousand endpoints that hangs, and a replica that stops, hold up no
     connectionsMax: 8,
     applicationName: 'webhook-test',
     statementTimeoutMs: 10_000,
-    connectTimeoutMs: 10_000
+    connectTimeoutMs: 60_000
   })
   const database = openDatabase(pool)
   const secrets = createSecretBox(['the key of these webhooks'])
