@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Answer } from '@open-payments-server/testing'
 import {
@@ -37,6 +38,12 @@ async function create(client: TestClient, body: object = { walletAddress: ALICE 
   const answer = await client.request(accessTo(undefined), 'POST', '/incoming-payments', { body })
   expect(answer).toMatchObject({ status: 201 })
   return answer
+}
+
+/** Waits until a statement waits for a lock. */
+async function whenLocked(): Promise<void> {
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  while ((await service.database.query(waiting)).length === 0) await delay(5)
 }
 
 const countPayments = async (): Promise<string | undefined> =>
@@ -382,6 +389,19 @@ describe('completing an incoming payment', () => {
     const path = pathOf((await create(shop)).at('id'))
     const answers = await Promise.all(Array.from({ length: 8 }, () => complete(shop, path)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
+  })
+
+  it('says that it is completed, not that it has expired, when another request just did', async () => {
+    const path = pathOf((await create(shop)).at('id'))
+    const completing = await service.database.inTransaction(async (query) => {
+      await query('update incoming_payment set completed = true where id = $1', [path.slice(-36)])
+      const answer = complete(shop, path)
+      await whenLocked()
+      return { answer }
+    })
+    const answer = await completing.answer
+    expect(answer.status).toBe(409)
+    expect(answer.at('error.description')).toBe('the incoming payment is already completed')
   })
 
   it('answers 404 to a client that did not create it, even one that may read all', async () => {

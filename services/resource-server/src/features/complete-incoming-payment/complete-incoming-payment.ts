@@ -48,8 +48,9 @@ export async function completeIncomingPayment(
   }
   requireReach(request, 'incoming-payment', 'complete', payment.walletAddressUrl)
   if (payment.client !== request.client) throw notFound()
-  const { completed } = roomOf(payment, nowMs)
-  throw conflict(`the incoming payment ${completed ? 'is already completed' : 'has expired'}`)
+  const { completed, expired } = roomOf(payment, nowMs)
+  // One that is found open was completed since, by whatever this request waited for.
+  throw conflict(`the incoming payment ${completed || !expired ? 'is already completed' : 'has expired'}`)
 }
 
 /** Paths of the wallet addresses whose payments may be completed; undefined for any. */
