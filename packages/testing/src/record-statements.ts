@@ -17,9 +17,16 @@ const PUBLISHING = /^\/\* lock-event-log \*\//
 const BACKGROUND =
   /^\/\* (?:read-newest-event-number|read-events|read-subject-events|lease-webhook-endpoints|record-webhook-deliveries|tell-expiries|tell-expiring-grants|keep-frozen-clients|decline-overdue-payments)\b/
 
+/** The same, by a model of Prisma: whether there are payments whose time for approval is over. */
+const LOOKS_FOR_OVERDUE = /^SELECT .*"payment_approval"\."decision" IS NULL/
+
 /** Whether a service sends a statement by itself, whatever is requested of it. */
 export function isBackgroundStatement(text: string): boolean {
-  return PUBLISHING.test(text) || BACKGROUND.test(text) || /^\/\* publish-events\b/.test(text)
+  return PUBLISHING.test(text) || isUnasked(text) || /^\/\* publish-events\b/.test(text)
+}
+
+function isUnasked(text: string): boolean {
+  return BACKGROUND.test(text) || LOOKS_FOR_OVERDUE.test(text)
 }
 
 /**
@@ -43,7 +50,7 @@ export function recordStatements(pool: pg.Pool): StatementRecord {
         isPublishing = PUBLISHING.test(text)
         if (!isPublishing) statements.push(begun, text)
         begun = undefined
-      } else if (!isPublishing && !BACKGROUND.test(text)) statements.push(text)
+      } else if (!isPublishing && !isUnasked(text)) statements.push(text)
       if (/^(?:commit|rollback)$/i.test(text)) isPublishing = false
       return query.apply(client, [...values])
     }
