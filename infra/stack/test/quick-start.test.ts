@@ -39,7 +39,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** Nine consecutive free ports below the ephemeral range. */
+/** Ten consecutive free ports below the ephemeral range. */
 async function freePortBase(): Promise<string> {
   for (;;) {
     const base = String(randomInt(10_100, 30_000))
@@ -101,7 +101,7 @@ describe('the ports', () => {
     expect(() => readSettings({ STACK_PORT_BASE: base })).toThrow(named)
   })
 
-  it('begin where browsers allow all nine', () => {
+  it('begin where browsers allow all ten', () => {
     for (const base of ['4000', '5000', '6001', '10081']) {
       expect(readSettings({ STACK_PORT_BASE: base }).ports.authHttp).toBe(Number(base))
     }
@@ -135,7 +135,8 @@ describe('npm start', () => {
         ),
         client: { ...client, walletAddress: `${resourceServer}/shop` },
         otherClient: { ...client, walletAddress: `${resourceServer}/market` },
-        identityProvider: { api: `http://localhost:${String(base + 3)}`, secret: expect.any(String) }
+        identityProvider: { api: `http://localhost:${String(base + 3)}`, secret: expect.any(String) },
+        peering: { ilpEndpoint: `http://localhost:${String(base + 9)}/`, ilpAddress: 'test.wallet' }
       })
     },
     START_TIMEOUT_MS

@@ -45,6 +45,12 @@ export class HttpResponse {
     this.#response.writeHead(status, this.#fields).end(text)
   }
 
+  /** Answers with bytes. */
+  sendBytes(status: number, contentType: string, bytes: Buffer): void {
+    this.#fields.push('Content-Type', contentType, 'Content-Length', String(bytes.length))
+    this.#response.writeHead(status, this.#fields).end(bytes)
+  }
+
   /** Answers without a body. */
   sendEmpty(status: number): void {
     this.#response.writeHead(status, this.#fields).end()

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import type { Asset } from '@open-payments-server/value-types/amounts'
-import { isUuid, type Random } from '@open-payments-server/value-types/identifiers'
+import { isUuid } from '@open-payments-server/value-types/identifiers'
 import { isIlpAddress } from './packet.js'
 import { hmac } from './stream-keys.js'
 
@@ -42,7 +42,10 @@ export type ResolvedAddress =
 
 /** The addresses of payments. Nothing is stored: an address contains, encrypted, whose it is. */
 export interface PaymentAddresses {
-  /** Makes an address and its secret. Each call gives others, and all stay valid, so that no payer knows another's secret. */
+  /**
+   * Makes the address of a payment, and its secret: those of no other payment. They are the same each time while the first of the
+   * secrets is, so that what tells of them does not change from one reading to the next.
+   */
   issue(target: PaymentTarget): StreamCredentials
   /** Reads an address. What follows the payment's own segment is ignored. */
   resolve(ilpAddress: string): ResolvedAddress
@@ -62,10 +65,7 @@ const ADDRESS_LENGTH_MAX = 1023
 /**
  * @throws RangeError when the server's address is malformed or leaves no room for the payments', or a secret is not 32 bytes
  */
-export function createPaymentAddresses(
-  { ilpAddress, secrets }: ReceivingServer,
-  { random }: { readonly random: Random }
-): PaymentAddresses {
+export function createPaymentAddresses({ ilpAddress, secrets }: ReceivingServer): PaymentAddresses {
   if (!isIlpAddress(ilpAddress) || ilpAddress.length + SEGMENT_LENGTH_MAX > ADDRESS_LENGTH_MAX) {
     throw new RangeError(
       `ilpAddress must be an Interledger address of at most ${ADDRESS_LENGTH_MAX - SEGMENT_LENGTH_MAX} characters`
@@ -77,7 +77,7 @@ export function createPaymentAddresses(
   const prefix = `${ilpAddress}.`
   return {
     issue(target) {
-      const token = seal(target, secrets[0], random.bytes(NONCE_BYTES))
+      const token = seal(target, secrets[0])
       return {
         ilpAddress: prefix + token.toString('base64url'),
         sharedSecret: sharedSecretOf(token, secrets[0])
@@ -106,8 +106,14 @@ function keyOf(nonce: Buffer, secret: Buffer): Buffer {
   return hmac(secret, Buffer.concat([Buffer.from('payment token'), nonce]))
 }
 
-function seal({ paymentId, asset }: PaymentTarget, secret: Buffer, nonce: Buffer): Buffer {
+/** The nonce of a payment tells its key. It is never used with another payment, and so never for another plaintext. */
+function nonceOf(paymentId: string, secret: Buffer): Buffer {
+  return hmac(secret, `nonce ${paymentId}`).subarray(0, NONCE_BYTES)
+}
+
+function seal({ paymentId, asset }: PaymentTarget, secret: Buffer): Buffer {
   if (!isUuid(paymentId)) throw new RangeError('paymentId must be a UUID')
+  const nonce = nonceOf(paymentId, secret)
   const cipher = createCipheriv(CIPHER, keyOf(nonce, secret), IV)
   const encrypted = [
     cipher.update(Buffer.from(paymentId.replaceAll('-', ''), 'hex')),

@@ -90,10 +90,7 @@ function ourReceiver(
   readonly credentials: StreamCredentials
   readonly send: (bytes: Buffer) => Promise<Buffer>
 } {
-  const addresses = createPaymentAddresses(
-    { ilpAddress: 'test.us', secrets: [Buffer.alloc(32, 1)] },
-    { random: RANDOM }
-  )
+  const addresses = createPaymentAddresses({ ilpAddress: 'test.us', secrets: [Buffer.alloc(32, 1)] })
   const credits = new MemoryCredits(() => Date.now())
   credits.open(PAYMENT_ID, maximumValue)
   const receiver = createStreamReceiver({

@@ -1,16 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
-import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { createPaymentAddresses, isIlpAddress, type PaymentAddresses } from '../src/index.js'
 import * as arbitrary from './support/arbitraries.js'
 
-const RANDOM = { bytes: randomBytes }
 const PAYMENT_ID = '0190a0b0-c0d0-7000-8000-00000000000a'
 const TARGET = { paymentId: PAYMENT_ID, asset: { code: 'USD', scale: 2 } }
 const [OLD, NEW] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)] as const
 
 const addressesWith = (...secrets: readonly [Buffer, ...Buffer[]]): PaymentAddresses =>
-  createPaymentAddresses({ ilpAddress: 'test.us', secrets }, { random: RANDOM })
+  createPaymentAddresses({ ilpAddress: 'test.us', secrets })
 
 describe('addresses of payments', () => {
   it('contain their payment and asset, whatever these are', () => {
@@ -22,7 +20,7 @@ describe('addresses of payments', () => {
       })
     })
     const longest = `g.${'a'.repeat(886)}`
-    const addresses = createPaymentAddresses({ ilpAddress: longest, secrets: [NEW] }, { random: RANDOM })
+    const addresses = createPaymentAddresses({ ilpAddress: longest, secrets: [NEW] })
     fc.assert(
       fc.property(target, (wanted) => {
         const { ilpAddress, sharedSecret } = addresses.issue(wanted)
@@ -34,11 +32,17 @@ describe('addresses of payments', () => {
     )
   })
 
-  it('are others each time, with other secrets, and tell nothing', () => {
+  it('are the same each time, others for each payment and secret, and tell nothing', () => {
     const addresses = addressesWith(NEW)
-    const [one, two] = [addresses.issue(TARGET), addresses.issue(TARGET)]
-    expect(one.ilpAddress).not.toBe(two.ilpAddress)
-    expect(one.sharedSecret).not.toEqual(two.sharedSecret)
+    const one = addresses.issue(TARGET)
+    expect(addresses.issue(TARGET)).toEqual(one)
+    for (const another of [
+      addresses.issue({ ...TARGET, paymentId: PAYMENT_ID.replace('a', 'b') }),
+      addressesWith(OLD).issue(TARGET)
+    ]) {
+      expect(another.ilpAddress).not.toBe(one.ilpAddress)
+      expect(another.sharedSecret).not.toEqual(one.sharedSecret)
+    }
     expect(Buffer.from(one.ilpAddress.slice('test.us.'.length), 'base64url').includes('USD')).toBe(false)
   })
 
@@ -80,7 +84,7 @@ describe('addresses of payments', () => {
     ['ilpAddress', `g.${'a'.repeat(930)}`, NEW],
     ['secrets', 'test.us', Buffer.alloc(31)]
   ])('are not made with a wrong %s', (field, ilpAddress, secret) => {
-    expect(() => createPaymentAddresses({ ilpAddress, secrets: [secret] }, { random: RANDOM })).toThrow(field)
+    expect(() => createPaymentAddresses({ ilpAddress, secrets: [secret] })).toThrow(field)
   })
 
   it('are made for UUIDs only', () => {

@@ -34,10 +34,7 @@ const TIMES_TEN: Arrival = { packetLimitValue: undefined, convert: (value) => va
 /** A hundred units of the peer's are one of the payment's. */
 const PER_HUNDRED: Arrival = { packetLimitValue: undefined, convert: (value) => value / 100n }
 
-const addresses = createPaymentAddresses(
-  { ilpAddress: US, secrets: [Buffer.alloc(32, 1)] },
-  { random: RANDOM }
-)
+const addresses = createPaymentAddresses({ ilpAddress: US, secrets: [Buffer.alloc(32, 1)] })
 let credits: MemoryCredits
 let credentials: StreamCredentials
 
@@ -116,7 +113,7 @@ describe('a packet is answered, in this order:', () => {
     for (const destination of [`${US}.x`, `${US}.${'A'.repeat(100)}`]) {
       expect(read(await receive(packetOf({ destination })))[0]).toBe('F06')
     }
-    const another = addresses.issue({ paymentId: PAYMENT_ID, asset: EUR })
+    const another = addresses.issue({ paymentId: PAYMENT_ID.replace('a', 'b'), asset: EUR })
     expect(read(await receive(packetOf({ destination: another.ilpAddress })))[0]).toBe('F06')
   })
 

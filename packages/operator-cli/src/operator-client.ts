@@ -15,7 +15,8 @@ import { type Amount, type Asset, parseAmountValue } from '@open-payments-server
 import { EventClient } from './event-client.js'
 import type { EventfulService } from './eventful-service.js'
 import { WebhookClient } from './webhook-client.js'
-import { assetOf, type Listed, PAGE_SIZE_MAX, present, textOf } from './messages.js'
+import { assetOf, type Listed, listPages, present, readTotal, textOf } from './messages.js'
+import { PeerClient } from './peer-client.js'
 import { type OperatorRefund, type RefundOrder, refundOf } from './refunds.js'
 
 /** Maximum duration of one operator call, retries included. */
@@ -34,9 +35,6 @@ const UNANSWERED: ReadonlyMap<status, string> = new Map([
   ],
   [status.DEADLINE_EXCEEDED, 'did not answer in time']
 ])
-
-/** A total on the wire. */
-const TOTAL = /^(?:0|[1-9]\d{0,37})$/
 
 const REPEATABLE: UnaryCallOptions = { idempotent: true }
 const ONCE: UnaryCallOptions = { idempotent: false }
@@ -179,6 +177,8 @@ export class OperatorClient {
   readonly events: EventClient
   /** The webhook endpoints of both services. */
   readonly webhooks: WebhookClient
+  /** The peers of the resource server. */
+  readonly peers: PeerClient
 
   /** @param tls plain text without */
   constructor(targets: OperatorTargets, tls?: OperatorTls) {
@@ -198,6 +198,7 @@ export class OperatorClient {
     const naming = (service: EventfulService) => namingService(this.#nameOf(service))
     this.webhooks = new WebhookClient(optionsOf, naming)
     this.events = new EventClient(optionsOf, naming)
+    this.peers = new PeerClient(optionsFor('wallet'), naming('resource-server'))
   }
 
   /** Closes the connections. */
@@ -206,6 +207,7 @@ export class OperatorClient {
     this.#auth.close()
     this.webhooks.close()
     this.events.close()
+    this.peers.close()
   }
 
   /** Creates an asset. */
@@ -455,26 +457,6 @@ function namingService(service: string): (error: unknown) => never {
   }
 }
 
-/** A part of a list in a service's answer. */
-interface Page<Item> {
-  readonly items: readonly Item[]
-  readonly nextPageToken: string
-}
-
-async function listPages<Item>(
-  limit: number,
-  readPage: (page: { pageSize: number; pageToken: string }) => Promise<Page<Item>>
-): Promise<Listed<Item>> {
-  const items: Item[] = []
-  let pageToken = ''
-  do {
-    const page = await readPage({ pageSize: Math.min(limit - items.length, PAGE_SIZE_MAX), pageToken })
-    items.push(...page.items)
-    pageToken = page.nextPageToken
-  } while (pageToken !== '' && items.length < limit)
-  return { items, more: pageToken !== '' }
-}
-
 function accountOf(message: wallet.Account | undefined): OperatorAccount {
   const account = present(message, 'account')
   const asset = assetOf(account.asset)
@@ -500,12 +482,6 @@ function operatedClientOf(message: auth.OperatedClient | undefined): OperatedCli
     name: walletAddress === '' ? `jwk:${jwkThumbprint}` : walletAddress,
     freeze: frozen ? { since: freezeTime, by: frozenBy, reason } : undefined
   }
-}
-
-/** A single amount fits 64 bits; a balance is a total of many, of up to 38 digits in the ledger. */
-function readTotal(text: string): bigint {
-  if (!TOTAL.test(text)) throw new Error(`the service answered with the total ${JSON.stringify(text)}`)
-  return BigInt(text)
 }
 
 function walletAddressOf(message: wallet.WalletAddress | undefined): OperatorWalletAddress {

@@ -26,6 +26,12 @@ export function writerTo(stream: Writable): (text: string) => void {
   }
 }
 
+/** A column of a table. */
+export type Column<Item> = readonly [title: string, cell: (item: Item) => string, align?: 'right']
+
+/** A property of a thing. */
+export type Fact = readonly [name: string, fact: string]
+
 /** Prints results, as JSON for programs or as text and tables for people. */
 export class Printer {
   readonly #output: Output
@@ -39,35 +45,60 @@ export class Printer {
     this.colors = pc.createColors(output.colors && !json)
   }
 
+  /** Whether results are printed as JSON. */
+  get isJson(): boolean {
+    return this.#json
+  }
+
   /** Prints one result: its JSON, or a sentence. */
   result(value: unknown, sentence: string): void {
     this.#output.stdout(this.#json ? toJson(value) : `${printable(sentence)}\n`)
   }
 
   /** Prints the properties of one thing. */
-  facts(value: unknown, facts: readonly (readonly [name: string, fact: string])[]): void {
-    if (this.#json) {
-      this.#output.stdout(toJson(value))
-      return
-    }
-    const width = Math.max(...facts.map(([name]) => name.length))
-    for (const [name, fact] of facts) {
-      this.#output.stdout(`${this.colors.dim(name.padEnd(width))}  ${printable(fact)}\n`)
-    }
+  facts(value: unknown, facts: readonly Fact[]): void {
+    if (this.#json) this.#output.stdout(toJson(value))
+    else this.#lines(facts)
   }
 
-  /** Prints a list: a JSON array, or a table. `more` says that the list was cut off at its limit. */
+  /** Prints one thing with a list in it: its JSON, or its properties and a table. */
+  report<Item>(
+    value: unknown,
+    {
+      facts,
+      items,
+      columns
+    }: {
+      readonly facts: readonly Fact[]
+      readonly items: readonly Item[]
+      readonly columns: readonly Column<Item>[]
+    }
+  ): void {
+    this.facts(value, facts)
+    if (!this.#json && items.length > 0) this.#output.stdout(`\n${this.#table(items, columns)}\n`)
+  }
+
+  /** Prints the content of a file exactly as it is, control characters included. */
+  file(content: string): void {
+    this.#output.stdout(content)
+  }
+
+  /** Prints a list: JSON, or a table. `more` says that the list was cut off at its limit. */
   list<Item>(
     items: readonly Item[],
     options: {
       /** The name of the listed things, in the plural. */
       name: string
       more?: boolean
-      columns: readonly (readonly [title: string, cell: (item: Item) => string, align?: 'right'])[]
+      columns: readonly Column<Item>[]
       json: (item: Item) => unknown
+      /** Whether the JSON is a document for each item, one a line; otherwise it is one array. */
+      jsonLines?: boolean
     }
   ): void {
-    if (this.#json) {
+    if (this.#json && options.jsonLines === true) {
+      for (const item of items) this.#output.stdout(`${JSON.stringify(options.json(item), writeBigint)}\n`)
+    } else if (this.#json) {
       this.#output.stdout(toJson(items.map(options.json)))
     } else if (items.length === 0) {
       this.#output.stdout(`No ${options.name}.\n`)
@@ -89,10 +120,14 @@ export class Printer {
     this.#output.stdout(this.#json ? `${JSON.stringify(value)}\n` : `${printable(sentence)}\n`)
   }
 
-  #table<Item>(
-    items: readonly Item[],
-    columns: readonly (readonly [title: string, cell: (item: Item) => string, align?: 'right'])[]
-  ): string {
+  #lines(facts: readonly Fact[]): void {
+    const width = Math.max(...facts.map(([name]) => name.length))
+    for (const [name, fact] of facts) {
+      this.#output.stdout(`${this.colors.dim(name.padEnd(width))}  ${printable(fact)}\n`)
+    }
+  }
+
+  #table<Item>(items: readonly Item[], columns: readonly Column<Item>[]): string {
     const table = new Table({
       head: columns.map(([title]) => this.colors.bold(title)),
       colAligns: columns.map(([, , align]) => align ?? 'left'),
@@ -107,6 +142,11 @@ export class Printer {
 /** An amount for a table; a dash for none. */
 export function amountCell(amount: Amount | undefined): string {
   return amount === undefined ? '-' : describeAmount(amount)
+}
+
+/** A balance for a table. Unlike an amount, it may be below 0. */
+export function balanceCell({ value, asset }: Amount): string {
+  return value < 0n ? `-${describeAmount({ value: -value, asset })}` : describeAmount({ value, asset })
 }
 
 /** An amount in JSON, as on the wire; null for none. */
@@ -127,5 +167,10 @@ function printable(text: string): string {
 }
 
 function toJson(value: unknown): string {
-  return `${JSON.stringify(value, (_key, member: unknown) => (typeof member === 'bigint' ? member.toString() : member), 2)}\n`
+  return `${JSON.stringify(value, writeBigint, 2)}\n`
+}
+
+/** Whole numbers of arbitrary size are text. */
+function writeBigint(_key: string, member: unknown): unknown {
+  return typeof member === 'bigint' ? member.toString() : member
 }

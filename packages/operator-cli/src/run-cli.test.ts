@@ -117,6 +117,15 @@ describe('help', () => {
     ['lost-payment'],
     ['lost-payment', 'list'],
     ['lost-payment', 'give-up'],
+    ['peer'],
+    ['peer', 'create'],
+    ['peer', 'list'],
+    ['peer', 'show'],
+    ['peer', 'update'],
+    ['peer', 'rotate-token'],
+    ['peer', 'settle'],
+    ['peer', 'statement'],
+    ['peer', 'reconcile'],
     ['freeze'],
     ['unfreeze'],
     ['audit']
@@ -770,5 +779,485 @@ describe('lost payments', () => {
     lose(1)
     expect((await run(['lost-payment', 'give-up', ...words])).status).toBe(1)
     expect(services.lostPayments).toHaveLength(1)
+  })
+})
+
+describe('peers', () => {
+  const OUTGOING = 'outgoing-token-0123456789'
+  const INCOMING = 'incoming-token-0123456789'
+  const BANK = [
+    ...['--asset-code', 'USD', '--asset-scale', '2', '--ilp-address', 'g.bank-b'],
+    ...['--endpoint', 'https://bank-b.example/ilp', '--limit', '100000']
+  ]
+  const TOKENS = ['--outgoing-token', OUTGOING, '--incoming-token', INCOMING]
+
+  const createBank = (name = 'bankb') => json('peer', 'create', name, ...BANK, ...TOKENS)
+
+  /** The error of a command that must fail, and print nothing else. */
+  const refused = async (...words: string[]): Promise<unknown> => {
+    const { status, stdout, stderr } = await run([...words, '--json'])
+    expect([status, stdout]).toEqual([1, ''])
+    return JSON.parse(stderr)
+  }
+
+  const write = async (name: string, content: string): Promise<string> => {
+    const file = join(directory, name)
+    await writeFile(file, content)
+    return file
+  }
+
+  it('are created with their bounds, and shown', async () => {
+    const bounds = ['--we-owe-limit', '0', '--packet-limit', '500', '--low-alert', '20000']
+    const created = await json(
+      ...['peer', 'create', 'bankb', ...BANK, ...TOKENS, ...bounds],
+      ...['--route', 'g.bank-c', 'g.bank-d', '--route', 'g.bank-e']
+    )
+    const usd = (value: string) => ({ value, assetCode: 'USD', assetScale: 2 })
+    expect(created).toEqual({
+      id: '01936000-0000-7000-8000-000000000004',
+      name: 'bankb',
+      asset: { code: 'USD', scale: 2 },
+      ilpAddress: 'g.bank-b',
+      routes: ['g.bank-c', 'g.bank-d', 'g.bank-e'],
+      endpoint: 'https://bank-b.example/ilp',
+      receivableLimit: usd('100000'),
+      payableLimit: usd('0'),
+      packetLimit: usd('500'),
+      lowAlert: usd('20000'),
+      receivable: usd('0'),
+      payable: usd('0'),
+      incomingTokens: [{ hashPrefix: '0123abcd', createdAt: '2026-11-21T10:00:00.000Z', expiresAt: null }],
+      createdAt: '2026-11-21T10:00:00.000Z'
+    })
+    expect(await json('peer', 'show', 'bankb')).toEqual(created)
+    const { stdout } = await run(['peer', 'show', 'bankb'])
+    expect(stdout).toMatch(/Owes at most +1000\.00 USD/)
+    expect(stdout).toMatch(/Routes +g\.bank-c, g\.bank-d, g\.bank-e/)
+    expect(services.peerRequests.create).toMatchObject({ outgoingToken: OUTGOING, incomingToken: INCOMING })
+  })
+
+  it('are created without the bounds that are not given', async () => {
+    expect(await createBank()).toMatchObject({ routes: [], payableLimit: null, packetLimit: null })
+    expect(services.peerRequests.create).toMatchObject({ payableLimitValue: '', lowAlertValue: '' })
+    expect((await run(['peer', 'create', 'bankc', ...BANK, ...TOKENS])).stdout).toBe(
+      'Created the peer bankc at g.bank-b, which may owe 1000.00 USD.\n'
+    )
+  })
+
+  it('are created with tokens from files', async () => {
+    const outgoing = await write('outgoing', `${OUTGOING}\n`)
+    const incoming = await write('incoming', INCOMING)
+    await json(
+      ...['peer', 'create', 'bankb', ...BANK],
+      ...['--outgoing-token-file', outgoing, '--incoming-token-file', incoming]
+    )
+    expect(services.peerRequests.create).toMatchObject({ outgoingToken: OUTGOING, incomingToken: INCOMING })
+  })
+
+  it('are not created without exactly one token of each kind, or one that cannot be read', async () => {
+    const create = (...tokens: string[]) => refused('peer', 'create', 'bankb', ...BANK, ...tokens)
+    expect(await create('--incoming-token', INCOMING)).toEqual({
+      error: {
+        code: 'INVALID_COMMAND',
+        message: 'give either --outgoing-token or --outgoing-token-file',
+        field: 'outgoing-token'
+      }
+    })
+    const file = await write('token', 'x'.repeat(5_000))
+    expect(await create(...TOKENS, '--incoming-token-file', file)).toMatchObject({
+      error: { field: 'incoming-token', message: expect.stringContaining('not both') }
+    })
+    expect(await create('--outgoing-token-file', file)).toMatchObject({
+      error: { field: 'outgoing-token-file', message: `${file} is too large for a token` }
+    })
+    expect(await create('--outgoing-token-file', join(directory, 'none'))).toMatchObject({
+      error: { field: 'outgoing-token-file', message: expect.stringContaining('cannot be read') }
+    })
+    expect(services.peers).toEqual([])
+  })
+
+  it.each([
+    ['no limit', BANK.slice(0, -2)],
+    ['a limit in other units', [...BANK.slice(0, -1), '10.00']],
+    ['a limit that is none', [...BANK.slice(0, -1), 'none']],
+    ['an endpoint that is no URL', [...BANK, '--endpoint', 'bank-b']]
+  ])('are not created with %s', async (_what, options) => {
+    expect((await run(['peer', 'create', 'bankb', ...options, ...TOKENS])).status).toBe(1)
+    expect(services.peers).toEqual([])
+  })
+
+  it('are refused in the words of their options', async () => {
+    expect(await refused('peer', 'create', 'BANK', ...BANK, ...TOKENS)).toEqual({
+      error: {
+        code: 'INVALID_ARGUMENT',
+        message: 'the name of the peer must be 1 to 64 letters',
+        field: 'name'
+      }
+    })
+    for (const words of [
+      ['show', 'nobody'],
+      ['update', 'nobody', '--limit', '1'],
+      ['rotate-token', 'nobody', '--incoming-token', INCOMING],
+      ['settle', 'nobody', '--value', '1', '--reference', 'a', '--key', 'k'],
+      ['statement', 'nobody', '--date', '2026-11-24']
+    ])
+      expect(await refused('peer', ...words)).toMatchObject({ error: { code: 'NOT_FOUND' } })
+  })
+
+  it('are listed, all pages of them', async () => {
+    expect((await run(['peer', 'list'])).stdout).toBe('No peers.\n')
+    for (const name of ['a', 'b', 'c']) await createBank(name)
+    await json('peer', 'settle', 'a', '--value', '150', '--reference', 'x', '--key', 'k')
+    const lines = (await run(['peer', 'list', '--json'])).stdout.trim().split('\n')
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { name: 'a', receivable: { value: '-150' } },
+      { name: 'b' },
+      { name: 'c' }
+    ])
+    expect((await run(['peer', 'list'])).stdout).toContain('-1.50 USD')
+    expect((await run(['peer', 'list', '--limit', '2'])).stderr).toContain('more peers')
+  })
+
+  it('are changed in what is given only', async () => {
+    await createBank()
+    expect(await json('peer', 'update', 'bankb', '--limit', '5')).toMatchObject({ name: 'bankb' })
+    expect(services.peerRequests.update).toEqual({
+      name: 'bankb',
+      ilpAddress: undefined,
+      routes: undefined,
+      endpoint: undefined,
+      outgoingToken: undefined,
+      receivableLimitValue: '5',
+      payableLimitValue: undefined,
+      packetLimitValue: undefined,
+      lowAlertValue: undefined
+    })
+    const file = await write('token', `${OUTGOING}\r\n`)
+    await json(
+      ...['peer', 'update', 'bankb', '--limit', 'none', '--we-owe-limit', 'none', '--packet-limit', 'none'],
+      ...[
+        '--low-alert',
+        'none',
+        '--route',
+        'none',
+        '--ilp-address',
+        'g.b',
+        '--endpoint',
+        'https://b.example'
+      ],
+      ...['--outgoing-token-file', file]
+    )
+    expect(services.peerRequests.update).toEqual({
+      name: 'bankb',
+      ilpAddress: 'g.b',
+      routes: { addresses: [] },
+      endpoint: 'https://b.example',
+      outgoingToken: OUTGOING,
+      receivableLimitValue: '',
+      payableLimitValue: '',
+      packetLimitValue: '',
+      lowAlertValue: ''
+    })
+    await json('peer', 'update', 'bankb', '--route', 'g.c', 'g.d')
+    expect(services.peerRequests.update?.routes).toEqual({ addresses: ['g.c', 'g.d'] })
+    expect((await run(['peer', 'update', 'bankb', '--limit', '-1'])).status).toBe(1)
+  })
+
+  it('get another token, with an overlap of a day by default', async () => {
+    await createBank()
+    const file = await write('token', INCOMING)
+    expect(await json('peer', 'rotate-token', 'bankb', '--incoming-token-file', file)).toMatchObject({
+      incomingTokens: [
+        { hashPrefix: 'fedc9876', expiresAt: null },
+        { hashPrefix: '0123abcd', expiresAt: '2026-11-22T10:00:00.000Z' }
+      ]
+    })
+    expect(services.peerRequests.rotate).toEqual({
+      name: 'bankb',
+      incomingToken: INCOMING,
+      overlapSeconds: 86_400
+    })
+    const rotate = ['peer', 'rotate-token', 'bankb', '--incoming-token', INCOMING, '--overlap-hours']
+    expect((await run([...rotate, '0'])).stdout).toContain(
+      'fedc9876, 0123abcd until 2026-11-21T10:00:00.000Z'
+    )
+    expect(services.peerRequests.rotate?.overlapSeconds).toBe(0)
+    expect((await run([...rotate, '745'])).stderr).toContain('from 0 to 744')
+    expect(await refused('peer', 'rotate-token', 'bankb')).toMatchObject({
+      error: { field: 'incoming-token' }
+    })
+  })
+
+  it('settle once for a key, in either direction', async () => {
+    await createBank()
+    const settle = ['peer', 'settle', 'bankb', '--value', '150', '--reference', '=1+1', '--key', 'k1']
+    expect(await json(...settle)).toMatchObject({ receivable: { value: '-150' }, payable: { value: '0' } })
+    expect((await run(settle)).stdout).toBe(
+      'Settled 1.50 USD from bankb. It owes -1.50 USD, and is owed 0.00 USD.\n'
+    )
+    expect(services.settlements.get('k1')).toEqual({
+      name: 'bankb',
+      direction: wallet.SettlementDirection.SETTLEMENT_DIRECTION_RECEIVED,
+      value: '150',
+      reference: '=1+1',
+      key: 'k1'
+    })
+    await json(...settle.slice(0, -1), 'k2', '--direction', 'sent')
+    expect(services.settlements.get('k2')?.direction).toBe(
+      wallet.SettlementDirection.SETTLEMENT_DIRECTION_SENT
+    )
+    expect(
+      await refused('peer', 'settle', 'bankb', '--value', '0', '--reference', 'a', '--key', 'k3')
+    ).toMatchObject({ error: { code: 'INVALID_ARGUMENT', message: '--value must be above 0' } })
+    expect((await run(settle.slice(0, -2))).status).toBe(1)
+  })
+
+  it('settle again after a lost answer, with the same key', async () => {
+    await createBank()
+    services.lostAnswers = 10
+    const { status, stderr } = await run([
+      ...['peer', 'settle', 'bankb', '--value', '150', '--reference', 'x', '--key', 'k1']
+    ])
+    expect(status).toBe(1)
+    expect(stderr).toContain('Run the same command with --key k1')
+  })
+
+  describe('with statements', () => {
+    const { PEER_ENTRY_KIND_RECEIVED, PEER_ENTRY_KIND_SETTLEMENT_RECEIVED } = wallet.PeerEntryKind
+    const PAYMENT = 'http://localhost:4001/incoming-payments/1'
+    const packet = (identifier: string, value: string, time: string): wallet.PeerEntry => ({
+      kind: PEER_ENTRY_KIND_RECEIVED,
+      identifier,
+      value,
+      bookingTime: new Date(time),
+      payment: PAYMENT
+    })
+
+    /** What the other side books, in its own statement. */
+    const theirs = (date: string, entries: readonly object[], asset = { code: 'USD', scale: 2 }): string => {
+      const balance = { receivable: '0', payable: '0' }
+      return JSON.stringify({ peer: 'us', asset, date, opening: balance, closing: balance, entries })
+    }
+    const sent = (identifier: string, value: string, kind = 'sent') => ({
+      kind,
+      identifier,
+      value,
+      bookedAt: '2026-11-24T12:00:00Z'
+    })
+
+    beforeEach(async () => {
+      await createBank()
+      services.peerEntries.set('2026-11-24', [
+        packet('one', '100', '2026-11-24T10:00:00Z'),
+        packet('two', '200', '2026-11-24T11:00:00Z'),
+        {
+          kind: PEER_ENTRY_KIND_SETTLEMENT_RECEIVED,
+          identifier: 'INV "7", =1+1',
+          value: '150',
+          bookingTime: new Date('2026-11-24T12:00:00Z'),
+          payment: ''
+        }
+      ])
+    })
+
+    it('are printed as JSON, CSV or a table', async () => {
+      const words = ['peer', 'statement', 'bankb', '--date', '2026-11-24']
+      const statement = await json(...words)
+      expect(statement).toEqual({
+        peer: 'bankb',
+        asset: { code: 'USD', scale: 2 },
+        ilpAddress: 'g.bank-b',
+        date: '2026-11-24',
+        opening: { receivable: '-50', payable: '0' },
+        closing: { receivable: '99999999999999999999', payable: '7' },
+        entries: [
+          {
+            kind: 'received',
+            identifier: 'one',
+            value: '100',
+            bookedAt: '2026-11-24T10:00:00.000Z',
+            payment: PAYMENT
+          },
+          {
+            kind: 'received',
+            identifier: 'two',
+            value: '200',
+            bookedAt: '2026-11-24T11:00:00.000Z',
+            payment: PAYMENT
+          },
+          {
+            kind: 'settlement_received',
+            identifier: 'INV "7", =1+1',
+            value: '150',
+            bookedAt: '2026-11-24T12:00:00.000Z'
+          }
+        ]
+      })
+      const csv = await run([...words, '--csv'])
+      expect(csv.status).toBe(0)
+      expect(csv.stdout.split('\r\n')).toContain(
+        'bankb,USD,2,g.bank-b,2026-11-24,settlement_received,"INV ""7"", =1+1",150,2026-11-24T12:00:00.000Z,,,'
+      )
+      const table = (await run(words)).stdout
+      expect(table).toMatch(/Opening +owes -0\.50 USD, is owed 0\.00 USD/)
+      expect(table).toContain('INV "7", =1+1')
+      expect(await refused(...words, '--csv')).toMatchObject({
+        error: { message: 'give either --json or --csv' }
+      })
+    })
+
+    it('are refused for a day that is not over, or none', async () => {
+      expect(await refused('peer', 'statement', 'bankb', '--date', services.today)).toEqual({
+        error: { code: 'FAILED_PRECONDITION', message: '--date is not over', field: 'date' }
+      })
+      for (const date of ['2026-11-31', '24.11.2026'])
+        expect((await run(['peer', 'statement', 'bankb', '--date', date])).stderr).toContain('2026-11-24')
+    })
+
+    it('reconcile when nothing differs, across midnight', async () => {
+      services.peerEntries.set('2026-11-25', [packet('late', '7', '2026-11-25T00:00:00Z')])
+      const file = await write(
+        'theirs.json',
+        theirs('2026-11-24', [
+          sent('two', '200'),
+          sent('one', '100'),
+          sent('late', '7'),
+          sent('INV "7", =1+1', '150', 'settlement_sent')
+        ])
+      )
+      expect(await json('peer', 'reconcile', 'bankb', '--statement', file)).toEqual({
+        peer: 'bankb',
+        dates: ['2026-11-24'],
+        matched: 4,
+        differences: [],
+        notes: [
+          {
+            kind: 'booked_on_another_day',
+            entryKind: 'received',
+            identifier: 'late',
+            oursDate: '2026-11-25',
+            theirsDate: '2026-11-24'
+          }
+        ]
+      })
+      expect((await run(['peer', 'reconcile', 'bankb', '--statement', file])).stdout).toBe(
+        'note: the packet late is booked on 2026-11-25 with us, on 2026-11-24 with them\n4 entries match, nothing differs.\n'
+      )
+    })
+
+    it('name every difference, and end with 1', async () => {
+      services.today = '2026-11-25'
+      const file = await write('theirs.json', theirs('2026-11-24', [sent('one', '101'), sent('three', '7')]))
+      const asJson = await run(['peer', 'reconcile', 'bankb', '--statement', file, '--json'])
+      expect([asJson.status, asJson.stderr]).toEqual([1, ''])
+      expect(JSON.parse(asJson.stdout)).toEqual({
+        peer: 'bankb',
+        dates: ['2026-11-24'],
+        matched: 0,
+        differences: [
+          {
+            kind: 'value_differs',
+            entryKind: 'received',
+            identifier: 'one',
+            ours: '100',
+            theirs: '101',
+            oursBookedAt: '2026-11-24T10:00:00.000Z',
+            theirsBookedAt: '2026-11-24T12:00:00.000Z',
+            payment: PAYMENT
+          },
+          {
+            kind: 'packet_only_ours',
+            entryKind: 'received',
+            identifier: 'two',
+            ours: '200',
+            theirs: null,
+            oursBookedAt: '2026-11-24T11:00:00.000Z',
+            theirsBookedAt: null,
+            payment: PAYMENT
+          },
+          {
+            kind: 'settlement_only_ours',
+            entryKind: 'settlement_received',
+            identifier: 'INV "7", =1+1',
+            ours: '150',
+            theirs: null,
+            oursBookedAt: '2026-11-24T12:00:00.000Z',
+            theirsBookedAt: null,
+            payment: null
+          },
+          {
+            kind: 'packet_only_theirs',
+            entryKind: 'received',
+            identifier: 'three',
+            ours: null,
+            theirs: '7',
+            oursBookedAt: null,
+            theirsBookedAt: '2026-11-24T12:00:00.000Z',
+            payment: null
+          }
+        ],
+        notes: [{ kind: 'day_not_over', date: '2026-11-25' }]
+      })
+      const { status, stdout, stderr } = await run(['peer', 'reconcile', 'bankb', '--statement', file])
+      expect([status, stderr]).toEqual([1, ''])
+      expect(stdout.split('\n')).toEqual([
+        'value differs: received packet one: with us 1.00 USD, booked 2026-11-24T10:00:00.000Z; with them 1.01 USD, booked 2026-11-24T12:00:00.000Z',
+        'only with us: received packet two: 2.00 USD, booked 2026-11-24T11:00:00.000Z',
+        'only with us: received settlement INV "7", =1+1: 1.50 USD, booked 2026-11-24T12:00:00.000Z',
+        'only with them: received packet three: 0.07 USD, booked 2026-11-24T12:00:00.000Z',
+        'note: 2026-11-25 is not over, so what this side booked after midnight is not compared yet',
+        '0 entries match, 4 differences.',
+        ''
+      ])
+    })
+
+    it('cannot forge a line of the result by a reference', async () => {
+      const forged = sent('x\n4 entries match, nothing differs.\u001b[8m', '1', 'settlement_sent')
+      const file = await write('theirs.json', theirs('2026-11-24', [forged]))
+      const { status, stdout } = await run(['peer', 'reconcile', 'bankb', '--statement', file])
+      expect(status).toBe(1)
+      expect(stdout).toContain(
+        'received settlement x\\n4 entries match, nothing differs.\\u001b[8m: 0.01 USD'
+      )
+    })
+
+    it('reconcile over several days, whatever their order', async () => {
+      const files = [
+        await write('b.json', theirs('2026-11-25', [sent('one', '100')])),
+        await write('a.json', theirs('2026-11-24', [sent('two', '200')]))
+      ]
+      const { status, stdout } = await run([
+        ...['peer', 'reconcile', 'bankb', '--statement', ...files, '--json']
+      ])
+      expect(status).toBe(1)
+      expect(JSON.parse(stdout)).toMatchObject({
+        dates: ['2026-11-24', '2026-11-25'],
+        matched: 2,
+        differences: [{ kind: 'settlement_only_ours' }],
+        notes: [{ identifier: 'one', oursDate: '2026-11-24', theirsDate: '2026-11-25' }]
+      })
+    })
+
+    it('are not compared when they are malformed, doubled, of another asset or of a day that is not over', async () => {
+      const good = await write('good.json', theirs('2026-11-24', []))
+      const reconcile = (...files: string[]) => refused('peer', 'reconcile', 'bankb', '--statement', ...files)
+      const broken = await write('broken.json', theirs('2026-11-24', [sent('one', '1.00')]))
+      expect(await reconcile(good, broken)).toMatchObject({
+        error: {
+          code: 'INVALID_COMMAND',
+          message: `the statement ${broken} has a wrong entries[0].value: must be a whole number from 0, as a text`
+        }
+      })
+      expect(await reconcile(good, good)).toMatchObject({
+        error: { message: `the statements ${good} and ${good} are both of 2026-11-24` }
+      })
+      const cents = await write('cents.json', theirs('2026-11-24', [], { code: 'USD', scale: 4 }))
+      expect(await reconcile(cents)).toMatchObject({
+        error: { message: 'the statement of 2026-11-24 is in USD/4, and the peer bankb in USD/2' }
+      })
+      const early = await write('early.json', theirs(services.today, []))
+      expect(await reconcile(early)).toMatchObject({ error: { code: 'FAILED_PRECONDITION' } })
+      expect((await run(['peer', 'reconcile', 'bankb'])).status).toBe(1)
+    })
   })
 })

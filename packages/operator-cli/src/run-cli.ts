@@ -18,6 +18,8 @@ import { grantCommand } from './commands/grant.js'
 import { lostPaymentCommand } from './commands/lost-payment.js'
 import { depositCommand, withdrawCommand } from './commands/money.js'
 import { paymentCommand } from './commands/payment.js'
+import { peerCommand } from './commands/peer.js'
+import { DifferencesFound, EXIT_DIFFERENCES } from './commands/peer-statements.js'
 import { webhookCommand } from './commands/webhook.js'
 import { refundCommand } from './commands/refund.js'
 import { walletAddressCommand } from './commands/wallet-address.js'
@@ -50,6 +52,25 @@ const OPERATORS_WORDS: Readonly<Record<string, string>> = {
   x: 'the public key'
 }
 
+/** What the fields of peers are called, as far as that differs. */
+const WORDS_OF_PEERS: Readonly<Record<string, string>> = {
+  date: '--date',
+  endpoint: '--endpoint',
+  ilp_address: '--ilp-address',
+  incoming_token: '--incoming-token',
+  key: '--key',
+  low_alert_value: '--low-alert',
+  name: 'the name of the peer',
+  outgoing_token: '--outgoing-token',
+  overlap_seconds: '--overlap-hours',
+  packet_limit_value: '--packet-limit',
+  payable_limit_value: '--we-owe-limit',
+  receivable_limit_value: '--limit',
+  reference: '--reference',
+  routes: '--route',
+  value: '--value'
+}
+
 const EXIT_DONE = 0
 const EXIT_FAILED: number = 1
 
@@ -57,13 +78,16 @@ const EXIT_FAILED: number = 1
  * Runs a command line.
  *
  * @param words the arguments after the program's name
- * @returns the exit status: 0 done, 1 refused or failed (for `audit`: 1 violations, 2 it could not run)
+ * @returns the exit status: 0 done, 1 refused or failed, or the two sides of `peer reconcile` differ (for `audit`: 1 violations, 2 it
+ * could not run)
  */
 export async function runCli(words: readonly string[], surroundings: CliSurroundings): Promise<number> {
   const program = createProgram(surroundings)
   let exitFailed = EXIT_FAILED
+  let wordsOfFields = OPERATORS_WORDS
   program.hook('preAction', (_program, command) => {
     if (command.name() === 'audit') exitFailed = EXIT_NOT_AUDITED
+    if (command.parent?.name() === 'peer') wordsOfFields = { ...OPERATORS_WORDS, ...WORDS_OF_PEERS }
   })
   try {
     await program.parseAsync(words, { from: 'user' })
@@ -72,8 +96,10 @@ export async function runCli(words: readonly string[], surroundings: CliSurround
     // Commander has already reported the invalid arguments.
     if (error instanceof CommanderError) return error.exitCode
     if (error instanceof ViolationsFound) return EXIT_VIOLATIONS
+    if (error instanceof DifferencesFound) return EXIT_DIFFERENCES
     const { json } = program.opts<{ json?: boolean }>()
-    surroundings.stderr(json === true ? describeAsJson(error) : `error: ${explain(error).message}\n`)
+    const explained = explain(error, wordsOfFields)
+    surroundings.stderr(json === true ? describeAsJson(explained) : `error: ${explained.message}\n`)
     return exitFailed
   }
 }
@@ -107,6 +133,7 @@ function createProgram(surroundings: CliSurroundings): Command {
     approvalRuleCommand(run),
     refundCommand(run),
     lostPaymentCommand(run),
+    peerCommand(run),
     grantCommand(run),
     eventCommand(run),
     webhookCommand(run),
@@ -128,14 +155,20 @@ function adopt(parent: Command, command: Command): void {
   for (const child of command.commands) adopt(command, child)
 }
 
-function describeAsJson(error: unknown): string {
-  return `${JSON.stringify({ error: explain(error) }, null, 2)}\n`
+interface ExplainedError {
+  readonly code: string
+  readonly message: string
+  readonly field?: string | undefined
+}
+
+function describeAsJson(error: ExplainedError): string {
+  return `${JSON.stringify({ error }, null, 2)}\n`
 }
 
 /** The message is for people, who do not know the contract's names. The field has such a name, for programs. */
-function explain(error: unknown): { code: string; message: string; field?: string | undefined } {
+function explain(error: unknown, wordsOfFields: Readonly<Record<string, string>>): ExplainedError {
   if (error instanceof RpcError) {
-    return { code: status[error.code], message: inOperatorsWords(error), field: error.field }
+    return { code: status[error.code], message: inOperatorsWords(error, wordsOfFields), field: error.field }
   }
   if (error instanceof CommandError) {
     return { code: 'INVALID_COMMAND', message: error.message, field: error.field }
@@ -144,8 +177,11 @@ function explain(error: unknown): { code: string; message: string; field?: strin
 }
 
 /** Services begin messages about a malformed field with its name, in the contract's terms. */
-function inOperatorsWords({ field, message }: RpcError): string {
+function inOperatorsWords(
+  { field, message }: RpcError,
+  wordsOfFields: Readonly<Record<string, string>>
+): string {
   if (field === undefined || !message.startsWith(`${field} `)) return message
-  const words = OPERATORS_WORDS[field] ?? `the ${field.replaceAll(/[._]/g, ' ')}`
+  const words = wordsOfFields[field] ?? `the ${field.replaceAll(/[._]/g, ' ')}`
   return `${words}${message.slice(field.length)}`
 }

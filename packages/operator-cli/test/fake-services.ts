@@ -22,6 +22,19 @@ export interface FakeServices {
   outgoingPayment: wallet.OutgoingPayment | undefined
   readonly approvalRules: wallet.ApprovalRule[]
   readonly refunds: wallet.Refund[]
+  readonly peers: wallet.Peer[]
+  /** What the last call about each kind of change of a peer was asked. */
+  readonly peerRequests: {
+    create?: wallet.CreatePeerRequest
+    update?: wallet.UpdatePeerRequest
+    rotate?: wallet.RotatePeerTokenRequest
+  }
+  /** Settlements by their keys. */
+  readonly settlements: Map<string, wallet.SettlePeerRequest>
+  /** Entries of any peer by their dates. A day without any is over, and was quiet. */
+  readonly peerEntries: Map<string, wallet.PeerEntry[]>
+  /** The first day that is not over. */
+  today: string
   /** What is lost, until it is given up. */
   lostPayments: wallet.LostPayment[]
   /** How many ids each call was to give up. */
@@ -57,6 +70,11 @@ export async function startFakeServices(
     outgoingPayment: undefined,
     approvalRules: [],
     refunds: [],
+    peers: [],
+    peerRequests: {},
+    settlements: new Map(),
+    peerEntries: new Map(),
+    today: '2026-11-27',
     lostPayments: [],
     givenUpTogether: [],
     checks: [],
@@ -74,6 +92,11 @@ export async function startFakeServices(
       {
         definition: wallet.WalletOperatorServiceService,
         implementation: walletService(state, handlers),
+        clients
+      },
+      {
+        definition: wallet.PeerServiceService,
+        implementation: peerService(state, handlers),
         clients
       },
       { definition: auth.GrantOperatorServiceService, implementation: grantService(state, handlers), clients }
@@ -328,6 +351,89 @@ function decide(
     })
   const approval = { ...payment.approval, ...decision, decisionMeaning: 'So it was.', decideTime: now }
   return { payment: { ...payment, approval: { ...approval, decidedBy: 'spiffe://example/risk' } } }
+}
+
+function peerService(state: State, { unary }: Handlers): wallet.PeerServiceServer {
+  const peerOf = (name: string): wallet.Peer => {
+    const peer = state.peers.find((candidate) => candidate.name === name)
+    if (peer !== undefined) return peer
+    throw new RpcError({ code: status.NOT_FOUND, message: 'there is no such peer', field: 'name' })
+  }
+  const entriesOf = (date: string): wallet.PeerEntry[] => {
+    if (date < state.today) return state.peerEntries.get(date) ?? []
+    throw new RpcError({ code: status.FAILED_PRECONDITION, message: 'date is not over', field: 'date' })
+  }
+  return {
+    createPeer: unary(async (request) => {
+      state.peerRequests.create = request
+      if (!/^[a-z]+$/.test(request.name)) {
+        const message = 'name must be 1 to 64 letters'
+        throw new RpcError({ code: status.INVALID_ARGUMENT, message, field: 'name' })
+      }
+      const peer = wallet.Peer.fromPartial({
+        ...request,
+        id: '01936000-0000-7000-8000-000000000004',
+        receivableValue: '0',
+        payableValue: '0',
+        incomingTokens: [{ hashPrefix: '0123abcd', createTime: now }],
+        createTime: now
+      })
+      state.peers.push(peer)
+      return { peer }
+    }),
+    getPeer: unary(async ({ name }) => ({ peer: peerOf(name) })),
+    listPeers: unary(async (request) => {
+      const [peers, nextPageToken] = pageOf(state.peers, request)
+      return { peers, nextPageToken }
+    }),
+    updatePeer: unary(async (request) => {
+      state.peerRequests.update = request
+      return { peer: peerOf(request.name) }
+    }),
+    rotatePeerToken: unary(async (request) => {
+      state.peerRequests.rotate = request
+      const peer = peerOf(request.name)
+      const expireTime = new Date(now.getTime() + request.overlapSeconds * 1_000)
+      const before = peer.incomingTokens.map((token) => ({ ...token, expireTime }))
+      const added = { hashPrefix: 'fedc9876', createTime: now, expireTime: undefined }
+      return { peer: { ...peer, incomingTokens: [added, ...before] } }
+    }),
+    settlePeer: unary(async (request) => {
+      const peer = peerOf(request.name)
+      const { SETTLEMENT_DIRECTION_RECEIVED } = wallet.SettlementDirection
+      if (request.value === '0') {
+        const message = 'value must be above 0'
+        throw new RpcError({ code: status.INVALID_ARGUMENT, message, field: 'value' })
+      }
+      if (!state.settlements.has(request.key)) {
+        const side = request.direction === SETTLEMENT_DIRECTION_RECEIVED ? 'receivableValue' : 'payableValue'
+        peer[side] = String(BigInt(peer[side]) - BigInt(request.value))
+      }
+      state.settlements.set(request.key, request)
+      if (state.lostAnswers > 0) {
+        state.lostAnswers -= 1
+        throw new RpcError({ code: status.UNAVAILABLE, message: 'gone' })
+      }
+      return { peer }
+    }),
+    getPeerStatement: unary(async ({ name, date }) => {
+      const peer = peerOf(name)
+      entriesOf(date)
+      return {
+        peer,
+        date,
+        openingReceivableValue: '-50',
+        closingReceivableValue: '99999999999999999999',
+        openingPayableValue: '0',
+        closingPayableValue: '7'
+      }
+    }),
+    listPeerEntries: unary(async ({ name, date, ...page }) => {
+      peerOf(name)
+      const [entries, nextPageToken] = pageOf(entriesOf(date), page)
+      return { entries, nextPageToken }
+    })
+  }
 }
 
 function grantService(state: State, { unary }: Handlers): auth.GrantOperatorServiceServer {

@@ -21,7 +21,7 @@ import {
   recordProgress,
   releaseEndpoints
 } from './leases.js'
-import type { SecretBox } from './secret.js'
+import type { SecretBox } from '@open-payments-server/runtime/secret-box'
 import { WakeUp } from './wake-up.js'
 
 /** How often leases are renewed, and endpoints without a holder are taken, in milliseconds. */

@@ -12,7 +12,7 @@ export {
 export { ENDPOINT_SCHEMA, EXAMPLE_OF_ENDPOINT, withEndpointEvents } from './endpoint-events.js'
 export { type DeliveryMeasures, measureDeliveries } from './measure.js'
 export { deliveredNumber, purgeAttempts } from './purge.js'
-export { createSecretBox, drawSecret, isSecret, type SecretBox } from './secret.js'
+export { createEndpointSecrets, drawSecret, isSecret } from './secret.js'
 export {
   createEndpoint,
   deleteEndpoint,

@@ -18,6 +18,7 @@ import type { Context, ResourceServerOverrides } from './compose/context.js'
 import { createDomainPorts } from './compose/domain-ports.js'
 import { createGrpcServices } from './compose/grpc-services.js'
 import { startMetrics } from './compose/metrics.js'
+import { openPeers, startPeerListener } from './compose/peers.js'
 import { startRateLimits } from './compose/rate-limits.js'
 import { openResources } from './compose/resources.js'
 import { createReadiness, createRoutes } from './compose/routes.js'
@@ -37,6 +38,8 @@ export interface RunningResourceServer extends RunningService {
   readonly httpPort: number
   /** Port of the operator gRPC listener. */
   readonly grpcPort: number
+  /** Port of the listener for peers; undefined when there is none. */
+  readonly ilpPort: number | undefined
   /** Port of the metrics listener; undefined when there is none. */
   readonly metricsPort: number | undefined
   /** Its database connections. */
@@ -89,7 +92,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000
   })
   lifecycle.add(listeners)
-  const rpcs = { counters, callObserver: transports?.grpcServer, telling }
+  const rpcs = { counters, callObserver: transports?.grpcServer, telling, ...openPeers(context) }
   const grpcServer = await startGrpcServices({
     config,
     tls: opened.listenerTls,
@@ -116,6 +119,8 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   listeners.add(httpServer)
   listeners.add(waiting.room)
   transports?.watchListener('public', httpServer)
+  const peerServer = await startPeerListener(context, { ...parts, transports })
+  if (peerServer !== undefined) listeners.add(peerServer)
   logger.info(
     { host: config.HTTP_HOST, port: httpServer.port, ed25519Library: describeEd25519Library() },
     'HTTP server listens'
@@ -124,6 +129,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   return {
     httpPort: httpServer.port,
     grpcPort: grpcServer.port,
+    ilpPort: peerServer?.port,
     metricsPort: metrics.port,
     pool: resources.pool,
     patientPool: resources.patientPool,

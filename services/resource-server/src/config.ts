@@ -129,13 +129,13 @@ export const resourceServerSchema = z.object({
     .prefault('30'),
   SHARED_SECRET_KEY: setting.secret({
     description:
-      'Master key from which the shared secrets of incoming payments are derived. The same on every replica.',
+      'Master key from which the ILP addresses and shared secrets of incoming payments are derived. The same on every replica.',
     example: 'a-long-random-text'
   }),
   SHARED_SECRET_KEYS_OTHER: setting
     .secretList({
       description:
-        'Other keys that payments may have been created with, separated by commas: the next value of SHARED_SECRET_KEY, on every replica before the first one uses it, and earlier values until the last of their payments has expired. Payments keep the key they were created with.',
+        'Other keys that addresses may have been told with, separated by commas: the next value of SHARED_SECRET_KEY, on every replica before the first one uses it, and earlier values until the last payment has expired that was read before.',
       example: 'an-earlier-long-random-text'
     })
     .optional(),
@@ -145,6 +145,37 @@ export const resourceServerSchema = z.object({
       example: 'test.wallet'
     })
     .prefault('test.wallet'),
+  ILP_HOST: setting
+    .text({ description: 'Address the listener for peers binds to.', example: '0.0.0.0' })
+    .prefault('0.0.0.0'),
+  ILP_PORT: setting
+    .port({
+      description:
+        'Port of the listener for peers: other providers post packets to it over HTTP. Without it no payment arrives from them.',
+      example: '3010'
+    })
+    .optional(),
+  ILP_PRIVATE_NETWORKS: setting
+    .networks({
+      description:
+        'Private addresses and networks that endpoints of peers may have, also without TLS, separated by commas. In development also this machine.',
+      example: '10.0.0.0/8,fd00::/8'
+    })
+    .optional(),
+  PEER_SECRET_KEY: setting
+    .secret({
+      description:
+        'Master key with which the tokens that peers expect are encrypted in the database. The same on every replica. Without it no peer can be created.',
+      example: 'a-long-random-text-for-peers'
+    })
+    .optional(),
+  PEER_SECRET_KEYS_OTHER: setting
+    .secretList({
+      description:
+        'Other keys that these tokens may have been encrypted with, separated by commas: the next value of PEER_SECRET_KEY, on every replica before the first one uses it, and earlier values until every token was set anew.',
+      example: 'an-earlier-long-random-text-for-peers'
+    })
+    .optional(),
   WALLET_ADDRESS_PAGE_URL: setting
     .url({
       description:

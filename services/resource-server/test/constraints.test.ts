@@ -159,7 +159,7 @@ describe('the database itself refuses', () => {
       'an account of transfers that becomes one of another kind',
       `update account set kind = case kind when 'outside' then 'fees' else 'outside' end::account_kind
         where kind in ('outside', 'fees') and asset_id = (select id from asset where code = 'USD')`,
-      'account_one_of_each_kind_per_asset'
+      'account_provider_has_one_of_each_kind'
     ],
     ...(
       [
@@ -178,6 +178,20 @@ describe('the database itself refuses', () => {
       `a ${kind} from ${debit} to ${credit}`,
       transfer(kind, debit, credit, more),
       'transfer_joins_its_kinds'
+    ]),
+    ...(
+      [
+        ['receipt', 'alice', 'bob', toReceiver],
+        ['receipt', 'exchange', 'bob', toReceiver],
+        ['receipt_conversion', 'alice', 'bob', toReceiver],
+        ['settlement_received', 'alice', 'outside', ofPayment],
+        ['settlement_received', 'outside', 'bob', ofPayment],
+        ['settlement_sent', 'alice', 'outside', ofPayment]
+      ] as const
+    ).map(([kind, debit, credit, more]): [string, string, string] => [
+      `a ${kind} from ${debit} to ${credit}`,
+      transfer(kind, debit, credit, more),
+      'transfer_of_peer_joins_its_kinds'
     ]),
     ['a fee without a payment', transfer('fee', 'clearing', 'fees'), 'transfer_names_its_payment'],
     [

@@ -31,7 +31,6 @@ const payment = (overrides: Partial<NewIncomingPayment> = {}): NewIncomingPaymen
   incomingValue: 100n,
   expiresAtMs: NOW_MS + 1,
   metadata: undefined,
-  sharedSecretKeyId: 'key',
   createdAtMs: NOW_MS,
   ...overrides
 })

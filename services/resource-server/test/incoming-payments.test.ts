@@ -69,7 +69,7 @@ describe('creating an incoming payment', () => {
       methods: [
         {
           type: 'ilp',
-          ilpAddress: expect.stringMatching(/^test\.wallet\.[0-9a-f-]{36}$/),
+          ilpAddress: expect.stringMatching(/^test\.wallet\.[A-Za-z0-9_-]+$/),
           sharedSecret: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/)
         }
       ]

@@ -32,6 +32,10 @@ const OWNERS: Readonly<Record<string, string>> = {
   payment_approval: 'approvals',
   known_payee: 'approvals',
   refund: 'refunds',
+  peer: 'peers',
+  peer_token: 'peers',
+  peer_settlement: 'peers',
+  received_packet: 'interledger',
   grant_reservation: 'grant-outcomes',
   database_timeline: 'grant-outcomes',
   frozen_client: 'frozen-clients'
@@ -98,6 +102,7 @@ it('a table is written by one part of a statement, or by parts that never touch 
       'the payment awaited approval, and the one that it was to refund has ended',
     'decline-overdue-payments: outgoing_payment':
       'the payments awaited approval, and those that they were to refund have ended',
+    'rotate-peer-token: peer_token': 'one is inserted or taken back into use, and only others end',
     'settle-outgoing-payments: transfer':
       'holds that were there are ended; transfers that were not are inserted',
     'keep-frozen-clients: frozen_client': 'rows are deleted if they are not listed, and inserted if they are',
@@ -122,6 +127,7 @@ it('a statement that changes something appends an event, or nobody needs to know
     'create-approval-rule': 'the operator who does it knows; each payment that meets it is told',
     'keep-frozen-clients': 'the auth server, which decides it, tells of it',
     'claim-reservation-outcomes': "when to try again to tell the auth server is nobody else's concern",
+    'create-peer': 'the operator who does it knows',
     'create-quotes': 'its client has it in its hands; that it expires is told',
     deposit: 'the operator who does it knows; the receiver of a payment is told by its events',
     'give-up-lost-payments': 'an id without a payment is known to nobody',
@@ -131,6 +137,9 @@ it('a statement that changes something appends an event, or nobody needs to know
     'meet-timeline': 'the epoch of the events tells it',
     'purge-incoming-payments': 'it expired, and that was told',
     'purge-quotes': 'it expired, and that was told',
+    'rotate-peer-token': 'the operator who does it knows, and the peer, with whom it was agreed',
+    'settle-peer': 'the operator who records it knows, and the peer; both see it in their statements',
+    'update-peer': 'the operator who does it knows',
     withdraw: 'the operator who does it knows'
   }
   /** The same, of writes by Prisma's models. */

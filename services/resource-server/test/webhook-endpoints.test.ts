@@ -8,7 +8,7 @@ import { createLogger } from '@open-payments-server/runtime'
 import { createInProcessStore } from '@open-payments-server/shared-store'
 import {
   createEndpoint,
-  createSecretBox,
+  createEndpointSecrets,
   drawSecret,
   listEndpoints,
   WebhookDelivery
@@ -54,7 +54,7 @@ it('one of a thousand endpoints that hangs, and a replica that stops, hold up no
     connectTimeoutMs: 60_000
   })
   const database = openDatabase(pool)
-  const secrets = createSecretBox(['the key of these webhooks'])
+  const secrets = createEndpointSecrets(['the key of these webhooks'])
   // What happened before is not for endpoints that are registered meanwhile.
   await whenPublished(world)
   for (let index = 0; index < ENDPOINTS; index += 1) {

@@ -9,7 +9,7 @@ import { resourceServerSchema } from '@open-payments-server/resource-server/conf
 import { describeSettings, type SettingDescription } from '@open-payments-server/runtime/configuration'
 
 /** Settings that would move a listener from the port that Services and policies use. */
-const OF_LISTENERS = /^(HTTP|GRPC|IDENTITY_PROVIDER|METRICS)_(HOST|PORT)$/
+const OF_LISTENERS = /^(HTTP|GRPC|IDENTITY_PROVIDER|ILP|METRICS)_(HOST|PORT)$/
 
 /**
  * The definitions of values.schema.json for the settings of each service, derived from the schemas of the services.

@@ -147,7 +147,9 @@ describeRendered.each(OVERLAYS)('the %s overlay', (overlay) => {
         http: config.HTTP_PORT,
         grpc: config.GRPC_PORT,
         metrics: config.METRICS_PORT,
-        ...('IDENTITY_PROVIDER_PORT' in config ? { idp: config.IDENTITY_PROVIDER_PORT } : {})
+        ...('IDENTITY_PROVIDER_PORT' in config
+          ? { idp: config.IDENTITY_PROVIDER_PORT }
+          : { ilp: config.ILP_PORT })
       })
     }
   })
@@ -326,7 +328,7 @@ describeRendered('production', () => {
       elsewhere('default', { 'open-payments/access': 'operator' }),
       { address: '198.51.100.7' }
     ]
-    const PORTS = [3000, 3001, 3002, 9464]
+    const PORTS = [3000, 3001, 3002, 3010, 9464]
 
     it('isolate every pod in both directions', () => {
       for (const each of workloadsOf(objects())) expect(traffic().isIsolated(pod(each))).toBe(true)
@@ -336,7 +338,7 @@ describeRendered('production', () => {
       const portsFor = (from: Parameters<Traffic['allows']>[0], name: ServiceName) =>
         PORTS.filter((port) => traffic().allows(from, server(name), port))
       expect(portsFor(INGRESS, 'auth-server')).toEqual([3000])
-      expect(portsFor(INGRESS, 'resource-server')).toEqual([3000])
+      expect(portsFor(INGRESS, 'resource-server')).toEqual([3000, 3010])
       expect(portsFor(PROMETHEUS, 'auth-server')).toEqual([9464])
       expect(portsFor(PROMETHEUS, 'resource-server')).toEqual([9464])
       expect(portsFor(OPERATOR, 'auth-server')).toEqual([3002])

@@ -37,7 +37,8 @@ const SECRETS: Readonly<Record<string, string>> = {
   DATABASE_URL: 'postgresql://service:Vb3xQ9rTz1LkW7nM@postgres.example:5432/service?sslmode=verify-full',
   REDIS_URL: 'rediss://:kT5wPz8XcQ2vRm6J@redis.example:6379',
   IDENTITY_PROVIDER_SECRET: 'hG7tYw3KdM9sZq4B',
-  SHARED_SECRET_KEY: 'nC6xRj2VfL8pWb5T'
+  SHARED_SECRET_KEY: 'nC6xRj2VfL8pWb5T',
+  PEER_SECRET_KEY: 'tZ4mHq9LsX2cVy7D'
 }
 
 /**

@@ -136,6 +136,7 @@ export async function planSystem(options: PlanOptions = {}): Promise<SystemPlan>
   const resourceServerUrl = `http://localhost:${String(resourcePorts[0]?.httpPort)}`
   const resourceSecrets = {
     SHARED_SECRET_KEY: randomBytes(24).toString('hex'),
+    PEER_SECRET_KEY: randomBytes(24).toString('hex'),
     WEBHOOK_SECRET_KEY: randomBytes(24).toString('hex')
   }
   const resourceServers = resourcePorts.map((instance) => ({

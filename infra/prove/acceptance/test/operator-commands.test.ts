@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { consentedToken, outgoingAccess } from '../src/consent.js'
@@ -256,5 +259,57 @@ describe('freeze', () => {
       expect(await json('unfreeze', kind, name)).toMatchObject({ frozen: false })
     }
     expect(await refusal('freeze', 'account', 'nobody')).toMatchObject({ code: 'NOT_FOUND' })
+  })
+})
+
+describe('peer', () => {
+  const bounds = ['--limit', '100000', '--packet-limit', '5000', '--low-alert', '1000']
+  const other = [
+    ...['--asset-code', 'USD', '--asset-scale', '2', '--ilp-address', 'test.other'],
+    ...['--endpoint', 'http://localhost:1/', '--outgoing-token', 'what-we-present-to-them']
+  ]
+
+  it('creates, shows, lists, changes and settles peers, and rotates their tokens', async () => {
+    const created = await json(
+      ...['peer', 'create', 'other', ...other, '--incoming-token', 'what-they-present-to-us', ...bounds]
+    )
+    expect(created).toMatchObject({ id: expect.any(String), ilpAddress: 'test.other' })
+    expect(await json('peer', 'show', 'other')).toEqual(created)
+    expect((await run('peer', 'list')).lines).toEqual([created])
+    expect(await json('peer', 'update', 'other', '--limit', '200000')).toMatchObject({
+      receivableLimit: { value: '200000', assetCode: 'USD', assetScale: 2 }
+    })
+    const rotated = await json('peer', 'rotate-token', 'other', '--incoming-token', 'what-they-present-later')
+    expect(rotated.incomingTokens).toHaveLength(2)
+    const settlement = ['--value', '700', '--reference', 'bank 1', '--key', 'settlement-1']
+    for (let times = 0; times < 2; times += 1) {
+      expect(await json('peer', 'settle', 'other', ...settlement)).toMatchObject({
+        receivable: { value: '-700', assetCode: 'USD', assetScale: 2 }
+      })
+    }
+  })
+
+  it('shows an empty day, and finds nothing that differs from it', async () => {
+    const { stdout, status } = await run('peer', 'statement', 'other', '--date', '2026-01-01')
+    expect(status).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ peer: 'other', date: '2026-01-01', entries: [] })
+    const file = join(await mkdtemp(join(tmpdir(), 'statement-')), 'theirs.json')
+    await writeFile(file, stdout)
+    expect(await json('peer', 'reconcile', 'other', '--statement', file)).toMatchObject({
+      matched: 0,
+      differences: []
+    })
+  })
+
+  it('refuses what cannot be, and says why', async () => {
+    expect(await refusal('peer', 'show', 'nobody')).toMatchObject({ code: 'NOT_FOUND' })
+    expect(
+      await refusal(
+        ...['peer', 'create', 'other', ...other, '--incoming-token', 'a-token-of-its-own', ...bounds]
+      )
+    ).toMatchObject({ code: 'ALREADY_EXISTS' })
+    expect(await refusal('peer', 'statement', 'other', '--date', '2999-01-01')).toMatchObject({
+      code: 'FAILED_PRECONDITION'
+    })
   })
 })

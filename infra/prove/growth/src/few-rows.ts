@@ -1,6 +1,6 @@
 /**
- * Tables that stay small, however many payments there are: assets, one timeline for each failover, what operators configure one by
- * one, and what every enabled webhook endpoint is bounded to.
+ * Tables that stay small, however many payments there are: assets, one timeline for each failover, what operators configure or record
+ * one by one (peers, their tokens and settlements among them), and what every enabled webhook endpoint is bounded to.
  */
 export const SMALL_TABLES: readonly string[] = [
   '_prisma_migrations',
@@ -11,6 +11,7 @@ export const SMALL_TABLES: readonly string[] = [
   'event_epoch',
   'event_log',
   'frozen_client',
+  'peer',
   'webhook_delivery',
   'webhook_endpoint'
 ]

@@ -4,7 +4,7 @@ import { describeSettings, type SettingDescription } from '@open-payments-server
 
 /** Settings of the quick start, which reads them itself. */
 const STACK_SETTINGS: readonly SettingDescription[] = [
-  stackSetting('STACK_PORT_BASE', 'First of the nine ports that the quick start uses.', '5000', '4000'),
+  stackSetting('STACK_PORT_BASE', 'First of the ten ports that the quick start uses.', '5000', '4000'),
   stackSetting('STACK_DIRECTORY', 'Folder for all data of the quick start.', '/tmp/stack', '.local'),
   stackSetting(
     'DATABASE_URL',

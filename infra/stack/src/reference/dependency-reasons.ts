@@ -14,6 +14,9 @@ export const DEPENDENCY_REASONS: Readonly<Record<string, string>> = {
   '@prisma/client': 'Database client. Its query engine is WebAssembly: nothing native.',
   'http-message-signatures': 'Builds the signature base for signing (RFC 9421).',
   'grpc-health-check': 'The standard gRPC health service.',
+  'ilp-packet': 'Reads and writes packets of Interledger (IL-RFC 27).',
+  'ilp-protocol-stream':
+    'Reads, writes and encrypts packets of STREAM (IL-RFC 29). Nothing else of it is loaded.',
   'ipaddr.js': 'Distinguishes public addresses from private, mapped and reserved ones.',
   'lru-cache': 'Bounded caches: keys, tokens, documents.',
   'prom-client': 'Metrics in the Prometheus format.',

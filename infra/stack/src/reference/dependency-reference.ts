@@ -1,16 +1,19 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { DEPENDENCY_REASONS } from './dependency-reasons.js'
 
 /** Packages of this project. */
 const OWN_PREFIX = '@open-payments-server/'
 const SERVICES = ['services/auth-server', 'services/resource-server']
 
+/** Licenses of packages whose manifests name none, as their files `LICENSE` say. */
+const LICENSES_IN_FILES: Readonly<Record<string, string>> = { 'oer-utils': 'Apache-2.0' }
+
 /** A production dependency of the services. */
 export interface Dependency {
   readonly name: string
   readonly version: string
-  /** SPDX expression, as in its manifest. */
+  /** SPDX expression, as in its manifest, or for what its file `LICENSE` says. */
   readonly license: string
   /** Whether this project depends on it directly. */
   readonly isDirect: boolean
@@ -61,7 +64,7 @@ export function findDependencies(root: string): Dependency[] {
     .map(({ manifest, directly, by }) => ({
       name: manifest.name,
       version: manifest.version,
-      license: manifest.license ?? 'none named',
+      license: manifest.license ?? LICENSES_IN_FILES[manifest.name] ?? 'none named',
       isDirect: directly,
       broughtBy: [...by].sort()
     }))
@@ -105,6 +108,8 @@ function readManifest(directory: string): Manifest {
 
 /** Looks for a package in the `node_modules` of a folder and of its parents. */
 function resolve(from: string, name: string): string | undefined {
+  // Here are packages of others: what an override of `pnpm-workspace.yaml` removed may be among them, and is not deployed.
+  if (basename(from) === '.pnpm') return undefined
   const candidate = join(from, 'node_modules', name)
   if (existsSync(join(candidate, 'package.json'))) return realpathSync(candidate)
   const above = dirname(from)

@@ -242,7 +242,8 @@ async function publish(
     walletAddresses: wallets.walletAddresses,
     client: wallets.shop,
     otherClient: wallets.market,
-    identityProvider: { api: settings.identityProviderUrl, secret: secrets.identityProviderSecret }
+    identityProvider: { api: settings.identityProviderUrl, secret: secrets.identityProviderSecret },
+    peering: settings.peering
   })
 }
 

@@ -8,7 +8,8 @@ const schema = z.object({
   identityProviderSecret: z.string().min(16),
   sharedSecretKey: z.string().min(16),
   authWebhookSecretKey: z.string().min(16),
-  resourceWebhookSecretKey: z.string().min(16)
+  resourceWebhookSecretKey: z.string().min(16),
+  peerSecretKey: z.string().min(16)
 })
 
 /** The secrets of the stack's services. */

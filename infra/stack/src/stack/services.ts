@@ -86,6 +86,10 @@ export function resourceServer({
       AUTH_GRPC_TARGET: settings.authGrpcTarget,
       DATABASE_URL: databases.resourceUrl,
       SHARED_SECRET_KEY: secrets.sharedSecretKey,
+      ILP_ADDRESS: settings.peering.ilpAddress,
+      ILP_HOST: LOOPBACK,
+      ILP_PORT: String(ports.peers),
+      PEER_SECRET_KEY: secrets.peerSecretKey,
       WEBHOOK_SECRET_KEY: secrets.resourceWebhookSecretKey,
       SHUTDOWN_GRACE_SECONDS: GRACE_SECONDS
     }

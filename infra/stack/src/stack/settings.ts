@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url'
 /** Default of STACK_PORT_BASE. */
 const PORT_BASE_DEFAULT = 4000
 const PORT_BASE_MAX = 65_000
+/** Default of ILP_ADDRESS. */
+const ILP_ADDRESS_DEFAULT = 'test.wallet'
 
 /** The ports of the stack, by listener. */
 export interface StackPorts {
@@ -16,6 +18,7 @@ export interface StackPorts {
   readonly postgres: number
   readonly authMetrics: number
   readonly resourceMetrics: number
+  readonly peers: number
 }
 
 /** What answers on each port, for people. */
@@ -28,7 +31,8 @@ export const PORT_PURPOSES: Readonly<Record<keyof StackPorts, string>> = {
   resourceGrpc: "the resource server's gRPC",
   postgres: 'PostgreSQL',
   authMetrics: "the auth server's metrics",
-  resourceMetrics: "the resource server's metrics"
+  resourceMetrics: "the resource server's metrics",
+  peers: 'packets of other providers'
 }
 
 /** Ports from 1024 on that browsers and Node's `fetch` refuse to connect to (WHATWG Fetch, "bad port"). */
@@ -56,6 +60,8 @@ export interface StackSettings {
   readonly identityProviderUrl: string
   readonly authGrpcTarget: string
   readonly resourceGrpcTarget: string
+  /** Where other providers post packets, and the ILP address that they are for. */
+  readonly peering: { readonly ilpEndpoint: string; readonly ilpAddress: string }
 }
 
 /** Files of the stack. */
@@ -113,7 +119,8 @@ export function readSettings(environment: Environment): StackSettings {
     resourceGrpc: base + 5,
     postgres: base + 6,
     authMetrics: base + 7,
-    resourceMetrics: base + 8
+    resourceMetrics: base + 8,
+    peers: base + 9
   }
   assertNoneRefused(ports)
   const at = (port: number): string => `localhost:${String(port)}`
@@ -125,7 +132,11 @@ export function readSettings(environment: Environment): StackSettings {
     consentPageUrl: `http://${at(ports.consentPage)}/`,
     identityProviderUrl: `http://${at(ports.identityProvider)}`,
     authGrpcTarget: at(ports.authGrpc),
-    resourceGrpcTarget: at(ports.resourceGrpc)
+    resourceGrpcTarget: at(ports.resourceGrpc),
+    peering: {
+      ilpEndpoint: `http://${at(ports.peers)}/`,
+      ilpAddress: environment.ILP_ADDRESS ?? ILP_ADDRESS_DEFAULT
+    }
   }
 }
 

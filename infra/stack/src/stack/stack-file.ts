@@ -18,7 +18,8 @@ const schema = z.object({
   walletAddresses: z.record(z.enum(WALLETS), z.url()),
   client,
   otherClient: client,
-  identityProvider: z.object({ api: z.url(), secret: z.string() })
+  identityProvider: z.object({ api: z.url(), secret: z.string() }),
+  peering: z.object({ ilpEndpoint: z.url(), ilpAddress: z.string() })
 })
 
 /**

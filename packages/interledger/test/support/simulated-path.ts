@@ -69,10 +69,7 @@ export function createSimulatedPath(
   draw: () => number,
   maximumValue?: bigint
 ): SimulatedPath {
-  const addresses = createPaymentAddresses(
-    { ilpAddress: US, secrets: [Buffer.alloc(32, 9)] },
-    { random: RANDOM }
-  )
+  const addresses = createPaymentAddresses({ ilpAddress: US, secrets: [Buffer.alloc(32, 9)] })
   const credits = new MemoryCredits(() => clock.now())
   credits.open(PAYMENT_ID, maximumValue)
   const receiver = createStreamReceiver({ ilpAddress: US, addresses, credits, clock, random: RANDOM })

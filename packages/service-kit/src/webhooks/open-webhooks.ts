@@ -9,8 +9,9 @@ import {
 } from '@open-payments-server/http-client'
 import type { Lifecycle, Logger } from '@open-payments-server/runtime'
 import type { Secret } from '@open-payments-server/runtime/configuration'
+import type { SecretBox } from '@open-payments-server/runtime/secret-box'
 import type { Clock } from '@open-payments-server/value-types/clock'
-import { createSecretBox, type SecretBox, WebhookDelivery } from '@open-payments-server/webhooks'
+import { createEndpointSecrets, WebhookDelivery } from '@open-payments-server/webhooks'
 
 /** How long an endpoint may take to answer, in milliseconds. */
 const TIMEOUT_MS = 10_000
@@ -63,7 +64,7 @@ export function openWebhooks(context: WebhooksContext): Webhooks {
   lifecycle.add({ name: 'webhook connections', stop: () => client.close() })
   const key = config.WEBHOOK_SECRET_KEY?.reveal()
   if (key === undefined) return { client, secrets: undefined }
-  const secrets = createSecretBox([key, ...(config.WEBHOOK_SECRET_KEYS_OTHER?.reveal() ?? [])])
+  const secrets = createEndpointSecrets([key, ...(config.WEBHOOK_SECRET_KEYS_OTHER?.reveal() ?? [])])
   lifecycle.add(
     new WebhookDelivery({
       ...context,

@@ -11,6 +11,7 @@ import {
 import { OutgoingRequestError } from '@open-payments-server/http-client'
 import { events } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
+import type { SecretBox } from '@open-payments-server/runtime/secret-box'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { isUuid } from '@open-payments-server/value-types/identifiers'
 import {
@@ -26,7 +27,6 @@ import {
   listEndpoints,
   replay,
   rotateSecret,
-  type SecretBox,
   updateEndpoint,
   type WebhookAttempt,
   type WebhookEndpoint

@@ -22,4 +22,4 @@ export {
   quoteFromReceive,
   type QuoteTerms
 } from './quoted-amounts.js'
-export { parseRate, type Rate, RATE_ONE } from './rate.js'
+export { parseRate, type Rate, RATE_ONE, unitRatio } from './rate.js'

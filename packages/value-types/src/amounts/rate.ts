@@ -68,8 +68,16 @@ export function divideRoundedUp(dividend: bigint, divisor: bigint): bigint {
   return (dividend + divisor - 1n) / divisor
 }
 
-/** The rate between smallest units, as a fraction. */
-function unitRatio(source: Asset, target: Asset, rate: Rate): { multiplier: bigint; divisor: bigint } {
+/**
+ * The rate between smallest units, as a fraction: the units of `target` for one of `source` are `multiplier / divisor`.
+ *
+ * @throws AmountError for a rate that is not positive, or a scale that is none
+ */
+export function unitRatio(
+  source: Asset,
+  target: Asset,
+  rate: Rate
+): { readonly multiplier: bigint; readonly divisor: bigint } {
   if (rate.numerator <= 0n || rate.denominator <= 0n) {
     throw new AmountError('rate', 'must be positive')
   }

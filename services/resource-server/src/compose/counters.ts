@@ -15,6 +15,7 @@ import {
 } from '../domain/counters.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
 import { publishAuthenticationFailures, publishTokenLookups } from '../metrics/authentication-metrics.js'
+import { publishPackets } from '../metrics/packet-metrics.js'
 import { publishPayments } from '../metrics/payment-metrics.js'
 import { publishPurge } from '../metrics/purge-metrics.js'
 import { EVENT_TYPES, type EventType } from '../domain/event-types.js'
@@ -29,6 +30,8 @@ export interface Counters
   readonly countTokenLookup: TokenLookupCounter
   readonly countPurged: PurgeCounter
   readonly countWebhookAttempt: ReturnType<typeof publishWebhooks>
+  /** A packet of a peer was answered with this: `fulfill`, or the code of a reject. */
+  readonly countPacket: (result: string) => void
   /** Events of a type were published. */
   readonly countPublished: (type: EventType, count: number) => void
 }
@@ -42,6 +45,7 @@ export function startCounting(metrics: Metrics, database: Database, holdsFrozen:
   return {
     ...publishPayments(metrics, database, holdsFrozen),
     ...publishFailures(metrics, { workers: WORKERS, operations: COUNTED_OPERATIONS }),
+    countPacket: publishPackets(metrics),
     countAuthenticationFailure: publishAuthenticationFailures(metrics),
     countTokenLookup: publishTokenLookups(metrics),
     countPurged: publishPurge(metrics),

@@ -1,3 +1,5 @@
+import { hkdfSync } from 'node:crypto'
+import { createPaymentAddresses } from '@open-payments-server/interledger'
 import type { RateLimits } from '@open-payments-server/service-kit/rate-limits'
 import { createPaymentMethods } from '../domain/payment-methods.js'
 import { createResourceUrls } from '../domain/resource-urls.js'
@@ -46,6 +48,13 @@ export function createDomainPorts(
 ) {
   const urls = createResourceUrls(config.PUBLIC_URL)
   const receivers = createReceiverDirectory({ database, urls })
+  const paymentAddresses = createPaymentAddresses({
+    ilpAddress: config.ILP_ADDRESS,
+    secrets: [
+      addressSecretOf(config.SHARED_SECRET_KEY.reveal()),
+      ...(config.SHARED_SECRET_KEYS_OTHER?.reveal() ?? []).map(addressSecretOf)
+    ]
+  })
   const { tokens, watchedTokens, onFreezesChanged } = followTokens(
     { config, logger, lifecycle, clock },
     authServer,
@@ -86,16 +95,15 @@ export function createDomainPorts(
       rates: overrides.rates ?? createRateProvider(config, { clock, logger, lifecycle }),
       fees: parseFeeTable(config.FEES)
     },
-    methods: createPaymentMethods({
-      ilpAddress: config.ILP_ADDRESS,
-      masterKey: config.SHARED_SECRET_KEY.reveal(),
-      otherMasterKeys: config.SHARED_SECRET_KEYS_OTHER?.reveal() ?? [],
-      onUnknownKey: (keyId) => {
-        logger.error({ keyId }, 'the key of a shared secret is missing from SHARED_SECRET_KEYS_OTHER')
-      }
-    }),
+    paymentAddresses,
+    methods: createPaymentMethods(paymentAddresses),
     chooseRepresentation: createChooseRepresentation(config.PAYMENT_REPRESENTATION)
   }
+}
+
+/** The secret of addresses that a master key stands for: 32 bytes. */
+function addressSecretOf(masterKey: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', masterKey, '', 'addresses of payments', 32))
 }
 
 /**

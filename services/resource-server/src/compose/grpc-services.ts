@@ -8,9 +8,11 @@ import type { AuditMoneyDependencies } from '../features/audit-money/audit-money
 import type { GiveUpLostDependencies } from '../features/audit-money/lost-payments.js'
 import type { DecideDependencies, RuleDependencies } from '../features/approve-payments/dependencies.js'
 import type { FreezeDependencies } from '../features/operate-wallets/freeze.js'
+import type { PeerDependencies } from '../features/operate-peers/dependencies.js'
 import type { RefundDependencies } from '../features/refund-payments/dependencies.js'
 import { answer } from '../grpc/operator/answer.js'
 import * as approval from '../grpc/operator/payment-approval.js'
+import * as peers from '../grpc/operator/peers.js'
 import { createRefundRpc, listRefundsRpc } from '../grpc/operator/refunds.js'
 import * as operator from '../grpc/operator/wallet-operator.js'
 
@@ -22,6 +24,7 @@ export interface GrpcDependencies
     GiveUpLostDependencies,
     DecideDependencies,
     RuleDependencies,
+    PeerDependencies,
     RefundDependencies {
   readonly counters: DecideDependencies['counters'] & GiveUpLostDependencies['counters']
   readonly logger: Logger
@@ -43,6 +46,11 @@ export function createGrpcServices(dependencies: GrpcDependencies): GrpcService[
     {
       definition: wallet.WalletOperatorServiceService,
       implementation: walletOperatorService(dependencies),
+      clients: { everyMethod: operators }
+    },
+    {
+      definition: wallet.PeerServiceService,
+      implementation: peerService(dependencies),
       clients: { everyMethod: operators }
     },
     createEventService({
@@ -89,5 +97,19 @@ function walletOperatorService(dependencies: GrpcDependencies): wallet.WalletOpe
     listLostPayments: handlers.unary(answer(operator.listLostPaymentsRpc(dependencies))),
     giveUpLostPayments: handlers.unary(answer(operator.giveUpLostPaymentsRpc(dependencies))),
     audit: handlers.unary(answer(operator.auditRpc(dependencies)))
+  }
+}
+
+function peerService(dependencies: GrpcDependencies): wallet.PeerServiceServer {
+  const handlers = createHandlers(dependencies.logger, dependencies.callObserver)
+  return {
+    createPeer: handlers.unary(answer(peers.createPeerRpc(dependencies))),
+    getPeer: handlers.unary(answer(peers.getPeerRpc(dependencies))),
+    listPeers: handlers.unary(answer(peers.listPeersRpc(dependencies))),
+    updatePeer: handlers.unary(answer(peers.updatePeerRpc(dependencies))),
+    rotatePeerToken: handlers.unary(answer(peers.rotatePeerTokenRpc(dependencies))),
+    settlePeer: handlers.unary(answer(peers.settlePeerRpc(dependencies))),
+    getPeerStatement: handlers.unary(answer(peers.getPeerStatementRpc(dependencies))),
+    listPeerEntries: handlers.unary(answer(peers.listPeerEntriesRpc(dependencies)))
   }
 }

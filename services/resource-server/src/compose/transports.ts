@@ -16,10 +16,10 @@ export function measureTransports(
   { config }: Context,
   { pool, authServer }: Resources,
   metrics: Metrics
-): TransportMetrics<'public'> | undefined {
+): TransportMetrics<'public' | 'peers'> | undefined {
   if (config.METRICS_PORT === undefined) return undefined
   const version = readVersion(MANIFEST)
-  const transports = publishTransports(metrics, { listeners: ['public'], version })
+  const transports = publishTransports(metrics, { listeners: ['public', 'peers'], version })
   transports.watchPool(pool)
   observeAcquisition(pool, transports.connectionAcquired)
   observeCalls(authServer.introspection, transports.grpcClient)

@@ -23,6 +23,8 @@ export const EVENT_TYPES = {
   'key.added': 'An operator added a key to a wallet address: its holder may sign with it.',
   'key.revoked':
     'An operator revoked a key of a wallet address. Nothing signed with it is accepted any more.',
+  'liquidity.low':
+    'Little is left of what a peer may owe: when it settles, or its limit is raised, more can arrive.',
   'audit.passed': 'An operator had everything checked, and every invariant holds.',
   'audit.failed': 'An operator had everything checked, and something is wrong.',
   'webhook_endpoint.disabled':

@@ -25,12 +25,10 @@ export interface IncomingPayment extends ShownRefunds {
   readonly updatedAtMs: number
   /** Id (UUID) of the outgoing payment that the payments to it refund; undefined unless they do. */
   readonly refundOf: string | undefined
-  /** Id of the key its shared secret is derived from. */
-  readonly sharedSecretKeyId: string
 }
 
 /** An incoming payment as a list has it. */
-export type ListedIncomingPayment = Omit<IncomingPayment, 'client' | 'sharedSecretKeyId'>
+export type ListedIncomingPayment = Omit<IncomingPayment, 'client'>
 
 /** An incoming payment on the wire (interface 2.5). */
 export interface IncomingPaymentWire extends ShownRefundsWire {

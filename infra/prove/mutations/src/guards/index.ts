@@ -12,6 +12,7 @@ import { KEY_GUARDS } from './keys.js'
 import { LEDGER_GUARDS } from './ledger.js'
 import { LIMIT_GUARDS } from './limits.js'
 import { PAYMENT_GUARDS } from './payments.js'
+import { PEER_GUARDS } from './peers.js'
 import { REFUND_GUARDS } from './refunds.js'
 import { RESERVATION_GUARDS } from './reservations.js'
 import { SCHEMA_GUARDS } from './schemas.js'
@@ -32,6 +33,7 @@ export const GUARDS: readonly { readonly title: string; readonly mutations: read
   { title: 'Approval by the provider', mutations: APPROVAL_GUARDS },
   { title: 'Refunds', mutations: REFUND_GUARDS },
   { title: 'Payments over Interledger', mutations: INTERLEDGER_GUARDS },
+  { title: 'Payments of peers', mutations: PEER_GUARDS },
   { title: 'What the audit finds', mutations: AUDIT_GUARDS },
   { title: 'Untrusted input', mutations: INPUT_GUARDS },
   { title: 'Events', mutations: EVENT_GUARDS },

@@ -60,13 +60,13 @@ export const INTERLEDGER_GUARDS: readonly Mutation[] = [
     test: receiving('the smallest packet that completes a payment is taken, although it brings more')
   },
   {
-    guard: 'a payer does not know the secret of another payer of the payment',
+    guard: 'the address and the secret of a payment are those of no other',
     file: `${SOURCE}/payment-addresses.ts`,
-    text: 'random.bytes(NONCE_BYTES)',
-    broken: 'Buffer.alloc(NONCE_BYTES)',
+    text: 'hmac(secret, `nonce ${paymentId}`)',
+    broken: "hmac(secret, 'nonce')",
     test: {
       file: 'packages/interledger/test/payment-addresses.test.ts',
-      title: 'are others each time, with other secrets, and tell nothing'
+      title: 'are the same each time, others for each payment and secret, and tell nothing'
     }
   },
   {

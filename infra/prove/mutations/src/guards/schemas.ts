@@ -3,6 +3,7 @@ import type { Mutation } from '../mutation.js'
 const AUTH = 'services/auth-server/prisma/migrations/20261121000000_grants_tokens_and_limits/migration.sql'
 const WALLET =
   'services/resource-server/prisma/migrations/20261121000000_wallets_payments_and_ledger/migration.sql'
+const PEERS = 'services/resource-server/prisma/migrations/20261127000000_peers/migration.sql'
 const AUTH_TEST = 'services/auth-server/test/constraints.test.ts'
 const WALLET_TEST = 'services/resource-server/test/constraints.test.ts'
 
@@ -92,9 +93,9 @@ export const SCHEMA_GUARDS: readonly Mutation[] = [
   },
   {
     guard: "the provider's accounts keep no totals",
-    file: WALLET,
-    text: "check (kind = 'wallet' or (debits_posted = 0 and credits_posted = 0 and debits_pending = 0))",
-    broken: 'check (true)',
+    file: PEERS,
+    text: 'or (debits_posted = 0 and credits_posted = 0 and debits_pending = 0)) not valid',
+    broken: 'or true) not valid',
     test: { file: WALLET_TEST, title: "totals in the provider's own accounts, which are added up" }
   },
   {
@@ -169,5 +170,19 @@ export const SCHEMA_GUARDS: readonly Mutation[] = [
     text: "when 'posted' then posted_amount between 1 and amount and ended_at is not null",
     broken: "when 'posted' then ended_at is not null",
     test: { file: WALLET_TEST, title: 'a transfer that is posted with more than its amount' }
+  },
+  {
+    guard: 'what comes from a peer is taken from what it owes',
+    file: PEERS,
+    text: "when 'receipt' then debit_account_kind::text = 'peer_receivable' and credit_account_kind in ('wallet', 'exchange')",
+    broken: "when 'receipt' then true",
+    test: { file: WALLET_TEST, title: 'a receipt from alice to bob' }
+  },
+  {
+    guard: 'what a peer settles comes from outside',
+    file: PEERS,
+    text: "when 'settlement_received' then debit_account_kind = 'outside' and credit_account_kind::text = 'peer_receivable'",
+    broken: "when 'settlement_received' then true",
+    test: { file: WALLET_TEST, title: 'a settlement_received from alice to outside' }
   }
 ]

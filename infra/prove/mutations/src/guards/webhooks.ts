@@ -24,8 +24,8 @@ export const WEBHOOK_GUARDS: readonly Mutation[] = [
   },
   {
     guard: 'the secret of an endpoint is of no use to another',
-    file: 'packages/webhooks/src/secret.ts',
-    text: 'if (protectedHeader.sub !== endpointId)',
+    file: 'packages/runtime/src/secret-box/secret-box.ts',
+    text: 'if (protectedHeader.sub !== ownerId)',
     broken: 'if (protectedHeader.sub === undefined)',
     test: {
       file: 'packages/webhooks/src/secret.test.ts',

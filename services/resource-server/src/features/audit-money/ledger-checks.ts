@@ -3,6 +3,7 @@ import { type AuditCheck, tellViolations } from '../../domain/audit.js'
 import { INSTANTS_APART_MAX_SECONDS } from '../../domain/payment-instants.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { type LedgerCheckDependencies, type LedgerInvariant, receiverPrefix } from './ledger-invariant.js'
+import { PEER_INVARIANTS, PEER_TRANSFER_KINDS } from './peer-checks.js'
 import { REFUND_INVARIANTS } from './refund-checks.js'
 
 /**
@@ -52,10 +53,10 @@ const INVARIANTS: readonly LedgerInvariant[] = [
   },
   {
     invariant:
-      'Every wallet account has the totals that its entries and holds add up to, and is not overdrawn.',
-    count: `select count(*) from account where kind = 'wallet'`,
+      'Every account of a wallet or a peer has the totals that its entries and holds add up to, and no wallet is overdrawn.',
+    count: `select count(*) from account where kind in ('wallet', 'peer_receivable', 'peer_payable')`,
     violations: `
-      select format('account %s: posted debits %s, credits %s, held %s; its entries add up to %s, %s, %s', a.name,
+      select format('account %s: posted debits %s, credits %s, held %s; its entries add up to %s, %s, %s', coalesce(a.name, a.id::text),
                     a.debits_posted, a.credits_posted, a.debits_pending, d.posted, c.posted, d.pending) as violation
         from account a
         left join lateral (
@@ -64,9 +65,9 @@ const INVARIANTS: readonly LedgerInvariant[] = [
             from transfer where debit_account_id = a.id) d on true
         left join lateral (
           select coalesce(sum(posted_amount), 0) as posted from transfer where credit_account_id = a.id) c on true
-       where a.kind = 'wallet'
+       where a.kind in ('wallet', 'peer_receivable', 'peer_payable')
          and ((a.debits_posted, a.credits_posted, a.debits_pending) <> (d.posted, c.posted, d.pending)
-              or a.credits_posted - a.debits_posted - a.debits_pending < 0)`
+              or (a.kind = 'wallet' and a.credits_posted - a.debits_posted - a.debits_pending < 0))`
   },
   {
     invariant: 'Clearing is empty in every asset: whatever a payment brought in went out with it.',
@@ -106,7 +107,10 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                ('deposit', 'outside', 'wallet'), ('withdrawal', 'wallet', 'outside'), ('payment', 'wallet', 'clearing'),
                ('fee', 'clearing', 'fees'), ('delivery', 'clearing', 'wallet'), ('delivery', 'clearing', 'exchange'),
                ('conversion', 'exchange', 'wallet'), ('refund', 'wallet', 'wallet'), ('refund', 'wallet', 'exchange'),
-               ('refund_conversion', 'exchange', 'wallet'), ('refund_fee', 'fees', 'wallet')) is not false
+               ('refund_conversion', 'exchange', 'wallet'), ('refund_fee', 'fees', 'wallet'),
+               ('receipt', 'peer_receivable', 'wallet'), ('receipt', 'peer_receivable', 'exchange'),
+               ('receipt_conversion', 'exchange', 'wallet'), ('settlement_received', 'outside', 'peer_receivable'),
+               ('settlement_sent', 'peer_payable', 'outside')) is not false
           or (t.payment_id is null) <> (t.kind in ('deposit', 'withdrawal'))
       union all
       select format('account %s is in %s with scale %s, and its asset is %s with scale %s', coalesce(a.name, a.kind::text),
@@ -117,7 +121,8 @@ const INVARIANTS: readonly LedgerInvariant[] = [
   {
     invariant:
       'Every payment has exactly the transfers that its assets, its fee and its end demand, between the right accounts.',
-    count: `select count(*) from transfer where payment_id is not null and kind not in ('refund', 'refund_conversion', 'refund_fee')`,
+    count: `select count(*) from transfer where payment_id is not null and kind not in ('refund', 'refund_conversion', 'refund_fee')
+              and kind not in ${PEER_TRANSFER_KINDS}`,
     values: receiverPrefix,
     // A payment whose sender lacked the money has no hold; which ones these are was recorded as they were persisted.
     violations: `
@@ -156,7 +161,8 @@ const INVARIANTS: readonly LedgerInvariant[] = [
              end as violation
         from expected e
         full join (select * from transfer
-                    where payment_id is not null and kind not in ('refund', 'refund_conversion', 'refund_fee')) t
+                    where payment_id is not null and kind not in ('refund', 'refund_conversion', 'refund_fee')
+                      and kind not in ${PEER_TRANSFER_KINDS}) t
           on t.payment_id = e.payment_id and t.kind = e.kind
        where t.id is null or e.payment_id is null
           or (t.state, t.debit_account_id, t.credit_account_id, t.asset_id, t.amount, t.posted_amount, t.incoming_payment_id)
@@ -310,7 +316,8 @@ const INVARIANTS: readonly LedgerInvariant[] = [
               is distinct from ('settle', p.settled_debit_value, p.settled_receive_value)
        end`
   },
-  ...REFUND_INVARIANTS
+  ...REFUND_INVARIANTS,
+  ...PEER_INVARIANTS
 ]
 
 /** Checks the ledger's own invariants, all in one snapshot: concurrent payments are seen completely or not at all. */

@@ -6,7 +6,6 @@ import { accountFrozen, assetMismatch, unknownWalletAddress, invalidField } from
 import { acceptCreated, identifyCreation } from '../../domain/idempotency.js'
 import type { CreatedIncomingPayment } from '../../domain/incoming-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
-import type { PaymentMethods } from '../../domain/payment-methods.js'
 import { requireReach } from '../../domain/visibility.js'
 import { metadataBytes } from '../request-schemas.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
@@ -27,7 +26,6 @@ export interface CreateIncomingPaymentDependencies {
   readonly walletAddresses: WalletAddressDirectory
   readonly clock: Clock
   readonly random: Random
-  readonly methods: Pick<PaymentMethods, 'keyId'>
   /** Default lifetime of a payment, in seconds from its creation. */
   readonly lifetimeSeconds: number
   readonly counters: Pick<PaymentCounters, 'countCreated'>
@@ -73,7 +71,6 @@ export async function createIncomingPayment(
     incomingValue: order.incomingAmount?.value,
     expiresAtMs,
     metadata: order.metadata,
-    sharedSecretKeyId: dependencies.methods.keyId,
     createdAtMs: nowMs
   })
   // A repeated request may come after the expiry that it requested; a first one must not.

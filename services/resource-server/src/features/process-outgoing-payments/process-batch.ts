@@ -15,7 +15,7 @@ import {
   receivedEvents,
   receipts
 } from '../../modules/incoming-payments/index.js'
-import { posted, postings, type ProviderAccountDirectory } from '../../modules/ledger/index.js'
+import { movements, posted, type ProviderAccountDirectory } from '../../modules/ledger/index.js'
 import {
   type Claim,
   claimed,
@@ -140,7 +140,7 @@ export async function writeBatch(
   const transfers = batch.transfers.map((transfer) => ({ ...transfer, id: newTransferId() }))
   await WRITE.rows(on, {
     ...endings(batch.endings),
-    ...postings(transfers, batch.totals),
+    ...movements(transfers, batch.totals),
     ...receipts(batch.received),
     now: instantText(nowMs)
   })

@@ -189,6 +189,15 @@ const walletAddress = z.strictObject({
   assetScale: z.int().min(0).max(255),
   ...freeze
 })
+const liquidity = z.strictObject({
+  id: z.string().describe('A URN: peers have no URL.'),
+  name: z.string(),
+  assetCode: z.string(),
+  assetScale: z.int().min(0).max(255),
+  owedValue: z.string().describe('What it owes, in the smallest unit of its asset.'),
+  leftValue: z.string().describe('What it may still owe.')
+})
+const PEER = 'urn:uuid:7a9c2f10-4b3d-4e5f-9a6b-0c1d2e3f4a5b'
 const ACCOUNT = 'urn:uuid:4f1c2d3e-7b8a-4c9d-8e0f-1a2b3c4d5e6f'
 const asset = { assetCode: 'USD', assetScale: 2 }
 const opened = {
@@ -263,6 +272,13 @@ export const EVENT_CATALOGUE: EventCatalogue<EventType> = {
   'account.unfrozen': { data: account, example: withData(opened, ordered(false)) },
   'wallet_address.frozen': { data: walletAddress, example: freezing(true) },
   'wallet_address.unfrozen': { data: walletAddress, example: freezing(false) },
+  'liquidity.low': {
+    data: liquidity,
+    example: {
+      subject: PEER,
+      data: { id: PEER, name: 'other-bank', ...asset, owedValue: '950000', leftValue: '50000' }
+    }
+  },
   'audit.passed': { data: AUDIT_SCHEMA, example: exampleOfAudit(true) },
   'audit.failed': { data: AUDIT_SCHEMA, example: exampleOfAudit(false) },
   'webhook_endpoint.disabled': { data: ENDPOINT_SCHEMA, example: EXAMPLE_OF_ENDPOINT }

@@ -9,6 +9,7 @@ import { completeAudit, type EventContent, type StoredEvent } from '../../module
 import { readToldIncomingPayments } from '../../modules/incoming-payments/index.js'
 import { readToldAccounts, type ToldAccount } from '../../modules/ledger/index.js'
 import { readSides, readToldOutgoingPayments } from '../../modules/outgoing-payments/index.js'
+import { readToldPeers, type ToldPeer } from '../../modules/peers/index.js'
 import { readToldQuotes } from '../../modules/quotes/index.js'
 import { readToldRefunds } from '../../modules/refunds/index.js'
 import {
@@ -65,6 +66,9 @@ export async function completeEvents(
     wallet_address: completeResources(
       (id, resource) => (resource !== undefined && 'id' in resource ? String(resource.id) : urnOf(id)),
       async (told) => (await readToldWalletAddresses(database, told, urls)).map(renderWalletAddress)
+    ),
+    liquidity: completeResources(urnOf, async (told) =>
+      (await readToldPeers(database, told)).map(renderPeer)
     ),
     audit: (told) => Promise.resolve(told.map(completeAudit))
   }
@@ -139,6 +143,19 @@ function renderAccount(account: ToldAccount | undefined): object | undefined {
       assetScale: account.asset.scale,
       createdAt: renderTime(account.createdAtMs),
       ...(account.freeze ?? { frozen: false })
+    }
+  )
+}
+
+function renderPeer(peer: ToldPeer | undefined): object | undefined {
+  return (
+    peer && {
+      id: urnOf(peer.id),
+      name: peer.name,
+      assetCode: peer.asset.code,
+      assetScale: peer.asset.scale,
+      owedValue: peer.receivableValue.toString(),
+      leftValue: peer.leftValue.toString()
     }
   )
 }

@@ -56,7 +56,7 @@ const COMPLETE = new Statement<IncomingPaymentRow & { readonly done: boolean }>(
     returning p.id, p.received_value, p.completed, p.updated_at
   ), ${appended(completedEvents)}
   select found.id, found.client, found.incoming_value::text, found.expires_at, found.metadata, found.created_at,
-         found.shared_secret_key_id, found.path, found.code, found.scale, completed.updated_at is not null as done,
+         found.path, found.code, found.scale, completed.updated_at is not null as done,
          coalesce(completed.received_value, found.received_value)::text as received_value,
          found.completed or completed.updated_at is not null as completed,
          coalesce(completed.updated_at, found.updated_at) as updated_at,

@@ -24,8 +24,6 @@ export interface NewIncomingPayment {
   readonly incomingValue: bigint | undefined
   readonly expiresAtMs: number
   readonly metadata: Readonly<Record<string, unknown>> | undefined
-  /** Which key its shared secret is derived from. */
-  readonly sharedSecretKeyId: string
   readonly createdAtMs: number
 }
 
@@ -50,7 +48,7 @@ export interface IncomingPaymentStore {
 
 /** The columns of a {@link StoredRow}. Fields that may change later are not part of the answer to a creation. */
 const STORED = Prisma.sql`
-  p.id, p.incoming_value::text, p.expires_at, p.metadata, p.created_at, p.shared_secret_key_id, p.request_hash, p.idempotency_hash`
+  p.id, p.incoming_value::text, p.expires_at, p.metadata, p.created_at, p.request_hash, p.idempotency_hash`
 
 interface StoredRow {
   readonly id: string
@@ -58,7 +56,6 @@ interface StoredRow {
   readonly expires_at: Date
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly created_at: Date
-  readonly shared_secret_key_id: string
   readonly request_hash: string | null
   readonly idempotency_hash: string | null
 }
@@ -74,13 +71,13 @@ const CREATE = new Statement<StoredRow>(
   with wanted as (
     select * from json_to_recordset(${placeholder('wanted')}::json)
       as w (id uuid, wallet_address_id uuid, client text, incoming_value numeric, expires_at timestamptz, metadata jsonb,
-            request_hash bytea, created_at timestamptz, idempotency_hash bytea, shared_secret_key_id text)
+            request_hash bytea, created_at timestamptz, idempotency_hash bytea)
   ), created as (
     insert into incoming_payment as p
       (id, wallet_address_id, client, incoming_value, expires_at, metadata, request_hash, created_at, updated_at,
-       idempotency_hash, shared_secret_key_id)
+       idempotency_hash)
     select id, wallet_address_id, client, incoming_value, expires_at, metadata, request_hash, created_at, created_at,
-           idempotency_hash, shared_secret_key_id
+           idempotency_hash
       from wanted where expires_at > created_at and not ${isFrozenAddress(Prisma.sql`wanted.wallet_address_id`)}
      order by idempotency_hash
     on conflict (idempotency_hash) where idempotency_hash is not null do nothing
@@ -131,8 +128,7 @@ function readStored(row: StoredRow): StoredIncomingPayment {
       incomingValue: row.incoming_value === null ? undefined : BigInt(row.incoming_value),
       expiresAtMs: row.expires_at.getTime(),
       metadata: row.metadata ?? undefined,
-      createdAtMs: row.created_at.getTime(),
-      sharedSecretKeyId: row.shared_secret_key_id
+      createdAtMs: row.created_at.getTime()
     },
     requestHash: row.request_hash === null ? null : readBytes(row.request_hash)
   }
@@ -150,7 +146,6 @@ function toRecord(payment: NewIncomingPayment): object {
     metadata: payment.metadata,
     request_hash: identity && bytesText(identity.requestHash),
     created_at: instantText(payment.createdAtMs),
-    idempotency_hash: identity && bytesText(identity.idempotencyHash),
-    shared_secret_key_id: payment.sharedSecretKeyId
+    idempotency_hash: identity && bytesText(identity.idempotencyHash)
   }
 }

@@ -42,7 +42,7 @@ export const LISTED_INCOMING_PAYMENT_COLUMNS = Prisma.sql`
 /** The columns of an {@link IncomingPaymentRow}: `p` is the payment, `w` its wallet address, `s` its asset. */
 export const INCOMING_PAYMENT_COLUMNS = Prisma.sql`
   ${LISTED_INCOMING_PAYMENT_COLUMNS},
-  ${newestRefundsColumn(Prisma.sql`p`)}, p.client, p.shared_secret_key_id, w.path, s.code, s.scale`
+  ${newestRefundsColumn(Prisma.sql`p`)}, p.client, w.path, s.code, s.scale`
 
 /** Joins the wallet address and the asset to an incoming payment `p`. */
 export const INCOMING_PAYMENT_JOINS = WALLET_ADDRESS(Prisma.sql`p.wallet_address_id`)
@@ -66,7 +66,6 @@ export interface ListedIncomingPaymentRow {
 export interface IncomingPaymentRow extends ListedIncomingPaymentRow {
   readonly client: string
   readonly refunds: readonly RefundRow[] | null
-  readonly shared_secret_key_id: string
   readonly path: string
   readonly code: string
   readonly scale: number
@@ -103,7 +102,6 @@ export function readIncomingPaymentRow(row: IncomingPaymentRow, urls: ResourceUr
   return {
     ...readListedIncomingPaymentRow(row, walletAddress),
     client: row.client,
-    refunds: readShownRefunds(row.refunds),
-    sharedSecretKeyId: row.shared_secret_key_id
+    refunds: readShownRefunds(row.refunds)
   }
 }

@@ -12,14 +12,25 @@ export {
   type AccountTotals,
   deliveredBy,
   hasDelivery,
+  moved,
+  movements,
   posted,
-  type PostedTransfer,
-  postings
+  type PostedTransfer
 } from './post.js'
 export {
   createProviderAccounts,
   type ProviderAccountDirectory,
   type ProviderAccounts
 } from './provider-accounts.js'
+export {
+  assetOfPeer,
+  balanceSince,
+  lockAccounts,
+  lockedAccounts,
+  payableOf,
+  peerAccountsCreated,
+  receivableOf,
+  settlementPosted
+} from './peer-accounts.js'
 export { voided } from './void.js'
 export { refundPosted, refundRoute, refundTransferIds } from './refund.js'

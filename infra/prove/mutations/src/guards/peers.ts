@@ -1,0 +1,134 @@
+import type { Mutation, TestReference } from '../mutation.js'
+
+const SOURCE = 'services/resource-server/src'
+const CREDITS = `${SOURCE}/features/receive-packets/packet-credits.ts`
+const BATCH = `${SOURCE}/features/receive-packets/credit-batch.ts`
+
+const receiving = (title: string): TestReference => ({
+  file: 'services/resource-server/test/receive-packets.test.ts',
+  title
+})
+const crediting = (title: string): TestReference => ({
+  file: 'services/resource-server/test/credit-packets.test.ts',
+  title
+})
+const operating = (title: string): TestReference => ({
+  file: 'services/resource-server/test/peers.test.ts',
+  title
+})
+
+/** Peers: who may send packets, what is credited for them, and what a peer may owe. */
+export const PEER_GUARDS: readonly Mutation[] = [
+  {
+    guard: 'a packet that takes a peer above what it may owe is refused',
+    file: BATCH,
+    text: '+ packetValue > left',
+    broken: '+ packetValue > left + packetValue',
+    test: receiving('above what its peer may owe is refused for now, until the peer settles')
+  },
+  {
+    guard: 'packets that are credited together count together against what their peer may owe',
+    file: BATCH,
+    text: '(this.#owed.get(from.peer.id)?.value ?? 0n) + packetValue',
+    broken: 'packetValue',
+    test: receiving('and others that race never take a peer above what it may owe')
+  },
+  {
+    guard: 'a packet that comes again is not credited again',
+    file: BATCH,
+    text: 'if (known !== undefined) return creditedBefore(packet, known)',
+    broken: '',
+    test: receiving('that comes again, also at once, is credited once and fulfilled each time')
+  },
+  {
+    guard: 'nothing of a peer arrives at a payment that is completed',
+    file: BATCH,
+    text: "if (completed || expired) return { outcome: 'over' }",
+    broken: "if (expired) return { outcome: 'over' }",
+    test: receiving('that comes again after its payment is over is fulfilled again, and another is not')
+  },
+  {
+    guard: 'nothing of a peer arrives at a payment that has expired',
+    file: BATCH,
+    text: 'if (completed || expired)',
+    broken: 'if (completed)',
+    test: receiving('is refused once it has expired, or its payment has')
+  },
+  {
+    guard: 'nothing of a peer arrives at a frozen wallet address',
+    file: BATCH,
+    text: 'if (this.#state.frozen.has(receiver.id))',
+    broken: 'if (this.#state.frozen.size < 0)',
+    test: receiving('to a frozen wallet address is refused for now')
+  },
+  {
+    guard: 'a packet brings a payment no more than it asked for',
+    file: BATCH,
+    text: 'if (room < packet.leastValue)',
+    broken: 'if (room < 0n)',
+    test: crediting('that brings more than there is room for is refused with what there is room for')
+  },
+  {
+    guard: 'a packet that expires while it waits is not credited',
+    file: BATCH,
+    text: "if (packet.expiresAtMs <= this.#state.nowMs) return { outcome: 'expired' }",
+    broken: '',
+    test: crediting('that expires while it waits for others is refused')
+  },
+  {
+    guard: 'what is credited changes all that it must, or nothing',
+    file: CREDITS,
+    text: 'where changed <> wanted',
+    broken: 'where changed < 0',
+    test: crediting('whose credit would not change all that it must changes nothing, and is not answered')
+  },
+  {
+    guard: 'replicas together take no peer above what it may owe',
+    file: CREDITS,
+    text: 'await lockAccounts(transaction, [...accountIds])',
+    broken: '',
+    test: crediting('packets to different payments never take a peer above what it may owe')
+  },
+  {
+    guard: 'a packet in another asset is worth what the rate says',
+    file: `${SOURCE}/features/receive-packets/arrival.ts`,
+    text: 'return (value * multiplier) / divisor',
+    broken: 'return value',
+    test: receiving('arrives in another asset at our rate')
+  },
+  {
+    guard: 'no packet above the packet limit of its peer is taken',
+    file: `${SOURCE}/features/receive-packets/arrival.ts`,
+    text: 'packetLimitValue: peer.packetLimitValue',
+    broken: 'packetLimitValue: undefined',
+    test: receiving('above the packet limit of its peer is told the limit')
+  },
+  {
+    guard: 'whoever presents the token of no peer sends nothing',
+    file: `${SOURCE}/features/receive-packets/routes.ts`,
+    text: "if (peer === undefined) throw refused(401, 'the token is that of no peer')",
+    broken: '',
+    test: receiving('is refused with a token of nobody')
+  },
+  {
+    guard: 'a token of a peer that was replaced ends',
+    file: `${SOURCE}/modules/peers/directory.ts`,
+    text: 'return isOver ? undefined : toPeer(row)',
+    broken: 'return toPeer(row)',
+    test: receiving('is refused once its token was replaced')
+  },
+  {
+    guard: 'a settlement with the key of another one is refused',
+    file: `${SOURCE}/features/operate-peers/settle.ts`,
+    text: 'if (before?.equals(requestHash) !== true)',
+    broken: 'if (before === undefined)',
+    test: operating('lowers what is owed, once for each key')
+  },
+  {
+    guard: 'the token that a peer expects is encrypted in the database',
+    file: `${SOURCE}/features/operate-peers/fields.ts`,
+    text: 'return peerSecrets.seal(peerId, token)',
+    broken: 'return Promise.resolve(token)',
+    test: operating('shows its tokens to nobody, nor does the database')
+  }
+]

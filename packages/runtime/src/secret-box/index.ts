@@ -1,0 +1,1 @@
+export { createSecretBox, type SecretBox, type SecretUse } from './secret-box.js'

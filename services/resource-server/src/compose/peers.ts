@@ -1,0 +1,105 @@
+import {
+  createPostClient,
+  LOOPBACK_NETWORKS,
+  parseNetworks,
+  type PostClient,
+  systemLookup
+} from '@open-payments-server/http-client'
+import { type RunningHttpServer, startHttpServer } from '@open-payments-server/http-server'
+import { createSecretBox, type SecretBox } from '@open-payments-server/runtime/secret-box'
+import type { TransportMetrics } from '@open-payments-server/service-kit/metrics'
+import { createPacketReceiver } from '../features/receive-packets/receive-packet.js'
+import { receivePacketRoute } from '../features/receive-packets/routes.js'
+import { createPeerApp } from '../http/peer-app.js'
+import { createProviderAccounts } from '../modules/ledger/index.js'
+import { createPeerDirectory } from '../modules/peers/index.js'
+import type { Context } from './context.js'
+import type { Counters } from './counters.js'
+import type { DomainPorts } from './domain-ports.js'
+import type { Resources } from './resources.js'
+import type { Wakers } from './workers.js'
+
+/** How long the endpoint of a peer may take to answer, in milliseconds. */
+const TIMEOUT_MS = 10_000
+/** Maximum number of connections to the endpoint of a peer. */
+const CONNECTIONS_PER_HOST_MAX = 64
+/** Maximum number of connections of all peers. */
+const CONNECTIONS_MAX = 1_000
+
+/** What reaches peers. */
+export interface PeerConnections {
+  readonly peerClient: PostClient
+  /** Undefined without a key. */
+  readonly peerSecrets: SecretBox | undefined
+}
+
+/** Opens what reaches peers. */
+export function openPeers({ config, lifecycle }: Context): PeerConnections {
+  const isDevelopment = config.ENVIRONMENT === 'development'
+  const allowed = parseNetworks(config.ILP_PRIVATE_NETWORKS ?? [])
+  const peerClient = createPostClient({
+    privateNetworks: isDevelopment ? [...allowed, ...LOOPBACK_NETWORKS] : allowed,
+    timeoutMs: TIMEOUT_MS,
+    userAgent: 'open-payments-server',
+    connectionsMax: CONNECTIONS_PER_HOST_MAX,
+    // Names such as `localhost` are in no name server.
+    lookup: isDevelopment ? systemLookup : undefined
+  })
+  lifecycle.add({ name: 'connections to peers', stop: () => peerClient.close() })
+  const key = config.PEER_SECRET_KEY?.reveal()
+  const peerSecrets =
+    key === undefined
+      ? undefined
+      : createSecretBox({ purpose: 'tokens of peers', owner: 'peer', setting: 'PEER_SECRET_KEY' }, [
+          key,
+          ...(config.PEER_SECRET_KEYS_OTHER?.reveal() ?? [])
+        ])
+  return { peerClient, peerSecrets }
+}
+
+/** Starts the listener for peers; undefined without a port. */
+export async function startPeerListener(
+  context: Context,
+  {
+    resources,
+    domain,
+    wakers,
+    counters,
+    transports
+  }: {
+    readonly resources: Resources
+    readonly domain: DomainPorts
+    readonly wakers: Wakers
+    readonly counters: Counters
+    readonly transports: Pick<TransportMetrics<'public' | 'peers'>, 'http' | 'watchListener'> | undefined
+  }
+): Promise<RunningHttpServer | undefined> {
+  const { config, logger } = context
+  if (config.ILP_PORT === undefined) return undefined
+  const peers = createPeerDirectory({ ...context, ...resources })
+  const receiver = createPacketReceiver({
+    ...context,
+    ...resources,
+    ...wakers,
+    peers,
+    counters,
+    ilpAddress: config.ILP_ADDRESS,
+    addresses: domain.paymentAddresses,
+    rates: domain.termSources.rates,
+    providerAccounts: createProviderAccounts()
+  })
+  const app = createPeerApp({
+    routes: [receivePacketRoute({ peers, receiver, countPacket: counters.countPacket })],
+    logger,
+    requestObserver: transports?.http.peers
+  })
+  const server = await startHttpServer(app, {
+    host: config.ILP_HOST,
+    port: config.ILP_PORT,
+    connectionsMax: CONNECTIONS_MAX,
+    logger
+  })
+  transports?.watchListener('peers', server)
+  logger.info({ host: config.ILP_HOST, port: server.port }, 'listener for peers listens')
+  return server
+}

@@ -1,0 +1,16 @@
+import type { PostClient } from '@open-payments-server/http-client'
+import type { SecretBox } from '@open-payments-server/runtime/secret-box'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import type { Random } from '@open-payments-server/value-types/identifiers'
+import type { Database } from '../../modules/database.js'
+
+/** What operating peers needs. */
+export interface PeerDependencies {
+  readonly database: Database
+  readonly clock: Clock
+  readonly random: Random
+  /** Encrypts outgoing tokens; undefined without a key. */
+  readonly peerSecrets: SecretBox | undefined
+  /** Tells which endpoints may be posted to. */
+  readonly peerClient: Pick<PostClient, 'check'>
+}

@@ -1,0 +1,74 @@
+import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
+import type { Peer } from '../../domain/peer.js'
+import * as peers from '../../modules/peers/index.js'
+import type { PeerBalances, PeerEntry, PeerEntryEnd, StatementDay } from '../../modules/peers/index.js'
+import type { PeerDependencies } from './dependencies.js'
+import { requirePeer } from './peers.js'
+
+const MS_PER_DAY = 86_400_000
+/** What was booked on a day is there this long after it, at the latest: by then its transactions have ended. */
+const SETTLING_MS = 60_000
+const DATE = /^\d{4}-\d{2}-\d{2}$/
+
+type StatementDependencies = Pick<PeerDependencies, 'database' | 'clock'>
+
+/** What a peer owed on a day, and was owed. */
+export interface PeerStatement {
+  readonly peer: Peer
+  readonly balances: PeerBalances
+}
+
+/**
+ * What a peer owed when a day began, and when it ended.
+ *
+ * @param order.date day in UTC
+ * @throws CallRefused `invalid`, `not-found`, or `not-possible` for a day that is not over
+ */
+export async function readPeerStatement(
+  order: { readonly name: string; readonly date: string },
+  dependencies: StatementDependencies
+): Promise<PeerStatement> {
+  const { peer, day } = await readOrder(order, dependencies)
+  const balances = await peers.findPeerBalances(dependencies.database, peer.id, day)
+  if (balances === undefined) throw new Error(`peer ${peer.name} has no accounts`)
+  return { peer, balances }
+}
+
+/**
+ * Lists what changed what a peer owes on a day, in the order of booking.
+ *
+ * @throws as {@link readPeerStatement}
+ */
+export async function listPeerEntries(
+  order: {
+    readonly name: string
+    readonly date: string
+    readonly after: PeerEntryEnd | undefined
+    readonly limit: number
+  },
+  dependencies: StatementDependencies
+): Promise<readonly PeerEntry[]> {
+  const { peer, day } = await readOrder(order, dependencies)
+  const { after, limit } = order
+  return peers.listPeerEntries(dependencies.database, { peerId: peer.id, day, after, limit })
+}
+
+async function readOrder(
+  { name, date }: { readonly name: string; readonly date: string },
+  { database, clock }: StatementDependencies
+): Promise<{ readonly peer: Peer; readonly day: StatementDay }> {
+  const day = readDay(date)
+  if (clock.now() < day.toMs + SETTLING_MS) {
+    throw new CallRefused('not-possible', `${date} is not over in UTC, for a minute`, { field: 'date' })
+  }
+  return { peer: await requirePeer(name, database), day }
+}
+
+function readDay(date: string): StatementDay {
+  const fromMs = DATE.test(date) ? Date.parse(`${date}T00:00:00Z`) : NaN
+  // A day that no month has would be read as one of the next.
+  if (Number.isNaN(fromMs) || new Date(fromMs).toISOString().slice(0, 10) !== date || fromMs < 0) {
+    throw invalidCallField('date', 'must be a day such as 2026-11-24')
+  }
+  return { fromMs, toMs: fromMs + MS_PER_DAY }
+}

@@ -1,0 +1,217 @@
+import type { ArrivedPacket, CreditResult } from '@open-payments-server/interledger'
+import { receivableLeft } from '../../domain/peer.js'
+import { roomOf } from '../../domain/receiver.js'
+import type { LockedReceiverInAsset } from '../../modules/incoming-payments/index.js'
+import type { CreditedPacket, KnownPacket } from '../../modules/interledger/index.js'
+import type { AccountTotals, PostedTransfer, ProviderAccounts } from '../../modules/ledger/index.js'
+import type { LowLiquidity, PeerBounds } from '../../modules/peers/index.js'
+import type { PeerArrival } from './arrival.js'
+
+/** A packet of a peer that asks for a credit. */
+export type PeerPacket = ArrivedPacket<PeerArrival>
+
+/** What packets meet: everything is locked until their transaction ends. */
+export interface CreditState {
+  /** Those of the packets that were credited already, by their conditions in hexadecimal. */
+  readonly known: ReadonlyMap<string, KnownPacket>
+  /** The incoming payments, by id; those that do not exist are missing. */
+  readonly receivers: ReadonlyMap<string, LockedReceiverInAsset>
+  /** Ids of those that belong to a frozen wallet address or account. */
+  readonly frozen: ReadonlySet<string>
+  /** What the peers owe, by their ids. */
+  readonly bounds: ReadonlyMap<string, PeerBounds>
+  /** The provider's accounts, by asset id. */
+  readonly provider: ReadonlyMap<number, ProviderAccounts>
+  readonly nowMs: number
+}
+
+/** What became of packets, and everything that changes by it. */
+export interface CreditedBatch {
+  /** Of each packet, in their order. */
+  readonly results: readonly CreditResult[]
+  readonly packets: readonly CreditedPacket[]
+  readonly transfers: readonly PostedTransfer[]
+  readonly totals: readonly AccountTotals[]
+  /** What each incoming payment receives, by its id. */
+  readonly received: ReadonlyMap<string, bigint>
+  /** Peers that are left with less than their operators want to know of. */
+  readonly low: readonly LowLiquidity[]
+  /** Number of incoming payments that have received their full amount by it. */
+  readonly filledCount: number
+}
+
+/**
+ * Credits packets one after the other, as if each were alone: what one brings is no longer available as room for the next, nor as
+ * what its peer may owe.
+ *
+ * @param newId creates ids (UUID)
+ */
+export function creditBatch(
+  packets: readonly PeerPacket[],
+  state: CreditState,
+  newId: () => string
+): CreditedBatch {
+  const batch = new Batch(state, newId)
+  const results = packets.map((packet) => batch.credit(packet))
+  return { results, ...batch.changes() }
+}
+
+class Batch {
+  readonly #state: CreditState
+  readonly #newId: () => string
+  readonly #credited = new Map<string, KnownPacket>()
+  readonly #packets: CreditedPacket[] = []
+  readonly #transfers: PostedTransfer[] = []
+  readonly #received = new Map<string, bigint>()
+  /** What each peer owes by the packets so far, by its id. */
+  readonly #owed = new Map<string, { readonly accountId: string; readonly value: bigint }>()
+
+  constructor(state: CreditState, newId: () => string) {
+    this.#state = state
+    this.#newId = newId
+  }
+
+  credit(packet: PeerPacket): CreditResult {
+    const name = packet.condition.toString('hex')
+    const known = this.#state.known.get(name) ?? this.#credited.get(name)
+    if (known !== undefined) return creditedBefore(packet, known)
+
+    const receiver = this.#state.receivers.get(packet.paymentId)
+    if (receiver === undefined) return { outcome: 'over' }
+    if (this.#state.frozen.has(receiver.id))
+      return { outcome: 'refused', code: 'T00', message: 'cannot be credited now' }
+    const already = this.#received.get(receiver.id) ?? 0n
+    const receivedValue = receiver.receivedValue + already
+    const { completed, expired, room } = roomOf({ ...receiver, receivedValue }, this.#state.nowMs)
+    if (completed || expired) return { outcome: 'over' }
+    if (packet.expiresAtMs <= this.#state.nowMs) return { outcome: 'expired' }
+    if (room < packet.leastValue) {
+      return { outcome: 'no-room', receiveMaxValue: receivedValue + room, receivedValue }
+    }
+    if (this.#isAboveLimit(packet)) {
+      return { outcome: 'refused', code: 'T04', message: 'more than the peer may owe' }
+    }
+    const value = room < packet.value ? room : packet.value
+    this.#record(packet, receiver, value)
+    return { outcome: 'credited', value }
+  }
+
+  #isAboveLimit({ from, packetValue }: PeerPacket): boolean {
+    const bounds = this.#state.bounds.get(from.peer.id)
+    if (bounds === undefined) throw new Error(`peer ${from.peer.id} has no account`)
+    const left = receivableLeft(bounds)
+    return left !== undefined && (this.#owed.get(from.peer.id)?.value ?? 0n) + packetValue > left
+  }
+
+  #record(
+    { from, condition, packetValue }: PeerPacket,
+    receiver: LockedReceiverInAsset,
+    value: bigint
+  ): void {
+    const { peer } = from
+    const { assetId } = receiver
+    const id = this.#newId()
+    const incomingPaymentId = receiver.id
+    this.#credited.set(condition.toString('hex'), { condition, peerId: peer.id, incomingPaymentId, value })
+    this.#packets.push({ id, condition, peerId: peer.id, incomingPaymentId, packetValue, value })
+    this.#received.set(receiver.id, (this.#received.get(receiver.id) ?? 0n) + value)
+    const owed = (this.#owed.get(peer.id)?.value ?? 0n) + packetValue
+    this.#owed.set(peer.id, { accountId: peer.receivableAccountId, value: owed })
+    const receipt = {
+      id,
+      kind: 'receipt',
+      paymentId: id,
+      debitAccountId: peer.receivableAccountId,
+      assetId: peer.assetId,
+      amount: packetValue
+    } as const
+    if (assetId === peer.assetId) {
+      // The peer owes what its packet says, and in one asset the receiver gets all of it.
+      if (value !== packetValue) throw new Error(`packet ${id} does not add up in its asset`)
+      this.#transfers.push({ ...receipt, creditAccountId: receiver.accountId, incomingPaymentId })
+      return
+    }
+    this.#transfers.push(
+      {
+        ...receipt,
+        creditAccountId: exchangeOf(this.#state.provider, peer.assetId),
+        incomingPaymentId: undefined
+      },
+      {
+        id: this.#newId(),
+        kind: 'receipt_conversion',
+        paymentId: id,
+        debitAccountId: exchangeOf(this.#state.provider, assetId),
+        creditAccountId: receiver.accountId,
+        assetId,
+        amount: value,
+        incomingPaymentId
+      }
+    )
+  }
+
+  changes(): Omit<CreditedBatch, 'results'> {
+    const { receivers, nowMs } = this.#state
+    const filled = [...this.#received].filter(([id, value]) => {
+      const receiver = receivers.get(id)
+      return (
+        receiver !== undefined &&
+        roomOf({ ...receiver, receivedValue: receiver.receivedValue + value }, nowMs).completed
+      )
+    })
+    return {
+      packets: this.#packets,
+      transfers: this.#transfers,
+      totals: this.#totals(),
+      received: this.#received,
+      low: [...this.#owed].flatMap(([peerId, { value }]) => this.#lowAfter(peerId, value)),
+      filledCount: filled.length
+    }
+  }
+
+  /** One for each account: two payments may be received by one. */
+  #totals(): readonly AccountTotals[] {
+    const totals = new Map<string, AccountTotals>()
+    const change = (accountId: string, debits: bigint, credits: bigint): void => {
+      const before = totals.get(accountId)
+      totals.set(accountId, {
+        accountId,
+        debitsPending: 0n,
+        debitsPosted: (before?.debitsPosted ?? 0n) + debits,
+        creditsPosted: (before?.creditsPosted ?? 0n) + credits
+      })
+    }
+    for (const { accountId, value } of this.#owed.values()) change(accountId, value, 0n)
+    for (const [id, value] of this.#received) {
+      const receiver = this.#state.receivers.get(id)
+      if (receiver !== undefined) change(receiver.accountId, 0n, value)
+    }
+    return [...totals.values()]
+  }
+
+  /** Told once: when it falls below what operators want to know of. */
+  #lowAfter(peerId: string, owed: bigint): LowLiquidity[] {
+    const bounds = this.#state.bounds.get(peerId)
+    const left = bounds && receivableLeft(bounds)
+    if (bounds?.lowAlertValue === undefined || left === undefined) return []
+    if (left < bounds.lowAlertValue || left - owed >= bounds.lowAlertValue) return []
+    return [{ peerId, receivableValue: bounds.receivableValue + owed, leftValue: left - owed }]
+  }
+}
+
+/**
+ * A packet that comes again was credited to the same payment: its condition proves that. Only the peer that owes it gets the
+ * fulfillment: another one could have it paid for what it never sent.
+ */
+function creditedBefore({ from, paymentId }: PeerPacket, known: KnownPacket): CreditResult {
+  if (known.incomingPaymentId !== paymentId) throw new Error('a condition belongs to two payments')
+  return known.peerId === from.peer.id
+    ? { outcome: 'credited', value: known.value }
+    : { outcome: 'refused', code: 'F99', message: 'another peer sent this packet' }
+}
+
+function exchangeOf(provider: ReadonlyMap<number, ProviderAccounts>, assetId: number): string {
+  const accounts = provider.get(assetId)
+  if (accounts === undefined) throw new Error(`asset ${assetId} has no provider accounts`)
+  return accounts.exchange
+}

@@ -1,0 +1,99 @@
+import { instantText, inTransaction, Statement, writeTogether } from '@open-payments-server/database'
+import type { CreditResult, FoundPacket, PaymentCredits } from '@open-payments-server/interledger'
+import { newId } from '@open-payments-server/value-types/identifiers'
+import { roomOf } from '../../domain/receiver.js'
+import { Prisma, type Queries } from '../../modules/database.js'
+import { appended } from '../../modules/events/index.js'
+import {
+  findFrozenReceivers,
+  findReceivingStates,
+  lockReceivers,
+  received,
+  receivedEvents,
+  receipts
+} from '../../modules/incoming-payments/index.js'
+import { findReceivedPackets, packetsReceived, recordedPackets } from '../../modules/interledger/index.js'
+import { lockAccounts, moved, movements } from '../../modules/ledger/index.js'
+import { lowLiquidities, lowLiquidityEvents, readPeerBounds } from '../../modules/peers/index.js'
+import type { PeerArrival } from './arrival.js'
+import { creditBatch, type CreditedBatch, type PeerPacket } from './credit-batch.js'
+import type { CreditDependencies } from './dependencies.js'
+
+/** Credits packets of peers in the ledger: those that arrive while others are credited share the next transaction. */
+export function createPacketCredits(dependencies: CreditDependencies): PaymentCredits<PeerArrival> {
+  const { database, clock, counters, onEventsAppended } = dependencies
+  return {
+    credit: writeTogether(async (packets: readonly PeerPacket[]): Promise<readonly CreditResult[]> => {
+      const batch = await creditTogether(packets, dependencies)
+      // After the commit: a batch that is rolled back credited nothing.
+      counters.countIncomingCompleted(batch.filledCount)
+      if (batch.packets.length > 0) onEventsAppended()
+      return batch.results
+    }),
+    async find({ from, condition, paymentId }): Promise<FoundPacket> {
+      const known = (await findReceivedPackets(database, [condition])).get(condition.toString('hex'))
+      if (known?.peerId === from.peer.id) return { outcome: 'credited', value: known.value }
+      const state = (await findReceivingStates(database, [paymentId])).get(paymentId)
+      if (state === undefined) return { outcome: 'over' }
+      const { completed, expired } = roomOf(state, clock.now())
+      return { outcome: completed || expired ? 'over' : 'open' }
+    }
+  }
+}
+
+// Incoming payments are locked first, then accounts, each kind in the order of ids, as wherever money moves. What the packets meet
+// is read when everything is locked: a packet that comes twice at once is found the second time.
+function creditTogether(
+  packets: readonly PeerPacket[],
+  { database, providerAccounts, clock, random }: CreditDependencies
+): Promise<CreditedBatch> {
+  return inTransaction(database, async (transaction: Queries) => {
+    const paymentIds = [...new Set(packets.map(({ paymentId }) => paymentId))]
+    const peers = packets.map(({ from }) => from.peer)
+    const receivers = await lockReceivers(transaction, paymentIds)
+    const accountIds = new Set([
+      ...[...receivers.values()].map(({ accountId }) => accountId),
+      ...peers.map(({ receivableAccountId }) => receivableAccountId)
+    ])
+    await lockAccounts(transaction, [...accountIds])
+    const known = await findReceivedPackets(
+      transaction,
+      packets.map(({ condition }) => condition)
+    )
+    const frozen = await findFrozenReceivers(transaction, paymentIds)
+    const bounds = await readPeerBounds(transaction, [...new Set(peers.map(({ id }) => id))])
+    const provider = await providerAccounts.find(transaction, [
+      ...peers.map(({ assetId }) => assetId),
+      ...[...receivers.values()].map(({ assetId }) => assetId)
+    ])
+    // The time is taken after the locks, so that nothing arrives after an expiry by waiting for one.
+    const nowMs = clock.now()
+    const state = { known, receivers, frozen, bounds, provider, nowMs }
+    const batch = creditBatch(packets, state, () => newId(clock, random))
+    if (batch.packets.length > 0) await writeBatch(transaction, batch, nowMs)
+    return batch
+  })
+}
+
+// As settling payments does: a number of changed rows that is wrong fails the statement, and nothing of it is kept.
+const WRITE = new Statement(
+  'credit-packets',
+  Prisma.sql`
+  with ${recordedPackets}, ${moved}, ${received}, ${appended(Prisma.sql`${receivedEvents} union all ${lowLiquidityEvents}`)}
+  select string_agg(format('crediting must change %s %s, and would change %s', wanted, name, changed), '; ')::integer as wrong
+    from (values ('packets', (select count(*) from arrived), (select count(*) from packet)),
+                 ('transfers', (select count(*) from movement), (select count(*) from moved)),
+                 ('totals', (select count(*) from change), (select count(*) from total)),
+                 ('receivers', (select count(*) from receipt), (select count(*) from received))) as part (name, wanted, changed)
+   where changed <> wanted`
+)
+
+async function writeBatch(on: Queries, batch: CreditedBatch, nowMs: number): Promise<void> {
+  await WRITE.rows(on, {
+    ...packetsReceived(batch.packets),
+    ...movements(batch.transfers, batch.totals),
+    ...receipts(batch.received),
+    ...lowLiquidities(batch.low),
+    now: instantText(nowMs)
+  })
+}

@@ -1,0 +1,95 @@
+import { placeholder, Statement } from '@open-payments-server/database'
+import { Prisma, type Queries } from '../database.js'
+
+/**
+ * Fragment: creates the two accounts of a peer. Reads the part `asset_of_peer` (`id`, `code`, `scale`; no row for an unknown asset),
+ * and takes `receivableAccountId`, `payableAccountId` and `now`. The part `peer_account` has a row for each.
+ */
+export const peerAccountsCreated = Prisma.sql`
+  peer_account as (
+    insert into account (id, kind, asset_id, asset_code, asset_scale, created_at)
+    select account.id, account.kind::account_kind, asset_of_peer.id, code, scale, ${placeholder('now')}::timestamptz
+      from asset_of_peer
+     cross join (values (${placeholder('receivableAccountId')}::uuid, 'peer_receivable'),
+                        (${placeholder('payableAccountId')}::uuid, 'peer_payable')) as account (id, kind)
+    returning id
+  )`
+
+/** Fragment: the part `asset_of_peer`, the asset with `code` and `scale`, which it takes; empty if there is none. */
+export const assetOfPeer = Prisma.sql`
+  asset_of_peer as (
+    select id, code, scale from asset
+     where code = ${placeholder('code')}::text and scale = ${placeholder('scale')}::smallint
+  )`
+
+/**
+ * Fragment, an expression: what a peer owes; below 0 where it paid in advance.
+ *
+ * @param account names its receivable account
+ */
+export const receivableOf = (account: Prisma.Sql): Prisma.Sql =>
+  Prisma.sql`(select a.debits_posted - a.credits_posted from account a where a.id = ${account})`
+
+/**
+ * Fragment, an expression: what the provider owes a peer.
+ *
+ * @param account names its payable account
+ */
+export const payableOf = (account: Prisma.Sql): Prisma.Sql =>
+  Prisma.sql`(select a.credits_posted - a.debits_posted from account a where a.id = ${account})`
+
+/**
+ * Fragment: locks accounts in the order of their ids. The part `locked_account` (`id`) has a row for each.
+ *
+ * @param ids an array of ids; the expression is evaluated before the first lock
+ */
+export const lockedAccounts = (ids: Prisma.Sql): Prisma.Sql => Prisma.sql`
+  locked_account as (
+    select id from account where id = any (${ids}) order by id for no key update
+  )`
+
+const LOCK = new Statement(
+  'lock-accounts',
+  Prisma.sql`with ${lockedAccounts(Prisma.sql`${placeholder('ids')}::uuid[]`)} select count(*) from locked_account`
+)
+
+/** Locks accounts, in the order of their ids (UUID), until the transaction ends. */
+export async function lockAccounts(transaction: Queries, ids: readonly string[]): Promise<void> {
+  await LOCK.rows(transaction, { ids: [...ids] })
+}
+
+/**
+ * Fragment: books what a peer and the provider paid each other outside. Reads the part `settled` (`id`, `direction`, `value`,
+ * `receivable_account_id`, `payable_account_id`, `asset_id`), and takes `now`. The part `settlement_total` has a row if it was booked.
+ */
+export const settlementPosted = Prisma.sql`
+  settlement_transfer as (
+    insert into transfer (id, kind, state, payment_id, debit_account_id, debit_account_kind, credit_account_id,
+                          credit_account_kind, asset_id, amount, posted_amount, created_at, ended_at)
+    select s.id, case s.direction when 'received' then 'settlement_received' else 'settlement_sent' end::transfer_kind, 'posted',
+           s.id,
+           case s.direction when 'received' then outside.id else s.payable_account_id end,
+           case s.direction when 'received' then 'outside' else 'peer_payable' end::account_kind,
+           case s.direction when 'received' then s.receivable_account_id else outside.id end,
+           case s.direction when 'received' then 'peer_receivable' else 'outside' end::account_kind,
+           s.asset_id, s.value, s.value, ${placeholder('now')}::timestamptz, ${placeholder('now')}::timestamptz
+      from settled s join account outside on outside.asset_id = s.asset_id and outside.kind = 'outside'
+    returning id
+  ), settlement_total as (
+    update account a
+       set credits_posted = a.credits_posted + case s.direction when 'received' then s.value else 0 end,
+           debits_posted = a.debits_posted + case s.direction when 'sent' then s.value else 0 end
+      from settled s
+     where a.id = case s.direction when 'received' then s.receivable_account_id else s.payable_account_id end
+    returning a.id
+  )`
+
+/**
+ * Fragment, an expression: what was credited to an account since an instant, less what was debited.
+ *
+ * @param account names the account
+ * @param instant names the instant
+ */
+export const balanceSince = (account: Prisma.Sql, instant: Prisma.Sql): Prisma.Sql => Prisma.sql`
+  coalesce((select sum(t.posted_amount) from transfer t where t.credit_account_id = ${account} and t.created_at >= ${instant}), 0)
+  - coalesce((select sum(t.posted_amount) from transfer t where t.debit_account_id = ${account} and t.created_at >= ${instant}), 0)`

@@ -1,0 +1,67 @@
+import { placeholder } from '@open-payments-server/database'
+import type { Peer } from '../../domain/peer.js'
+import { Prisma, type Queries } from '../database.js'
+import type { StoredEvent } from '../events/index.js'
+import { findPeersById } from './read.js'
+
+/** What was left of what a peer may owe. */
+export interface LowLiquidity {
+  /** Id (UUID). */
+  readonly peerId: string
+  readonly receivableValue: bigint
+  /** What it may still owe. */
+  readonly leftValue: bigint
+}
+
+/** Fragment: selects the events of what {@link lowLiquidities} returns. Takes `now`. */
+export const lowLiquidityEvents = Prisma.sql`
+  select 'liquidity.low' as type, low.peer_id as subject_id,
+         json_build_object('receivable_value', low.receivable_value, 'left_value', low.left_value) as change,
+         ${placeholder('now')}::timestamptz as occurred_at
+    from json_to_recordset(${placeholder('lowLiquidities')}::json) as low (peer_id uuid, receivable_value text, left_value text)`
+
+/** The parameters of {@link lowLiquidityEvents}, except `now`. */
+export function lowLiquidities(low: readonly LowLiquidity[]): { readonly lowLiquidities: string } {
+  return {
+    lowLiquidities: JSON.stringify(
+      low.map(({ peerId, receivableValue, leftValue }) => ({
+        peer_id: peerId,
+        receivable_value: receivableValue.toString(),
+        left_value: leftValue.toString()
+      }))
+    )
+  }
+}
+
+/** A peer as an event tells of it. */
+export interface ToldPeer extends Pick<Peer, 'id' | 'name' | 'asset'> {
+  readonly receivableValue: bigint
+  readonly leftValue: bigint
+}
+
+/**
+ * Reads peers as they were when something happened to them.
+ *
+ * @returns the peer of each event, in their order
+ */
+export async function readToldPeers(
+  on: Queries,
+  events: readonly StoredEvent[]
+): Promise<readonly (ToldPeer | undefined)[]> {
+  if (events.length === 0) return []
+  const peers = await findPeersById(on, [...new Set(events.map(({ subjectId }) => subjectId))])
+  const peerOf = new Map(peers.map((peer) => [peer.id, peer]))
+  return events.map(({ subjectId, change }) => {
+    const peer = peerOf.get(subjectId)
+    const told = change as { readonly receivable_value: string; readonly left_value: string }
+    return (
+      peer && {
+        id: peer.id,
+        name: peer.name,
+        asset: peer.asset,
+        receivableValue: BigInt(told.receivable_value),
+        leftValue: BigInt(told.left_value)
+      }
+    )
+  })
+}

@@ -1,0 +1,25 @@
+/**
+ * Peers: other providers that payments come from over Interledger, what they present, how much they may owe, and what was settled
+ * with them.
+ */
+export { type PeerBounds, readPeerBounds } from './bounds.js'
+export { type PeerChange, rotatePeerToken, type TokenRotation, updatePeer } from './change.js'
+export { createPeer, type NewPeer } from './create.js'
+export { createPeerDirectory, type PacketPeer, type PeerDirectory, PEERS_REMEMBERED_MS } from './directory.js'
+export {
+  lowLiquidities,
+  type LowLiquidity,
+  lowLiquidityEvents,
+  readToldPeers,
+  type ToldPeer
+} from './events.js'
+export { findPeer, findPeersById, listPeers, type PeerWithTokens, withTokens } from './read.js'
+export { findSettlementRequest, type NewSettlement, settlePeer } from './settle.js'
+export {
+  findPeerBalances,
+  listPeerEntries,
+  type PeerBalances,
+  type PeerEntry,
+  type PeerEntryEnd,
+  type StatementDay
+} from './statement.js'

@@ -1,0 +1,155 @@
+import { instantText, placeholder, Statement } from '@open-payments-server/database'
+import type { PageEnd } from '@open-payments-server/value-types/identifiers'
+import { Prisma, type Queries } from '../database.js'
+import { receivedEntries } from '../interledger/index.js'
+import { balanceSince, payableOf, receivableOf } from '../ledger/index.js'
+
+/** The time of a statement, in milliseconds since the Unix epoch: its end is not part of it. */
+export interface StatementDay {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** What a peer owed, and was owed, when a statement began and when it ended. */
+export interface PeerBalances {
+  readonly openingReceivableValue: bigint
+  readonly closingReceivableValue: bigint
+  readonly openingPayableValue: bigint
+  readonly closingPayableValue: bigint
+}
+
+interface BalancesRow {
+  readonly opening_receivable: string
+  readonly closing_receivable: string
+  readonly opening_payable: string
+  readonly closing_payable: string
+}
+
+const [RECEIVABLE, PAYABLE] = [Prisma.sql`p.receivable_account_id`, Prisma.sql`p.payable_account_id`]
+const FROM = Prisma.sql`(select began_at from day)`
+const TO = Prisma.sql`(select ended_at from day)`
+
+/** From the totals of now, less what came since. */
+const BALANCES = new Statement<BalancesRow>(
+  'get-balances-of-peer',
+  Prisma.sql`
+  with day as (select ${placeholder('from')}::timestamptz as began_at, ${placeholder('to')}::timestamptz as ended_at)
+  select (${receivableOf(RECEIVABLE)} + ${balanceSince(RECEIVABLE, FROM)})::text as opening_receivable,
+         (${receivableOf(RECEIVABLE)} + ${balanceSince(RECEIVABLE, TO)})::text as closing_receivable,
+         (${payableOf(PAYABLE)} - ${balanceSince(PAYABLE, FROM)})::text as opening_payable,
+         (${payableOf(PAYABLE)} - ${balanceSince(PAYABLE, TO)})::text as closing_payable
+    from peer p where p.id = ${placeholder('peerId')}::uuid`,
+  { prepared: false }
+)
+
+/**
+ * What a peer owed, and was owed.
+ *
+ * @param peerId id (UUID) of a peer
+ */
+export async function findPeerBalances(
+  on: Queries,
+  peerId: string,
+  { fromMs, toMs }: StatementDay
+): Promise<PeerBalances | undefined> {
+  const [row] = await BALANCES.rows(on, { peerId, from: instantText(fromMs), to: instantText(toMs) })
+  return (
+    row && {
+      openingReceivableValue: BigInt(row.opening_receivable),
+      closingReceivableValue: BigInt(row.closing_receivable),
+      openingPayableValue: BigInt(row.opening_payable),
+      closingPayableValue: BigInt(row.closing_payable)
+    }
+  )
+}
+
+/** An entry of a statement: what changed what is owed. */
+export interface PeerEntry extends PageEnd {
+  /** A packet that was received, or a settlement. */
+  readonly kind: 'received' | 'settlement_received' | 'settlement_sent'
+  /** Of a packet its condition in base64url, of a settlement its reference. */
+  readonly identifier: string
+  readonly value: bigint
+  /** Id (UUID) of the incoming payment of a packet. */
+  readonly incomingPaymentId: string | undefined
+}
+
+/** Where a page of entries ends: they are in the order of booking. */
+export type PeerEntryEnd = PageEnd
+
+interface EntryRow {
+  readonly kind: PeerEntry['kind']
+  readonly identifier: string
+  readonly value: string
+  readonly booked_at: Date
+  readonly id: string
+  readonly incoming_payment_id: string | null
+}
+
+const PEER_ID = Prisma.sql`(select peer_id from asked)`
+
+const ENTRIES = new Statement<EntryRow>(
+  'list-entries-of-peer',
+  Prisma.sql`
+  with asked as (
+    select ${placeholder('peerId')}::uuid as peer_id, ${placeholder('from')}::timestamptz as began_at,
+           ${placeholder('to')}::timestamptz as ended_at, ${placeholder('afterBookedAt')}::timestamptz as after_booked_at,
+           ${placeholder('afterId')}::uuid as after_id
+  ), entry as (
+    ${receivedEntries(PEER_ID, {
+      from: Prisma.sql`(select greatest(began_at, after_booked_at) from asked)`,
+      to: Prisma.sql`(select ended_at from asked)`
+    })}
+    union all
+    select 'settlement_' || direction, reference, value, created_at, id, null::uuid
+      from peer_settlement
+     where peer_id = ${PEER_ID} and created_at >= (select greatest(began_at, after_booked_at) from asked)
+       and created_at < (select ended_at from asked)
+  )
+  select kind, identifier, value::text, booked_at, id, incoming_payment_id
+    from entry
+   where (booked_at, id) > (select coalesce(after_booked_at, '-infinity'), coalesce(after_id, '00000000-0000-0000-0000-000000000000') from asked)
+   order by booked_at, id limit ${placeholder('limit')}::integer`,
+  { prepared: false }
+)
+
+/**
+ * Lists what changed what a peer owes, in the order of booking.
+ *
+ * @param query.after the end of the page before; undefined for the first one
+ */
+export async function listPeerEntries(
+  on: Queries,
+  {
+    peerId,
+    day,
+    after,
+    limit
+  }: {
+    readonly peerId: string
+    readonly day: StatementDay
+    readonly after: PeerEntryEnd | undefined
+    readonly limit: number
+  }
+): Promise<readonly PeerEntry[]> {
+  const rows = await ENTRIES.rows(on, {
+    peerId,
+    from: instantText(day.fromMs),
+    to: instantText(day.toMs),
+    afterBookedAt: after ? instantText(after.createdAtMs) : null,
+    afterId: after?.id ?? null,
+    limit
+  })
+  return rows.map((row) => ({
+    kind: row.kind,
+    identifier: row.kind === 'received' ? toBase64url(row.identifier) : row.identifier,
+    value: BigInt(row.value),
+    createdAtMs: row.booked_at.getTime(),
+    id: row.id,
+    incomingPaymentId: row.incoming_payment_id ?? undefined
+  }))
+}
+
+function toBase64url(base64: string): string {
+  return Buffer.from(base64, 'base64').toString('base64url')
+}

@@ -1,0 +1,254 @@
+import { randomBytes } from 'node:crypto'
+import { decodePrepare, encodePrepare } from '@open-payments-server/interledger'
+import { wallet } from '@open-payments-server/proto'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  createPeers,
+  PEER_SETTINGS,
+  type PayingPeer,
+  type PostedPacket,
+  type TestPeers
+} from './support/paying-peer.js'
+import {
+  BOB,
+  CAROL,
+  eur,
+  type PaymentWorld,
+  PUBLIC_URL,
+  startPaymentWorld,
+  usd
+} from './support/payment-world.js'
+
+let world: PaymentWorld
+let peers: TestPeers
+
+beforeAll(async () => {
+  world = await startPaymentWorld({
+    settings: { ...PEER_SETTINGS, EXCHANGE_RATES: 'USD/EUR=0.9,EUR/USD=1.1' }
+  })
+  peers = createPeers(world)
+})
+afterAll(async () => {
+  expect(await world.audit()).toEqual([])
+  peers.close()
+  await world.stop()
+})
+
+const read = (receiver: string) => world.request('GET', receiver.slice(PUBLIC_URL.length))
+const destination = async (receiver: string) => peers.destinationOf((await read(receiver)).at('methods'))
+const owedBy = async ({ name }: PayingPeer): Promise<string | undefined> =>
+  (await peers.operate('getPeer', { name })).peer?.receivableValue
+const codeOf = ({ reply }: PostedPacket): string | undefined =>
+  reply?.type === 'reject' ? reply.code : reply?.type
+
+/** A packet that pays, caught before it is posted. */
+async function catchPacket(peer: PayingPeer, receiver: string, value: bigint): Promise<Buffer> {
+  let caught: Buffer | undefined
+  await peer.pay(await destination(receiver), value, value, {
+    path: () => ({
+      send(prepare) {
+        caught ??= prepare
+        return Promise.reject(new Error('caught'))
+      }
+    })
+  })
+  if (caught === undefined) throw new Error('no packet was sent')
+  return caught
+}
+
+describe('a payment of a peer', () => {
+  it('arrives to the unit, and the peer owes it', async () => {
+    const peer = await peers.create()
+    const receiver = await world.createReceiver({ incomingAmount: usd(5_000) })
+    const before = await world.available('bob')
+    const { end, progress } = await peer.pay(await destination(receiver), 5_000n)
+    expect(end).toEqual({ outcome: 'complete' })
+    expect(progress).toMatchObject({ sentValue: 5_000n, deliveredValue: 5_000n })
+    const payment = await read(receiver)
+    expect(payment.body).toMatchObject({ receivedAmount: usd(5_000), completed: true, methods: [] })
+    expect(await world.available('bob')).toBe(before + 5_000n)
+    expect(await owedBy(peer)).toBe('5000')
+  })
+
+  it('arrives in another asset at our rate', async () => {
+    const peer = await peers.create()
+    const receiver = await world.createReceiver({ walletAddress: CAROL })
+    await peer.pay(await destination(receiver), 1_000n, 900n)
+    expect((await read(receiver)).at('receivedAmount')).toEqual(eur(900))
+    expect(await owedBy(peer)).toBe('1000')
+  })
+
+  it('fills what asked for an amount that no packet is worth exactly', async () => {
+    const peer = await peers.create({ asset: { code: 'EUR', scale: 2 } })
+    const receiver = await world.createReceiver({ incomingAmount: usd(100) })
+    // 91 of theirs are worth 100.1 of ours.
+    const { end } = await peer.pay(await destination(receiver), 91n, 100n)
+    expect(end.outcome).toBe('complete')
+    expect((await read(receiver)).body).toMatchObject({ receivedAmount: usd(100), completed: true })
+  })
+
+  it('and payments from here that race it never bring more than was asked for', async () => {
+    const peer = await peers.create({ packetLimitValue: '70' })
+    const receiver = await world.createReceiver({ incomingAmount: usd(1_000) })
+    const to = await destination(receiver)
+    const before = await world.available('bob')
+    const local = Array.from({ length: 6 }, () => world.pay(receiver, 120))
+    const remote = Array.from({ length: 4 }, () => peer.pay(to, 300n, 300n, { packetLimitValue: 70n }))
+    const ended = await Promise.all(
+      (await Promise.all(local)).map((answer) => world.whenEnded(answer.textAt('id')))
+    )
+    const results = await Promise.all(remote)
+    const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n)
+    const sentFromHere = sum(ended.map((answer) => BigInt(answer.textAt('sentAmount.value'))))
+    const sentFromThere = sum(results.map(({ progress }) => progress.deliveredValue))
+    expect(sentFromHere + sentFromThere).toBe(1_000n)
+    expect((await read(receiver)).body).toMatchObject({ receivedAmount: usd(1_000), completed: true })
+    expect(await world.available('bob')).toBe(before + 1_000n)
+    expect(await owedBy(peer)).toBe(String(sentFromThere))
+  })
+})
+
+describe('a packet', () => {
+  it('that comes again, also at once, is credited once and fulfilled each time', async () => {
+    const peer = await peers.create()
+    const receiver = await world.createReceiver()
+    const packet = await catchPacket(peer, receiver, 10n)
+    const answers = await Promise.all(Array.from({ length: 20 }, () => peer.post(packet)))
+    expect(new Set(answers.map(codeOf))).toEqual(new Set(['fulfill']))
+    expect(codeOf(await peer.post(packet))).toBe('fulfill')
+    expect((await read(receiver)).at('receivedAmount')).toEqual(usd(10))
+    expect(await owedBy(peer)).toBe('10')
+  })
+
+  it('that comes again after its payment is over is fulfilled again, and another is not', async () => {
+    const peer = await peers.create()
+    const receiver = await world.createReceiver()
+    const [packet, late] = [await catchPacket(peer, receiver, 10n), await catchPacket(peer, receiver, 11n)]
+    await peer.post(packet)
+    await world.request('POST', `${receiver.slice(PUBLIC_URL.length)}/complete`)
+    expect(codeOf(await peer.post(packet))).toBe('fulfill')
+    expect(codeOf(await peer.post(late))).toBe('F99')
+    expect((await read(receiver)).at('receivedAmount')).toEqual(usd(10))
+  })
+
+  it('that another peer sends again is not fulfilled for it, however late', async () => {
+    const [peer, thief] = [await peers.create(), await peers.create()]
+    const receiver = await world.createReceiver()
+    const packet = await catchPacket(peer, receiver, 10n)
+    expect(codeOf(await peer.post(packet))).toBe('fulfill')
+    expect(codeOf(await thief.post(packet))).toBe('F99')
+    world.clock.advanceSeconds(60)
+    expect(codeOf(await thief.post(packet))).toBe('R02')
+    expect(codeOf(await peer.post(packet))).toBe('fulfill')
+    expect([await owedBy(peer), await owedBy(thief)]).toEqual(['10', '0'])
+  })
+
+  it('is refused once it has expired, or its payment has', async () => {
+    const peer = await peers.create()
+    const expired = await world.createReceiver({
+      expiresAt: new Date(world.clock.now() + 60_000).toISOString()
+    })
+    const [packet, ofExpired] = [
+      await catchPacket(peer, await world.createReceiver(), 5n),
+      await catchPacket(peer, expired, 5n)
+    ]
+    const fresh = encodePrepare({ ...decodePrepare(ofExpired), expiresAtMs: world.clock.now() + 90_000 })
+    world.clock.advanceSeconds(61)
+    expect(codeOf(await peer.post(packet))).toBe('R02')
+    expect(codeOf(await peer.post(fresh))).toBe('F99')
+    expect(await owedBy(peer)).toBe('0')
+  })
+
+  it('above what its peer may owe is refused for now, until the peer settles', async () => {
+    const peer = await peers.create({ receivableLimitValue: '100', lowAlertValue: '30' })
+    const receiver = await world.createReceiver()
+    expect(codeOf(await peer.post(await catchPacket(peer, receiver, 80n)))).toBe('fulfill')
+    const [packet, another] = [await catchPacket(peer, receiver, 21n), await catchPacket(peer, receiver, 20n)]
+    expect(codeOf(await peer.post(packet))).toBe('T04')
+    expect(codeOf(await peer.post(another))).toBe('fulfill')
+    expect(await owedBy(peer)).toBe('100')
+    const { peer: settled } = await peers.operate('settlePeer', {
+      name: peer.name,
+      direction: wallet.SettlementDirection.SETTLEMENT_DIRECTION_RECEIVED,
+      value: '60',
+      reference: 'bank 4711',
+      key: `key-${peer.name}`
+    })
+    expect(settled).toMatchObject({ receivableValue: '40' })
+    expect(codeOf(await peer.post(packet))).toBe('fulfill')
+  })
+
+  it('and others that race never take a peer above what it may owe', async () => {
+    const peer = await peers.create({ receivableLimitValue: '100' })
+    const receivers = await Promise.all(Array.from({ length: 5 }, () => world.createReceiver()))
+    const packets = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => catchPacket(peer, receivers[index % 5] ?? '', 7n))
+    )
+    const answers = await Promise.all(packets.map((packet) => peer.post(packet)))
+    expect(answers.filter((answer) => codeOf(answer) === 'fulfill')).toHaveLength(14)
+    expect(answers.filter((answer) => codeOf(answer) === 'T04')).toHaveLength(16)
+    expect(await owedBy(peer)).toBe('98')
+  })
+
+  it('above the packet limit of its peer is told the limit', async () => {
+    const peer = await peers.create({ packetLimitValue: '50' })
+    const packet = await catchPacket(peer, await world.createReceiver(), 51n)
+    const { reply } = await peer.post(packet)
+    expect(reply).toMatchObject({ type: 'reject', code: 'F08' })
+    expect(reply?.data.readBigUInt64BE(8)).toBe(50n)
+  })
+
+  it('to a frozen wallet address is refused for now', async () => {
+    const peer = await peers.create()
+    const packet = await catchPacket(peer, await world.createReceiver(), 5n)
+    await world.operate('freezeWalletAddress', { walletAddress: BOB, reason: 'test' })
+    expect(codeOf(await peer.post(packet))).toBe('T00')
+    await world.operate('unfreezeWalletAddress', { walletAddress: BOB, reason: 'test' })
+    expect(codeOf(await peer.post(packet))).toBe('fulfill')
+  })
+
+  it('to nobody is refused', async () => {
+    const peer = await peers.create()
+    const packet = decodePrepare(await catchPacket(peer, await world.createReceiver(), 5n))
+    const to = (address: string) => peer.post(encodePrepare({ ...packet, destination: address }))
+    expect(codeOf(await to('test.elsewhere.bob'))).toBe('F02')
+    expect(codeOf(await to('test.wallet.nobody'))).toBe('F06')
+    const unreadable = encodePrepare({ ...packet, data: randomBytes(100) })
+    expect(codeOf(await peer.post(unreadable))).toBe('F06')
+  })
+})
+
+describe('whoever is no peer, or sends no packet,', () => {
+  it.each([
+    ['a token of nobody', { authorization: 'Bearer nobody-has-this-token' }],
+    ['no token', { authorization: '' }],
+    ['another scheme', { authorization: 'Basic bm9ib2R5Om5vYm9keQ==' }]
+  ])('is refused with %s', async (_what, headers) => {
+    const peer = await peers.create()
+    expect((await peer.post(Buffer.from('x'), headers)).status).toBe(401)
+  })
+
+  it.each([
+    ['nothing', Buffer.alloc(0), {}, 400],
+    ['what is no packet', randomBytes(200), {}, 400],
+    ['a fulfill', Buffer.from([13, 33, ...randomBytes(33)]), {}, 400],
+    ['another type', randomBytes(200), { 'content-type': 'application/json' }, 400],
+    ['a megabyte', Buffer.alloc(1_048_576), {}, 413]
+  ])('is refused with %s', async (_what, bytes, headers, status) => {
+    const peer = await peers.create()
+    expect((await peer.post(bytes, headers)).status).toBe(status)
+    expect(await owedBy(peer)).toBe('0')
+  })
+
+  it('is refused once its token was replaced', async () => {
+    const peer = await peers.create()
+    const rotate = (incomingToken: string, overlapSeconds: number) =>
+      peers.operate('rotatePeerToken', { name: peer.name, incomingToken, overlapSeconds })
+    const { peer: rotated } = await rotate('the-token-after-the-first', 60)
+    expect(rotated?.incomingTokens).toHaveLength(2)
+    const packet = await catchPacket(peer, await world.createReceiver(), 5n)
+    expect(codeOf(await peer.post(packet))).toBe('fulfill')
+    world.clock.advanceSeconds(61)
+    expect((await peer.post(packet)).status).toBe(401)
+  })
+})
