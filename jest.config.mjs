@@ -24,5 +24,7 @@ export default {
   reporters: ['default', '<rootDir>/infra/prove/jest/summary-reporter.mjs'],
   // Ends tests that hang. No test is about time: on a busy machine one may take ten times as long.
   testTimeout: 120_000,
-  maxWorkers: 2
+  maxWorkers: 2,
+  // What modules of earlier tests leave is not collected: a worker grew to gigabytes, and stood still for seconds at a time.
+  workerIdleMemoryLimit: '1GB'
 }
