@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createPool } from '@open-payments-server/database'
 import { createEventNews } from '@open-payments-server/events'
 import { createPostClient, LOOPBACK_NETWORKS } from '@open-payments-server/http-client'
@@ -97,25 +98,25 @@ it('one of a thousand endpoints that hangs, and a replica that stops, hold up no
   const tookAll = (events: number): boolean =>
     taken.size === ENDPOINTS - 1 && [...taken.values()].every((ids) => new Set(ids).size === events)
 
-  for (let count = 0; count < EVENTS; count += 1) await world.createReceiver()
-  while (!tookAll(EVENTS)) await new Promise((resolve) => setTimeout(resolve, 50))
-  await replicas[0]?.delivery.stop()
-  for (let count = 0; count < EVENTS; count += 1) await world.createReceiver()
-  while (!tookAll(2 * EVENTS)) await new Promise((resolve) => setTimeout(resolve, 50))
-
-  // Nothing failed, so nothing was posted twice, but to whom it was posted when the replica stopped.
-  expect([...taken.values()].flat().length).toBe((ENDPOINTS - 1) * 2 * EVENTS)
-  const endpoints = await listEndpoints(database, { after: undefined, countMax: ENDPOINTS })
-  expect(endpoints.filter(({ undeliveredCount }) => undeliveredCount > 0).length).toBeLessThanOrEqual(1)
-  for (const answer of hanging) answer()
-  for (const { news, delivery } of replicas) {
-    await delivery.stop()
-    await news.stop()
+  try {
+    for (let count = 0; count < EVENTS; count += 1) await world.createReceiver()
+    while (!tookAll(EVENTS)) await delay(50)
+    await replicas[0]?.delivery.stop()
+    for (let count = 0; count < EVENTS; count += 1) await world.createReceiver()
+    while (!tookAll(2 * EVENTS)) await delay(50)
+    const endpoints = await listEndpoints(database, { after: undefined, countMax: ENDPOINTS })
+    expect(endpoints.filter(({ undeliveredCount }) => undeliveredCount > 0).length).toBeLessThanOrEqual(1)
+  } finally {
+    for (const answer of hanging) answer()
+    for (const { news, delivery } of replicas) {
+      await delivery.stop()
+      await news.stop()
+    }
+    await client.close()
+    await database.$disconnect()
+    await pool.end()
+    await sharedStore.close()
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
   }
-  await client.close()
-  await database.$disconnect()
-  await pool.end()
-  await sharedStore.close()
-  server.closeAllConnections()
-  await new Promise((resolve) => server.close(resolve))
 }, 300_000)
