@@ -1,0 +1,94 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { type Ed25519Jwk, jwkThumbprint, KEY_ID_LENGTH_MAX } from '@open-payments-server/http-signatures'
+import { exportEd25519Jwk } from '@open-payments-server/http-signatures/sign'
+
+/** A key that this provider signs with. */
+export interface SigningKey {
+  /** The `kid` under which the public key is published: 1 to 256 characters. */
+  readonly keyId: string
+  /** An Ed25519 private key. */
+  readonly privateKey: KeyObject
+}
+
+/** A JWK Set of public keys (RFC 7517 §5), as clients publish it at `<wallet address>/jwks.json`. */
+export interface PublishedKeys {
+  readonly keys: readonly Ed25519Jwk[]
+}
+
+/** This provider as a client of other providers (RFC 9635 §2.3): a wallet address, and the keys that it publishes there. */
+export interface ClientIdentity {
+  /** URL of the wallet address. */
+  readonly walletAddress: string
+  /** The key that signs. */
+  readonly signingKey: SigningKey
+  /** The public keys, those that do not sign included. */
+  readonly publishedKeys: PublishedKeys
+}
+
+/**
+ * The identity of this provider.
+ *
+ * @param options.walletAddress URL of the wallet address
+ * @param options.keys the first signs. The others are only published: the next one before it signs, and the last one while
+ *   what it signed may still be verified
+ * @throws Error when two keys have one id
+ * @throws SignatureError `key` for a key that is not Ed25519, or an id of another length
+ */
+export function createClientIdentity({
+  walletAddress,
+  keys
+}: {
+  readonly walletAddress: string
+  readonly keys: readonly [SigningKey, ...SigningKey[]]
+}): ClientIdentity {
+  const published = keys.map(({ keyId, privateKey }) => exportEd25519Jwk(privateKey, keyId))
+  const ids = new Set(published.map(({ kid }) => kid))
+  if (ids.size < published.length) throw new Error('two signing keys have the same id')
+  return { walletAddress, signingKey: keys[0], publishedKeys: { keys: published } }
+}
+
+/**
+ * Reads an Ed25519 private key: a JWK (RFC 8037 §2), or PKCS #8 in PEM (RFC 8410 §7). Its id is the `kid` of the JWK, otherwise
+ * its thumbprint (RFC 7638), which is the same for the same key everywhere.
+ *
+ * @throws Error that says what is wrong, and contains nothing of the text
+ */
+export async function readSigningKey(text: string): Promise<SigningKey> {
+  const jwk = text.trimStart().startsWith('{') ? parseJwk(text) : undefined
+  const privateKey = importPrivateKey(text, jwk)
+  if (privateKey.asymmetricKeyType !== 'ed25519') throw new Error('a signing key must be an Ed25519 key')
+  const { x } = exportEd25519Jwk(privateKey, 'unnamed')
+  if (jwk?.x !== undefined && jwk.x !== x) {
+    throw new Error('the x of a signing key must be the public key of its d')
+  }
+  return { keyId: readKeyId(jwk) ?? (await jwkThumbprint({ x })), privateKey }
+}
+
+/** Members of a JSON object. */
+type Members = Readonly<Record<string, unknown>>
+
+function parseJwk(text: string): Members {
+  try {
+    return JSON.parse(text) as Members
+  } catch {
+    // The error of the parser quotes the text.
+    throw new Error('a signing key must be a JWK or PKCS #8 in PEM: it begins like JSON, and is none')
+  }
+}
+
+function importPrivateKey(text: string, jwk: Members | undefined): KeyObject {
+  try {
+    return jwk === undefined ? createPrivateKey(text) : createPrivateKey({ key: jwk, format: 'jwk' })
+  } catch {
+    throw new Error('a signing key must be a private key, as JWK or PKCS #8 in PEM')
+  }
+}
+
+function readKeyId(jwk: Members | undefined): string | undefined {
+  const keyId = jwk?.kid
+  if (keyId === undefined) return undefined
+  if (typeof keyId !== 'string' || keyId === '' || keyId.length > KEY_ID_LENGTH_MAX) {
+    throw new Error(`the kid of a signing key must be a text of 1 to ${KEY_ID_LENGTH_MAX} characters`)
+  }
+  return keyId
+}
