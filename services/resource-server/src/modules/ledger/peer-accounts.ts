@@ -93,3 +93,31 @@ export const settlementPosted = Prisma.sql`
 export const balanceSince = (account: Prisma.Sql, instant: Prisma.Sql): Prisma.Sql => Prisma.sql`
   coalesce((select sum(t.posted_amount) from transfer t where t.credit_account_id = ${account} and t.created_at >= ${instant}), 0)
   - coalesce((select sum(t.posted_amount) from transfer t where t.debit_account_id = ${account} and t.created_at >= ${instant}), 0)`
+
+/**
+ * Fragment: books what fulfilled packets sent: from the exchange account of their peer's asset to what the provider owes the peer.
+ * Reads the part `answered` (`id`, `peer_id`, `payment_id`, `send_value`, `outcome`), packets of one payment, and takes `now`. What may
+ * still be credited falls by what is. The part `dispatch` has a row for each fulfilled packet.
+ */
+export const dispatched = Prisma.sql`
+  fulfilled as (
+    select answered.id, answered.send_value, payable.id as payable_id, exchange.id as exchange_id, payable.asset_id
+      from answered
+      join peer p on p.id = answered.peer_id
+      join account payable on payable.id = p.payable_account_id
+      join account exchange on exchange.asset_id = payable.asset_id and exchange.kind = 'exchange'
+     where answered.outcome = 'fulfilled'
+  ), dispatch as (
+    insert into transfer (id, kind, state, payment_id, debit_account_id, debit_account_kind, credit_account_id,
+                          credit_account_kind, asset_id, amount, posted_amount, created_at, ended_at)
+    select id, 'dispatch', 'posted', id, exchange_id, 'exchange', payable_id, 'peer_payable', asset_id, send_value, send_value,
+           ${placeholder('now')}::timestamptz, ${placeholder('now')}::timestamptz
+      from fulfilled
+    returning id
+  ), dispatch_total as (
+    update account a
+       set credits_posted = a.credits_posted + total.value, debits_pending = a.debits_pending - total.value
+      from (select payable_id, sum(send_value) as value from fulfilled group by payable_id) total
+     where a.id = total.payable_id
+    returning a.id
+  )`
