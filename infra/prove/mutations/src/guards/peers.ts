@@ -29,7 +29,7 @@ export const PEER_GUARDS: readonly Mutation[] = [
   {
     guard: 'packets that are credited together count together against what their peer may owe',
     file: BATCH,
-    text: '(this.#owed.get(from.peer.id)?.value ?? 0n) + packetValue',
+    text: '(this.#owed.get(from.peer.id) ?? 0n) + packetValue',
     broken: 'packetValue',
     test: receiving('and others that race never take a peer above what it may owe')
   },

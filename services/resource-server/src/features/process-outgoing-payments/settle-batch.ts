@@ -1,7 +1,13 @@
 import { type ReceiverRoom, roomOf } from '../../domain/receiver.js'
 import { frozenTooLong, insufficientFunds, settle, type Settlement } from '../../domain/settlement.js'
 import type { LockedReceiver } from '../../modules/incoming-payments/index.js'
-import type { AccountTotals, PostedTransfer, ProviderAccounts } from '../../modules/ledger/index.js'
+import {
+  accountsIn,
+  type AccountTotals,
+  ChangedTotals,
+  type PostedTransfer,
+  type ProviderAccounts
+} from '../../modules/ledger/index.js'
 import type { ClaimedPayment, Ending } from '../../modules/outgoing-payments/index.js'
 import type { RefundEnding } from '../../modules/refunds/index.js'
 
@@ -35,7 +41,7 @@ export function settleBatch(
   nowMs: number
 ): SettledBatch {
   const received = new Map<string, bigint>()
-  const totals = new Totals()
+  const totals = new ChangedTotals()
   const settled = payments.map((payment) => {
     const receiver = receivers.get(payment.incomingPaymentId ?? '')
     const already = received.get(payment.incomingPaymentId ?? '') ?? 0n
@@ -98,7 +104,7 @@ function transfersOf(
   provider: ReadonlyMap<number, ProviderAccounts>
 ): SettledTransfer[] {
   if (settledReceiveValue === 0n) return []
-  const source = accountsOf(provider, payment.debitAssetId)
+  const source = accountsIn(payment.debitAssetId, provider)
   const from = { paymentId: payment.id, debitAccountId: source.clearing, assetId: payment.debitAssetId }
   const feeTransfer = { ...from, kind: 'fee', creditAccountId: source.fees, amount: settledFeeValue } as const
   const fees = settledFeeValue > 0n ? [{ ...feeTransfer, incomingPaymentId: undefined }] : []
@@ -118,7 +124,7 @@ function transfersOf(
       }
     ]
   }
-  const target = accountsOf(provider, payment.receiveAssetId)
+  const target = accountsIn(payment.receiveAssetId, provider)
   return [
     ...fees,
     {
@@ -138,31 +144,4 @@ function transfersOf(
       incomingPaymentId: receiver.id
     }
   ]
-}
-
-function accountsOf(provider: ReadonlyMap<number, ProviderAccounts>, assetId: number): ProviderAccounts {
-  const accounts = provider.get(assetId)
-  if (accounts === undefined) throw new Error(`asset ${assetId} has no provider accounts`)
-  return accounts
-}
-
-/** Sums changes by account: an update can change a row only once. */
-class Totals {
-  readonly #changes = new Map<string, AccountTotals>()
-
-  change(accountId: string, change: Partial<Omit<AccountTotals, 'accountId'>>): void {
-    const before = this.#changes.get(accountId)
-    const sum = (name: keyof Omit<AccountTotals, 'accountId'>): bigint =>
-      (before?.[name] ?? 0n) + (change[name] ?? 0n)
-    this.#changes.set(accountId, {
-      accountId,
-      debitsPending: sum('debitsPending'),
-      debitsPosted: sum('debitsPosted'),
-      creditsPosted: sum('creditsPosted')
-    })
-  }
-
-  changes(): readonly AccountTotals[] {
-    return [...this.#changes.values()]
-  }
 }

@@ -3,7 +3,13 @@ import { receivableLeft } from '../../domain/peer.js'
 import { roomOf } from '../../domain/receiver.js'
 import type { LockedReceiverInAsset } from '../../modules/incoming-payments/index.js'
 import type { CreditedPacket, KnownPacket } from '../../modules/interledger/index.js'
-import type { AccountTotals, PostedTransfer, ProviderAccounts } from '../../modules/ledger/index.js'
+import {
+  accountsIn,
+  type AccountTotals,
+  ChangedTotals,
+  type PostedTransfer,
+  type ProviderAccounts
+} from '../../modules/ledger/index.js'
 import type { LowLiquidity, PeerBounds } from '../../modules/peers/index.js'
 import type { PeerArrival } from './arrival.js'
 
@@ -62,9 +68,10 @@ class Batch {
   readonly #credited = new Map<string, KnownPacket>()
   readonly #packets: CreditedPacket[] = []
   readonly #transfers: PostedTransfer[] = []
+  readonly #totals = new ChangedTotals()
   readonly #received = new Map<string, bigint>()
   /** What each peer owes by the packets so far, by its id. */
-  readonly #owed = new Map<string, { readonly accountId: string; readonly value: bigint }>()
+  readonly #owed = new Map<string, bigint>()
 
   constructor(state: CreditState, newId: () => string) {
     this.#state = state
@@ -100,7 +107,7 @@ class Batch {
     const bounds = this.#state.bounds.get(from.peer.id)
     if (bounds === undefined) throw new Error(`peer ${from.peer.id} has no account`)
     const left = receivableLeft(bounds)
-    return left !== undefined && (this.#owed.get(from.peer.id)?.value ?? 0n) + packetValue > left
+    return left !== undefined && (this.#owed.get(from.peer.id) ?? 0n) + packetValue > left
   }
 
   #record(
@@ -115,8 +122,9 @@ class Batch {
     this.#credited.set(condition.toString('hex'), { condition, peerId: peer.id, incomingPaymentId, value })
     this.#packets.push({ id, condition, peerId: peer.id, incomingPaymentId, packetValue, value })
     this.#received.set(receiver.id, (this.#received.get(receiver.id) ?? 0n) + value)
-    const owed = (this.#owed.get(peer.id)?.value ?? 0n) + packetValue
-    this.#owed.set(peer.id, { accountId: peer.receivableAccountId, value: owed })
+    this.#owed.set(peer.id, (this.#owed.get(peer.id) ?? 0n) + packetValue)
+    this.#totals.change(peer.receivableAccountId, { debitsPosted: packetValue })
+    this.#totals.change(receiver.accountId, { creditsPosted: value })
     const receipt = {
       id,
       kind: 'receipt',
@@ -134,14 +142,14 @@ class Batch {
     this.#transfers.push(
       {
         ...receipt,
-        creditAccountId: exchangeOf(this.#state.provider, peer.assetId),
+        creditAccountId: accountsIn(peer.assetId, this.#state.provider).exchange,
         incomingPaymentId: undefined
       },
       {
         id: this.#newId(),
         kind: 'receipt_conversion',
         paymentId: id,
-        debitAccountId: exchangeOf(this.#state.provider, assetId),
+        debitAccountId: accountsIn(assetId, this.#state.provider).exchange,
         creditAccountId: receiver.accountId,
         assetId,
         amount: value,
@@ -162,31 +170,11 @@ class Batch {
     return {
       packets: this.#packets,
       transfers: this.#transfers,
-      totals: this.#totals(),
+      totals: this.#totals.changes(),
       received: this.#received,
-      low: [...this.#owed].flatMap(([peerId, { value }]) => this.#lowAfter(peerId, value)),
+      low: [...this.#owed].flatMap(([peerId, value]) => this.#lowAfter(peerId, value)),
       filledCount: filled.length
     }
-  }
-
-  /** One for each account: two payments may be received by one. */
-  #totals(): readonly AccountTotals[] {
-    const totals = new Map<string, AccountTotals>()
-    const change = (accountId: string, debits: bigint, credits: bigint): void => {
-      const before = totals.get(accountId)
-      totals.set(accountId, {
-        accountId,
-        debitsPending: 0n,
-        debitsPosted: (before?.debitsPosted ?? 0n) + debits,
-        creditsPosted: (before?.creditsPosted ?? 0n) + credits
-      })
-    }
-    for (const { accountId, value } of this.#owed.values()) change(accountId, value, 0n)
-    for (const [id, value] of this.#received) {
-      const receiver = this.#state.receivers.get(id)
-      if (receiver !== undefined) change(receiver.accountId, 0n, value)
-    }
-    return [...totals.values()]
   }
 
   /** Told once: when it falls below what operators want to know of. */
@@ -208,10 +196,4 @@ function creditedBefore({ from, paymentId }: PeerPacket, known: KnownPacket): Cr
   return known.peerId === from.peer.id
     ? { outcome: 'credited', value: known.value }
     : { outcome: 'refused', code: 'F99', message: 'another peer sent this packet' }
-}
-
-function exchangeOf(provider: ReadonlyMap<number, ProviderAccounts>, assetId: number): string {
-  const accounts = provider.get(assetId)
-  if (accounts === undefined) throw new Error(`asset ${assetId} has no provider accounts`)
-  return accounts.exchange
 }

@@ -6,6 +6,7 @@ export { type Account, createAccount, findAccount, findAccountsById, listAccount
 export { readToldAccounts, type ToldAccount } from './account-events.js'
 export { freezeAccount, IS_ACCOUNT_FROZEN, isFrozenAccount } from './freeze.js'
 export { accountById, ASSET_OF_ACCOUNT, assetById, createAsset, findAssetId, listAssets } from './assets.js'
+export { ChangedTotals } from './changed-totals.js'
 export { held, holdOf } from './hold.js'
 export { findMovement, move, type Movement, type MovementKind } from './move.js'
 export {
@@ -18,6 +19,7 @@ export {
   type PostedTransfer
 } from './post.js'
 export {
+  accountsIn,
   createProviderAccounts,
   type ProviderAccountDirectory,
   type ProviderAccounts

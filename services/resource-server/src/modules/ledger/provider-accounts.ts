@@ -16,6 +16,18 @@ export interface ProviderAccountDirectory {
   find(on: Queries, assetIds: Iterable<number>): Promise<ReadonlyMap<number, ProviderAccounts>>
 }
 
+/**
+ * The provider's accounts in an asset.
+ *
+ * @param found as a {@link ProviderAccountDirectory} finds them
+ * @throws Error when the asset has none
+ */
+export function accountsIn(assetId: number, found: ReadonlyMap<number, ProviderAccounts>): ProviderAccounts {
+  const accounts = found.get(assetId)
+  if (accounts === undefined) throw new Error(`asset ${assetId} has no provider accounts`)
+  return accounts
+}
+
 /** Looks up the provider's accounts once: they are created with their asset and never change, and there are few assets. */
 export function createProviderAccounts(): ProviderAccountDirectory {
   const known = new Map<number, ProviderAccounts>()
