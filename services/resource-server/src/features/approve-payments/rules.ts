@@ -1,7 +1,7 @@
 import { placeholder, Statement } from '@open-payments-server/database'
-import { AmountError, parseAmountValue } from '@open-payments-server/value-types/amounts'
 import { isUuid, newId } from '@open-payments-server/value-types/identifiers'
 import { APPROVAL_METHODS, type ApprovalConditions } from '../../domain/approval.js'
+import { readCallValue } from '../../domain/call-fields.js'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import {
   type ApprovalRule,
@@ -114,7 +114,7 @@ async function readConditions(
   if (method !== '' && known === undefined)
     throw invalidCallField('method', `must be ${APPROVAL_METHODS.join(' or ')}`)
   return {
-    aboveValue: readAboveValue(aboveValue),
+    aboveValue: aboveValue === '' ? undefined : readCallValue(aboveValue, 'above_value'),
     walletAddressId: await findWalletAddressId(walletAddress, walletAddresses),
     client: readClient(client),
     firstPayee,
@@ -129,16 +129,6 @@ function readClient(text: string): string | undefined {
   if (CLIENT_WALLET_ADDRESS.test(text) && VISIBLE_ASCII.test(text) && URL.canParse(text))
     return new URL(text).href.replace(/\/+$/, '')
   throw invalidCallField('client', "must be the URL of the client's wallet address, or jwk: and a thumbprint")
-}
-
-function readAboveValue(text: string): bigint | undefined {
-  if (text === '') return undefined
-  try {
-    return parseAmountValue(text)
-  } catch (error) {
-    if (!(error instanceof AmountError)) throw error
-    throw invalidCallField('above_value', error.problem)
-  }
 }
 
 async function findWalletAddressId(

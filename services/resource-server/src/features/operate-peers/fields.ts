@@ -1,6 +1,6 @@
 import { OutgoingRequestError } from '@open-payments-server/http-client'
 import { isIlpAddress } from '@open-payments-server/interledger'
-import { AmountError, parseAmountValue } from '@open-payments-server/value-types/amounts'
+import { readCallValue, readPositiveCallValue } from '../../domain/call-fields.js'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import type { PeerLimits } from '../../domain/peer.js'
 import type { PeerDependencies } from './dependencies.js'
@@ -91,23 +91,7 @@ const LIMIT_FIELDS = {
 export function readLimit(name: keyof PeerLimits, text: string): bigint | undefined {
   if (text === '') return undefined
   const field = LIMIT_FIELDS[name]
-  const value = readValue(text, field)
-  if (name === 'packetLimitValue' && value === 0n) throw invalidCallField(field, 'must be above 0')
-  return value
-}
-
-/**
- * Reads an amount.
- *
- * @throws CallRefused `invalid` naming its field
- */
-export function readValue(text: string, field: string): bigint {
-  try {
-    return parseAmountValue(text)
-  } catch (error) {
-    if (!(error instanceof AmountError)) throw error
-    throw invalidCallField(field, error.problem)
-  }
+  return name === 'packetLimitValue' ? readPositiveCallValue(text, field) : readCallValue(text, field)
 }
 
 /**

@@ -1,15 +1,13 @@
 import { newId } from '@open-payments-server/value-types/identifiers'
+import { assertCallKey, readPositiveCallValue } from '../../domain/call-fields.js'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import { sha256 } from '../../domain/idempotency.js'
 import type { SettlementDirection } from '../../domain/peer.js'
 import * as peers from '../../modules/peers/index.js'
 import type { PeerWithTokens } from '../../modules/peers/index.js'
 import type { PeerDependencies } from './dependencies.js'
-import { readValue } from './fields.js'
 import { getPeer, requirePeer } from './peers.js'
 
-/** Visible ASCII, so that a key has one spelling. */
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 /** No control characters: a statement shows it. */
 const REFERENCE = /^[^\p{Cc}\p{Cf}\p{Cs}]{1,140}$/u
 
@@ -38,14 +36,11 @@ export async function settlePeer(
 ): Promise<PeerWithTokens> {
   const { name, direction, reference, idempotencyKey, by } = order
   const { database, clock, random } = dependencies
-  const value = readValue(order.value, 'value')
-  if (value === 0n) throw invalidCallField('value', 'must be above 0')
+  const value = readPositiveCallValue(order.value, 'value')
   if (!REFERENCE.test(reference)) {
     throw invalidCallField('reference', 'must be 1 to 140 characters, none of them a control character')
   }
-  if (!IDEMPOTENCY_KEY.test(idempotencyKey)) {
-    throw invalidCallField('key', 'must be 1 to 255 visible ASCII characters')
-  }
+  assertCallKey(idempotencyKey, 'key')
   const { id: peerId } = await requirePeer(name, database)
   const idempotencyHash = sha256(idempotencyKey)
   const requestHash = sha256(`${peerId}\n${direction}\n${String(value)}\n${reference}`)

@@ -1,5 +1,5 @@
 import { isUuid } from '@open-payments-server/value-types/identifiers'
-import { AmountError, parseAmountValue } from '@open-payments-server/value-types/amounts'
+import { readPositiveCallValue } from '../../domain/call-fields.js'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import type { Database } from '../../modules/database.js'
 import { findMovement, move, type MovementKind } from '../../modules/ledger/index.js'
@@ -86,16 +86,5 @@ async function assertSameMovement(
 
 function readMovement({ id, value }: MoneyMovement, idField: string): bigint {
   if (!isUuid(id)) throw invalidCallField(idField, 'must be a lower-case UUID')
-  const parsed = parseValue(value)
-  if (parsed === 0n) throw invalidCallField('value', 'must be above 0')
-  return parsed
-}
-
-function parseValue(value: string): bigint {
-  try {
-    return parseAmountValue(value)
-  } catch (error) {
-    if (!(error instanceof AmountError)) throw error
-    throw invalidCallField('value', error.problem)
-  }
+  return readPositiveCallValue(value, 'value')
 }

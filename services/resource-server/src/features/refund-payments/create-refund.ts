@@ -1,7 +1,7 @@
 import { instantText, placeholder, Statement } from '@open-payments-server/database'
-import { AmountError, parseAmountValue } from '@open-payments-server/value-types/amounts'
 import { newId } from '@open-payments-server/value-types/identifiers'
-import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
+import { assertCallKey, readPositiveCallValue } from '../../domain/call-fields.js'
+import { CallRefused } from '../../domain/call-refused.js'
 import { sha256 } from '../../domain/idempotency.js'
 import type { OutgoingPaymentState } from '../../domain/outgoing-payment.js'
 import type { Refund } from '../../domain/refund.js'
@@ -21,9 +21,6 @@ import {
 } from '../../modules/refunds/index.js'
 import type { RefundDependencies } from './dependencies.js'
 import { readPaymentId } from './read-payment-id.js'
-
-/** Visible ASCII, so that a key has one spelling. */
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
 /** A request for a refund by the provider. */
 export interface RefundRequest {
@@ -83,7 +80,7 @@ export async function createRefund(
   const refund: NewRefund = {
     id: newId(clock, random),
     refundOf: readPaymentId(request.refundOf, urls),
-    value: readValue(request.value),
+    value: readPositiveCallValue(request.value, 'value'),
     returnsFee: request.returnsFee,
     identity: identify(request),
     createdBy: request.by
@@ -108,24 +105,11 @@ export async function createRefund(
 function identify(request: RefundRequest): RefundIdentity | undefined {
   const { refundOf, value, idempotencyKey, returnsFee } = request
   if (idempotencyKey === '') return undefined
-  if (!IDEMPOTENCY_KEY.test(idempotencyKey)) {
-    throw invalidCallField('idempotency_key', 'must be 1 to 255 visible ASCII characters')
-  }
+  assertCallKey(idempotencyKey, 'idempotency_key')
   return {
     idempotencyHash: sha256(idempotencyKey),
     requestHash: sha256(`${refundOf}\n${value}\n${String(returnsFee)}`)
   }
-}
-
-function readValue(text: string): bigint {
-  try {
-    const value = parseAmountValue(text)
-    if (value > 0n) return value
-  } catch (error) {
-    if (!(error instanceof AmountError)) throw error
-    throw invalidCallField('value', error.problem)
-  }
-  throw invalidCallField('value', 'must be above 0')
 }
 
 /** Why there is no refund, by what its statement found. */
