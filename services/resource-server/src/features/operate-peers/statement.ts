@@ -1,9 +1,9 @@
+import type { PageEnd } from '@open-payments-server/value-types/identifiers'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
-import type { Peer } from '../../domain/peer.js'
 import * as peers from '../../modules/peers/index.js'
-import type { PeerBalances, PeerEntry, PeerEntryEnd, StatementDay } from '../../modules/peers/index.js'
+import type { PeerBalances, PeerEntry, PeerWithTokens, StatementDay } from '../../modules/peers/index.js'
 import type { PeerDependencies } from './dependencies.js'
-import { requirePeer } from './peers.js'
+import { getPeer, requirePeer } from './peers.js'
 
 const MS_PER_DAY = 86_400_000
 /** What was booked on a day is there this long after it, at the latest: by then its transactions have ended. */
@@ -14,7 +14,7 @@ type StatementDependencies = Pick<PeerDependencies, 'database' | 'clock'>
 
 /** What a peer owed on a day, and was owed. */
 export interface PeerStatement {
-  readonly peer: Peer
+  readonly peer: PeerWithTokens
   readonly balances: PeerBalances
 }
 
@@ -28,10 +28,12 @@ export async function readPeerStatement(
   order: { readonly name: string; readonly date: string },
   dependencies: StatementDependencies
 ): Promise<PeerStatement> {
-  const { peer, day } = await readOrder(order, dependencies)
-  const balances = await peers.findPeerBalances(dependencies.database, peer.id, day)
-  if (balances === undefined) throw new Error(`peer ${peer.name} has no accounts`)
-  return { peer, balances }
+  const day = readDayThatIsOver(order.date, dependencies)
+  const found = await getPeer(order.name, dependencies)
+  const { id, name } = found.peer
+  const balances = await peers.findPeerBalances(dependencies.database, id, day)
+  if (balances === undefined) throw new Error(`peer ${name} has no accounts`)
+  return { peer: found, balances }
 }
 
 /**
@@ -43,25 +45,23 @@ export async function listPeerEntries(
   order: {
     readonly name: string
     readonly date: string
-    readonly after: PeerEntryEnd | undefined
+    readonly after: PageEnd | undefined
     readonly limit: number
   },
   dependencies: StatementDependencies
 ): Promise<readonly PeerEntry[]> {
-  const { peer, day } = await readOrder(order, dependencies)
+  const day = readDayThatIsOver(order.date, dependencies)
+  const { id: peerId } = await requirePeer(order.name, dependencies.database)
   const { after, limit } = order
-  return peers.listPeerEntries(dependencies.database, { peerId: peer.id, day, after, limit })
+  return peers.listPeerEntries(dependencies.database, { peerId, day, after, limit })
 }
 
-async function readOrder(
-  { name, date }: { readonly name: string; readonly date: string },
-  { database, clock }: StatementDependencies
-): Promise<{ readonly peer: Peer; readonly day: StatementDay }> {
+function readDayThatIsOver(date: string, { clock }: Pick<StatementDependencies, 'clock'>): StatementDay {
   const day = readDay(date)
   if (clock.now() < day.toMs + SETTLING_MS) {
     throw new CallRefused('not-possible', `${date} is not over in UTC, for a minute`, { field: 'date' })
   }
-  return { peer: await requirePeer(name, database), day }
+  return day
 }
 
 function readDay(date: string): StatementDay {

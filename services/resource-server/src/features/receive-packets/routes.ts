@@ -1,5 +1,5 @@
 import { isTransient } from '@open-payments-server/database'
-import { NoAnswer, PublicError, rawBody, type Route } from '@open-payments-server/http-server'
+import { NoAnswer, PublicError, type Route } from '@open-payments-server/http-server'
 import { PacketError } from '@open-payments-server/interledger'
 import { hashSecret } from '@open-payments-server/value-types/identifiers'
 import type { PeerDirectory } from '../../modules/peers/index.js'
@@ -34,9 +34,9 @@ export function receivePacketRoute({ peers, receiver, countPacket }: ReceivePack
       if (request.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase() !== PACKET_TYPE) {
         throw refused(400, `the content type must be ${PACKET_TYPE}`)
       }
-      const body = rawBody(request)
+      const { body } = request
       if (body === undefined) throw refused(400, 'the body must be an ILP Prepare')
-      const { reply, result } = await answered(() => receiver.receive(Buffer.from(body), peer), peer.id)
+      const { reply, result } = await answered(() => receiver.receive(body, peer), peer.id)
       countPacket(result)
       response.sendBytes(200, PACKET_TYPE, reply)
     }

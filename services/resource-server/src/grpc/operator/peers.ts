@@ -90,9 +90,9 @@ export function getPeerStatementRpc(
   dependencies: PeerDependencies
 ): UnaryHandler<wallet.GetPeerStatementRequest, wallet.GetPeerStatementResponse> {
   return async ({ name, date }) => {
-    const { balances } = await readPeerStatement({ name, date }, dependencies)
+    const { peer, balances } = await readPeerStatement({ name, date }, dependencies)
     return {
-      peer: toPeerMessage(await getPeer(name, dependencies)),
+      peer: toPeerMessage(peer),
       date,
       openingReceivableValue: balances.openingReceivableValue.toString(),
       closingReceivableValue: balances.closingReceivableValue.toString(),

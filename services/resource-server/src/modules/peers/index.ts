@@ -13,13 +13,12 @@ export {
   readToldPeers,
   type ToldPeer
 } from './events.js'
-export { findPeer, findPeersById, listPeers, type PeerWithTokens, withTokens } from './read.js'
+export { findPeer, listPeers, type PeerWithTokens, withTokens } from './read.js'
 export { findSettlementRequest, type NewSettlement, settlePeer } from './settle.js'
 export {
   findPeerBalances,
   listPeerEntries,
   type PeerBalances,
   type PeerEntry,
-  type PeerEntryEnd,
   type StatementDay
 } from './statement.js'

@@ -74,9 +74,6 @@ export interface PeerEntry extends PageEnd {
   readonly incomingPaymentId: string | undefined
 }
 
-/** Where a page of entries ends: they are in the order of booking. */
-export type PeerEntryEnd = PageEnd
-
 interface EntryRow {
   readonly kind: PeerEntry['kind']
   readonly identifier: string
@@ -128,7 +125,7 @@ export async function listPeerEntries(
   }: {
     readonly peerId: string
     readonly day: StatementDay
-    readonly after: PeerEntryEnd | undefined
+    readonly after: PageEnd | undefined
     readonly limit: number
   }
 ): Promise<readonly PeerEntry[]> {
