@@ -1,13 +1,12 @@
 import { readFile } from 'node:fs/promises'
-import { setTimeout as delay } from 'node:timers/promises'
-import type { StreamCredentials } from '@open-payments-server/interledger'
-import { sizeOnDisk } from '@open-payments-server/testing'
+import { sizeOnDisk, whenLocked } from '@open-payments-server/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
+  catchPacket,
+  codeOf,
   createPeers,
   PEER_SETTINGS,
   type PayingPeer,
-  type PostedPacket,
   type TestPeers
 } from './support/paying-peer.js'
 import { CAROL, type PaymentWorld, PUBLIC_URL, startPaymentWorld, usd } from './support/payment-world.js'
@@ -36,40 +35,17 @@ afterAll(async () => {
 })
 
 const read = (receiver: string) => world.request('GET', receiver.slice(PUBLIC_URL.length))
-const owedBy = async ({ name }: PayingPeer): Promise<string | undefined> =>
-  (await peers.operate('getPeer', { name })).peer?.receivableValue
-const codeOf = ({ reply }: PostedPacket): string | undefined =>
-  reply?.type === 'reject' ? reply.code : reply?.type
-
-/** A packet that pays, caught before it is posted. */
-async function catchPacket(peer: PayingPeer, receiver: string, value: bigint): Promise<Buffer> {
-  return caughtOf(peer, peers.destinationOf((await read(receiver)).at('methods')), value)
-}
-
-async function caughtOf(
-  peer: PayingPeer,
-  to: StreamCredentials,
-  value: bigint,
-  least = value
-): Promise<Buffer> {
-  let caught: Buffer | undefined
-  await peer.pay(to, value, least, {
-    path: () => ({
-      send(prepare) {
-        caught ??= prepare
-        return Promise.reject(new Error('caught'))
-      }
-    })
-  })
-  if (caught === undefined) throw new Error('no packet was sent')
-  return caught
-}
+const owedBy = (peer: PayingPeer) => peers.owedBy(peer)
+const destination = async (receiver: string) => peers.destinationOf((await read(receiver)).at('methods'))
+/** A packet that pays a payment, caught before it is posted. */
+const packetTo = async (peer: PayingPeer, receiver: string, value: bigint) =>
+  catchPacket(peer, await destination(receiver), value)
 
 describe('a packet', () => {
   it('that brings more than there is room for is refused with what there is room for', async () => {
     const peer = await peers.create()
     const receiver = await world.createReceiver({ incomingAmount: usd(100) })
-    const [more, all] = [await catchPacket(peer, receiver, 101n), await catchPacket(peer, receiver, 100n)]
+    const [more, all] = [await packetTo(peer, receiver, 101n), await packetTo(peer, receiver, 100n)]
     expect(codeOf(await peer.post(more))).toBe('F99')
     expect((await read(receiver)).at('receivedAmount')).toEqual(usd(0))
     expect(codeOf(await peer.post(all))).toBe('fulfill')
@@ -80,12 +56,12 @@ describe('a packet', () => {
   it('that expires while it waits for others is refused', async () => {
     const peer = await peers.create()
     const receiver = await world.createReceiver()
-    const packet = await catchPacket(peer, receiver, 5n)
+    const packet = await packetTo(peer, receiver, 5n)
     const other = await world.server.pool.connect()
     await other.query('begin')
     await other.query('select from incoming_payment where id = $1 for no key update', [receiver.slice(-36)])
     const answered = peer.post(packet)
-    await whenLocked()
+    await whenLocked(world.database.query)
     world.clock.advanceSeconds(60)
     await other.query('commit')
     other.release()
@@ -96,7 +72,7 @@ describe('a packet', () => {
   it('whose credit would not change all that it must changes nothing, and is not answered', async () => {
     const peer = await peers.create()
     const receiver = await world.createReceiver()
-    const packet = await catchPacket(peer, receiver, 5n)
+    const packet = await packetTo(peer, receiver, 5n)
     await world.database.query(`
       create function lose_receipt() returns trigger language plpgsql as $$ begin
         if new.kind = 'receipt' then return null; end if;
@@ -120,7 +96,7 @@ describe('at two replicas', () => {
     const peer = await peers.create()
     const receiver = await world.createReceiver()
     const packets: Buffer[] = []
-    for (let value = 1n; value <= 10n; value += 1n) packets.push(await catchPacket(peer, receiver, value))
+    for (let value = 1n; value <= 10n; value += 1n) packets.push(await packetTo(peer, receiver, value))
     const answers = await Promise.all(
       packets.flatMap((packet) => [peer.post(packet), peer.at(replica).post(packet)])
     )
@@ -133,7 +109,7 @@ describe('at two replicas', () => {
     const peer = await peers.create({ receivableLimitValue: '100' })
     const packets: Buffer[] = []
     for (let count = 0; count < 30; count += 1)
-      packets.push(await catchPacket(peer, await world.createReceiver(), 7n))
+      packets.push(await packetTo(peer, await world.createReceiver(), 7n))
     const answers = await Promise.all(
       packets.map((packet, index) => (index % 2 === 0 ? peer : peer.at(replica)).post(packet))
     )
@@ -152,7 +128,7 @@ it('a packet in another asset takes no more of the disk than the documentation s
     const methods = (await other.request('GET', receiver.slice(PUBLIC_URL.length))).at('methods')
     const to = others.destinationOf(methods)
     const post = async () => {
-      expect(codeOf(await peer.post(await caughtOf(peer, to, 1_000n, 900n)))).toBe('fulfill')
+      expect(codeOf(await peer.post(await catchPacket(peer, to, 1_000n, 900n)))).toBe('fulfill')
     }
     // The first of its kind adds the first page of each index.
     await post()
@@ -169,9 +145,3 @@ it('a packet in another asset takes no more of the disk than the documentation s
     await other.stop()
   }
 }, 120_000)
-
-/** Waits until a statement waits for a lock. */
-async function whenLocked(): Promise<void> {
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  while ((await world.database.query(waiting)).length === 0) await delay(5)
-}

@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Answer } from '@open-payments-server/testing'
+import { type Answer, whenLocked } from '@open-payments-server/testing'
 import {
   ALICE,
   AUTH_SERVER_URL,
@@ -38,12 +37,6 @@ async function create(client: TestClient, body: object = { walletAddress: ALICE 
   const answer = await client.request(accessTo(undefined), 'POST', '/incoming-payments', { body })
   expect(answer).toMatchObject({ status: 201 })
   return answer
-}
-
-/** Waits until a statement waits for a lock. */
-async function whenLocked(): Promise<void> {
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  while ((await service.database.query(waiting)).length === 0) await delay(5)
 }
 
 const countPayments = async (): Promise<string | undefined> =>
@@ -396,7 +389,7 @@ describe('completing an incoming payment', () => {
     const completing = await service.database.inTransaction(async (query) => {
       await query('update incoming_payment set completed = true where id = $1', [path.slice(-36)])
       const answer = complete(shop, path)
-      await whenLocked()
+      await whenLocked(service.database.query)
       return { answer }
     })
     const answer = await completing.answer

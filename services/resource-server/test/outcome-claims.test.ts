@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createPool, type DatabasePool } from '@open-payments-server/database'
-import { createTestDatabase, type TestDatabase } from '@open-payments-server/testing'
+import { createTestDatabase, type TestDatabase, whenLocked } from '@open-payments-server/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { PrismaClient } from '../src/generated/prisma/client.js'
 import { acknowledge, claimDue, postpone } from '../src/modules/grant-outcomes/index.js'
@@ -54,17 +53,6 @@ async function claim(leaseMs = LEASE_MS): Promise<string[]> {
 /** As if its lease, or its pause, had ended. */
 async function becomeDue(): Promise<void> {
   await database.query(`update grant_reservation set next_attempt_at = now() - interval '1 second'`)
-}
-
-/** Until a session of the database waits for a lock. */
-async function someoneWaits(): Promise<void> {
-  for (;;) {
-    const waiting = await database.query(
-      `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    )
-    if (waiting.length > 0) return
-    await setTimeout(5)
-  }
 }
 
 describe('an outcome to be delivered', () => {
@@ -130,7 +118,7 @@ describe('an outcome to be delivered', () => {
       await other.query('begin')
       await other.query('select 1 from grant_reservation where payment_id = $1 for update', [smaller])
       const writing = write([larger, smaller])
-      await someoneWaits()
+      await whenLocked(database.query)
       await other.query('select 1 from grant_reservation where payment_id = $1 for update nowait', [larger])
       await other.query('rollback')
       await writing

@@ -3,10 +3,11 @@ import { decodePrepare, encodePrepare } from '@open-payments-server/interledger'
 import { wallet } from '@open-payments-server/proto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
+  catchPacket,
+  codeOf,
   createPeers,
   PEER_SETTINGS,
   type PayingPeer,
-  type PostedPacket,
   type TestPeers
 } from './support/paying-peer.js'
 import {
@@ -35,26 +36,11 @@ afterAll(async () => {
 })
 
 const read = (receiver: string) => world.request('GET', receiver.slice(PUBLIC_URL.length))
+const owedBy = (peer: PayingPeer) => peers.owedBy(peer)
 const destination = async (receiver: string) => peers.destinationOf((await read(receiver)).at('methods'))
-const owedBy = async ({ name }: PayingPeer): Promise<string | undefined> =>
-  (await peers.operate('getPeer', { name })).peer?.receivableValue
-const codeOf = ({ reply }: PostedPacket): string | undefined =>
-  reply?.type === 'reject' ? reply.code : reply?.type
-
-/** A packet that pays, caught before it is posted. */
-async function catchPacket(peer: PayingPeer, receiver: string, value: bigint): Promise<Buffer> {
-  let caught: Buffer | undefined
-  await peer.pay(await destination(receiver), value, value, {
-    path: () => ({
-      send(prepare) {
-        caught ??= prepare
-        return Promise.reject(new Error('caught'))
-      }
-    })
-  })
-  if (caught === undefined) throw new Error('no packet was sent')
-  return caught
-}
+/** A packet that pays a payment, caught before it is posted. */
+const packetTo = async (peer: PayingPeer, receiver: string, value: bigint) =>
+  catchPacket(peer, await destination(receiver), value)
 
 describe('a payment of a peer', () => {
   it('arrives to the unit, and the peer owes it', async () => {
@@ -112,7 +98,7 @@ describe('a packet', () => {
   it('that comes again, also at once, is credited once and fulfilled each time', async () => {
     const peer = await peers.create()
     const receiver = await world.createReceiver()
-    const packet = await catchPacket(peer, receiver, 10n)
+    const packet = await packetTo(peer, receiver, 10n)
     const answers = await Promise.all(Array.from({ length: 20 }, () => peer.post(packet)))
     expect(new Set(answers.map(codeOf))).toEqual(new Set(['fulfill']))
     expect(codeOf(await peer.post(packet))).toBe('fulfill')
@@ -123,7 +109,7 @@ describe('a packet', () => {
   it('that comes again after its payment is over is fulfilled again, and another is not', async () => {
     const peer = await peers.create()
     const receiver = await world.createReceiver()
-    const [packet, late] = [await catchPacket(peer, receiver, 10n), await catchPacket(peer, receiver, 11n)]
+    const [packet, late] = [await packetTo(peer, receiver, 10n), await packetTo(peer, receiver, 11n)]
     await peer.post(packet)
     await world.request('POST', `${receiver.slice(PUBLIC_URL.length)}/complete`)
     expect(codeOf(await peer.post(packet))).toBe('fulfill')
@@ -134,7 +120,7 @@ describe('a packet', () => {
   it('that another peer sends again is not fulfilled for it, however late', async () => {
     const [peer, thief] = [await peers.create(), await peers.create()]
     const receiver = await world.createReceiver()
-    const packet = await catchPacket(peer, receiver, 10n)
+    const packet = await packetTo(peer, receiver, 10n)
     expect(codeOf(await peer.post(packet))).toBe('fulfill')
     expect(codeOf(await thief.post(packet))).toBe('F99')
     world.clock.advanceSeconds(60)
@@ -149,8 +135,8 @@ describe('a packet', () => {
       expiresAt: new Date(world.clock.now() + 60_000).toISOString()
     })
     const [packet, ofExpired] = [
-      await catchPacket(peer, await world.createReceiver(), 5n),
-      await catchPacket(peer, expired, 5n)
+      await packetTo(peer, await world.createReceiver(), 5n),
+      await packetTo(peer, expired, 5n)
     ]
     const fresh = encodePrepare({ ...decodePrepare(ofExpired), expiresAtMs: world.clock.now() + 90_000 })
     world.clock.advanceSeconds(61)
@@ -162,8 +148,8 @@ describe('a packet', () => {
   it('above what its peer may owe is refused for now, until the peer settles', async () => {
     const peer = await peers.create({ receivableLimitValue: '100', lowAlertValue: '30' })
     const receiver = await world.createReceiver()
-    expect(codeOf(await peer.post(await catchPacket(peer, receiver, 80n)))).toBe('fulfill')
-    const [packet, another] = [await catchPacket(peer, receiver, 21n), await catchPacket(peer, receiver, 20n)]
+    expect(codeOf(await peer.post(await packetTo(peer, receiver, 80n)))).toBe('fulfill')
+    const [packet, another] = [await packetTo(peer, receiver, 21n), await packetTo(peer, receiver, 20n)]
     expect(codeOf(await peer.post(packet))).toBe('T04')
     expect(codeOf(await peer.post(another))).toBe('fulfill')
     expect(await owedBy(peer)).toBe('100')
@@ -182,7 +168,7 @@ describe('a packet', () => {
     const peer = await peers.create({ receivableLimitValue: '100' })
     const receivers = await Promise.all(Array.from({ length: 5 }, () => world.createReceiver()))
     const packets = await Promise.all(
-      Array.from({ length: 30 }, (_, index) => catchPacket(peer, receivers[index % 5] ?? '', 7n))
+      Array.from({ length: 30 }, (_, index) => packetTo(peer, receivers[index % 5] ?? '', 7n))
     )
     const answers = await Promise.all(packets.map((packet) => peer.post(packet)))
     expect(answers.filter((answer) => codeOf(answer) === 'fulfill')).toHaveLength(14)
@@ -192,7 +178,7 @@ describe('a packet', () => {
 
   it('above the packet limit of its peer is told the limit', async () => {
     const peer = await peers.create({ packetLimitValue: '50' })
-    const packet = await catchPacket(peer, await world.createReceiver(), 51n)
+    const packet = await packetTo(peer, await world.createReceiver(), 51n)
     const { reply } = await peer.post(packet)
     expect(reply).toMatchObject({ type: 'reject', code: 'F08' })
     expect(reply?.data.readBigUInt64BE(8)).toBe(50n)
@@ -200,7 +186,7 @@ describe('a packet', () => {
 
   it('to a frozen wallet address is refused for now', async () => {
     const peer = await peers.create()
-    const packet = await catchPacket(peer, await world.createReceiver(), 5n)
+    const packet = await packetTo(peer, await world.createReceiver(), 5n)
     await world.operate('freezeWalletAddress', { walletAddress: BOB, reason: 'test' })
     expect(codeOf(await peer.post(packet))).toBe('T00')
     await world.operate('unfreezeWalletAddress', { walletAddress: BOB, reason: 'test' })
@@ -209,7 +195,7 @@ describe('a packet', () => {
 
   it('to nobody is refused', async () => {
     const peer = await peers.create()
-    const packet = decodePrepare(await catchPacket(peer, await world.createReceiver(), 5n))
+    const packet = decodePrepare(await packetTo(peer, await world.createReceiver(), 5n))
     const to = (address: string) => peer.post(encodePrepare({ ...packet, destination: address }))
     expect(codeOf(await to('test.elsewhere.bob'))).toBe('F02')
     expect(codeOf(await to('test.wallet.nobody'))).toBe('F06')
@@ -246,7 +232,7 @@ describe('whoever is no peer, or sends no packet,', () => {
       peers.operate('rotatePeerToken', { name: peer.name, incomingToken, overlapSeconds })
     const { peer: rotated } = await rotate('the-token-after-the-first', 60)
     expect(rotated?.incomingTokens).toHaveLength(2)
-    const packet = await catchPacket(peer, await world.createReceiver(), 5n)
+    const packet = await packetTo(peer, await world.createReceiver(), 5n)
     expect(codeOf(await peer.post(packet))).toBe('fulfill')
     world.clock.advanceSeconds(61)
     expect((await peer.post(packet)).status).toBe(401)

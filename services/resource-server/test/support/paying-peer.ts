@@ -70,6 +70,8 @@ export interface TestPeers {
   create(settings?: PeerSettings): Promise<PayingPeer>
   /** How a payment is to be paid, as its client reads it. */
   destinationOf(methods: unknown): StreamCredentials
+  /** What a peer owes. */
+  owedBy(peer: PayingPeer): Promise<string | undefined>
   close(): void
 }
 
@@ -102,10 +104,43 @@ export function createPeers({ server, clock }: Pick<TestResourceServer, 'server'
       if (method === undefined) throw new Error('the payment has no method')
       return { ilpAddress: method.ilpAddress, sharedSecret: Buffer.from(method.sharedSecret, 'base64url') }
     },
+    async owedBy({ name }) {
+      return (await operate('getPeer', { name })).peer?.receivableValue
+    },
     close() {
       operator.close()
     }
   }
+}
+
+/** What a packet was answered with: `fulfill`, or the code of the reject; undefined when it was not. */
+export function codeOf({ reply }: PostedPacket): string | undefined {
+  return reply?.type === 'reject' ? reply.code : reply?.type
+}
+
+/**
+ * A packet that pays, caught before it is posted.
+ *
+ * @param value in the peer's asset
+ * @param deliverValue what is to arrive at least, in the receiver's; the same unless given
+ */
+export async function catchPacket(
+  peer: PayingPeer,
+  destination: StreamCredentials,
+  value: bigint,
+  deliverValue = value
+): Promise<Buffer> {
+  let caught: Buffer | undefined
+  await peer.pay(destination, value, deliverValue, {
+    path: () => ({
+      send(prepare) {
+        caught ??= prepare
+        return Promise.reject(new Error('caught'))
+      }
+    })
+  })
+  if (caught === undefined) throw new Error('no packet was sent')
+  return caught
 }
 
 /** A request to create a peer that nobody else is. */
