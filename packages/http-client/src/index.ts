@@ -5,6 +5,7 @@ export {
   type SafeHttpClient,
   type SafeHttpClientOptions
 } from './client.js'
+export { createEndpointClient, type EndpointClientOptions, endpointProblem } from './endpoint-client.js'
 export {
   OutgoingRequestError,
   OUTGOING_REQUEST_ERROR_REASONS,

@@ -1,12 +1,6 @@
 import type { RawQueries } from '@open-payments-server/database'
 import type { CompleteEvents, EventNews, ToldEvent } from '@open-payments-server/events'
-import {
-  createPostClient,
-  LOOPBACK_NETWORKS,
-  parseNetworks,
-  type PostClient,
-  systemLookup
-} from '@open-payments-server/http-client'
+import { createEndpointClient, type PostClient } from '@open-payments-server/http-client'
 import type { Lifecycle, Logger } from '@open-payments-server/runtime'
 import type { Secret } from '@open-payments-server/runtime/configuration'
 import type { SecretBox } from '@open-payments-server/runtime/secret-box'
@@ -51,15 +45,11 @@ export interface Webhooks {
 /** Posts events to the endpoints that are registered, if there is a key for their secrets. */
 export function openWebhooks(context: WebhooksContext): Webhooks {
   const { config, lifecycle, clock, counters } = context
-  const isDevelopment = config.ENVIRONMENT === 'development'
-  const allowed = parseNetworks(config.WEBHOOK_PRIVATE_NETWORKS ?? [])
-  const client = createPostClient({
-    privateNetworks: isDevelopment ? [...allowed, ...LOOPBACK_NETWORKS] : allowed,
+  const client = createEndpointClient({
+    isDevelopment: config.ENVIRONMENT === 'development',
+    privateNetworks: config.WEBHOOK_PRIVATE_NETWORKS,
     timeoutMs: TIMEOUT_MS,
-    userAgent: 'open-payments-server',
-    connectionsMax: CONNECTIONS_PER_HOST_MAX,
-    // Names such as `localhost` are in no name server.
-    lookup: isDevelopment ? systemLookup : undefined
+    connectionsMax: CONNECTIONS_PER_HOST_MAX
   })
   lifecycle.add({ name: 'webhook connections', stop: () => client.close() })
   const key = config.WEBHOOK_SECRET_KEY?.reveal()

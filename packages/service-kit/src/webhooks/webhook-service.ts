@@ -8,7 +8,7 @@ import {
   RpcError,
   status
 } from '@open-payments-server/grpc-transport'
-import { OutgoingRequestError } from '@open-payments-server/http-client'
+import { endpointProblem, OutgoingRequestError } from '@open-payments-server/http-client'
 import { events } from '@open-payments-server/proto'
 import type { Logger } from '@open-payments-server/runtime'
 import type { SecretBox } from '@open-payments-server/runtime/secret-box'
@@ -255,12 +255,7 @@ async function checkUrl(url: string, { client }: Pick<WebhookServiceDependencies
     await client.check(url)
   } catch (error) {
     if (!(error instanceof OutgoingRequestError)) throw error
-    if (error.reason === 'address')
-      throw invalidField(
-        'url',
-        'must not have a private address, unless WEBHOOK_PRIVATE_NETWORKS contains it'
-      )
-    throw invalidField('url', error.message.replace(/^The URL /, ''))
+    throw invalidField('url', endpointProblem(error, 'WEBHOOK_PRIVATE_NETWORKS'))
   }
 }
 

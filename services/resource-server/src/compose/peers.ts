@@ -1,10 +1,4 @@
-import {
-  createPostClient,
-  LOOPBACK_NETWORKS,
-  parseNetworks,
-  type PostClient,
-  systemLookup
-} from '@open-payments-server/http-client'
+import { createEndpointClient, type PostClient } from '@open-payments-server/http-client'
 import { type RunningHttpServer, startHttpServer } from '@open-payments-server/http-server'
 import { createSecretBox, type SecretBox } from '@open-payments-server/runtime/secret-box'
 import type { TransportMetrics } from '@open-payments-server/service-kit/metrics'
@@ -35,15 +29,11 @@ export interface PeerConnections {
 
 /** Opens what reaches peers. */
 export function openPeers({ config, lifecycle }: Context): PeerConnections {
-  const isDevelopment = config.ENVIRONMENT === 'development'
-  const allowed = parseNetworks(config.ILP_PRIVATE_NETWORKS ?? [])
-  const peerClient = createPostClient({
-    privateNetworks: isDevelopment ? [...allowed, ...LOOPBACK_NETWORKS] : allowed,
+  const peerClient = createEndpointClient({
+    isDevelopment: config.ENVIRONMENT === 'development',
+    privateNetworks: config.ILP_PRIVATE_NETWORKS,
     timeoutMs: TIMEOUT_MS,
-    userAgent: 'open-payments-server',
-    connectionsMax: CONNECTIONS_PER_HOST_MAX,
-    // Names such as `localhost` are in no name server.
-    lookup: isDevelopment ? systemLookup : undefined
+    connectionsMax: CONNECTIONS_PER_HOST_MAX
   })
   lifecycle.add({ name: 'connections to peers', stop: () => peerClient.close() })
   const key = config.PEER_SECRET_KEY?.reveal()

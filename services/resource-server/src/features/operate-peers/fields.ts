@@ -1,4 +1,4 @@
-import { OutgoingRequestError } from '@open-payments-server/http-client'
+import { endpointProblem, OutgoingRequestError } from '@open-payments-server/http-client'
 import { isIlpAddress } from '@open-payments-server/interledger'
 import { readCallValue, readPositiveCallValue } from '../../domain/call-fields.js'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
@@ -57,12 +57,7 @@ export async function checkEndpoint(
     await peerClient.check(endpoint)
   } catch (error) {
     if (!(error instanceof OutgoingRequestError)) throw error
-    throw invalidCallField(
-      'endpoint',
-      error.reason === 'address'
-        ? 'must not have a private address, unless ILP_PRIVATE_NETWORKS contains it'
-        : error.message.replace(/^The URL /, '')
-    )
+    throw invalidCallField('endpoint', endpointProblem(error, 'ILP_PRIVATE_NETWORKS'))
   }
 }
 
