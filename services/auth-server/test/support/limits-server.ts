@@ -64,18 +64,27 @@ export class LimitsServer {
     }
   }
 
-  /** The counters, by `grant/item/interval`, as `[debited, received]`. */
+  /** The counters with their assets, by `grant/item/interval`, as `[debited, received]`. */
   async windows(): Promise<Record<string, [string, string]>> {
     const names = new Map(
       this.#grants.flatMap(({ itemIds }, grant) =>
         itemIds.map((id, item) => [id, `${String(grant)}/${String(item)}`])
       )
     )
+    const rows = await this.#auth.database.query<{
+      access_item_id: string
+      interval_index: string
+      debited: string
+      received: string
+    }>(
+      `select access_item_id, interval_index, spent_debit_value || ' ' || debit_code as debited,
+              spent_receive_value || ' ' || receive_code as received from limit_window`
+    )
     return Object.fromEntries(
-      Object.entries(await this.#auth.windows()).map(([key, counted]) => {
-        const [itemId = '', interval = ''] = key.split('/')
-        return [`${names.get(itemId) ?? itemId}/${interval}`, counted]
-      })
+      rows.map(({ access_item_id: itemId, interval_index: interval, debited, received }) => [
+        `${names.get(itemId) ?? itemId}/${interval}`,
+        [debited, received]
+      ])
     )
   }
 

@@ -316,9 +316,9 @@ function windowsOf(model: LimitsModel): Record<string, [string, string]> {
   return Object.fromEntries(
     model
       .windows()
-      .map(({ grant, item, interval, debited, received }) => [
+      .map(({ grant, item, interval, debited, debitAsset, received, receiveAsset }) => [
         `${String(grant)}/${String(item)}/${String(interval)}`,
-        [debited.toString(), received.toString()]
+        [`${debited.toString()} ${debitAsset}`, `${received.toString()} ${receiveAsset}`]
       ])
   )
 }
