@@ -16,33 +16,66 @@ export interface Answered {
 export function explain(
   model: MoneyModel,
   answered: readonly Answered[],
-  seen: Shown,
-  settledBefore?: number
+  seen: Shown
 ): MoneyModel | undefined {
-  for (const [index, { operation, answer }] of answered.entries()) {
-    const next = model.copy()
-    if (!next.do(operation).includes(answer)) continue
-    const found = explain(next, answered.toSpliced(index, 1), seen)
-    if (found !== undefined) return found
+  return new Search(seen).from(model, answered, undefined)
+}
+
+/** A search through all orders. Where several lead to the same state, what follows is searched once. */
+class Search {
+  readonly #seen: Shown
+  /** States from which nothing leads to what is seen. */
+  readonly #futile = new Set<string>()
+
+  constructor(seen: Shown) {
+    this.#seen = seen
   }
-  for (const number of model.overdue()) {
-    const next = model.copy()
-    next.timeOut(number)
-    const found = endsAsSeen(next, number, seen) && explain(next, answered, seen)
-    if (found) return found
+
+  from(
+    model: MoneyModel,
+    answered: readonly Answered[],
+    settledBefore: number | undefined
+  ): MoneyModel | undefined {
+    const state = JSON.stringify([model.known, answered, settledBefore], (_, value: unknown) =>
+      typeof value === 'bigint' ? `${String(value)}n` : value
+    )
+    if (this.#futile.has(state)) return undefined
+    const found = this.#search(model, answered, settledBefore)
+    if (found === undefined) this.#futile.add(state)
+    return found
   }
-  for (const number of model.processable()) {
-    for (const together of isToSame(model, number, settledBefore) ? [false, true] : [false]) {
+
+  #search(
+    model: MoneyModel,
+    answered: readonly Answered[],
+    settledBefore: number | undefined
+  ): MoneyModel | undefined {
+    const seen = this.#seen
+    for (const [index, { operation, answer }] of answered.entries()) {
       const next = model.copy()
-      next.settle(number, together)
-      const found = endsAsSeen(next, number, seen) && explain(next, answered, seen, number)
+      if (!next.do(operation).includes(answer)) continue
+      const found = this.from(next, answered.toSpliced(index, 1), undefined)
+      if (found !== undefined) return found
+    }
+    for (const number of model.overdue()) {
+      const next = model.copy()
+      next.timeOut(number)
+      const found = endsAsSeen(next, number, seen) && this.from(next, answered, undefined)
       if (found) return found
     }
+    for (const number of model.processable()) {
+      for (const together of isToSame(model, number, settledBefore) ? [false, true] : [false]) {
+        const next = model.copy()
+        next.settle(number, together)
+        const found = endsAsSeen(next, number, seen) && this.from(next, answered, number)
+        if (found) return found
+      }
+    }
+    const isQuiet = answered.length + model.overdue().length + model.processable().length === 0
+    if (!isQuiet) return undefined
+    model.tellExpiries()
+    return isDeepStrictEqual(model.show(), seen) ? model : undefined
   }
-  const isQuiet = answered.length + model.overdue().length + model.processable().length === 0
-  if (!isQuiet) return undefined
-  model.tellExpiries()
-  return isDeepStrictEqual(model.show(), seen) ? model : undefined
 }
 
 /** How everything is after operations one after the other, and what each may have answered: to describe what was not explained. */
