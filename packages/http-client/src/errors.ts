@@ -25,6 +25,9 @@ export const OUTGOING_REQUEST_ERROR_REASONS = [
  */
 export type OutgoingRequestErrorReason = (typeof OUTGOING_REQUEST_ERROR_REASONS)[number]
 
+/** Reasons for which nothing is ever sent. */
+const NEVER_SENT: ReadonlySet<OutgoingRequestErrorReason> = new Set(['url', 'address', 'busy'])
+
 /**
  * A failed outgoing request. The message names neither addresses nor ports. Even so, do not reveal to a stranger which
  * reason it was: `address` and `network` together would let them map the names that this network knows.
@@ -34,16 +37,26 @@ export class OutgoingRequestError extends Error {
   readonly reason: OutgoingRequestErrorReason
   /** Status of the answer, if there was one. */
   readonly status: number | undefined
+  /**
+   * Whether certainly nothing of the request left: the URL or its address may not be asked, too many requests, or no lookup or
+   * connection before it failed or its time was over. Then it can be made again without being made twice.
+   */
+  readonly isUnsent: boolean
 
-  /** @param options.cause what happened underneath, for the log */
+  /**
+   * @param options.isUnsent true for `url`, `address` and `busy` whatever is given; otherwise false by default
+   * @param options.cause what happened underneath, for the log
+   */
   constructor(options: {
     reason: OutgoingRequestErrorReason
     message: string
     status?: number
+    isUnsent?: boolean
     cause?: unknown
   }) {
     super(options.message, options.cause === undefined ? undefined : { cause: options.cause })
     this.reason = options.reason
     this.status = options.status
+    this.isUnsent = NEVER_SENT.has(options.reason) || options.isUnsent === true
   }
 }

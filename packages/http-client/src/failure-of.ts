@@ -14,13 +14,17 @@ const FAILURES: readonly (readonly [
   [errors.HTTPParserError, 'malformed', 'The answer is not HTTP']
 ]
 
-/** The failure of a request that undici reports. */
-export function failureOf(error: unknown): OutgoingRequestError {
+/**
+ * The failure of a request that undici reports.
+ *
+ * @param isUnsent whether certainly nothing of the request left
+ */
+export function failureOf(error: unknown, isUnsent: boolean): OutgoingRequestError {
   if (error instanceof OutgoingRequestError) return error
   const [, reason, message] = FAILURES.find(([type]) => error instanceof type) ?? [
     undefined,
     'network' as const,
     'No connection, or it broke'
   ]
-  return new OutgoingRequestError({ reason, message, cause: error })
+  return new OutgoingRequestError({ reason, message, isUnsent, cause: error })
 }

@@ -2,6 +2,8 @@ export { REQUESTS_TO_KNOWN_HOST_MAX, REQUESTS_TO_STRANGER_MAX } from './admissio
 export {
   createSafeHttpClient,
   HEADER_BYTES_MAX,
+  type JsonRequestOptions,
+  type JsonResponse,
   type SafeHttpClient,
   type SafeHttpClientOptions
 } from './client.js'
@@ -15,9 +17,10 @@ export { type Lookup, systemLookup } from './lookup.js'
 export { LOOPBACK_NETWORKS, type Network, parseNetworks } from './networks.js'
 export {
   createPostClient,
+  type ExchangeResponse,
   type PostClient,
   type PostClientOptions,
   type PostResponse
 } from './post-client.js'
 export { isPublicAddress } from './public-address.js'
-export { URL_LENGTH_MAX } from './target.js'
+export { parseHttpUrl, URL_LENGTH_MAX } from './target.js'

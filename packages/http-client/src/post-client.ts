@@ -1,12 +1,14 @@
-import { Agent } from 'undici'
+import { Agent, type Dispatcher } from 'undici'
 import { HEADER_BYTES_MAX } from './client.js'
+import { watchDeparture } from './departure.js'
 import { failureOf } from './failure-of.js'
 import { createNameServerLookup, GuardedLookups, type Lookup, notReachable } from './lookup.js'
 import { isInNetworks, type Network } from './networks.js'
 import { isPublicAddress } from './public-address.js'
+import { flattenHeaders, readBody } from './read-body.js'
 import { startRequestSpan } from './request-span.js'
 import { literalAddress, parseHttpUrl, refused } from './target.js'
-import { startTimeLimit } from './time-limit.js'
+import { startTimeLimit, type TimeLimit } from './time-limit.js'
 
 /** How long an idle connection is kept, in milliseconds. */
 const IDLE_CONNECTION_MS = 4_000
@@ -27,11 +29,28 @@ export interface PostClientOptions {
   readonly lookup?: Lookup | undefined
 }
 
+/** What is posted. */
+interface Message<Body extends string | Buffer> {
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Body
+  /** Aborts the request; it then fails with the signal's reason. */
+  readonly signal?: AbortSignal
+}
+
 /** The answer to a message: its body is not read. */
 export interface PostResponse {
   readonly status: number
   /** The header `Retry-After`, as it came. */
   readonly retryAfter: string | undefined
+}
+
+/** The answer to a message, with its body. */
+export interface ExchangeResponse {
+  readonly status: number
+  /** The header `Content-Type`, as it came. */
+  readonly contentType: string | undefined
+  readonly body: Buffer
 }
 
 /** Posts messages to endpoints that an operator registered. */
@@ -48,14 +67,18 @@ export interface PostClient {
    *
    * @throws OutgoingRequestError when there was no answer
    */
-  post(
+  post(url: string, message: Message<string>): Promise<PostResponse>
+  /**
+   * Posts a message, and reads the whole answer within the time limit, whatever its status. Redirects are not followed.
+   *
+   * @param message.bodyBytesMax maximum size of the answer's body, in bytes
+   * @throws OutgoingRequestError when there was no answer, or its body is too large or compressed;
+   *   {@link OutgoingRequestError.isUnsent} tells whether the message may have arrived
+   */
+  exchange(
     url: string,
-    message: {
-      readonly headers: Readonly<Record<string, string>>
-      readonly body: string
-      readonly signal?: AbortSignal
-    }
-  ): Promise<PostResponse>
+    message: Message<Buffer> & { readonly bodyBytesMax: number }
+  ): Promise<ExchangeResponse>
   /** Closes every connection. */
   close(): Promise<void>
 }
@@ -65,30 +88,13 @@ export interface PostClient {
  * or without. Addresses are checked at connection time.
  */
 export function createPostClient(options: PostClientOptions): PostClient {
-  const { timeoutMs, userAgent, lookup = createNameServerLookup() } = options
+  const { timeoutMs, lookup = createNameServerLookup() } = options
   const targets = createTargets({ ...options, lookup })
-  const send = async (
-    { url, connections }: Target,
-    message: Parameters<PostClient['post']>[1],
-    signal: AbortSignal
-  ) => {
-    const response = await connections.agent.request({
-      origin: url.origin,
-      path: `${url.pathname}${url.search}`,
-      method: 'POST',
-      headers: { 'accept-encoding': 'identity', 'user-agent': userAgent, ...message.headers },
-      body: message.body,
-      signal
-    })
-    const retryAfter = response.headers['retry-after']
-    return { response, retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter }
-  }
-
   return {
     async check(text) {
       const target = targets.parse(text)
       if (literalAddress(target.url) !== undefined) return
-      const limit = startTimeLimit(timeoutMs, undefined)
+      const limit = startTimeLimit(timeoutMs, undefined, () => false)
       const unresolved = (): Awaited<ReturnType<Lookup>> => []
       try {
         const looking = lookup(target.url.hostname, limit.signal).catch(unresolved)
@@ -102,35 +108,81 @@ export function createPostClient(options: PostClientOptions): PostClient {
       }
     },
     async post(text, message) {
-      const target = targets.parse(text)
-      const endLookup = target.connections.lookups.want(target.url.hostname)
-      const limit = startTimeLimit(timeoutMs, message.signal)
-      const span = startRequestSpan('POST', target.url)
-      try {
-        // undici notices an abort only once a connection exists, so the limit is awaited beside it.
-        const { response, retryAfter } = await Promise.race([
-          send(target, message, limit.signal),
-          limit.passed
-        ])
-        span?.answered(response.statusCode)
-        // The message has arrived: whatever becomes of the rest of the answer, within the same time, changes nothing.
-        response.body
-          .dump({ limit: BODY_BYTES_READ_MAX })
-          .catch(() => undefined)
-          .finally(() => {
-            limit.clear()
-          })
-        return { status: response.statusCode, retryAfter }
-      } catch (error) {
-        const failure: unknown = limit.signal.aborted ? limit.signal.reason : failureOf(error)
-        limit.clear()
-        span?.failed(failure)
-        throw failure
-      } finally {
-        endLookup()
-      }
+      return send(
+        targets.parse(text),
+        message,
+        async (response, limit) => {
+          // The message has arrived: whatever becomes of the rest of the answer, within the same time, changes nothing.
+          response.body
+            .dump({ limit: BODY_BYTES_READ_MAX })
+            .catch(() => undefined)
+            .finally(() => {
+              limit.clear()
+            })
+          const retryAfter = response.headers['retry-after']
+          return {
+            status: response.statusCode,
+            retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter
+          }
+        },
+        options
+      )
+    },
+    async exchange(text, message) {
+      return send(
+        targets.parse(text),
+        message,
+        async (response, limit) => {
+          const headers = flattenHeaders(response.headers)
+          const body = await readBody(response, headers, message.bodyBytesMax)
+          limit.clear()
+          return { status: response.statusCode, contentType: headers['content-type'], body }
+        },
+        options
+      )
     },
     close: () => targets.close()
+  }
+}
+
+/**
+ * Sends a message, within the time limit.
+ *
+ * @param read reads the answer, and clears the limit when that is done
+ */
+async function send<Answer extends { readonly status: number }>(
+  { url, connections }: Target,
+  { headers, body, signal }: Message<string | Buffer>,
+  read: (response: Dispatcher.ResponseData, limit: TimeLimit) => Promise<Answer>,
+  { timeoutMs, userAgent }: PostClientOptions
+): Promise<Answer> {
+  const endLookup = connections.lookups.want(url.hostname)
+  const { dispatcher, mayHaveLeft } = watchDeparture(connections.agent)
+  const limit = startTimeLimit(timeoutMs, signal, mayHaveLeft)
+  const span = startRequestSpan('POST', url)
+  const sending = async (): Promise<Answer> => {
+    const response = await dispatcher.request({
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method: 'POST',
+      headers: { 'accept-encoding': 'identity', 'user-agent': userAgent, ...headers },
+      body,
+      signal: limit.signal
+    })
+    return read(response, limit)
+  }
+  try {
+    // undici notices an abort only once a connection exists, so the limit is awaited beside it.
+    const answer = await Promise.race([sending(), limit.passed])
+    span?.answered(answer.status)
+    return answer
+  } catch (error) {
+    const failure: unknown = limit.signal.aborted ? limit.signal.reason : failureOf(error, !mayHaveLeft())
+    limit.clear()
+    span?.failed(failure)
+    throw failure
+  } finally {
+    endLookup()
   }
 }
 

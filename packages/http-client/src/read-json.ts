@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { OutgoingRequestError } from './errors.js'
+import { type AnswerHeaders, dropBody, readBody } from './read-body.js'
 
 /** `application/json`, or any type whose syntax is JSON (RFC 6839 §3.1); parameters may follow. */
 const JSON_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.-]+\+json)\s*(?:;|$)/i
@@ -7,36 +8,24 @@ const JSON_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.-]+\+json)\s*(?:;|$)/i
 /**
  * Reads the body of a successful answer as JSON, and closes the connection if the answer is not the expected one.
  *
- * @param headers the answer's headers, names in lower case
+ * @param bodyBytesMax its maximum size, in bytes
  * @throws OutgoingRequestError with reason `status`, `content-type`, `too-large` or `malformed`
  */
 export async function readJson(
   response: Dispatcher.ResponseData,
-  headers: Readonly<Record<string, string>>,
+  headers: AnswerHeaders,
   bodyBytesMax: number
 ): Promise<unknown> {
   const { body, statusCode } = response
-  const refusal = refusalOf(statusCode, headers, bodyBytesMax)
+  const refusal = refusalOf(statusCode, headers)
   if (refusal !== undefined) {
-    // Destroying without a reader would surface as an unhandled error of the stream.
-    body.on('error', () => undefined).destroy()
+    dropBody(body)
     throw refusal
   }
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > bodyBytesMax) throw tooLarge(statusCode)
-    chunks.push(chunk)
-  }
-  return parseJson(Buffer.concat(chunks), statusCode)
+  return parseJson(await readBody(response, headers, bodyBytesMax), statusCode)
 }
 
-function refusalOf(
-  status: number,
-  headers: Readonly<Record<string, string>>,
-  bodyBytesMax: number
-): OutgoingRequestError | undefined {
+function refusalOf(status: number, headers: AnswerHeaders): OutgoingRequestError | undefined {
   if (status < 200 || status > 299) {
     return new OutgoingRequestError({
       reason: 'status',
@@ -44,17 +33,9 @@ function refusalOf(
       status
     })
   }
-  if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
-    return new OutgoingRequestError({ reason: 'content-type', message: 'The answer is not JSON', status })
-  }
-  if (!['', 'identity'].includes(headers['content-encoding']?.trim().toLowerCase() ?? '')) {
-    return new OutgoingRequestError({ reason: 'content-type', message: 'The answer is compressed', status })
-  }
-  return Number(headers['content-length'] ?? 0) > bodyBytesMax ? tooLarge(status) : undefined
-}
-
-function tooLarge(status: number): OutgoingRequestError {
-  return new OutgoingRequestError({ reason: 'too-large', message: 'The answer is too large', status })
+  return JSON_TYPE.test(headers['content-type'] ?? '')
+    ? undefined
+    : new OutgoingRequestError({ reason: 'content-type', message: 'The answer is not JSON', status })
 }
 
 function parseJson(bytes: Buffer, status: number): unknown {

@@ -8,14 +8,28 @@ export interface TimeLimit {
   clear(): void
 }
 
-/** Aborts after a time, or when the caller does. */
-export function startTimeLimit(timeoutMs: number, outer: AbortSignal | undefined): TimeLimit {
+/**
+ * Aborts after a time, or when the caller does.
+ *
+ * @param mayHaveLeft whether anything of the request may have left by now
+ */
+export function startTimeLimit(
+  timeoutMs: number,
+  outer: AbortSignal | undefined,
+  mayHaveLeft: () => boolean
+): TimeLimit {
   const abort = new AbortController()
   const onOuterAbort = (): void => {
     abort.abort(outer?.reason)
   }
   const timer = setTimeout(() => {
-    abort.abort(new OutgoingRequestError({ reason: 'timeout', message: 'Not answered in time' }))
+    abort.abort(
+      new OutgoingRequestError({
+        reason: 'timeout',
+        message: 'Not answered in time',
+        isUnsent: !mayHaveLeft()
+      })
+    )
   }, timeoutMs)
   outer?.addEventListener('abort', onOuterAbort, { once: true })
   const passed = new Promise<never>((_, reject) => {

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
@@ -6,24 +6,32 @@ import {
   type Lookup,
   LOOPBACK_NETWORKS,
   parseNetworks,
+  type PostClient,
   type PostClientOptions
 } from '../src/index.js'
 
 let server: Server
 let port: number
 let posts: number
+let answer: (request: IncomingMessage, response: ServerResponse) => unknown
 
 beforeEach(async () => {
   posts = 0
-  server = createServer((request, response) => {
-    posts += 1
+  answer = (request, response) => {
     request.resume()
     response.writeHead(204).end()
+  }
+  server = createServer((request, response) => {
+    posts += 1
+    void answer(request, response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   ;({ port } = server.address() as AddressInfo)
 })
-afterEach(() => new Promise((resolve) => server.close(resolve)))
+afterEach(() => {
+  server.closeAllConnections()
+  return new Promise((resolve) => server.close(resolve))
+})
 
 const OPTIONS: PostClientOptions = {
   privateNetworks: [],
@@ -80,6 +88,92 @@ describe('a message', () => {
   it('is not posted to the internet without TLS', async () => {
     expect(await resultOf('http://hooks.test/', { lookup: at('93.184.216.34') })).toBe('address')
     expect(await resultOf('http://93.184.216.34/', {})).toBe('url')
+  })
+})
+
+describe('an exchange', () => {
+  const PACKET = Buffer.from([0x0c, 0x82, 0x00, 0xff])
+  const MESSAGE = {
+    headers: { 'content-type': 'application/octet-stream' },
+    body: PACKET,
+    bodyBytesMax: 1_000
+  }
+  const LOOPBACK = { privateNetworks: LOOPBACK_NETWORKS }
+
+  async function exchange(
+    options: Partial<PostClientOptions> = {},
+    message: Partial<Parameters<PostClient['exchange']>[1]> = {}
+  ): Promise<unknown> {
+    const client = createPostClient({ ...OPTIONS, ...LOOPBACK, ...options })
+    try {
+      return await client
+        .exchange(`http://127.0.0.1:${String(port)}/ilp`, { ...MESSAGE, ...message })
+        .catch((error: unknown) => error)
+    } finally {
+      await client.close()
+    }
+  }
+
+  it('posts bytes, and reads those of the answer, whatever its status', async () => {
+    answer = async (request, response) => {
+      const { method, url, headers } = request
+      const chunks = await request.toArray()
+      const seen = [method, url, headers['content-type'], headers['accept-encoding']]
+      expect(seen).toEqual(['POST', '/ilp', 'application/octet-stream', 'identity'])
+      expect(Buffer.concat(chunks as Buffer[])).toEqual(PACKET)
+      const status = posts === 1 ? 200 : 401
+      response.writeHead(status, { 'content-type': 'application/octet-stream' }).end(Buffer.from([13, 0]))
+    }
+    const answered = { contentType: 'application/octet-stream', body: Buffer.from([13, 0]) }
+    expect(await exchange()).toEqual({ status: 200, ...answered })
+    expect(await exchange()).toEqual({ status: 401, ...answered })
+  })
+
+  it('may be answered with nothing', async () => {
+    expect(await exchange()).toEqual({ status: 204, contentType: undefined, body: Buffer.alloc(0) })
+  })
+
+  it('follows no redirect', async () => {
+    answer = (_, response) => response.writeHead(307, { location: '/other' }).end()
+    expect(await exchange()).toMatchObject({ status: 307 })
+    expect(posts).toBe(1)
+  })
+
+  it('reads no more than it is told to, announced or not', async () => {
+    answer = (_, response) => response.end(Buffer.alloc(1_000))
+    expect(await exchange()).toMatchObject({ status: 200 })
+    const tooLarge = { reason: 'too-large', status: 200, isUnsent: false }
+    expect(await exchange({}, { bodyBytesMax: 999 })).toMatchObject(tooLarge)
+    answer = (_, response) => {
+      response.write(Buffer.alloc(600))
+      response.end(Buffer.alloc(401))
+    }
+    expect(await exchange()).toMatchObject(tooLarge)
+  })
+
+  it('refuses a compressed answer', async () => {
+    answer = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('x')
+    expect(await exchange()).toMatchObject({ reason: 'content-type', status: 200, isUnsent: false })
+  })
+
+  it('ends with its time, also while the body comes, and with its caller', async () => {
+    answer = (_, response) => {
+      response.writeHead(200)
+      response.write('x')
+    }
+    expect(await exchange({ timeoutMs: 200 })).toMatchObject({ reason: 'timeout', isUnsent: false })
+    const reason = new Error('no longer wanted')
+    const abort = new AbortController()
+    answer = () => {
+      abort.abort(reason)
+    }
+    expect(await exchange({}, { signal: abort.signal })).toBe(reason)
+  })
+
+  it('tells that nothing was sent where nobody listens, and where nobody may be asked', async () => {
+    await new Promise((resolve) => server.close(resolve))
+    expect(await exchange()).toMatchObject({ reason: 'network', isUnsent: true })
+    expect(await exchange({ privateNetworks: [] })).toMatchObject({ reason: 'address', isUnsent: true })
   })
 })
 
