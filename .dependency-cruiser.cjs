@@ -48,6 +48,12 @@ module.exports = {
       'modules/',
       '(http|grpc|metrics|workers|features)/'
     ),
+    within(
+      'other-providers-by-themselves',
+      'How other providers are asked does not depend on what is asked for; its tables are behind a port.',
+      'other-providers/',
+      '(http|grpc|metrics|workers|features|modules)/'
+    ),
     {
       name: 'modules-without-wire-forms',
       comment: 'What goes over gRPC is written and read in grpc/.',

@@ -11,6 +11,7 @@ import { INTERLEDGER_GUARDS } from './interledger.js'
 import { KEY_GUARDS } from './keys.js'
 import { LEDGER_GUARDS } from './ledger.js'
 import { LIMIT_GUARDS } from './limits.js'
+import { OTHER_PROVIDER_GUARDS } from './other-providers.js'
 import { PAYMENT_GUARDS } from './payments.js'
 import { PEER_GUARDS } from './peers.js'
 import { REFUND_GUARDS } from './refunds.js'
@@ -34,6 +35,7 @@ export const GUARDS: readonly { readonly title: string; readonly mutations: read
   { title: 'Refunds', mutations: REFUND_GUARDS },
   { title: 'Payments over Interledger', mutations: INTERLEDGER_GUARDS },
   { title: 'Payments of peers', mutations: PEER_GUARDS },
+  { title: 'Other providers', mutations: OTHER_PROVIDER_GUARDS },
   { title: 'What the audit finds', mutations: AUDIT_GUARDS },
   { title: 'Untrusted input', mutations: INPUT_GUARDS },
   { title: 'Events', mutations: EVENT_GUARDS },
