@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { assertPortsFree } from '../src/stack/ports.js'
-import { readSettings } from '../src/stack/settings.js'
+import { readSecondSettings, readSettings } from '../src/stack/settings.js'
 import { readStackFile, type StackFile } from '../src/stack/stack-file.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
@@ -39,11 +39,13 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** Ten consecutive free ports below the ephemeral range. */
+/** Ten consecutive free ports below the ephemeral range, and ten more for a second provider. */
 async function freePortBase(): Promise<string> {
   for (;;) {
     const base = String(randomInt(10_100, 30_000))
-    const isFree = await assertPortsFree(readSettings({ STACK_PORT_BASE: base }).ports).then(
+    const environment = { STACK_PORT_BASE: base, STACK_DIRECTORY: directory }
+    const both = [readSettings(environment), readSecondSettings(environment)]
+    const isFree = await Promise.all(both.map(({ ports }) => assertPortsFree(ports))).then(
       () => true,
       () => false
     )
@@ -345,4 +347,50 @@ describe('npm start', () => {
     },
     START_TIMEOUT_MS
   )
+})
+
+describe('npm start with two providers', () => {
+  const environment = () => ({ STACK_DIRECTORY: join(directory, 'two') })
+
+  it(
+    'says where both are, and lets alice pay dora, who is at the other one',
+    async () => {
+      const stack = run('infra/stack/scripts/start.mjs', ['--providers', '2'], environment())
+      const said = stack.said
+      const deadline = Date.now() + START_TIMEOUT_MS
+      while (!said().includes('Ctrl-C stops everything')) {
+        if (stack.child.exitCode !== null || Date.now() > deadline) throw new Error(`not ready:\n${said()}`)
+        await delay(50)
+      }
+      const file = await readStackFile(join(environment().STACK_DIRECTORY, 'stack.json'))
+      const second = file.secondProvider
+      const secondResourceServer = `http://localhost:${String(Number(portBase) + 51)}`
+      expect(second).toMatchObject({
+        authServer: `http://localhost:${String(Number(portBase) + 50)}/`,
+        resourceServer: secondResourceServer,
+        walletAddresses: { dora: `${secondResourceServer}/dora`, evan: `${secondResourceServer}/evan` },
+        peering: { ilpEndpoint: `http://localhost:${String(Number(portBase) + 59)}/` }
+      })
+
+      const demo = run('infra/stack/scripts/demo.mjs', ['--across', '--yes'], environment())
+      expect([await demo.ended, demo.said()]).toEqual([
+        0,
+        expect.stringContaining('Dora has received 10.00 EUR.')
+      ])
+      for (const provider of [file, second]) {
+        const targets = ['--auth', provider?.authGrpc ?? '', '--wallet', provider?.resourceGrpc ?? '']
+        const audit = run('packages/operator-cli/dist/main.js', ['audit', ...targets])
+        expect([await audit.ended, audit.said()]).toEqual([0, expect.stringContaining('invariants hold')])
+      }
+      stack.child.kill('SIGTERM')
+      expect(await stack.ended).toBe(0)
+    },
+    2 * START_TIMEOUT_MS
+  )
+
+  it('names what it does not know', async () => {
+    const unknown = run('infra/stack/scripts/start.mjs', ['--providers', '3'], environment())
+    expect(await unknown.ended).toBe(1)
+    expect(unknown.said()).toContain('Usage: npm start')
+  })
 })

@@ -6,7 +6,7 @@ export {
   type SenderClock,
   type UnknownBecause
 } from './exchange.js'
-export type { Fraction } from './fraction.js'
+export { type Fraction, isLess } from './fraction.js'
 export {
   decodePrepare,
   decodeReply,

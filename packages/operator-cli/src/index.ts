@@ -1,2 +1,3 @@
 export { ensurePrivateKey } from './client-keys.js'
 export { type AuditCheck, type OperatorAccount, OperatorClient } from './operator-client.js'
+export type { NewPeer } from './peer-client.js'

@@ -108,6 +108,18 @@ export interface Settlement {
   readonly key: string
 }
 
+/** A packet to a peer of which it is not known whether it arrived. */
+export interface UnknownPacket {
+  /** Its execution condition in base64url, which both sides know. */
+  readonly condition: string
+  /** In the smallest unit of the peer's asset. */
+  readonly value: bigint
+  /** URL of the outgoing payment that it is part of. */
+  readonly payment: string
+  readonly sentAt: Date
+  readonly expiresAt: Date
+}
+
 /** Operates the peers of the resource server. Every method throws as those of `OperatorClient`. */
 export class PeerClient {
   readonly #client: wallet.PeerServiceClient
@@ -218,6 +230,19 @@ export class PeerClient {
     return items
   }
 
+  /** Lists packets to a peer of which it is not known whether they arrived, the oldest first. */
+  unknownPackets(name: string, limit: number): Promise<Listed<UnknownPacket>> {
+    return listPages(limit, async (page) => {
+      const read = await this.#call('listUnknownPackets', { name, ...page }, REPEATABLE)
+      return { items: read.packets.map(unknownPacketOf), nextPageToken: read.nextPageToken }
+    })
+  }
+
+  /** Decides whether such a packet arrived. */
+  async decidePacket(name: string, condition: string, arrived: boolean): Promise<void> {
+    await this.#call('decidePacket', { name, condition, arrived }, ONCE)
+  }
+
   #call<Name extends UnaryMethodName<wallet.PeerServiceClient>>(
     method: Name,
     request: RequestOf<wallet.PeerServiceClient, Name>,
@@ -274,11 +299,23 @@ function entryOf(entry: wallet.PeerEntry): PeerStatementEntry {
   }
 }
 
+function unknownPacketOf(packet: wallet.UnknownPacket): UnknownPacket {
+  return {
+    condition: packet.condition,
+    value: parseAmountValue(packet.value),
+    payment: packet.payment,
+    sentAt: present(packet.sendTime, 'send_time'),
+    expiresAt: present(packet.expireTime, 'expire_time')
+  }
+}
+
 /** A kind that is left out would make a statement that does not add up. */
 function kindOf(kind: wallet.PeerEntryKind): PeerEntryKind {
   switch (kind) {
     case wallet.PeerEntryKind.PEER_ENTRY_KIND_RECEIVED:
       return 'received'
+    case wallet.PeerEntryKind.PEER_ENTRY_KIND_SENT:
+      return 'sent'
     case wallet.PeerEntryKind.PEER_ENTRY_KIND_SETTLEMENT_RECEIVED:
       return 'settlement_received'
     case wallet.PeerEntryKind.PEER_ENTRY_KIND_SETTLEMENT_SENT:

@@ -124,6 +124,8 @@ describe('help', () => {
     ['peer', 'update'],
     ['peer', 'rotate-token'],
     ['peer', 'settle'],
+    ['peer', 'unknown-packets'],
+    ['peer', 'decide-packet'],
     ['peer', 'statement'],
     ['peer', 'reconcile'],
     ['freeze'],
@@ -1010,6 +1012,39 @@ describe('peers', () => {
       await refused('peer', 'settle', 'bankb', '--value', '0', '--reference', 'a', '--key', 'k3')
     ).toMatchObject({ error: { code: 'INVALID_ARGUMENT', message: '--value must be above 0' } })
     expect((await run(settle.slice(0, -2))).status).toBe(1)
+  })
+
+  it('decide packets of which it is not known whether they arrived', async () => {
+    await createBank()
+    const [first, second] = ['A', 'B'].map((letter) => letter.repeat(43))
+    for (const condition of [first, second])
+      services.unknownPackets.push({
+        condition: String(condition),
+        value: '250',
+        payment: 'https://wallet.example/outgoing-payments/1',
+        sendTime: new Date('2026-11-27T12:00:00Z'),
+        expireTime: new Date('2026-11-27T12:00:20Z')
+      })
+    const listed = (await run(['peer', 'unknown-packets', 'bankb', '--json'])).stdout.trim().split('\n')
+    expect(listed.map((line): unknown => JSON.parse(line))).toMatchObject([
+      { condition: first, value: '250', payment: 'https://wallet.example/outgoing-payments/1' },
+      { condition: second }
+    ])
+    expect((await run(['peer', 'unknown-packets', 'bankb'])).stdout).toContain('2.50 USD')
+    expect(await json('peer', 'decide-packet', 'bankb', String(first), '--arrived')).toEqual({
+      condition: first,
+      outcome: 'arrived'
+    })
+    expect((await run(['peer', 'decide-packet', 'bankb', String(second), '--lost'])).stdout).toBe(
+      'Decided: the packet was lost.\n'
+    )
+    expect(services.decisions.map(({ arrived }) => arrived)).toEqual([true, false])
+    expect(await refused('peer', 'decide-packet', 'bankb', String(first), '--lost')).toMatchObject({
+      error: { code: 'NOT_FOUND' }
+    })
+    expect(await refused('peer', 'decide-packet', 'bankb', String(first))).toMatchObject({
+      error: { field: 'arrived' }
+    })
   })
 
   it('settle again after a lost answer, with the same key', async () => {

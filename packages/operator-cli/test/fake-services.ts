@@ -31,6 +31,8 @@ export interface FakeServices {
   }
   /** Settlements by their keys. */
   readonly settlements: Map<string, wallet.SettlePeerRequest>
+  readonly unknownPackets: wallet.UnknownPacket[]
+  readonly decisions: wallet.DecidePacketRequest[]
   /** Entries of any peer by their dates. A day without any is over, and was quiet. */
   readonly peerEntries: Map<string, wallet.PeerEntry[]>
   /** The first day that is not over. */
@@ -73,6 +75,8 @@ export async function startFakeServices(
     peers: [],
     peerRequests: {},
     settlements: new Map(),
+    unknownPackets: [],
+    decisions: [],
     peerEntries: new Map(),
     today: '2026-11-27',
     lostPayments: [],
@@ -432,6 +436,19 @@ function peerService(state: State, { unary }: Handlers): wallet.PeerServiceServe
       peerOf(name)
       const [entries, nextPageToken] = pageOf(entriesOf(date), page)
       return { entries, nextPageToken }
+    }),
+    listUnknownPackets: unary(async ({ name, ...page }) => {
+      peerOf(name)
+      const [packets, nextPageToken] = pageOf(state.unknownPackets, page)
+      return { packets, nextPageToken }
+    }),
+    decidePacket: unary(async (request) => {
+      peerOf(request.name)
+      const index = state.unknownPackets.findIndex(({ condition }) => condition === request.condition)
+      if (index === -1) throw new RpcError({ code: status.NOT_FOUND, message: 'no such packet' })
+      state.unknownPackets.splice(index, 1)
+      state.decisions.push(request)
+      return {}
     })
   }
 }

@@ -18,6 +18,7 @@ import type { Context, ResourceServerOverrides } from './compose/context.js'
 import { createDomainPorts } from './compose/domain-ports.js'
 import { createGrpcServices } from './compose/grpc-services.js'
 import { startMetrics } from './compose/metrics.js'
+import { openOtherProviders } from './compose/other-providers.js'
 import { openPeers, startPeerListener } from './compose/peers.js'
 import { startRateLimits } from './compose/rate-limits.js'
 import { openResources } from './compose/resources.js'
@@ -80,7 +81,9 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   const resources = { ...opened, sharedStore: countErrors(opened.sharedStore, counters.countStoreError) }
   const rateLimits = await startRateLimits(context, metrics.metrics)
   const domain = createDomainPorts(context, { ...resources, ...metrics, rateLimits }, overrides)
-  const wakers = startWorkers(context, resources, domain, counters)
+  const peers = openPeers(context)
+  const others = await openOtherProviders(context, resources, domain, peers)
+  const wakers = startWorkers(context, resources, { ...domain, ...others }, counters)
   startApprovalTimeout(context, resources, domain, wakers, counters)
   const telling = startTelling(context, resources, domain, counters)
   const waiting = startWaiting(context, { ...resources, ...metrics }, domain, telling)
@@ -92,7 +95,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
     graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000
   })
   lifecycle.add(listeners)
-  const rpcs = { counters, callObserver: transports?.grpcServer, telling, ...openPeers(context) }
+  const rpcs = { counters, callObserver: transports?.grpcServer, telling, ...peers }
   const grpcServer = await startGrpcServices({
     config,
     tls: opened.listenerTls,
@@ -101,7 +104,7 @@ async function start(context: Context, overrides: ResourceServerOverrides): Prom
   })
   listeners.add(grpcServer)
 
-  const parts = { context, resources, domain, wakers, counters, waiting }
+  const parts = { context, resources, domain, others, wakers, counters, waiting }
   const app = createPublicApp({
     routes: [...createHealthRoutes(readiness), ...wakeAfter(createRoutes(parts), wakers.onEventsAppended)],
     authServerUrl: config.AUTH_SERVER_URL,

@@ -176,6 +176,23 @@ export const resourceServerSchema = z.object({
       example: 'an-earlier-long-random-text-for-peers'
     })
     .optional(),
+  ILP_SLIPPAGE_BASIS_POINTS: setting
+    .wholeNumber(
+      {
+        description:
+          'Reserve of quotes to other providers for rates that change until the payment, in ten thousandths. None is taken where nothing is exchanged on the way.',
+        example: '50'
+      },
+      { min: 0, max: 1_000 }
+    )
+    .prefault('50'),
+  PROVIDER_KEYS: setting
+    .secret({
+      description:
+        'Ed25519 private keys of this provider as a client of other providers: a JWK Set. The first signs; all are published at PUBLIC_URL + `/.well-known/pay/jwks.json`. The same on every replica. With it and PEER_SECRET_KEY, receivers at other providers can be paid.',
+      example: '{"keys":[{"kid":"provider-1","kty":"OKP","crv":"Ed25519","x":"…","d":"…"}]}'
+    })
+    .optional(),
   WALLET_ADDRESS_PAGE_URL: setting
     .url({
       description:

@@ -29,6 +29,9 @@ export function refuseUnsafeStart(config: ResourceServerConfig): void {
   if (config.APPROVAL_TIMEOUT_SECONDS > config.PURGE_RETENTION_DAYS * SECONDS_PER_DAY) {
     problems.push('APPROVAL_TIMEOUT_SECONDS: must be at most PURGE_RETENTION_DAYS')
   }
+  if (config.PROVIDER_KEYS !== undefined && config.PEER_SECRET_KEY === undefined) {
+    problems.push('PEER_SECRET_KEY: required with PROVIDER_KEYS')
+  }
   if (problems.length > 0) throw new ConfigurationError(problems)
 }
 

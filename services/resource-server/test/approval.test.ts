@@ -628,7 +628,7 @@ describe('a rule', () => {
       [{ client: 'https://shop@shop.example/wallet' }, /^INVALID_ARGUMENT client: /],
       [{ client: 'https://shöp.example/wallet' }, /^INVALID_ARGUMENT client: /],
       [{ client: `https://${'x'.repeat(2_100)}` }, /^INVALID_ARGUMENT client: /],
-      [{ method: 'carrier pigeon' }, /^INVALID_ARGUMENT method: method must be local$/]
+      [{ method: 'carrier pigeon' }, /^INVALID_ARGUMENT method: method must be local or ilp$/]
     ]
     for (const [conditions, refusal] of bad) expect(await refusalOf(rule(conditions))).toMatch(refusal)
     expect((await world.operate('listApprovalRules', {})).rules).toEqual([])

@@ -52,6 +52,7 @@ function newQuote(key?: string, overrides: Partial<NewQuote> = {}): NewQuote {
     walletAddressId: payer.id,
     receiveAssetId: payer.asset_id,
     feeValue: 1n,
+    sending: undefined,
     roomIn: undefined,
     ...overrides
   }

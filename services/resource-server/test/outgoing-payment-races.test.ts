@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createLogger, systemClock, systemRandom } from '@open-payments-server/runtime'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { createResourceUrls } from '../src/domain/resource-urls.js'
-import { createLocalPaymentMethod } from '../src/features/process-outgoing-payments/local-payment-method.js'
+import { createLocalPayments } from '../src/features/process-outgoing-payments/local-payments.js'
 import { openDatabase } from './support/open-database.js'
 import { ALICE, BOB, PUBLIC_URL, type PaymentWorld, startPaymentWorld, usd } from './support/payment-world.js'
 
@@ -78,7 +78,7 @@ describe('many at once', () => {
       await world.createReceiver({ walletAddress: BOB }),
       await world.createReceiver({ walletAddress: ALICE })
     ]
-    const replica = createLocalPaymentMethod({
+    const replica = createLocalPayments({
       database: openDatabase(world.server.pool),
       urls: createResourceUrls(PUBLIC_URL),
       clock: systemClock,

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { AuthServerUnavailable, type ReserveResult } from '../src/domain/ports.js'
 import { createResourceUrls } from '../src/domain/resource-urls.js'
 import { createPersist, type PersistResult } from '../src/features/create-outgoing-payment/persist.js'
-import { createLocalPaymentMethod } from '../src/features/process-outgoing-payments/local-payment-method.js'
+import { createLocalPayments } from '../src/features/process-outgoing-payments/local-payments.js'
 import { connectAuthServer } from '../src/grpc/auth-server/connection.js'
 import { createGrantLimits } from '../src/grpc/auth-server/grant-limits.js'
 import { giveUpPayment, type NewPayment } from '../src/modules/outgoing-payments/index.js'
@@ -100,7 +100,8 @@ async function makePayments(): Promise<NewPayment[]> {
       terms: {
         amounts: { debitValue: value, feeValue: 0n, receiveValue: value },
         receiver,
-        quoteId: quote?.id
+        quoteId: quote?.id,
+        sending: undefined
       },
       // Until it is reserved.
       grantSpentDebitValue: 0n,
@@ -129,7 +130,7 @@ function startReplica() {
   const database = openDatabase(pool)
   const persist = createPersist({ database, logger, clock: systemClock, approvalTimeoutSeconds: 60 })
   const counters = { countEnded: () => undefined, countIncomingCompleted: () => undefined }
-  const method = createLocalPaymentMethod({
+  const method = createLocalPayments({
     database,
     urls,
     logger,

@@ -178,7 +178,8 @@ async function setUp(scene: Scene): Promise<NewPayment[]> {
           asset: { code: 'USD', scale: 2 },
           assetId: USD
         },
-        quoteId: draft.quote === undefined ? undefined : quotes[draft.quote]
+        quoteId: draft.quote === undefined ? undefined : quotes[draft.quote],
+        sending: undefined
       },
       grantSpentDebitValue: 18_446_744_073_709_551_615n,
       grantSpentReceiveValue: 7n,

@@ -36,6 +36,9 @@ const OWNERS: Readonly<Record<string, string>> = {
   peer_token: 'peers',
   peer_settlement: 'peers',
   received_packet: 'interledger',
+  sent_packet: 'interledger',
+  sending: 'outgoing-payments',
+  provider_grant: 'provider-grants',
   grant_reservation: 'grant-outcomes',
   database_timeline: 'grant-outcomes',
   frozen_client: 'frozen-clients'
@@ -103,6 +106,9 @@ it('a table is written by one part of a statement, or by parts that never touch 
     'decline-overdue-payments: outgoing_payment':
       'the payments awaited approval, and those that they were to refund have ended',
     'rotate-peer-token: peer_token': 'one is inserted or taken back into use, and only others end',
+    'save-provider-grant: provider_grant': 'one is saved, and only others are dropped',
+    'write-packets: sent_packet':
+      'packets that were written before are answered, and those that were not are inserted',
     'settle-outgoing-payments: transfer':
       'holds that were there are ended; transfers that were not are inserted',
     'keep-frozen-clients: frozen_client': 'rows are deleted if they are not listed, and inserted if they are',
@@ -126,6 +132,15 @@ it('a statement that changes something appends an event, or nobody needs to know
   const silent: Readonly<Record<string, string>> = {
     'create-approval-rule': 'the operator who does it knows; each payment that meets it is told',
     'keep-frozen-clients': 'the auth server, which decides it, tells of it',
+    'begin-sending-payments': 'the payment stays pending: how it is sent is told with its end',
+    'decide-packet': 'the operator who does it knows; what it moved is told with the payment',
+    'end-sending': 'the statement after it, in the same transaction, tells of the end of the payment',
+    'ensure-asset': 'an asset elsewhere changes nothing here',
+    'forget-provider-grant': "what this provider holds elsewhere is nobody else's concern",
+    'lease-payments-to-send': "which process sends a payment is nobody's concern",
+    'postpone-sending': 'the payment stays pending',
+    'save-provider-grant': "what this provider holds elsewhere is nobody else's concern",
+    'write-packets': 'a packet is between two providers; what it moved is told with the payment',
     'claim-reservation-outcomes': "when to try again to tell the auth server is nobody else's concern",
     'create-peer': 'the operator who does it knows',
     'create-quotes': 'its client has it in its hands; that it expires is told',

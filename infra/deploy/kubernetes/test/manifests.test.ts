@@ -353,7 +353,7 @@ describeRendered('production', () => {
       }
     })
 
-    it('allow egress to DNS and databases, and https only from the auth server', () => {
+    it('allow egress to DNS and databases, and https to the internet from the services alone', () => {
       const [dns, postgresql, redis] = [
         elsewhere('kube-system', { 'k8s-app': 'kube-dns' }),
         { address: '192.0.2.10' },
@@ -370,10 +370,11 @@ describeRendered('production', () => {
       }
       const internet = [{ address: '203.0.113.5' }, { address: '2600::5' }]
       for (const to of internet) {
-        expect(traffic().allows(server('auth-server'), to, 443)).toBe(true)
-        expect(traffic().allows(server('auth-server'), to, 80)).toBe(false)
-        expect(traffic().allows(server('resource-server'), to, 443)).toBe(false)
-        expect(traffic().allows(migration('auth-server'), to, 443)).toBe(false)
+        for (const name of NAMES) {
+          expect(traffic().allows(server(name), to, 443)).toBe(true)
+          expect(traffic().allows(server(name), to, 80)).toBe(false)
+          expect(traffic().allows(migration(name), to, 443)).toBe(false)
+        }
       }
     })
 
@@ -386,8 +387,8 @@ describeRendered('production', () => {
       '127.0.0.1',
       'fd00::1',
       'fe80::1'
-    ])('never let the auth server reach %s', (address) => {
-      expect(traffic().allows(server('auth-server'), { address }, 443)).toBe(false)
+    ])('never let a service reach %s', (address) => {
+      for (const name of NAMES) expect(traffic().allows(server(name), { address }, 443)).toBe(false)
     })
   })
 })

@@ -2,19 +2,24 @@ import { parseArgs } from 'node:util'
 import { runDemo } from './run-demo.js'
 
 const USAGE = `
-  Usage: npm run demo [-- --yes]
+  Usage: npm run demo [-- --yes] [--across]
 
   Shows a payment from consent to received money, against the stack that \`npm start\` runs.
 
-    --yes   give consent without a person: the demo plays alice's browser
+    --yes      give consent without a person: the demo plays alice's browser
+    --across   pay dora, who has her wallet at the second provider: \`npm start -- --providers 2\`
 `
 
 try {
   const { values } = parseArgs({
-    options: { yes: { type: 'boolean', short: 'y' }, help: { type: 'boolean', short: 'h' } }
+    options: {
+      yes: { type: 'boolean', short: 'y' },
+      across: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' }
+    }
   })
   if (values.help === true) process.stdout.write(`${USAGE}\n`)
-  else process.exitCode = await runDemo({ yes: values.yes === true })
+  else process.exitCode = await runDemo({ yes: values.yes === true, across: values.across === true })
 } catch (error) {
   process.stderr.write(`\n  ${error instanceof Error ? error.message : String(error)}\n${USAGE}\n`)
   process.exitCode = 1

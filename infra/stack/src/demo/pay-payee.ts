@@ -20,7 +20,7 @@ import { isFinishHash, type Finish, startCallback } from './callback.js'
 import type { FollowPayment, PaymentEvent } from './follow-payment.js'
 import type { Storyteller } from './printing.js'
 
-/** What bob is to receive: 10.00 USD. */
+/** What the payee is to receive: 10.00 of its asset. */
 const INCOMING_VALUE = '1000'
 const MS_PER_SECOND = 1_000
 /** How long alice may take to decide: the auth server's default. */
@@ -28,8 +28,18 @@ const CONSENT_TIMEOUT_MS = 600_000
 
 const TIMED_OUT: Finish = { kind: 'ended', result: 'nobody chose within 10 minutes' }
 
+/** Whom the demo pays. */
+export interface Payee {
+  /** As people call it: `Bob`. */
+  readonly name: string
+  readonly walletAddress: string
+  /** What it is to receive, in words: `10.00 USD`. */
+  readonly amount: string
+}
+
 /** Dependencies of the demo's payment. */
 export interface Telling {
+  readonly payee: Payee
   readonly client: AuthenticatedClient
   readonly stack: StackFile
   readonly story: Storyteller
@@ -39,30 +49,35 @@ export interface Telling {
 }
 
 /**
- * Pays bob from alice's wallet as the shop: all steps, from the wallet address to received money.
+ * Pays somebody from alice's wallet as the shop: all steps, from the wallet address to received money.
  *
  * @throws OpenPaymentsClientError for an answer that is an error or breaks the published API; Error when consent is not given
  */
-export async function payBob(telling: Telling): Promise<Pick<IncomingPayment, 'id' | 'receivedAmount'>> {
-  const { client, stack, story, followPayment } = telling
-  story.step('Bob’s wallet address', 'Who runs bob’s wallet, in which asset, and who gives permission?')
-  const bob = await client.walletAddress.get({ url: stack.walletAddresses.bob })
+export async function payPayee(telling: Telling): Promise<Pick<IncomingPayment, 'id' | 'receivedAmount'>> {
+  const { client, stack, story, followPayment, payee } = telling
+  const { name } = payee
+  const other = name.toLowerCase()
+  story.step(
+    `${name}’s wallet address`,
+    `Who runs ${other}’s wallet, in which asset, and who gives permission?`
+  )
+  const address = await client.walletAddress.get({ url: payee.walletAddress })
 
   story.step(
     'A grant for incoming payments',
-    'The shop may ask for money to be paid to bob. Nobody has to consent to that.'
+    `The shop may ask for money to be paid to ${other}. Nobody has to consent to that.`
   )
-  const incomingGrant = await requestGrant(client, bob, {
+  const incomingGrant = await requestGrant(client, address, {
     type: 'incoming-payment',
     actions: ['create', 'read', 'complete']
   })
 
-  story.step('An incoming payment', 'What bob is to receive: 10.00 USD.')
-  const { assetCode, assetScale } = bob
+  story.step('An incoming payment', `What ${other} is to receive: ${payee.amount}.`)
+  const { assetCode, assetScale } = address
   const incomingPayment = await client.incomingPayment.create(
-    { url: bob.resourceServer, accessToken: incomingGrant.access_token.value },
+    { url: address.resourceServer, accessToken: incomingGrant.access_token.value },
     {
-      walletAddress: bob.id,
+      walletAddress: address.id,
       incomingAmount: { value: INCOMING_VALUE, assetCode, assetScale },
       metadata: { description: 'Order 42' }
     }
@@ -73,7 +88,10 @@ export async function payBob(telling: Telling): Promise<Pick<IncomingPayment, 'i
   const quote = await quotePayment(telling, alice, incomingPayment.id)
   const outgoingGrant = await obtainConsent(telling, alice, incomingPayment.id, quote)
 
-  story.step('The shop follows bob’s payment', 'It need not ask again and again: it is told what happens.')
+  story.step(
+    `The shop follows ${other}’s payment`,
+    'It need not ask again and again: it is told what happens.'
+  )
   const events = await followPayment(incomingPayment.id, incomingGrant.access_token.value)
   await createOutgoingPayment(telling, alice, outgoingGrant, quote)
 
@@ -94,14 +112,14 @@ async function untilCompleted(
 }
 
 async function quotePayment(
-  { client, story }: Telling,
+  { client, story, payee }: Telling,
   alice: WalletAddress,
   receiver: string
 ): Promise<Quote> {
   story.step('A grant for quotes', 'The shop may ask what a payment from alice would cost.')
   const grant = await requestGrant(client, alice, { type: 'quote', actions: ['create', 'read'] })
 
-  story.step('A quote', 'What does alice pay, so that bob receives 10.00 USD?')
+  story.step('A quote', `What does alice pay, so that ${payee.name.toLowerCase()} receives ${payee.amount}?`)
   return client.quote.create(
     { url: alice.resourceServer, accessToken: grant.access_token.value },
     { walletAddress: alice.id, receiver, method: 'ilp' }

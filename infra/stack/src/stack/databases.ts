@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { createDatabaseIfMissing } from '@open-payments-server/database'
 import { startPostgres } from '@open-payments-server/local-services'
-import type { StackPaths, StackSettings } from './settings.js'
+import type { DatabaseNames, StackPaths, StackSettings } from './settings.js'
 
 /** The databases of both services. */
 export interface Databases {
@@ -15,8 +15,7 @@ export interface Databases {
   stop(): Promise<void>
 }
 
-const AUTH_DATABASE = 'auth'
-const WALLET_DATABASE = 'wallet'
+const EMBEDDED_NAMES: DatabaseNames = { auth: 'auth', wallet: 'wallet' }
 
 /** Starts the embedded PostgreSQL, or uses the server in the settings, and makes sure that both databases exist. */
 export async function openDatabases(
@@ -34,7 +33,7 @@ export async function openDatabases(
   }
   if (databases.kind === 'server') {
     return {
-      ...(await createBoth(databases.url)),
+      ...(await createBoth(databases.url, databases.names)),
       description: `on ${new URL(databases.url).host}`,
       ...foreign
     }
@@ -52,19 +51,22 @@ export async function openDatabases(
   }
   try {
     const description = `embedded, port ${String(ports.postgres)}`
-    return { ...(await createBoth(server.url)), description, ended: server.ended, stop }
+    return { ...(await createBoth(server.url, EMBEDDED_NAMES)), description, ended: server.ended, stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-async function createBoth(adminUrl: string): Promise<{ authUrl: string; resourceUrl: string }> {
-  for (const name of [AUTH_DATABASE, WALLET_DATABASE]) await createDatabaseIfMissing({ adminUrl, name })
+async function createBoth(
+  adminUrl: string,
+  { auth, wallet }: DatabaseNames
+): Promise<{ authUrl: string; resourceUrl: string }> {
+  for (const name of [auth, wallet]) await createDatabaseIfMissing({ adminUrl, name })
   const urlOf = (name: string): string => {
     const url = new URL(adminUrl)
     url.pathname = `/${name}`
     return url.href
   }
-  return { authUrl: urlOf(AUTH_DATABASE), resourceUrl: urlOf(WALLET_DATABASE) }
+  return { authUrl: urlOf(auth), resourceUrl: urlOf(wallet) }
 }

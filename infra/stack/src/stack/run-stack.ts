@@ -1,37 +1,42 @@
 import { once } from 'node:events'
 import { appendFile, mkdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { parseArgs } from 'node:util'
 import { OperatorClient } from '@open-payments-server/operator-cli'
 import { describeAmount } from '@open-payments-server/value-types/amounts'
 import pc from 'picocolors'
 import { createConsentPage } from '../consent-page/app.js'
 import { createIdentityProvider } from '../consent-page/identity-provider.js'
 import { openDatabases } from './databases.js'
+import { type PeeredProvider, peerProviders } from './peering.js'
 import { assertPortsFree } from './ports.js'
 import { Progress } from './progress.js'
 import { claimStack, findRunningStack, releaseStack } from './running-stack.js'
 import { ensureSecrets, type StackSecrets } from './secrets.js'
-import { type SeededWallets, seedWallets } from './seed.js'
+import { FIRST_SEEDS, SECOND_SEEDS, type SeededWallets, seedWallets } from './seed.js'
 import { type ServiceOptions, ServiceProcess } from './service-process.js'
 import { authServer, resourceServer, type ServiceSurroundings } from './services.js'
 import {
   type Environment,
+  readSecondSettings,
   readSettings,
+  secondEnvironment,
   StackError,
   stackPaths,
   type StackPaths,
   type StackSettings
 } from './settings.js'
-import { removeStackFile, writeStackFile } from './stack-file.js'
+import { removeStackFile, type StackFile, type StackProvider, writeStackFile } from './stack-file.js'
 
 const LOOPBACK = '127.0.0.1'
 /** How often we check whether npm, which started us, still runs. */
 const PARENT_POLL_MS = 1_000
 
-/** The state of the stack while it starts and runs. */
+/** The state of a provider of the stack while it starts and runs. */
 interface Stack {
   readonly settings: StackSettings
   readonly paths: StackPaths
+  readonly environment: Environment
   readonly progress: Progress
   /** Aborted when the stack is asked to stop. */
   readonly signal: AbortSignal
@@ -41,12 +46,19 @@ interface Stack {
   readonly watch: (failure: Promise<Error>) => void
 }
 
+const USAGE = `
+  Usage: npm start [-- --providers 2]
+
+    --providers 2   runs a second provider beside the first, peered with it in US dollars
+`
+
 /**
  * Runs the quick start in the foreground until it is stopped by Ctrl-C or SIGTERM, or a part of it fails.
  *
+ * @param parameters of the command line
  * @returns the exit status: 0 when it was stopped, 1 when it could not go on
  */
-export async function runStack(environment: Environment): Promise<number> {
+export async function runStack(environment: Environment, parameters: readonly string[]): Promise<number> {
   // A closed terminal must not prevent an orderly stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
   const progress = new Progress()
@@ -54,21 +66,22 @@ export async function runStack(environment: Environment): Promise<number> {
   const undo: Stack['undo'] = []
   let status = 0
   try {
+    const hasSecond = readProviders(parameters) === 2
     let fail: (error: Error) => void = () => undefined
     const failed = new Promise<never>((_resolve, reject) => {
       fail = reject
     })
     failed.catch(() => undefined)
     const watch: Stack['watch'] = (failure) => void failure.then(fail)
-    const stack = {
+    const parts = { progress, signal: stopping, undo, watch }
+    const first = {
+      ...parts,
+      environment,
       settings: readSettings(environment),
-      paths: stackPaths(environment),
-      progress,
-      signal: stopping,
-      undo,
-      watch
+      paths: stackPaths(environment)
     }
-    await Promise.race([failed, start(stack, environment)])
+    const second = hasSecond ? secondOf(first) : undefined
+    await Promise.race([failed, start(first, second)])
     await Promise.race([failed, aborted(stopping)])
   } catch (error) {
     if (!stopping.aborted) {
@@ -78,6 +91,29 @@ export async function runStack(environment: Environment): Promise<number> {
   }
   await stop(progress, undo)
   return status
+}
+
+/** @throws StackError for parameters that are not known */
+function readProviders(parameters: readonly string[]): 1 | 2 {
+  try {
+    const { values } = parseArgs({ args: [...parameters], options: { providers: { type: 'string' } } })
+    if (values.providers === '2') return 2
+    if (values.providers === undefined || values.providers === '1') return 1
+  } catch {
+    // The usage says what there is.
+  }
+  throw new StackError(USAGE.trim())
+}
+
+/** The second provider beside the first. */
+function secondOf(first: Stack): Stack {
+  const environment = secondEnvironment(first.environment)
+  return {
+    ...first,
+    environment,
+    settings: readSecondSettings(first.environment),
+    paths: stackPaths(environment)
+  }
 }
 
 /** Aborted by the first signal to stop. npm and the terminal may both send one; later ones have no effect. */
@@ -102,12 +138,42 @@ async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-async function start(stack: Stack, environment: Environment): Promise<void> {
-  const { settings, paths, progress, signal, undo } = stack
+async function start(first: Stack, second: Stack | undefined): Promise<void> {
+  const { progress } = first
   progress.say()
   progress.say(pc.bold('Open Payments'))
   progress.say()
-  await claim(stack)
+  for (const one of second === undefined ? [first] : [first, second]) await claim(one)
+  const secrets = await startProvider(first)
+  const wallets = await seed(first, FIRST_SEEDS)
+  if (second === undefined) {
+    await publish(first, {
+      ...addressesOf(first, secrets, wallets),
+      walletAddresses: wallets.walletAddresses
+    })
+    showSummary(first, [wallets])
+    return
+  }
+  progress.say()
+  progress.say(pc.bold('Second provider'))
+  progress.say()
+  const secondSecrets = await startProvider(second)
+  const secondWallets = await seed(second, SECOND_SEEDS)
+  await peer({ stack: first, secrets }, { stack: second, secrets: secondSecrets })
+  await publish(first, {
+    ...addressesOf(first, secrets, wallets),
+    walletAddresses: wallets.walletAddresses,
+    secondProvider: {
+      ...addressesOf(second, secondSecrets, secondWallets),
+      walletAddresses: secondWallets.walletAddresses
+    }
+  })
+  showSummary(first, [wallets, secondWallets])
+}
+
+/** Starts everything of a provider. */
+async function startProvider(stack: Stack): Promise<StackSecrets> {
+  const { settings, paths, progress, signal, undo, environment } = stack
   const secrets = await ensureSecrets(paths.secretsFile)
   const databases = await progress.step(
     'PostgreSQL',
@@ -129,13 +195,7 @@ async function start(stack: Stack, environment: Environment): Promise<void> {
     () => settings.consentPageUrl
   )
   signal.throwIfAborted()
-  const wallets = await progress.step(
-    'wallets',
-    () => seed(stack),
-    (seeded) => Object.keys(seeded.walletAddresses).join(', ')
-  )
-  await publish(stack, secrets, wallets)
-  showSummary(stack, wallets)
+  return secrets
 }
 
 /** Makes sure that nothing else uses the ports and the data. */
@@ -219,51 +279,98 @@ async function startConsentPage({ settings, paths, undo }: Stack, secrets: Stack
   })
 }
 
-async function seed({ settings, paths }: Stack): Promise<SeededWallets> {
-  const client = new OperatorClient({ auth: settings.authGrpcTarget, wallet: settings.resourceGrpcTarget })
+async function seed<Name extends string>(
+  { settings, paths, progress }: Stack,
+  seeds: Parameters<typeof seedWallets<Name>>[2]
+): Promise<Awaited<ReturnType<typeof seedWallets<Name>>>> {
+  return progress.step(
+    'wallets',
+    async () => {
+      const client = operatorOf(settings)
+      try {
+        return await seedWallets<Name>(client, paths.keys, seeds)
+      } finally {
+        client.close()
+      }
+    },
+    (seeded) => Object.keys(seeded.walletAddresses).join(', ')
+  )
+}
+
+function operatorOf({ authGrpcTarget: auth, resourceGrpcTarget: wallet }: StackSettings): OperatorClient {
+  return new OperatorClient({ auth, wallet })
+}
+
+/** Makes both providers each other's peers. */
+async function peer(
+  first: { readonly stack: Stack; readonly secrets: StackSecrets },
+  second: { readonly stack: Stack; readonly secrets: StackSecrets }
+): Promise<void> {
+  const providerOf = (name: string, { stack: { settings }, secrets }: typeof first): PeeredProvider => ({
+    name,
+    client: operatorOf(settings),
+    settings,
+    secrets
+  })
+  const providers = [providerOf('first', first), providerOf('second', second)] as const
   try {
-    return await seedWallets(client, paths.keys)
+    await first.stack.progress.step(
+      'peering',
+      () => peerProviders(...providers),
+      () => 'in USD'
+    )
   } finally {
-    client.close()
+    for (const { client } of providers) client.close()
   }
 }
 
-async function publish(
-  { settings, paths, undo }: Stack,
+/** What the file of the running stack says of a provider, its wallet addresses aside. */
+function addressesOf(
+  { settings }: Stack,
   secrets: StackSecrets,
-  wallets: SeededWallets
-): Promise<void> {
-  undo.push(() => removeStackFile(paths.stackFile))
-  await writeStackFile(paths.stackFile, {
+  { shop, market }: Pick<SeededWallets<never>, 'shop' | 'market'>
+): StackProvider {
+  return {
     authServer: settings.authServerUrl,
     resourceServer: settings.resourceServerUrl,
     authGrpc: settings.authGrpcTarget,
     resourceGrpc: settings.resourceGrpcTarget,
-    walletAddresses: wallets.walletAddresses,
-    client: wallets.shop,
-    otherClient: wallets.market,
+    client: shop,
+    otherClient: market,
     identityProvider: { api: settings.identityProviderUrl, secret: secrets.identityProviderSecret },
     peering: settings.peering
-  })
+  }
 }
 
-function showSummary({ progress }: Stack, wallets: SeededWallets): void {
-  const { walletAddresses, accounts } = wallets
+async function publish({ paths, undo }: Stack, file: StackFile): Promise<void> {
+  undo.push(() => removeStackFile(paths.stackFile))
+  await writeStackFile(paths.stackFile, file)
+}
+
+function showSummary(
+  { progress }: Stack,
+  providers: readonly Pick<SeededWallets<string>, 'walletAddresses' | 'accounts'>[]
+): void {
   progress.say()
   progress.say(`${pc.green(pc.bold('Ready'))} ${pc.dim(`in ${progress.elapsed()}`)}`)
   progress.say()
   progress.say(pc.bold('Wallet addresses'))
-  const urls = Object.values(walletAddresses)
-  const width = Math.max(...urls.map((url) => url.length))
-  for (const [name, url] of Object.entries(walletAddresses)) {
-    const { balance } = accounts[name as keyof typeof accounts]
-    progress.say(`  ${name.padEnd(8)} ${pc.cyan(url.padEnd(width))}  ${describeAmount(balance).padStart(16)}`)
+  const all = providers.flatMap(({ walletAddresses, accounts }) =>
+    Object.entries(walletAddresses).map(([name, url]) => ({ name, url, account: accounts[name] }))
+  )
+  const width = Math.max(...all.map(({ url }) => url.length))
+  for (const { name, url, account } of all) {
+    const balance = account === undefined ? '' : describeAmount(account.balance)
+    progress.say(`  ${name.padEnd(8)} ${pc.cyan(url.padEnd(width))}  ${balance.padStart(16)}`)
   }
   progress.say()
   progress.say(pc.bold('Try next') + pc.dim(', in another terminal'))
   const commands = [
     ['npm run demo', 'the shop asks, you consent as alice, bob is paid: every step shown'],
     ['npm run demo -- --yes', 'the same, with the consent given for you'],
+    ...(providers.length > 1
+      ? ([['npm run demo -- --across', 'dora is paid, who has her wallet at the second provider']] as const)
+      : []),
     ['npm run cli -- account list', 'balances; `npm run cli -- --help` for all an operator can do'],
     ['npm run cli -- audit', 'prove that no cent went missing']
   ] as const

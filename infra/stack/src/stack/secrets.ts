@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 
@@ -9,7 +9,9 @@ const schema = z.object({
   sharedSecretKey: z.string().min(16),
   authWebhookSecretKey: z.string().min(16),
   resourceWebhookSecretKey: z.string().min(16),
-  peerSecretKey: z.string().min(16)
+  peerSecretKey: z.string().min(16),
+  /** A JWK Set. */
+  providerKeys: z.string()
 })
 
 /** The secrets of the stack's services. */
@@ -19,10 +21,19 @@ export type StackSecrets = z.output<typeof schema>
 export async function ensureSecrets(file: string): Promise<StackSecrets> {
   const kept = await readKept(file)
   const newSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url')
-  const generated = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, newSecret()]))
+  const generated = {
+    ...Object.fromEntries(Object.keys(schema.shape).map((name) => [name, newSecret()])),
+    providerKeys: newProviderKeys()
+  }
   const secrets = schema.parse({ ...generated, ...kept })
   await writeFile(file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 })
   return secrets
+}
+
+/** A JWK Set of one Ed25519 key. */
+function newProviderKeys(): string {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  return JSON.stringify({ keys: [privateKey.export({ format: 'jwk' })] })
 }
 
 async function readKept(file: string): Promise<object> {

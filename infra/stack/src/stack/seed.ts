@@ -7,47 +7,73 @@ import {
   type OperatorClient
 } from '@open-payments-server/operator-cli'
 import { type Asset, isSameAsset } from '@open-payments-server/value-types/amounts'
-import type { StackClient, WalletName } from './stack-file.js'
+import type { SECOND_WALLETS, StackClient, WALLETS } from './stack-file.js'
 
 const USD: Asset = { code: 'USD', scale: 2 }
 const EUR: Asset = { code: 'EUR', scale: 2 }
 
-const WALLETS: Readonly<Record<WalletName, { asset: Asset; publicName: string }>> = {
-  alice: { asset: USD, publicName: 'Alice' },
-  bob: { asset: USD, publicName: 'Bob' },
-  carol: { asset: EUR, publicName: 'Carol' },
-  shop: { asset: USD, publicName: 'Shop' },
-  market: { asset: USD, publicName: 'Market' }
+/** A wallet to be seeded. */
+interface Seed {
+  readonly asset: Asset
+  readonly publicName: string
+  /** Id of its deposit: constant, so that it gets its money only once, however often the stack is started. */
+  readonly depositId?: string
 }
 
-/** Constant, so that alice gets her money only once, however often the stack is started. */
-const DEPOSIT_ID = '01930000-0000-7000-8000-00000000a11c'
-/** 1,000,000.00 USD. */
+/** The wallets of the two clients, which every provider has. */
+const CLIENTS = {
+  shop: { asset: USD, publicName: 'Shop' },
+  market: { asset: USD, publicName: 'Market' }
+} satisfies Record<string, Seed>
+
+/** The wallets of the quick start. */
+export const FIRST_SEEDS: Readonly<Record<(typeof WALLETS)[number], Seed>> = {
+  alice: { asset: USD, publicName: 'Alice', depositId: '01930000-0000-7000-8000-00000000a11c' },
+  bob: { asset: USD, publicName: 'Bob' },
+  carol: { asset: EUR, publicName: 'Carol' },
+  ...CLIENTS
+}
+
+/** The wallets of its second provider. */
+export const SECOND_SEEDS: Readonly<Record<(typeof SECOND_WALLETS)[number], Seed>> = {
+  dora: { asset: EUR, publicName: 'Dora', depositId: '01930000-0000-7000-8000-0000000000d0' },
+  evan: { asset: USD, publicName: 'Evan', depositId: '01930000-0000-7000-8000-0000000000e0' },
+  ...CLIENTS
+}
+
+/** 1,000,000.00 of an asset. */
 const DEPOSIT_VALUE = 100_000_000n
 /** More than a quick start has wallets. */
 const LIST_LIMIT = 100_000
 
-/** The wallets of the quick start. */
-export interface SeededWallets {
-  readonly walletAddresses: Readonly<Record<WalletName, string>>
-  readonly accounts: Readonly<Record<WalletName, OperatorAccount>>
+/** The wallets of a provider. */
+export interface SeededWallets<Name extends string> {
+  readonly walletAddresses: Readonly<Record<Name, string>>
+  readonly accounts: Readonly<Record<Name, OperatorAccount>>
   readonly shop: StackClient
   readonly market: StackClient
 }
 
-/** Makes sure that the wallets of the quick start exist. Does not change existing ones. */
-export async function seedWallets(client: OperatorClient, keysDirectory: string): Promise<SeededWallets> {
+/** Makes sure that wallets exist. Does not change existing ones. */
+export async function seedWallets<Name extends string>(
+  client: OperatorClient,
+  keysDirectory: string,
+  seeds: Readonly<Record<Name | keyof typeof CLIENTS, Seed>>
+): Promise<SeededWallets<Name | keyof typeof CLIENTS>> {
   await createAssets(client)
-  const names = Object.keys(WALLETS) as WalletName[]
-  for (const name of names) {
-    if ((await client.findAccount(name)) === undefined) await client.createAccount(name, WALLETS[name].asset)
+  const named = Object.entries(seeds) as [Name | keyof typeof CLIENTS, Seed][]
+  for (const [name, { asset, depositId }] of named) {
+    if ((await client.findAccount(name)) === undefined) await client.createAccount(name, asset)
+    if (depositId !== undefined) await client.deposit(depositId, name, DEPOSIT_VALUE)
   }
-  await client.deposit(DEPOSIT_ID, 'alice', DEPOSIT_VALUE)
-  const walletAddresses = await createWalletAddresses(client, names)
+  const walletAddresses = await createWalletAddresses(client, named)
   await mkdir(keysDirectory, { recursive: true, mode: 0o700 })
   return {
     walletAddresses,
-    accounts: await readAccounts(client, names),
+    accounts: await readAccounts(
+      client,
+      named.map(([name]) => name)
+    ),
     shop: await addKey(client, 'shop', walletAddresses.shop, keysDirectory),
     market: await addKey(client, 'market', walletAddresses.market, keysDirectory)
   }
@@ -60,36 +86,35 @@ async function createAssets(client: OperatorClient): Promise<void> {
   }
 }
 
-async function createWalletAddresses(
+async function createWalletAddresses<Name extends string>(
   client: OperatorClient,
-  names: readonly WalletName[]
-): Promise<Record<WalletName, string>> {
+  seeds: readonly [Name, Seed][]
+): Promise<Record<Name, string>> {
   const { items } = await client.listWalletAddresses(LIST_LIMIT)
   const urls = await Promise.all(
-    names.map(async (name) => {
+    seeds.map(async ([name, { publicName }]) => {
       const known = items.find(({ url }) => new URL(url).pathname === `/${name}`)
-      const { publicName } = WALLETS[name]
       const { url } =
         known ?? (await client.createWalletAddress({ path: `/${name}`, accountName: name, publicName }))
       return [name, url] as const
     })
   )
-  return Object.fromEntries(urls) as Record<WalletName, string>
+  return Object.fromEntries(urls) as Record<Name, string>
 }
 
-async function readAccounts(
+async function readAccounts<Name extends string>(
   client: OperatorClient,
-  names: readonly WalletName[]
-): Promise<Record<WalletName, OperatorAccount>> {
+  names: readonly Name[]
+): Promise<Record<Name, OperatorAccount>> {
   const accounts = await Promise.all(
     names.map(async (name) => [name, await client.findAccount(name)] as const)
   )
-  return Object.fromEntries(accounts) as Record<WalletName, OperatorAccount>
+  return Object.fromEntries(accounts) as Record<Name, OperatorAccount>
 }
 
 async function addKey(
   client: OperatorClient,
-  name: WalletName,
+  name: keyof typeof CLIENTS,
   walletAddress: string,
   keysDirectory: string
 ): Promise<StackClient> {

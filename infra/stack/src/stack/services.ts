@@ -90,6 +90,7 @@ export function resourceServer({
       ILP_HOST: LOOPBACK,
       ILP_PORT: String(ports.peers),
       PEER_SECRET_KEY: secrets.peerSecretKey,
+      PROVIDER_KEYS: secrets.providerKeys,
       WEBHOOK_SECRET_KEY: secrets.resourceWebhookSecretKey,
       SHUTDOWN_GRACE_SECONDS: GRACE_SECONDS
     }

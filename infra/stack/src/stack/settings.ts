@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 /** Default of STACK_PORT_BASE. */
 const PORT_BASE_DEFAULT = 4000
+/** So that there is room for two providers. */
 const PORT_BASE_MAX = 65_000
 /** Default of ILP_ADDRESS. */
 const ILP_ADDRESS_DEFAULT = 'test.wallet'
@@ -41,11 +42,17 @@ const REFUSED_PORTS: ReadonlySet<number> = new Set([
   10080
 ])
 
+/** Names of the databases of both services. */
+export interface DatabaseNames {
+  readonly auth: string
+  readonly wallet: string
+}
+
 /** Existing databases instead of the embedded PostgreSQL. */
 export type GivenDatabases =
   | { readonly kind: 'embedded' }
   /** A server on which both databases are created. */
-  | { readonly kind: 'server'; readonly url: string }
+  | { readonly kind: 'server'; readonly url: string; readonly names: DatabaseNames }
   /** One URL for each service. */
   | { readonly kind: 'databases'; readonly auth: string; readonly resource: string }
 
@@ -140,10 +147,41 @@ export function readSettings(environment: Environment): StackSettings {
   }
 }
 
+/** How far the ports of the second provider are from those of the first. */
+const SECOND_PORTS_AFTER = 50
+
+/**
+ * The environment of the second provider: other ports, files, databases and addresses.
+ *
+ * @throws StackError when its databases cannot be others
+ */
+export function secondEnvironment(environment: Environment): Environment {
+  if (environment.AUTH_DATABASE_URL !== undefined) {
+    throw new StackError(
+      'A second provider needs databases of its own: set DATABASE_URL, on which they are created, or nothing.'
+    )
+  }
+  const base = readPortBase(environment.STACK_PORT_BASE) + SECOND_PORTS_AFTER
+  return {
+    ...environment,
+    STACK_PORT_BASE: String(base),
+    STACK_DIRECTORY: join(stackPaths(environment).directory, 'second'),
+    ILP_ADDRESS: `${environment.ILP_ADDRESS ?? ILP_ADDRESS_DEFAULT}-second`
+  }
+}
+
+/** The settings of the second provider, which may be on the same database server as the first. */
+export function readSecondSettings(environment: Environment): StackSettings {
+  const settings = readSettings(secondEnvironment(environment))
+  const { databases } = settings
+  if (databases.kind !== 'server') return settings
+  return { ...settings, databases: { ...databases, names: { auth: 'auth_second', wallet: 'wallet_second' } } }
+}
+
 function readPortBase(text: string | undefined): number {
   if (text === undefined || text === '') return PORT_BASE_DEFAULT
   const base = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  if (base < 1024 || base > PORT_BASE_MAX) {
+  if (base < 1024 || base > PORT_BASE_MAX + SECOND_PORTS_AFTER) {
     throw new StackError(`STACK_PORT_BASE must be a whole number from 1024 to ${String(PORT_BASE_MAX)}.`)
   }
   return base
@@ -170,5 +208,5 @@ function readDatabases(environment: Environment): GivenDatabases {
   if (url === undefined) return { kind: 'embedded' }
   if (!URL.canParse(url))
     throw new StackError('DATABASE_URL must be a URL such as postgresql://user:password@host:5432/postgres.')
-  return { kind: 'server', url }
+  return { kind: 'server', url, names: { auth: 'auth', wallet: 'wallet' } }
 }

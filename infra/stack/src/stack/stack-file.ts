@@ -4,29 +4,35 @@ import { StackError } from './settings.js'
 
 /** The wallets of the quick start. */
 export const WALLETS = ['alice', 'bob', 'carol', 'shop', 'market'] as const
-
-/** A wallet of the quick start. */
-export type WalletName = (typeof WALLETS)[number]
+/** The wallets of its second provider. */
+export const SECOND_WALLETS = ['dora', 'evan', 'shop', 'market'] as const
 
 const client = z.object({ walletAddress: z.url(), keyId: z.string(), privateKeyFile: z.string() })
 
-const schema = z.object({
+const provider = z.object({
   authServer: z.url(),
   resourceServer: z.url(),
   authGrpc: z.string(),
   resourceGrpc: z.string(),
-  walletAddresses: z.record(z.enum(WALLETS), z.url()),
   client,
   otherClient: client,
   identityProvider: z.object({ api: z.url(), secret: z.string() }),
   peering: z.object({ ilpEndpoint: z.url(), ilpAddress: z.string() })
 })
 
+const schema = provider.extend({
+  walletAddresses: z.record(z.enum(WALLETS), z.url()),
+  secondProvider: provider.extend({ walletAddresses: z.record(z.enum(SECOND_WALLETS), z.url()) }).optional()
+})
+
 /**
  * Addresses of the running stack, for programs that use it. URLs are absolute, as are paths; gRPC addresses are `host:port`, the
- * form that gRPC clients take.
+ * form that gRPC clients take. There is a second provider if the stack was started with two.
  */
 export type StackFile = z.output<typeof schema>
+
+/** Addresses of one provider of the stack, its wallet addresses aside. */
+export type StackProvider = z.output<typeof provider>
 
 /** A client's wallet address and the key it signs with (Ed25519, PKCS#8 PEM). */
 export type StackClient = StackFile['client']

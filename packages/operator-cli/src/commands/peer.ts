@@ -1,5 +1,6 @@
 import { type Amount, describeAmount } from '@open-payments-server/value-types/amounts'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { CommandError } from '../command-error.js'
 import { limitOption, parseScale, parseUrl } from '../arguments.js'
 import { namingRepetition } from '../movements.js'
 import { amountCell, amountJson, balanceCell, instantText, type Printer } from '../output.js'
@@ -58,10 +59,10 @@ interface SettleOptions {
   readonly direction: SettlementDirection
 }
 
-/** `peer create|list|show|update|rotate-token|settle|statement|reconcile` */
+/** `peer create|list|show|update|rotate-token|settle|statement|reconcile|unknown-packets|decide-packet` */
 export function peerCommand(run: RunSession): Command {
   const peer = new Command('peer').description(
-    'other providers that payments come from over Interledger, and what they owe'
+    'other providers that payments come from and go to over Interledger, and what is owed'
   )
   addCreate(peer, run)
   addReads(peer, run)
@@ -69,6 +70,7 @@ export function peerCommand(run: RunSession): Command {
   addRotateToken(peer, run)
   addSettle(peer, run)
   addStatements(peer, run)
+  addUnknownPackets(peer, run)
   return peer
 }
 
@@ -243,6 +245,58 @@ function addSettle(peer: Command, run: RunSession): void {
           `Settled ${what} ${settled.name}. It owes ${balanceCell(settled.receivable)}, and is owed ${balanceCell(settled.payable)}.`
         )
       })
+    )
+}
+
+function addUnknownPackets(peer: Command, run: RunSession): void {
+  peer
+    .command('unknown-packets')
+    .description('list packets to a peer of which it is not known whether they arrived, the oldest first')
+    .argument('<name>', 'its name')
+    .addOption(limitOption())
+    .action((name: string, { limit }: { readonly limit: number }, command: Command) =>
+      run(command, async ({ client, print }) => {
+        const { asset } = await client.peers.show(name)
+        const { items, more } = await client.peers.unknownPackets(name, limit)
+        print.list(items, {
+          name: 'packets',
+          more,
+          columns: [
+            ['Sent', ({ sentAt }) => instantText(sentAt)],
+            ['Value', ({ value }) => amountCell({ value, asset }), 'right'],
+            ['Condition', ({ condition }) => condition],
+            ['Payment', ({ payment }) => payment]
+          ],
+          json: ({ value, ...packet }) => ({ ...packet, value: value.toString() }),
+          jsonLines: true
+        })
+      })
+    )
+  peer
+    .command('decide-packet')
+    .description("say whether such a packet arrived, as the peer's statement says; its payment goes on")
+    .argument('<name>', 'its name')
+    .argument('<condition>', 'execution condition of the packet, in base64url')
+    .addOption(new Option('--arrived', 'it is in the statement of the peer').conflicts('lost'))
+    .option('--lost', 'it is not: what it sent may be sent again')
+    .action(
+      (
+        name: string,
+        condition: string,
+        { arrived, lost }: { readonly arrived?: boolean; readonly lost?: boolean },
+        command: Command
+      ) =>
+        run(command, async ({ client, print }) => {
+          if (arrived !== true && lost !== true) {
+            throw new CommandError('say what became of it: --arrived or --lost', 'arrived')
+          }
+          await client.peers.decidePacket(name, condition, arrived === true)
+          const outcome = arrived === true ? 'arrived' : 'lost'
+          print.result(
+            { condition, outcome },
+            `Decided: the packet ${outcome === 'lost' ? 'was lost' : 'arrived'}.`
+          )
+        })
     )
 }
 

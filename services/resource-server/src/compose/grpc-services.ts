@@ -110,6 +110,8 @@ function peerService(dependencies: GrpcDependencies): wallet.PeerServiceServer {
     rotatePeerToken: handlers.unary(answer(peers.rotatePeerTokenRpc(dependencies))),
     settlePeer: handlers.unary(answer(peers.settlePeerRpc(dependencies))),
     getPeerStatement: handlers.unary(answer(peers.getPeerStatementRpc(dependencies))),
-    listPeerEntries: handlers.unary(answer(peers.listPeerEntriesRpc(dependencies)))
+    listPeerEntries: handlers.unary(answer(peers.listPeerEntriesRpc(dependencies))),
+    listUnknownPackets: handlers.unary(answer(peers.listUnknownPacketsRpc(dependencies))),
+    decidePacket: handlers.unary(answer(peers.decidePacketRpc(dependencies)))
   }
 }

@@ -36,15 +36,18 @@ export function openPeers({ config, lifecycle }: Context): PeerConnections {
     connectionsMax: CONNECTIONS_PER_HOST_MAX
   })
   lifecycle.add({ name: 'connections to peers', stop: () => peerClient.close() })
-  const key = config.PEER_SECRET_KEY?.reveal()
-  const peerSecrets =
-    key === undefined
-      ? undefined
-      : createSecretBox({ purpose: 'tokens of peers', owner: 'peer', setting: 'PEER_SECRET_KEY' }, [
-          key,
-          ...(config.PEER_SECRET_KEYS_OTHER?.reveal() ?? [])
-        ])
+  const keys = peerSecretKeys(config)
+  const use = { purpose: 'tokens of peers', owner: 'peer', setting: 'PEER_SECRET_KEY' }
+  const peerSecrets = keys && createSecretBox(use, keys)
   return { peerClient, peerSecrets }
+}
+
+/** The master keys of what is kept for peers, the one that encrypts first; undefined without any. */
+export function peerSecretKeys({
+  PEER_SECRET_KEY: first,
+  PEER_SECRET_KEYS_OTHER: others
+}: Context['config']): readonly [string, ...string[]] | undefined {
+  return first && [first.reveal(), ...(others?.reveal() ?? [])]
 }
 
 /** Starts the listener for peers; undefined without a port. */

@@ -15,6 +15,7 @@ import { serveWalletAddressRoute } from '../features/serve-wallet-address/routes
 import type { Context } from './context.js'
 import type { Counters } from './counters.js'
 import type { DomainPorts } from './domain-ports.js'
+import type { OtherProviders } from './other-providers.js'
 import type { Resources } from './resources.js'
 import type { Waiting } from './waiting.js'
 import type { Wakers } from './workers.js'
@@ -28,18 +29,21 @@ export interface RouteParts {
   readonly context: Context
   readonly resources: Resources
   readonly domain: DomainPorts
+  readonly others: OtherProviders
   readonly wakers: Wakers
   readonly counters: Counters
   readonly waiting: Pick<Waiting, 'servePayment'>
 }
 
 /** The routes of every feature. Wallet addresses take any path that no other takes, so they are last. */
-export function createRoutes({ context, resources, domain, wakers, counters, waiting }: RouteParts): Route[] {
+export function createRoutes(parts: RouteParts): Route[] {
+  const { context, resources, domain, others, wakers, counters, waiting } = parts
   const { config } = context
   const dependencies = {
     ...context,
     ...resources,
     ...domain,
+    ...others,
     ...wakers,
     ...waiting,
     counters,
@@ -56,11 +60,15 @@ export function createRoutes({ context, resources, domain, wakers, counters, wai
     completeIncomingPaymentRoute(dependencies),
     createQuoteRoute({ ...dependencies, lifetimeSeconds: quoteLifetimeSeconds }),
     getQuoteRoute(dependencies),
-    createOutgoingPaymentRoute({ ...dependencies, approvalTimeoutSeconds }),
+    createOutgoingPaymentRoute({ ...dependencies, quoteLifetimeSeconds, approvalTimeoutSeconds }),
     getOutgoingPaymentRoute(dependencies),
     listOutgoingPaymentsRoute(dependencies),
     getGrantSpentAmountsRoute(dependencies),
-    serveWalletAddressKeysRoute({ ...dependencies, cacheSeconds }),
+    serveWalletAddressKeysRoute({
+      ...dependencies,
+      cacheSeconds,
+      providerKeys: others.clientIdentity?.publishedKeys
+    }),
     serveWalletAddressRoute({ ...dependencies, cacheSeconds, pageUrl: config.WALLET_ADDRESS_PAGE_URL })
   ]
 }

@@ -9,10 +9,14 @@ import { deliveredNumber, purgeAttempts } from '@open-payments-server/webhooks'
 import { type FailedBatchCounter, EXPIRING_KINDS } from '../domain/counters.js'
 import type { EventType } from '../domain/event-types.js'
 import type { PaymentCounters } from '../domain/payment-counters.js'
-import { createLocalPaymentMethod } from '../features/process-outgoing-payments/local-payment-method.js'
+import type { OutgoingMethod } from '../domain/outgoing-method.js'
+import { createBeginSending } from '../features/process-outgoing-payments/begin-sending.js'
+import { createSentPayments } from '../features/process-outgoing-payments/send-payments.js'
+import { createLocalPayments } from '../features/process-outgoing-payments/local-payments.js'
 import { createPurgeOfEvents, publishEvents } from '../modules/events/index.js'
 import { keepFrozenClients } from '../modules/frozen-clients/index.js'
 import { purgeIncomingPayments } from '../modules/incoming-payments/index.js'
+import { createProviderAccounts } from '../modules/ledger/index.js'
 import { purgeQuotes } from '../modules/quotes/index.js'
 import { createFrozenClientsWorker } from '../workers/frozen-clients-worker.js'
 import {
@@ -22,6 +26,7 @@ import {
   createSweepingWorker
 } from '../workers/payment-workers.js'
 import { createExpiryWorker } from '../workers/expiry-worker.js'
+import { createSendingWorker } from '../workers/sending-worker.js'
 import type { Context } from './context.js'
 import type { Counters } from './counters.js'
 import type { DomainPorts } from './domain-ports.js'
@@ -34,7 +39,12 @@ export type Wakers = ReturnType<typeof startWorkers>
 export function startWorkers(
   context: Context,
   { database, sharedStore }: Resources,
-  { urls, grantLimits, ...ports }: DomainPorts,
+  {
+    urls,
+    grantLimits,
+    outgoingMethod,
+    ...ports
+  }: DomainPorts & { readonly outgoingMethod: OutgoingMethod | undefined },
   counters: PaymentCounters & Pick<Counters, 'countFailedBatch' | 'countPublished'>
 ) {
   const { config, logger, lifecycle } = context
@@ -57,8 +67,53 @@ export function startWorkers(
   const onReservationEnded = (): void => {
     delivery.wake()
   }
+  const publishing = startPublishing(
+    context,
+    { database, sharedStore },
+    { ...counters, ...failing('publishing') }
+  )
+  const onEventsAppended = (): void => {
+    publishing.wake()
+  }
+  lifecycle.add(createExpiryWorker({ ...failing('expiry'), ...context, database, onEventsAppended }))
+  const onPaymentsEnded = (): void => {
+    onReservationEnded()
+    onEventsAppended()
+  }
+  const localPayments = createLocalPayments({ ...context, database, urls, counters, holdsFrozen })
+  const processing = createProcessingWorker({
+    ...failing('processing'),
+    localPayments,
+    pollSeconds,
+    logger,
+    onPaymentsEnded
+  })
+  lifecycle.add(processing)
+  const sending =
+    outgoingMethod &&
+    startSending(context, { database, outgoingMethod, counters, holdsFrozen, onPaymentsEnded })
+  const onUnfrozen = (): void => {
+    processing.wake()
+    sending?.wake()
+  }
+  if (holdsFrozen) startHolding(context, database, ports, onUnfrozen)
+  startSweeping(context, { ...delivering, ...failing('sweeping'), holdsFrozen, onReservationEnded })
+  const onPaymentCreated = (): void => {
+    processing.wake()
+    sending?.wake()
+    onEventsAppended()
+  }
+  return { onPaymentCreated, onReservationEnded, onEventsAppended }
+}
+
+/** Publishes events that were appended. */
+function startPublishing(
+  { logger, lifecycle }: Context,
+  { database, sharedStore }: Pick<Resources, 'database' | 'sharedStore'>,
+  counters: Pick<Counters, 'countPublished'> & { readonly onBatchFailed: () => void }
+): Worker {
   const publishing = createPublishingWorker({
-    ...failing('publishing'),
+    onBatchFailed: counters.onBatchFailed,
     publish: () => publishEvents(database),
     onPublished: (type, count) => {
       counters.countPublished(type as EventType, count)
@@ -67,38 +122,52 @@ export function startWorkers(
     logger
   })
   lifecycle.add(publishing)
-  const onEventsAppended = (): void => {
-    publishing.wake()
-  }
-  lifecycle.add(createExpiryWorker({ ...failing('expiry'), ...context, database, onEventsAppended }))
-  const methods = [createLocalPaymentMethod({ ...context, database, urls, counters, holdsFrozen })]
-  const processing = createProcessingWorker({
-    ...failing('processing'),
-    methods,
-    pollSeconds,
-    logger,
-    onPaymentsEnded: () => {
-      onReservationEnded()
-      onEventsAppended()
-    }
-  })
-  lifecycle.add(processing)
-  if (holdsFrozen) startHolding(context, database, ports, processing)
+  return publishing
+}
+
+/** Releases reservations without a payment. */
+function startSweeping(
+  { config, lifecycle }: Context,
+  parts: Omit<Parameters<typeof createSweepingWorker>[0], 'orphanAgeSeconds' | 'intervalSeconds'>
+): void {
   lifecycle.add(
     createSweepingWorker({
-      ...delivering,
-      ...failing('sweeping'),
+      ...parts,
       orphanAgeSeconds: config.ORPHAN_AGE_SECONDS,
-      holdsFrozen,
-      intervalSeconds: config.SWEEP_INTERVAL_SECONDS,
-      onReservationEnded
+      intervalSeconds: config.SWEEP_INTERVAL_SECONDS
     })
   )
-  const onPaymentCreated = (): void => {
-    processing.wake()
-    onEventsAppended()
+}
+
+/** Sends payments to other providers. */
+function startSending(
+  context: Context,
+  {
+    outgoingMethod,
+    counters,
+    onPaymentsEnded,
+    ...parts
+  }: Pick<Resources, 'database'> & {
+    readonly outgoingMethod: OutgoingMethod
+    readonly counters: PaymentCounters & Pick<Counters, 'countFailedBatch'>
+    readonly holdsFrozen: boolean
+    readonly onPaymentsEnded: () => void
   }
-  return { onPaymentCreated, onReservationEnded, onEventsAppended }
+): Worker {
+  const { config, lifecycle } = context
+  const dependencies = { ...context, ...parts, counters, providerAccounts: createProviderAccounts() }
+  const sending = createSendingWorker({
+    ...context,
+    beginSending: createBeginSending(dependencies),
+    sentPayments: createSentPayments({ ...dependencies, method: outgoingMethod }),
+    pollSeconds: config.PROCESSING_POLL_SECONDS,
+    onBatchFailed: () => {
+      counters.countFailedBatch('sending')
+    },
+    onPaymentsEnded
+  })
+  lifecycle.add(sending)
+  return sending
 }
 
 /** Follows which clients are frozen: their payments are held, and go on afterwards. */
@@ -106,15 +175,13 @@ function startHolding(
   { logger, lifecycle }: Context,
   database: Resources['database'],
   { frozenClients, onFreezesChanged }: Pick<DomainPorts, 'frozenClients' | 'onFreezesChanged'>,
-  processing: Worker
+  onUnfrozen: () => void
 ): void {
   const following = createFrozenClientsWorker({
     frozenClients,
     keep: (clients) => keepFrozenClients(database, clients),
     logger,
-    onUnfrozen: () => {
-      processing.wake()
-    }
+    onUnfrozen
   })
   lifecycle.add(following)
   onFreezesChanged.push(() => {

@@ -32,7 +32,7 @@ export interface Approval {
 }
 
 /** Ways in which a payment reaches its receiver that a rule can name. */
-export const APPROVAL_METHODS = ['local'] as const
+export const APPROVAL_METHODS = ['local', 'ilp'] as const
 
 /** The conditions of a rule: a payment meets it by meeting all. One that is undefined is met by every payment. */
 export interface ApprovalConditions {

@@ -20,6 +20,7 @@ export type TokenLookupCounter = (source: (typeof TOKEN_RECORD_SOURCES)[number])
 /** The background workers. */
 export const WORKERS = [
   'processing',
+  'sending',
   'approval',
   'delivery',
   'sweeping',

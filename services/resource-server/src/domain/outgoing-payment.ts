@@ -6,6 +6,7 @@ import {
 } from '@open-payments-server/value-types/amounts'
 import type { EventType } from './event-types.js'
 import type { FailureReason } from './failure-reasons.js'
+import type { SendingTerms } from './outgoing-method.js'
 import { renderShownRefunds, type ShownRefunds, type ShownRefundsWire } from './refund.js'
 import { type Representation, renderTime } from './representation.js'
 import type { ResourceUrls } from './resource-urls.js'
@@ -22,14 +23,16 @@ export interface PaymentTerms {
   readonly receiver: {
     /** URL of the incoming payment. */
     readonly url: string
-    /** Id (UUID) of the incoming payment. */
-    readonly incomingPaymentId: string
+    /** Id (UUID) of the incoming payment; undefined if it is hosted elsewhere. */
+    readonly incomingPaymentId: string | undefined
     readonly asset: Asset
     /** Id of the asset. */
     readonly assetId: number
   }
   /** Id (UUID) of the quote they come from. */
   readonly quoteId: string | undefined
+  /** How it is sent, and until when that may begin, in milliseconds since the Unix epoch; undefined if the receiver is hosted here. */
+  readonly sending: (SendingTerms & { readonly beginUntilMs: number }) | undefined
 }
 
 /** An outgoing payment (interface 2.4). Values are in the smallest units of the asset named beside them. */

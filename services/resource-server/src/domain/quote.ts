@@ -4,6 +4,7 @@ import {
   formatAmount,
   type QuotedAmounts
 } from '@open-payments-server/value-types/amounts'
+import type { SendingTerms } from './outgoing-method.js'
 import { renderTime } from './representation.js'
 import type { ResourceUrls } from './resource-urls.js'
 
@@ -37,6 +38,8 @@ export interface PayableQuote {
   readonly amounts: QuotedAmounts
   readonly receiveAsset: Asset
   readonly receiveAssetId: number
+  /** How it is sent; undefined for a receiver that is hosted here. */
+  readonly sending: SendingTerms | undefined
   readonly expiresAtMs: number
 }
 

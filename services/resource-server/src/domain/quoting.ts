@@ -64,14 +64,24 @@ export async function quotePayment(request: PaymentRequest, sources: TermSources
   return { refusal: invalidReceiver(new Error('the receiver takes less than the amount')) }
 }
 
-function findMismatch({ sender, receiver, fixed }: PaymentRequest): Error | undefined {
+/** The refusal of an amount in another asset than that of its side. */
+export function findMismatch({
+  sender,
+  receiver,
+  fixed
+}: {
+  readonly sender: Pick<WalletAddress, 'asset'>
+  readonly receiver: Pick<Receiver, 'asset'>
+  readonly fixed: FixedAmount
+}): Error | undefined {
   const expected = fixed.side === 'debit' ? sender.asset : receiver.asset
   if (isSameAsset(fixed.amount.asset, expected)) return undefined
   const owner = fixed.side === 'debit' ? 'the wallet address' : 'the receiver'
   return assetMismatch(`${fixed.side}Amount`, fixed.amount.asset, expected, owner)
 }
 
-function computeAmounts(fixed: FixedAmount, terms: QuoteTerms): QuotingResult {
+/** The amounts of a payment by its terms, in whichever asset these go to. */
+export function computeAmounts(fixed: FixedAmount, terms: QuoteTerms): QuotingResult {
   const amounts = withinRange(() =>
     fixed.side === 'debit'
       ? quoteFromDebit(fixed.amount.value, terms)

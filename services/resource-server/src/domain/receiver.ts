@@ -1,4 +1,5 @@
-import { type Asset, UINT64_MAX } from '@open-payments-server/value-types/amounts'
+import { type Amount, type Asset, UINT64_MAX } from '@open-payments-server/value-types/amounts'
+import { amountMissing } from './errors.js'
 
 /** An incoming payment, as its payer sees it. */
 export interface Receiver {
@@ -15,6 +16,16 @@ export interface Receiver {
   readonly completed: boolean
   /** In milliseconds since the Unix epoch. */
   readonly expiresAtMs: number
+}
+
+/**
+ * What a receiver still lacks, for a payment whose amount nobody names.
+ *
+ * @throws Refusal `not-payable` for a receiver without an `incomingAmount`, or one that takes nothing more
+ */
+export function missingAmount(receiver: ReceivingState & Pick<Receiver, 'asset'>, nowMs: number): Amount {
+  if (receiver.incomingValue === undefined) throw amountMissing()
+  return { value: remainingRoom(receiver, nowMs), asset: receiver.asset }
 }
 
 /** Finds incoming payments to pay, by their URL: those hosted here. */

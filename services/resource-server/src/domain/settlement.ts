@@ -55,9 +55,33 @@ export function settle(quoted: QuotedAmounts, receiver: ReceiverRoom | undefined
   }
 }
 
+/**
+ * Settles a payment that was sent elsewhere, by what was delivered of it: as if the receiver had had room for just that. What the way
+ * took less or more than the payment's terms say is the provider's.
+ *
+ * @param failureReason why nothing more was delivered; it is told if nothing was
+ */
+export function settleSent(
+  quoted: QuotedAmounts,
+  deliveredValue: bigint,
+  failureReason: FailureReason
+): Settlement {
+  const settled = settle(quoted, { completed: false, expired: false, room: deliveredValue })
+  return settled.settledReceiveValue === 0n ? nothingSent(failureReason) : settled
+}
+
 /** A payment whose sender does not have the money. */
 export function insufficientFunds(): Settlement {
   return nothingSent('insufficient_funds')
+}
+
+/**
+ * A payment that was not begun in time: its terms no longer stand.
+ *
+ * @param isPeerFull whether it waited because too much was owed to the peer already
+ */
+export function notBegun(isPeerFull: boolean): Settlement {
+  return nothingSent(isPeerFull ? 'receiver_unreachable' : 'rate_changed')
 }
 
 /** A payment that a freeze held until it could no longer go on. */

@@ -3,11 +3,11 @@ import type { PaymentCounters } from '../domain/payment-counters.js'
 import { AuthServerUnavailable, ENDS_MAX } from '../domain/ports.js'
 import { declineOverdue } from '../features/approve-payments/decide.js'
 import type { DecideDependencies } from '../features/approve-payments/dependencies.js'
-import type { PaymentMethod } from '../modules/outgoing-payments/index.js'
 import {
   deliverOutcomes,
   type DeliverOutcomesDependencies
 } from '../features/deliver-reservation-outcomes/deliver-outcomes.js'
+import type { LocalPayments } from '../features/process-outgoing-payments/local-payments.js'
 import {
   oldestOf,
   sweepOrphans,
@@ -26,9 +26,9 @@ const REST_MS = 100
 /** Maximum number of open reservations that one sweep checks. */
 const RESERVATIONS_PER_SWEEP_MAX = 1_000
 
-/** Processes pending payments when woken, and looks for forgotten ones in between. */
+/** Processes pending payments to receivers hosted here when woken, and looks for forgotten ones in between. */
 export function createProcessingWorker(dependencies: {
-  methods: readonly PaymentMethod[]
+  localPayments: LocalPayments
   pollSeconds: number
   logger: Logger
   onBatchFailed?: (() => void) | undefined
@@ -42,13 +42,9 @@ export function createProcessingWorker(dependencies: {
     logger: dependencies.logger,
     onBatchFailed: dependencies.onBatchFailed,
     async runBatch() {
-      let more = false
-      for (const method of dependencies.methods) {
-        const { found, ended } = await method.processPending(PAYMENTS_PER_BATCH_MAX)
-        if (ended > 0) dependencies.onPaymentsEnded()
-        more ||= found === PAYMENTS_PER_BATCH_MAX && ended > 0
-      }
-      return more
+      const { found, ended } = await dependencies.localPayments.processPending(PAYMENTS_PER_BATCH_MAX)
+      if (ended > 0) dependencies.onPaymentsEnded()
+      return found === PAYMENTS_PER_BATCH_MAX && ended > 0
     }
   })
 }

@@ -2,7 +2,7 @@ import { createLogger, systemRandom } from '@open-payments-server/runtime'
 import { createResourceUrls } from '../../src/domain/resource-urls.js'
 import { declineOverdue } from '../../src/features/approve-payments/decide.js'
 import { deliverOutcomes } from '../../src/features/deliver-reservation-outcomes/deliver-outcomes.js'
-import { createLocalPaymentMethod } from '../../src/features/process-outgoing-payments/local-payment-method.js'
+import { createLocalPayments } from '../../src/features/process-outgoing-payments/local-payments.js'
 import { tellExpiries } from '../../src/features/tell-expiries/tell-expiries.js'
 import { connectAuthServer } from '../../src/grpc/auth-server/connection.js'
 import { createGrantLimits } from '../../src/grpc/auth-server/grant-limits.js'
@@ -60,7 +60,7 @@ export function startWorkersOnDemand(
     grantLimits: createGrantLimits(connection.grantLimits, { deadlineMs: CALL_DEADLINE_MS }),
     callDeadlineMs: CALL_DEADLINE_MS
   }
-  const method = createLocalPaymentMethod({ ...shared, holdsFrozen })
+  const method = createLocalPayments({ ...shared, holdsFrozen })
   return {
     async sweep() {
       await declineOverdue(LIMIT, deciding)

@@ -5,6 +5,7 @@ import { Prisma, type Queries } from '../../modules/database.js'
 import { type LedgerCheckDependencies, type LedgerInvariant, receiverPrefix } from './ledger-invariant.js'
 import { PEER_INVARIANTS, PEER_TRANSFER_KINDS } from './peer-checks.js'
 import { REFUND_INVARIANTS } from './refund-checks.js'
+import { SENDING_INVARIANTS } from './sending-checks.js'
 
 /**
  * The expected result of every payment, by the rule in `domain/settlement.ts`: the sender pays its share of the debit,
@@ -12,9 +13,9 @@ import { REFUND_INVARIANTS } from './refund-checks.js'
  * fee. The receiver may have been deleted if nothing was delivered.
  */
 const TERMS = `terms as (
-        select p.id, p.state, p.failure_reason, p.wallet_address_id, p.client, p.quote_id, p.receiver, p.debit_value,
+        select p.id, p.state, p.state in ('completed', 'failed') as ended, p.failure_reason, p.wallet_address_id, p.client, p.quote_id, p.receiver, p.debit_value,
                p.fee_value, p.receive_value, p.receive_asset_id, p.settled_debit_value, p.settled_receive_value, p.updated_at,
-               p.grant_spent_debit_value, p.grant_spent_receive_value, i.completed as receiver_completed,
+               p.grant_spent_debit_value, p.grant_spent_receive_value, p.peer_id, p.send_max_value, i.completed as receiver_completed,
                i.expires_at as receiver_expires_at,
                coalesce(i.incoming_value, 18446744073709551615) - i.received_value as receiver_room,
                s.id as debit_account_id, s.asset_id as debit_asset_id, i.id as incoming_payment_id,
@@ -110,7 +111,7 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                ('refund_conversion', 'exchange', 'wallet'), ('refund_fee', 'fees', 'wallet'),
                ('receipt', 'peer_receivable', 'wallet'), ('receipt', 'peer_receivable', 'exchange'),
                ('receipt_conversion', 'exchange', 'wallet'), ('settlement_received', 'outside', 'peer_receivable'),
-               ('settlement_sent', 'peer_payable', 'outside')) is not false
+               ('settlement_sent', 'peer_payable', 'outside'), ('dispatch', 'exchange', 'peer_payable')) is not false
           or (t.payment_id is null) <> (t.kind in ('deposit', 'withdrawal'))
       union all
       select format('account %s is in %s with scale %s, and its asset is %s with scale %s', coalesce(a.name, a.kind::text),
@@ -137,16 +138,16 @@ const INVARIANTS: readonly LedgerInvariant[] = [
           left join account target on target.asset_id = p.receive_asset_id and target.kind = 'exchange'
          cross join lateral (values
            ('payment', case when p.state in ('pending', 'awaiting_approval') then 'pending' when p.sent > 0 then 'posted' else 'voided' end,
-            p.debit_account_id, clearing.id, p.debit_asset_id, p.debit_value, nullif(p.sent, 0), null::uuid,
+            p.debit_account_id, clearing.id, p.debit_asset_id, p.debit_value, case when p.ended then nullif(p.sent, 0) end, null::uuid,
             r.held is not false),
            ('fee', 'posted', clearing.id, fees.id, p.debit_asset_id, p.sent - p.net, p.sent - p.net, null,
-            p.sent > p.net),
+            p.ended and p.sent > p.net),
            ('delivery', 'posted', clearing.id,
-            case when p.debit_asset_id = p.receive_asset_id then p.credit_account_id else source.id end,
+            case when p.peer_id is null and p.debit_asset_id = p.receive_asset_id then p.credit_account_id else source.id end,
             p.debit_asset_id, p.net, p.net,
-            case when p.debit_asset_id = p.receive_asset_id then p.incoming_payment_id end, p.sent > 0),
+            case when p.peer_id is null and p.debit_asset_id = p.receive_asset_id then p.incoming_payment_id end, p.ended and p.sent > 0),
            ('conversion', 'posted', target.id, p.credit_account_id, p.receive_asset_id, p.settled_receive_value, p.settled_receive_value,
-            p.incoming_payment_id, p.sent > 0 and p.debit_asset_id <> p.receive_asset_id)
+            p.incoming_payment_id, p.sent > 0 and p.peer_id is null and p.debit_asset_id <> p.receive_asset_id)
          ) as e (kind, state, debit_account_id, credit_account_id, asset_id, amount, posted_amount, incoming_payment_id,
                  demanded)
          where e.demanded)
@@ -185,11 +186,12 @@ const INVARIANTS: readonly LedgerInvariant[] = [
       select format('outgoing payment %s: %s', p.id, concat_ws('; ',
                case when p.settled_debit_value <> p.sent then
                  format('sent %s for %s delivered, which cost %s', p.settled_debit_value, p.settled_receive_value, p.sent) end,
-               case when p.debit_asset_id = p.receive_asset_id and p.debit_value <> p.fee_value + p.receive_value then
+               case when p.peer_id is null and p.debit_asset_id = p.receive_asset_id and p.debit_value <> p.fee_value + p.receive_value then
                  format('its debit of %s is not its fee of %s and the %s received', p.debit_value, p.fee_value,
                         p.receive_value) end,
                case when p.asset_differs then 'its receiver is in another asset' end,
-               case when p.settled_receive_value > 0 and p.credit_account_id is null then 'it delivered to no receiver' end,
+               case when p.settled_receive_value > 0 and p.peer_id is null and p.credit_account_id is null then 'it delivered to no receiver' end,
+               case when p.peer_id is not null and p.incoming_payment_id is not null then 'it was sent elsewhere to a receiver hosted here' end,
                case when p.quote_differs then format('it is not on the terms of its quote %s', p.quote_id) end,
                case when p.grant_counted_less then
                  format('with it, %s debited and %s received were counted under its grant, less than the payment itself',
@@ -207,10 +209,10 @@ const INVARIANTS: readonly LedgerInvariant[] = [
         from (select terms.*, terms.incoming_payment_id is not null and terms.receiver_asset_id <> terms.receive_asset_id as asset_differs,
                      terms.quote_id is not null
                      and (terms.wallet_address_id, terms.client, terms.receiver, terms.debit_value, terms.fee_value,
-                          terms.receive_value, terms.receive_asset_id)
+                          terms.receive_value, terms.receive_asset_id, terms.peer_id, terms.send_max_value)
                          is distinct from
                          (q.wallet_address_id, q.client, q.receiver, q.debit_value, q.fee_value, q.receive_value,
-                          q.receive_asset_id) as quote_differs,
+                          q.receive_asset_id, q.peer_id, q.send_max_value) as quote_differs,
                      r.quote_id as agreed_quote_id, r.fee_value as agreed_fee_value,
                      (terms.quote_id, terms.fee_value) is distinct from (r.quote_id, r.fee_value) as agreed_differs,
                      terms.grant_spent_debit_value < terms.debit_value
@@ -233,9 +235,9 @@ const INVARIANTS: readonly LedgerInvariant[] = [
                 left join quote q on q.id = terms.quote_id
                 left join grant_reservation r on r.payment_id = terms.id) p
        where p.settled_debit_value <> p.sent
-          or (p.debit_asset_id = p.receive_asset_id and p.debit_value <> p.fee_value + p.receive_value)
-          or p.asset_differs or p.quote_differs or p.agreed_differs or p.grant_counted_less or p.funds_differ
-          or p.failed_without_cause or (p.settled_receive_value > 0 and p.credit_account_id is null)`
+          or (p.peer_id is null and p.debit_asset_id = p.receive_asset_id and p.debit_value <> p.fee_value + p.receive_value)
+          or (p.peer_id is not null and p.incoming_payment_id is not null) or p.asset_differs or p.quote_differs or p.agreed_differs or p.grant_counted_less or p.funds_differ
+          or p.failed_without_cause or (p.settled_receive_value > 0 and p.peer_id is null and p.credit_account_id is null)`
   },
   {
     // The approval was requested by the statement that persisted the payment, and decided by the one that changed its state.
@@ -317,7 +319,8 @@ const INVARIANTS: readonly LedgerInvariant[] = [
        end`
   },
   ...REFUND_INVARIANTS,
-  ...PEER_INVARIANTS
+  ...PEER_INVARIANTS,
+  ...SENDING_INVARIANTS
 ]
 
 /** Checks the ledger's own invariants, all in one snapshot: concurrent payments are seen completely or not at all. */

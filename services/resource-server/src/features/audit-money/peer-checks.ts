@@ -1,7 +1,7 @@
 import type { LedgerInvariant } from './ledger-invariant.js'
 
-/** The kinds of transfers that belong to packets of peers, and to settlements with them. */
-export const PEER_TRANSFER_KINDS = `('receipt', 'receipt_conversion', 'settlement_received', 'settlement_sent')`
+/** The kinds of transfers that belong to packets from peers and to them, and to settlements with them. */
+export const PEER_TRANSFER_KINDS = `('receipt', 'receipt_conversion', 'dispatch', 'settlement_received', 'settlement_sent')`
 
 /** The invariants of what came from peers, and of what was settled with them. */
 export const PEER_INVARIANTS: readonly LedgerInvariant[] = [

@@ -16,6 +16,7 @@ import {
   unknownWalletAddress
 } from '../../domain/errors.js'
 import type { RequestCause } from '../../domain/given-up.js'
+import type { OutgoingMethod } from '../../domain/outgoing-method.js'
 import type { OutgoingPayment, PaymentTerms } from '../../domain/outgoing-payment.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { PaymentIdentity } from '../../domain/payment-identity.js'
@@ -49,6 +50,10 @@ export interface CreateOutgoingPaymentDependencies {
   readonly receivers: RememberedReceivers
   readonly rememberedQuotes: RememberedQuotes
   readonly termSources: TermSources
+  /** How receivers at other providers are paid; undefined: they are not. */
+  readonly outgoingMethod: OutgoingMethod | undefined
+  /** How long terms stand that no quote has, in seconds. */
+  readonly quoteLifetimeSeconds: number
   readonly grantLimits: GrantLimits
   readonly urls: ResourceUrls
   readonly clock: Clock

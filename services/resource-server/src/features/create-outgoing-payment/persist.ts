@@ -96,20 +96,19 @@ interface PersistedRow {
   readonly state: 'awaiting_approval' | 'pending'
 }
 
-/** Whether the receiver can take the payment of the part `asked`. */
-const CAN_TAKE = canTake({
+/** Whether the receiver can take the payment of the part `asked`, as far as is known here. */
+const CAN_TAKE = Prisma.sql`(asked.peer_id is not null or ${canTake({
   id: Prisma.sql`asked.incoming_payment_id`,
   value: Prisma.sql`asked.receive_value`,
   now: Prisma.sql`${placeholder('now')}::timestamptz`
-})
+})})`
 
 /** The rule of the provider that the payment of the part `asked` meets. */
 const MET_RULE = metRule({
   debitValue: Prisma.sql`asked.debit_value`,
   walletAddressId: Prisma.sql`asked.wallet_address_id`,
   client: Prisma.sql`asked.client`,
-  // The only method so far.
-  method: Prisma.sql`'local'`,
+  method: Prisma.sql`case when asked.peer_id is null then 'local' else 'ilp' end`,
   payee: walletAddressOf(Prisma.sql`asked.incoming_payment_id`)
 })
 

@@ -21,7 +21,7 @@ export async function requireRefundable(
   const id = urls.idOf('outgoing-payments', refundOf)
   const { amounts, receiver } = payment.terms
   const found =
-    id === undefined
+    id === undefined || receiver.incomingPaymentId === undefined
       ? undefined
       : await findRefundable(database, { id, returnedTo: receiver.incomingPaymentId })
   if (

@@ -1,4 +1,5 @@
 import { invalidQuote, invalidReceiver } from '../../domain/errors.js'
+import type { OutgoingMethod } from '../../domain/outgoing-method.js'
 import type { PaymentTerms } from '../../domain/outgoing-payment.js'
 import type { RememberedQuotes } from '../../domain/quote.js'
 import { quotePayment, type TermSources } from '../../domain/quoting.js'
@@ -7,6 +8,9 @@ import type { ResourceUrls } from '../../domain/resource-urls.js'
 import type { WalletAddress } from '../../domain/wallet-address.js'
 import type { PayableQuotes } from '../../modules/quotes/index.js'
 import type { OrderFromIncomingPayment, OrderFromQuote } from './request.js'
+
+/** How long a payment may wait at least until it is begun, in milliseconds. */
+const BEGIN_AT_LEAST_MS = 30_000
 
 /**
  * The terms of a quote. A cached quote may have been used by a payment of another process: the statement that persists the
@@ -25,7 +29,9 @@ export async function termsOfQuote(
   const quote = dependencies.rememberedQuotes.take(id, owner) ?? (await dependencies.quotes.find(id, owner))
   if (quote === undefined) throw invalidQuote()
   const incomingPaymentId = dependencies.urls.idOf('incoming-payments', quote.receiver)
-  if (quote.expiresAtMs <= payer.nowMs || incomingPaymentId === undefined) throw invalidQuote()
+  const { sending, expiresAtMs } = quote
+  if (expiresAtMs <= payer.nowMs) throw invalidQuote()
+  if ((incomingPaymentId === undefined) !== (sending !== undefined)) throw invalidQuote()
   return {
     amounts: quote.amounts,
     receiver: {
@@ -34,12 +40,17 @@ export async function termsOfQuote(
       asset: quote.receiveAsset,
       assetId: quote.receiveAssetId
     },
-    quoteId: id
+    quoteId: id,
+    sending: sending && {
+      ...sending,
+      // Used at the last moment, it may still begin.
+      beginUntilMs: Math.max(expiresAtMs, payer.nowMs + BEGIN_AT_LEAST_MS)
+    }
   }
 }
 
 /**
- * The terms of a payment of a fixed debit, at the current rate.
+ * The terms of a payment of a fixed debit, at the current rate. If the receiver is hosted elsewhere, they stand as long as a quote.
  *
  * @throws Refusal `not-payable`, for an amount in another asset than the wallet address, and for one too small to deliver
  *   anything; 503 when no rate is available
@@ -47,8 +58,17 @@ export async function termsOfQuote(
 export async function termsOfIncomingPayment(
   order: OrderFromIncomingPayment,
   payer: { walletAddress: WalletAddress; nowMs: number },
-  dependencies: { receivers: ReceiverDirectory; termSources: TermSources }
+  dependencies: {
+    receivers: ReceiverDirectory
+    termSources: TermSources
+    urls: ResourceUrls
+    outgoingMethod: OutgoingMethod | undefined
+    quoteLifetimeSeconds: number
+  }
 ): Promise<PaymentTerms> {
+  if (dependencies.urls.idOf('incoming-payments', order.incomingPayment) === undefined) {
+    return termsElsewhere(order, payer, dependencies)
+  }
   const receiver = await dependencies.receivers.find(order.incomingPayment)
   if (receiver === undefined) throw invalidReceiver()
   const { amounts, refusal } = await quotePayment(
@@ -62,5 +82,28 @@ export async function termsOfIncomingPayment(
   )
   if (refusal !== undefined) throw refusal
   const { url, incomingPaymentId, asset, assetId } = receiver
-  return { amounts, receiver: { url, incomingPaymentId, asset, assetId }, quoteId: undefined }
+  return {
+    amounts,
+    receiver: { url, incomingPaymentId, asset, assetId },
+    quoteId: undefined,
+    sending: undefined
+  }
+}
+
+async function termsElsewhere(
+  { incomingPayment: url, debitAmount }: OrderFromIncomingPayment,
+  { walletAddress, nowMs }: { walletAddress: WalletAddress; nowMs: number },
+  dependencies: { outgoingMethod: OutgoingMethod | undefined; quoteLifetimeSeconds: number }
+): Promise<PaymentTerms> {
+  const { outgoingMethod, quoteLifetimeSeconds } = dependencies
+  if (outgoingMethod === undefined) throw invalidReceiver()
+  const fixed = { side: 'debit', amount: debitAmount } as const
+  const priced = await outgoingMethod.price({ sender: walletAddress, receiver: url, fixed })
+  const { amounts, receiveAsset: asset, receiveAssetId: assetId, sending } = priced
+  return {
+    amounts,
+    receiver: { url, incomingPaymentId: undefined, asset, assetId },
+    quoteId: undefined,
+    sending: { ...sending, beginUntilMs: nowMs + quoteLifetimeSeconds * 1_000 }
+  }
 }

@@ -2,17 +2,19 @@ import type { Clock } from '@open-payments-server/value-types/clock'
 import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import type { QuotedAmounts } from '@open-payments-server/value-types/amounts'
 import type { AuthorizedRequest } from '../../domain/authorization.js'
-import { accountFrozen, invalidReceiver, unknownWalletAddress, amountMissing } from '../../domain/errors.js'
+import { accountFrozen, invalidReceiver, unknownWalletAddress } from '../../domain/errors.js'
 import { acceptCreated, type CreationIdentity, identifyCreation } from '../../domain/idempotency.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { Quote, RememberedQuotes } from '../../domain/quote.js'
-import { type FixedAmount, quotePayment, type TermSources } from '../../domain/quoting.js'
+import type { OutgoingMethod, SendingTerms } from '../../domain/outgoing-method.js'
+import { quotePayment, type TermSources } from '../../domain/quoting.js'
 import {
+  missingAmount,
   type Receiver,
   type ReceiverDirectory,
-  type RememberedReceivers,
-  remainingRoom
+  type RememberedReceivers
 } from '../../domain/receiver.js'
+import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { requireReach } from '../../domain/visibility.js'
 import type { WalletAddress, WalletAddressDirectory } from '../../domain/wallet-address.js'
 import type { QuoteStore, StoredQuote } from '../../modules/quotes/index.js'
@@ -28,6 +30,9 @@ export interface CreateQuoteDependencies {
   readonly rememberedReceivers: RememberedReceivers
   readonly rememberedQuotes: Pick<RememberedQuotes, 'remember'>
   readonly termSources: TermSources
+  readonly urls: ResourceUrls
+  /** How receivers at other providers are paid; undefined: they are not. */
+  readonly outgoingMethod: OutgoingMethod | undefined
   readonly clock: Clock
   readonly random: Random
   /** How long a quote may be used, in seconds. */
@@ -90,21 +95,45 @@ interface QuoteRequest {
 
 async function quote(request: QuoteRequest, dependencies: CreateQuoteDependencies): Promise<Quote> {
   const { order, identity } = request
+  if (dependencies.urls.idOf('incoming-payments', order.receiver) === undefined) {
+    return quoteElsewhere(request, dependencies)
+  }
   const kept = await quoteFromMemory(request, dependencies)
   if (kept !== undefined) return acceptCreated(kept, identity).quote
   const receiver = await dependencies.receivers.find(order.receiver)
   if (receiver === undefined) throw invalidReceiver()
   const nowMs = dependencies.clock.now()
-  const fixed = order.fixed ?? missingAmount(receiver, nowMs)
+  const fixed = order.fixed ?? { side: 'receive', amount: missingAmount(receiver, nowMs) }
   const sender = request.walletAddress
   const { amounts, refusal } = await quotePayment(
     { sender, receiver, fixed, nowMs },
     dependencies.termSources
   )
   if (refusal !== undefined) throw refusal
-  const stored = await keepQuote({ ...request, receiver, amounts, nowMs, roomIn: undefined }, dependencies)
-  if (stored === undefined && (await dependencies.isFrozen(sender.id)))
-    throw accountFrozen(request.isConsented)
+  const terms = { receiver, amounts, nowMs, roomIn: undefined, sending: undefined }
+  return keepOrRefuse({ ...request, ...terms }, dependencies)
+}
+
+/** A quote to a receiver that is hosted elsewhere. */
+async function quoteElsewhere(request: QuoteRequest, dependencies: CreateQuoteDependencies): Promise<Quote> {
+  const { order } = request
+  if (dependencies.outgoingMethod === undefined) throw invalidReceiver()
+  const { amounts, receiveAsset, receiveAssetId, sending } = await dependencies.outgoingMethod.price({
+    sender: request.walletAddress,
+    receiver: order.receiver,
+    fixed: order.fixed
+  })
+  const receiver = { url: order.receiver, asset: receiveAsset, assetId: receiveAssetId }
+  const nowMs = dependencies.clock.now()
+  return keepOrRefuse({ ...request, receiver, amounts, nowMs, roomIn: undefined, sending }, dependencies)
+}
+
+/** @throws Refusal `frozen` when the wallet address is; 409 and 422 when its idempotency key belongs to another request */
+async function keepOrRefuse(request: PricedQuote, dependencies: CreateQuoteDependencies): Promise<Quote> {
+  const { walletAddress, isConsented, identity } = request
+  const stored = await keepQuote(request, dependencies)
+  if (stored === undefined && (await dependencies.isFrozen(walletAddress.id)))
+    throw accountFrozen(isConsented)
   return acceptCreated(stored, identity).quote
 }
 
@@ -129,21 +158,28 @@ async function quoteFromMemory(
   const { amounts } = await quotePayment({ sender, receiver, fixed, nowMs }, dependencies.termSources)
   if (amounts === undefined) return undefined
   const roomIn = receiver.incomingPaymentId
-  const kept = await keepQuote({ ...request, receiver, amounts, nowMs, roomIn }, dependencies)
+  const terms = { receiver, amounts, nowMs, roomIn, sending: undefined }
+  const kept = await keepQuote({ ...request, ...terms }, dependencies)
   if (kept === undefined) dependencies.rememberedReceivers.forget(url)
   return kept
 }
 
+/** A request whose amounts are known. */
+interface PricedQuote extends QuoteRequest {
+  readonly receiver: Pick<Receiver, 'url' | 'asset' | 'assetId'>
+  readonly amounts: QuotedAmounts
+  readonly nowMs: number
+  /** Id (UUID) of the incoming payment whose room the statement checks that stores the quote. */
+  readonly roomIn: string | undefined
+  /** undefined for a receiver that is hosted here. */
+  readonly sending: SendingTerms | undefined
+}
+
 async function keepQuote(
-  request: QuoteRequest & {
-    readonly receiver: Receiver
-    readonly amounts: QuotedAmounts
-    readonly nowMs: number
-    readonly roomIn: string | undefined
-  },
+  request: PricedQuote,
   dependencies: CreateQuoteDependencies
 ): Promise<StoredQuote | undefined> {
-  const { order, walletAddress, client, identity, receiver, amounts, nowMs, roomIn } = request
+  const { order, walletAddress, client, identity, receiver, amounts, nowMs, roomIn, sending } = request
   const id = newId(dependencies.clock, dependencies.random)
   const stored = await dependencies.store.create({
     quote: {
@@ -163,7 +199,8 @@ async function keepQuote(
     walletAddressId: walletAddress.id,
     receiveAssetId: receiver.assetId,
     feeValue: amounts.feeValue,
-    roomIn
+    roomIn,
+    sending
   })
   if (stored?.quote.id === id) {
     dependencies.counters.countCreated('quote')
@@ -174,21 +211,9 @@ async function keepQuote(
       amounts,
       receiveAsset: receiver.asset,
       receiveAssetId: receiver.assetId,
+      sending,
       expiresAtMs: stored.quote.expiresAtMs
     })
   }
   return stored
-}
-
-/**
- * What a receiver still lacks, for an order that names no amount.
- *
- * @throws Refusal `not-payable` for a receiver without an `incomingAmount`, or one that takes nothing more
- */
-function missingAmount(receiver: Receiver, nowMs: number): FixedAmount {
-  if (receiver.incomingValue === undefined) {
-    throw amountMissing()
-  }
-  const value = remainingRoom(receiver, nowMs)
-  return { side: 'receive', amount: { value, asset: receiver.asset } }
 }

@@ -59,8 +59,7 @@ export function processBatch(
     // The time is taken after the receivers are locked, so that nothing arrives after an expiry by waiting for the lock.
     const nowMs = clock.now()
     const batch = settleBatch(payments, receivers, provider, nowMs)
-    if (batch.refundEndings.length > 0) await endRefunds(transaction, batch, nowMs)
-    await writeBatch(transaction, batch, () => newId(clock, random), nowMs)
+    await writeEndings(transaction, batch, () => newId(clock, random), nowMs)
     return batch
   })
 }
@@ -125,6 +124,21 @@ const WRITE = new Statement(
                  ('receivers', (select count(*) from receipt), (select count(*) from received))) as part (name, wanted, changed)
    where changed <> wanted`
 )
+
+/**
+ * Writes all changes of a batch, and ends the refunds that its payments make.
+ *
+ * @throws Error when anything would be changed more or less often than it must
+ */
+export async function writeEndings(
+  transaction: Queries,
+  batch: SettledBatch,
+  newTransferId: () => string,
+  nowMs: number
+): Promise<void> {
+  if (batch.refundEndings.length > 0) await endRefunds(transaction, batch, nowMs)
+  await writeBatch(transaction, batch, newTransferId, nowMs)
+}
 
 /**
  * Writes all changes of a batch, with one statement: all of them or none, in a transaction or not.

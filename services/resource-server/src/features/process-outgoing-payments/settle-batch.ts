@@ -106,8 +106,7 @@ function transfersOf(
   if (settledReceiveValue === 0n) return []
   const source = accountsIn(payment.debitAssetId, provider)
   const from = { paymentId: payment.id, debitAccountId: source.clearing, assetId: payment.debitAssetId }
-  const feeTransfer = { ...from, kind: 'fee', creditAccountId: source.fees, amount: settledFeeValue } as const
-  const fees = settledFeeValue > 0n ? [{ ...feeTransfer, incomingPaymentId: undefined }] : []
+  const fees = feeTransfersOf(payment, settledFeeValue, source)
   if (payment.debitAssetId === payment.receiveAssetId) {
     // Clearing must be left unchanged: any difference would be money from nowhere.
     if (settledDebitValue !== settledFeeValue + settledReceiveValue)
@@ -127,13 +126,7 @@ function transfersOf(
   const target = accountsIn(payment.receiveAssetId, provider)
   return [
     ...fees,
-    {
-      ...from,
-      kind: 'delivery',
-      creditAccountId: source.exchange,
-      amount: settledDebitValue - settledFeeValue,
-      incomingPaymentId: undefined
-    },
+    exchangeTransferOf(payment, settledDebitValue - settledFeeValue, source),
     {
       kind: 'conversion',
       paymentId: payment.id,
@@ -144,4 +137,75 @@ function transfersOf(
       incomingPaymentId: receiver.id
     }
   ]
+}
+
+function feeTransfersOf(
+  { id, debitAssetId }: ClaimedPayment,
+  amount: bigint,
+  { clearing, fees }: ProviderAccounts
+): SettledTransfer[] {
+  if (amount === 0n) return []
+  return [
+    {
+      kind: 'fee',
+      paymentId: id,
+      debitAccountId: clearing,
+      creditAccountId: fees,
+      assetId: debitAssetId,
+      amount,
+      incomingPaymentId: undefined
+    }
+  ]
+}
+
+function exchangeTransferOf(
+  { id, debitAssetId }: ClaimedPayment,
+  amount: bigint,
+  { clearing, exchange }: ProviderAccounts
+): SettledTransfer {
+  return {
+    kind: 'delivery',
+    paymentId: id,
+    debitAccountId: clearing,
+    creditAccountId: exchange,
+    assetId: debitAssetId,
+    amount,
+    incomingPaymentId: undefined
+  }
+}
+
+/**
+ * Ends payments that leave this provider, or do not, as {@link settleBatch} ends those that stay: what they brought goes to the fees and
+ * the exchange account, whatever was sent from there.
+ *
+ * @param provider the provider's accounts, by asset id
+ */
+export function settleLeaving(
+  leaving: readonly { readonly payment: ClaimedPayment; readonly settlement: Settlement }[],
+  provider: ReadonlyMap<number, ProviderAccounts>
+): SettledBatch {
+  const totals = new ChangedTotals()
+  for (const { payment, settlement } of leaving) {
+    if (!payment.held) continue
+    totals.change(payment.senderAccountId, {
+      debitsPending: -payment.amounts.debitValue,
+      debitsPosted: settlement.settledDebitValue
+    })
+  }
+  return {
+    endings: leaving.map(({ payment, settlement }) => ({ id: payment.id, held: payment.held, settlement })),
+    refundEndings: leaving.flatMap(({ payment, settlement }) => refundEndingOf(payment, settlement)),
+    transfers: leaving.flatMap(({ payment, settlement }) => {
+      const { settledDebitValue, settledFeeValue } = settlement
+      if (settledDebitValue === 0n) return []
+      const source = accountsIn(payment.debitAssetId, provider)
+      return [
+        ...feeTransfersOf(payment, settledFeeValue, source),
+        exchangeTransferOf(payment, settledDebitValue - settledFeeValue, source)
+      ]
+    }),
+    totals: totals.changes(),
+    received: new Map(),
+    filledCount: 0
+  }
 }

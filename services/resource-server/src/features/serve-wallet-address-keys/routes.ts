@@ -13,6 +13,8 @@ import { KEYS_REMEMBERED_MS } from '../../modules/wallet-addresses/index.js'
 /** What the route needs. */
 export interface WalletAddressKeysRouteDependencies {
   readonly publishedKeys: PublishedKeyDirectory
+  /** The keys of this provider itself, published for the wallet address without a path; undefined: those of its holder are. */
+  readonly providerKeys: PublishedKeys | undefined
   /** How long others may cache an answer, in seconds, including the time that it was cached here. */
   readonly cacheSeconds: number
 }
@@ -34,9 +36,10 @@ export function serveWalletAddressKeysRoute(dependencies: WalletAddressKeysRoute
     path: /\/jwks\.json$/,
     name: '/*/jwks.json',
     handle: (request, response) => {
-      const found = dependencies.publishedKeys.findKeys(
-        request.path.slice(0, -DOCUMENT.length) || PATHLESS_WALLET_ADDRESS
-      )
+      const path = request.path.slice(0, -DOCUMENT.length) || PATHLESS_WALLET_ADDRESS
+      const found =
+        (path === PATHLESS_WALLET_ADDRESS ? dependencies.providerKeys : undefined) ??
+        dependencies.publishedKeys.findKeys(path)
       if (found instanceof Promise) {
         return found.then((keys) => {
           answer(keys, request, response)

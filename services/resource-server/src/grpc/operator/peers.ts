@@ -19,6 +19,7 @@ import {
   rotatePeerToken,
   updatePeer
 } from '../../features/operate-peers/peers.js'
+import { decidePacket, listUnknownPackets } from '../../features/operate-peers/unknown-packets.js'
 import { settlePeer } from '../../features/operate-peers/settle.js'
 import { listPeerEntries, readPeerStatement } from '../../features/operate-peers/statement.js'
 import type { PeerEntry, PeerWithTokens } from '../../modules/peers/index.js'
@@ -115,6 +116,36 @@ export function listPeerEntriesRpc(
   }
 }
 
+/** `PeerService.ListUnknownPackets`. */
+export function listUnknownPacketsRpc(
+  dependencies: PeerDependencies & { readonly urls: ResourceUrls }
+): UnaryHandler<wallet.ListUnknownPacketsRequest, wallet.ListUnknownPacketsResponse> {
+  return async ({ name, pageSize: size, pageToken }) => {
+    const pageSize = readPageSize(size)
+    const after = readPageToken(pageToken)
+    const found = await listUnknownPackets({ name, after, limit: pageSize + 1 }, dependencies)
+    const { items, nextPageToken } = cutPage(found, pageSize, writePageToken)
+    const packets = items.map(({ condition, paymentId, sendValue, createdAtMs, expiresAtMs }) => ({
+      condition: condition.toString('base64url'),
+      value: sendValue.toString(),
+      payment: dependencies.urls.of('outgoing-payments', paymentId),
+      sendTime: new Date(createdAtMs),
+      expireTime: new Date(expiresAtMs)
+    }))
+    return { packets, nextPageToken }
+  }
+}
+
+/** `PeerService.DecidePacket`. */
+export function decidePacketRpc(
+  dependencies: PeerDependencies
+): UnaryHandler<wallet.DecidePacketRequest, wallet.DecidePacketResponse> {
+  return async ({ name, condition, arrived }, { clientNames }) => {
+    await decidePacket({ name, condition, arrived, by: namesOf(clientNames) }, dependencies)
+    return {}
+  }
+}
+
 function readDirection(direction: wallet.SettlementDirection): SettlementDirection {
   switch (direction) {
     case wallet.SettlementDirection.SETTLEMENT_DIRECTION_RECEIVED:
@@ -157,17 +188,19 @@ function toTokenMessage({ hash, createdAtMs, expiresAtMs }: PeerToken): wallet.P
 
 const ENTRY_KINDS = {
   received: wallet.PeerEntryKind.PEER_ENTRY_KIND_RECEIVED,
+  sent: wallet.PeerEntryKind.PEER_ENTRY_KIND_SENT,
   settlement_received: wallet.PeerEntryKind.PEER_ENTRY_KIND_SETTLEMENT_RECEIVED,
   settlement_sent: wallet.PeerEntryKind.PEER_ENTRY_KIND_SETTLEMENT_SENT
 } as const satisfies Readonly<Record<PeerEntry['kind'], wallet.PeerEntryKind>>
 
 function toEntryMessage(entry: PeerEntry, urls: ResourceUrls): wallet.PeerEntry {
-  const { kind, identifier, value, createdAtMs, incomingPaymentId } = entry
+  const { kind, identifier, value, createdAtMs, paymentId } = entry
+  const collection = kind === 'sent' ? 'outgoing-payments' : 'incoming-payments'
   return {
     kind: ENTRY_KINDS[kind],
     identifier,
     value: value.toString(),
     bookingTime: new Date(createdAtMs),
-    payment: incomingPaymentId === undefined ? '' : urls.of('incoming-payments', incomingPaymentId)
+    payment: paymentId === undefined ? '' : urls.of(collection, paymentId)
   }
 }

@@ -1,4 +1,4 @@
-/** What moved over Interledger: packets of peers that were credited here. */
+/** What moved over Interledger: packets of peers that were credited here, and packets that were sent to them. */
 export {
   type CreditedPacket,
   findReceivedPackets,
@@ -7,3 +7,16 @@ export {
   receivedEntries,
   recordedPackets
 } from './received-packets.js'
+export {
+  deliveredInTotal,
+  dispatchedValue,
+  listUnknownPackets,
+  packetAnswers,
+  packetDecided,
+  packetsToWrite,
+  packetsWritten,
+  readProgress,
+  sentEntries,
+  undecidedPacket,
+  type UnknownPacket
+} from './sent-packets.js'

@@ -79,7 +79,7 @@ export function packetsReceived(packets: readonly CreditedPacket[]): { readonly 
 
 /**
  * Fragment: selects the packets of a peer as entries of a statement (`kind`, `identifier`, `value`, `booked_at`, `id`,
- * `incoming_payment_id`) that were credited within a time.
+ * `payment_id`) that were credited within a time.
  *
  * @param time.from names its beginning, and `time.to` its end, which is not part of it
  */
@@ -89,6 +89,6 @@ export function receivedEntries(
 ): Prisma.Sql {
   return Prisma.sql`
     select 'received' as kind, encode(condition, 'base64') as identifier, packet_value as value, received_at as booked_at, id,
-           incoming_payment_id
+           incoming_payment_id as payment_id
       from received_packet where peer_id = ${peerId} and received_at >= ${time.from} and received_at < ${time.to}`
 }

@@ -1,4 +1,4 @@
-import { isUniqueViolation } from '@open-payments-server/database'
+import { isUniqueViolation, placeholder, Statement } from '@open-payments-server/database'
 import type { Asset } from '@open-payments-server/value-types/amounts'
 import { Prisma, type Queries } from '../database.js'
 import { PROVIDER_ACCOUNT_KINDS } from './provider-accounts.js'
@@ -31,8 +31,11 @@ export function assetById(assetId: Prisma.Sql, alias: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`join asset ${alias} on ${alias}.id = ${assetId}`
 }
 
+/** Those that are accounted in here. Of others, only the code and scale are known, because something is paid in them elsewhere. */
+const WITH_ACCOUNTS = { accounts: { some: {} } } as const
+
 /**
- * Creates an asset and the provider's accounts in it, in one transaction: PostgreSQL aborts it when the asset exists.
+ * Creates an asset and the provider's accounts in it, in one transaction: PostgreSQL aborts it when the accounts exist.
  *
  * @param newId creates ids (UUID) of accounts
  * @returns false when an asset with this code and scale exists
@@ -44,7 +47,11 @@ export async function createAsset(
 ): Promise<boolean> {
   const accounts = PROVIDER_ACCOUNT_KINDS.map((kind) => ({ id: newId(), kind }))
   try {
-    await on.asset.create({ data: { code, scale, accounts: { create: accounts } } })
+    await on.asset.upsert({
+      where: { code_scale: { code, scale } },
+      create: { code, scale, accounts: { create: accounts } },
+      update: { accounts: { create: accounts } }
+    })
     return true
   } catch (error) {
     if (isUniqueViolation(error)) return false
@@ -52,16 +59,38 @@ export async function createAsset(
   }
 }
 
-/** All assets, by code and scale. */
+/** All assets that are accounted in here, by code and scale. */
 export function listAssets(on: Queries): Promise<readonly Asset[]> {
   return on.asset.findMany({
+    where: WITH_ACCOUNTS,
     select: { code: true, scale: true },
     orderBy: [{ code: 'asc' }, { scale: 'asc' }]
   })
 }
 
-/** The id of an asset; undefined when none has this code and scale. */
+/** The id of an asset that is accounted in here; undefined when none has this code and scale. */
 export async function findAssetId(on: Queries, { code, scale }: Asset): Promise<number | undefined> {
-  const found = await on.asset.findUnique({ where: { code_scale: { code, scale } }, select: { id: true } })
+  const found = await on.asset.findFirst({ where: { code, scale, ...WITH_ACCOUNTS }, select: { id: true } })
   return found?.id
+}
+
+const ENSURE = new Statement<{ readonly id: number }>(
+  'ensure-asset',
+  Prisma.sql`
+  with known as (
+    select id from asset where code = ${placeholder('code')}::text and scale = ${placeholder('scale')}::smallint
+  ), added as (
+    insert into asset (code, scale)
+    select ${placeholder('code')}::text, ${placeholder('scale')}::smallint where not exists (select 1 from known)
+    on conflict (code, scale) do update set code = excluded.code
+    returning id
+  )
+  select id from known union all select id from added`
+)
+
+/** The id of an asset that something elsewhere is in: it need not be accounted in here. */
+export async function ensureAsset(on: Queries, { code, scale }: Asset): Promise<number> {
+  const [row] = await ENSURE.rows(on, { code, scale })
+  if (row === undefined) throw new Error('an asset that was to be known is not')
+  return row.id
 }

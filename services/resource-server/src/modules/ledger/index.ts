@@ -5,7 +5,15 @@
 export { type Account, createAccount, findAccount, findAccountsById, listAccounts } from './accounts.js'
 export { readToldAccounts, type ToldAccount } from './account-events.js'
 export { freezeAccount, IS_ACCOUNT_FROZEN, isFrozenAccount } from './freeze.js'
-export { accountById, ASSET_OF_ACCOUNT, assetById, createAsset, findAssetId, listAssets } from './assets.js'
+export {
+  accountById,
+  ASSET_OF_ACCOUNT,
+  assetById,
+  createAsset,
+  ensureAsset,
+  findAssetId,
+  listAssets
+} from './assets.js'
 export { ChangedTotals } from './changed-totals.js'
 export { held, holdOf } from './hold.js'
 export { findMovement, move, type Movement, type MovementKind } from './move.js'
@@ -27,6 +35,7 @@ export {
 export {
   assetOfPeer,
   balanceSince,
+  dispatchPosted,
   lockAccounts,
   lockedAccounts,
   payableOf,

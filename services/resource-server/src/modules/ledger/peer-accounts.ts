@@ -15,11 +15,11 @@ export const peerAccountsCreated = Prisma.sql`
     returning id
   )`
 
-/** Fragment: the part `asset_of_peer`, the asset with `code` and `scale`, which it takes; empty if there is none. */
+/** Fragment: the part `asset_of_peer`, the asset with `code` and `scale`, which it takes; empty if it is not accounted in here. */
 export const assetOfPeer = Prisma.sql`
   asset_of_peer as (
     select id, code, scale from asset
-     where code = ${placeholder('code')}::text and scale = ${placeholder('scale')}::smallint
+     where exists (select 1 from account a where a.asset_id = asset.id and a.kind = 'exchange') and code = ${placeholder('code')}::text and scale = ${placeholder('scale')}::smallint
   )`
 
 /**
@@ -93,3 +93,27 @@ export const settlementPosted = Prisma.sql`
 export const balanceSince = (account: Prisma.Sql, instant: Prisma.Sql): Prisma.Sql => Prisma.sql`
   coalesce((select sum(t.posted_amount) from transfer t where t.credit_account_id = ${account} and t.created_at >= ${instant}), 0)
   - coalesce((select sum(t.posted_amount) from transfer t where t.debit_account_id = ${account} and t.created_at >= ${instant}), 0)`
+
+/**
+ * Fragment: books what packets to a peer sent that it fulfilled: from the exchange account of its asset to what the provider owes it.
+ * Reads the part `dispatched` (`id`, `send_value`), and takes `payableAccountId` and `now`. The part `dispatch` has a row for each.
+ */
+export const dispatchPosted = Prisma.sql`
+  payable as (
+    select payable.id, exchange.id as exchange_id, payable.asset_id
+      from account payable
+      join account exchange on exchange.asset_id = payable.asset_id and exchange.kind = 'exchange'
+     where payable.id = ${placeholder('payableAccountId')}::uuid
+  ), dispatch as (
+    insert into transfer (id, kind, state, payment_id, debit_account_id, debit_account_kind, credit_account_id,
+                          credit_account_kind, asset_id, amount, posted_amount, created_at, ended_at)
+    select dispatched.id, 'dispatch', 'posted', dispatched.id, payable.exchange_id, 'exchange', payable.id, 'peer_payable',
+           payable.asset_id, dispatched.send_value, dispatched.send_value, ${placeholder('now')}::timestamptz,
+           ${placeholder('now')}::timestamptz
+      from dispatched cross join payable
+    returning amount
+  ), dispatch_total as (
+    update account a set credits_posted = a.credits_posted + total.value
+      from (select sum(amount) as value from dispatch having count(*) > 0) total
+     where a.id = (select id from payable)
+  )`

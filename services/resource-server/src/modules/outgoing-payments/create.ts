@@ -42,7 +42,8 @@ export const wanted = Prisma.sql`
         as n(id uuid, signature_id uuid, request_hash bytea, wallet_address_id uuid, account_id uuid, client text,
              grant_id uuid, quote_id uuid, refund_of uuid, incoming_payment_id uuid, receiver text, debit_value numeric, fee_value numeric,
              receive_value numeric, receive_asset_id integer, metadata jsonb, grant_spent_debit_value numeric,
-             grant_spent_receive_value numeric, charged_at timestamptz, given_up_cause text)
+             grant_spent_receive_value numeric, charged_at timestamptz, given_up_cause text, peer_id uuid, send_max_value numeric,
+             begin_until timestamptz)
   )`
 
 /**
@@ -54,11 +55,12 @@ export const inserted = Prisma.sql`
   payment as (
     insert into outgoing_payment (id, signature_id, request_hash, wallet_address_id, client, grant_id, quote_id, refund_of, receiver,
       debit_value, fee_value, receive_value, receive_asset_id, state, metadata, grant_spent_debit_value,
-      grant_spent_receive_value, created_at, updated_at)
+      grant_spent_receive_value, created_at, updated_at, peer_id, send_max_value, begin_until)
     select id, signature_id, request_hash, wallet_address_id, client, grant_id, quote_id, refund_of, receiver,
       debit_value, fee_value, receive_value, receive_asset_id,
       case when approval_rule_id is null then 'pending' else 'awaiting_approval' end::outgoing_payment_state, metadata, grant_spent_debit_value,
-      grant_spent_receive_value, ${placeholder('now')}::timestamptz, ${placeholder('now')}::timestamptz
+      grant_spent_receive_value, ${placeholder('now')}::timestamptz, ${placeholder('now')}::timestamptz, peer_id, send_max_value,
+      begin_until
       from wanted where payable order by quote_id, id
     on conflict do nothing
     returning id, metadata, state
@@ -70,7 +72,7 @@ export function wantedPayments(payments: readonly NewPayment[]): { readonly paym
 }
 
 function toRecord(payment: NewPayment): object {
-  const { amounts, receiver, quoteId } = payment.terms
+  const { amounts, receiver, quoteId, sending } = payment.terms
   return {
     id: payment.id,
     signature_id: payment.signatureId,
@@ -91,6 +93,9 @@ function toRecord(payment: NewPayment): object {
     grant_spent_debit_value: payment.grantSpentDebitValue.toString(),
     grant_spent_receive_value: payment.grantSpentReceiveValue.toString(),
     charged_at: instantText(payment.chargedAtMs),
-    given_up_cause: snakeCase(payment.unpayableCause)
+    given_up_cause: snakeCase(payment.unpayableCause),
+    peer_id: sending?.peerId,
+    send_max_value: sending?.sendMaxValue.toString(),
+    begin_until: sending && instantText(sending.beginUntilMs)
   }
 }

@@ -1,9 +1,8 @@
-/** The life cycle of an outgoing payment: inserted, claimed, ended; and the port to whatever moves its money. */
+/** The life cycle of an outgoing payment: inserted, claimed, sent if its receiver is hosted elsewhere, ended. */
 export { approved, declined, deliveries } from './approval.js'
 export { inserted, type NewPayment, wanted, wantedPayments } from './create.js'
 export { approvedEvents, endedEvents, insertedEvents, readToldOutgoingPayments } from './events.js'
 export type { ListedPayment } from '../newest-payments.js'
-export type { PaymentMethod } from './payment-method.js'
 export {
   type Claim,
   claimed,
@@ -35,4 +34,19 @@ export {
   refundsGivenBack,
   stateOf
 } from './refund.js'
+export {
+  beginSending,
+  type ClaimedSending,
+  claimToSend,
+  endSending,
+  leaseDue,
+  type LeasedSending,
+  leaseRenewed,
+  postponeSending,
+  progressed,
+  readSendingTerms,
+  readValuesBeingSent,
+  sendingResumed,
+  unleasedSending
+} from './sending.js'
 export { findTwin, type FoundPayment, giveUpPayment } from './twin.js'

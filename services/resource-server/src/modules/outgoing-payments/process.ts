@@ -62,7 +62,7 @@ export interface ClaimedPaymentRow {
  *
  * @param incomingPaymentId names the incoming payment that it pays
  */
-function isFrozenPayment(incomingPaymentId: Prisma.Sql): Prisma.Sql {
+export function isFrozenPayment(incomingPaymentId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(${IS_FROZEN} or ${isFrozenClient(Prisma.sql`p.client`)} or ${isFrozenReceiver(incomingPaymentId)})`
 }
 

@@ -14,6 +14,13 @@ export {
   type ToldPeer
 } from './events.js'
 export { findPeer, listPeers, type PeerWithTokens, withTokens } from './read.js'
+export {
+  findPeersTowards,
+  findSendingPeer,
+  type PayableBound,
+  readPayableBounds,
+  type SendingPeer
+} from './routes.js'
 export { findSettlementRequest, type NewSettlement, settlePeer } from './settle.js'
 export {
   findPeerBalances,

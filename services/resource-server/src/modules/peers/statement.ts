@@ -1,7 +1,7 @@
 import { instantText, placeholder, Statement } from '@open-payments-server/database'
 import type { PageEnd } from '@open-payments-server/value-types/identifiers'
 import { Prisma, type Queries } from '../database.js'
-import { receivedEntries } from '../interledger/index.js'
+import { receivedEntries, sentEntries } from '../interledger/index.js'
 import { balanceSince, payableOf, receivableOf } from '../ledger/index.js'
 
 /** The time of a statement, in milliseconds since the Unix epoch: its end is not part of it. */
@@ -65,13 +65,13 @@ export async function findPeerBalances(
 
 /** An entry of a statement: what changed what is owed. */
 export interface PeerEntry extends PageEnd {
-  /** A packet that was received, or a settlement. */
-  readonly kind: 'received' | 'settlement_received' | 'settlement_sent'
+  /** A packet that was received or sent, or a settlement. */
+  readonly kind: 'received' | 'sent' | 'settlement_received' | 'settlement_sent'
   /** Of a packet its condition in base64url, of a settlement its reference. */
   readonly identifier: string
   readonly value: bigint
-  /** Id (UUID) of the incoming payment of a packet. */
-  readonly incomingPaymentId: string | undefined
+  /** Id (UUID) of the payment of a packet: an incoming one if it was received, an outgoing one if it was sent. */
+  readonly paymentId: string | undefined
 }
 
 interface EntryRow {
@@ -80,7 +80,7 @@ interface EntryRow {
   readonly value: string
   readonly booked_at: Date
   readonly id: string
-  readonly incoming_payment_id: string | null
+  readonly payment_id: string | null
 }
 
 const PEER_ID = Prisma.sql`(select peer_id from asked)`
@@ -98,12 +98,17 @@ const ENTRIES = new Statement<EntryRow>(
       to: Prisma.sql`(select ended_at from asked)`
     })}
     union all
+    ${sentEntries(PEER_ID, {
+      from: Prisma.sql`(select greatest(began_at, after_booked_at) from asked)`,
+      to: Prisma.sql`(select ended_at from asked)`
+    })}
+    union all
     select 'settlement_' || direction, reference, value, created_at, id, null::uuid
       from peer_settlement
      where peer_id = ${PEER_ID} and created_at >= (select greatest(began_at, after_booked_at) from asked)
        and created_at < (select ended_at from asked)
   )
-  select kind, identifier, value::text, booked_at, id, incoming_payment_id
+  select kind, identifier, value::text, booked_at, id, payment_id
     from entry
    where (booked_at, id) > (select coalesce(after_booked_at, '-infinity'), coalesce(after_id, '00000000-0000-0000-0000-000000000000') from asked)
    order by booked_at, id limit ${placeholder('limit')}::integer`,
@@ -139,11 +144,11 @@ export async function listPeerEntries(
   })
   return rows.map((row) => ({
     kind: row.kind,
-    identifier: row.kind === 'received' ? toBase64url(row.identifier) : row.identifier,
+    identifier: row.kind === 'received' || row.kind === 'sent' ? toBase64url(row.identifier) : row.identifier,
     value: BigInt(row.value),
     createdAtMs: row.booked_at.getTime(),
     id: row.id,
-    incomingPaymentId: row.incoming_payment_id ?? undefined
+    paymentId: row.payment_id ?? undefined
   }))
 }
 

@@ -7,6 +7,7 @@ import {
   writeTogether
 } from '@open-payments-server/database'
 import type { CreationIdentity } from '../../domain/idempotency.js'
+import type { SendingTerms } from '../../domain/outgoing-method.js'
 import type { Quote } from '../../domain/quote.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
@@ -24,6 +25,8 @@ export interface NewQuote {
   readonly receiveAssetId: number
   /** Part of the debit that is the provider's fee. */
   readonly feeValue: bigint
+  /** How it is sent; undefined for a receiver that is hosted here. */
+  readonly sending: SendingTerms | undefined
   /** Id (UUID) of the incoming payment, which must have room for the quote; undefined when that was checked already. */
   readonly roomIn: string | undefined
 }
@@ -57,13 +60,13 @@ const CREATE = new Statement<{ id: string }>(
   with created as (
     insert into quote
       (id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id, method,
-       expires_at, created_at, request_hash, idempotency_hash)
+       expires_at, created_at, request_hash, idempotency_hash, peer_id, send_max_value)
     select id, wallet_address_id, client, receiver, debit_value, fee_value, receive_value, receive_asset_id, method,
-           expires_at, created_at, request_hash, idempotency_hash
+           expires_at, created_at, request_hash, idempotency_hash, peer_id, send_max_value
       from json_to_recordset(${placeholder('wanted')}::json)
         as wanted (id uuid, wallet_address_id uuid, client text, receiver text, debit_value numeric, fee_value numeric,
               receive_value numeric, receive_asset_id integer, method text, expires_at timestamptz, created_at timestamptz,
-              room_in uuid, request_hash bytea, idempotency_hash bytea)
+              room_in uuid, request_hash bytea, idempotency_hash bytea, peer_id uuid, send_max_value numeric)
      where not ${isFrozenAddress(Prisma.sql`wanted.wallet_address_id`)}
        and (room_in is null
             or ${canTake({
@@ -124,6 +127,8 @@ function toRecord({ quote, identity, ...others }: NewQuote): object {
     expires_at: instantText(quote.expiresAtMs),
     created_at: instantText(quote.createdAtMs),
     room_in: others.roomIn,
+    peer_id: others.sending?.peerId,
+    send_max_value: others.sending?.sendMaxValue.toString(),
     request_hash: identity && bytesText(identity.requestHash),
     idempotency_hash: identity && bytesText(identity.idempotencyHash)
   }

@@ -10,7 +10,7 @@ import {
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import { Prisma, type Queries } from '../database.js'
 import { assetById } from '../ledger/index.js'
-import { paymentOfQuote } from '../outgoing-payments/index.js'
+import { paymentOfQuote, readSendingTerms } from '../outgoing-payments/index.js'
 import { QUOTE_COLUMNS, QUOTE_JOINS, type QuoteRow, readQuoteRow } from './row.js'
 
 /** Reads quotes. */
@@ -48,6 +48,8 @@ interface PayableQuoteRow {
   readonly code: string
   readonly scale: number
   readonly expires_at: Date
+  readonly peer_id: string | null
+  readonly send_max_value: string | null
   readonly used: boolean
 }
 
@@ -65,7 +67,7 @@ const PAYABLE = new Statement<PayableQuoteRow>(
   'quotes-to-pay',
   Prisma.sql`
   select q.id, q.wallet_address_id, q.client, q.receiver, q.debit_value::text, q.fee_value::text, q.receive_value::text,
-         q.receive_asset_id, s.code, s.scale, q.expires_at, used.id is not null as used
+         q.receive_asset_id, s.code, s.scale, q.expires_at, q.peer_id, q.send_max_value::text, used.id is not null as used
     from quote q
     ${assetById(Prisma.sql`q.receive_asset_id`, Prisma.sql`s`)}
     ${paymentOfQuote(Prisma.sql`q.id`, Prisma.sql`${placeholder('ids')}::uuid[]`)}
@@ -90,6 +92,7 @@ export function createPayableQuotes(dependencies: { database: Queries }): Payabl
         },
         receiveAsset: { code: row.code, scale: row.scale },
         receiveAssetId: row.receive_asset_id,
+        sending: readSendingTerms(row),
         expiresAtMs: row.expires_at.getTime()
       }
       return isOwnedBy(quote, owner) ? quote : undefined

@@ -7,7 +7,7 @@ import type { PaymentCounters } from '../../domain/payment-counters.js'
 import type { ResourceUrls } from '../../domain/resource-urls.js'
 import type { Database, Queries } from '../../modules/database.js'
 import { createProviderAccounts } from '../../modules/ledger/index.js'
-import type { Claim, PaymentMethod } from '../../modules/outgoing-payments/index.js'
+import type { Claim } from '../../modules/outgoing-payments/index.js'
 import { claimPayments, processBatch, type ProcessBatchDependencies } from './process-batch.js'
 
 /** Maximum number of payments set aside at once. */
@@ -15,7 +15,21 @@ const SET_ASIDE_MAX = 1_000
 /** How long a payment that could not be settled waits before it is retried, in milliseconds. */
 const SET_ASIDE_MS = 5_000
 
-/** What the local payment method needs. */
+/** The result of a round. */
+export interface ProcessedRound {
+  /** Number of pending payments that were found, up to the limit. */
+  readonly found: number
+  /** Number of them that ended, completed or failed. */
+  readonly ended: number
+}
+
+/** Pays receivers that are hosted here. */
+export interface LocalPayments {
+  /** Processes up to `limit` pending payments, the oldest first. Several processes may do so at once. */
+  processPending(limit: number): Promise<ProcessedRound>
+}
+
+/** What paying receivers that are hosted here needs. */
 export interface LocalPaymentDependencies {
   readonly database: Database
   readonly urls: ResourceUrls
@@ -31,12 +45,11 @@ export interface LocalPaymentDependencies {
  * Pays incoming payments that are hosted here, in the ledger: each batch is one short transaction. If a batch fails, its
  * payments are tried one by one, so that one that cannot be settled does not block the others.
  */
-export function createLocalPaymentMethod(dependencies: LocalPaymentDependencies): PaymentMethod {
+export function createLocalPayments(dependencies: LocalPaymentDependencies): LocalPayments {
   const processing = { ...dependencies, providerAccounts: createProviderAccounts() }
   // Payments that could not be settled wait a while: the oldest are claimed first, and would keep blocking the others.
   const setAside = new LRUCache<string, true>({ max: SET_ASIDE_MAX, ttl: SET_ASIDE_MS })
   return {
-    name: 'local',
     async processPending(limit) {
       const { holdsFrozen, clock } = dependencies
       const claim = { limit, except: [...setAside.keys()], holdsFrozen, nowMs: clock.now() }

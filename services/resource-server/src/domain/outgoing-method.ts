@@ -1,0 +1,85 @@
+import type { Asset, QuotedAmounts } from '@open-payments-server/value-types/amounts'
+import type { FailureReason } from './failure-reasons.js'
+import type { FixedAmount } from './quoting.js'
+import type { WalletAddress } from './wallet-address.js'
+
+// A way in which money leaves for receivers that are hosted elsewhere. The payments decide, hold and settle; a method prices, and moves
+// value. Payments to receivers hosted here need none: they are settled in the ledger.
+
+/** How a payment is sent: fixed with its terms. */
+export interface SendingTerms {
+  /** Id (UUID) of the peer that it is sent to. */
+  readonly peerId: string
+  /** Maximum that may be sent, in the peer's asset. */
+  readonly sendMaxValue: bigint
+}
+
+/** The terms of a payment to a receiver that is hosted elsewhere. */
+export interface PricedSending {
+  readonly amounts: QuotedAmounts
+  readonly receiveAsset: Asset
+  /** Id of that asset. */
+  readonly receiveAssetId: number
+  readonly sending: SendingTerms
+}
+
+/** What a payment is priced by. */
+export interface PricingRequest {
+  readonly sender: Pick<WalletAddress, 'asset'>
+  /** URL of the incoming payment, which is hosted elsewhere. */
+  readonly receiver: string
+  /** Undefined: whatever the receiver still lacks. */
+  readonly fixed: FixedAmount | undefined
+}
+
+/** A payment that is to be sent, or what is left of one. */
+export interface SendOrder {
+  /** Id (UUID) of the payment. */
+  readonly paymentId: string
+  /** Id (UUID) of the process that sends it now: nothing is sent for another one. */
+  readonly leasedBy: string
+  /** URL of the incoming payment. */
+  readonly receiver: string
+  readonly receiveAsset: Asset
+  /** What the receiver is to get, in its asset. */
+  readonly receiveValue: bigint
+  readonly sending: SendingTerms
+}
+
+/** How an attempt to send a payment ended. */
+export type SendResult =
+  /** All of it is delivered, or it cannot go on: `reason` says why not. Nothing is sent for it any more. */
+  | { readonly kind: 'ended'; readonly deliveredValue: bigint; readonly reason: FailureReason }
+  /** It may go on later. */
+  | {
+      readonly kind: 'later'
+      readonly deliveredValue: bigint
+      /** Why it fails if it never goes on. */
+      readonly reason: FailureReason
+      /** Whether this attempt delivered anything. */
+      readonly progressed: boolean
+      /** Whether it is known of everything that was sent what became of it. */
+      readonly isDecided: boolean
+    }
+  /** The signal was aborted. */
+  | { readonly kind: 'stopped' }
+  /** Of a part it is not known whether it arrived, and nothing else is to be done: people must find out. */
+  | { readonly kind: 'undecided' }
+
+/** A way in which money leaves for receivers that are hosted elsewhere. */
+export interface OutgoingMethod {
+  /**
+   * The terms of a payment.
+   *
+   * @throws Refusal `not-payable` for what is no receiver or cannot be paid; `unavailable` when it cannot be told now
+   */
+  price(request: PricingRequest): Promise<PricedSending>
+  /**
+   * Moves value to a receiver: never more than the terms allow, through all attempts.
+   *
+   * @param signal ends the attempt: what is under way is waited for
+   * @throws what the database throws, and when another process sends the payment now: then the attempt has ended, and another one may
+   *   go on
+   */
+  send(order: SendOrder, signal: AbortSignal): Promise<SendResult>
+}

@@ -1,0 +1,137 @@
+import { inTransaction } from '@open-payments-server/database'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { newId, type Random } from '@open-payments-server/value-types/identifiers'
+import { LRUCache } from 'lru-cache'
+import type { PaymentCounters } from '../../domain/payment-counters.js'
+import { frozenTooLong, insufficientFunds, notBegun, type Settlement } from '../../domain/settlement.js'
+import type { Database, Queries } from '../../modules/database.js'
+import { lockAccounts, type ProviderAccountDirectory } from '../../modules/ledger/index.js'
+import {
+  beginSending,
+  type ClaimedSending,
+  claimToSend,
+  readValuesBeingSent
+} from '../../modules/outgoing-payments/index.js'
+import { readPayableBounds } from '../../modules/peers/index.js'
+import { writeEndings } from './process-batch.js'
+import { settleLeaving } from './settle-batch.js'
+
+/** For how long a peer that is owed too much is left alone, in milliseconds: its payments must not keep others from beginning. */
+const FULL_MS = 1_000
+/** Maximum number of peers that are left alone. */
+const FULL_MAX = 10_000
+
+/** What beginning to send payments needs. */
+export interface BeginDependencies {
+  readonly database: Database
+  readonly clock: Clock
+  readonly random: Random
+  readonly providerAccounts: ProviderAccountDirectory
+  readonly counters: Pick<PaymentCounters, 'countEnded'>
+  /** Whether a freeze holds the pending payments that it is about. */
+  readonly holdsFrozen: boolean
+}
+
+/** The result of a round. */
+export interface BegunRound {
+  /** Number of payments that were found, up to the limit. */
+  readonly found: number
+  readonly begun: number
+  /** Number of those that ended, because they can no longer begin. */
+  readonly ended: number
+}
+
+/** Begins to send pending payments to receivers that are hosted elsewhere: up to a limit, the oldest first. */
+export function createBeginSending(dependencies: BeginDependencies): (limit: number) => Promise<BegunRound> {
+  const full = new LRUCache<string, true>({ max: FULL_MAX, ttl: FULL_MS })
+  return async (limit) => {
+    const { begun, endings } = await begin({ limit, exceptPeers: [...full.keys()] }, dependencies, (peerId) =>
+      full.set(peerId, true)
+    )
+    for (const { settlement } of endings) dependencies.counters.countEnded(settlement.state)
+    return { ...begun, ended: endings.length }
+  }
+}
+
+// Payments are locked first, then accounts, as wherever money moves.
+function begin(
+  claim: { readonly limit: number; readonly exceptPeers: readonly string[] },
+  { database, clock, random, providerAccounts, holdsFrozen }: BeginDependencies,
+  onFull: (peerId: string) => void
+): Promise<{
+  readonly begun: Pick<BegunRound, 'found' | 'begun'>
+  readonly endings: readonly { readonly settlement: Settlement }[]
+}> {
+  return inTransaction(database, async (transaction: Queries) => {
+    const nowMs = clock.now()
+    const payments = await claimToSend(transaction, { ...claim, holdsFrozen, nowMs })
+    const judged = payments.map((payment) => ({
+      payment,
+      settlement: hindrance(payment, claim.exceptPeers, nowMs)
+    }))
+    const over = judged.flatMap(({ payment, settlement }) => (settlement ? [{ payment, settlement }] : []))
+    if (over.length > 0) {
+      const provider = await providerAccounts.find(
+        transaction,
+        over.map(({ payment }) => payment.debitAssetId)
+      )
+      await writeEndings(transaction, settleLeaving(over, provider), () => newId(clock, random), nowMs)
+    }
+    const ready = judged.flatMap(({ payment, settlement }) => (settlement ? [] : [payment]))
+    const begun = await withinLimits(transaction, ready, onFull)
+    if (begun.length > 0) await beginSending(transaction, begun, nowMs)
+    return { begun: { found: payments.length, begun: begun.length }, endings: over }
+  })
+}
+
+/** How a payment ends that cannot begin; undefined if it can. */
+function hindrance(
+  { held, frozen, beginUntilMs, sending }: ClaimedSending,
+  fullPeers: readonly string[],
+  nowMs: number
+): Settlement | undefined {
+  if (!held) return insufficientFunds()
+  if (beginUntilMs > nowMs) return undefined
+  return frozen ? frozenTooLong() : notBegun(fullPeers.includes(sending.peerId))
+}
+
+/**
+ * Those of some payments that may begin: so that the provider never owes a peer more than its limit, whatever arrives of those that are
+ * being sent. The others stay pending.
+ */
+async function withinLimits(
+  transaction: Queries,
+  payments: readonly ClaimedSending[],
+  onFull: (peerId: string) => void
+): Promise<readonly ClaimedSending[]> {
+  if (payments.length === 0) return []
+  const peerIds = [...new Set(payments.map(({ sending }) => sending.peerId))]
+  const limited = [...(await readPayableBounds(transaction, peerIds))].filter(
+    ([, { limitValue }]) => limitValue !== undefined
+  )
+  if (limited.length === 0) return payments
+  await lockAccounts(
+    transaction,
+    limited.map(([, { payableAccountId }]) => payableAccountId)
+  )
+  // Read again under the locks.
+  const limitedIds = limited.map(([id]) => id)
+  const bounds = await readPayableBounds(transaction, limitedIds)
+  const sent = await readValuesBeingSent(transaction, limitedIds)
+  const left = new Map(
+    [...bounds].map(([id, { limitValue = 0n, payableValue }]) => [
+      id,
+      limitValue - payableValue - (sent.get(id) ?? 0n)
+    ])
+  )
+  return payments.filter(({ sending: { peerId, sendMaxValue } }) => {
+    const room = left.get(peerId)
+    if (room === undefined) return true
+    if (room < sendMaxValue) {
+      onFull(peerId)
+      return false
+    }
+    left.set(peerId, room - sendMaxValue)
+    return true
+  })
+}

@@ -1,0 +1,118 @@
+import { inTransaction } from '@open-payments-server/database'
+import type { Logger } from '@open-payments-server/runtime'
+import type { Clock } from '@open-payments-server/value-types/clock'
+import { newId, type Random } from '@open-payments-server/value-types/identifiers'
+import type { FailureReason } from '../../domain/failure-reasons.js'
+import type { OutgoingMethod } from '../../domain/outgoing-method.js'
+import type { PaymentCounters } from '../../domain/payment-counters.js'
+import { settleSent } from '../../domain/settlement.js'
+import type { Database, Queries } from '../../modules/database.js'
+import type { ProviderAccountDirectory } from '../../modules/ledger/index.js'
+import {
+  endSending,
+  leaseDue,
+  type LeasedSending,
+  postponeSending
+} from '../../modules/outgoing-payments/index.js'
+import { writeEndings } from './process-batch.js'
+import { settleLeaving } from './settle-batch.js'
+
+/**
+ * How long a payment is another process's for nothing if this one disappears, in milliseconds. Longer than anything lasts between two
+ * packets that are written down.
+ */
+export const LEASE_MS = 45_000
+
+/** Attempts without a fulfillment, one after the other, after which a payment ends. */
+const ATTEMPTS_MAX = 10
+/** How long the first pause between two attempts is, and the longest, in milliseconds; each is twice as long as the one before. */
+const FIRST_PAUSE_MS = 1_000
+const PAUSE_MAX_MS = 60_000
+
+/** What sending payments needs. */
+export interface SendDependencies {
+  readonly database: Database
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly providerAccounts: ProviderAccountDirectory
+  readonly method: OutgoingMethod
+  readonly counters: Pick<PaymentCounters, 'countEnded'>
+  /** Whether a freeze holds the pending payments that it is about. */
+  readonly holdsFrozen: boolean
+}
+
+/** Sends payments that were begun. */
+export interface SentPayments {
+  /** Takes up to `limit` payments whose next attempt is due. */
+  take(limit: number): Promise<readonly LeasedSending[]>
+  /**
+   * Makes an attempt, and ends the payment if it is over.
+   *
+   * @param signal ends the attempt: what is under way is waited for
+   * @returns whether the payment ended
+   */
+  attempt(payment: LeasedSending, signal: AbortSignal): Promise<boolean>
+}
+
+/** Sends payments on behalf of one process. */
+export function createSentPayments(dependencies: SendDependencies): SentPayments {
+  const { database, clock, random, holdsFrozen } = dependencies
+  const leasedBy = newId(clock, random)
+  return {
+    take(limit) {
+      const nowMs = clock.now()
+      return leaseDue(database, { limit, holdsFrozen, leasedBy, nowMs, leasedUntilMs: nowMs + LEASE_MS })
+    },
+    async attempt(payment, signal) {
+      const result = await dependencies.method.send({ ...payment, leasedBy }, signal)
+      const leased = { paymentId: payment.paymentId, leasedBy }
+      switch (result.kind) {
+        case 'ended':
+          return end({ ...leased, ...result }, dependencies)
+        case 'undecided':
+          await postponeSending(database, leased, { attempts: payment.attempts, dueAtMs: undefined })
+          return false
+        case 'stopped':
+          await postponeSending(database, leased, { attempts: payment.attempts, dueAtMs: clock.now() })
+          return false
+        case 'later': {
+          const attempts = result.progressed ? 0 : payment.attempts + 1
+          if (attempts >= ATTEMPTS_MAX && result.isDecided) return end({ ...leased, ...result }, dependencies)
+          if (attempts >= ATTEMPTS_MAX) {
+            await postponeSending(database, leased, { attempts, dueAtMs: undefined })
+            return false
+          }
+          const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.max(0, attempts - 1), PAUSE_MAX_MS)
+          await postponeSending(database, leased, { attempts, dueAtMs: clock.now() + pauseMs })
+          return false
+        }
+      }
+    }
+  }
+}
+
+/** @returns false when another process sends the payment now */
+async function end(
+  sent: {
+    readonly paymentId: string
+    readonly leasedBy: string
+    readonly deliveredValue: bigint
+    readonly reason: FailureReason
+  },
+  { database, clock, random, providerAccounts, counters }: SendDependencies
+): Promise<boolean> {
+  const settlement = await inTransaction(database, async (transaction: Queries) => {
+    const { paymentId, leasedBy } = sent
+    const payment = await endSending(transaction, { paymentId, leasedBy })
+    if (payment === undefined) return undefined
+    const provider = await providerAccounts.find(transaction, [payment.debitAssetId])
+    const settled = settleSent(payment.amounts, sent.deliveredValue, sent.reason)
+    const batch = settleLeaving([{ payment, settlement: settled }], provider)
+    await writeEndings(transaction, batch, () => newId(clock, random), clock.now())
+    return settled
+  })
+  if (settlement === undefined) return false
+  counters.countEnded(settlement.state)
+  return true
+}

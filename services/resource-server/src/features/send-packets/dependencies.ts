@@ -1,0 +1,25 @@
+import type { PostClient } from '@open-payments-server/http-client'
+import type { SenderClock } from '@open-payments-server/interledger'
+import type { Logger } from '@open-payments-server/runtime'
+import type { SecretBox } from '@open-payments-server/runtime/secret-box'
+import type { Random } from '@open-payments-server/value-types/identifiers'
+import type { TermSources } from '../../domain/quoting.js'
+import type { Queries } from '../../modules/database.js'
+import type { ReceiverReader } from '../../other-providers/index.js'
+
+/** What paying over Interledger needs. */
+export interface SendPacketsDependencies {
+  readonly database: Queries
+  /** Reads what is to be paid. */
+  readonly receivers: ReceiverReader
+  readonly termSources: TermSources
+  /** Posts packets to peers. */
+  readonly peerClient: PostClient
+  /** Decrypts what they expect. */
+  readonly peerSecrets: SecretBox
+  readonly clock: SenderClock
+  readonly random: Random
+  readonly logger: Logger
+  /** The reserve of quotes for rates that change until the payment, in basis points: 0 to 9,999. */
+  readonly slippageBasisPoints: number
+}

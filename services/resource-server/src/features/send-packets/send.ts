@@ -1,0 +1,142 @@
+import {
+  isLess,
+  pay,
+  type PayEnd,
+  type PaymentProgress,
+  probe,
+  type ProbedPath
+} from '@open-payments-server/interledger'
+import { isSameAsset } from '@open-payments-server/value-types/amounts'
+import type { FailureReason } from '../../domain/failure-reasons.js'
+import type { SendOrder, SendResult } from '../../domain/outgoing-method.js'
+import { roomOf } from '../../domain/receiver.js'
+import { readProgress } from '../../modules/interledger/index.js'
+import { findSendingPeer } from '../../modules/peers/index.js'
+import type { SendPacketsDependencies } from './dependencies.js'
+import { createPacketJournal } from './journal.js'
+import { leastRate } from './path-rate.js'
+import { pathOver } from './peer-path.js'
+import { logUnread, type PayableReceiver, stateOf } from './receiver.js'
+
+/** How long a packet may be under way, in milliseconds. */
+const PACKET_LIFETIME_MS = 20_000
+
+/** Codes with which a receiver does not take what the terms let a packet ask for. */
+const TOO_LITTLE: ReadonlySet<string> = new Set(['F99', 'F04', 'F05', 'R01'])
+
+/** What an attempt needs besides the payment. */
+interface AttemptDependencies extends SendPacketsDependencies {
+  /** For how long nobody else sends a payment after a packet was written down. */
+  readonly leaseMs: number
+}
+
+/**
+ * Sends a payment over Interledger, or what is left of one: reads the receiver, probes the way, and pays what the journal says is missing.
+ *
+ * @throws what the database throws
+ */
+export async function send(
+  order: SendOrder,
+  signal: AbortSignal,
+  dependencies: AttemptDependencies
+): Promise<SendResult> {
+  const { database, logger } = dependencies
+  const progress = await readProgress(database, order.paymentId)
+  const missing = order.receiveValue - progress.deliveredValue - progress.unknownDeliverValue
+  if (missing <= 0n) return over(progress, 'partially_delivered')
+  const found = await findReceiver(order, progress, dependencies)
+  if ('kind' in found) return found
+  const peer = await findSendingPeer(database, order.sending.peerId)
+  if (peer === undefined) throw new Error(`no peer ${order.sending.peerId} of a payment that is sent to it`)
+  const path = await pathOver(peer, dependencies)
+  const sending = { ...dependencies, path }
+  const least = await leastRate(peer.asset, found.asset, dependencies.termSources.rates)
+  const probed = await probe(found.credentials, least, sending)
+  if (probed.outcome === 'failed') {
+    return probed.because === 'closed'
+      ? over(progress, 'receiver_completed')
+      : later(progress, progress, 'receiver_unreachable')
+  }
+  if (isTooBad(probed.path, order, progress)) return over(progress, 'rate_changed')
+  const result = await pay(
+    {
+      destination: found.credentials,
+      terms: { sendMaxValue: order.sending.sendMaxValue, deliverValue: order.receiveValue },
+      path: probed.path,
+      progress,
+      packetLifetimeMs: PACKET_LIFETIME_MS,
+      signal
+    },
+    { ...sending, journal: createPacketJournal(order, peer, dependencies, dependencies.leaseMs) }
+  )
+  if (result.unknownPackets.length > 0) {
+    const unknown = result.unknownPackets.map(({ sequence, because }) => ({ sequence, because }))
+    logger.error({ paymentId: order.paymentId, unknown }, 'it is not known whether packets arrived')
+  }
+  return readEnd(result.end, progress, result.progress)
+}
+
+/** The receiver as it is now; or how the payment goes on if it cannot be paid now. */
+async function findReceiver(
+  { receiver: url, receiveAsset }: SendOrder,
+  progress: PaymentProgress,
+  { receivers, clock, logger }: SendPacketsDependencies
+): Promise<PayableReceiver | SendResult> {
+  const reading = await receivers.readReceiver(url)
+  if (reading.kind === 'not-found') return over(progress, 'receiver_not_found')
+  if (reading.kind !== 'found') {
+    logUnread(reading, logger)
+    return later(progress, progress, 'receiver_unreachable')
+  }
+  const { receiver } = reading
+  const { completed, expired } = roomOf(stateOf(receiver), clock.now())
+  if (completed) return over(progress, 'receiver_completed')
+  if (expired) return over(progress, 'receiver_expired')
+  const { credentials } = receiver
+  if (credentials === undefined || !isSameAsset(receiver.asset, receiveAsset)) {
+    return over(progress, 'receiver_not_found')
+  }
+  return { ...receiver, credentials }
+}
+
+/** Whether what may still be sent cannot deliver what is missing. */
+function isTooBad({ rate }: ProbedPath, order: SendOrder, progress: PaymentProgress): boolean {
+  const missing = order.receiveValue - progress.deliveredValue - progress.unknownDeliverValue
+  const left = order.sending.sendMaxValue - progress.sentValue - progress.unknownSentValue
+  return left <= 0n || isLess(rate.high, { numerator: missing, denominator: left })
+}
+
+/** What the end of an attempt means for the payment. */
+function readEnd(end: PayEnd, before: PaymentProgress, after: PaymentProgress): SendResult {
+  switch (end.outcome) {
+    case 'complete':
+      return over(after, 'partially_delivered')
+    case 'spent':
+      return over(after, 'rate_changed')
+    case 'closed':
+      return over(after, 'receiver_completed')
+    case 'rejected':
+      return over(after, 'receiver_unreachable')
+    case 'stalled':
+      return TOO_LITTLE.has(end.code ?? '')
+        ? over(after, 'rate_changed')
+        : later(after, before, 'receiver_unreachable')
+    case 'violated':
+      return { kind: 'undecided' }
+    case 'stopped':
+      return { kind: 'stopped' }
+  }
+}
+
+/** Nothing more is sent. A payment of which packets are unknown waits until they are decided. */
+function over(progress: PaymentProgress, reason: FailureReason): SendResult {
+  const { deliveredValue, unknownSentValue } = progress
+  return unknownSentValue > 0n ? { kind: 'undecided' } : { kind: 'ended', deliveredValue, reason }
+}
+
+/** What is left may be sent later. */
+function later(after: PaymentProgress, before: PaymentProgress, reason: FailureReason): SendResult {
+  const { deliveredValue, unknownSentValue } = after
+  const progressed = deliveredValue > before.deliveredValue
+  return { kind: 'later', deliveredValue, reason, progressed, isDecided: unknownSentValue === 0n }
+}

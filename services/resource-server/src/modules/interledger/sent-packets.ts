@@ -1,0 +1,238 @@
+import { bytesText, instantText, placeholder, Statement } from '@open-payments-server/database'
+import type { JournalAnswer, JournalPacket, PaymentProgress } from '@open-payments-server/interledger'
+import type { PageEnd } from '@open-payments-server/value-types/identifiers'
+import { Prisma, type Queries } from '../database.js'
+
+const PROGRESS = new Statement<{
+  readonly next_sequence: number
+  readonly sent_value: string
+  readonly delivered_value: string
+  readonly unknown_sent_value: string
+  readonly unknown_deliver_value: string
+}>(
+  'get-progress-of-payment',
+  Prisma.sql`
+  select coalesce(max(sequence) + 1, 0)::integer as next_sequence,
+         coalesce(sum(send_value) filter (where outcome = 'fulfilled'), 0)::text as sent_value,
+         coalesce(sum(delivered_value) filter (where outcome = 'fulfilled'), 0)::text as delivered_value,
+         coalesce(sum(send_value) filter (where outcome = 'unknown'), 0)::text as unknown_sent_value,
+         coalesce(sum(deliver_min_value) filter (where outcome = 'unknown'), 0)::text as unknown_deliver_value
+    from sent_packet where payment_id = ${placeholder('paymentId')}::uuid`
+)
+
+/** How far a payment (UUID) is: packets without an answer count as unknown. */
+export async function readProgress(on: Queries, paymentId: string): Promise<PaymentProgress> {
+  const [row] = await PROGRESS.rows(on, { paymentId })
+  if (row === undefined) throw new Error('a sum has no row')
+  return {
+    nextSequence: row.next_sequence,
+    sentValue: BigInt(row.sent_value),
+    deliveredValue: BigInt(row.delivered_value),
+    unknownSentValue: BigInt(row.unknown_sent_value),
+    unknownDeliverValue: BigInt(row.unknown_deliver_value)
+  }
+}
+
+/** Fragment: the part `answer`, the answers of {@link packetsToWrite}, which it takes. */
+export const packetAnswers = Prisma.sql`
+  answer as (
+    select * from json_to_recordset(${placeholder('answers')}::json)
+      as a (sequence bigint, outcome text, delivered_value numeric, fulfillment bytea, code text)
+  )`
+
+/** Fragment, an expression: what the fulfilled packets of {@link packetAnswers} sent. Takes `paymentId`. */
+export const dispatchedValue = Prisma.sql`(
+  select coalesce(sum(p.send_value), 0) from answer a
+    join sent_packet p on p.payment_id = ${placeholder('paymentId')}::uuid and p.sequence = a.sequence
+   where a.outcome = 'fulfilled')`
+
+/**
+ * Fragment: writes down the answers of {@link packetAnswers} to packets of the payment of the part `lease` (`payment_id`), and packets that
+ * are to be sent for it. Takes what {@link packetsToWrite} returns, `peerId` and `now`. The part `answered` has a row for each answer that
+ * was written, `dispatched` (`id`, `send_value`) for each packet that was fulfilled, and `written` for each new packet, one for each of
+ * `packet`.
+ */
+export const packetsWritten = Prisma.sql`
+  answered as (
+    update sent_packet p
+       set outcome = a.outcome, delivered_value = a.delivered_value, fulfillment = a.fulfillment, code = a.code,
+           answered_at = ${placeholder('now')}::timestamptz
+      from answer a cross join lease
+     where p.payment_id = lease.payment_id and p.sequence = a.sequence and p.outcome = 'unknown'
+    returning p.id, p.send_value, p.outcome
+  ), dispatched as (
+    select id, send_value from answered where outcome = 'fulfilled'
+  ), packet as (
+    select * from json_to_recordset(${placeholder('packets')}::json)
+      as w (id uuid, sequence bigint, condition bytea, send_value numeric, deliver_min_value numeric, expires_at timestamptz)
+  ), written as (
+    insert into sent_packet (id, payment_id, sequence, peer_id, condition, send_value, deliver_min_value, sent_at, expires_at)
+    select w.id, lease.payment_id, w.sequence, ${placeholder('peerId')}::uuid, w.condition, w.send_value, w.deliver_min_value,
+           ${placeholder('now')}::timestamptz, w.expires_at
+      from packet w cross join lease
+    returning id
+  )`
+
+/**
+ * The parameters of {@link packetsWritten}. Answers of which nothing is known change nothing: their packets are unknown already.
+ *
+ * @param newId creates ids (UUID)
+ */
+export function packetsToWrite(
+  answers: readonly JournalAnswer[],
+  packets: readonly JournalPacket[],
+  newId: () => string
+): { readonly answers: string; readonly packets: string } {
+  return {
+    answers: JSON.stringify(answers.flatMap(toAnswerRecord)),
+    packets: JSON.stringify(packets.map((packet) => toPacketRecord(packet, newId())))
+  }
+}
+
+/**
+ * Fragment, an expression: what the payment has delivered in total with the answers of {@link packetAnswers}; null if nothing was
+ * fulfilled by them. Takes `paymentId`.
+ */
+export const deliveredInTotal = Prisma.sql`(
+  select before.value + sum(a.delivered_value) from answer a
+   cross join (select coalesce(sum(p.delivered_value), 0) as value from sent_packet p
+                where p.payment_id = ${placeholder('paymentId')}::uuid) before
+   where a.outcome = 'fulfilled' group by before.value)`
+
+/** A record of an answer. Numbers of arbitrary size are sent as text. */
+function toAnswerRecord(answer: JournalAnswer): object[] {
+  switch (answer.outcome) {
+    case 'fulfilled':
+      return [
+        {
+          sequence: answer.sequence,
+          outcome: 'fulfilled',
+          delivered_value: answer.deliveredValue.toString(),
+          fulfillment: bytesText(answer.fulfillment)
+        }
+      ]
+    case 'rejected':
+      return [{ sequence: answer.sequence, outcome: 'rejected', code: answer.code }]
+    case 'unknown':
+      return []
+  }
+}
+
+/** A record of a packet. Numbers of arbitrary size are sent as text. */
+function toPacketRecord(packet: JournalPacket, id: string): object {
+  return {
+    id,
+    sequence: packet.sequence,
+    condition: bytesText(packet.condition),
+    send_value: packet.sendValue.toString(),
+    deliver_min_value: packet.deliverMinValue.toString(),
+    expires_at: instantText(packet.expiresAtMs)
+  }
+}
+
+/**
+ * Fragment: selects the packets to a peer as entries of a statement (`kind`, `identifier`, `value`, `booked_at`, `id`, `payment_id`) that
+ * were fulfilled within a time.
+ *
+ * @param time.from names its beginning, and `time.to` its end, which is not part of it
+ */
+export function sentEntries(
+  peerId: Prisma.Sql,
+  time: { readonly from: Prisma.Sql; readonly to: Prisma.Sql }
+): Prisma.Sql {
+  return Prisma.sql`
+    select 'sent' as kind, encode(condition, 'base64') as identifier, send_value as value, answered_at as booked_at, id, payment_id
+      from sent_packet
+     where peer_id = ${peerId} and outcome = 'fulfilled' and answered_at >= ${time.from} and answered_at < ${time.to}`
+}
+
+/** A packet of which nothing is known, though it is no longer under way. */
+export interface UnknownPacket extends PageEnd {
+  /** Execution condition: 32 bytes. */
+  readonly condition: Buffer
+  /** Id (UUID) of the outgoing payment that it is part of. */
+  readonly paymentId: string
+  /** What it sends, in the peer's asset. */
+  readonly sendValue: bigint
+  readonly expiresAtMs: number
+}
+
+const UNKNOWN = new Statement<{
+  readonly id: string
+  readonly condition: string
+  readonly payment_id: string
+  readonly send_value: string
+  readonly sent_at: Date
+  readonly expires_at: Date
+}>(
+  'list-unknown-packets',
+  Prisma.sql`
+  select id, encode(condition, 'base64') as condition, payment_id, send_value::text, sent_at, expires_at
+    from sent_packet
+   where peer_id = ${placeholder('peerId')}::uuid and outcome = 'unknown' and expires_at < ${placeholder('before')}::timestamptz
+     and (sent_at, id) > (coalesce(${placeholder('afterSentAt')}::timestamptz, '-infinity'),
+                          coalesce(${placeholder('afterId')}::uuid, '00000000-0000-0000-0000-000000000000'))
+   order by sent_at, id limit ${placeholder('limit')}::integer`,
+  { prepared: false }
+)
+
+/**
+ * Lists packets to a peer of which it is not known what became of them, the oldest first.
+ *
+ * @param query.expiredBeforeMs only those that expired before: others may be under way
+ * @param query.after the end of the page before; undefined for the first one
+ */
+export async function listUnknownPackets(
+  on: Queries,
+  query: {
+    readonly peerId: string
+    readonly expiredBeforeMs: number
+    readonly after: PageEnd | undefined
+    readonly limit: number
+  }
+): Promise<readonly UnknownPacket[]> {
+  const { peerId, expiredBeforeMs, after, limit } = query
+  const rows = await UNKNOWN.rows(on, {
+    peerId,
+    before: instantText(expiredBeforeMs),
+    afterSentAt: after ? instantText(after.createdAtMs) : null,
+    afterId: after?.id ?? null,
+    limit
+  })
+  return rows.map((row) => ({
+    id: row.id,
+    createdAtMs: row.sent_at.getTime(),
+    condition: Buffer.from(row.condition, 'base64'),
+    paymentId: row.payment_id,
+    sendValue: BigInt(row.send_value),
+    expiresAtMs: row.expires_at.getTime()
+  }))
+}
+
+/**
+ * Fragment: the part `undecided` (`id`, `payment_id`), the packet to a peer with a condition of which nothing is known, if it expired before an
+ * instant. Takes `peerId`, `condition` and `before`.
+ */
+export const undecidedPacket = Prisma.sql`
+  undecided as (
+    select id, payment_id from sent_packet
+     where condition = ${placeholder('condition')}::bytea and peer_id = ${placeholder('peerId')}::uuid and outcome = 'unknown'
+       and expires_at < ${placeholder('before')}::timestamptz
+  )`
+
+/**
+ * Fragment: decides what became of the packet of {@link undecidedPacket}, if its payment is that of the part `unleased` (`payment_id`). Takes
+ * `arrived`, `by` and `now`. The part `decided` has a row if it was, and `dispatched` (`id`, `send_value`) if it arrived.
+ */
+export const packetDecided = Prisma.sql`
+  decided as (
+    update sent_packet p
+       set outcome = case when ${placeholder('arrived')}::boolean then 'fulfilled' else 'rejected' end,
+           delivered_value = case when ${placeholder('arrived')}::boolean then p.deliver_min_value end,
+           answered_at = ${placeholder('now')}::timestamptz, decided_by = ${placeholder('by')}::text
+      from undecided join unleased on unleased.payment_id = undecided.payment_id
+     where p.id = undecided.id and p.outcome = 'unknown'
+    returning p.id, p.send_value, p.outcome, p.payment_id
+  ), dispatched as (
+    select id, send_value from decided where outcome = 'fulfilled'
+  )`

@@ -1,0 +1,320 @@
+import { instantText, placeholder, Statement } from '@open-payments-server/database'
+import type { Asset } from '@open-payments-server/value-types/amounts'
+import type { SendingTerms, SendOrder } from '../../domain/outgoing-method.js'
+import { Prisma, type Queries } from '../database.js'
+import { accountById, assetById, holdOf } from '../ledger/index.js'
+import { accountOf } from '../wallet-addresses/index.js'
+import {
+  type Claim,
+  type ClaimedPayment,
+  type ClaimedPaymentRow,
+  isFrozenPayment,
+  readClaimedPayment
+} from './process.js'
+
+// A payment to a receiver that is hosted elsewhere takes longer than a transaction. It stays pending meanwhile, and has a row in `sending`
+// from when it is begun until it ends. Which process sends it is decided by a lease: it outlasts no process for long.
+
+/** A claimed payment to a receiver that is hosted elsewhere. */
+export interface ClaimedSending extends ClaimedPayment {
+  readonly sending: SendingTerms
+  /** Until when it may be begun, in milliseconds since the Unix epoch. */
+  readonly beginUntilMs: number
+}
+
+interface SendingColumns {
+  readonly peer_id: string
+  readonly send_max_value: string
+  readonly begin_until: Date
+}
+
+type ClaimedSendingRow = ClaimedPaymentRow & SendingColumns
+
+/** Fragment: the columns of a {@link ClaimedSendingRow}, of the payments `p` that {@link SENDING_JOINS} joins. */
+const SENDING_COLUMNS = Prisma.sql`
+  p.id, p.debit_value::text, p.fee_value::text, p.receive_value::text, p.refund_of, p.receive_asset_id, w.account_id, a.asset_id,
+  hold.id is not null as held, p.created_at, null as incoming_payment_id, p.peer_id, p.send_max_value::text, p.begin_until`
+
+const SENDING_JOINS = Prisma.sql`
+  ${accountOf(Prisma.sql`p.wallet_address_id`)}
+  ${accountById(Prisma.sql`w.account_id`)}
+  ${holdOf(Prisma.sql`p.id`)}
+  cross join lateral (
+    select ${placeholder('holdsFrozen')}::boolean and ${isFrozenPayment(Prisma.sql`null::uuid`)} as holds) freezing`
+
+const NOW = Prisma.sql`${placeholder('now')}::timestamptz`
+
+// Those that a freeze holds are left out until they may no longer begin; so are those to peers that are owed too much already.
+const CLAIM = new Statement<ClaimedSendingRow>(
+  'claim-payments-to-send',
+  Prisma.sql`
+  select ${SENDING_COLUMNS}, freezing.holds as frozen
+    from outgoing_payment p ${SENDING_JOINS}
+   where p.state = 'pending' and p.peer_id is not null
+     and (select true from sending s where s.payment_id = p.id) is null
+     and (p.begin_until <= ${NOW} or not (freezing.holds or p.peer_id = any(${placeholder('exceptPeers')}::uuid[])))
+   order by p.created_at, p.id
+   limit ${placeholder('limit')}::integer
+     for no key update of p skip locked`
+)
+
+/**
+ * Locks pending payments to receivers that are hosted elsewhere and that are not being sent, the oldest first, until the transaction ends.
+ *
+ * @param claim.exceptPeers ids (UUID) of peers whose payments are left out until they may no longer begin
+ */
+export async function claimToSend(
+  transaction: Queries,
+  claim: Pick<Claim, 'limit' | 'holdsFrozen' | 'nowMs'> & { readonly exceptPeers: readonly string[] }
+): Promise<readonly ClaimedSending[]> {
+  const { limit, holdsFrozen, exceptPeers, nowMs } = claim
+  const rows = await CLAIM.rows(transaction, {
+    limit,
+    holdsFrozen,
+    exceptPeers: [...exceptPeers],
+    now: instantText(nowMs)
+  })
+  return rows.map(readClaimedSending)
+}
+
+function readClaimedSending(row: ClaimedSendingRow): ClaimedSending {
+  return { ...readClaimedPayment(row), sending: readSending(row), beginUntilMs: row.begin_until.getTime() }
+}
+
+function readSending({ peer_id, send_max_value }: Omit<SendingColumns, 'begin_until'>): SendingTerms {
+  return { peerId: peer_id, sendMaxValue: BigInt(send_max_value) }
+}
+
+/** Reads how a quote or a payment is sent; undefined for a receiver that is hosted here. */
+export function readSendingTerms(row: {
+  readonly peer_id: string | null
+  readonly send_max_value: string | null
+}): SendingTerms | undefined {
+  const { peer_id, send_max_value } = row
+  return peer_id === null || send_max_value === null ? undefined : readSending({ peer_id, send_max_value })
+}
+
+const OUTSTANDING = new Statement<{ readonly peer_id: string; readonly value: string }>(
+  'get-values-being-sent',
+  Prisma.sql`
+  select peer_id, sum(held_value)::text as value from sending
+   where peer_id = any(${placeholder('peerIds')}::uuid[]) group by peer_id`
+)
+
+/**
+ * How much may still be sent to each of some peers (UUID) for payments that are being sent. Peers to which nothing is sent are missing.
+ */
+export async function readValuesBeingSent(
+  on: Queries,
+  peerIds: readonly string[]
+): Promise<ReadonlyMap<string, bigint>> {
+  const rows = await OUTSTANDING.rows(on, { peerIds: [...peerIds] })
+  return new Map(rows.map(({ peer_id, value }) => [peer_id, BigInt(value)]))
+}
+
+const BEGIN = new Statement(
+  'begin-sending-payments',
+  Prisma.sql`
+  insert into sending (payment_id, peer_id, held_value, due_at)
+  select id, peer_id, send_max_value, ${NOW} from json_to_recordset(${placeholder('payments')}::json)
+    as begun (id uuid, peer_id uuid, send_max_value numeric)
+  -- Another process may have begun it just before its payment was locked here.
+  on conflict (payment_id) do nothing`
+)
+
+/** Begins to send payments: the first attempt is due at once. */
+export async function beginSending(
+  transaction: Queries,
+  payments: readonly ClaimedSending[],
+  nowMs: number
+): Promise<void> {
+  await BEGIN.rows(transaction, {
+    payments: JSON.stringify(
+      payments.map(({ id, sending }) => ({
+        id,
+        peer_id: sending.peerId,
+        send_max_value: sending.sendMaxValue.toString()
+      }))
+    ),
+    now: instantText(nowMs)
+  })
+}
+
+/** A payment that this process sends now. */
+export interface LeasedSending extends Omit<SendOrder, 'leasedBy'> {
+  /** Attempts without a fulfillment, one after the other. */
+  readonly attempts: number
+}
+
+interface LeasedRow extends Omit<SendingColumns, 'begin_until'> {
+  readonly id: string
+  readonly receiver: string
+  readonly receive_value: string
+  readonly code: string
+  readonly scale: number
+  readonly attempts: number
+}
+
+const LEASE = new Statement<LeasedRow>(
+  'lease-payments-to-send',
+  Prisma.sql`
+  with due as (
+    select payment_id from sending s
+     where due_at <= ${NOW} and (leased_until is null or leased_until <= ${NOW})
+       and (select not freezing.holds from outgoing_payment p ${SENDING_JOINS} where p.id = s.payment_id)
+     order by due_at, payment_id limit ${placeholder('limit')}::integer for update skip locked
+  ), leased as (
+    update sending s
+       set leased_by = ${placeholder('leasedBy')}::uuid, leased_until = ${placeholder('leasedUntil')}::timestamptz
+     where s.payment_id = any (array(select payment_id from due))
+    returning s.payment_id, s.attempts
+  )
+  select p.id, p.receiver, p.receive_value::text, p.peer_id, p.send_max_value::text, ra.code, ra.scale, leased.attempts
+    from leased join outgoing_payment p on p.id = leased.payment_id ${assetById(Prisma.sql`p.receive_asset_id`, Prisma.sql`ra`)}`
+)
+
+/** Takes payments whose next attempt is due, and that no other process sends now, for this one. Those that a freeze holds wait. */
+export async function leaseDue(
+  on: Queries,
+  lease: {
+    readonly limit: number
+    readonly holdsFrozen: boolean
+    /** Id (UUID) of this process. */
+    readonly leasedBy: string
+    readonly leasedUntilMs: number
+    readonly nowMs: number
+  }
+): Promise<readonly LeasedSending[]> {
+  const { limit, holdsFrozen, leasedBy, leasedUntilMs, nowMs } = lease
+  const rows = await LEASE.rows(on, {
+    limit,
+    holdsFrozen,
+    leasedBy,
+    leasedUntil: instantText(leasedUntilMs),
+    now: instantText(nowMs)
+  })
+  return rows.map((row) => ({
+    paymentId: row.id,
+    receiver: row.receiver,
+    receiveAsset: assetOf(row),
+    receiveValue: BigInt(row.receive_value),
+    sending: readSending(row),
+    attempts: row.attempts
+  }))
+}
+
+function assetOf({ code, scale }: Pick<LeasedRow, 'code' | 'scale'>): Asset {
+  return { code, scale }
+}
+
+/** A condition on the row of a payment in `sending`: this process sends it. Takes `paymentId` and `leasedBy`. */
+const IS_LEASED = Prisma.sql`
+  payment_id = ${placeholder('paymentId')}::uuid and leased_by = ${placeholder('leasedBy')}::uuid`
+
+/**
+ * Fragment: the part `lease` (`payment_id`), which renews the lease of a payment and lowers what may still be sent for it. It has no row
+ * if another process sends the payment now. Takes `paymentId`, `leasedBy` and `leasedUntil`.
+ *
+ * @param dispatchedValue an expression: what was sent and fulfilled
+ */
+export const leaseRenewed = (dispatchedValue: Prisma.Sql): Prisma.Sql => Prisma.sql`
+  lease as (
+    update sending set leased_until = ${placeholder('leasedUntil')}::timestamptz, held_value = held_value - ${dispatchedValue}
+     where ${IS_LEASED}
+    returning payment_id
+  )`
+
+/**
+ * Fragment: the part `progressed`, which counts what a payment is known to have delivered while it is being sent, and what that cost: as
+ * `settle` of the domain counts it in the end, if nothing else arrives. Takes `paymentId` and `now`.
+ *
+ * @param deliveredValue an expression: what was delivered in total; null or nothing new changes nothing
+ */
+export const progressed = (deliveredValue: Prisma.Sql): Prisma.Sql => Prisma.sql`
+  progressed as (
+    update outgoing_payment p
+       set settled_receive_value = counted.value,
+           settled_debit_value = div(p.debit_value * counted.value + p.receive_value - 1, p.receive_value),
+           updated_at = greatest(p.updated_at, ${NOW})
+      from (select o.id, least(delivered.value, div((o.debit_value - 1) * o.receive_value, o.debit_value)) as value
+              from outgoing_payment o cross join (select ${deliveredValue} as value) delivered
+             where o.id = ${placeholder('paymentId')}::uuid and delivered.value < o.receive_value) counted
+     where p.id = counted.id and p.state::text = 'pending' and counted.value > p.settled_receive_value
+    returning p.id
+  )`
+
+const POSTPONE = new Statement(
+  'postpone-sending',
+  Prisma.sql`
+  update sending
+     set leased_by = null, leased_until = null, attempts = ${placeholder('attempts')}::integer,
+         due_at = ${placeholder('dueAt')}::timestamptz
+   where ${IS_LEASED}`
+)
+
+/**
+ * Ends the lease of a payment that is not over.
+ *
+ * @param next.dueAtMs when the next attempt begins; undefined: none does until packets are decided
+ */
+export async function postponeSending(
+  on: Queries,
+  payment: { readonly paymentId: string; readonly leasedBy: string },
+  next: { readonly attempts: number; readonly dueAtMs: number | undefined }
+): Promise<void> {
+  const { attempts, dueAtMs } = next
+  const dueAt = dueAtMs === undefined ? null : instantText(dueAtMs)
+  await POSTPONE.rows(on, { ...payment, attempts, dueAt })
+}
+
+/**
+ * Fragment: the part `unleased` (`payment_id`), which locks the payment of the part `undecided` (`payment_id`) among those that are being sent,
+ * if no process sends it now. Takes `now`.
+ */
+export const unleasedSending = Prisma.sql`
+  unleased as (
+    select payment_id from sending
+     where payment_id = (select payment_id from undecided) and (leased_until is null or leased_until <= ${NOW})
+       for update
+  )`
+
+/**
+ * Fragment: the part `resumed`, which makes the next attempt of the payment of the part `decided` (`payment_id`) due, and lowers what may still
+ * be sent by what the part `dispatched` (`send_value`) was. Takes `now`.
+ */
+export const sendingResumed = Prisma.sql`
+  resumed as (
+    update sending s
+       set due_at = ${NOW}, leased_by = null, leased_until = null,
+           held_value = s.held_value - coalesce((select sum(send_value) from dispatched), 0)
+     where s.payment_id = (select payment_id from decided)
+    returning s.payment_id
+  )`
+
+// The payment is locked before its row in `sending`, and before accounts are.
+const END = new Statement<ClaimedSendingRow>(
+  'end-sending',
+  Prisma.sql`
+  with ending as (
+    select ${SENDING_COLUMNS}, false as frozen
+      from outgoing_payment p ${SENDING_JOINS}
+     where p.id = ${placeholder('paymentId')}::uuid and p.state::text = 'pending'
+       for no key update of p
+  ), ended as (
+    delete from sending where ${IS_LEASED} and payment_id = (select id from ending) returning payment_id
+  )
+  select ending.* from ending join ended on ended.payment_id = ending.id`
+)
+
+/**
+ * Locks a payment that this process sends, until the transaction ends, and takes it from those that are being sent.
+ *
+ * @returns undefined when another process sends it now
+ */
+export async function endSending(
+  transaction: Queries,
+  payment: { readonly paymentId: string; readonly leasedBy: string }
+): Promise<ClaimedSending | undefined> {
+  const [row] = await END.rows(transaction, { ...payment, holdsFrozen: false })
+  return row && readClaimedSending(row)
+}

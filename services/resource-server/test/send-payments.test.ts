@@ -1,0 +1,460 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { status } from '@open-payments-server/grpc-transport'
+import { exportEd25519Jwk } from '@open-payments-server/http-signatures/sign'
+import { type Answer, createTestKey } from '@open-payments-server/testing'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { type OtherProvider, startOtherProvider } from './support/other-provider.js'
+import { createPeers, PEER_SETTINGS, type TestPeers } from './support/paying-peer.js'
+import { ALICE, eur, type PaymentWorld, PUBLIC_URL, startPaymentWorld, usd } from './support/payment-world.js'
+import { type ReceivingPeer, startReceivingPeer } from './support/receiving-peer.js'
+
+const USD = { code: 'USD', scale: 2 }
+
+/** How often the clock of the service is moved, in milliseconds. */
+const TICK_MS = 10
+
+const key = createTestKey('provider')
+let world: PaymentWorld
+let peers: TestPeers
+let peer: ReceivingPeer
+let provider: OtherProvider
+let name: string
+let ticking: NodeJS.Timeout
+
+beforeAll(async () => {
+  const jwk = { ...key.privateKey.export({ format: 'jwk' }), kid: key.keyId }
+  world = await startPaymentWorld({
+    settings: { ...PEER_SETTINGS, PROVIDER_KEYS: JSON.stringify({ keys: [jwk] }) }
+  })
+  // Pauses end as time passes.
+  ticking = setInterval(() => {
+    world.clock.set(Date.now())
+  }, TICK_MS)
+  peers = createPeers(world)
+  peer = await startReceivingPeer(world.clock)
+  provider = await startOtherProvider(exportEd25519Jwk(key.privateKey, key.keyId), world.clock)
+  ;({ name } = await peers.create({ endpoint: peer.endpoint, ilpAddress: peer.ilpAddress }))
+})
+afterAll(async () => {
+  clearInterval(ticking)
+  expect(await world.audit()).toEqual([])
+  await Promise.all([peer.stop(), provider.stop()])
+  peers.close()
+  await world.stop()
+})
+
+/** The incoming payment at the other provider, from now on: what it asks for, if anything. */
+function ask(incomingValue?: bigint): string {
+  const id = randomUUID()
+  if (incomingValue !== undefined) peer.limit(id, incomingValue)
+  provider.payment = {
+    ...provider.payment,
+    completed: false,
+    expiresAt: '2099-04-12T23:20:50.520Z',
+    incomingAmount: incomingValue === undefined ? undefined : usd(incomingValue),
+    receivedAmount: usd(0),
+    methods: [peer.methodOf(id, USD)]
+  }
+  return id
+}
+
+const owed = async () => (await peers.operate('getPeer', { name })).peer?.payableValue
+const payQuote = (quoteId: string) =>
+  world.request('POST', '/outgoing-payments', {
+    body: { walletAddress: ALICE, quoteId },
+    signature: { nonce: randomUUID() }
+  })
+
+/** Quotes the payment that {@link ask} asked for, for alice; further fields take precedence. */
+const quote = (more: object = {}) =>
+  world.request('POST', '/quotes', {
+    body: { walletAddress: ALICE, receiver: provider.url, method: 'ilp', ...more }
+  })
+/** Quotes and pays it, and reads the payment when it has ended. */
+async function payWhole(more: object = {}): Promise<Answer> {
+  const quoted = await quote(more)
+  expect(quoted.text).toContain('"debitAmount"')
+  const created = await payQuote(quoted.textAt('id'))
+  expect(created.status).toBe(201)
+  return world.whenEnded(created.textAt('id'))
+}
+const reasonOf = async ({ id }: { readonly id: string }) => {
+  const [row] = await world.database.query<{ failure_reason: string | null; settled_receive_value: string }>(
+    'select failure_reason, settled_receive_value::text from outgoing_payment where id = $1',
+    [id]
+  )
+  return row
+}
+const idOf = (answer: Answer) => ({ id: answer.textAt('id').slice(-36) })
+const reservationOf = (answer: Answer) => world.limits.reservations.get(idOf(answer).id)
+/** Decides about the one packet of a payment of which nothing is known. */
+const decide = async (created: Answer, arrived: boolean) => {
+  const [row] = await world.database.query<{ condition: Buffer }>(
+    'select condition from sent_packet where payment_id = $1',
+    [idOf(created).id]
+  )
+  const condition = row?.condition.toString('base64url') ?? ''
+  return peers.operate('decidePacket', { name, condition, arrived })
+}
+const sendingOf = async (url: string) => {
+  const [row] = await world.database.query<{
+    due_at: Date | null
+    leased_by: string | null
+    attempts: number
+  }>('select due_at, leased_by, attempts from sending where payment_id = $1', [url.slice(-36)])
+  return row
+}
+
+/** Pays what {@link ask} asked for, while the provider wants to see whatever goes elsewhere. */
+async function awaitingApproval(): Promise<{ created: Answer; approve: () => Promise<unknown> }> {
+  const rule = { aboveValue: '', walletAddress: '', firstPayee: false, method: 'ilp', client: '' }
+  const made = await world.operate('createApprovalRule', rule)
+  const created = await payQuote((await quote()).textAt('id'))
+  await world.operate('deleteApprovalRule', { ruleId: String(made.rule?.id) })
+  const outgoingPayment = created.textAt('id')
+  return { created, approve: () => world.operate('approvePayment', { outgoingPayment, reason: '' }) }
+}
+
+beforeEach(() => {
+  Object.assign(peer, { rateThousandths: 1_000n, packetLimitValue: undefined, handle: undefined })
+  for (const part of ['public', 'payment', 'grant', 'rotation'] as const) provider.answer(part)
+})
+
+describe('a payment to another provider', () => {
+  it('is quoted firmly and arrives to the unit', async () => {
+    const id = ask(2_500n)
+    const [before, owedBefore] = [await world.available('alice'), BigInt((await owed()) ?? '')]
+    const quoted = await quote()
+    expect(quoted.body).toMatchObject({ debitAmount: usd(2_500), receiveAmount: usd(2_500) })
+    const created = await payQuote(quoted.textAt('id'))
+    expect(created.status).toBe(201)
+    const ended = await world.whenEnded(created.textAt('id'))
+    expect(ended.body).toMatchObject({ failed: false, sentAmount: usd(2_500) })
+    expect(peer.payment(id)).toMatchObject({ receivedValue: 2_500n })
+    expect(await world.available('alice')).toBe(before - 2_500n)
+    expect(await owed()).toBe(String(owedBefore + 2_500n))
+    await world.whenDelivered()
+    expect(reservationOf(created)).toMatchObject({ state: 'settled', debited: 2_500n, received: 2_500n })
+  })
+
+  it('delivers what a fixed debit or a fixed receipt brings, and nothing more to a receiver that takes any amount', async () => {
+    for (const [more, value] of [
+      [{ debitAmount: usd(1_000) }, 1_000n],
+      [{ receiveAmount: usd(321) }, 321n]
+    ] as const) {
+      const id = ask()
+      expect((await payWhole(more)).body).toMatchObject({ failed: false, sentAmount: usd(value) })
+      expect(peer.payment(id).receivedValue).toBe(value)
+    }
+  })
+
+  it('needs no quote', async () => {
+    const id = ask()
+    const created = await world.pay(provider.url, 777)
+    expect(created.body).toMatchObject({ debitAmount: usd(777), receiveAmount: usd(777), sentAmount: usd(0) })
+    expect((await world.whenEnded(created.textAt('id'))).at('sentAmount')).toEqual(usd(777))
+    expect(peer.payment(id).receivedValue).toBe(777n)
+  })
+
+  it('goes in many packets where the way takes only small ones', async () => {
+    const id = ask(5_000n)
+    peer.packetLimitValue = 300n
+    expect((await payWhole()).body).toMatchObject({ failed: false, sentAmount: usd(5_000) })
+    expect(peer.payment(id).receivedValue).toBe(5_000n)
+  })
+
+  it("costs a reserve where its rate may change, which is the provider's if it does not", async () => {
+    const id = ask()
+    peer.rateThousandths = 980n
+    const quoted = await quote({ debitAmount: usd(10_000) })
+    // 2 % are lost on the way, and of the rest 0.5 % is reserved.
+    expect(quoted.at('receiveAmount')).toEqual(usd(9_751))
+    const owedBefore = BigInt((await owed()) ?? '')
+    const created = await payQuote(quoted.textAt('id'))
+    expect((await world.whenEnded(created.textAt('id'))).body).toMatchObject({
+      failed: false,
+      sentAmount: usd(10_000)
+    })
+    expect(peer.payment(id).receivedValue).toBe(9_751n)
+    const sent = BigInt((await owed()) ?? '') - owedBefore
+    expect(sent).toBeGreaterThan(9_900n)
+    expect(sent).toBeLessThan(10_000n)
+  })
+
+  it('is given up where the rate gets worse than the quote allows', async () => {
+    ask()
+    const quoted = await quote({ debitAmount: usd(10_000) })
+    peer.rateThousandths = 990n
+    const before = await world.available('alice')
+    const created = await payQuote(quoted.textAt('id'))
+    expect((await world.whenEnded(created.textAt('id'))).body).toMatchObject({
+      failed: true,
+      sentAmount: usd(0)
+    })
+    expect(await reasonOf(idOf(created))).toMatchObject({ failure_reason: 'rate_changed' })
+    expect(await world.available('alice')).toBe(before)
+    await world.whenDelivered()
+    expect(reservationOf(created)?.state).toBe('released')
+  })
+
+  it('is not quoted at a rate that is much worse than ours', async () => {
+    ask()
+    peer.rateThousandths = 900n
+    const refused = await quote({ debitAmount: usd(10_000) })
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('no exchange rate')])
+  })
+
+  it('costs what was delivered, if its receiver is completed midway', async () => {
+    const id = ask()
+    peer.packetLimitValue = 1_000n
+    peer.handle = async (_prepare, answer) => {
+      const reply = await answer()
+      if (reply.type === 'fulfill') peer.payment(id).isOver = true
+      return reply
+    }
+    const before = await world.available('alice')
+    const ended = await payWhole({ receiveAmount: usd(5_000) })
+    expect(ended.body).toMatchObject({ failed: true, sentAmount: usd(1_000) })
+    expect(peer.payment(id).receivedValue).toBe(1_000n)
+    expect(await reasonOf(idOf(ended))).toEqual({
+      failure_reason: 'partially_delivered',
+      settled_receive_value: '1000'
+    })
+    expect(await world.available('alice')).toBe(before - 1_000n)
+    await world.whenDelivered()
+    expect(reservationOf(ended)).toMatchObject({ state: 'settled', debited: 1_000n, received: 1_000n })
+  })
+
+  it.each([
+    ['completed', { completed: true, methods: undefined }, 'receiver_completed'],
+    ['expired', { expiresAt: '2020-01-01T00:00:00Z' }, 'receiver_expired']
+  ])('sends nothing to a receiver that is %s since the quote', async (_what, change, reason) => {
+    ask(100n)
+    const quoted = await quote()
+    provider.payment = { ...provider.payment, ...change }
+    const created = await payQuote(quoted.textAt('id'))
+    expect((await world.whenEnded(created.textAt('id'))).body).toMatchObject({
+      failed: true,
+      sentAmount: usd(0)
+    })
+    expect(await reasonOf(idOf(created))).toMatchObject({ failure_reason: reason })
+  })
+
+  it('waits for the approval of the provider, and is sent then', async () => {
+    const id = ask(700n)
+    const { created, approve } = await awaitingApproval()
+    const read = await world.whenEnded(created.textAt('id'))
+    expect(read.body).toMatchObject({ state: 'awaiting_approval' })
+    expect(peer.payment(id).receivedValue).toBe(0n)
+    await approve()
+    expect((await world.whenEnded(created.textAt('id'))).at('sentAmount')).toEqual(usd(700))
+    expect(peer.payment(id).receivedValue).toBe(700n)
+  })
+
+  it('fails for want of money before anything is sent', async () => {
+    const id = ask()
+    const created = await world.pay(provider.url, 999_999_999)
+    expect((await world.whenEnded(created.textAt('id'))).body).toMatchObject({
+      failed: true,
+      sentAmount: usd(0)
+    })
+    expect(await reasonOf(idOf(created))).toMatchObject({ failure_reason: 'insufficient_funds' })
+    expect(peer.payment(id).receivedValue).toBe(0n)
+  })
+})
+
+describe('a payment that is under way', () => {
+  it('shows what is known to have arrived', async () => {
+    ask(3_000n)
+    peer.packetLimitValue = 1_000n
+    let fulfilled = 0
+    let release: () => void = () => undefined
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    peer.handle = async (_prepare, answer) => {
+      const reply = await answer()
+      if (reply.type === 'fulfill' && ++fulfilled > 1) await held
+      return reply
+    }
+    const created = await payQuote((await quote()).textAt('id'))
+    const path = created.textAt('id').slice(PUBLIC_URL.length)
+    const sentAmount = async () => (await world.request('GET', path)).at('sentAmount') as { value: string }
+    while ((await sentAmount()).value !== '1000') await delay(20)
+    release()
+    expect((await world.whenEnded(created.textAt('id'))).body).toMatchObject({
+      failed: false,
+      sentAmount: usd(3_000)
+    })
+  })
+
+  it('goes on elsewhere when the process that sends it is gone', async () => {
+    const id = ask(2_000n)
+    const quoted = await quote()
+    // This process cannot take it, and one that never comes back has.
+    await world.database.query(
+      'alter table sending add constraint nobody_here check (leased_by is null) not valid'
+    )
+    const created = await payQuote(quoted.textAt('id'))
+    while ((await sendingOf(created.textAt('id'))) === undefined) await delay(10)
+    await world.database.query('alter table sending drop constraint nobody_here')
+    await world.database.query(
+      `update sending set leased_by = $1, leased_until = now() + interval '1 second' where payment_id = $2`,
+      [randomUUID(), idOf(created).id]
+    )
+    expect((await world.whenEnded(created.textAt('id'))).at('sentAmount')).toEqual(usd(2_000))
+    expect(peer.payment(id).receivedValue).toBe(2_000n)
+  })
+
+  it('is held by a freeze, and goes on afterwards', async () => {
+    const id = ask(400n)
+    const { created, approve } = await awaitingApproval()
+    await world.operate('freezeAccount', { accountName: 'alice', reason: '' })
+    await approve()
+    // Whatever of bob is sent was looked for after that.
+    const other = await world.pay(provider.url, 10, { walletAddress: `${PUBLIC_URL}/bob` })
+    await world.whenEnded(other.textAt('id'))
+    expect(await sendingOf(created.textAt('id'))).toBeUndefined()
+    await world.operate('unfreezeAccount', { accountName: 'alice', reason: '' })
+    expect((await world.whenEnded(created.textAt('id'))).body).toMatchObject({ failed: true })
+    expect(peer.payment(id).receivedValue).toBe(400n)
+    expect(await reasonOf(idOf(created))).toMatchObject({ failure_reason: 'partially_delivered' })
+  })
+
+  it('waits while too much is owed to the peer already', async () => {
+    const id = ask()
+    const limit = (payableLimitValue: string) =>
+      peers.operate('updatePeer', { name, payableLimitValue, routes: undefined })
+    await limit(String(BigInt((await owed()) ?? '') + 150n))
+    const [first, second] = [await world.pay(provider.url, 100), await world.pay(provider.url, 100)]
+    await world.whenEnded(first.textAt('id'))
+    expect([peer.payment(id).receivedValue, await sendingOf(second.textAt('id'))]).toEqual([100n, undefined])
+    await limit('')
+    expect((await world.whenEnded(second.textAt('id'))).at('sentAmount')).toEqual(usd(100))
+  })
+
+  it('is not begun any more when its terms no longer stand', async () => {
+    ask(500n)
+    const { created, approve } = await awaitingApproval()
+    await world.database.query(
+      `update outgoing_payment set begin_until = now() - interval '1 second' where id = $1`,
+      [idOf(created).id]
+    )
+    await approve()
+    expect((await world.whenEnded(created.textAt('id'))).body).toMatchObject({
+      failed: true,
+      sentAmount: usd(0)
+    })
+    expect(await reasonOf(idOf(created))).toMatchObject({ failure_reason: 'rate_changed' })
+  })
+})
+
+describe('a packet whose fate is unknown', () => {
+  it('is never sent again, and its payment waits', async () => {
+    const id = ask(1_000n)
+    const paidBefore = peer.packets.filter(({ amount }) => amount === 1_000n).length
+    peer.handle = async (_prepare, answer, response) => {
+      await answer()
+      response.destroy()
+      return undefined
+    }
+    const created = await payQuote((await quote()).textAt('id'))
+    while ((await sendingOf(created.textAt('id')))?.due_at !== null) await delay(20)
+    const paid = peer.packets.filter(({ amount }) => amount === 1_000n).length - paidBefore
+    expect([paid, peer.payment(id).receivedValue]).toEqual([1, 1_000n])
+    const read = await world.request('GET', created.textAt('id').slice(PUBLIC_URL.length))
+    expect(read.body).toMatchObject({ failed: false, sentAmount: usd(0) })
+    expect(reservationOf(created)?.state).toBe('open')
+    await expect(decide(created, true)).rejects.toMatchObject({ code: status.NOT_FOUND })
+    // Nobody would answer it any more.
+    await world.database.query(`update sent_packet set expires_at = expires_at - interval '5 minutes'`)
+    const { packets } = await peers.operate('listUnknownPackets', { name, pageSize: 0, pageToken: '' })
+    expect(packets).toMatchObject([{ value: '1000', payment: created.textAt('id') }])
+    peer.handle = undefined
+    await decide(created, true)
+    expect((await world.whenEnded(created.textAt('id'))).body).toMatchObject({
+      failed: false,
+      sentAmount: usd(1_000)
+    })
+    await expect(decide(created, false)).rejects.toMatchObject({ code: status.NOT_FOUND })
+  })
+
+  it('is sent again once it is known that it was lost', async () => {
+    const id = ask(900n)
+    peer.handle = (_prepare, _answer, response) => {
+      response.destroy()
+      return undefined
+    }
+    const created = await payQuote((await quote()).textAt('id'))
+    while ((await sendingOf(created.textAt('id')))?.due_at !== null) await delay(20)
+    await world.database.query(`update sent_packet set expires_at = expires_at - interval '5 minutes'`)
+    peer.handle = undefined
+    await decide(created, false)
+    expect((await world.whenEnded(created.textAt('id'))).at('sentAmount')).toEqual(usd(900))
+    expect(peer.payment(id).receivedValue).toBe(900n)
+  })
+})
+
+describe('what is refused', () => {
+  it.each<[string, () => void, number, string]>([
+    [
+      'a receiver that is nowhere',
+      () => provider.answer('public', { status: 404, body: {} }),
+      400,
+      'invalid receiver'
+    ],
+    [
+      'a provider that does not answer',
+      () => provider.answer('public', { status: 503, body: {} }),
+      503,
+      'temporarily'
+    ],
+    [
+      'a provider that lies',
+      () => provider.answer('payment', { body: { id: 'x' } }),
+      400,
+      'invalid receiver'
+    ],
+    [
+      'a receiver that nobody leads to',
+      () => {
+        provider.payment.methods = [{ ...peer.methodOf(randomUUID(), USD), ilpAddress: 'g.nowhere.at.all' }]
+      },
+      400,
+      'invalid receiver'
+    ],
+    [
+      'one that receives another asset than it says',
+      () => {
+        provider.payment.methods = [peer.methodOf(randomUUID(), { code: 'EUR', scale: 2 })]
+      },
+      400,
+      'invalid receiver'
+    ]
+  ])('%s gets no quote', async (_what, change, status, description) => {
+    ask(100n)
+    change()
+    const refused = await quote()
+    expect([refused.status, refused.text]).toEqual([status, expect.stringContaining(description)])
+  })
+
+  it('more than a receiver takes gets no quote', async () => {
+    ask(100n)
+    expect((await quote({ receiveAmount: usd(101) })).status).toBe(400)
+  })
+
+  it('an amount in another asset names both', async () => {
+    ask(100n)
+    const refused = await quote({ receiveAmount: eur(1) })
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('EUR')])
+  })
+
+  it('a provider that lets us read nothing gets no quote', async () => {
+    ask(100n)
+    provider.revokeTokens()
+    provider.answer('grant', { status: 403, body: {} })
+    const refused = await quote()
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('invalid receiver')])
+  })
+})
