@@ -91,7 +91,7 @@ const reservationOf = (answer: Answer) => world.limits.reservations.get(idOf(ans
 /** Decides about the one packet of a payment of which nothing is known. */
 const decide = async (created: Answer, arrived: boolean) => {
   const [row] = await world.database.query<{ condition: Buffer }>(
-    'select condition from sent_packet where payment_id = $1',
+    `select condition from sent_packet where payment_id = $1 order by outcome = 'unknown' desc`,
     [idOf(created).id]
   )
   const condition = row?.condition.toString('base64url') ?? ''
@@ -307,6 +307,45 @@ describe('a payment that is under way', () => {
     expect(peer.payment(id).receivedValue).toBe(2_000n)
   })
 
+  it('is sent no further by a process that another one has taken it from', async () => {
+    const id = ask(3_000n)
+    peer.packetLimitValue = 1_000n
+    let release: () => void = () => undefined
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const came: bigint[] = []
+    peer.handle = async ({ amount }, answer) => {
+      const reply = await answer()
+      if (reply.type !== 'fulfill') return reply
+      came.push(amount)
+      await held
+      return reply
+    }
+    const created = await payQuote((await quote()).textAt('id'))
+    while (came.length === 0) await delay(10)
+    const other = randomUUID()
+    const take = 'update sending set leased_by = $1, leased_until = $2 where payment_id = $3'
+    const inAnHour = new Date(Date.now() + 3_600_000)
+    await world.database.query(take, [other, inAnHour, idOf(created).id])
+    release()
+    // Whatever is paid now begins after the attempt has ended.
+    peer.handle = undefined
+    const document = provider.payment
+    ask()
+    expect((await payWhole({ debitAmount: usd(10) })).at('failed')).toBe(false)
+    provider.payment = document
+    expect([came, await sendingOf(created.textAt('id'))]).toMatchObject([[1_000n], { leased_by: other }])
+    expect(peer.payment(id).receivedValue).toBe(1_000n)
+    await world.database.query(take, [other, new Date(Date.now() - 1), idOf(created).id])
+    // Its answer got lost with the attempt.
+    while ((await sendingOf(created.textAt('id')))?.due_at !== null) await delay(20)
+    await world.database.query(`update sent_packet set expires_at = expires_at - interval '5 minutes'`)
+    await decide(created, true)
+    expect((await world.whenEnded(created.textAt('id'))).at('sentAmount')).toEqual(usd(3_000))
+    expect(peer.payment(id).receivedValue).toBe(3_000n)
+  })
+
   it('is held by a freeze, and goes on afterwards', async () => {
     const id = ask(400n)
     const { created, approve } = await awaitingApproval()
@@ -326,7 +365,11 @@ describe('a payment that is under way', () => {
     const id = ask()
     const limit = (payableLimitValue: string) =>
       peers.operate('updatePeer', { name, payableLimitValue, routes: undefined })
-    await limit(String(BigInt((await owed()) ?? '') + 150n))
+    // What may still arrive of other payments counts too.
+    const [held] = await world.database.query<{ value: string }>(
+      'select coalesce(sum(held_value), 0)::text as value from sending'
+    )
+    await limit(String(BigInt((await owed()) ?? '') + BigInt(held?.value ?? '') + 150n))
     const [first, second] = [await world.pay(provider.url, 100), await world.pay(provider.url, 100)]
     await world.whenEnded(first.textAt('id'))
     expect([peer.payment(id).receivedValue, await sendingOf(second.textAt('id'))]).toEqual([100n, undefined])
@@ -360,6 +403,9 @@ describe('a packet whose fate is unknown', () => {
       return undefined
     }
     const created = await payQuote((await quote()).textAt('id'))
+    while ((await sendingOf(created.textAt('id')))?.due_at !== null) await delay(20)
+    // However often it is gone on with.
+    await world.database.query('update sending set due_at = now() where payment_id = $1', [idOf(created).id])
     while ((await sendingOf(created.textAt('id')))?.due_at !== null) await delay(20)
     const paid = peer.packets.filter(({ amount }) => amount === 1_000n).length - paidBefore
     expect([paid, peer.payment(id).receivedValue]).toEqual([1, 1_000n])

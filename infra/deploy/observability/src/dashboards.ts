@@ -20,6 +20,24 @@ const MONEY_STATS: readonly Panel[] = [
     thresholds: [10, 60]
   },
   {
+    title: 'Oldest payment being sent',
+    description:
+      'Age of the oldest outgoing payment to another provider that has not ended, without those that wait for a decision about packets.',
+    kind: 'stat',
+    unit: 's',
+    queries: [line('max(open_payments_outgoing_payments_sending_oldest_age_seconds)', 'age')],
+    thresholds: [300, 900]
+  },
+  {
+    title: 'Packets of unknown fate',
+    description:
+      'Packets to peers that were neither fulfilled nor rejected. Their payments wait until an operator decides.',
+    kind: 'stat',
+    unit: 'short',
+    queries: [line('max(open_payments_packets_unknown)', 'packets')],
+    thresholds: [1, 10]
+  },
+  {
     title: 'Oldest outcome not delivered',
     description: 'Age of the oldest outcome of a payment that the auth server has not acknowledged.',
     kind: 'stat',

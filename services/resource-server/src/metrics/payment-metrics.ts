@@ -6,7 +6,8 @@ import type { CreatedKind, PaymentCounters } from '../domain/payment-counters.js
 import {
   HELD_COUNTED_MAX,
   measurePayments,
-  UNDELIVERED_COUNTED_MAX
+  UNDELIVERED_COUNTED_MAX,
+  UNKNOWN_COUNTED_MAX
 } from '../features/measure-payments/measure-payments.js'
 import type { Queries } from '../modules/database.js'
 
@@ -22,7 +23,15 @@ const GAUGES = {
   },
   pendingOldestAgeSeconds: {
     name: 'open_payments_outgoing_payments_pending_oldest_age_seconds',
-    help: 'How long that outgoing payment is pending which has been so for longest and that no freeze holds; 0 when there is none.'
+    help: 'How long that outgoing payment to a receiver hosted here is pending which has been so for longest and that no freeze holds; 0 when there is none.'
+  },
+  sendingOldestAgeSeconds: {
+    name: 'open_payments_outgoing_payments_sending_oldest_age_seconds',
+    help: 'How long that outgoing payment to another provider is pending which has been so for longest and waits for no decision about packets; 0 when there is none.'
+  },
+  unknownPacketCount: {
+    name: 'open_payments_packets_unknown',
+    help: `Packets to peers of which it is not known whether they arrived, counted up to ${UNKNOWN_COUNTED_MAX}.`
   },
   frozenCount: {
     name: 'open_payments_outgoing_payments_frozen',

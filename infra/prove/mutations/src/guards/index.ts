@@ -18,6 +18,7 @@ import { REFUND_GUARDS } from './refunds.js'
 import { RESERVATION_GUARDS } from './reservations.js'
 import { SCHEMA_GUARDS } from './schemas.js'
 import { SECRET_GUARDS } from './secrets.js'
+import { SENDING_GUARDS } from './sending.js'
 import { WAITING_GUARDS } from './waiting.js'
 import { WEBHOOK_GUARDS } from './webhooks.js'
 
@@ -35,6 +36,7 @@ export const GUARDS: readonly { readonly title: string; readonly mutations: read
   { title: 'Refunds', mutations: REFUND_GUARDS },
   { title: 'Payments over Interledger', mutations: INTERLEDGER_GUARDS },
   { title: 'Payments of peers', mutations: PEER_GUARDS },
+  { title: 'Payments to other providers', mutations: SENDING_GUARDS },
   { title: 'Other providers', mutations: OTHER_PROVIDER_GUARDS },
   { title: 'What the audit finds', mutations: AUDIT_GUARDS },
   { title: 'Untrusted input', mutations: INPUT_GUARDS },

@@ -33,6 +33,8 @@ export interface PersistedPayment {
   readonly receiveAmount: Amount
   /** Whether a freeze is about it: of its client, of whom it is sent from, or of whom it is sent to. */
   readonly isFrozen: boolean
+  /** Whether it goes to another provider, which may take long. */
+  readonly isElsewhere: boolean
   /** The instant that the auth server charged it at, in milliseconds since the Unix epoch. */
   readonly chargedAtMs: number | undefined
   /**
@@ -67,6 +69,7 @@ interface Row {
   readonly receive_code: string
   readonly receive_scale: number
   readonly is_frozen: boolean
+  readonly is_elsewhere: boolean
   readonly charged_at: Date | null
   readonly awaited_until_at: Date | null
   readonly request_hash: Uint8Array
@@ -108,7 +111,7 @@ export async function* readOutcomeEntries(
                                   join wallet_address rw on rw.id = i.wallet_address_id
                                   join account ra on ra.id = rw.account_id
                                  where i.id = substring(o.receiver from '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$')::uuid
-                                   and (rw.frozen_at is not null or ra.frozen_at is not null)) as is_frozen,
+                                   and (rw.frozen_at is not null or ra.frozen_at is not null)) as is_frozen, o.peer_id is not null as is_elsewhere,
                    coalesce(v.decided_at, v.expires_at) as awaited_until_at, o.request_hash, o.grant_spent_debit_value::text, o.grant_spent_receive_value::text
               from outgoing_payment o
               join wallet_address w on w.id = o.wallet_address_id
@@ -151,6 +154,7 @@ function toEntry(row: Row, urls: ResourceUrls): OutcomeEntry {
               asset: { code: row.receive_code, scale: row.receive_scale }
             },
             isFrozen: row.is_frozen,
+            isElsewhere: row.is_elsewhere,
             chargedAtMs: row.charged_at?.getTime(),
             awaitedApprovalUntilMs: row.awaited_until_at?.getTime(),
             requestHash: row.request_hash,

@@ -41,8 +41,9 @@ export async function checkReservations(dependencies: ReservationCheckDependenci
     }
     if (findDisagreement(pair, olderThanMs) !== undefined) doubts.push(pair)
     const { reservation, entry } = pair
-    const isHeld = dependencies.holdsFrozen && entry?.outcome === null && entry.payment?.isFrozen === true
-    if (reservation?.state === 'open' && openSinceMs(reservation, entry) < olderThanMs && !isHeld) {
+    const isWaiting =
+      entry?.outcome === null && entry.payment !== undefined && mayWait(entry.payment, dependencies)
+    if (reservation?.state === 'open' && openSinceMs(reservation, entry) < olderThanMs && !isWaiting) {
       stale.push(
         `reservation ${pair.paymentId} is open since ${new Date(reservation.createdAtMs).toISOString()}`
       )
@@ -57,7 +58,7 @@ export async function checkReservations(dependencies: ReservationCheckDependenci
       violations: tellViolations(disagreements)
     },
     {
-      invariant: `No reservation stays open for more than ${dependencies.openAgeMaxSeconds} seconds, unless a freeze holds its payment.`,
+      invariant: `No reservation stays open for more than ${dependencies.openAgeMaxSeconds} seconds, unless a freeze holds its payment or another provider is being paid.`,
       checkedCount: count,
       violations: tellViolations(stale)
     },
@@ -67,6 +68,14 @@ export async function checkReservations(dependencies: ReservationCheckDependenci
       violations: tellViolations(lost)
     }
   ]
+}
+
+/** Whether something else than the services keeps the reservation of a payment open. */
+function mayWait(
+  { isFrozen, isElsewhere }: PersistedPayment,
+  { holdsFrozen }: Pick<ReservationCheckDependencies, 'holdsFrozen'>
+): boolean {
+  return isElsewhere || (holdsFrozen && isFrozen)
 }
 
 /** Since when nothing but the services keeps a reservation open, in milliseconds since the Unix epoch. */

@@ -2,10 +2,14 @@ import { Statement } from '@open-payments-server/database'
 import { approvalsWaiting } from '../../modules/approvals/index.js'
 import { Prisma, type Queries } from '../../modules/database.js'
 import { undelivered } from '../../modules/grant-outcomes/index.js'
-import { pending } from '../../modules/outgoing-payments/index.js'
+import { unknownPacketCount } from '../../modules/interledger/index.js'
+import { oldestElsewhere, pending } from '../../modules/outgoing-payments/index.js'
 
 /** Maximum number of undelivered outcomes, and of waiting payments, that are counted: beyond that the exact number does not matter. */
 export const UNDELIVERED_COUNTED_MAX = 10_000
+
+/** Maximum number of packets that are counted. */
+export const UNKNOWN_COUNTED_MAX = 10_000
 
 /** Maximum number of payments on hold that are counted. */
 export const HELD_COUNTED_MAX = 10_000
@@ -16,8 +20,12 @@ export interface PaymentMeasures {
   readonly outcomesOldestAgeSeconds: number
   /** Number of outcomes that it has not acknowledged, up to {@link UNDELIVERED_COUNTED_MAX}. */
   readonly undeliveredCount: number
-  /** How long that payment is pending which has been so for longest and that no freeze holds, in seconds. */
+  /** How long that payment to a receiver hosted here is pending which has been so for longest and that no freeze holds, in seconds. */
   readonly pendingOldestAgeSeconds: number
+  /** How long that payment to another provider is pending which has been so for longest and waits for no decision, in seconds. */
+  readonly sendingOldestAgeSeconds: number
+  /** Number of packets to peers of which nothing is known, up to {@link UNKNOWN_COUNTED_MAX}. */
+  readonly unknownPacketCount: number
   /** Number of pending payments that a freeze holds, up to {@link HELD_COUNTED_MAX}. */
   readonly frozenCount: number
   /** Number of payments that await approval, up to {@link UNDELIVERED_COUNTED_MAX}. */
@@ -35,6 +43,8 @@ const MEASURE = new Statement<PaymentMeasures>(
   select greatest(0, extract(epoch from now() - ${undelivered.oldest}))::float8 as "outcomesOldestAgeSeconds",
          ${undelivered.count(UNDELIVERED_COUNTED_MAX)} as "undeliveredCount",
          greatest(0, extract(epoch from now() - ${pending.oldest}))::float8 as "pendingOldestAgeSeconds",
+         greatest(0, extract(epoch from now() - ${oldestElsewhere}))::float8 as "sendingOldestAgeSeconds",
+         ${unknownPacketCount(UNKNOWN_COUNTED_MAX)} as "unknownPacketCount",
          ${pending.heldCount(HELD_COUNTED_MAX)} as "frozenCount",
          ${approvalsWaiting.count(UNDELIVERED_COUNTED_MAX)} as "approvalsWaitingCount",
          greatest(0, ${approvalsWaiting.longestWait})::float8 as "approvalsOldestAgeSeconds",

@@ -12,8 +12,7 @@ import { requirePeer } from './peers.js'
 
 /** Who decided, if nobody knows the operator. */
 const ANONYMOUS = 'operator'
-/** After its expiry a packet may be answered for so much longer, in milliseconds. */
-const ANSWERED_WITHIN_MS = 60_000
+const ANSWERED_WITHIN_MS = interledger.ANSWERED_WITHIN_SECONDS * 1_000
 const CONDITION_BYTES = 32
 
 /**

@@ -4,7 +4,7 @@ import type { GrantLimits } from '../../domain/ports.js'
 import { findAwaiting } from '../../modules/approvals/index.js'
 import type { Queries } from '../../modules/database.js'
 import { meetTimeline, sweep } from '../../modules/grant-outcomes/index.js'
-import { findFrozenPayments } from '../../modules/outgoing-payments/index.js'
+import { findFrozenPayments, findPaymentsElsewhere } from '../../modules/outgoing-payments/index.js'
 
 /** What sweeping needs. */
 export interface SweepOrphansDependencies {
@@ -77,7 +77,9 @@ export async function sweepOrphans(
   const ids = reservations.map(({ paymentId }) => paymentId)
   const awaiting = await findAwaiting(database, ids)
   const frozen = dependencies.holdsFrozen ? await findFrozenPayments(database, ids) : new Set()
-  const unsettled = reservations.filter(({ paymentId }) => !awaiting.has(paymentId) && !frozen.has(paymentId))
+  const elsewhere = await findPaymentsElsewhere(database, ids)
+  const waiting = [awaiting, frozen, elsewhere]
+  const unsettled = reservations.filter(({ paymentId }) => !waiting.some((those) => those.has(paymentId)))
   return {
     givenUp: givenUp.length,
     keptForOperator: keptForOperator.length,

@@ -8,6 +8,7 @@ export {
   recordedPackets
 } from './received-packets.js'
 export {
+  ANSWERED_WITHIN_SECONDS,
   deliveredInTotal,
   dispatchedValue,
   listUnknownPackets,
@@ -18,5 +19,6 @@ export {
   readProgress,
   sentEntries,
   undecidedPacket,
+  unknownPacketCount,
   type UnknownPacket
 } from './sent-packets.js'

@@ -146,6 +146,20 @@ export function sentEntries(
      where peer_id = ${peerId} and outcome = 'fulfilled' and answered_at >= ${time.from} and answered_at < ${time.to}`
 }
 
+/** How long after its expiry a packet may still be answered, in seconds: until then nobody decides about it. */
+export const ANSWERED_WITHIN_SECONDS = 60
+
+/**
+ * Fragment, an expression: the number of packets of which nothing is known, and that nobody will answer any more.
+ *
+ * @param limit it is counted up to this
+ */
+export const unknownPacketCount = (limit: number): Prisma.Sql => Prisma.sql`(
+  select count(*)::integer from (
+    select 1 from sent_packet
+     where outcome = 'unknown' and expires_at < now() - ${Prisma.raw(String(ANSWERED_WITHIN_SECONDS))} * interval '1 second'
+     limit ${limit}::integer) unknown)`
+
 /** A packet of which nothing is known, though it is no longer under way. */
 export interface UnknownPacket extends PageEnd {
   /** Execution condition: 32 bytes. */

@@ -193,11 +193,11 @@ const PAYMENTS = Prisma.sql`
              Prisma.sql`substring(p.receiver from '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$')::uuid`
            )} as holds) freezing`
 
-/** Fragment: the same of pending payments. */
-const PENDING = Prisma.sql`${PAYMENTS} where p.state = 'pending'`
+/** Fragment: the same of pending payments to receivers that are hosted here. */
+const PENDING = Prisma.sql`${PAYMENTS} where p.state = 'pending' and p.peer_id is null`
 
 /**
- * Fragments over pending payments. They read a partial index, whatever the size of the table. Both take `holdsFrozen`: whether
+ * Fragments over pending payments to receivers that are hosted here. They read a partial index, whatever the size of the table. Both take `holdsFrozen`: whether
  * a freeze holds those that it is about.
  */
 export const pending = {
