@@ -504,3 +504,42 @@ describe('what is refused', () => {
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('invalid receiver')])
   })
 })
+
+describe('the audit', () => {
+  it.each<[string, string, string, RegExp]>([
+    [
+      'a fulfilled packet that is not what was booked for it',
+      'update sent_packet set send_value = send_value + 1 where payment_id = $1',
+      'update sent_packet set send_value = send_value - 1 where payment_id = $1',
+      /^packet \S+ of 601: its dispatch is of 600/
+    ],
+    [
+      'a packet that was sent of more than the terms allow, and of which nothing is known',
+      `insert into sent_packet (id, payment_id, sequence, peer_id, condition, send_value, deliver_min_value, sent_at, expires_at)
+       select gen_random_uuid(), payment_id, 99, peer_id, sha256('another'), 1, 1, now(), now()
+         from sent_packet where payment_id = $1`,
+      'delete from sent_packet where payment_id = $1 and sequence = 99',
+      /^payment \S+: completed with 600 received; 601 of 600 was or may have been sent, 600 of 600 was delivered/
+    ],
+    [
+      'a payment of which less was delivered than it says',
+      'update sent_packet set delivered_value = delivered_value - 1 where payment_id = $1',
+      'update sent_packet set delivered_value = delivered_value + 1 where payment_id = $1',
+      /^payment \S+: completed with 600 received; 600 of 600 was or may have been sent, 599 of 600 was delivered/
+    ],
+    [
+      'a payment that is being sent, and has ended',
+      'insert into sending (payment_id, peer_id, held_value) select id, peer_id, 0 from outgoing_payment where id = $1',
+      'delete from sending where payment_id = $1',
+      /^payment \S+ is completed, holds 0, and has sent 600 of 600/
+    ]
+  ])('finds %s', async (_what, spoil, mend, found) => {
+    ask(600n)
+    const paid = await payWhole()
+    await world.database.query(spoil, [idOf(paid).id])
+    const violations = await world.audit()
+    await world.database.query(mend, [idOf(paid).id])
+    expect(violations).toContainEqual(expect.stringMatching(found))
+    expect(await world.audit()).toEqual([])
+  })
+})

@@ -110,8 +110,8 @@ export const FREEZE_GUARDS: readonly Mutation[] = [
   {
     guard: 'a payment on hold does not count as one that should have ended',
     file: SWEEP,
-    text: ' && !frozen.has(paymentId)',
-    broken: '',
+    text: '[awaiting, frozen, elsewhere]',
+    broken: '[awaiting, elsewhere]',
     test: freezing('keeps the reservation of a payment on hold, which counts neither as orphaned nor as old')
   },
   {

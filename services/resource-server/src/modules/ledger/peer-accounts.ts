@@ -19,7 +19,7 @@ export const peerAccountsCreated = Prisma.sql`
 export const assetOfPeer = Prisma.sql`
   asset_of_peer as (
     select id, code, scale from asset
-     where exists (select 1 from account a where a.asset_id = asset.id and a.kind = 'exchange') and code = ${placeholder('code')}::text and scale = ${placeholder('scale')}::smallint
+     where exists (select 1 from account a where a.asset_id = asset.id) and code = ${placeholder('code')}::text and scale = ${placeholder('scale')}::smallint
   )`
 
 /**
