@@ -1,3 +1,4 @@
+import { DEFAULT_SLIPPAGE_BASIS_POINTS } from '@open-payments-server/interledger'
 import {
   databaseSettings,
   eventSettings,
@@ -185,7 +186,7 @@ export const resourceServerSchema = z.object({
       },
       { min: 0, max: 1_000 }
     )
-    .prefault('50'),
+    .prefault(String(DEFAULT_SLIPPAGE_BASIS_POINTS)),
   PROVIDER_KEYS: setting
     .secret({
       description:

@@ -2,6 +2,7 @@ import { createSafeHttpClient } from '@open-payments-server/http-client'
 import { ConfigurationError } from '@open-payments-server/runtime/configuration'
 import { createSecretBox } from '@open-payments-server/runtime/secret-box'
 import type { OutgoingMethod } from '../domain/outgoing-method.js'
+import { PATHLESS_WALLET_ADDRESS } from '../domain/wallet-address.js'
 import { LEASE_MS } from '../features/process-outgoing-payments/send-payments.js'
 import { createInterledgerMethod } from '../features/send-packets/interledger-method.js'
 import { createSenderClock } from '../features/send-packets/sender-clock.js'
@@ -88,7 +89,7 @@ async function readIdentity(
   if (text === undefined) return undefined
   try {
     const keys = await readSigningKeys(text)
-    return createClientIdentity({ walletAddress: `${publicUrl}/.well-known/pay`, keys })
+    return createClientIdentity({ walletAddress: `${publicUrl}${PATHLESS_WALLET_ADDRESS}`, keys })
   } catch (error) {
     throw new ConfigurationError([`PROVIDER_KEYS: ${error instanceof Error ? error.message : 'not valid'}`])
   }

@@ -1,6 +1,7 @@
-import { type Logger, type Part, startWorker, type Worker } from '@open-payments-server/runtime'
+import { type Logger, startWorker, type Worker } from '@open-payments-server/runtime'
 import type { BegunRound } from '../features/process-outgoing-payments/begin-sending.js'
 import type { SentPayments } from '../features/process-outgoing-payments/send-payments.js'
+import type { LeasedSending } from '../modules/outgoing-payments/index.js'
 
 /** Maximum number of payments that one transaction begins. */
 const BEGUN_MAX = 200
@@ -28,7 +29,7 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
   const stopping = new AbortController()
   const running = new Set<Promise<void>>()
 
-  const attempt = async (payment: Awaited<ReturnType<SentPayments['take']>>[number]): Promise<void> => {
+  const attempt = async (payment: LeasedSending): Promise<void> => {
     try {
       if (await sentPayments.attempt(payment, stopping.signal)) onPaymentsEnded()
     } catch (error) {
@@ -37,7 +38,7 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
       dependencies.onBatchFailed?.()
     }
   }
-  const start = (payment: Parameters<typeof attempt>[0]): void => {
+  const start = (payment: LeasedSending): void => {
     const attempting = attempt(payment).finally(() => {
       running.delete(attempting)
       worker.wake()
@@ -69,5 +70,5 @@ export function createSendingWorker(dependencies: SendingWorkerDependencies): Wo
       await worker.stop()
       await Promise.all(running)
     }
-  } satisfies Worker & Part
+  }
 }

@@ -59,7 +59,7 @@ export const SENDING_GUARDS: readonly Mutation[] = [
   {
     guard: 'a way that is much worse than our own rate gets no quote',
     file: PRICE,
-    text: 'if (isLess(rate.low, least) && isLess(rate.high, least)) {',
+    text: 'if (isLess(rate.high, least)) {',
     broken: 'if (isLess(rate.high, rate.low)) {',
     test: sending('is not quoted at a rate that is much worse than ours')
   },

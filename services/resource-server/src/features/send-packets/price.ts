@@ -5,7 +5,7 @@ import {
   termsFromDeliver,
   termsFromSend
 } from '@open-payments-server/interledger'
-import { type Asset, formatAmount, isSameAsset, type Rate } from '@open-payments-server/value-types/amounts'
+import { formatAmount, isSameAsset, type Rate } from '@open-payments-server/value-types/amounts'
 import {
   invalidReceiver,
   noRate,
@@ -100,7 +100,7 @@ async function probeWay({ peer, receiver }: Way, dependencies: SendPacketsDepend
   if (asset !== undefined && !isSameAsset(asset, receiver.asset)) {
     throw invalidReceiver(new Error('the receiver receives another asset than its document says'))
   }
-  if (isLess(rate.low, least) && isLess(rate.high, least)) {
+  if (isLess(rate.high, least)) {
     throw noRate(peer.asset.code, receiver.asset.code)
   }
   return result.path
@@ -146,9 +146,5 @@ function amountsOver(
   const smallest = termsFromDeliver(1n, rate, reserve)
   const needed = smallest && sent(smallest.sendMaxValue).amounts
   if (needed === undefined) throw invalidReceiver(new Error('no amount arrives'))
-  throw nonPositiveReceiveAmount(formatAmount(amountOf(needed.debitValue, sender.asset)))
-}
-
-function amountOf(value: bigint, asset: Asset): { readonly value: bigint; readonly asset: Asset } {
-  return { value, asset }
+  throw nonPositiveReceiveAmount(formatAmount({ value: needed.debitValue, asset: sender.asset }))
 }

@@ -42,8 +42,7 @@ export async function send(
 ): Promise<SendResult> {
   const { database, logger } = dependencies
   const progress = await readProgress(database, order.paymentId)
-  const missing = order.receiveValue - progress.deliveredValue - progress.unknownDeliverValue
-  if (missing <= 0n) return over(progress, 'partially_delivered')
+  if (missingOf(order, progress) <= 0n) return over(progress, 'partially_delivered')
   const found = await findReceiver(order, progress, dependencies)
   if ('kind' in found) return found
   const peer = await findSendingPeer(database, order.sending.peerId)
@@ -99,11 +98,15 @@ async function findReceiver(
   return { ...receiver, credentials }
 }
 
+/** What is still to be delivered, packets of which nothing is known aside. */
+function missingOf({ receiveValue }: SendOrder, progress: PaymentProgress): bigint {
+  return receiveValue - progress.deliveredValue - progress.unknownDeliverValue
+}
+
 /** Whether what may still be sent cannot deliver what is missing. */
 function isTooBad({ rate }: ProbedPath, order: SendOrder, progress: PaymentProgress): boolean {
-  const missing = order.receiveValue - progress.deliveredValue - progress.unknownDeliverValue
   const left = order.sending.sendMaxValue - progress.sentValue - progress.unknownSentValue
-  return left <= 0n || isLess(rate.high, { numerator: missing, denominator: left })
+  return left <= 0n || isLess(rate.high, { numerator: missingOf(order, progress), denominator: left })
 }
 
 /** What the end of an attempt means for the payment. */

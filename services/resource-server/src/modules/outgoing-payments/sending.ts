@@ -1,5 +1,4 @@
 import { instantText, placeholder, Statement } from '@open-payments-server/database'
-import type { Asset } from '@open-payments-server/value-types/amounts'
 import type { SendingTerms, SendOrder } from '../../domain/outgoing-method.js'
 import { Prisma, type Queries } from '../database.js'
 import { accountById, assetById, holdOf } from '../ledger/index.js'
@@ -220,15 +219,11 @@ export async function leaseDue(
   return rows.map((row) => ({
     paymentId: row.id,
     receiver: row.receiver,
-    receiveAsset: assetOf(row),
+    receiveAsset: { code: row.code, scale: row.scale },
     receiveValue: BigInt(row.receive_value),
     sending: readSending(row),
     attempts: row.attempts
   }))
-}
-
-function assetOf({ code, scale }: Pick<LeasedRow, 'code' | 'scale'>): Asset {
-  return { code, scale }
 }
 
 /** A condition on the row of a payment in `sending`: this process sends it. Takes `paymentId` and `leasedBy`. */
