@@ -21,6 +21,8 @@ let peer: ReceivingPeer
 let provider: OtherProvider
 let name: string
 let ticking: NodeJS.Timeout
+/** How much later the service believes that it is. */
+let aheadMs = 0
 
 beforeAll(async () => {
   const jwk = { ...key.privateKey.export({ format: 'jwk' }), kid: key.keyId }
@@ -29,7 +31,7 @@ beforeAll(async () => {
   })
   // Pauses end as time passes.
   ticking = setInterval(() => {
-    world.clock.set(Date.now())
+    world.clock.set(Date.now() + aheadMs)
   }, TICK_MS)
   peers = createPeers(world)
   peer = await startReceivingPeer(world.clock)
@@ -104,6 +106,12 @@ const sendingOf = async (url: string) => {
     attempts: number
   }>('select due_at, leased_by, attempts from sending where payment_id = $1', [url.slice(-36)])
   return row
+}
+
+/** Lets so much time pass that what was read of receivers is read again. */
+async function forgetReceivers(): Promise<void> {
+  aheadMs += 10_000
+  while (world.clock.now() < Date.now() + aheadMs - 1_000) await delay(TICK_MS)
 }
 
 /** Pays what {@link ask} asked for, while the provider wants to see whatever goes elsewhere. */
@@ -233,6 +241,7 @@ describe('a payment to another provider', () => {
     ask(100n)
     const quoted = await quote()
     provider.payment = { ...provider.payment, ...change }
+    await forgetReceivers()
     const created = await payQuote(quoted.textAt('id'))
     expect((await world.whenEnded(created.textAt('id'))).body).toMatchObject({
       failed: true,
@@ -261,6 +270,40 @@ describe('a payment to another provider', () => {
     })
     expect(await reasonOf(idOf(created))).toMatchObject({ failure_reason: 'insufficient_funds' })
     expect(peer.payment(id).receivedValue).toBe(0n)
+  })
+})
+
+describe('a refund to another provider', () => {
+  it('is an ordinary payment that names what it refunds in its metadata', async () => {
+    const id = ask(300n)
+    const refundOf = new URL('/outgoing-payments/6c9f0d1e-8a51-5b7e-b0c4-2f6f1f9a7c33', provider.url).href
+    const metadata = { because: 'wrong size' }
+    const created = await world.pay(provider.url, 300, { refundOf, metadata })
+    expect([created.status, created.at('metadata')]).toEqual([201, { because: 'wrong size', refundOf }])
+    const ended = await world.whenEnded(created.textAt('id'))
+    expect(ended.body).toMatchObject({ failed: false, sentAmount: usd(300), metadata: { refundOf } })
+    expect(peer.payment(id).receivedValue).toBe(300n)
+  })
+
+  it.each([
+    ['a third provider', 'https://third.example/outgoing-payments/6c9f0d1e-8a51-5b7e-b0c4-2f6f1f9a7c33'],
+    ['this provider', `${PUBLIC_URL}/outgoing-payments/6c9f0d1e-8a51-5b7e-b0c4-2f6f1f9a7c33`]
+  ])('refunds no payment of %s', async (_whose, refundOf) => {
+    ask()
+    const refused = await world.pay(provider.url, 300, { refundOf })
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('invalid refund')])
+  })
+
+  it('cannot be made by the provider of who paid, for the receiver has the money elsewhere', async () => {
+    ask(300n)
+    const paid = await payWhole()
+    const refund = world.operate('createRefund', {
+      refundOf: paid.textAt('id'),
+      value: '100',
+      idempotencyKey: '',
+      returnsFee: false
+    })
+    await expect(refund).rejects.toThrow('it was delivered to another provider')
   })
 })
 

@@ -33,10 +33,9 @@ import { isTaken, meetTimeline, readTimelineChange } from '../../modules/grant-o
 import * as outgoingPayments from '../../modules/outgoing-payments/index.js'
 import type { FoundPayment, NewPayment } from '../../modules/outgoing-payments/index.js'
 import type { PayableQuotes } from '../../modules/quotes/index.js'
-import type { RefundByPayment } from '../../modules/refunds/index.js'
 import type { PersistResult } from './persist.js'
 import type { OutgoingPaymentOrder } from './request.js'
-import { requireRefundable } from './refund-of.js'
+import { readRefund, type RefundOrder } from './refund-of.js'
 import { termsOfIncomingPayment, termsOfQuote } from './terms.js'
 import { untilAnswered, type UntilAnswered } from './until-answered.js'
 
@@ -87,8 +86,7 @@ type Refused = Extract<ReserveResult, { kind: 'refused' }>
 interface PricedRequest extends CreationRequest {
   readonly walletAddress: WalletAddress
   readonly terms: PaymentTerms
-  /** What it refunds; undefined unless it is a refund. */
-  readonly refund: RefundByPayment | undefined
+  readonly refunds: RefundOrder
 }
 
 /**
@@ -141,13 +139,10 @@ async function createForWalletAddress(
     order.form === 'quote'
       ? await termsOfQuote(order, payer, context)
       : await termsOfIncomingPayment(order, payer, context)
-  const refund =
-    order.refundOf === undefined
-      ? undefined
-      : await requireRefundable(order.refundOf, { walletAddress, terms }, context)
+  const refunds = await readRefund(order, { walletAddress, terms }, context)
 
   for (const paymentId of identity.paymentIds) {
-    const payment = await reserveAndPersist({ ...request, walletAddress, terms, refund }, paymentId, context)
+    const payment = await reserveAndPersist({ ...request, walletAddress, terms, refunds }, paymentId, context)
     if (payment !== undefined) return payment
   }
   throw temporarilyUnavailable(new Error('every id that the request may get was given up'))
@@ -240,7 +235,7 @@ async function persist(
   reserved: Reserved,
   context: Context
 ): Promise<OutgoingPayment> {
-  const { authorized, identity, walletAddress, terms, refund, order } = request
+  const { authorized, identity, walletAddress, terms, order, refunds } = request
   const grantSpentDebitValue = reserved.spentDebitAmount.value
   const grantSpentReceiveValue = reserved.spentReceiveAmount.value
   const payment: NewPayment = {
@@ -252,12 +247,11 @@ async function persist(
     client: authorized.client,
     grantId: reserved.grantId,
     terms,
-    refund,
+    ...refunds,
     grantSpentDebitValue,
     grantSpentReceiveValue,
     chargedAtMs: reserved.chargedAtMs,
-    unpayableCause: causeOf(reserved, 'receiver-not-payable'),
-    metadata: order.metadata
+    unpayableCause: causeOf(reserved, 'receiver-not-payable')
   }
   const result = await persistOrGiveUp(payment, causeOf(reserved, 'persist-failed'), identity, context)
   switch (result.kind) {
@@ -277,7 +271,7 @@ async function persist(
         state: result.state,
         failureReason: undefined,
         settledDebitValue: 0n,
-        refundOf: refund?.refundOf,
+        refundOf: refunds.refund?.refundOf,
         refundedValue: 0n,
         refunds: [],
         grantSpentDebitValue,
@@ -293,7 +287,7 @@ async function persist(
       // A used quote has most likely filled its receiver, so the quote is reported as the error.
       if (await isQuoteUsed(terms, context)) throw invalidQuote()
       // Another refund may have taken what was left.
-      if (order.refundOf !== undefined) await requireRefundable(order.refundOf, request, context)
+      await readRefund(order, request, context)
       throw invalidReceiver()
     case 'account-frozen':
       context.counters.countGivenUp(causeOf(reserved, 'account-frozen'))

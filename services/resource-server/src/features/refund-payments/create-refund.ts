@@ -8,7 +8,12 @@ import type { Refund } from '../../domain/refund.js'
 import { Prisma } from '../../modules/database.js'
 import { appended } from '../../modules/events/index.js'
 import { refundPosted, refundRoute, refundTransferIds } from '../../modules/ledger/index.js'
-import { lockedOriginals, refundCounted, stateOf } from '../../modules/outgoing-payments/index.js'
+import {
+  isElsewhere,
+  lockedOriginals,
+  refundCounted,
+  stateOf
+} from '../../modules/outgoing-payments/index.js'
 import {
   asked,
   askedRefund,
@@ -44,6 +49,8 @@ interface CreatedRow {
   readonly delivered_value: string | null
   readonly refunded_value: string | null
   readonly has_money: boolean | null
+  /** Whether its receiver is hosted elsewhere; null where there is no such payment. */
+  readonly is_elsewhere: boolean | null
 }
 
 // One statement, so that nothing of it is done without the rest. It locks the payment, and then both accounts in the order of
@@ -55,7 +62,8 @@ const CREATE = new Statement<CreatedRow>(
   with ${asked}, ${lockedOriginals(Prisma.sql`array(select refund_of from asked)`)}, ${refundRoute}, ${refunded}, ${refundCounted}, ${refundPosted},
        ${appended(Prisma.sql`${refundCreatedEvents} union all ${refundEndedEvents}`)}
   select exists (select 1 from refunding) as created, ${stateOf(Prisma.sql`asked.refund_of`)} as state,
-         original.settled_receive_value::text as delivered_value, original.refunded_value::text, party.available >= ${placeholder('value')}::numeric as has_money
+         original.settled_receive_value::text as delivered_value, original.refunded_value::text, party.available >= ${placeholder('value')}::numeric as has_money,
+         ${isElsewhere(Prisma.sql`asked.refund_of`)} as is_elsewhere
     from (values (true)) as always (is_there)
     left join asked on true
     left join original on true
@@ -69,8 +77,8 @@ const CREATE = new Statement<CreatedRow>(
  * a payment together never take more than it delivered. The same key with the same content gets the same refund.
  *
  * @throws CallRefused `invalid`, `not-found` for the payment, `already-exists` for a key that was used with other content, or
- *   `not-possible` for a payment that has not ended, has delivered nothing or has less left to refund, and for a receiver who
- *   has less money available
+ *   `not-possible` for a payment that has not ended, has delivered nothing, went to another provider or has less left to refund,
+ *   and for a receiver who has less money available
  */
 export async function createRefund(
   request: RefundRequest,
@@ -113,7 +121,13 @@ function identify(request: RefundRequest): RefundIdentity | undefined {
 }
 
 /** Why there is no refund, by what its statement found. */
-function impossible({ state, delivered_value, refunded_value, has_money }: CreatedRow): CallRefused {
+function impossible({
+  state,
+  is_elsewhere,
+  delivered_value,
+  refunded_value,
+  has_money
+}: CreatedRow): CallRefused {
   if (state === null) {
     return new CallRefused('not-found', 'there is no such outgoing payment here', { field: 'refund_of' })
   }
@@ -122,6 +136,15 @@ function impossible({ state, delivered_value, refunded_value, has_money }: Creat
   }
   if (delivered_value === '0') {
     return new CallRefused('not-possible', 'the payment failed and delivered nothing', { field: 'refund_of' })
+  }
+  if (is_elsewhere === true) {
+    return new CallRefused(
+      'not-possible',
+      'it was delivered to another provider, where the receiver pays it back',
+      {
+        field: 'refund_of'
+      }
+    )
   }
   if (has_money === false) {
     return new CallRefused('not-possible', "the receiver's account has less than that available", {

@@ -27,6 +27,7 @@ export {
 export {
   canRefund,
   findRefundable,
+  isElsewhere,
   lockedOriginals,
   readSides,
   type RefundablePayment,

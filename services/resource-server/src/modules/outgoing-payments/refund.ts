@@ -33,6 +33,15 @@ export function stateOf(paymentId: Prisma.Sql): Prisma.Sql {
 }
 
 /**
+ * Fragment, an expression: whether the receiver of a payment is hosted elsewhere; null if there is none.
+ *
+ * @param paymentId names the payment's id
+ */
+export function isElsewhere(paymentId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(select p.peer_id is not null from outgoing_payment p where p.id = ${paymentId})`
+}
+
+/**
  * Fragment, a condition: whether the part `original` of {@link lockedOriginals} has so much left to refund.
  *
  * @param payment.id names the refunded payment, and `payment.value` the value, in its receive asset
