@@ -169,9 +169,7 @@ describe('an incoming payment at another provider', () => {
   })
 
   it('is not read from an address that may not be asked', async () => {
-    expect(await outcome(read('ftp://other.example/incoming-payments/1'))).toBe(
-      'invalid: public incoming payment'
-    )
+    expect(await outcome(read('ftp://other.example/incoming-payments/1'))).toBe('invalid: incoming payment')
     for (const authServer of [
       '',
       'file:///etc/passwd',
@@ -195,12 +193,28 @@ describe('an incoming payment at another provider', () => {
     await production.close()
   })
 
+  it('is read without its public form where another payment of the host named the auth server', async () => {
+    expect(await outcome()).toBe('found')
+    expect(await outcome()).toBe('found')
+    expect([provider.count('public'), provider.count('payment'), provider.count('grant')]).toEqual([1, 2, 1])
+  })
+
+  it('is asked for its auth server again where the token of the known one is refused', async () => {
+    expect(await outcome()).toBe('found')
+    const { accessToken } = store.grants.get(provider.authServer) ?? {}
+    provider.answer('payment', status(401), { body: provider.payment })
+    expect(await outcome()).toBe('found')
+    expect([provider.count('public'), provider.count('grant')]).toEqual([2, 1])
+    expect(store.grants.get(provider.authServer)?.accessToken).toBe(accessToken)
+  })
+
   it('is read again after answers that pass, at most three times', async () => {
     provider.answer('public', status(503), status(429), { body: { authServer: provider.authServer } })
     provider.answer('payment', status(408), { body: provider.payment })
     expect(await outcome()).toBe('found')
     expect([provider.count('public'), provider.count('payment')]).toEqual([3, 2])
     provider.answer('public', status(500))
+    reader = makeReader()
     expect(await outcome()).toBe('unreachable: public incoming payment')
     expect(provider.count('public')).toBe(6)
   })
@@ -551,6 +565,7 @@ describe('a document that lies', () => {
     provider.answer('payment', { body: { ...provider.payment, metadata: 'x'.repeat(10_000_000) } })
     expect(await outcome()).toBe('invalid: incoming payment')
     provider.answer('public', { body: { authServer: provider.authServer, more: 'x'.repeat(10_000_000) } })
+    reader = makeReader()
     expect(await outcome()).toBe('invalid: public incoming payment')
   })
 
@@ -558,6 +573,7 @@ describe('a document that lies', () => {
     provider.answer('payment', redirect)
     expect(await outcome()).toBe('invalid: incoming payment')
     provider.answer('public', redirect)
+    reader = makeReader()
     expect(await outcome()).toBe('invalid: public incoming payment')
   })
 

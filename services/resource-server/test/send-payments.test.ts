@@ -489,13 +489,13 @@ describe('what is refused', () => {
   it.each<[string, () => void, number, string]>([
     [
       'a receiver that is nowhere',
-      () => provider.answer('public', { status: 404, body: {} }),
+      () => provider.answer('payment', { status: 404, body: {} }),
       400,
       'invalid receiver'
     ],
     [
       'a provider that does not answer',
-      () => provider.answer('public', { status: 503, body: {} }),
+      () => provider.answer('payment', { status: 503, body: {} }),
       503,
       'temporarily'
     ],

@@ -1,10 +1,12 @@
 import {
   type JsonResponse,
   OutgoingRequestError,
+  parseHttpUrl,
   type SafeHttpClient
 } from '@open-payments-server/http-client'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import type { Random } from '@open-payments-server/value-types/identifiers'
+import { LRUCache } from 'lru-cache'
 import { createProviderGrants, type GrantStore, type ProviderGrants } from './grants.js'
 import type { ClientIdentity } from './identity.js'
 import { readAuthServer, readRemoteReceiver, type RemoteReceiver } from './incoming-payment-document.js'
@@ -14,6 +16,9 @@ import { withinTime } from './within-time.js'
 
 /** How long reading an incoming payment may take in total unless configured otherwise, in milliseconds. */
 const TIMEOUT_MS = 5_000
+
+/** Maximum number of hosts whose auth server is known. */
+const AUTH_SERVERS_KEPT_MAX = 10_000
 
 /** Statuses that say that there is no such payment. */
 const GONE: ReadonlySet<number | undefined> = new Set([404, 410])
@@ -62,16 +67,21 @@ export interface ReceiverReader {
 
 /**
  * Reads incoming payments as any client of Open Payments does. The public form names the auth server, which gives us a token for
- * reading; with it, the provider tells what can still be received, and how to send it.
+ * reading; with it, the provider tells what can still be received, and how to send it. The public form is only read where the auth
+ * server that another payment of the host named gave us no token that is good enough.
  */
 export function createReceiverReader(dependencies: ReceiverReaderDependencies): ReceiverReader {
   const { timeoutMs = TIMEOUT_MS } = dependencies
   const requests = createProviderRequests(dependencies)
-  const provider = { requests, grants: createProviderGrants({ ...dependencies, requests, timeoutMs }) }
+  const provider = {
+    requests,
+    grants: createProviderGrants({ ...dependencies, requests, timeoutMs }),
+    authServers: new LRUCache<string, string>({ max: AUTH_SERVERS_KEPT_MAX })
+  }
   return {
     async readReceiver(url, { signal } = {}) {
       try {
-        return await withinTime(timeoutMs, signal, (limit) => read(url, limit, provider))
+        return await withinTime(timeoutMs, signal, (limit) => read({ url, signal: limit }, provider))
       } catch (error) {
         if (!(error instanceof ProviderFailure)) throw error
         return { kind: error.kind, failure: error }
@@ -84,19 +94,58 @@ export function createReceiverReader(dependencies: ReceiverReaderDependencies): 
 interface Provider {
   readonly requests: ProviderRequests
   readonly grants: ProviderGrants
+  /** The auth servers that payments named last, by the origin of the payments. */
+  readonly authServers: LRUCache<string, string>
 }
 
-async function read(url: string, signal: AbortSignal, provider: Provider): Promise<ReceiverReading> {
-  const authServer = await findAuthServer(url, signal, provider)
-  if (authServer === undefined) return { kind: 'not-found' }
+/** An incoming payment that is to be read. */
+interface Asked {
+  readonly url: string
+  readonly signal: AbortSignal
+}
+
+async function read(asked: Asked, provider: Provider): Promise<ReceiverReading> {
   try {
-    const { body } = await getWithToken({ url, authServer, signal }, provider)
-    return { kind: 'found', receiver: readRemoteReceiver(body, url) }
+    const response = (await getAsBefore(asked, provider)) ?? (await getAsNamed(asked, provider))
+    if (response === undefined) return { kind: 'not-found' }
+    return { kind: 'found', receiver: readRemoteReceiver(response.body, asked.url) }
   } catch (error) {
     if (!(error instanceof OutgoingRequestError)) throw error
     if (GONE.has(error.status)) return { kind: 'not-found' }
     throw failureOfRequest(error, 'incoming payment')
   }
+}
+
+/**
+ * Reads with a token of the auth server that another payment of the host named.
+ *
+ * @returns undefined when the payment itself is to be asked for its auth server
+ */
+async function getAsBefore(
+  { url, signal }: Asked,
+  { requests, grants, authServers }: Provider
+): Promise<JsonResponse | undefined> {
+  const authServer = authServers.get(parseHttpUrl(url).origin)
+  if (authServer === undefined) return undefined
+  try {
+    const { accessToken } = await grants.current(authServer)
+    return await requests.get(url, { accessToken, signal })
+  } catch (error) {
+    if (error instanceof ProviderFailure || isRefused(error) || isSomethingElse(error)) return undefined
+    throw error
+  }
+}
+
+/**
+ * Reads with a token of the auth server that the payment names.
+ *
+ * @returns undefined when there is no incoming payment at the URL
+ */
+async function getAsNamed({ url, signal }: Asked, provider: Provider): Promise<JsonResponse | undefined> {
+  const authServer = await findAuthServer(url, signal, provider)
+  if (authServer === undefined) return undefined
+  provider.authServers.set(parseHttpUrl(url).origin, authServer)
+  return getWithToken({ url, authServer, signal }, provider)
 }
 
 /** The auth server of an incoming payment; undefined when there is no incoming payment at the URL. */
@@ -110,9 +159,7 @@ async function findAuthServer(
     return readAuthServer(body)
   } catch (error) {
     if (!(error instanceof OutgoingRequestError)) throw error
-    // A page for people, for example.
-    const isSomethingElse = error.reason === 'content-type'
-    if (isSomethingElse || GONE.has(error.status)) return undefined
+    if (isSomethingElse(error) || GONE.has(error.status)) return undefined
     throw failureOfRequest(error, 'public incoming payment')
   }
 }
@@ -126,9 +173,19 @@ async function getWithToken(
   try {
     return await requests.get(url, { accessToken: grant.accessToken, signal })
   } catch (error) {
-    if (!(error instanceof OutgoingRequestError) || !TOKEN_REFUSED.has(error.status)) throw error
+    if (!isRefused(error)) throw error
     const another = await grants.replace(authServer, grant)
     if (another === undefined) throw error
     return requests.get(url, { accessToken: another.accessToken, signal })
   }
+}
+
+/** Whether the token is not good enough. */
+function isRefused(error: unknown): boolean {
+  return error instanceof OutgoingRequestError && TOKEN_REFUSED.has(error.status)
+}
+
+/** Whether the URL is that of something else: a page for people, for example. */
+function isSomethingElse(error: unknown): boolean {
+  return error instanceof OutgoingRequestError && error.reason === 'content-type'
 }

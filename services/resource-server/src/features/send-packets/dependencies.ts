@@ -6,12 +6,14 @@ import type { Random } from '@open-payments-server/value-types/identifiers'
 import type { TermSources } from '../../domain/quoting.js'
 import type { Queries } from '../../modules/database.js'
 import type { ReceiverReader } from '../../other-providers/index.js'
+import type { RememberedReceivers } from './remembered-receivers.js'
 
 /** What paying over Interledger needs. */
 export interface SendPacketsDependencies {
   readonly database: Queries
   /** Reads what is to be paid. */
   readonly receivers: ReceiverReader
+  readonly rememberedReceivers: RememberedReceivers
   readonly termSources: TermSources
   /** Posts packets to peers. */
   readonly peerClient: PostClient

@@ -1,6 +1,7 @@
 import type { OutgoingMethod } from '../../domain/outgoing-method.js'
 import type { SendPacketsDependencies } from './dependencies.js'
 import { price } from './price.js'
+import { createRememberedReceivers } from './remembered-receivers.js'
 import { send } from './send.js'
 
 /**
@@ -9,10 +10,11 @@ import { send } from './send.js'
  * @param dependencies.leaseMs for how long nobody else sends a payment after one of its packets was written down, in milliseconds
  */
 export function createInterledgerMethod(
-  dependencies: SendPacketsDependencies & { readonly leaseMs: number }
+  dependencies: Omit<SendPacketsDependencies, 'rememberedReceivers'> & { readonly leaseMs: number }
 ): OutgoingMethod {
+  const context = { ...dependencies, rememberedReceivers: createRememberedReceivers(dependencies.clock) }
   return {
-    price: (request) => price(request, dependencies),
-    send: (order, signal) => send(order, signal, dependencies)
+    price: (request) => price(request, context),
+    send: (order, signal) => send(order, signal, context)
   }
 }

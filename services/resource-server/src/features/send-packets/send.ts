@@ -1,5 +1,6 @@
 import {
   isLess,
+  type PacketPath,
   pay,
   type PayEnd,
   type PaymentProgress,
@@ -11,7 +12,7 @@ import type { FailureReason } from '../../domain/failure-reasons.js'
 import type { SendOrder, SendResult } from '../../domain/outgoing-method.js'
 import { roomOf } from '../../domain/receiver.js'
 import { readProgress } from '../../modules/interledger/index.js'
-import { findSendingPeer } from '../../modules/peers/index.js'
+import { findSendingPeer, type SendingPeer } from '../../modules/peers/index.js'
 import type { SendPacketsDependencies } from './dependencies.js'
 import { createPacketJournal } from './journal.js'
 import { leastRate } from './path-rate.js'
@@ -43,25 +44,16 @@ export async function send(
   const { database, logger } = dependencies
   const progress = await readProgress(database, order.paymentId)
   if (missingOf(order, progress) <= 0n) return over(progress, 'partially_delivered')
-  const found = await findReceiver(order, progress, dependencies)
-  if ('kind' in found) return found
   const peer = await findSendingPeer(database, order.sending.peerId)
   if (peer === undefined) throw new Error(`no peer ${order.sending.peerId} of a payment that is sent to it`)
-  const path = await pathOver(peer, dependencies)
-  const sending = { ...dependencies, path }
-  const least = await leastRate(peer.asset, found.asset, dependencies.termSources.rates)
-  const probed = await probe(found.credentials, least, sending)
-  if (probed.outcome === 'failed') {
-    return probed.because === 'closed'
-      ? over(progress, 'receiver_completed')
-      : later(progress, progress, 'receiver_unreachable')
-  }
-  if (isTooBad(probed.path, order, progress)) return over(progress, 'rate_changed')
+  const sending = { ...dependencies, path: await pathOver(peer, dependencies) }
+  const found = await findWay({ order, progress, peer }, sending)
+  if ('kind' in found) return found
   const result = await pay(
     {
-      destination: found.credentials,
+      destination: found.receiver.credentials,
       terms: { sendMaxValue: order.sending.sendMaxValue, deliverValue: order.receiveValue },
-      path: probed.path,
+      path: found.path,
       progress,
       packetLifetimeMs: PACKET_LIFETIME_MS,
       signal
@@ -73,6 +65,50 @@ export async function send(
     logger.error({ paymentId: order.paymentId, unknown }, 'it is not known whether packets arrived')
   }
   return readEnd(result.end, progress, result.progress)
+}
+
+/** What is missing of a payment, and whom its packets go to. */
+interface Rest {
+  readonly order: SendOrder
+  readonly progress: PaymentProgress
+  readonly peer: SendingPeer
+}
+
+/**
+ * The receiver, and the way to it as it is now; or how the payment goes on if there is none. A receiver that was read a moment ago, when
+ * the payment was priced, is only read again if no packet reaches it like that.
+ */
+async function findWay(
+  rest: Rest,
+  dependencies: SendPacketsDependencies & { readonly path: PacketPath }
+): Promise<{ readonly receiver: PayableReceiver; readonly path: ProbedPath } | SendResult> {
+  const { order, progress } = rest
+  const { rememberedReceivers } = dependencies
+  const remembered = progress.nextSequence === 0 ? rememberedReceivers.find(order.receiver) : undefined
+  if (remembered !== undefined) {
+    const way = await probeWay(remembered, rest, dependencies)
+    if ('path' in way || way.kind !== 'later') return way
+    rememberedReceivers.forget(order.receiver)
+  }
+  const receiver = await findReceiver(order, progress, dependencies)
+  return 'kind' in receiver ? receiver : probeWay(receiver, rest, dependencies)
+}
+
+async function probeWay(
+  receiver: PayableReceiver,
+  { order, progress, peer }: Rest,
+  dependencies: SendPacketsDependencies & { readonly path: PacketPath }
+): Promise<{ readonly receiver: PayableReceiver; readonly path: ProbedPath } | SendResult> {
+  const least = await leastRate(peer.asset, receiver.asset, dependencies.termSources.rates)
+  const probed = await probe(receiver.credentials, least, dependencies)
+  if (probed.outcome === 'failed') {
+    return probed.because === 'closed'
+      ? over(progress, 'receiver_completed')
+      : later(progress, progress, 'receiver_unreachable')
+  }
+  return isTooBad(probed.path, order, progress)
+    ? over(progress, 'rate_changed')
+    : { receiver, path: probed.path }
 }
 
 /** The receiver as it is now; or how the payment goes on if it cannot be paid now. */
