@@ -1,3 +1,4 @@
+export { readBase64url } from './base64url.js'
 export { contentHash } from './content-hash.js'
 export {
   hashSecret,

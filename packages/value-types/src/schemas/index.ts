@@ -1,1 +1,2 @@
+export { readAmount } from './amount.js'
 export { measuredList, measuredText } from './measured.js'

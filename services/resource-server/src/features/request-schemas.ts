@@ -1,5 +1,4 @@
-import { measuredText } from '@open-payments-server/value-types/schemas'
-import { AmountError, parseAmount } from '@open-payments-server/value-types/amounts'
+import { measuredText, readAmount } from '@open-payments-server/value-types/schemas'
 import { z } from 'zod'
 
 // Schemas shared by several requests. Each names the field that is wrong.
@@ -29,15 +28,7 @@ export const amountSchema = z
     },
     { error: (issue) => (issue.code === 'invalid_type' ? 'must be an amount' : undefined) }
   )
-  .transform((wire, context) => {
-    try {
-      return parseAmount(wire)
-    } catch (error) {
-      if (!(error instanceof AmountError)) throw error
-      context.addIssue({ code: 'custom', path: [error.field], message: error.message })
-      return z.NEVER
-    }
-  })
+  .transform(readAmount)
 
 /**
  * Writes numbers out, as the database does: otherwise a few bytes such as 1e308 would become hundreds wherever metadata is

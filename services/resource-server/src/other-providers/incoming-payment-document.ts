@@ -1,12 +1,7 @@
 import { isIlpAddress, type StreamCredentials } from '@open-payments-server/interledger'
-import {
-  type Amount,
-  AmountError,
-  type Asset,
-  isSameAsset,
-  parseAmount
-} from '@open-payments-server/value-types/amounts'
-import { measuredList, measuredText } from '@open-payments-server/value-types/schemas'
+import { type Asset, isSameAsset } from '@open-payments-server/value-types/amounts'
+import { readBase64url } from '@open-payments-server/value-types/identifiers'
+import { measuredList, measuredText, readAmount } from '@open-payments-server/value-types/schemas'
 import { z } from 'zod'
 import { invalid } from './provider-failure.js'
 import { fieldOf, httpUrl } from './schemas.js'
@@ -42,20 +37,11 @@ const publicSchema = z.object({ authServer: z.string() })
 
 const amount = z
   .object({ value: z.string(), assetCode: z.string(), assetScale: z.number() })
-  .transform((wire, context): Amount => {
-    try {
-      return parseAmount(wire)
-    } catch (error) {
-      if (!(error instanceof AmountError)) throw error
-      context.addIssue({ code: 'custom', message: error.message, path: [error.field] })
-      return z.NEVER
-    }
-  })
+  .transform(readAmount)
 
 const sharedSecret = measuredText(z.string().length(SECRET_LENGTH)).transform((text, context): Buffer => {
-  const bytes = Buffer.from(text, 'base64url')
-  // Decoding is lenient; encoding again shows whether the text was the canonical one.
-  if (bytes.length === SECRET_BYTES && bytes.toString('base64url') === text) return bytes
+  const bytes = readBase64url(text, SECRET_BYTES)
+  if (bytes !== undefined) return bytes
   context.addIssue({ code: 'custom', message: 'expected 32 bytes in base64url' })
   return z.NEVER
 })

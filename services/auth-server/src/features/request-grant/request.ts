@@ -1,6 +1,5 @@
-import { measuredList, measuredText } from '@open-payments-server/value-types/schemas'
+import { measuredList, measuredText, readAmount } from '@open-payments-server/value-types/schemas'
 import { type Ed25519Jwk, parseEd25519Jwk, SignatureError } from '@open-payments-server/http-signatures'
-import { type Amount, AmountError, parseAmount } from '@open-payments-server/value-types/amounts'
 import {
   INTERVAL_LENGTH_MAX,
   IntervalError,
@@ -40,15 +39,7 @@ const interval = measuredText(z.string().max(INTERVAL_LENGTH_MAX)).superRefine((
 
 const amount = z
   .strictObject({ value: z.string(), assetCode: z.string(), assetScale: z.number() })
-  .transform((wire, context): Amount => {
-    try {
-      return parseAmount(wire)
-    } catch (error) {
-      if (!(error instanceof AmountError)) throw error
-      context.addIssue({ code: 'custom', message: error.message, path: [error.field] })
-      return z.NEVER
-    }
-  })
+  .transform(readAmount)
 
 const limits = z.strictObject({
   receiver: receiver.optional(),
