@@ -51,6 +51,7 @@ export interface OperatorPeer {
   readonly packetLimit: Amount | undefined
   /** An event tells when less than this is left of the most that it may owe; undefined for never. */
   readonly lowAlert: Amount | undefined
+  readonly highAlert: Amount | undefined
   /** What it owes, less what it settled. Below 0 where it paid in advance. */
   readonly receivable: Amount
   /** What this provider owes it, less what was settled. */
@@ -70,6 +71,7 @@ export interface PeerBounds {
   readonly packetLimitValue: bigint | undefined
   /** An event tells when less than this is left of the most that it may owe. */
   readonly lowAlertValue: bigint | undefined
+  readonly highAlertValue: bigint | undefined
 }
 
 /** A peer to be created. */
@@ -144,7 +146,8 @@ export class PeerClient {
       receivableLimitValue: boundText(peer.receivableLimitValue),
       payableLimitValue: boundText(peer.payableLimitValue),
       packetLimitValue: boundText(peer.packetLimitValue),
-      lowAlertValue: boundText(peer.lowAlertValue)
+      lowAlertValue: boundText(peer.lowAlertValue),
+      highAlertValue: boundText(peer.highAlertValue)
     }
     return peerOf(await this.#call('createPeer', request, ONCE))
   }
@@ -171,7 +174,8 @@ export class PeerClient {
       receivableLimitValue: newBoundText(change.receivableLimitValue),
       payableLimitValue: newBoundText(change.payableLimitValue),
       packetLimitValue: newBoundText(change.packetLimitValue),
-      lowAlertValue: newBoundText(change.lowAlertValue)
+      lowAlertValue: newBoundText(change.lowAlertValue),
+      highAlertValue: newBoundText(change.highAlertValue)
     }
     return peerOf(await this.#call('updatePeer', request, REPEATABLE))
   }
@@ -278,6 +282,7 @@ function peerOf(answer: { readonly peer: wallet.Peer | undefined }): OperatorPee
     payableLimit: boundOf(peer.payableLimitValue),
     packetLimit: boundOf(peer.packetLimitValue),
     lowAlert: boundOf(peer.lowAlertValue),
+    highAlert: boundOf(peer.highAlertValue),
     receivable: { value: readSignedTotal(peer.receivableValue), asset },
     payable: { value: readSignedTotal(peer.payableValue), asset },
     incomingTokens: peer.incomingTokens.map(({ hashPrefix, createTime, expireTime }) => ({

@@ -809,7 +809,16 @@ describe('peers', () => {
   }
 
   it('are created with their bounds, and shown', async () => {
-    const bounds = ['--we-owe-limit', '0', '--packet-limit', '500', '--low-alert', '20000']
+    const bounds = [
+      '--we-owe-limit',
+      '0',
+      '--packet-limit',
+      '500',
+      '--low-alert',
+      '20000',
+      '--high-alert',
+      '30000'
+    ]
     const created = await json(
       ...['peer', 'create', 'bankb', ...BANK, ...TOKENS, ...bounds],
       ...['--route', 'g.bank-c', 'g.bank-d', '--route', 'g.bank-e']
@@ -826,6 +835,7 @@ describe('peers', () => {
       payableLimit: usd('0'),
       packetLimit: usd('500'),
       lowAlert: usd('20000'),
+      highAlert: usd('30000'),
       receivable: usd('0'),
       payable: usd('0'),
       incomingTokens: [{ hashPrefix: '0123abcd', createdAt: '2026-11-21T10:00:00.000Z', expiresAt: null }],
@@ -932,13 +942,16 @@ describe('peers', () => {
       receivableLimitValue: '5',
       payableLimitValue: undefined,
       packetLimitValue: undefined,
-      lowAlertValue: undefined
+      lowAlertValue: undefined,
+      highAlertValue: undefined
     })
     const file = await write('token', `${OUTGOING}\r\n`)
     await json(
       ...['peer', 'update', 'bankb', '--limit', 'none', '--we-owe-limit', 'none', '--packet-limit', 'none'],
       ...[
         '--low-alert',
+        'none',
+        '--high-alert',
         'none',
         '--route',
         'none',
@@ -958,7 +971,8 @@ describe('peers', () => {
       receivableLimitValue: '',
       payableLimitValue: '',
       packetLimitValue: '',
-      lowAlertValue: ''
+      lowAlertValue: '',
+      highAlertValue: ''
     })
     await json('peer', 'update', 'bankb', '--route', 'g.c', 'g.d')
     expect(services.peerRequests.update?.routes).toEqual({ addresses: ['g.c', 'g.d'] })

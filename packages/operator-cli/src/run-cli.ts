@@ -60,6 +60,7 @@ const WORDS_OF_PEERS: Readonly<Record<string, string>> = {
   incoming_token: '--incoming-token',
   key: '--key',
   low_alert_value: '--low-alert',
+  high_alert_value: '--high-alert',
   name: 'the name of the peer',
   outgoing_token: '--outgoing-token',
   overlap_seconds: '--overlap-hours',

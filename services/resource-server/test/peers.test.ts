@@ -46,7 +46,8 @@ describe('a peer', () => {
       receivableLimitValue: '100000',
       payableLimitValue: '200000',
       packetLimitValue: '1000',
-      lowAlertValue: '5000'
+      lowAlertValue: '5000',
+      highAlertValue: '6000'
     }
     const created = await create(settings)
     expect(created).toMatchObject({
@@ -102,7 +103,8 @@ describe('a peer', () => {
       /INVALID_ARGUMENT payable_limit_value:/
     ],
     ['a packet limit of 0', { packetLimitValue: '0' }, /INVALID_ARGUMENT packet_limit_value:/],
-    ['an alert that is no number', { lowAlertValue: '1.5' }, /INVALID_ARGUMENT low_alert_value:/]
+    ['an alert that is no number', { lowAlertValue: '1.5' }, /INVALID_ARGUMENT low_alert_value:/],
+    ['a high alert that is no number', { highAlertValue: '-1' }, /INVALID_ARGUMENT high_alert_value:/]
   ])('is not created with %s', async (_what, wrong, refusal) => {
     const order = { ...newPeer(), ...wrong }
     await expect(refusalOf(peers.operate('createPeer', order))).resolves.toMatch(refusal)
@@ -128,17 +130,19 @@ describe('a peer', () => {
   })
 
   it('is changed in what is given, and keeps the rest', async () => {
-    const created = await create({ receivableLimitValue: '100', lowAlertValue: '10' })
+    const created = await create({ receivableLimitValue: '100', lowAlertValue: '10', highAlertValue: '7' })
     const { peer } = await peers.operate('updatePeer', {
       name: created.name,
       receivableLimitValue: '200',
       lowAlertValue: '',
+      highAlertValue: '8',
       routes: { addresses: ['test.more'] }
     })
     expect(peer).toEqual({
       ...created,
       receivableLimitValue: '200',
       lowAlertValue: '',
+      highAlertValue: '8',
       routes: ['test.more']
     })
     await expect(

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { status } from '@open-payments-server/grpc-transport'
 import { exportEd25519Jwk } from '@open-payments-server/http-signatures/sign'
+import { wallet } from '@open-payments-server/proto'
 import { type Answer, createTestKey } from '@open-payments-server/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { type OtherProvider, startOtherProvider } from './support/other-provider.js'
@@ -270,6 +271,38 @@ describe('a payment to another provider', () => {
     })
     expect(await reasonOf(idOf(created))).toMatchObject({ failure_reason: 'insufficient_funds' })
     expect(peer.payment(id).receivedValue).toBe(0n)
+  })
+})
+
+describe('what is owed to a peer', () => {
+  it('is told of once it is more than the peer alerts at, and again only after it was settled', async () => {
+    const alert = (highAlertValue: string) =>
+      peers.operate('updatePeer', { name, highAlertValue, routes: undefined })
+    const before = BigInt((await owed()) ?? '')
+    await alert(String(before + 500n))
+    const told = async () =>
+      (
+        await world.database.query<{ change: { payable_value: string } }>(
+          `select change from event where type = 'liquidity.high' order by number`
+        )
+      ).map(({ change }) => BigInt(change.payable_value) - before)
+    const payHundreds = async (hundreds: bigint): Promise<void> => {
+      ask(hundreds * 100n)
+      expect((await payWhole()).body).toMatchObject({ failed: false })
+    }
+    await payHundreds(5n)
+    await payHundreds(1n)
+    await payHundreds(1n)
+    while ((await told()).length < 1) await delay(10)
+    const settlement = { name, reference: 'bank 4712', key: 'high', value: '300' }
+    await peers.operate('settlePeer', {
+      ...settlement,
+      direction: wallet.SettlementDirection.SETTLEMENT_DIRECTION_SENT
+    })
+    await payHundreds(2n)
+    while ((await told()).length < 2) await delay(10)
+    expect(await told()).toEqual([600n, 600n])
+    await alert('')
   })
 })
 

@@ -24,7 +24,8 @@ async function ensurePeer(here: PeeredProvider, there: PeeredProvider): Promise<
     receivableLimitValue: undefined,
     payableLimitValue: undefined,
     packetLimitValue: undefined,
-    lowAlertValue: undefined
+    lowAlertValue: undefined,
+    highAlertValue: undefined
   } satisfies Partial<NewPeer>
   if (known === undefined) {
     await here.client.peers.create({

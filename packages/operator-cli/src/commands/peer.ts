@@ -35,6 +35,7 @@ interface CreateOptions extends OutgoingTokenOptions, IncomingTokenOptions {
   readonly weOweLimit?: bigint
   readonly packetLimit?: bigint
   readonly lowAlert?: bigint
+  readonly highAlert?: bigint
   readonly route?: readonly string[]
 }
 
@@ -45,6 +46,7 @@ interface UpdateOptions extends OutgoingTokenOptions {
   readonly weOweLimit?: NewBound
   readonly packetLimit?: NewBound
   readonly lowAlert?: NewBound
+  readonly highAlert?: NewBound
   readonly route?: readonly string[]
 }
 
@@ -95,6 +97,11 @@ function addCreate(peer: Command, run: RunSession): void {
       'an event tells when less than this is left of --limit; never by default',
       parseValue
     )
+    .option(
+      '--high-alert <value>',
+      'an event tells when more than this is owed to it; never by default',
+      parseValue
+    )
     .option('--route <address...>', 'further ILP addresses that are reached through it')
   addOutgoingToken(create)
   addIncomingToken(create)
@@ -111,7 +118,8 @@ function addCreate(peer: Command, run: RunSession): void {
         receivableLimitValue: options.limit,
         payableLimitValue: options.weOweLimit,
         packetLimitValue: options.packetLimit,
-        lowAlertValue: options.lowAlert
+        lowAlertValue: options.lowAlert,
+        highAlertValue: options.highAlert
       })
       print.result(
         peerJson(created),
@@ -176,6 +184,11 @@ function addUpdate(peer: Command, run: RunSession): void {
       parseBound
     )
     .option(
+      '--high-alert <value>',
+      'an event tells when more than this is owed to it; none for never',
+      parseBound
+    )
+    .option(
       '--route <address...>',
       'all further ILP addresses that are reached through it, in place of those before; none for none'
     )
@@ -190,7 +203,8 @@ function addUpdate(peer: Command, run: RunSession): void {
         receivableLimitValue: options.limit,
         payableLimitValue: options.weOweLimit,
         packetLimitValue: options.packetLimit,
-        lowAlertValue: options.lowAlert
+        lowAlertValue: options.lowAlert,
+        highAlertValue: options.highAlert
       })
       printPeer(print, changed)
     })
@@ -351,6 +365,7 @@ function printPeer(print: Printer, peer: OperatorPeer): void {
     ['Owes', balanceCell(peer.receivable)],
     ['Owes at most', boundCell(peer.receivableLimit)],
     ['Low alert', peer.lowAlert === undefined ? 'never' : amountCell(peer.lowAlert)],
+    ['High alert', peer.highAlert === undefined ? 'never' : amountCell(peer.highAlert)],
     ['Is owed', balanceCell(peer.payable)],
     ['Is owed at most', boundCell(peer.payableLimit)],
     ['Packets at most', boundCell(peer.packetLimit)],
@@ -380,6 +395,7 @@ function peerJson(peer: OperatorPeer): unknown {
     payableLimit: amountJson(peer.payableLimit),
     packetLimit: amountJson(peer.packetLimit),
     lowAlert: amountJson(peer.lowAlert),
+    highAlert: amountJson(peer.highAlert),
     receivable: amountJson(peer.receivable),
     payable: amountJson(peer.payable),
     incomingTokens: peer.incomingTokens.map(({ hashPrefix, createdAt, expiresAt }) => ({

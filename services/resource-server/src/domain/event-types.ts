@@ -25,6 +25,7 @@ export const EVENT_TYPES = {
     'An operator revoked a key of a wallet address. Nothing signed with it is accepted any more.',
   'liquidity.low':
     'Little is left of what a peer may owe: when it settles, or its limit is raised, more can arrive.',
+  'liquidity.high': 'The provider owes a peer more than it wanted to: it is time to settle.',
   'audit.passed': 'An operator had everything checked, and every invariant holds.',
   'audit.failed': 'An operator had everything checked, and something is wrong.',
   'webhook_endpoint.disabled':

@@ -10,6 +10,8 @@ export interface PeerLimits {
   readonly packetLimitValue: bigint | undefined
   /** An event tells when less than this is left of what it may owe; undefined: never. */
   readonly lowAlertValue: bigint | undefined
+  /** An event tells when the provider owes it more than this; undefined: never. */
+  readonly highAlertValue: bigint | undefined
 }
 
 /** A peer: another provider, in one asset. Values are in the smallest unit of that asset. */

@@ -156,7 +156,8 @@ export function newPeer(): wallet.CreatePeerRequest {
     receivableLimitValue: '',
     payableLimitValue: '',
     packetLimitValue: '',
-    lowAlertValue: ''
+    lowAlertValue: '',
+    highAlertValue: ''
   }
 }
 

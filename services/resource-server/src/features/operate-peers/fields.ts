@@ -67,6 +67,7 @@ export interface LimitTexts {
   readonly payableLimitValue: string
   readonly packetLimitValue: string
   readonly lowAlertValue: string
+  readonly highAlertValue: string
 }
 
 /** The names of limits in the contract. */
@@ -74,7 +75,8 @@ const LIMIT_FIELDS = {
   receivableLimitValue: 'receivable_limit_value',
   payableLimitValue: 'payable_limit_value',
   packetLimitValue: 'packet_limit_value',
-  lowAlertValue: 'low_alert_value'
+  lowAlertValue: 'low_alert_value',
+  highAlertValue: 'high_alert_value'
 } as const satisfies Readonly<Record<keyof PeerLimits, string>>
 
 /**

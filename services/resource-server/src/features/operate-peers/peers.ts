@@ -77,7 +77,8 @@ function readLimits(texts: LimitTexts): PeerLimits {
     receivableLimitValue: readLimit('receivableLimitValue', texts.receivableLimitValue),
     payableLimitValue: readLimit('payableLimitValue', texts.payableLimitValue),
     packetLimitValue: readLimit('packetLimitValue', texts.packetLimitValue),
-    lowAlertValue: readLimit('lowAlertValue', texts.lowAlertValue)
+    lowAlertValue: readLimit('lowAlertValue', texts.lowAlertValue),
+    highAlertValue: readLimit('highAlertValue', texts.highAlertValue)
   }
 }
 
@@ -167,7 +168,8 @@ export async function updatePeer(
     receivableLimitValue: change('receivableLimitValue'),
     payableLimitValue: change('payableLimitValue'),
     packetLimitValue: change('packetLimitValue'),
-    lowAlertValue: change('lowAlertValue')
+    lowAlertValue: change('lowAlertValue'),
+    highAlertValue: change('highAlertValue')
   }
   if (endpoint !== undefined) await checkEndpoint(endpoint, dependencies)
   const sealedOutgoingToken =

@@ -1,12 +1,13 @@
 import { bytesText, instantText, placeholder, Statement } from '@open-payments-server/database'
-import type { PageEnd } from '@open-payments-server/value-types/identifiers'
+import { type PageEnd, readBase64url } from '@open-payments-server/value-types/identifiers'
 import { CallRefused, invalidCallField } from '../../domain/call-refused.js'
 import { Prisma, type Queries } from '../../modules/database.js'
+import { appended } from '../../modules/events/index.js'
 import * as interledger from '../../modules/interledger/index.js'
 import { packetDecided, undecidedPacket, type UnknownPacket } from '../../modules/interledger/index.js'
 import { dispatchPosted } from '../../modules/ledger/index.js'
 import { sendingResumed, unleasedSending } from '../../modules/outgoing-payments/index.js'
-import { findSendingPeer } from '../../modules/peers/index.js'
+import { findSendingPeer, highLiquidityEvents } from '../../modules/peers/index.js'
 import type { PeerDependencies } from './dependencies.js'
 import { requirePeer } from './peers.js'
 
@@ -34,7 +35,8 @@ export async function listUnknownPackets(
 const DECIDE = new Statement<{ readonly decided: boolean; readonly whole: boolean }>(
   'decide-packet',
   Prisma.sql`
-  with ${undecidedPacket}, ${unleasedSending}, ${packetDecided}, ${dispatchPosted}, ${sendingResumed}
+  with ${undecidedPacket}, ${unleasedSending}, ${packetDecided}, ${dispatchPosted}, ${sendingResumed},
+       ${appended(highLiquidityEvents)}
   select (select count(*) from decided) = 1 as decided,
          (select count(*) from decided) = (select count(*) from resumed)
          and (select count(*) from dispatched) = (select count(*) from dispatch) as whole
@@ -88,8 +90,7 @@ async function decide(on: Queries, values: Record<string, string | boolean>): Pr
 }
 
 function readCondition(text: string): Buffer {
-  const bytes = Buffer.from(text, 'base64url')
-  // Decoding is lenient; encoding again shows whether the text was the canonical one.
-  if (bytes.length === CONDITION_BYTES && bytes.toString('base64url') === text) return bytes
+  const bytes = readBase64url(text, CONDITION_BYTES)
+  if (bytes !== undefined) return bytes
   throw invalidCallField('condition', 'must be an execution condition: 32 bytes in base64url')
 }

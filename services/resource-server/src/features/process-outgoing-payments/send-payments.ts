@@ -1,11 +1,11 @@
-import { inTransaction } from '@open-payments-server/database'
+import { inTransaction, writeTogether } from '@open-payments-server/database'
 import type { Logger } from '@open-payments-server/runtime'
 import type { Clock } from '@open-payments-server/value-types/clock'
 import { newId, type Random } from '@open-payments-server/value-types/identifiers'
 import type { FailureReason } from '../../domain/failure-reasons.js'
 import type { OutgoingMethod } from '../../domain/outgoing-method.js'
 import type { PaymentCounters } from '../../domain/payment-counters.js'
-import { settleSent } from '../../domain/settlement.js'
+import { type Settlement, settleSent } from '../../domain/settlement.js'
 import type { Database, Queries } from '../../modules/database.js'
 import type { ProviderAccountDirectory } from '../../modules/ledger/index.js'
 import {
@@ -59,6 +59,7 @@ export interface SentPayments {
 export function createSentPayments(dependencies: SendDependencies): SentPayments {
   const { database, clock, random, holdsFrozen } = dependencies
   const leasedBy = newId(clock, random)
+  const end = createEnding(leasedBy, dependencies)
   return {
     take(limit) {
       const nowMs = clock.now()
@@ -69,7 +70,7 @@ export function createSentPayments(dependencies: SendDependencies): SentPayments
       const leased = { paymentId: payment.paymentId, leasedBy }
       switch (result.kind) {
         case 'ended':
-          return end({ ...leased, ...result }, dependencies)
+          return end({ paymentId: payment.paymentId, ...result })
         case 'undecided':
           await postponeSending(database, leased, { attempts: payment.attempts, dueAtMs: undefined })
           return false
@@ -78,7 +79,8 @@ export function createSentPayments(dependencies: SendDependencies): SentPayments
           return false
         case 'later': {
           const attempts = result.progressed ? 0 : payment.attempts + 1
-          if (attempts >= ATTEMPTS_MAX && result.isDecided) return end({ ...leased, ...result }, dependencies)
+          if (attempts >= ATTEMPTS_MAX && result.isDecided)
+            return end({ paymentId: payment.paymentId, ...result })
           if (attempts >= ATTEMPTS_MAX) {
             await postponeSending(database, leased, { attempts, dueAtMs: undefined })
             return false
@@ -92,27 +94,49 @@ export function createSentPayments(dependencies: SendDependencies): SentPayments
   }
 }
 
-/** @returns false when another process sends the payment now */
-async function end(
-  sent: {
-    readonly paymentId: string
-    readonly leasedBy: string
-    readonly deliveredValue: bigint
-    readonly reason: FailureReason
-  },
+/** A payment of which nothing is sent any more. */
+interface Sent {
+  readonly paymentId: string
+  readonly deliveredValue: bigint
+  readonly reason: FailureReason
+}
+
+/**
+ * Ends payments that this process sent: those whose last attempts end together, in one transaction.
+ *
+ * @returns ends one: false when another process sends it now
+ */
+function createEnding(
+  leasedBy: string,
   { database, clock, random, providerAccounts, counters }: SendDependencies
-): Promise<boolean> {
-  const settlement = await inTransaction(database, async (transaction: Queries) => {
-    const { paymentId, leasedBy } = sent
-    const payment = await endSending(transaction, { paymentId, leasedBy })
-    if (payment === undefined) return undefined
-    const provider = await providerAccounts.find(transaction, [payment.debitAssetId])
-    const settled = settleSent(payment.amounts, sent.deliveredValue, sent.reason)
-    const batch = settleLeaving([{ payment, settlement: settled }], provider)
-    await writeEndings(transaction, batch, () => newId(clock, random), clock.now())
-    return settled
+): (sent: Sent) => Promise<boolean> {
+  return writeTogether(async (sent: readonly Sent[]) => {
+    const settlements = await inTransaction(database, async (transaction: Queries) => {
+      const paymentIds = sent.map(({ paymentId }) => paymentId)
+      const payments = await endSending(transaction, { paymentIds, leasedBy })
+      if (payments.length === 0) return new Map<string, Settlement>()
+      const provider = await providerAccounts.find(
+        transaction,
+        payments.map(({ debitAssetId }) => debitAssetId)
+      )
+      const resultOf = new Map(sent.map((one) => [one.paymentId, one]))
+      const settled = payments.map((payment) => {
+        const { deliveredValue, reason } = resultOf.get(payment.id) ?? unasked(payment.id)
+        return { payment, settlement: settleSent(payment.amounts, deliveredValue, reason) }
+      })
+      await writeEndings(
+        transaction,
+        settleLeaving(settled, provider),
+        () => newId(clock, random),
+        clock.now()
+      )
+      return new Map(settled.map(({ payment, settlement }) => [payment.id, settlement]))
+    })
+    for (const { state } of settlements.values()) counters.countEnded(state)
+    return sent.map(({ paymentId }) => settlements.has(paymentId))
   })
-  if (settlement === undefined) return false
-  counters.countEnded(settlement.state)
-  return true
+}
+
+function unasked(id: string): never {
+  throw new Error(`payment ${id} was to be ended by nobody`)
 }

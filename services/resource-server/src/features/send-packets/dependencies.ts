@@ -6,6 +6,7 @@ import type { Random } from '@open-payments-server/value-types/identifiers'
 import type { TermSources } from '../../domain/quoting.js'
 import type { Queries } from '../../modules/database.js'
 import type { ReceiverReader } from '../../other-providers/index.js'
+import type { PacketJournals } from './journal.js'
 import type { RememberedReceivers } from './remembered-receivers.js'
 
 /** What paying over Interledger needs. */
@@ -14,6 +15,7 @@ export interface SendPacketsDependencies {
   /** Reads what is to be paid. */
   readonly receivers: ReceiverReader
   readonly rememberedReceivers: RememberedReceivers
+  readonly journals: PacketJournals
   readonly termSources: TermSources
   /** Posts packets to peers. */
   readonly peerClient: PostClient

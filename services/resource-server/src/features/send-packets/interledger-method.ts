@@ -1,5 +1,6 @@
 import type { OutgoingMethod } from '../../domain/outgoing-method.js'
 import type { SendPacketsDependencies } from './dependencies.js'
+import { createPacketJournals } from './journal.js'
 import { price } from './price.js'
 import { createRememberedReceivers } from './remembered-receivers.js'
 import { send } from './send.js'
@@ -10,9 +11,15 @@ import { send } from './send.js'
  * @param dependencies.leaseMs for how long nobody else sends a payment after one of its packets was written down, in milliseconds
  */
 export function createInterledgerMethod(
-  dependencies: Omit<SendPacketsDependencies, 'rememberedReceivers'> & { readonly leaseMs: number }
+  dependencies: Omit<SendPacketsDependencies, 'rememberedReceivers' | 'journals'> & {
+    readonly leaseMs: number
+  }
 ): OutgoingMethod {
-  const context = { ...dependencies, rememberedReceivers: createRememberedReceivers(dependencies.clock) }
+  const context = {
+    ...dependencies,
+    rememberedReceivers: createRememberedReceivers(dependencies.clock),
+    journals: createPacketJournals(dependencies)
+  }
   return {
     price: (request) => price(request, context),
     send: (order, signal) => send(order, signal, context)

@@ -1,57 +1,86 @@
-import { instantText, Statement } from '@open-payments-server/database'
+import { instantText, Statement, writeTogether } from '@open-payments-server/database'
 import type { PacketJournal } from '@open-payments-server/interledger'
 import { newId } from '@open-payments-server/value-types/identifiers'
+import { LRUCache } from 'lru-cache'
 import type { SendOrder } from '../../domain/outgoing-method.js'
 import { Prisma } from '../../modules/database.js'
+import { appended } from '../../modules/events/index.js'
 import {
   deliveredInTotal,
-  dispatchedValue,
+  dispatchedValues,
   packetAnswers,
   packetsToWrite,
-  packetsWritten
+  packetsWritten,
+  type PaymentPackets
 } from '../../modules/interledger/index.js'
 import { dispatchPosted } from '../../modules/ledger/index.js'
-import { leaseRenewed, progressed } from '../../modules/outgoing-payments/index.js'
-import type { SendingPeer } from '../../modules/peers/index.js'
+import { leasesRenewed, progressed } from '../../modules/outgoing-payments/index.js'
+import { highLiquidityEvents, type SendingPeer } from '../../modules/peers/index.js'
 import type { SendPacketsDependencies } from './dependencies.js'
 
-// The statement that writes renews the lease: whoever lost it writes nothing, and so sends nothing. What a fulfilled packet sent is owed to
-// its peer from then on. A number of changed rows that is wrong fails the statement, and nothing of it is kept.
+// The statement that writes renews the leases: whoever lost one writes nothing, and so sends nothing. What fulfilled packets sent is owed to
+// their peer from then on. A number of changed rows that is wrong fails the statement, and nothing of it is kept.
 const WRITE = new Statement(
   'write-packets',
   Prisma.sql`
-  with ${packetAnswers}, ${leaseRenewed(dispatchedValue)}, ${packetsWritten}, ${dispatchPosted}, ${progressed(deliveredInTotal)}
+  with ${packetAnswers}, ${leasesRenewed(dispatchedValues)}, ${packetsWritten}, ${dispatchPosted},
+       ${progressed(deliveredInTotal)}, ${appended(highLiquidityEvents)}
   select string_agg(format('packets must change %s %s, and would change %s', wanted, name, changed), '; ')::integer as wrong
-    from (values ('leases', 1, (select count(*) from lease)),
+    from (values ('leases', (select count(*) from entry), (select count(*) from lease)),
                  ('answers', (select count(*) from answer), (select count(*) from answered)),
                  ('dispatches', (select count(*) from answer where outcome = 'fulfilled'), (select count(*) from dispatch)),
                  ('packets', (select count(*) from packet), (select count(*) from written))) as part (name, wanted, changed)
    where changed <> wanted`
 )
 
+/** Maximum number of peers for which payments are written together. */
+const PEERS_MAX = 10_000
+
+/** Where the packets of payments are written down. */
+export interface PacketJournals {
+  /** That of a payment, while this process may send it. */
+  of(order: Pick<SendOrder, 'paymentId' | 'leasedBy'>, peer: JournalPeer): PacketJournal
+}
+
+type JournalPeer = Pick<SendingPeer, 'id' | 'payableAccountId'>
+
 /**
- * Where the packets of a payment are written down, while this process may send it.
+ * Writes down packets: those of payments to the same peer, which one process sends, together.
  *
- * @param leaseMs for how long nobody else sends it after something was written
+ * @param dependencies.leaseMs for how long nobody else sends a payment after something of it was written
  */
-export function createPacketJournal(
-  { paymentId, leasedBy }: Pick<SendOrder, 'paymentId' | 'leasedBy'>,
-  { id: peerId, payableAccountId }: Pick<SendingPeer, 'id' | 'payableAccountId'>,
-  { database, clock, random }: Pick<SendPacketsDependencies, 'database' | 'clock' | 'random'>,
-  leaseMs: number
-): PacketJournal {
-  return {
-    async write(answers, packets) {
+export function createPacketJournals({
+  database,
+  clock,
+  random,
+  leaseMs
+}: Pick<SendPacketsDependencies, 'database' | 'clock' | 'random'> & {
+  readonly leaseMs: number
+}): PacketJournals {
+  const writers = new LRUCache<string, (entry: PaymentPackets) => Promise<unknown>>({ max: PEERS_MAX })
+  const createWriter = (leasedBy: string, { id: peerId, payableAccountId }: JournalPeer) =>
+    writeTogether(async (entries: readonly PaymentPackets[]) => {
       const nowMs = clock.now()
       await WRITE.rows(database, {
-        ...packetsToWrite(answers, packets, () => newId(clock, random)),
-        paymentId,
+        ...packetsToWrite(entries, () => newId(clock, random)),
         leasedBy,
         leasedUntil: instantText(nowMs + leaseMs),
         peerId,
         payableAccountId,
         now: instantText(nowMs)
       })
+      return entries
+    })
+  return {
+    of({ paymentId, leasedBy }, peer) {
+      const key = `${leasedBy} ${peer.id}`
+      const write = writers.get(key) ?? createWriter(leasedBy, peer)
+      writers.set(key, write)
+      return {
+        async write(answers, packets) {
+          await write({ paymentId, answers, packets })
+        }
+      }
     }
   }
 }

@@ -14,7 +14,6 @@ import { roomOf } from '../../domain/receiver.js'
 import { readProgress } from '../../modules/interledger/index.js'
 import { findSendingPeer, type SendingPeer } from '../../modules/peers/index.js'
 import type { SendPacketsDependencies } from './dependencies.js'
-import { createPacketJournal } from './journal.js'
 import { leastRate } from './path-rate.js'
 import { pathOver } from './peer-path.js'
 import { logUnread, type PayableReceiver, stateOf } from './receiver.js'
@@ -25,12 +24,6 @@ const PACKET_LIFETIME_MS = 20_000
 /** Codes with which a receiver does not take what the terms let a packet ask for. */
 const TOO_LITTLE: ReadonlySet<string> = new Set(['F99', 'F04', 'F05', 'R01'])
 
-/** What an attempt needs besides the payment. */
-interface AttemptDependencies extends SendPacketsDependencies {
-  /** For how long nobody else sends a payment after a packet was written down. */
-  readonly leaseMs: number
-}
-
 /**
  * Sends a payment over Interledger, or what is left of one: reads the receiver, probes the way, and pays what the journal says is missing.
  *
@@ -39,7 +32,7 @@ interface AttemptDependencies extends SendPacketsDependencies {
 export async function send(
   order: SendOrder,
   signal: AbortSignal,
-  dependencies: AttemptDependencies
+  dependencies: SendPacketsDependencies
 ): Promise<SendResult> {
   const { database, logger } = dependencies
   const progress = await readProgress(database, order.paymentId)
@@ -58,7 +51,7 @@ export async function send(
       packetLifetimeMs: PACKET_LIFETIME_MS,
       signal
     },
-    { ...sending, journal: createPacketJournal(order, peer, dependencies, dependencies.leaseMs) }
+    { ...sending, journal: dependencies.journals.of(order, peer) }
   )
   if (result.unknownPackets.length > 0) {
     const unknown = result.unknownPackets.map(({ sequence, because }) => ({ sequence, because }))

@@ -189,13 +189,18 @@ const walletAddress = z.strictObject({
   assetScale: z.int().min(0).max(255),
   ...freeze
 })
-const liquidity = z.strictObject({
+const peer = z.strictObject({
   id: z.string().describe('A URN: peers have no URL.'),
   name: z.string(),
   assetCode: z.string(),
-  assetScale: z.int().min(0).max(255),
+  assetScale: z.int().min(0).max(255)
+})
+const lowLiquidity = peer.extend({
   owedValue: z.string().describe('What it owes, in the smallest unit of its asset.'),
   leftValue: z.string().describe('What it may still owe.')
+})
+const highLiquidity = peer.extend({
+  weOweValue: z.string().describe('What the provider owes it, in the smallest unit of its asset.')
 })
 const PEER = 'urn:uuid:7a9c2f10-4b3d-4e5f-9a6b-0c1d2e3f4a5b'
 const ACCOUNT = 'urn:uuid:4f1c2d3e-7b8a-4c9d-8e0f-1a2b3c4d5e6f'
@@ -273,11 +278,15 @@ export const EVENT_CATALOGUE: EventCatalogue<EventType> = {
   'wallet_address.frozen': { data: walletAddress, example: freezing(true) },
   'wallet_address.unfrozen': { data: walletAddress, example: freezing(false) },
   'liquidity.low': {
-    data: liquidity,
+    data: lowLiquidity,
     example: {
       subject: PEER,
       data: { id: PEER, name: 'other-bank', ...asset, owedValue: '950000', leftValue: '50000' }
     }
+  },
+  'liquidity.high': {
+    data: highLiquidity,
+    example: { subject: PEER, data: { id: PEER, name: 'other-bank', ...asset, weOweValue: '1000250' } }
   },
   'audit.passed': { data: AUDIT_SCHEMA, example: exampleOfAudit(true) },
   'audit.failed': { data: AUDIT_SCHEMA, example: exampleOfAudit(false) },

@@ -154,8 +154,9 @@ function renderPeer(peer: ToldPeer | undefined): object | undefined {
       name: peer.name,
       assetCode: peer.asset.code,
       assetScale: peer.asset.scale,
-      owedValue: peer.receivableValue.toString(),
-      leftValue: peer.leftValue.toString()
+      ...('payableValue' in peer
+        ? { weOweValue: peer.payableValue.toString() }
+        : { owedValue: peer.receivableValue.toString(), leftValue: peer.leftValue.toString() })
     }
   )
 }

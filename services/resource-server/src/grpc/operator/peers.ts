@@ -171,6 +171,7 @@ function toPeerMessage({ peer, tokens }: PeerWithTokens): wallet.Peer {
     payableLimitValue: limit(peer.payableLimitValue),
     packetLimitValue: limit(peer.packetLimitValue),
     lowAlertValue: limit(peer.lowAlertValue),
+    highAlertValue: limit(peer.highAlertValue),
     receivableValue: peer.receivableValue.toString(),
     payableValue: peer.payableValue.toString(),
     incomingTokens: tokens.map(toTokenMessage),

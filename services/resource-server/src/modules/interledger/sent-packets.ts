@@ -33,71 +33,90 @@ export async function readProgress(on: Queries, paymentId: string): Promise<Paym
   }
 }
 
-/** Fragment: the part `answer`, the answers of {@link packetsToWrite}, which it takes. */
-export const packetAnswers = Prisma.sql`
-  answer as (
-    select * from json_to_recordset(${placeholder('answers')}::json)
-      as a (sequence bigint, outcome text, delivered_value numeric, fulfillment bytea, code text)
-  )`
-
-/** Fragment, an expression: what the fulfilled packets of {@link packetAnswers} sent. Takes `paymentId`. */
-export const dispatchedValue = Prisma.sql`(
-  select coalesce(sum(p.send_value), 0) from answer a
-    join sent_packet p on p.payment_id = ${placeholder('paymentId')}::uuid and p.sequence = a.sequence
-   where a.outcome = 'fulfilled')`
+/** What is written down of one payment. */
+export interface PaymentPackets {
+  /** Id (UUID) of the payment. */
+  readonly paymentId: string
+  readonly answers: readonly JournalAnswer[]
+  readonly packets: readonly JournalPacket[]
+}
 
 /**
- * Fragment: writes down the answers of {@link packetAnswers} to packets of the payment of the part `lease` (`payment_id`), and packets that
- * are to be sent for it. Takes what {@link packetsToWrite} returns, `peerId` and `now`. The part `answered` has a row for each answer that
- * was written, `dispatched` (`id`, `send_value`) for each packet that was fulfilled, and `written` for each new packet, one for each of
- * `packet`.
+ * Fragment: the parts `entry` (`payment_id`) and `answer` (`payment_id`, `sequence`, …), the payments and the answers of
+ * {@link packetsToWrite}, which it takes.
+ */
+export const packetAnswers = Prisma.sql`
+  entry as (
+    select payment_id from unnest(${placeholder('paymentIds')}::uuid[]) as payment_id
+  ), answer as (
+    select * from json_to_recordset(${placeholder('answers')}::json)
+      as a (payment_id uuid, sequence bigint, outcome text, delivered_value numeric, fulfillment bytea, code text)
+  )`
+
+/** Fragment: selects what the fulfilled packets of {@link packetAnswers} sent (`payment_id`, `value`). */
+export const dispatchedValues = Prisma.sql`
+  select a.payment_id, sum(p.send_value) as value
+    from answer a join sent_packet p on p.payment_id = a.payment_id and p.sequence = a.sequence
+   where a.outcome = 'fulfilled' group by a.payment_id`
+
+/**
+ * Fragment: writes down the answers of {@link packetAnswers} to packets of the payments of the part `lease` (`payment_id`), and packets that
+ * are to be sent for them, all to one peer. Takes what {@link packetsToWrite} returns, `peerId` and `now`. The part `answered` has a row for
+ * each answer that was written, `dispatched` (`id`, `send_value`) for each packet that was fulfilled, and `written` for each new packet, one
+ * for each of `packet`.
  */
 export const packetsWritten = Prisma.sql`
   answered as (
     update sent_packet p
        set outcome = a.outcome, delivered_value = a.delivered_value, fulfillment = a.fulfillment, code = a.code,
            answered_at = ${placeholder('now')}::timestamptz
-      from answer a cross join lease
-     where p.payment_id = lease.payment_id and p.sequence = a.sequence and p.outcome = 'unknown'
+      from answer a join lease on lease.payment_id = a.payment_id
+     where p.payment_id = a.payment_id and p.sequence = a.sequence and p.outcome = 'unknown'
     returning p.id, p.send_value, p.outcome
   ), dispatched as (
     select id, send_value from answered where outcome = 'fulfilled'
   ), packet as (
     select * from json_to_recordset(${placeholder('packets')}::json)
-      as w (id uuid, sequence bigint, condition bytea, send_value numeric, deliver_min_value numeric, expires_at timestamptz)
+      as w (id uuid, payment_id uuid, sequence bigint, condition bytea, send_value numeric, deliver_min_value numeric, expires_at timestamptz)
   ), written as (
     insert into sent_packet (id, payment_id, sequence, peer_id, condition, send_value, deliver_min_value, sent_at, expires_at)
-    select w.id, lease.payment_id, w.sequence, ${placeholder('peerId')}::uuid, w.condition, w.send_value, w.deliver_min_value,
+    select w.id, w.payment_id, w.sequence, ${placeholder('peerId')}::uuid, w.condition, w.send_value, w.deliver_min_value,
            ${placeholder('now')}::timestamptz, w.expires_at
-      from packet w cross join lease
+      from packet w join lease on lease.payment_id = w.payment_id
     returning id
   )`
 
 /**
- * The parameters of {@link packetsWritten}. Answers of which nothing is known change nothing: their packets are unknown already.
+ * The parameters of {@link packetAnswers} and {@link packetsWritten}. Answers of which nothing is known change nothing: their packets are
+ * unknown already.
  *
+ * @param payments each once
  * @param newId creates ids (UUID)
  */
 export function packetsToWrite(
-  answers: readonly JournalAnswer[],
-  packets: readonly JournalPacket[],
+  payments: readonly PaymentPackets[],
   newId: () => string
-): { readonly answers: string; readonly packets: string } {
+): { readonly paymentIds: readonly string[]; readonly answers: string; readonly packets: string } {
+  const records = payments.map(({ paymentId, answers, packets }) => ({
+    answers: answers.flatMap(toAnswerRecord).map((record) => ({ ...record, payment_id: paymentId })),
+    packets: packets.map((packet) => ({ ...toPacketRecord(packet, newId()), payment_id: paymentId }))
+  }))
   return {
-    answers: JSON.stringify(answers.flatMap(toAnswerRecord)),
-    packets: JSON.stringify(packets.map((packet) => toPacketRecord(packet, newId())))
+    paymentIds: payments.map(({ paymentId }) => paymentId),
+    answers: JSON.stringify(records.flatMap(({ answers }) => answers)),
+    packets: JSON.stringify(records.flatMap(({ packets }) => packets))
   }
 }
 
 /**
- * Fragment, an expression: what the payment has delivered in total with the answers of {@link packetAnswers}; null if nothing was
- * fulfilled by them. Takes `paymentId`.
+ * Fragment: selects what payments have delivered in total (`payment_id`, `value`) with the answers of {@link packetAnswers}: those of which
+ * packets were fulfilled by them.
  */
-export const deliveredInTotal = Prisma.sql`(
-  select before.value + sum(a.delivered_value) from answer a
-   cross join (select coalesce(sum(p.delivered_value), 0) as value from sent_packet p
-                where p.payment_id = ${placeholder('paymentId')}::uuid) before
-   where a.outcome = 'fulfilled' group by before.value)`
+export const deliveredInTotal = Prisma.sql`
+  select a.payment_id,
+         sum(a.delivered_value)
+         + (select coalesce(sum(p.delivered_value), 0) from sent_packet p where p.payment_id = a.payment_id) as value
+    from answer a where a.outcome = 'fulfilled' group by a.payment_id`
 
 /** A record of an answer. Numbers of arbitrary size are sent as text. */
 function toAnswerRecord(answer: JournalAnswer): object[] {

@@ -96,7 +96,9 @@ export const balanceSince = (account: Prisma.Sql, instant: Prisma.Sql): Prisma.S
 
 /**
  * Fragment: books what packets to a peer sent that it fulfilled: from the exchange account of its asset to what the provider owes it.
- * Reads the part `dispatched` (`id`, `send_value`), and takes `payableAccountId` and `now`. The part `dispatch` has a row for each.
+ * Reads the part `dispatched` (`id`, `send_value`), and takes `payableAccountId` and `now`. The part `dispatch` has a row for each, and
+ * `dispatch_total` (`account_id`, `value`, `added_value`) has one for the account if anything was booked: what the provider owes, and what of
+ * that is new.
  */
 export const dispatchPosted = Prisma.sql`
   payable as (
@@ -116,4 +118,5 @@ export const dispatchPosted = Prisma.sql`
     update account a set credits_posted = a.credits_posted + total.value
       from (select sum(amount) as value from dispatch having count(*) > 0) total
      where a.id = (select id from payable)
+    returning a.id as account_id, a.credits_posted - a.debits_posted as value, total.value as added_value
   )`

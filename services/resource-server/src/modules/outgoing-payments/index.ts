@@ -43,7 +43,7 @@ export {
   findPaymentsElsewhere,
   leaseDue,
   type LeasedSending,
-  leaseRenewed,
+  leasesRenewed,
   oldestElsewhere,
   postponeSending,
   progressed,

@@ -231,33 +231,35 @@ const IS_LEASED = Prisma.sql`
   payment_id = ${placeholder('paymentId')}::uuid and leased_by = ${placeholder('leasedBy')}::uuid`
 
 /**
- * Fragment: the part `lease` (`payment_id`), which renews the lease of a payment and lowers what may still be sent for it. It has no row
- * if another process sends the payment now. Takes `paymentId`, `leasedBy` and `leasedUntil`.
+ * Fragment: the part `lease` (`payment_id`), which renews the leases of the payments of the part `entry` (`payment_id`) and lowers what may
+ * still be sent for them. A payment that another process sends has no row. Takes `leasedBy` and `leasedUntil`.
  *
- * @param dispatchedValue an expression: what was sent and fulfilled
+ * @param dispatchedValues selects what was sent and fulfilled (`payment_id`, `value`)
  */
-export const leaseRenewed = (dispatchedValue: Prisma.Sql): Prisma.Sql => Prisma.sql`
+export const leasesRenewed = (dispatchedValues: Prisma.Sql): Prisma.Sql => Prisma.sql`
   lease as (
-    update sending set leased_until = ${placeholder('leasedUntil')}::timestamptz, held_value = held_value - ${dispatchedValue}
-     where ${IS_LEASED}
-    returning payment_id
+    update sending s
+       set leased_until = ${placeholder('leasedUntil')}::timestamptz, held_value = s.held_value - coalesce(dispatched.value, 0)
+      from entry left join (${dispatchedValues}) dispatched on dispatched.payment_id = entry.payment_id
+     where s.payment_id = entry.payment_id and s.leased_by = ${placeholder('leasedBy')}::uuid
+    returning s.payment_id
   )`
 
 /**
- * Fragment: the part `progressed`, which counts what a payment is known to have delivered while it is being sent, and what that cost: as
- * `settle` of the domain counts it in the end, if nothing else arrives. Takes `paymentId` and `now`.
+ * Fragment: the part `progressed`, which counts what payments are known to have delivered while they are being sent, and what that cost: as
+ * `settle` of the domain counts it in the end, if nothing else arrives. Takes `now`.
  *
- * @param deliveredValue an expression: what was delivered in total; null or nothing new changes nothing
+ * @param deliveredInTotal selects what was delivered in total (`payment_id`, `value`); nothing new changes nothing
  */
-export const progressed = (deliveredValue: Prisma.Sql): Prisma.Sql => Prisma.sql`
+export const progressed = (deliveredInTotal: Prisma.Sql): Prisma.Sql => Prisma.sql`
   progressed as (
     update outgoing_payment p
        set settled_receive_value = counted.value,
            settled_debit_value = div(p.debit_value * counted.value + p.receive_value - 1, p.receive_value),
            updated_at = greatest(p.updated_at, ${NOW})
       from (select o.id, least(delivered.value, div((o.debit_value - 1) * o.receive_value, o.debit_value)) as value
-              from outgoing_payment o cross join (select ${deliveredValue} as value) delivered
-             where o.id = ${placeholder('paymentId')}::uuid and delivered.value < o.receive_value) counted
+              from (${deliveredInTotal}) delivered join outgoing_payment o on o.id = delivered.payment_id
+             where delivered.value < o.receive_value) counted
      where p.id = counted.id and p.state::text = 'pending' and counted.value > p.settled_receive_value
     returning p.id
   )`
@@ -310,30 +312,35 @@ export const sendingResumed = Prisma.sql`
     returning s.payment_id
   )`
 
-// The payment is locked before its row in `sending`, and before accounts are.
+// Payments are locked in the order of their ids, before their rows in `sending`, and before accounts are.
 const END = new Statement<ClaimedSendingRow>(
   'end-sending',
   Prisma.sql`
   with ending as (
     select ${SENDING_COLUMNS}, false as frozen
       from outgoing_payment p ${SENDING_JOINS}
-     where p.id = ${placeholder('paymentId')}::uuid and p.state::text = 'pending'
+     where p.id = any(${placeholder('paymentIds')}::uuid[]) and p.state::text = 'pending'
+     order by p.id
        for no key update of p
   ), ended as (
-    delete from sending where ${IS_LEASED} and payment_id = (select id from ending) returning payment_id
+    delete from sending
+     where payment_id = any(array(select id from ending)) and leased_by = ${placeholder('leasedBy')}::uuid
+    returning payment_id
   )
   select ending.* from ending join ended on ended.payment_id = ending.id`
 )
 
 /**
- * Locks a payment that this process sends, until the transaction ends, and takes it from those that are being sent.
+ * Locks payments that this process sends, until the transaction ends, and takes them from those that are being sent.
  *
- * @returns undefined when another process sends it now
+ * @param sent.paymentIds their ids (UUID)
+ * @returns those that no other process sends now
  */
 export async function endSending(
   transaction: Queries,
-  payment: { readonly paymentId: string; readonly leasedBy: string }
-): Promise<ClaimedSending | undefined> {
-  const [row] = await END.rows(transaction, { ...payment, holdsFrozen: false })
-  return row && readClaimedSending(row)
+  sent: { readonly paymentIds: readonly string[]; readonly leasedBy: string }
+): Promise<readonly ClaimedSending[]> {
+  const { paymentIds, leasedBy } = sent
+  const rows = await END.rows(transaction, { paymentIds: [...paymentIds], leasedBy, holdsFrozen: false })
+  return rows.map(readClaimedSending)
 }

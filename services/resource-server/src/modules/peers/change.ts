@@ -26,7 +26,8 @@ const UPDATE = new Statement<{ readonly id: string }>(
          receivable_limit_value = ${changed(Prisma.sql`receivable_limit_value`, 'receivableLimitValue')},
          payable_limit_value = ${changed(Prisma.sql`payable_limit_value`, 'payableLimitValue')},
          packet_limit_value = ${changed(Prisma.sql`packet_limit_value`, 'packetLimitValue')},
-         low_alert_value = ${changed(Prisma.sql`low_alert_value`, 'lowAlertValue')}
+         low_alert_value = ${changed(Prisma.sql`low_alert_value`, 'lowAlertValue')},
+         high_alert_value = ${changed(Prisma.sql`high_alert_value`, 'highAlertValue')}
    where id = ${placeholder('id')}::uuid
   returning id`,
   { prepared: false }
@@ -36,7 +37,8 @@ const LIMITS: readonly (keyof PeerLimits)[] = [
   'receivableLimitValue',
   'payableLimitValue',
   'packetLimitValue',
-  'lowAlertValue'
+  'lowAlertValue',
+  'highAlertValue'
 ]
 
 /** Changes a peer, with an id (UUID). */

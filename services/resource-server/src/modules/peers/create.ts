@@ -29,12 +29,13 @@ const CREATE = new Statement<{ readonly id: string }>(
   Prisma.sql`
   with ${assetOfPeer}, ${peerAccountsCreated}, created as (
     insert into peer (id, name, asset_id, ilp_address, routes, endpoint, outgoing_token, receivable_limit_value,
-                      payable_limit_value, packet_limit_value, low_alert_value, receivable_account_id, payable_account_id,
-                      created_at)
+                      payable_limit_value, packet_limit_value, low_alert_value, high_alert_value, receivable_account_id,
+                      payable_account_id, created_at)
     select ${placeholder('id')}::uuid, ${placeholder('name')}::text, asset_of_peer.id, ${placeholder('ilpAddress')}::text,
            ${placeholder('routes')}::text[], ${placeholder('endpoint')}::text, ${placeholder('sealedOutgoingToken')}::text,
            ${placeholder('receivableLimitValue')}::numeric, ${placeholder('payableLimitValue')}::numeric,
            ${placeholder('packetLimitValue')}::numeric, ${placeholder('lowAlertValue')}::numeric,
+           ${placeholder('highAlertValue')}::numeric,
            ${placeholder('receivableAccountId')}::uuid, ${placeholder('payableAccountId')}::uuid,
            ${placeholder('now')}::timestamptz
       from asset_of_peer
@@ -75,6 +76,7 @@ export function limitTexts(limits: PeerLimits): Readonly<Record<keyof PeerLimits
     receivableLimitValue: textOf(limits.receivableLimitValue),
     payableLimitValue: textOf(limits.payableLimitValue),
     packetLimitValue: textOf(limits.packetLimitValue),
-    lowAlertValue: textOf(limits.lowAlertValue)
+    lowAlertValue: textOf(limits.lowAlertValue),
+    highAlertValue: textOf(limits.highAlertValue)
   }
 }

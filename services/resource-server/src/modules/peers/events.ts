@@ -33,11 +33,23 @@ export function lowLiquidities(low: readonly LowLiquidity[]): { readonly lowLiqu
   }
 }
 
-/** A peer as an event tells of it. */
-export interface ToldPeer extends Pick<Peer, 'id' | 'name' | 'asset'> {
-  readonly receivableValue: bigint
-  readonly leftValue: bigint
-}
+/**
+ * Fragment: selects the events of peers that the provider owes more than they alert at since a statement. Reads the part `dispatch_total`
+ * (`account_id`, `value`, `added_value`), what it owes them and what of that is new. Takes `now`.
+ */
+export const highLiquidityEvents = Prisma.sql`
+  select 'liquidity.high' as type, peer.id as subject_id, json_build_object('payable_value', total.value::text) as change,
+         ${placeholder('now')}::timestamptz as occurred_at
+    from dispatch_total total join peer on peer.payable_account_id = total.account_id
+   where total.value > peer.high_alert_value and total.value - total.added_value <= peer.high_alert_value`
+
+/** A peer as an event tells of it: of what it owes, or of what it is owed. */
+export type ToldPeer = Pick<Peer, 'id' | 'name' | 'asset'> &
+  ({ readonly receivableValue: bigint; readonly leftValue: bigint } | { readonly payableValue: bigint })
+
+/** What an event keeps of a peer. */
+type Change =
+  { readonly receivable_value: string; readonly left_value: string } | { readonly payable_value: string }
 
 /**
  * Reads peers as they were when something happened to them.
@@ -53,15 +65,15 @@ export async function readToldPeers(
   const peerOf = new Map(peers.map((peer) => [peer.id, peer]))
   return events.map(({ subjectId, change }) => {
     const peer = peerOf.get(subjectId)
-    const told = change as { readonly receivable_value: string; readonly left_value: string }
-    return (
-      peer && {
-        id: peer.id,
-        name: peer.name,
-        asset: peer.asset,
-        receivableValue: BigInt(told.receivable_value),
-        leftValue: BigInt(told.left_value)
-      }
-    )
+    const told = change as Change
+    if (peer === undefined) return undefined
+    const { id, name, asset } = peer
+    return 'payable_value' in told
+      ? { id, name, asset, payableValue: BigInt(told.payable_value) }
+      : {
+          ...{ id, name, asset },
+          receivableValue: BigInt(told.receivable_value),
+          leftValue: BigInt(told.left_value)
+        }
   })
 }

@@ -7,6 +7,7 @@ export { type PeerChange, rotatePeerToken, type TokenRotation, updatePeer } from
 export { createPeer, type NewPeer } from './create.js'
 export { createPeerDirectory, type PacketPeer, type PeerDirectory, PEERS_REMEMBERED_MS } from './directory.js'
 export {
+  highLiquidityEvents,
   lowLiquidities,
   type LowLiquidity,
   lowLiquidityEvents,

@@ -5,7 +5,7 @@ import { assetById, payableOf, receivableOf } from '../ledger/index.js'
 /** The columns of a {@link PeerRow}: `p` is the peer, `s` its asset. */
 export const PEER_COLUMNS = Prisma.sql`
   p.id, p.name, p.ilp_address, p.routes, p.endpoint, p.receivable_limit_value::text, p.payable_limit_value::text,
-  p.packet_limit_value::text, p.low_alert_value::text, p.created_at, s.code, s.scale,
+  p.packet_limit_value::text, p.low_alert_value::text, p.high_alert_value::text, p.created_at, s.code, s.scale,
   ${receivableOf(Prisma.sql`p.receivable_account_id`)}::text as receivable_value,
   ${payableOf(Prisma.sql`p.payable_account_id`)}::text as payable_value`
 
@@ -23,6 +23,7 @@ export interface PeerRow {
   readonly payable_limit_value: string | null
   readonly packet_limit_value: string | null
   readonly low_alert_value: string | null
+  readonly high_alert_value: string | null
   readonly created_at: Date
   readonly code: string
   readonly scale: number
@@ -43,6 +44,7 @@ export function readPeerRow(row: PeerRow): Peer {
     payableLimitValue: readLimit(row.payable_limit_value),
     packetLimitValue: readLimit(row.packet_limit_value),
     lowAlertValue: readLimit(row.low_alert_value),
+    highAlertValue: readLimit(row.high_alert_value),
     receivableValue: BigInt(row.receivable_value),
     payableValue: BigInt(row.payable_value),
     createdAtMs: row.created_at.getTime()
